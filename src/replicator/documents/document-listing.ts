@@ -112,7 +112,7 @@ function latest(job: Job, updatedAt: number): number {
 function stateOfStatus(status: WatchedDocument['status']): ListedState {
   // The family says so of one that another document stands in for, too.
   if (status === 'duplicate') return 'failed';
-  return status === 'started' ? 'pending' : status;
+  return status === 'started' || status === 'waiting' ? 'pending' : status;
 }
 
 /** Of a document that nobody has understood, or has to understand any more. */

@@ -6,8 +6,10 @@ import type { Database } from '../../database/contract.ts';
 import { isDatabaseError } from '../../errors/database-error.ts';
 import type { Registry } from '../../registry/contract.ts';
 import { startBackgroundTimer } from '../../shared/background-timer.ts';
+import { Pace } from '../../shared/turn.ts';
 import { REPLICATOR_DATABASE } from '../../system/system-databases.ts';
 import type { ReplicationId } from '../jobs/replication-id.ts';
+import { DocumentPlaces } from './document-places.ts';
 import { stateOf } from './state-members.ts';
 import { type FoundDocument, findDocument, findDocuments, writeState } from './stored-documents.ts';
 import { WatchedDocument, type WatchParts } from './watched-document.ts';
@@ -15,7 +17,8 @@ import { WatchedDocument, type WatchParts } from './watched-document.ts';
 /** After a failure of the storage. */
 const AGAIN_MS = 5_000;
 
-export interface DocumentsParts extends Omit<WatchParts, 'write' | 'claim' | 'ended' | 'completed'> {
+export interface DocumentsParts
+  extends Omit<WatchParts, 'write' | 'claim' | 'ended' | 'completed' | 'takePlace' | 'leavePlace'> {
   readonly registry: Pick<Registry, 'use' | 'has'>;
 }
 
@@ -26,6 +29,7 @@ export class ReplicationDocuments {
   readonly #watched = new Map<string, WatchedDocument>();
   /** Which document has which replication, by its full id. */
   readonly #holders = new Map<string, WatchedDocument>();
+  readonly #places: DocumentPlaces;
   /** Runs that were ended and have not come to their ends, by the full ids of their replications: peers may take their time. */
   readonly #ending = new Map<string, Promise<void>>();
   /** The database that was read, and up to where. */
@@ -37,11 +41,15 @@ export class ReplicationDocuments {
 
   constructor(parts: DocumentsParts) {
     this.#parts = parts;
+    const places = new DocumentPlaces(parts.settings);
+    this.#places = places;
     this.#watchParts = {
       ...parts,
       write: (id, rev, state) => writeState(parts.registry, id, rev, state),
       claim: (id, document) => this.#claim(id, document),
       ended: async ({ full }) => this.#ending.get(full),
+      takePlace: (document, writer) => places.take(document, writer),
+      leavePlace: (document) => places.leave(document),
       completed: (document) => this.#forget(document),
     };
   }
@@ -70,6 +78,7 @@ export class ReplicationDocuments {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#stopTimer?.();
+    this.#places.clear();
     await this.#following;
     await Promise.all([...this.#watched.values()].map((document) => document.settled()));
   }
@@ -114,6 +123,7 @@ export class ReplicationDocuments {
   async #readSince(database: Database): Promise<ReadonlySet<string>> {
     const snapshot = database.snapshot();
     const seen = new Set<string>();
+    const pace = new Pace();
     try {
       for await (const rows of snapshot.changes({ since: this.#read.since })) {
         const found = await findDocuments(
@@ -125,6 +135,7 @@ export class ReplicationDocuments {
           if (this.#isClosed) return seen;
           seen.add(document.id);
           await this.#compare(database, document);
+          if (pace.isDue) await pace.rest();
         }
         const last = rows.at(-1);
         if (last !== undefined) this.#read = { ...this.#read, since: last.seq };
@@ -162,6 +173,7 @@ export class ReplicationDocuments {
 
   #endAll(): void {
     this.#read = { uuid: '', since: 0, purgeSeq: 0 };
+    this.#places.clear();
     for (const document of this.#watched.values()) this.#stop(document);
     this.#watched.clear();
     this.#holders.clear();
@@ -192,6 +204,7 @@ export class ReplicationDocuments {
     if (this.#watched.get(document.id) === document) this.#watched.delete(document.id);
     const full = document.replicationId?.full;
     if (full !== undefined && this.#holders.get(full) === document) this.#holders.delete(full);
+    this.#places.leave(document);
   }
 
   #claim({ full }: ReplicationId, document: WatchedDocument): WatchedDocument {

@@ -5,7 +5,7 @@
 import type { DatabaseUser } from '../../database/contract.ts';
 import type { DocId, RevId } from '../../documents/contract.ts';
 import { isDatabaseError } from '../../errors/database-error.ts';
-import { type JsonObject, ownMember } from '../../json/objects.ts';
+import { isObject, type JsonObject, ownMember } from '../../json/objects.ts';
 import { startBackgroundTimer } from '../../shared/background-timer.ts';
 import type { Clock } from '../../shared/clock.ts';
 import type { Log } from '../../system/contract.ts';
@@ -40,6 +40,8 @@ export type DocumentStatus =
   | 'failed'
   /** Another document asks for the same replication. */
   | 'duplicate'
+  /** Its writer has as many under way as one may have. */
+  | 'waiting'
   /** Its job says how it is. */
   | 'started'
   | 'completed';
@@ -57,6 +59,10 @@ export interface WatchParts {
   readonly claim: (id: ReplicationId, document: WatchedDocument) => WatchedDocument;
   /** Resolves when a former run of that replication has come to its end. */
   readonly ended: (id: ReplicationId) => Promise<void>;
+  /** Has the document wait until it is begun again, and gives the reason, where its writer has too many under way. See `DocumentPlaces`. */
+  readonly takePlace: (document: WatchedDocument, writer: DatabaseUser) => string | undefined;
+  /** Nothing is under way for the document any more. */
+  readonly leavePlace: (document: WatchedDocument) => void;
   /** The document says that it is done: there is nothing more to watch. */
   readonly completed: (document: WatchedDocument) => void;
 }
@@ -137,6 +143,14 @@ export class WatchedDocument {
   }
 
   async #begin(): Promise<void> {
+    const why = this.#parts.takePlace(this, this.#owner);
+    if (why !== undefined) {
+      this.#setStatus('waiting');
+      this.reason = why;
+      this.#writer.want({ _replication_state_reason: why });
+      return;
+    }
+    this.reason = undefined;
     const replication = await this.#understood(async (needs) =>
       locateReplication(parseReplication(this.#document, needs), needs),
     );
@@ -150,6 +164,7 @@ export class WatchedDocument {
     const holder = this.#parts.claim(id, this);
     if (holder === this) return this.#start(this.#orderOf(id, replication));
     this.#setStatus('duplicate');
+    this.#parts.leavePlace(this);
     this.reason = `The document \`${holder.id}' asks for the same replication; it is done once.`;
     this.#writer.want({ _replication_id: id.full, _replication_state_reason: this.reason });
   }
@@ -162,30 +177,32 @@ export class WatchedDocument {
       booleanMember(this.#document, 'retry_refused');
       const user = context ?? { name: owner, roles: ['_admin'] };
       const { replicator } = this.#parts;
-      const needs = replicator.needs({ user, ownBases: [] }, this.#askerFor(user));
+      const needs = replicator.needs({ user, ownBases: [] }, this.#asker);
       const whyEnded = rightsOfDocument(owner, context, replicator.standings);
       return await read({ ...needs, whyEnded, takesAnyParameters: true });
     } catch (failure) {
       if (this.#isStopped) return undefined;
       if (!isDatabaseError(failure, 'bad_request')) throw failure;
       this.#setStatus('failed');
+      this.#parts.leavePlace(this);
       this.reason = failure.reason;
       this.#note('error', failure.reason);
       return undefined;
     }
   }
 
-  /** The writer: others than admins can name neither another owner nor roles that they have not. */
-  #askerFor(user: DatabaseUser): Asker {
-    const { name } = this.#owner;
-    const isByAdmin = isAdmin(user) || (name !== null && this.#parts.isAdmin(name));
-    return { isAdmin: isByAdmin, address: `${REPLICATOR_DATABASE}/${encodeURIComponent(name ?? '')}` };
+  /** The writer. Others than admins can name neither another owner nor roles that they have not. */
+  get #asker(): Asker {
+    const { name, roles } = this.#owner;
+    return { isAdmin: isAdmin({ roles }), address: `${REPLICATOR_DATABASE}/${encodeURIComponent(name ?? '')}` };
   }
 
   /** Who may cancel it. */
   get #owner(): DatabaseUser {
     const owner = ownMember(this.#document, 'owner');
-    return { name: typeof owner === 'string' ? owner : null, roles: [] };
+    const name = typeof owner === 'string' ? owner : null;
+    const isByAdmin = (name !== null && this.#parts.isAdmin(name)) || hasAdminRights(this.#document);
+    return { name, roles: isByAdmin ? ['_admin'] : [] };
   }
 
   #orderOf(id: ReplicationId, replication: Replication): JobOrder {
@@ -221,7 +238,10 @@ export class WatchedDocument {
 
   readonly #listener: JobListener = {
     healthy: () => this.#note('triggered'),
-    failed: ({ lastFailure }) => this.#note('error', lastFailure),
+    failed: ({ lastFailure }, _failure, retryMs) => {
+      this.#note('error', lastFailure);
+      if (retryMs === undefined) this.#parts.leavePlace(this);
+    },
     completed: (job) => this.#complete(job),
     ledgerChanged: () => {
       if (this.#isStopped) return;
@@ -247,6 +267,7 @@ export class WatchedDocument {
     const isLasting = failure instanceof RightsEnded || this.failures > settings().maxRetries;
     const retryMs = !isLasting ? backOffMs(this.failures, failure) : undefined;
     this.#setStatus(retryMs === undefined ? 'failed' : 'error');
+    if (retryMs === undefined) this.#parts.leavePlace(this);
     this.failingSince ??= this.updatedAt;
     this.nextAttempt = retryMs === undefined ? undefined : this.updatedAt + retryMs;
     if (retryMs !== undefined) this.#stopTimer = startBackgroundTimer(retryMs, () => this.begin());
@@ -269,4 +290,12 @@ export class WatchedDocument {
       _replication_stats: job && (state === 'completed' || job.ledger.count > 0) ? statsOf(job) : undefined,
     });
   }
+}
+
+/** Only admins can write such documents. */
+function hasAdminRights(document: JsonObject): boolean {
+  const context = ownMember(document, 'user_ctx');
+  if (context === undefined) return true;
+  const roles = isObject(context) ? ownMember(context, 'roles') : undefined;
+  return Array.isArray(roles) && roles.includes('_admin');
 }

@@ -20,14 +20,17 @@ export class Service {
   readonly errors: string[] = [];
   #core: Core;
   readonly #open: () => Promise<Core>;
+  readonly #user: DatabaseUser | undefined;
 
-  private constructor(core: Core, open: () => Promise<Core>, errors: string[]) {
+  private constructor(core: Core, open: () => Promise<Core>, errors: string[], user: DatabaseUser | undefined) {
+    this.#user = user;
     this.#core = core;
     this.#open = open;
     this.errors = errors;
   }
 
-  static async start(config: Settings = {}): Promise<Service> {
+  /** `user`: who asks where nothing else is said. */
+  static async start(config: Settings = {}, user?: DatabaseUser): Promise<Service> {
     const storage = await memoryStorage();
     const errors: string[] = [];
     const log: Log = {
@@ -44,7 +47,7 @@ export class Service {
         log,
         deferred: deferredAtHand(createQuickJsSandbox({ loadWasm: readQuickJsWasm })),
       });
-    const service = new Service(await open(), open, errors);
+    const service = new Service(await open(), open, errors, user);
     services.push(service);
     return service;
   }
@@ -59,7 +62,7 @@ export class Service {
   }
 
   /** `what` is a method and a path; `user` an admin by default. */
-  async ask(what: string, body?: unknown, user?: DatabaseUser): Promise<Answer> {
+  async ask(what: string, body?: unknown, user = this.#user): Promise<Answer> {
     const [method = '', url = ''] = what.split(' ');
     const headers = { accept: 'application/json', 'content-type': 'application/json' };
     const text = body === undefined ? null : JSON.stringify(body);
