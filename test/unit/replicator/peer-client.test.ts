@@ -254,6 +254,24 @@ describe('requests at the same time', () => {
   });
 });
 
+describe('a refusal, to whom no words of peers are told,', () => {
+  test.each([
+    ['{"error":"SECRET","reason":"SECRET"}', 400, 'http://peer.test/db answered GET /x with 400 400'],
+    ['{"error":"forbidden","reason":"SECRET"}', 403, 'http://peer.test/db answered GET /x with 403 forbidden'],
+    [
+      '{"error":"not_found","reason":"no_db_file"}',
+      404,
+      'http://peer.test/db answered GET /x with 404 not_found: no_db_file',
+    ],
+    ['SECRET', 500, 'http://peer.test/db answered GET /x with 500 500'],
+  ])('%s', async (body, status, told) => {
+    const transport = new ScriptedTransport([answer(status, body)]);
+    const attempt = json(clientOf(transport, { tellsReasons: false, retriesPerRequest: 0 }));
+    await expect(attempt).rejects.toThrow(told);
+    await expect(attempt).rejects.not.toThrow(/SECRET/);
+  });
+});
+
 describe('what is sent', () => {
   const long = JSON.stringify({ text: 'word '.repeat(2_000) });
   const POST = { method: 'POST', path: '/_bulk_docs', body: long };

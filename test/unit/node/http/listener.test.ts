@@ -14,8 +14,9 @@ afterEach(async () => {
   failures.length = 0;
 });
 
-async function serve(handle: Handle): Promise<string> {
-  const listener = createListener(handle, (request, error) => failures.push({ request, error }));
+async function serve(handle: Handle, isOwn = false): Promise<string> {
+  const note = (request: string, error: unknown) => failures.push({ request, error });
+  const listener = createListener(handle, note, undefined, () => isOwn);
   const server = await listen(listener, '127.0.0.1', 0, { allowedHosts: ['x'] });
   servers.push(server);
   return server.url;
@@ -51,6 +52,17 @@ async function readAll(body: PlainRequest['body']): Promise<number> {
 }
 
 describe('the request', () => {
+  test('has the address of its sender, but for what this process itself sends', async () => {
+    const peers: unknown[] = [];
+    const handle: Handle = async ({ peer }) => {
+      peers.push(peer);
+      return answer(null);
+    };
+    await fetch(await serve(handle));
+    await fetch(await serve(handle, true));
+    expect(peers).toEqual(['127.0.0.1', undefined]);
+  });
+
   test('keeps its path as it was sent', async () => {
     const paths: string[] = [];
     const url = await serve(async (request) => {
