@@ -57,6 +57,20 @@ export class Effort {
 
   /** What the check says; undefined where that takes more than one go. */
   attempt(check: Check, value: unknown): boolean | undefined {
+    const known = this.#go(check, value);
+    this.count(GO_STEPS - this.#left);
+    return known;
+  }
+
+  /** As `attempt`, of a value for which nothing was done before: what others took is forgotten. */
+  begin(check: Check, value: unknown): boolean | undefined {
+    const known = this.#go(check, value);
+    this.#used = GO_STEPS - this.#left;
+    this.#budget?.spend(this.#used);
+    return known;
+  }
+
+  #go(check: Check, value: unknown): boolean | undefined {
     this.#left = GO_STEPS;
     try {
       return check.now(value, this);
@@ -64,8 +78,6 @@ export class Effort {
       if (reason !== GIVEN_UP) throw reason;
       this.#left = Math.max(this.#left, 0);
       return undefined;
-    } finally {
-      this.count(GO_STEPS - this.#left);
     }
   }
 

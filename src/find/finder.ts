@@ -12,6 +12,7 @@ import { parseIndexRequest, putIndex, removeDesign, removeIndex } from './indexe
 import { ALL_DOCUMENTS_JSON, indexJson } from './indexes/index-definition.ts';
 import { Conditions } from './planning/conditions.ts';
 import { explanationJson } from './planning/explanation.ts';
+import { type Plan, sortIds } from './planning/plan.ts';
 import { type Choice, choosePlan } from './planning/planner.ts';
 import { type FindQuery, parseFields, parseFindQuery } from './queries/find-query.ts';
 import { excerpt, queryError } from './query-error.ts';
@@ -107,6 +108,7 @@ class IndexFinder implements Finder {
       choice,
       conditions,
       isCovering: this.#isCovering(query, choice),
+      ids: await idsOf(choice.plan),
     };
     return JSON.stringify(explanationJson(explained));
   }
@@ -167,6 +169,10 @@ class IndexFinder implements Finder {
     this.#compare ??= createKeyOrder('unicode');
     return this.#compare;
   }
+}
+
+async function idsOf(plan: Plan): Promise<readonly string[] | undefined> {
+  return plan.kind === 'documents' && plan.ids !== undefined ? inTurns(sortIds(plan)) : undefined;
 }
 
 /** A query may be as long as a request: then others have a turn before it is parsed, and before a plan is chosen for it. */

@@ -14,6 +14,8 @@ interface Explained {
   readonly conditions: Conditions;
   /** Whether the index's keys have all fields that the query tests and returns. */
   readonly isCovering: boolean;
+  /** Of the documents that are read, in their order, where the plan has such. */
+  readonly ids: readonly string[] | undefined;
 }
 
 export function explanationJson(explained: Explained): JsonObject {
@@ -28,7 +30,7 @@ export function explanationJson(explained: Explained): JsonObject {
     limit: query.limit,
     skip: query.skip,
     fields,
-    mrargs: { include_docs: !isCovering, ...argumentsJson(query, choice.plan) },
+    mrargs: { include_docs: !isCovering, ...argumentsJson(query, choice.plan, explained.ids) },
     covering: isCovering,
     index_candidates: choice.candidates.map((candidate, rank) => candidateJson(candidate, rank, explained)),
     selector_hints: [hintsJson(conditions)],
@@ -59,7 +61,7 @@ function optionsJson(query: FindQuery): JsonObject {
   };
 }
 
-function argumentsJson(query: FindQuery, plan: Plan): JsonObject {
+function argumentsJson(query: FindQuery, plan: Plan, ids: readonly string[] | undefined): JsonObject {
   const { start, end } = plan.range;
   return {
     view_type: 'map',
@@ -70,7 +72,8 @@ function argumentsJson(query: FindQuery, plan: Plan): JsonObject {
     update: query.update,
     stable: query.stable,
     conflicts: query.conflicts,
-    ...(plan.kind === 'documents' && plan.ids !== undefined ? { keys: plan.ids } : {}),
+    ...(ids === undefined ? {} : { keys: ids }),
+    ...(plan.kind === 'index' && plan.listed !== undefined ? { lookups: plan.listed.values.length } : {}),
   };
 }
 

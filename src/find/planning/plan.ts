@@ -2,11 +2,12 @@
 import { compareCodePoints } from '../../collation/code-points.ts';
 import { createKeyOrder } from '../../collation/key-order.ts';
 import type { RowRange } from '../../database/contract.ts';
+import { sortInSteps } from '../../shared/sort-in-steps.ts';
+import type { Steps } from '../../shared/turn.ts';
 import type { ViewRange } from '../../views/contract.ts';
 import type { StoredIndex } from '../indexes/index-catalog.ts';
-import type { FieldCondition } from '../selectors/selector.ts';
 import { type Bound, type ValueRange, valueRange } from '../selectors/value-range.ts';
-import type { Conditions } from './conditions.ts';
+import type { Conditions, ListedField } from './conditions.ts';
 
 export type Plan = IndexPlan | DocumentsPlan;
 
@@ -25,18 +26,24 @@ export interface IndexPlan extends PlanBase {
   readonly kind: 'index';
   readonly stored: StoredIndex;
   readonly range: ViewRange;
+  /** The column that has one of some values; only these places of the range are read. */
+  readonly listed: ListedColumn | undefined;
+}
+
+export interface ListedColumn extends ListedField {
+  readonly column: number;
 }
 
 /** Reads a range of the documents by id, or certain documents. */
 export interface DocumentsPlan extends PlanBase {
   readonly kind: 'documents';
   readonly range: RowRange;
-  /** Those that are read, in this order; undefined: all of the range. */
+  /** Those that are read, in the order of the range; undefined: all of it. */
   readonly ids: readonly string[] | undefined;
 }
 
 /** Sorts after everything that an element of a key may be. */
-const AFTER_ALL = { ['\uffff'.repeat(4)]: null };
+export const AFTER_ALL = { ['\uffff'.repeat(4)]: null };
 
 export function planIndex(stored: StoredIndex, conditions: Conditions, descending: boolean): IndexPlan {
   const prefix: unknown[] = [];
@@ -49,6 +56,7 @@ export function planIndex(stored: StoredIndex, conditions: Conditions, descendin
     prefix.push(range.low?.value);
     range = undefined;
   }
+  const listed = listedColumn(stored, conditions, prefix.length);
   const low = lowKey(prefix, range?.low);
   const high = highKey(prefix, range?.high);
   return {
@@ -56,8 +64,9 @@ export function planIndex(stored: StoredIndex, conditions: Conditions, descendin
     stored,
     isEmpty,
     equalities: prefix.length,
-    narrowness: narrowness(range),
+    narrowness: listed === undefined ? narrowness(range) : 2,
     descending,
+    listed,
     range: descending ? { start: high, end: low, descending } : { start: low, end: high },
   };
 }
@@ -66,7 +75,7 @@ export function planDocuments(conditions: Conditions, descending: boolean): Docu
   const range = valueRange(conditions.of('_id'), createKeyOrder('raw'));
   const start = idBound(range?.low);
   const end = idBound(range?.high);
-  const ids = listedIds(conditions.of('_id'), descending);
+  const ids = listedIds(conditions.listed('_id'));
   return {
     kind: 'documents',
     isEmpty: range?.isEmpty === true || (range?.high !== undefined && end === undefined),
@@ -83,6 +92,12 @@ export function planDocuments(conditions: Conditions, descending: boolean): Docu
       descending,
     },
   };
+}
+
+function listedColumn(stored: StoredIndex, conditions: Conditions, column: number): ListedColumn | undefined {
+  const { field } = stored.index.columns[column] ?? {};
+  const listed = field === undefined ? undefined : conditions.listed(field);
+  return listed === undefined ? undefined : { ...listed, column };
 }
 
 /** A list sorts before all longer lists that begin with its elements, and so before all rows with such keys. */
@@ -108,11 +123,12 @@ function idBound(bound: Bound | undefined): string | undefined {
   return typeof bound?.value === 'string' ? bound.value : undefined;
 }
 
-/** The ids that `$in` lists, each once. */
-function listedIds(conditions: readonly FieldCondition[], descending: boolean): readonly string[] | undefined {
-  const listing = conditions.find(({ condition }) => condition.operator === '$in');
-  if (listing === undefined || !Array.isArray(listing.condition.argument)) return undefined;
-  const listed: readonly unknown[] = listing.condition.argument;
-  const ids = [...new Set(listed.filter((id) => typeof id === 'string'))].sort(compareCodePoints);
-  return descending ? ids.reverse() : ids;
+/** Those of the listed values that may be ids, each once. */
+function listedIds(listed: ListedField | undefined): readonly string[] | undefined {
+  return listed === undefined ? undefined : [...new Set(listed.values.filter((id) => typeof id === 'string'))];
+}
+
+/** The plan's ids in its order. */
+export function* sortIds({ ids = [], descending }: DocumentsPlan): Steps<readonly string[]> {
+  return yield* sortInSteps(ids, descending ? (one, other) => compareCodePoints(other, one) : compareCodePoints);
 }

@@ -3,10 +3,10 @@ import type { CompareKeys } from '../../collation/key-order.ts';
 import type { DocumentRecord, Snapshot } from '../../database/contract.ts';
 import type { DocId } from '../../documents/contract.ts';
 import { isDesignId, parseDocId } from '../../documents/identifiers.ts';
-import { Pace } from '../../shared/turn.ts';
-import type { ViewReader, ViewRow } from '../../views/contract.ts';
+import { inTurns, Pace } from '../../shared/turn.ts';
+import type { ViewRange, ViewReader, ViewRow } from '../../views/contract.ts';
 import type { StepBudget } from '../effort.ts';
-import type { DocumentsPlan, IndexPlan } from '../planning/plan.ts';
+import { type DocumentsPlan, type IndexPlan, sortIds } from '../planning/plan.ts';
 import { planName } from '../planning/planner.ts';
 import { type BookmarkPosition, invalidBookmark, readBookmark } from '../queries/bookmark.ts';
 import type { FindQuery } from '../queries/find-query.ts';
@@ -14,6 +14,7 @@ import { EVERYTHING } from '../selectors/selector.ts';
 import { createTextTest } from '../selectors/selector-test.ts';
 import { DocumentReader, type FoundDocument, type UnreadDocument } from './document-reader.ts';
 import { KeyProjection, KeyTests } from './index-keys.ts';
+import { lookUp } from './lookups.ts';
 
 /** Rows or documents that are read at once, where it is unknown how many of them match. */
 const MAX_BATCH = 200;
@@ -73,7 +74,7 @@ export class Search {
     if (plan.isEmpty || this.#parts.query.limit === 0) return;
     const areAllMatching = this.#parts.query.selector === EVERYTHING;
     this.#reader = this.#createReader(() => areAllMatching);
-    const records = plan.ids === undefined ? this.#records(plan) : this.#listed(plan.ids);
+    const records = plan.ids === undefined ? this.#records(plan) : this.#listed(plan);
     const toDocuments = (batch: readonly DocumentRecord[]) => batch.map((record) => ({ keyText: 'null', record }));
     yield* this.#limited(this.#read(this.#reader, records, toDocuments));
   }
@@ -91,11 +92,9 @@ export class Search {
 
   /** Rows of the plan's range whose keys pass the tests. */
   async *#rows(plan: IndexPlan, index: ViewReader, keys: KeyTests): AsyncGenerator<readonly ViewRow[], void, void> {
-    const { name } = plan.stored.index;
     const position = this.#startPosition(plan);
     const rest = position === undefined ? {} : { start: position.key, startDocId: position.id };
-    const { rows } = await index.rows(name, { ...plan.range, ...rest });
-    for await (const read of rows) {
+    for await (const read of await this.#readRows(plan, index, rest)) {
       for (const batch of this.#batches(read)) {
         const passed: ViewRow[] = [];
         for (const row of batch) {
@@ -106,6 +105,12 @@ export class Search {
         yield passed;
       }
     }
+  }
+
+  async #readRows(plan: IndexPlan, index: ViewReader, rest: ViewRange): Promise<AsyncIterable<readonly ViewRow[]>> {
+    const { listed } = plan;
+    if (listed !== undefined) return lookUp({ ...plan, listed }, index, this.#parts.compare, rest);
+    return (await index.rows(plan.stored.index.name, { ...plan.range, ...rest })).rows;
   }
 
   async *#records(plan: DocumentsPlan): AsyncGenerator<readonly DocumentRecord[], void, void> {
@@ -120,8 +125,9 @@ export class Search {
   }
 
   /** The documents that have these ids. */
-  async *#listed(ids: readonly string[]): AsyncGenerator<readonly DocumentRecord[], void, void> {
+  async *#listed(plan: DocumentsPlan): AsyncGenerator<readonly DocumentRecord[], void, void> {
     const { query, snapshot } = this.#parts;
+    const ids = await inTurns(sortIds(plan));
     const last = query.bookmark === undefined ? undefined : readBookmark(query.bookmark).id;
     const rest = ids.slice(last === undefined ? 0 : ids.indexOf(last) + 1).filter((id) => !isDesignId(id));
     for (const batch of this.#batches(rest)) {

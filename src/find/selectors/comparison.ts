@@ -22,8 +22,10 @@ export class ComparisonCheck implements Check {
   }
 
   now(value: unknown, effort: Effort): boolean {
-    this.#otherSteps ??= stepsOf(this.#other);
-    effort.take(pairSteps(value, this.#other, this.#otherSteps));
+    if (typeof value === 'string' || typeof value === 'object') {
+      this.#otherSteps ??= stepsOf(this.#other);
+      effort.take(pairSteps(value, this.#other, this.#otherSteps));
+    } else effort.take(1);
     return this.#passes(this.#compare(value, this.#other));
   }
 

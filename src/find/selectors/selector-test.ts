@@ -1,7 +1,7 @@
 /** Makes functions that test whether a document fulfils a selector. */
 import type { CompareKeys } from '../../collation/key-order.ts';
 import { parseInTurns } from '../../json/parse-in-steps.ts';
-import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
+import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import { inTurns, isThreadUsedUp, LONG_STEP, type Steps } from '../../shared/turn.ts';
 import { type Check, Effort, type StepBudget } from '../effort.ts';
 import { fieldOf } from './field-path.ts';
@@ -31,16 +31,18 @@ export function createTest(
   { read = fieldOf, budget }: TestOptions = {},
 ): Test {
   const check = createCheck(selector, compare, read);
-  return (value) => {
-    const effort = new Effort(budget);
-    return effort.attempt(check, value) ?? inTurns(longTest(check, value, effort));
-  };
+  // Most values take one go, and no effort of their own.
+  const shared = new Effort(budget);
+  return (value) => shared.begin(check, value) ?? inTurns(longTest(check, value, new Effort(budget)));
 }
 
 /** As `createTest`. */
 export function createTextTest(selector: Selector, compare: CompareKeys, options: TestOptions = {}): TextTest {
   const test = createTest(selector, compare, options);
-  return (text) => whenReady(parseInTurns(text), test);
+  return (text) => {
+    const value = parseInTurns(text);
+    return value instanceof Promise ? value.then(test) : test(value);
+  };
 }
 
 function* longTest(check: Check, value: unknown, effort: Effort): Steps<boolean> {

@@ -42,7 +42,14 @@ describe('a query with thousands of names', () => {
     for (const selector of [nested, { $nor: [{ $or: names.slice(0, 9_000).map((name) => ({ [name]: 1 })) }] }]) {
       const query = atOnce(parseFindQuery({ selector }));
       const choice = choosePlan(query, stored, order);
-      const explained = { database: 'db', query, choice, conditions: new Conditions(query, order), isCovering: false };
+      const explained = {
+        database: 'db',
+        query,
+        choice,
+        conditions: new Conditions(query, order),
+        isCovering: false,
+        ids: undefined,
+      };
       expect(explanationJson(explained)['index_candidates']).toHaveLength(51);
     }
   });
