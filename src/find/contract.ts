@@ -14,7 +14,7 @@ export interface Finder {
    */
   test(selector: unknown): (document: string) => MaybePromise<boolean>;
   /** The `fields` of a query: makes of a document's JSON text what the query shows of it. Fails with 400 where they are invalid. */
-  projection(fields: unknown): MaybePromise<(text: string) => string>;
+  projection(fields: unknown): MaybePromise<(text: string) => MaybePromise<string>>;
   /** How a query would be run, and why: JSON text. Builds no index. */
   explain(database: Database, body: JsonObject): Promise<string>;
   /** The database's indexes in the form of `GET _index`, beginning with the one of all documents. */

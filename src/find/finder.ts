@@ -89,7 +89,7 @@ class IndexFinder implements Finder {
     return createTextTest(parseSelector(selector), this.#order);
   }
 
-  projection(given: unknown): MaybePromise<(text: string) => string> {
+  projection(given: unknown): MaybePromise<(text: string) => MaybePromise<string>> {
     return whenReady(inTurns(parseFields(given)), (fields) => {
       if (fields === undefined) return (text) => text;
       const projection = new Projection(fields);

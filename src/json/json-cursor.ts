@@ -3,8 +3,13 @@
  * member order, digits of numbers, escapes. Everything here is for text that `JSON.parse` accepts; on any other text the
  * results mean nothing, but each step comes to an end, or throws. Iterative throughout: depth costs nothing.
  */
+
+import type { Steps } from '../shared/turn.ts';
 import { CLOSE_BRACE, CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE, SPACE } from './characters.ts';
 import { endedEarly, stringEnd, stringValue } from './strings.ts';
+
+/** Characters that are passed in one step. */
+const STEP_LENGTH = 65_536;
 
 /**
  * Walks over one container of a JSON text at a time. Ranges are [start, end) and hold no white space at their ends.
@@ -29,6 +34,8 @@ export class JsonCursor {
   /** The value of the current member or element. */
   valueStart = 0;
   valueEnd = 0;
+  /** Where a walk in steps lets others have a turn. */
+  #nextRest = STEP_LENGTH;
 
   constructor(text: string, position = 0) {
     this.text = text;
@@ -103,6 +110,38 @@ export class JsonCursor {
     else at = scalarEnd(text, at);
     this.valueEnd = at;
     this.position = at;
+  }
+
+  /** As `skipValue`, of a value however long: others may have a turn in the middle, and between many short ones. */
+  *skipValueInSteps(): Steps<void> {
+    const { text } = this;
+    const start = this.#skipSpace(this.position);
+    const first = text.charCodeAt(start);
+    let at = start;
+    if (first !== OPEN_BRACE && first !== OPEN_BRACKET) {
+      this.skipValue();
+      at = this.position;
+    } else {
+      let depth = 1;
+      while (depth > 0) {
+        const code = text.charCodeAt(++at);
+        if (code === QUOTE) at = stringEnd(text, at) - 1;
+        else if (code === OPEN_BRACE || code === OPEN_BRACKET) depth++;
+        else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) depth--;
+        else if (at >= text.length) endedEarly();
+        else if (code <= SPACE) this.sawSpace = true;
+        if (at < this.#nextRest) continue;
+        this.#nextRest = at + STEP_LENGTH;
+        yield;
+      }
+      at++;
+    }
+    this.valueStart = start;
+    this.valueEnd = at;
+    this.position = at;
+    if (at < this.#nextRest) return;
+    this.#nextRest = at + STEP_LENGTH;
+    yield;
   }
 
   /** Start of the next item of a container, or -1 when `close` ends it. */

@@ -63,16 +63,16 @@ class IndexRows {
     const keys: string[] = [];
     for (const document of documents) {
       const passes = this.#filter === undefined || (yield* passesFilter(this.#filter, document));
-      const key = passes ? this.#keyOf(document) : undefined;
+      const key = passes ? yield* this.#keyOf(document) : undefined;
       counts.push(key === undefined ? 0 : 1);
       if (key !== undefined) keys.push(key);
     }
     return { counts, keys, values: keys.map(() => 'null') };
   }
 
-  #keyOf(document: string): string | undefined {
+  *#keyOf(document: string): Steps<string | undefined> {
     if (document.startsWith(DESIGN_PREFIX)) return undefined;
-    const texts = this.#fields.of(document);
+    const texts = yield* this.#fields.inSteps(document);
     if (texts.includes(undefined)) return undefined;
     const key = `[${texts.join(',')}]`;
     // A key that is nested too deeply to be compared would make the whole index fail.

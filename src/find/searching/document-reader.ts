@@ -63,7 +63,8 @@ export class DocumentReader {
           const passes = this.#parts.test(text);
           if (!(typeof passes === 'boolean' ? passes : await passes)) continue;
         }
-        yield { keyText, id: record.id, text: this.#projection?.of(text) ?? text };
+        const shown = this.#projection?.of(text) ?? text;
+        yield { keyText, id: record.id, text: typeof shown === 'string' ? shown : await shown };
       }
     }
   }

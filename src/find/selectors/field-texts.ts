@@ -4,6 +4,8 @@
  */
 import { OPEN_BRACE, OPEN_BRACKET } from '../../json/characters.ts';
 import { JsonCursor } from '../../json/json-cursor.ts';
+import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
+import { atOnce, inTurns, type Steps } from '../../shared/turn.ts';
 import { type FieldPath, isArrayIndex } from './field-path.ts';
 
 /** What is wanted of a value: itself, as one of the fields, and what lies within. */
@@ -35,8 +37,13 @@ export class FieldTexts {
 
   /** The JSON text of each field of an object's text, undefined where it has none. */
   of(text: string): (string | undefined)[] {
+    return atOnce(this.inSteps(text));
+  }
+
+  /** As `of`; others may have a turn in the middle of a long text. */
+  *inSteps(text: string): Steps<(string | undefined)[]> {
     const found = new Array<string | undefined>(this.#count).fill(undefined);
-    readMembers(new JsonCursor(text), this.#wanted, found);
+    yield* readMembers(new JsonCursor(text), this.#wanted, found);
     return found;
   }
 }
@@ -56,8 +63,8 @@ export class Projection {
   }
 
   /** Fields that the document does not have are left out, with the objects around them. */
-  of(text: string): string {
-    return this.write(this.#texts.of(text));
+  of(text: string): MaybePromise<string> {
+    return whenReady(inTurns(this.#texts.inSteps(text)), (texts) => this.write(texts));
   }
 
   /** As `of`, of texts that are at hand. */
@@ -74,32 +81,38 @@ function memberOf<T>(members: Map<string, T>, name: string, create: () => T): T 
   return member;
 }
 
+/** Texts that are walked in one step. */
+const SHORT = 65_536;
+
 /** The cursor stands before an object; it is left behind it. Of a name that is there twice the last one counts. */
-function readMembers(cursor: JsonCursor, wanted: Wanted, found: (string | undefined)[]): void {
+function* readMembers(cursor: JsonCursor, wanted: Wanted, found: (string | undefined)[]): Steps<void> {
   cursor.enter();
   while (cursor.nextName()) {
     const member = wanted.members.get(cursor.name);
-    if (member === undefined) cursor.skipValue();
-    else readValue(cursor, member, found);
+    if (member !== undefined) yield* readValue(cursor, member, found);
+    else if (cursor.text.length <= SHORT) cursor.skipValue();
+    else yield* cursor.skipValueInSteps();
   }
 }
 
-function readElements(cursor: JsonCursor, wanted: Wanted, found: (string | undefined)[]): void {
+function* readElements(cursor: JsonCursor, wanted: Wanted, found: (string | undefined)[]): Steps<void> {
   cursor.enter();
   for (let index = 0; cursor.nextElementStart(); index++) {
     const member = wanted.members.get(`${index}`);
-    if (member === undefined) cursor.skipValue();
-    else readValue(cursor, member, found);
+    if (member !== undefined) yield* readValue(cursor, member, found);
+    else if (cursor.text.length <= SHORT) cursor.skipValue();
+    else yield* cursor.skipValueInSteps();
   }
 }
 
-function readValue(cursor: JsonCursor, wanted: Wanted, found: (string | undefined)[]): void {
+function* readValue(cursor: JsonCursor, wanted: Wanted, found: (string | undefined)[]): Steps<void> {
   clear(wanted, found);
   const start = cursor.position;
   const first = cursor.text.charCodeAt(start);
-  if (wanted.members.size > 0 && first === OPEN_BRACE) readMembers(cursor, wanted, found);
-  else if (first === OPEN_BRACKET && hasIndex(wanted)) readElements(cursor, wanted, found);
-  else cursor.skipValue();
+  if (wanted.members.size > 0 && first === OPEN_BRACE) yield* readMembers(cursor, wanted, found);
+  else if (first === OPEN_BRACKET && hasIndex(wanted)) yield* readElements(cursor, wanted, found);
+  else if (cursor.text.length <= SHORT) cursor.skipValue();
+  else yield* cursor.skipValueInSteps();
   for (const field of wanted.fields) found[field] = cursor.text.slice(start, cursor.position);
 }
 

@@ -18,7 +18,7 @@ interface LiveSelectionParts {
   /** Whether a document, given as its text, is in the answer. */
   readonly test: (document: string) => MaybePromise<boolean>;
   /** What the answer shows of a document's text. */
-  readonly show: (text: string) => string;
+  readonly show: (text: string) => MaybePromise<string>;
   /** Whether documents are shown with `_conflicts`. */
   readonly conflicts: boolean;
 }

@@ -46,6 +46,20 @@ describe('fields of a text', () => {
     expect(textsOf(['a.b'], '{"a":{"b":1},"a":5}')).toEqual([undefined]);
   });
 
+  test('are found in steps in a long text', () => {
+    const numbers = Array.from({ length: 100_000 }, (_, n) => n);
+    const members = Object.fromEntries(numbers.map((n) => [`m${n}`, n % 2 === 0 ? n : { n: ['}', '"', n] }]));
+    const long = JSON.stringify({ numbers, members, z: 'end' });
+    const paths = ['z', 'numbers.99999', 'members.m3.n.2', 'members.m4', 'numbers', 'none'];
+    const found = new FieldTexts(paths.map(parseFieldPath)).inSteps(long);
+    let steps = 0;
+    let step = found.next();
+    for (; step.done !== true; step = found.next()) steps += 1;
+    expect(steps).toBeGreaterThan(long.length / 200_000);
+    const values = step.value.map((one) => (one === undefined ? undefined : JSON.parse(one)));
+    expect(values).toEqual(['end', 99_999, 3, 4, numbers, undefined]);
+  });
+
   test('names are compared without their escapes', () => {
     expect(textsOf(['a', 'ä'], '{"\\u0061":1,"\\u00e4":2}')).toEqual(['1', '2']);
   });
