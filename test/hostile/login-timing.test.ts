@@ -10,6 +10,9 @@ import { AttackedServer } from './support/attacked-server.ts';
 const ROUNDS = 60;
 /** Of some 10 ms for each hash. Where nothing is hashed for one of the kinds, it takes a tenth of that. */
 const MOST_APART = 2;
+const STARTS = 5;
+/** Of few tries each; six times as many iterations are what the name with more of them was told by. */
+const MOST_APART_OF_FIRST = 3;
 const ROOT = basic('root', 'secret of root');
 
 let server: AttackedServer;
@@ -17,7 +20,12 @@ let server: AttackedServer;
 beforeAll(async () => {
   server = await AttackedServer.start({
     // Each round comes from an address of its own, so that no one has to wait for guessing too often.
-    settings: ['httpd/trusted_proxies=127.0.0.1', 'svc_httpd_auth/iterations=50000', 'admins/root=secret of root'],
+    settings: [
+      'httpd/trusted_proxies=127.0.0.1',
+      'svc_httpd_auth/iterations=50000',
+      'svc_httpd_auth/max_iterations=400000',
+      'admins/root=secret of root',
+    ],
   });
   const members = { type: 'user', roles: [] };
   const put = (name: string, more: object) =>
@@ -62,6 +70,36 @@ test('and who gives the right password of another name is told the same', async 
   const unknown = await server.client.ask('GET', '/', { headers: basic('absent', 'secret of ana') });
   assert.deepEqual([known.status, at(known.json, 'reason')], [401, 'Name or password is incorrect.']);
   assert.deepEqual(known.text, unknown.text);
+});
+
+/** The first log-in after a start is the one in which nothing was learnt from others yet. */
+test('so does the first one after a start, where a hash has other iterations than are set', async () => {
+  const headers = ROOT;
+  const hash = { password_scheme: 'pbkdf2', iterations: 300_000, derived_key: '0'.repeat(40), salt: 'salt' };
+  const json = { type: 'user', name: 'strong', roles: [], ...hash };
+  await server.client.must(201, 'PUT', '/_users/org.couchdb.user:strong', { headers, json });
+  const times = new Map<string, number[]>([
+    ['strong', []],
+    ['ana', []],
+    ['absent', []],
+  ]);
+  for (let round = 0; round < STARTS; round++) {
+    for (const [name, list] of inTurns(times, round)) {
+      await server.stop();
+      await server.startAgain();
+      // What a start loads with the first request counts for nothing.
+      await server.client.must(200, 'GET', '/_session', { headers });
+      const began = performance.now();
+      const answer = await server.client.ask('POST', '/_session', { json: { name, password: 'wrong' } });
+      assert.equal(answer.status, 401);
+      list.push(performance.now() - began);
+    }
+  }
+  const quarters = new Map([...times].map(([name, list]) => [name, quarter(list)]));
+  const shown = JSON.stringify(Object.fromEntries(quarters));
+  console.log(`milliseconds of the first log-in after a start, by name: ${shown}`);
+  const all = [...quarters.values()];
+  assert.isBelow(Math.max(...all) / Math.min(...all), MOST_APART_OF_FIRST, `milliseconds by name: ${shown}`);
 });
 
 async function statusOf(...question: Parameters<AttackedServer['client']['ask']>): Promise<number> {
