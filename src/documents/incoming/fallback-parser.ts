@@ -17,15 +17,26 @@ import type { Steps } from '../../shared/turn.ts';
 import type { IncomingDocument } from '../contract.ts';
 import { staysInBody, toIncomingDocument } from './reserved-members.ts';
 
-/** Reads the document that begins at the cursor, and leaves the cursor behind it. Errors are those of `readDocument`. */
-export function parseDocument(cursor: JsonCursor): IncomingDocument {
+/** Characters of a document from which on reading it is long work. */
+const LONG_DOCUMENT = 262_144;
+
+/**
+ * Reads the document that begins at the cursor, and leaves the cursor behind it. Errors are those of `readDocument`. Others may have a turn in the
+ * middle of a long document.
+ */
+export function* parseDocumentInSteps(cursor: JsonCursor): Steps<IncomingDocument> {
   const { text } = cursor;
   if (!isShallowContainer(text, cursor.position)) throw tooDeeplyNested();
   const cut = cutBody(cursor);
-  return toDocument(text, cut, parseJson(text.slice(cut.start, cursor.position)));
+  const document = text.slice(cut.start, cursor.position);
+  if (document.length < LONG_DOCUMENT) return toDocument(text, cut, parseJson(document));
+  yield;
+  const value = yield* parseJsonInSteps(document);
+  yield;
+  return toDocument(text, cut, value);
 }
 
-/** As `parseDocument`, `value` being what `JSON.parse` made of the document. */
+/** As `parseDocumentInSteps`, `value` being what `JSON.parse` made of the document. */
 export function parseDocumentValue(cursor: JsonCursor, value: unknown): IncomingDocument {
   mustBeDocument(value);
   return toDocument(cursor.text, cutBody(cursor), value);

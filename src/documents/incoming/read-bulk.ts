@@ -11,7 +11,7 @@ import { assert } from '../../shared/assert.ts';
 import type { Steps } from '../../shared/turn.ts';
 import type { IncomingDocument } from '../contract.ts';
 import { DocumentScanner } from './document-scanner.ts';
-import { parseDocument, parseDocumentValue, parseJson, parseJsonInSteps } from './fallback-parser.ts';
+import { parseDocumentInSteps, parseDocumentValue, parseJson, parseJsonInSteps } from './fallback-parser.ts';
 import { toIncomingDocument } from './reserved-members.ts';
 
 export interface IncomingBulk {
@@ -71,7 +71,7 @@ function* readList(cursor: JsonCursor, documents: IncomingDocument[]): Steps<num
   for (;;) {
     const isSure = scanner.scan(at);
     if (!isSure) cursor.moveTo(at);
-    documents.push(isSure ? toIncomingDocument(scanner, scanner.body) : parseDocument(cursor));
+    documents.push(isSure ? toIncomingDocument(scanner, scanner.body) : yield* parseDocumentInSteps(cursor));
     const end = isSure ? scanner.end : cursor.position;
     if (end - restedAt >= STEP_LENGTH || documents.length % DOCUMENTS_PER_STEP === 0) {
       restedAt = end;
