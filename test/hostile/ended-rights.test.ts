@@ -38,7 +38,9 @@ async function loot(): Promise<readonly string[]> {
 }
 
 beforeEach(async () => {
-  server = await AttackedServer.start({ settings: ['admins/root=rootpw', 'svc_httpd_auth/iterations=100'] });
+  server = await AttackedServer.start({
+    settings: ['admins/root=rootpw', 'svc_httpd_auth/iterations=100', 'replicator/allowed_hosts=127.0.0.1'],
+  });
   other = await AttackedServer.start();
   await other.client.must(201, 'PUT', '/loot');
   for (const name of ['_users', 'priv', 'neighbour']) await must(201, 'PUT', `/${name}`);

@@ -112,14 +112,22 @@ describe('a server in memory', () => {
 
   test('believes what a proxy forwards only where it is told to', async () => {
     const headers = { 'x-forwarded-host': 'db.example.org', 'x-forwarded-proto': 'https' };
-    const locationOf = async ({ url }: RunningServer) =>
-      (await fetch(`${url}db`, { method: 'PUT', headers })).headers.get('location');
+    const locationOf = async ({ url }: RunningServer) => {
+      const outgoing = request(`${url}db`, { method: 'PUT', headers });
+      outgoing.end();
+      const [incoming] = await once(outgoing, 'response');
+      incoming.resume();
+      return incoming.headers.location;
+    };
     const trusting = await start({ memory: true, config: { httpd: { trusted_proxies: '127.0.0.1' } } });
     expect(await locationOf(trusting)).toBe('https://db.example.org/db');
     const other = await start({ memory: true, config: { httpd: { trusted_proxies: '10.0.0.1' } } });
     expect(await locationOf(other)).toBe(`${other.url}db`);
     const usual = await start({ memory: true });
     expect(await locationOf(usual)).toBe(`${usual.url}db`);
+    // What is sent by `fetch` of the server's own process is no proxy's: replications are sent so.
+    const own = await fetch(`${trusting.url}own`, { method: 'PUT', headers });
+    expect(own.headers.get('location')).toBe(`${trusting.url}own`);
   });
 
   test('refuses a host beyond loopback', async () => {
