@@ -122,15 +122,20 @@ export class Tree<K, R> implements WholeTree<K, R> {
 
   /** The values of ascending keys, in their order. Visits each node once. */
   async getMany(sortedKeys: readonly K[]): Promise<(string | undefined)[]> {
+    return must(await this.getManyWithin(sortedKeys, Number.POSITIVE_INFINITY));
+  }
+
+  /** As `getMany`; undefined where the values in the tree's nodes have more than `mostUnits` together, of which no more are read then. */
+  async getManyWithin(sortedKeys: readonly K[], mostUnits: number): Promise<(string | undefined)[] | undefined> {
     if (sortedKeys.length === 0) return [];
     const checked = inTurns(checkAscending(this.#source.spec, sortedKeys, 0));
     if (checked instanceof Promise) await checked;
     const values =
       this.#root === undefined
         ? sortedKeys.map(() => undefined)
-        : await readValues(this.#source, this.#root, sortedKeys);
+        : await readValues(this.#source, this.#root, sortedKeys, mostUnits);
     const delayed = this.#delayed;
-    if (delayed === undefined) return values;
+    if (delayed === undefined || values === undefined) return values;
     return sortedKeys.map((key, index) => {
       const change = delayed.find(key);
       return change === undefined ? values[index] : change.value;

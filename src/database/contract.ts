@@ -296,7 +296,7 @@ export interface DocumentRow {
   readonly id: DocId;
   readonly rev: RevId;
   /** Reads the whole record; cheap where the row was just walked over. */
-  record(): DocumentRecord;
+  record(): MaybePromise<DocumentRecord>;
 }
 
 /** A row of the by-sequence order. */
@@ -322,12 +322,19 @@ export interface Snapshot {
   document(id: DocId): MaybePromise<DocumentRecord | undefined>;
   /** As `document` for many ids at once, in the given order. */
   documents(ids: readonly DocId[]): Promise<(DocumentRecord | undefined)[]>;
+  /**
+   * As `documents`, in batches that hold no more than some megabytes of stored records, or a single one that is larger: what a request names is
+   * not known to be small. A document that a batch names several times is read once for it. In the place of `undefined` there is none.
+   */
+  documentBatches(ids: readonly (DocId | undefined)[]): AsyncIterable<readonly (DocumentRecord | undefined)[]>;
   /** The body's text, which begins with the member `_attachments` where there are some; undefined where it is not kept. */
   body(node: StoredNode): MaybePromise<string | undefined>;
   /** What is known of an attachment's bytes; undefined where they are not there. */
   attachment(attachment: AttachmentBytes): MaybePromise<StoredBytes | undefined>;
   /** An attachment's bytes, for reading them. Outlives the snapshot. */
   openAttachment(attachment: AttachmentBytes): Promise<AttachmentReader | undefined>;
+  /** As `body`, in pieces of at most some 100,000 characters, which are read one by one. */
+  bodyPieces(node: StoredNode): AsyncIterable<string>;
   /** Bodies of many revisions in one pass, in the given order. */
   bodies(nodes: readonly StoredNode[]): Promise<(string | undefined)[]>;
   /** Live documents in id order, in batches; a batch is what one step of the tree gives. */

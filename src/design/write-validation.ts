@@ -7,6 +7,7 @@ import type { Database, DocumentWrite, WriteGuard, WriteOptions } from '../datab
 import { DESIGN_RANGE, isDesignId } from '../documents/identifiers.ts';
 import type { DatabaseError } from '../errors/database-error.ts';
 import { must } from '../shared/assert.ts';
+import { allReady } from '../shared/maybe-promise.ts';
 import { inTurns, someInSteps } from '../shared/turn.ts';
 import type { StoredDesign } from './design-programs.ts';
 
@@ -85,7 +86,8 @@ async function readDesigns(database: Database): Promise<StoredDesign[]> {
   try {
     const designs: StoredDesign[] = [];
     for await (const rows of snapshot.rows(DESIGN_RANGE)) {
-      const bodies = await snapshot.bodies(rows.map((row) => must(row.record().leaves[0])));
+      const records = await allReady(rows.map((row) => row.record()));
+      const bodies = await snapshot.bodies(records.map(({ leaves }) => must(leaves[0])));
       for (const [index, { id, rev }] of rows.entries()) designs.push({ id, rev, body: bodies[index] ?? '{}' });
     }
     return designs;

@@ -9,6 +9,16 @@ export function whenReady<T, R>(value: MaybePromise<T>, use: (value: T) => Maybe
   return value instanceof Promise ? value.then(use) : use(value);
 }
 
+/** All the values, in their order: in the same turn where all of them are there at once. */
+export function allReady<T>(values: readonly MaybePromise<T>[]): MaybePromise<T[]> {
+  const ready: T[] = [];
+  for (const value of values) {
+    if (value instanceof Promise) return Promise.all(values);
+    ready.push(value);
+  }
+  return ready;
+}
+
 /** Does the work, and something else if it fails, be it by throwing or later. */
 export function orElse<T>(
   work: () => MaybePromise<T>,

@@ -93,6 +93,15 @@ class SteppedEncoder {
   }
 }
 
+/** A text cut into pieces of at most so many units, which are encoded by themselves. */
+export function* wholeCharacterPieces(text: string, mostUnits: number, start = 0): Generator<string, void, void> {
+  for (let from = start; from < text.length; ) {
+    const piece = text.slice(from, wholeCharactersEnd(text, from + mostUnits));
+    yield piece;
+    from += piece.length;
+  }
+}
+
 /** `end`, or one less where it is between the two halves of a surrogate pair. For cutting a text into pieces that are encoded by themselves. */
 export function wholeCharactersEnd(text: string, end: number): number {
   if (end >= text.length) return text.length;

@@ -23,7 +23,7 @@ export async function designDocumentsOf(database: Database): Promise<DesignDocum
     const designs: DesignDocument[] = [];
     for await (const rows of snapshot.rows(DESIGN_RANGE)) {
       for (const row of rows) {
-        const [winner] = row.record().leaves;
+        const [winner] = (await row.record()).leaves;
         const body = winner && (await snapshot.body(winner));
         designs.push({ id: row.id, rev: row.rev, body: body ?? '{}' });
       }

@@ -327,7 +327,8 @@ class Run {
       const { snapshot, rows, changes } = this.#held;
       const [seenRows, seenChanges]: [string[], string[]] = [[], []];
       for await (const batch of snapshot.rows({})) {
-        const bodies = await snapshot.bodies(batch.map((row) => must(row.record().leaves[0])));
+        const records = await Promise.all(batch.map((row) => row.record()));
+        const bodies = await snapshot.bodies(records.map(({ leaves }) => must(leaves[0])));
         for (const [index, row] of batch.entries()) seenRows.push(`${row.id} ${row.rev} ${bodies[index]}`);
       }
       for await (const batch of snapshot.changes({ since: 0 })) for (const change of batch) seenChanges.push(change.id);

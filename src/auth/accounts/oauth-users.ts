@@ -1,6 +1,7 @@
 /** Consumers and tokens of OAuth that users keep in their documents, as `{oauth: {consumer_keys: {key: secret}, tokens: {token: secret}}}`. */
 import { isObject, type JsonObject, ownMember } from '../../json/objects.ts';
 import type { Registry } from '../../registry/contract.ts';
+import { allReady } from '../../shared/maybe-promise.ts';
 import { Pace } from '../../shared/turn.ts';
 import type { ConfigStore } from '../../system/contract.ts';
 import { USER_PREFIX } from '../contract.ts';
@@ -54,7 +55,7 @@ export class DocumentsWithOAuth {
       const pace = new Pace();
       try {
         for await (const rows of snapshot.rows({ start: USER_PREFIX, end: `${USER_PREFIX}\uffff` })) {
-          const winners = rows.flatMap((row) => row.record().leaves.slice(0, 1));
+          const winners = (await allReady(rows.map((row) => row.record()))).flatMap(({ leaves }) => leaves.slice(0, 1));
           for (const body of await snapshot.bodies(winners)) found.push(...oauthOf(body));
           if (pace.isDue) await pace.rest();
         }

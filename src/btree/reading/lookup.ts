@@ -54,27 +54,35 @@ export async function rankOf<K, R>(source: NodeSource<K, R>, link: Link<K, R>, e
 
 /** Keys that are looked for in one leaf in one go, … */
 const KEYS_AT_ONCE = 1_024;
-/** … and nodes that are read together: storage that gives them at once holds the thread meanwhile. */
+/** … and nodes that are read together: storage that gives them at once holds the thread meanwhile, … */
 const NODES_AT_ONCE = 128;
+/** … and bytes of such nodes as have hardly more than one entry, which may be of any size, … */
+const LARGE_BYTES_AT_ONCE = 4 * 2 ** 20;
+/** … as these have. */
+const FEW_ENTRIES = 4;
 
 interface NodeShare<K, R> extends KeyShare {
   readonly link: Link<K, R>;
 }
 
-/** The values of ascending keys, level by level, so that each node is visited once and a level's reads run together. Others have a turn between nodes. */
+/**
+ * The values of ascending keys, level by level, so that each node is visited once and a level's reads run together. Others have a turn between
+ * nodes. Undefined as soon as the values have more than `mostUnits` together.
+ */
 export async function readValues<K, R>(
   source: NodeSource<K, R>,
   root: Link<K, R>,
   keys: readonly K[],
-): Promise<(string | undefined)[]> {
+  mostUnits: number,
+): Promise<(string | undefined)[] | undefined> {
   const { spec } = source;
   const values = keys.map((): string | undefined => undefined);
   const pace = new Pace();
+  let units = 0;
   let level: NodeShare<K, R>[] = [{ link: root, from: 0, to: keys.length }];
   while (level.length > 0) {
     const below: NodeShare<K, R>[] = [];
-    for (let first = 0; first < level.length; first += NODES_AT_ONCE) {
-      const shares = level.slice(first, first + NODES_AT_ONCE);
+    for (const shares of readTogether(level)) {
       const resolved = source.resolveAll(shares.map((share) => share.link));
       const nodes = resolved instanceof Promise ? await resolved : resolved;
       for (const [at, share] of shares.entries()) {
@@ -87,7 +95,8 @@ export async function readValues<K, R>(
           continue;
         }
         for (const part of partsOf(share)) {
-          findAll(spec, node, keys, part, values);
+          units += findAll(spec, node, keys, part, values);
+          if (units > mostUnits) return undefined;
           if (pace.isDue) await pace.rest();
         }
       }
@@ -97,22 +106,43 @@ export async function readValues<K, R>(
   return values;
 }
 
+function* readTogether<K, R>(level: readonly NodeShare<K, R>[]): Generator<readonly NodeShare<K, R>[]> {
+  let from = 0;
+  let largeBytes = 0;
+  for (const [index, { link }] of level.entries()) {
+    const bytes = link.count <= FEW_ENTRIES ? link.bytes : 0;
+    if (index > from && (index - from === NODES_AT_ONCE || largeBytes + bytes > LARGE_BYTES_AT_ONCE)) {
+      yield level.slice(from, index);
+      from = index;
+      largeBytes = 0;
+    }
+    largeBytes += bytes;
+  }
+  yield level.slice(from);
+}
+
 function* partsOf({ from: start, to: end }: KeyShare): Generator<KeyShare> {
   for (let from = start; from < end; from += KEYS_AT_ONCE) yield { from, to: Math.min(from + KEYS_AT_ONCE, end) };
 }
 
-/** The values of a leaf's share of the keys. Each key is looked for behind the one before it. */
+/** The values of a leaf's share of the keys; gives how long they are. Each key is looked for behind the one before it. */
 function findAll<K>(
   spec: TreeSpec<K, unknown>,
   leaf: Leaf,
   keys: readonly K[],
   { from, to }: KeyShare,
   values: (string | undefined)[],
-): void {
+): number {
   let place = FIRST_LINE;
+  let units = 0;
   for (let index = from; index < to && place < leaf.end; index += 1) {
     const found = leaf.search(spec, must(keys[index]), place);
-    if (found >= 0) values[index] = leaf.valueAt(found);
+    if (found >= 0) {
+      const value = leaf.valueAt(found);
+      values[index] = value;
+      units += value.length;
+    }
     place = found >= 0 ? found : ~found;
   }
+  return units;
 }

@@ -14,6 +14,9 @@ import { type BodyPage, decodeText, listingOf, mostLoneListingBytes } from './bo
 /** How many pages are remembered as read from lately: so few that in a large database hardly one is met again by chance. */
 const READ_LATELY = 256;
 
+/** Bytes of a large body that become one piece of its text. */
+const PIECE_BYTES = 262_144;
+
 interface BodyFile extends PageFile {
   /** A page whose checksum may be wrong. Without it the documents of a damaged page can't be read, whatever is damaged. */
   readDamaged?(page: PageNumber): MaybePromise<Uint8Array | undefined>;
@@ -147,6 +150,24 @@ export class BodyReader {
     return text + decoder.decode();
   }
 
+  /**
+   * The body's text, of a large one in pieces. Between two of them nothing is held but what the collector leaves: who reads slowly, or not at
+   * all, holds no page.
+   */
+  async *pieces(location: BodyLocation): AsyncGenerator<string, void, void> {
+    const { page, length } = location;
+    if (!this.isLarge(length)) return yield await this.read(location);
+    const { maxPageBytes } = this.options;
+    const held = new HeldPage((number) => this.#loadPage(number));
+    for (let at = 0; at < length; ) {
+      const from = at % maxPageBytes;
+      const to = Math.min(from + PIECE_BYTES, maxPageBytes, from + length - at);
+      const text = await held.text(page + (at - from) / maxPageBytes, from, to);
+      at += to - from;
+      if (text !== '') yield text;
+    }
+  }
+
   async #readLarge(location: BodyLocation): Promise<Uint8Array> {
     const bytes = new Uint8Array(location.length);
     let filled = 0;
@@ -201,4 +222,25 @@ export class BodyReader {
 
 function cut(page: Uint8Array, location: BodyLocation): Uint8Array {
   return page.subarray(location.offset, location.offset + location.length);
+}
+
+/** The page that was read last, for as long as memory is not needed otherwise, and what its bytes are as text. */
+class HeldPage {
+  readonly #load: (page: number) => Promise<Uint8Array>;
+  readonly #decoder = new TextDecoder();
+  #number = 0;
+  #bytes: WeakRef<Uint8Array> | undefined;
+
+  constructor(load: (page: number) => Promise<Uint8Array>) {
+    this.#load = load;
+  }
+
+  /** To be called from one place to the next: a character may lie across two of them. */
+  async text(page: number, from: number, to: number): Promise<string> {
+    const known = this.#number === page ? this.#bytes?.deref() : undefined;
+    const bytes = known ?? (await this.#load(page));
+    if (bytes !== known) this.#bytes = new WeakRef(bytes);
+    this.#number = page;
+    return this.#decoder.decode(bytes.subarray(from, to), { stream: true });
+  }
 }

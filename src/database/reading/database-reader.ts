@@ -9,6 +9,7 @@ import { decodeCurrent } from '../state/entry.ts';
 import { DISK_FORMAT_VERSION, type Head } from '../state/head.ts';
 import { decodeLineage, LINEAGE_KEY, MAX_LINEAGE } from '../state/lineage.ts';
 import { liveBytes, type State } from '../state/state.ts';
+import { RecordDecoder } from './record-decoder.ts';
 import { StateSnapshot } from './snapshot.ts';
 
 /** What a reader reads. Who changes it, and where, is nothing to the reader. */
@@ -27,12 +28,12 @@ interface ReaderSource {
 /** All reading of one database. Needs no writer: only something that has the current state. */
 export class DatabaseReader {
   readonly #name: string;
-  readonly #source: ReaderSource;
+  readonly #source: ReaderSource & { readonly records: RecordDecoder };
   readonly #snapshots: SnapshotRegister;
 
   constructor(name: string, source: ReaderSource, snapshots: SnapshotRegister) {
     this.#name = name;
-    this.#source = source;
+    this.#source = { ...source, records: new RecordDecoder() };
     this.#snapshots = snapshots;
   }
 

@@ -1,6 +1,6 @@
 import type { KeyRange, TreeEntry, WalkOptions } from '../../btree/contract.ts';
 import { compareCodePoints } from '../../collation/code-points.ts';
-import type { DocId, RevId } from '../../documents/contract.ts';
+import type { DocId } from '../../documents/contract.ts';
 import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import type { SnapshotRegister, SnapshotTicket } from '../../paging/snapshot-register.ts';
 import { must } from '../../shared/assert.ts';
@@ -23,10 +23,21 @@ import type {
 } from '../contract.ts';
 import { bytesOfLength, decodeAttachment } from '../state/attachments-tree.ts';
 import type { DetachedPages } from '../state/detached-pages.ts';
-import { decodeChange, decodeEntry, decodeRev } from '../state/entry.ts';
+import { decodeChange } from '../state/entry.ts';
 import { LOCAL_END, LOCAL_START, toLocalDocument } from '../state/local-documents.ts';
 import type { State } from '../state/state.ts';
 import { isLiveEntry } from '../state/trees.ts';
+import type { RecordDecoder } from './record-decoder.ts';
+import { entriesToSkip } from './skipped-entries.ts';
+import { StoredRow } from './stored-row.ts';
+
+/** How many documents are looked up at once, … */
+const BATCH_DOCUMENTS = 200;
+/** … if their entries have no more characters. */
+const BATCH_UNITS = 2 ** 20;
+
+/** For so long a body's pages are kept for who reads it in pieces: a reader that is slow can't go on with another state in the middle of it. */
+const LONG_BODY_MS = 600_000;
 
 /** What snapshots are taken of. */
 interface SnapshotSource {
@@ -35,6 +46,7 @@ interface SnapshotSource {
   readonly detached: DetachedPages;
   /** Where documents are counted of which the body is read. */
   readonly reads: { value: number };
+  readonly records: RecordDecoder;
   /** Has the current state, each time it is asked. */
   readonly state: { readonly current: State };
 }
@@ -113,33 +125,77 @@ export class StateSnapshot implements Snapshot {
     return orElse(
       () => (isOneOfMany ? bodies.readWithPage(location) : bodies.read(location)),
       (cause) => {
-        const isGone = (this.#wasRenewed || this.#ticket.revoked) && isDatabaseError(cause, 'storage_corrupt');
-        if (!isGone) throw cause;
-        const reason = 'The read took so long that what it began with was replaced meanwhile. Send the request again.';
-        throw new DatabaseError('cancelled', reason, { cause });
+        throw this.#failureOfBody(cause);
       },
     );
   }
 
+  #failureOfBody(cause: unknown): unknown {
+    const isGone = (this.#wasRenewed || this.#ticket.revoked) && isDatabaseError(cause, 'storage_corrupt');
+    if (!isGone) return cause;
+    const reason = 'The read took so long that what it began with was replaced meanwhile. Send the request again.';
+    return new DatabaseError('cancelled', reason, { cause });
+  }
+
   document(id: DocId): MaybePromise<DocumentRecord | undefined> {
     const value = this.#read((state) => state.byId.get(id));
-    return whenReady(value, (text) => (text === undefined ? undefined : decodeEntry(id, text)));
+    return whenReady(value, (text) => (text === undefined ? undefined : this.#source.records.of(id, text)));
   }
 
   async documents(ids: readonly DocId[]): Promise<(DocumentRecord | undefined)[]> {
-    const sorted = [...new Set(ids)].sort(compareCodePoints);
-    const values = await this.#read((state) => state.byId.getMany(sorted));
-    const found = new Map(sorted.map((id, index) => [id, values[index]]));
-    return ids.map((id) => {
-      const value = found.get(id);
-      return value === undefined ? undefined : decodeEntry(id, value);
-    });
+    return must(await this.#documentsWithin(ids, Number.POSITIVE_INFINITY));
+  }
+
+  async *documentBatches(ids: readonly (DocId | undefined)[]): AsyncGenerator<readonly (DocumentRecord | undefined)[]> {
+    let most = BATCH_DOCUMENTS;
+    for (let from = 0; from < ids.length; ) {
+      const some = ids.slice(from, from + most);
+      const records = await this.#documentsWithin(some, some.length === 1 ? Number.POSITIVE_INFINITY : BATCH_UNITS);
+      most = records === undefined ? Math.ceil(most / 4) : Math.min(most * 2, BATCH_DOCUMENTS);
+      if (records === undefined) continue;
+      yield records;
+      from += some.length;
+    }
+  }
+
+  /** Undefined where their entries have more than so many characters together. */
+  async #documentsWithin(
+    ids: readonly (DocId | undefined)[],
+    mostUnits: number,
+  ): Promise<(DocumentRecord | undefined)[] | undefined> {
+    const sorted = [...new Set(ids)].filter((id) => id !== undefined).sort(compareCodePoints);
+    const values = await this.#read((state) => state.byId.getManyWithin(sorted, mostUnits));
+    if (values === undefined) return undefined;
+    const found = new Map<DocId, DocumentRecord>();
+    let units = 0;
+    for (const [index, id] of sorted.entries()) {
+      const value = values[index];
+      if (value === undefined) continue;
+      units += value.length;
+      if (units > mostUnits) return undefined;
+      const record = this.#source.records.of(id, value);
+      found.set(id, record instanceof Promise ? await record : record);
+    }
+    return ids.map((id) => (id === undefined ? undefined : found.get(id)));
   }
 
   body({ body }: StoredNode): MaybePromise<string | undefined> {
     if (body === undefined) return undefined;
     this.#source.reads.value += 1;
     return this.#readBody(body, false);
+  }
+
+  async *bodyPieces({ body }: StoredNode): AsyncGenerator<string, void, void> {
+    if (body === undefined) return;
+    this.#source.reads.value += 1;
+    const ticket = this.#register.take(this.#state.version, LONG_BODY_MS);
+    try {
+      yield* this.#source.bodies.pieces(body);
+    } catch (cause) {
+      throw this.#failureOfBody(cause);
+    } finally {
+      ticket.release();
+    }
   }
 
   attachment({ digest, length }: AttachmentBytes): MaybePromise<StoredBytes | undefined> {
@@ -185,7 +241,8 @@ export class StateSnapshot implements Snapshot {
     const skip = await this.#read((state) => entriesToSkip(state, range));
     for await (const entries of this.#walk((state) => state.byId, range, { descending, skip })) {
       const rows: DocumentRow[] = [];
-      for (const { key, value } of entries) if (isLiveEntry(value)) rows.push(new StoredRow(key, value));
+      const { records } = this.#source;
+      for (const { key, value } of entries) if (isLiveEntry(value)) rows.push(new StoredRow(key, value, records));
       if (rows.length > 0) yield rows;
     }
   }
@@ -304,55 +361,6 @@ class RestOfChanges implements WalkGuard<number> {
   }
 }
 
-/**
- * How many entries of by-id, deleted documents among them, have to be passed over so that `range.skip` live ones are.
- * Found by halving: O(log² n).
- */
-async function entriesToSkip(state: State, range: RowRange): Promise<number> {
-  const { skip = 0 } = range;
-  if (skip === 0 || state.docDelCount === 0) return skip;
-  let low = skip;
-  let high = skip + state.docDelCount;
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2);
-    if ((await liveAmongFirst(state, range, middle)) >= skip) high = middle;
-    else low = middle + 1;
-  }
-  return low;
-}
-
-async function liveAmongFirst({ byId }: State, range: RowRange, count: number): Promise<number> {
-  const { start, end, startInclusive, endInclusive, descending = false } = range;
-  let part: KeyRange<string> = { start, end, startInclusive, endInclusive };
-  for await (const [entry] of byId.entries(part, { descending, skip: count })) {
-    const edge = must(entry).key;
-    part = descending ? { ...part, start: edge, startInclusive: false } : { ...part, end: edge, endInclusive: false };
-    break;
-  }
-  return (await byId.reduceRange(part))?.live ?? 0;
-}
-
 function compareLocations(left: BodyLocation, right: BodyLocation): number {
   return left.page - right.page || left.offset - right.offset;
-}
-
-/** Reads of its entry what it is asked for. */
-class StoredRow implements DocumentRow {
-  readonly id: DocId;
-  readonly #value: string;
-  #record: DocumentRecord | undefined;
-
-  constructor(key: string, value: string) {
-    this.id = key as DocId;
-    this.#value = value;
-  }
-
-  get rev(): RevId {
-    return decodeRev(this.id, this.#value);
-  }
-
-  record(): DocumentRecord {
-    this.#record ??= decodeEntry(this.id, this.#value);
-    return this.#record;
-  }
 }

@@ -1,6 +1,12 @@
 import type { DocId, RevId } from '../../documents/contract.ts';
 import { toRevId } from '../../documents/revisions/revisions.ts';
-import { cutFirstRev, decodeTree, encodeTree, encodeTreeInSteps } from '../../documents/revisions/tree-codec.ts';
+import {
+  cutFirstRev,
+  decodeTree,
+  decodeTreeInSteps,
+  encodeTree,
+  encodeTreeInSteps,
+} from '../../documents/revisions/tree-codec.ts';
 import { must } from '../../shared/assert.ts';
 import type { Steps } from '../../shared/turn.ts';
 import { decodeLocation, encodeLocation } from '../bodies/body-location.ts';
@@ -36,6 +42,13 @@ export function decodeEntry(id: DocId, value: string): DocumentRecord {
     seq: Number.parseInt(value.slice(1, space), 36),
     leaves: decodeTree(value.slice(space + 1), decodeLocation),
   };
+}
+
+/** As `decodeEntry`, for a document of very many revisions. */
+export function* decodeEntryInSteps(id: DocId, value: string): Steps<DocumentRecord> {
+  const space = value.indexOf(' ');
+  const seq = Number.parseInt(value.slice(1, space), 36);
+  return { id, seq, leaves: yield* decodeTreeInSteps(value.slice(space + 1), decodeLocation) };
 }
 
 /**

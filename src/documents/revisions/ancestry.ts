@@ -54,11 +54,30 @@ export class StoredRevision<B> implements RevisionNode<B> {
     return this.#ancestry;
   }
 
+  /** The ancestors, newest first, without making nodes of those that are text: of a long history these would take much memory. */
+  *ancestors(): Generator<Omit<RevisionNode<B>, 'parent'>, void, void> {
+    if (this.#ancestry === '') return yield* revisionsBack(this.#parent);
+    const reader = new AncestryReader(this.#ancestry, 0, this.#decodeBody);
+    for (let generation = this.generation - 1; reader.position < reader.text.length; generation -= 1) {
+      yield reader.read(generation);
+    }
+  }
+
   /** This revision with at most `count` ancestors; only while `ancestry` has not become nodes. */
   withAncestors(count: number): StoredRevision<B> {
     const end = skipRevisions(this.#ancestry, count);
     if (end === this.#ancestry.length) return this;
     return new StoredRevision(this, this.#ancestry.slice(0, end), this.#decodeBody);
+  }
+}
+
+/** The revision and its known ancestors, newest first. */
+export function* revisionsBack<B>(
+  newest: RevisionNode<B> | undefined,
+): Generator<Omit<RevisionNode<B>, 'parent'>, void, void> {
+  for (let node = newest; node !== undefined; node = node.parent) {
+    yield node;
+    if (node instanceof StoredRevision) return yield* node.ancestors();
   }
 }
 

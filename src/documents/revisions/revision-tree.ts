@@ -16,10 +16,14 @@
  * come back from another. That is why all comparisons go by generation and hash, never by depth.
  */
 import { assert, must } from '../../shared/assert.ts';
+import type { Steps } from '../../shared/turn.ts';
 import type { RevId, Revision, RevisionNode, RevisionPath } from '../contract.ts';
 import { StoredRevision } from './ancestry.ts';
 import { compareRevisions, toRevId } from './revisions.ts';
 import { uniteTrees } from './tree-union.ts';
+
+/** Revisions that are looked at between two looks at the clock. */
+const REVISIONS_PER_STEP = 512;
 
 export type Leaves<B> = readonly RevisionNode<B>[];
 
@@ -50,14 +54,17 @@ export function findNode<B>(leaves: Leaves<B>, revision: Revision): RevisionNode
 }
 
 /** All revisions that are known, for whoever looks many of them up. */
-export function revisionsOf<B>(leaves: Leaves<B>): ReadonlySet<RevId> {
+export function* revisionsOf<B>(leaves: Leaves<B>): Steps<ReadonlySet<RevId>> {
   const seen = new Set<RevisionNode<B>>();
+  const revs = new Set<RevId>();
   for (const leaf of leaves) {
     for (let node: RevisionNode<B> | undefined = leaf; node !== undefined && !seen.has(node); node = node.parent) {
       seen.add(node);
+      revs.add(revOf(node));
+      if (seen.size % REVISIONS_PER_STEP === 0) yield;
     }
   }
-  return new Set([...seen].map(revOf));
+  return revs;
 }
 
 /** The leaves that are that revision or descend from it, in winning order. */

@@ -30,6 +30,9 @@ const SEVERAL = '<';
 const NEXT_PATH = ';';
 const BRANCH = '^';
 
+/** Revisions decoded between two looks at the clock. */
+const REVISIONS_PER_STEP = 512;
+
 /** Leaves encoded between two looks at the clock. */
 const LEAVES_PER_STEP = 256;
 
@@ -69,8 +72,17 @@ export function* encodeTreeInSteps<B>(
  * damaged there fails then. Fails with `storage_corrupt`.
  */
 export function decodeTree<B>(text: string, decodeBody: DecodeBody<B>): readonly RevisionNode<B>[] {
+  return text.startsWith(SEVERAL) ? atOnce(decodeTreeInSteps(text, decodeBody)) : decodeOnly(text, decodeBody);
+}
+
+/** As `decodeTree`: others may have a turn in the middle of many leaves, or of a long history of several. */
+export function* decodeTreeInSteps<B>(text: string, decodeBody: DecodeBody<B>): Steps<readonly RevisionNode<B>[]> {
+  if (text.startsWith(SEVERAL)) return yield* decodePaths(new AncestryReader(text, 1, decodeBody));
+  return decodeOnly(text, decodeBody);
+}
+
+function decodeOnly<B>(text: string, decodeBody: DecodeBody<B>): readonly RevisionNode<B>[] {
   if (text === '') return [];
-  if (text.startsWith(SEVERAL)) return decodePaths(new AncestryReader(text, 1, decodeBody));
   const reader = new AncestryReader(text, 0, decodeBody);
   const generation = readGeneration(reader);
   return [readStoredRevision(text, reader.position, generation, decodeBody)];
@@ -97,21 +109,30 @@ function encodeAncestry<B>(leaf: RevisionNode<B>, encodeBody: (body: B) => strin
   return text;
 }
 
-function decodePaths<B>(reader: AncestryReader<B>): RevisionNode<B>[] {
+function* decodePaths<B>(reader: AncestryReader<B>): Steps<RevisionNode<B>[]> {
   const paths: RevisionNode<B>[][] = [];
-  do paths.push(decodePath(reader, paths));
-  while (takes(reader, NEXT_PATH));
+  let revisions = 0;
+  do {
+    const path = yield* decodePath(reader, paths);
+    paths.push(path);
+    revisions += path.length;
+    if (revisions < REVISIONS_PER_STEP) continue;
+    revisions = 0;
+    yield;
+  } while (takes(reader, NEXT_PATH));
   if (reader.position < reader.text.length)
     throw corruptTree(reader.text, reader.position, 'more text than a tree has');
   return paths.map((path) => must(path[0]));
 }
 
 /** The path's own nodes, leaf first. */
-function decodePath<B>(reader: AncestryReader<B>, earlier: readonly RevisionNode<B>[][]): RevisionNode<B>[] {
+function* decodePath<B>(reader: AncestryReader<B>, earlier: readonly RevisionNode<B>[][]): Steps<RevisionNode<B>[]> {
   const leafGeneration = readGeneration(reader);
   const revisions: Omit<RevisionNode<B>, 'parent'>[] = [];
-  do revisions.push(reader.read(leafGeneration - revisions.length));
-  while (reader.hasRevision);
+  do {
+    revisions.push(reader.read(leafGeneration - revisions.length));
+    if (revisions.length % REVISIONS_PER_STEP === 0) yield;
+  } while (reader.hasRevision);
   let parent = takes(reader, BRANCH) ? readBranchPoint(reader, earlier) : undefined;
   const rootGeneration = leafGeneration - revisions.length + 1;
   if (parent !== undefined && parent.generation !== rootGeneration - 1) {

@@ -38,7 +38,8 @@ export class IndexCatalog {
 
 async function readDesign(snapshot: Snapshot, row: DocumentRow): Promise<KnownDesign> {
   const { id, rev } = row;
-  const body = (await snapshot.body(must(row.record().leaves[0]))) ?? '{}';
+  const { leaves } = await row.record();
+  const body = (await snapshot.body(must(leaves[0]))) ?? '{}';
   const design: DesignDocument = { id, rev, body };
   return { rev, indexes: indexesOf(id, body).map((index) => ({ index, design })) };
 }

@@ -3,6 +3,7 @@ import type { CompareKeys } from '../../collation/key-order.ts';
 import type { DocumentRecord, Snapshot } from '../../database/contract.ts';
 import type { DocId } from '../../documents/contract.ts';
 import { isDesignId, parseDocId } from '../../documents/identifiers.ts';
+import { allReady } from '../../shared/maybe-promise.ts';
 import { inTurns, Pace } from '../../shared/turn.ts';
 import type { ViewRange, ViewReader, ViewRow } from '../../views/contract.ts';
 import type { StepBudget } from '../effort.ts';
@@ -118,7 +119,8 @@ export class Search {
     const range = position === undefined ? plan.range : rangeAfter(plan, position);
     for await (const read of this.#parts.snapshot.rows(range)) {
       for (const batch of this.#batches(read)) {
-        yield batch.filter(({ id }) => !isDesignId(id)).map((row) => row.record());
+        const records = allReady(batch.filter(({ id }) => !isDesignId(id)).map((row) => row.record()));
+        yield records instanceof Promise ? await records : records;
         if (this.#pace.isDue) await this.#pace.rest();
       }
     }

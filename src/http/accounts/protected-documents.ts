@@ -2,13 +2,13 @@
 import type { DocId } from '../../documents/contract.ts';
 import { isDesignId } from '../../documents/identifiers.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
-import { documentText, metaOf, readMetaFlags, revOf } from '../documents/document-rendering.ts';
 import { getDocument } from '../documents/read-document.ts';
 import { missing, nodeToRead } from '../documents/requested-revision.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { withSnapshot } from '../request/snapshot-lease.ts';
 import { hasTag, revisionTag } from '../response/etags.ts';
 import { jsonAnswer, withHeader } from '../response/responses.ts';
+import { documentText, metaOf, readMetaFlags, revOf } from '../shown/document-rendering.ts';
 
 /** A revision of which the reader sees all is read as anywhere; of another one what may be seen of it, and nothing of its history. */
 export async function getProtectedDocument(context: Context, database: string, id: DocId): Promise<Answer> {

@@ -65,7 +65,8 @@ async function answerFeed(
 }
 
 function feedBody(context: Context, feed: Feed, parameters: ChangeParameters): MaybePromise<Answer['body']> {
-  const pieces = FEED_TEXTS[parameters.feed](feed, new ChangeRows(parameters));
+  const rows = new ChangeRows(parameters);
+  const pieces = FEED_TEXTS[parameters.feed](feed, rows);
   const close = () => feed.close();
   // What is there already fails, if it does, with a status of its own.
   if (parameters.feed === 'normal' && parameters.heartbeatMs === undefined) {
@@ -76,5 +77,5 @@ function feedBody(context: Context, feed: Feed, parameters: ChangeParameters): M
     return null;
   }
   const { heartbeatMs } = parameters;
-  return new LiveBody({ pieces, heartbeatMs, close }, context);
+  return new LiveBody({ pieces, rows, heartbeatMs, close }, context);
 }

@@ -1,12 +1,12 @@
 /** The text of changes (docs/http.md#rows-of-changes). */
 import type { SelectedChange } from '../../changes/contract.ts';
 import type { DocumentRecord, Snapshot } from '../../database/contract.ts';
-import { writeQuoted } from '../../documents/outgoing.ts';
 import { must } from '../../shared/assert.ts';
-import { conflictsOf, revOf } from '../documents/document-rendering.ts';
-import { type AttachmentFlags, shownBodies } from '../documents/inline-attachments.ts';
-import { byBodySize } from '../lists/body-batches.ts';
+import { byBytes } from '../lists/body-batches.ts';
+import { MOST_ATTACHED_BYTES } from '../lists/document-list.ts';
 import { readAgain } from '../lists/read-again.ts';
+import { CONFLICTS_ALONE, documentText, metaOf } from '../shown/document-rendering.ts';
+import { isLong, type ShownRevision, shownBytes, shownPieces, shownTexts } from '../shown/shown-revision.ts';
 import type { ChangeParameters } from './change-parameters.ts';
 
 interface ShownRow {
@@ -15,68 +15,105 @@ interface ShownRow {
   readonly text: string;
 }
 
+/** A row that is too long to be made as a whole: its JSON text in pieces. */
+interface LongRow {
+  readonly seq: number;
+  readonly pieces: AsyncIterable<string>;
+}
+
+type ShownRows = readonly ShownRow[] | LongRow;
+
+export function isLongRow(rows: ShownRows): rows is LongRow {
+  return 'pieces' in rows;
+}
+
+/** A change with its document as it is shown; undefined where that is not there. */
+interface FoundChange {
+  readonly change: SelectedChange;
+  readonly shown: ShownRevision | undefined;
+}
+
 export class ChangeRows {
+  /** Whether the middle of a row is under way: nothing else may be told then. */
+  isInside = false;
   readonly #includeDocs: boolean;
-  readonly #conflicts: boolean;
-  readonly #flags: AttachmentFlags | undefined;
+  readonly #show: Pick<ShownRevision, 'meta' | 'attachments'>;
 
   constructor({ includeDocs, conflicts, attachments, attEncodingInfo }: ChangeParameters) {
     this.#includeDocs = includeDocs;
-    this.#conflicts = conflicts;
     const hasFlags = attachments || attEncodingInfo;
-    this.#flags = hasFlags ? { content: attachments, since: [], encodingInfo: attEncodingInfo } : undefined;
+    this.#show = {
+      meta: conflicts ? CONFLICTS_ALONE : undefined,
+      attachments: hasFlags ? { content: attachments, since: [], encodingInfo: attEncodingInfo } : undefined,
+    };
   }
 
   /** Some at a time: no more than a slow reader may have waiting. */
-  async *of(changes: readonly SelectedChange[], snapshot: Snapshot): AsyncGenerator<readonly ShownRow[], void, void> {
+  async *of(changes: readonly SelectedChange[], snapshot: Snapshot): AsyncGenerator<ShownRows, void, void> {
     if (!this.#includeDocs) {
       yield changes.map((change) => ({ seq: change.row.seq, text: rowText(change, undefined) }));
       return;
     }
-    const items = await found(changes, snapshot);
-    for (const some of byBodySize(items, ({ record }) => record?.leaves[0], this.#flags !== undefined)) {
-      const documents = await readAgain(async (isAgain) => {
-        const read = isAgain
-          ? await found(
-              some.map(({ change }) => change),
-              snapshot,
-            )
-          : some;
-        return this.#documents(
-          read.map(({ record }) => record),
-          snapshot,
+    for await (const found of this.#find(changes, snapshot)) {
+      for (const some of byBytes(found, ({ shown }) => (shown === undefined ? 0 : shownBytes(shown)))) {
+        const [first] = some;
+        if (some.length === 1 && first?.shown !== undefined && isLong(first.shown)) {
+          yield { seq: first.change.row.seq, pieces: this.#pieces(first.change, first.shown, snapshot) };
+          continue;
+        }
+        const documents = await readAgain(async (isAgain) =>
+          this.#documents(isAgain ? await this.#anew(some, snapshot) : some, snapshot),
         );
-      });
-      yield some.map(({ change }, index) => ({ seq: change.row.seq, text: rowText(change, must(documents[index])) }));
+        yield some.map(({ change }, index) => ({ seq: change.row.seq, text: rowText(change, must(documents[index])) }));
+      }
     }
   }
 
+  async *#pieces(change: SelectedChange, shown: ShownRevision, snapshot: Snapshot): AsyncGenerator<string, void, void> {
+    this.isInside = true;
+    yield rowText(change, '').slice(0, -1);
+    yield* shownPieces(snapshot, shown, MOST_ATTACHED_BYTES);
+    yield '}';
+    this.isInside = false;
+  }
+
   /** The winners' texts; `null` where one can't be read. */
-  async #documents(records: readonly (DocumentRecord | undefined)[], snapshot: Snapshot): Promise<string[]> {
-    const known = records.filter((record) => record !== undefined);
-    const winners = known.map((record) => must(record.leaves[0], 'a document has a leaf'));
-    const bodies = await shownBodies(snapshot, winners, this.#flags);
+  async #documents(found: readonly FoundChange[], snapshot: Snapshot): Promise<string[]> {
+    const known = found.flatMap(({ shown }) => (shown === undefined ? [] : [shown]));
+    const texts = await shownTexts(snapshot, known);
     let next = 0;
-    return records.map((record) => (record === undefined ? 'null' : this.#document(record, bodies[next++])));
+    return found.map(({ shown }) => (shown === undefined ? 'null' : (texts[next++] ?? emptyText(shown))));
   }
 
-  #document(record: DocumentRecord, body: string | undefined): string {
-    const node = must(record.leaves[0]);
-    if (body === undefined && !node.deleted) return 'null';
-    const members = this.#conflicts ? conflictsOf(record) : undefined;
-    const shown = { deleted: node.deleted, body: body ?? '{}', members };
-    return writeQuoted(JSON.stringify(record.id), JSON.stringify(revOf(node)), shown);
+  async *#find(
+    changes: readonly SelectedChange[],
+    snapshot: Snapshot,
+  ): AsyncGenerator<readonly FoundChange[], void, void> {
+    let from = 0;
+    for await (const records of snapshot.documentBatches(changes.map(({ row }) => row.id))) {
+      const first = from;
+      yield records.map((record, index) => ({ change: must(changes[first + index]), shown: this.#shown(record) }));
+      from += records.length;
+    }
+  }
+
+  async #anew(some: readonly FoundChange[], snapshot: Snapshot): Promise<readonly FoundChange[]> {
+    const again: FoundChange[] = [];
+    const changes = some.map(({ change }) => change);
+    for await (const found of this.#find(changes, snapshot)) again.push(...found);
+    return again;
+  }
+
+  #shown(record: DocumentRecord | undefined): ShownRevision | undefined {
+    const node = record?.leaves[0];
+    return record === undefined || node === undefined ? undefined : { record, node, ...this.#show };
   }
 }
 
-interface FoundChange {
-  readonly change: SelectedChange;
-  readonly record: DocumentRecord | undefined;
-}
-
-async function found(changes: readonly SelectedChange[], snapshot: Snapshot): Promise<readonly FoundChange[]> {
-  const records = await snapshot.documents(changes.map(({ row }) => row.id));
-  return changes.map((change, index) => ({ change, record: records[index] }));
+/** Of a body that is not kept. */
+function emptyText({ record, node, meta }: ShownRevision): string {
+  if (!node.deleted) return 'null';
+  return documentText(record, node, '{}', meta === undefined ? undefined : metaOf(record, node, meta));
 }
 
 function rowText({ row, revs }: SelectedChange, doc: string | undefined): string {

@@ -4,9 +4,9 @@ import type { ChangeRow, DocumentRecord, Snapshot, StoredNode } from '../../data
 import { must } from '../../shared/assert.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import { Pace } from '../../shared/turn.ts';
-import { documentText, type MetaFlags, metaOf, revOf } from '../documents/document-rendering.ts';
 import { byBodySize } from '../lists/body-batches.ts';
 import { readAgain } from '../lists/read-again.ts';
+import { documentText, type MetaFlags, metaOf, revOf } from '../shown/document-rendering.ts';
 
 /** Whether each of the documents, JSON texts, passes. */
 type PassAll = (documents: readonly string[]) => MaybePromise<readonly boolean[]>;

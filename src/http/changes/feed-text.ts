@@ -2,7 +2,7 @@
 import type { Feed } from '../../changes/contract.ts';
 import { FORGET_EVENT_ID, WAITS } from '../response/live-body.ts';
 import type { FeedKind } from './change-parameters.ts';
-import type { ChangeRows } from './change-rows.ts';
+import { type ChangeRows, isLongRow } from './change-rows.ts';
 
 type FeedText = (feed: Feed, rows: ChangeRows) => AsyncGenerator<string, void, void>;
 
@@ -28,7 +28,10 @@ async function* listed(feed: Feed, rows: ChangeRows): AsyncGenerator<string, voi
       continue;
     }
     for await (const some of rows.of(event.changes, event.snapshot)) {
-      yield separator + some.map(({ text }) => text).join(',\n');
+      if (isLongRow(some)) {
+        if (separator !== '') yield separator;
+        yield* some.pieces;
+      } else yield separator + some.map(({ text }) => text).join(',\n');
       separator = ',\n';
     }
   }
@@ -45,7 +48,10 @@ async function* lines(feed: Feed, rows: ChangeRows): AsyncGenerator<string, void
       yield WAITS;
       continue;
     }
-    for await (const some of rows.of(event.changes, event.snapshot)) yield some.map(({ text }) => `${text}\n`).join('');
+    for await (const some of rows.of(event.changes, event.snapshot)) {
+      if (isLongRow(some)) yield* closed(some.pieces, '\n');
+      else yield some.map(({ text }) => `${text}\n`).join('');
+    }
   }
 }
 
@@ -67,8 +73,24 @@ async function* events(feed: Feed, rows: ChangeRows): AsyncGenerator<string, voi
       continue;
     }
     for await (const some of rows.of(event.changes, event.snapshot)) {
+      if (isLongRow(some)) {
+        lastId = some.seq;
+        yield 'data: ';
+        yield* closed(some.pieces, `\nid: ${some.seq}\n\n`);
+        continue;
+      }
       lastId = some.at(-1)?.seq;
       yield some.map(({ seq, text }) => `data: ${text}\nid: ${seq}\n\n`).join('');
     }
   }
+}
+
+/** The last of the pieces goes out with what ends the row, so that nothing comes between them. */
+async function* closed(pieces: AsyncIterable<string>, end: string): AsyncGenerator<string, void, void> {
+  let former: string | undefined;
+  for await (const piece of pieces) {
+    if (former !== undefined) yield former;
+    former = piece;
+  }
+  yield `${former ?? ''}${end}`;
 }

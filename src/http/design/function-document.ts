@@ -2,7 +2,7 @@
 import type { Database, Snapshot } from '../../database/contract.ts';
 import { isLocalId, parseDocId } from '../../documents/identifiers.ts';
 import { writeDocument } from '../../documents/outgoing.ts';
-import { documentText, type MetaFlags, metaOf } from '../documents/document-rendering.ts';
+import { documentText, type MetaFlags, metaOf } from '../shown/document-rendering.ts';
 
 /** The members that tell of other revisions. */
 const SHOWN: MetaFlags = { revs: true, revsInfo: false, conflicts: true, deletedConflicts: false, localSeq: false };

@@ -4,6 +4,7 @@ import type { RowSource } from '../../query-server/contract.ts';
 import type { DesignDocument } from '../../views/contract.ts';
 import { readDesign } from '../documents/design-document.ts';
 import { AllDocuments } from '../lists/all-documents.ts';
+import { isLongRow, type RowBatch } from '../lists/document-list.ts';
 import { parseListParameters, parseQueryValues } from '../lists/list-parameters.ts';
 import { readList } from '../lists/list-text.ts';
 import { parseBody, readText, toObject } from '../request/bodies.ts';
@@ -32,7 +33,7 @@ interface ListSubject {
 interface ListRows {
   /** JSON text. */
   readonly head: string;
-  readonly batches: AsyncIterable<readonly string[]>;
+  readonly batches: AsyncIterable<RowBatch>;
   readonly tagInputs: readonly (string | number)[];
 }
 
@@ -126,17 +127,24 @@ async function answer(
   return functionAnswer(context.services.config, { code, headers, body: text }, defaults);
 }
 
-function rowSource(batches: AsyncIterable<readonly string[]>): RowSource {
+function rowSource(batches: AsyncIterable<RowBatch>): RowSource {
   const iterator = batches[Symbol.asyncIterator]();
   return {
     next: async () => {
       for (;;) {
         const step = await iterator.next();
         if (step.done === true) return undefined;
+        if (isLongRow(step.value)) return `[${await whole(step.value.pieces)}]`;
         if (step.value.length > 0) return `[${step.value.join(',')}]`;
       }
     },
     // The iterator waits for its step under way; nobody here has to.
     close: () => void iterator.return?.().catch(() => undefined),
   };
+}
+
+async function whole(pieces: AsyncIterable<string>): Promise<string> {
+  let text = '';
+  for await (const piece of pieces) text += piece;
+  return text;
 }

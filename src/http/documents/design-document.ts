@@ -3,7 +3,7 @@ import type { Snapshot } from '../../database/contract.ts';
 import { parseDocId } from '../../documents/identifiers.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import type { DesignDocument } from '../../views/contract.ts';
-import { revOf } from './document-rendering.ts';
+import { revOf } from '../shown/document-rendering.ts';
 import { missing, nodeToRead } from './requested-revision.ts';
 
 /** `name` is without `_design/`. Fails with `not_found` "missing", or "deleted". */

@@ -2,21 +2,22 @@
 import { ChunkStream } from '../../attachments/outgoing.ts';
 import type { Snapshot } from '../../database/contract.ts';
 import type { RevId } from '../../documents/contract.ts';
+import { Pace } from '../../shared/turn.ts';
 import type { Answer, Context } from '../request/context.ts';
 import type { SnapshotLease } from '../request/snapshot-lease.ts';
-import { multipartType, type Part, partText } from '../response/multipart-writer.ts';
+import { MULTIPART_END, multipartType, type Part, partPieces, partText } from '../response/multipart-writer.ts';
 import { MUST_REVALIDATE } from '../response/responses.ts';
-import { type RenderedDocument, renderedText } from './inline-attachments.ts';
+import { type ShownRevision, shownPieces } from '../shown/shown-revision.ts';
 import { relatedDocument } from './related-document.ts';
 
 /** A revision, or what is told in the place of one. */
 export type MixedPart =
   | {
-      readonly rendered: RenderedDocument;
+      readonly shown: ShownRevision;
       /** Revisions that the reader has: attachments that they have stay stubs. */
       readonly since: readonly RevId[];
     }
-  | (Part & { readonly rendered?: undefined });
+  | (Part & { readonly shown?: undefined });
 
 /** Releases the lease when the answer was read, or will not be. */
 export function mixedAnswer(context: Context, lease: SnapshotLease, parts: AsyncIterable<MixedPart>): Answer {
@@ -37,13 +38,19 @@ async function* mixedChunks(
   boundary: string,
 ): AsyncGenerator<Uint8Array> {
   const encoder = new TextEncoder();
+  const pace = new Pace();
   yield encoder.encode(`--${boundary}`);
   for await (const part of parts) {
+    if (pace.isDue) await pace.rest();
+    if (part.shown === undefined) {
+      yield encoder.encode(partText(part, boundary));
+      continue;
+    }
     const inner = context.services.uuids.random();
-    const related = part.rendered && (await withAttachments(snapshot, part, inner));
+    const related = await withAttachments(snapshot, part, inner);
     if (related === undefined) {
-      const plain = part.rendered ? { type: 'application/json', text: renderedText(part.rendered) } : part;
-      yield encoder.encode(partText(plain, boundary));
+      const text = partPieces('application/json', shownPieces(snapshot, part.shown), boundary);
+      for await (const piece of text) yield encoder.encode(piece);
       continue;
     }
     try {
@@ -54,13 +61,13 @@ async function* mixedChunks(
       related.release();
     }
   }
-  yield encoder.encode('--');
+  yield encoder.encode(MULTIPART_END);
 }
 
 function withAttachments(
   snapshot: Snapshot,
-  { rendered, since }: { readonly rendered: RenderedDocument; readonly since: readonly RevId[] },
+  { shown, since }: { readonly shown: ShownRevision; readonly since: readonly RevId[] },
   boundary: string,
 ) {
-  return relatedDocument(snapshot, rendered, { content: true, since, encodingInfo: false }, boundary);
+  return relatedDocument(snapshot, shown, { content: true, since, encodingInfo: false }, boundary);
 }

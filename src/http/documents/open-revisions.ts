@@ -6,16 +6,17 @@ import { accepts } from '../request/accept.ts';
 import { parseJson } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { type SnapshotLease, withSnapshotLease } from '../request/snapshot-lease.ts';
-import { multipartText, multipartType, type Part } from '../response/multipart-writer.ts';
+import { MULTIPART_END, multipartType, partPieces, partText } from '../response/multipart-writer.ts';
 import { MUST_REVALIDATE, textAnswer } from '../response/responses.ts';
 import { streamedBody } from '../response/streams.ts';
-import { readMetaFlags, revOf } from './document-rendering.ts';
-import { type AttachmentFlags, okPieces, readAttachmentFlags } from './inline-attachments.ts';
+import { readMetaFlags } from '../shown/document-rendering.ts';
+import { type AttachmentFlags, readAttachmentFlags } from '../shown/inline-attachments.ts';
+import { type ReadRevision, readRevisions } from '../shown/revision-batches.ts';
 import { type MixedPart, mixedAnswer } from './mixed-answer.ts';
-import { hasAttachments, readTexts, renderSelected, type Selected, selectRevisions } from './revision-selection.ts';
+import { hasAttachments, revisionOf, type Selected, selectRevisions, shownOf } from './revision-selection.ts';
 
-/** How many documents are read at once. */
-const BATCH = 100;
+const JSON_TYPE = 'application/json';
+const ERROR_TYPE = `${JSON_TYPE}; error="true"`;
 
 export type OpenRevs = 'all' | readonly RevId[];
 
@@ -37,112 +38,91 @@ export async function answerOpenRevisions(
 ): Promise<Answer> {
   return withSnapshotLease(context, database, async (lease) => {
     const record = await lease.snapshot.document(id);
-    const selected = selectRevisions(record, wanted, context.query.flag('latest'));
+    const selected = await selectRevisions(record, wanted, context.query.flag('latest'));
     const multipart = accepts(context.header('accept'), 'multipart/mixed');
-    const withContent = selected.some(hasAttachments);
-    if (multipart && withContent) return mixedAnswer(context, lease, mixedParts(context, lease, selected));
+    if (multipart && hasAnyAttachments(selected)) return mixedAnswer(context, lease, mixedParts(context, selected));
     return multipart ? answerMultipart(context, lease, selected) : answerJson(context, lease, selected);
   });
 }
 
-async function answerJson(context: Context, lease: SnapshotLease, selected: readonly Selected[]): Promise<Answer> {
-  const flags = readAttachmentFlags(context.query);
-  const pieces =
-    flags !== undefined && selected.some(hasAttachments)
-      ? listPieces(context, lease, selected, flags)
-      : listText(resultBatches(context, lease, selected));
-  return textAnswer(context, 200, await streamedBody(context, pieces, lease.release));
+function hasAnyAttachments(selected: Iterable<Selected>): boolean {
+  for (const one of selected) if (hasAttachments(one)) return true;
+  return false;
 }
 
-async function answerMultipart(context: Context, lease: SnapshotLease, selected: readonly Selected[]): Promise<Answer> {
+async function answerJson(context: Context, lease: SnapshotLease, selected: Iterable<Selected>): Promise<Answer> {
+  const batches = resultBatches(context, lease, selected, readAttachmentFlags(context.query));
+  return textAnswer(context, 200, await streamedBody(context, listText(batches), lease.release));
+}
+
+async function answerMultipart(context: Context, lease: SnapshotLease, selected: Iterable<Selected>): Promise<Answer> {
   const boundary = context.services.uuids.random();
-  const pieces = multipartText(boundary, partBatches(context, lease, selected));
+  const pieces = multipartText(boundary, resultBatches(context, lease, selected, undefined));
   const headers = { 'content-type': multipartType(boundary), 'cache-control': MUST_REVALIDATE, vary: 'Accept' };
   return { status: 200, headers, body: await streamedBody(context, pieces, lease.release) };
 }
 
-/** As `partBatches`, for parts that have parts themselves. */
-async function* mixedParts(
-  context: Context,
-  { snapshot }: SnapshotLease,
-  selected: readonly Selected[],
-): AsyncGenerator<MixedPart> {
+/** Parts that have parts themselves. */
+async function* mixedParts(context: Context, selected: Iterable<Selected>): AsyncGenerator<MixedPart> {
   const since = readAttachmentFlags(context.query)?.since ?? [];
   const meta = readMetaFlags(context.query);
   for (const one of selected) {
-    const rendered = await renderSelected(snapshot, one, meta);
-    yield rendered === undefined ? partFor(undefined, revisionOf(one)) : { rendered, since };
+    const shown = shownOf(one, { meta });
+    yield shown === undefined ? { type: ERROR_TYPE, text: missingText(revisionOf(one)) } : { shown, since };
   }
 }
 
-/** As `listText`, with the content of attachments in the documents. */
-async function* listPieces(
+type Results = AsyncIterable<readonly ReadRevision<Selected>[]>;
+
+function resultBatches(
   context: Context,
   { snapshot }: SnapshotLease,
-  selected: readonly Selected[],
-  flags: AttachmentFlags,
-): AsyncGenerator<string, void, void> {
+  selected: Iterable<Selected>,
+  attachments: AttachmentFlags | undefined,
+): Results {
   const meta = readMetaFlags(context.query);
-  let separator = '[';
-  for (const one of selected) {
-    const rendered = await renderSelected(snapshot, one, meta);
-    yield separator;
-    separator = ',';
-    if (rendered === undefined) yield missingText(revisionOf(one));
-    else yield* okPieces(snapshot, rendered, flags);
-  }
-  yield separator === '[' ? '[]\n' : ']\n';
+  return readRevisions(snapshot, [selected], itself, (one) => shownOf(one, { meta, attachments }));
 }
 
-function revisionOf(one: Selected): RevId {
-  return one.record === undefined ? one.missing : revOf(one.node);
+function itself<T>(items: Iterable<T>): Iterable<T> {
+  return items;
 }
 
-/** A document's text, or the revision that is missing. */
-interface Result {
-  readonly text: string | undefined;
-  readonly rev: RevId;
-}
-
-async function* resultBatches(
-  context: Context,
-  { snapshot }: SnapshotLease,
-  selected: readonly Selected[],
-): AsyncGenerator<Result[]> {
-  const flags = readMetaFlags(context.query);
-  for (let start = 0; start < selected.length; start += BATCH) {
-    const batch = selected.slice(start, start + BATCH);
-    const texts = await readTexts(snapshot, batch, flags);
-    yield batch.map((one, index) => ({
-      text: texts[index],
-      rev: revisionOf(one),
-    }));
-  }
-}
-
-async function* listText(batches: AsyncIterable<readonly Result[]>): AsyncGenerator<string, void, void> {
+async function* listText(batches: Results): AsyncGenerator<string, void, void> {
   let separator = '[';
   for await (const batch of batches) {
-    yield separator +
-      batch.map(({ text, rev }) => (text === undefined ? missingText(rev) : `{"ok":${text}}`)).join(',');
+    const texts: string[] = [];
+    for (const { item, text } of batch) {
+      if (text === undefined) texts.push(missingText(revisionOf(item)));
+      else if (typeof text === 'string') texts.push(`{"ok":${text}}`);
+      else yield* okPieces(separator, text);
+    }
+    if (texts.length > 0) yield separator + texts.join(',');
     separator = ',';
   }
   yield separator === '[' ? '[]\n' : ']\n';
 }
 
-async function* partBatches(
-  context: Context,
-  lease: SnapshotLease,
-  selected: readonly Selected[],
-): AsyncGenerator<Part[]> {
-  for await (const batch of resultBatches(context, lease, selected)) {
-    yield batch.map(({ text, rev }) => partFor(text, rev));
-  }
+/** A long text is a batch of its own. */
+async function* okPieces(separator: string, text: AsyncIterable<string>): AsyncGenerator<string, void, void> {
+  yield `${separator}{"ok":`;
+  yield* text;
+  yield '}';
 }
 
-function partFor(text: string | undefined, rev: RevId): Part {
-  if (text !== undefined) return { type: 'application/json', text };
-  return { type: 'application/json; error="true"', text: missingText(rev) };
+/** The boundary must be random, so that no document contains it. */
+async function* multipartText(boundary: string, batches: Results): AsyncGenerator<string, void, void> {
+  yield `--${boundary}`;
+  for await (const batch of batches) {
+    let parts = '';
+    for (const { item, text } of batch) {
+      if (text === undefined) parts += partText({ type: ERROR_TYPE, text: missingText(revisionOf(item)) }, boundary);
+      else if (typeof text === 'string') parts += partText({ type: JSON_TYPE, text }, boundary);
+      else yield* partPieces(JSON_TYPE, text, boundary);
+    }
+    if (parts !== '') yield parts;
+  }
+  yield MULTIPART_END;
 }
 
 function missingText(rev: RevId): string {

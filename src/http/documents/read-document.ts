@@ -1,17 +1,19 @@
 /** `GET /{db}/{docid}` for one revision (docs/http.md#reading-a-document). */
 import { ChunkStream } from '../../attachments/outgoing.ts';
-import type { CurrentDocument, DocumentRecord, Snapshot, StoredNode } from '../../database/contract.ts';
+import type { CurrentDocument, DocumentRecord, Snapshot } from '../../database/contract.ts';
 import type { DocId } from '../../documents/contract.ts';
 import { writeQuoted } from '../../documents/outgoing.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
+import { utf8Length } from '../../shared/utf8.ts';
 import { accepts } from '../request/accept.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { withSnapshot, withSnapshotLease } from '../request/snapshot-lease.ts';
 import { hasTag, matchesTag, revisionTag } from '../response/etags.ts';
 import { jsonAnswer, MUST_REVALIDATE, notModified, textAnswer, withHeader } from '../response/responses.ts';
-import { streamedBody } from '../response/streams.ts';
-import { documentText, metaOf, readMetaFlags, revOf } from './document-rendering.ts';
-import { type AttachmentFlags, documentPieces, needsAttachments, readAttachmentFlags } from './inline-attachments.ts';
+import { sizedBody, streamedBody } from '../response/streams.ts';
+import { documentText, hasOtherMeta, metaOf, readMetaFlags, revOf } from '../shown/document-rendering.ts';
+import { type AttachmentFlags, readAttachmentFlags } from '../shown/inline-attachments.ts';
+import { hasShownAttachments, isLong, type ShownRevision, shownPieces } from '../shown/shown-revision.ts';
 import { answerOpenRevisions, parseOpenRevs } from './open-revisions.ts';
 import { type RelatedDocument, relatedDocument } from './related-document.ts';
 import { missing, nodeToRead } from './requested-revision.ts';
@@ -25,8 +27,9 @@ export function getDocument(context: Context, database: string, id: DocId): Mayb
   if (wanted !== undefined) return answerOpenRevisions(context, database, id, wanted);
   const asked = readAttachmentFlags(context.query);
   const attached = wantsParts ? { since: [], encodingInfo: false, ...asked, content: true } : asked;
-  if (attached !== undefined) return answerAttached(context, database, id, attached);
-  return withSnapshot(context, database, (snapshot) => answerOneRevision(context, snapshot, id));
+  if (attached !== undefined) return answerInPieces(context, database, id, attached);
+  const answer = withSnapshot(context, database, (snapshot) => answerOneRevision(context, snapshot, id));
+  return whenReady(answer, (short) => short ?? answerInPieces(context, database, id, undefined));
 }
 
 /** Whether the client takes a document with its attachments behind it and takes no JSON, so that it need not ask for them in the query. */
@@ -43,32 +46,49 @@ function answerCurrent(context: Context, id: DocId, { rev, body }: CurrentDocume
   return withHeader(jsonAnswer(context, 200, text), 'etag', quoted);
 }
 
-/** As `answerOneRevision`, with what the query asks of the attachments: their content is read while the answer is. */
-function answerAttached(context: Context, database: string, id: DocId, flags: AttachmentFlags): Promise<Answer> {
+/** As `answerOneRevision`, for what is read while the answer is: the content of attachments, and what is long. */
+function answerInPieces(
+  context: Context,
+  database: string,
+  id: DocId,
+  flags: AttachmentFlags | undefined,
+): Promise<Answer> {
   return withSnapshotLease(context, database, async ({ snapshot, release }) => {
     const record = await snapshot.document(id);
-    const node = nodeToRead(record, context.query.get('rev'), context.query.flag('latest'));
-    const body = node === undefined ? undefined : await snapshot.body(node);
-    if (record === undefined || node === undefined || body === undefined) throw missing();
-    if (!needsAttachments(body, flags)) {
-      const answer = await answerNode(context, snapshot, record, node);
+    const shown = { ...mustShow(context, record), attachments: flags };
+    if (!hasShownAttachments(shown) && !isLong(shown)) {
+      const answer = await answerShort(context, snapshot, shown);
       release();
       return answer;
     }
-    const { members, tag } = metaAndTag(context, record, node);
+    const tag = tagOf(shown);
     if (tag !== undefined && matchesTag(context.header('if-none-match'), tag)) {
       release();
       return notModified(tag);
     }
-    if (flags.content && accepts(context.header('accept'), 'multipart/related')) {
+    if (flags?.content === true && accepts(context.header('accept'), 'multipart/related')) {
       const boundary = context.services.uuids.random();
-      const related = await relatedDocument(snapshot, { record, node, body, members }, flags, boundary);
+      const related = await relatedDocument(snapshot, shown, flags, boundary);
       if (related !== undefined) return relatedAnswer(context, related, tag, release);
     }
-    const pieces = documentPieces(snapshot, { record, node, body, members }, flags);
-    const answer = textAnswer(context, 200, await streamedBody(context, withNewline(pieces), release));
+    const pieces = withNewline(shownPieces(snapshot, shown));
+    const length = lengthOf(shown);
+    const body =
+      length === undefined
+        ? await streamedBody(context, pieces, release)
+        : await sizedBody(context, { pieces, release }, length);
+    const answer = textAnswer(context, 200, body);
     return tag === undefined ? answer : withHeader(answer, 'etag', tag);
   });
+}
+
+/** Bytes of the answer where they are known before its body was read. */
+function lengthOf(shown: ShownRevision): number | undefined {
+  const { record, node, meta } = shown;
+  if (meta !== undefined || hasShownAttachments(shown) || node.body === undefined) return undefined;
+  const head = documentText(record, node, '{}', undefined);
+  // The body's opening brace is a comma here, the head has no closing one, and a newline follows.
+  return utf8Length(head) - 1 + node.body.length + 1;
 }
 
 function relatedAnswer(
@@ -98,40 +118,33 @@ async function* withNewline(pieces: AsyncIterable<string>): AsyncGenerator<strin
   yield '\n';
 }
 
-/** The revision that the query's `rev` names, else the winner. */
-function answerOneRevision(context: Context, snapshot: Snapshot, id: DocId): MaybePromise<Answer> {
-  return whenReady(snapshot.document(id), (record) => answerRecord(context, snapshot, record));
+/** The revision that the query's `rev` names, else the winner. Undefined where that is long. */
+function answerOneRevision(context: Context, snapshot: Snapshot, id: DocId): MaybePromise<Answer | undefined> {
+  return whenReady(snapshot.document(id), (record) => {
+    const shown = mustShow(context, record);
+    return isLong(shown) ? undefined : answerShort(context, snapshot, shown);
+  });
 }
 
-function answerRecord(context: Context, snapshot: Snapshot, record: DocumentRecord | undefined): MaybePromise<Answer> {
+function mustShow(context: Context, record: DocumentRecord | undefined): ShownRevision {
   const node = nodeToRead(record, context.query.get('rev'), context.query.flag('latest'));
   if (record === undefined || node?.body === undefined) throw missing();
-  return answerNode(context, snapshot, record, node);
+  return { record, node, meta: readMetaFlags(context.query) };
 }
 
 /** The revision identifies the answer where that has no members beside the document's own but its ancestry. */
-function metaAndTag(
-  context: Context,
-  record: DocumentRecord,
-  node: StoredNode,
-): { readonly members: string; readonly tag: string | undefined } {
-  const flags = readMetaFlags(context.query);
-  const members = flags === undefined ? '' : metaOf(record, node, flags);
-  const isOwn = flags === undefined || metaOf(record, node, { ...flags, revs: false }) === '';
+function tagOf({ record, node, meta }: ShownRevision): string | undefined {
   const rev = revOf(node);
-  return { members, tag: isOwn && hasTag(rev) ? revisionTag(rev) : undefined };
+  return (meta === undefined || !hasOtherMeta(record, meta)) && hasTag(rev) ? revisionTag(rev) : undefined;
 }
 
-function answerNode(
-  context: Context,
-  snapshot: Snapshot,
-  record: DocumentRecord,
-  node: StoredNode,
-): MaybePromise<Answer> {
-  const { members, tag } = metaAndTag(context, record, node);
+function answerShort(context: Context, snapshot: Snapshot, shown: ShownRevision): MaybePromise<Answer> {
+  const { record, node, meta } = shown;
+  const tag = tagOf(shown);
   if (tag !== undefined && matchesTag(context.header('if-none-match'), tag)) return notModified(tag);
   return whenReady(snapshot.body(node), (body) => {
     if (body === undefined) throw missing();
+    const members = meta === undefined ? undefined : metaOf(record, node, meta);
     const answer = jsonAnswer(context, 200, documentText(record, node, body, members));
     return tag === undefined ? answer : withHeader(answer, 'etag', tag);
   });

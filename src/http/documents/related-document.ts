@@ -6,8 +6,9 @@ import { splitAttachments } from '../../documents/attachments/stored-attachments
 import type { StoredAttachment } from '../../documents/contract.ts';
 import { must } from '../../shared/assert.ts';
 import { headerText } from '../response/header-text.ts';
-import { documentText } from './document-rendering.ts';
-import { type AttachmentFlags, knownGeneration, type RenderedDocument } from './inline-attachments.ts';
+import { documentText, metaOf } from '../shown/document-rendering.ts';
+import { type AttachmentFlags, knownGeneration } from '../shown/inline-attachments.ts';
+import type { ShownRevision } from '../shown/shown-revision.ts';
 
 export interface RelatedDocument {
   readonly boundary: string;
@@ -28,13 +29,15 @@ interface Sent {
 const encoder = new TextEncoder();
 
 /** Undefined where no attachment is to be sent: then the document is told as JSON. `boundary` must be random. */
-export function relatedDocument(
+export async function relatedDocument(
   snapshot: Snapshot,
-  { record, node, body, members }: RenderedDocument,
+  { record, node, meta }: ShownRevision,
   flags: AttachmentFlags,
   boundary: string,
 ): Promise<RelatedDocument | undefined> {
-  const own = documentText(record, node, '{}', members);
+  if (node.body?.attachments === undefined) return undefined;
+  const body = must(await snapshot.body(node));
+  const own = documentText(record, node, '{}', meta === undefined ? undefined : metaOf(record, node, meta));
   return relatedText(snapshot, { own, body, known: knownGeneration(node, flags.since) }, boundary);
 }
 

@@ -1,51 +1,87 @@
 /** Which revisions `open_revs` and `_bulk_get` read (docs/http.md#open-revisions). */
-import type { DocumentRecord, Snapshot, StoredNode } from '../../database/contract.ts';
+import type { DocumentRecord, StoredNode } from '../../database/contract.ts';
 import type { RevId } from '../../documents/contract.ts';
 import { findNode, leavesFrom } from '../../documents/revisions/revision-tree.ts';
 import { toRevision } from '../../documents/revisions/revisions.ts';
-import { documentText, type MetaFlags, metaOf } from './document-rendering.ts';
-import type { RenderedDocument } from './inline-attachments.ts';
+import type { MaybePromise } from '../../shared/maybe-promise.ts';
+import { inTurns, type Steps } from '../../shared/turn.ts';
+import { revOf } from '../shown/document-rendering.ts';
+import type { ShownRevision } from '../shown/shown-revision.ts';
 
 /** A revision of a document that is there, or the name of one that isn't. */
 export type Selected =
   | { readonly record: DocumentRecord; readonly node: StoredNode }
   | { readonly record?: undefined; readonly missing: RevId };
 
+/** More comparisons of revisions than that are made in one pass over the document's tree. */
+const MANY_COMPARISONS = 10_000;
+/** Revisions that are looked at between two looks at the clock. */
+const LOOKED_PER_STEP = 1_024;
+
 /**
  * The asked revisions in their order; with `latest` each is replaced by the leaves that descend from it, and a leaf that
- * several of them lead to is given once. `all` gives every leaf, deleted ones too.
+ * several of them lead to is given once. `all` gives every leaf, deleted ones too. Others have turns where a document has very many revisions.
  */
 export function selectRevisions(
   record: DocumentRecord | undefined,
   wanted: 'all' | readonly RevId[],
   latest: boolean,
-): Selected[] {
-  if (wanted === 'all') return record === undefined ? [] : record.leaves.map((node) => ({ record, node }));
-  const given = new Set<StoredNode>();
-  return wanted.flatMap((rev): Selected[] => {
-    if (record === undefined) return [{ missing: rev }];
-    const nodes = nodesOf(record, rev, latest);
-    if (nodes.length === 0) return [{ missing: rev }];
-    const fresh = latest ? nodes.filter((node) => !given.has(node)) : nodes;
-    for (const node of fresh) given.add(node);
-    return fresh.map((node) => ({ record, node }));
-  });
+): MaybePromise<Iterable<Selected>> {
+  if (wanted !== 'all') return inTurns(selectNamed(record, wanted, latest));
+  return record === undefined ? [] : { [Symbol.iterator]: () => leavesOf(record) };
 }
 
-/** The documents' texts in one pass over their bodies; undefined for what is missing or was compacted away. */
-export async function readTexts(
-  snapshot: Snapshot,
-  selected: readonly Selected[],
-  flags: MetaFlags | undefined,
-): Promise<(string | undefined)[]> {
-  const found = selected.filter((one) => one.record !== undefined);
-  const bodies = await snapshot.bodies(found.map(({ node }) => node));
-  let next = 0;
-  return selected.map((one) => {
-    if (one.record === undefined) return undefined;
-    const body = bodies[next++];
-    return body === undefined ? undefined : documentText(one.record, one.node, body, metaFor(one, flags));
-  });
+function* leavesOf(record: DocumentRecord): Generator<Selected, undefined> {
+  for (const node of record.leaves) yield { record, node };
+}
+
+function* selectNamed(
+  record: DocumentRecord | undefined,
+  wanted: readonly RevId[],
+  latest: boolean,
+): Steps<Selected[]> {
+  if (record === undefined) return wanted.map((rev) => ({ missing: rev }));
+  const { leaves } = record;
+  const isMany = wanted.length > 1 && wanted.length * leaves.length > MANY_COMPARISONS;
+  const known = isMany ? yield* findAll(leaves, wanted, latest) : undefined;
+  const given = new Set<StoredNode>();
+  const selected: Selected[] = [];
+  for (const rev of wanted) {
+    const nodes = known === undefined ? nodesOf(leaves, rev, latest) : (known.get(rev) ?? []);
+    if (nodes.length === 0) selected.push({ missing: rev });
+    for (const node of nodes) {
+      if (latest && given.has(node)) continue;
+      given.add(node);
+      selected.push({ record, node });
+    }
+    yield;
+  }
+  return selected;
+}
+
+/** As `nodesOf` for many revisions, in one pass. */
+function* findAll(
+  leaves: readonly StoredNode[],
+  wanted: readonly RevId[],
+  latest: boolean,
+): Steps<ReadonlyMap<RevId, readonly StoredNode[]>> {
+  const asked = new Set(wanted);
+  const generations = new Set(wanted.map((rev) => toRevision(rev).generation));
+  const found = new Map<RevId, StoredNode[]>();
+  let looked = 0;
+  for (const leaf of leaves) {
+    for (let node: StoredNode | undefined = leaf; node !== undefined; node = node.parent) {
+      looked += 1;
+      if (looked % LOOKED_PER_STEP === 0) yield;
+      if (!generations.has(node.generation)) continue;
+      const rev = revOf(node);
+      if (!asked.has(rev)) continue;
+      const nodes = found.get(rev);
+      if (nodes === undefined) found.set(rev, [latest ? leaf : node]);
+      else if (latest) nodes.push(leaf);
+    }
+  }
+  return found;
 }
 
 /** Whether the revision has attachments; known without its body. */
@@ -53,27 +89,22 @@ export function hasAttachments(one: Selected): boolean {
   return one.record !== undefined && one.node.body?.attachments !== undefined;
 }
 
+/** The name of the revision, be it there or not. */
+export function revisionOf(one: Selected): RevId {
+  return one.record === undefined ? one.missing : revOf(one.node);
+}
+
 /** Undefined where the revision is missing, or its body was dropped. */
-export async function renderSelected(
-  snapshot: Snapshot,
+export function shownOf(
   one: Selected,
-  flags: MetaFlags | undefined,
-): Promise<RenderedDocument | undefined> {
-  if (one.record === undefined) return undefined;
-  const { record, node } = one;
-  const body = await snapshot.body(node);
-  return body === undefined ? undefined : { record, node, body, members: metaFor(one, flags) };
+  { meta, attachments }: Pick<ShownRevision, 'meta' | 'attachments'>,
+): ShownRevision | undefined {
+  if (one.record === undefined || one.node.body === undefined) return undefined;
+  return { record: one.record, node: one.node, meta, attachments };
 }
 
-function metaFor(
-  { record, node }: { readonly record: DocumentRecord; readonly node: StoredNode },
-  flags: MetaFlags | undefined,
-): string | undefined {
-  return flags === undefined ? undefined : metaOf(record, node, flags);
-}
-
-function nodesOf(record: DocumentRecord, rev: RevId, latest: boolean): readonly StoredNode[] {
-  if (latest) return leavesFrom(record.leaves, toRevision(rev));
-  const node = findNode(record.leaves, toRevision(rev));
+function nodesOf(leaves: readonly StoredNode[], rev: RevId, latest: boolean): readonly StoredNode[] {
+  if (latest) return leavesFrom(leaves, toRevision(rev));
+  const node = findNode(leaves, toRevision(rev));
   return node === undefined ? [] : [node];
 }

@@ -4,9 +4,9 @@ import type { ChangeRow, DocumentRecord, Snapshot, StoredNode } from '../../data
 import { must } from '../../shared/assert.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import { Pace } from '../../shared/turn.ts';
-import { conflictsOf, documentText } from '../documents/document-rendering.ts';
 import { byBodySize } from '../lists/body-batches.ts';
 import { readAgain } from '../lists/read-again.ts';
+import { conflictsOf, documentText } from '../shown/document-rendering.ts';
 
 /** Of a document that the answer has: its text. Of one that it has no longer, or never had: undefined. */
 type Shown = string | undefined;

@@ -1,19 +1,28 @@
 import type { Shield } from '../../auth/shields/shield.ts';
-import type { DocumentRecord, DocumentRow, RowRange, Snapshot, StoredNode } from '../../database/contract.ts';
+import type { DocumentRecord, RowRange, Snapshot, StoredNode } from '../../database/contract.ts';
+import type { DocId } from '../../documents/contract.ts';
 import { writeQuoted } from '../../documents/outgoing.ts';
 import { must } from '../../shared/assert.ts';
-import { conflictsOf, revOf } from '../documents/document-rendering.ts';
-import { type AttachmentFlags, shownBodies } from '../documents/inline-attachments.ts';
+import { allReady } from '../../shared/maybe-promise.ts';
 import { toDocId } from '../request/parameter-values.ts';
-import { byBodySize } from './body-batches.ts';
-import { contentFlags, type DocumentList, type RowOptions } from './document-list.ts';
-import { deletedRowText, quotedRowText, rowText, unknownRowText } from './row-text.ts';
+import { CONFLICTS_ALONE, metaOf, revOf } from '../shown/document-rendering.ts';
+import { attachedBody, isLong, type ShownRevision, shownBytes, shownPieces } from '../shown/shown-revision.ts';
+import { byBytes } from './body-batches.ts';
+import {
+  contentFlags,
+  type DocumentList,
+  MOST_ATTACHED_BYTES,
+  type RowBatch,
+  type RowOptions,
+} from './document-list.ts';
+import { deletedRowText, quotedRowText, rowPieces, rowText, unknownRowText } from './row-text.ts';
 
 /** `_all_docs`: the live documents, design documents among them, in the order of their ids' UTF-8 bytes. */
 export class AllDocuments implements DocumentList {
   protected readonly snapshot: Snapshot;
   readonly #options: RowOptions;
-  readonly #flags: AttachmentFlags | undefined;
+  /** Of documents that are shown. */
+  readonly #show: Pick<ShownRevision, 'meta' | 'attachments'>;
   readonly #shield: Shield | undefined;
 
   /** `shield`: what is seen of the documents; undefined for all. */
@@ -21,7 +30,7 @@ export class AllDocuments implements DocumentList {
     this.snapshot = snapshot;
     this.#shield = shield;
     this.#options = options;
-    this.#flags = contentFlags(options);
+    this.#show = { meta: options.conflicts ? CONFLICTS_ALONE : undefined, attachments: contentFlags(options) };
   }
 
   total(): number | Promise<number> {
@@ -32,49 +41,94 @@ export class AllDocuments implements DocumentList {
     return this.snapshot.offset(range);
   }
 
-  async *rows(range: RowRange, limit: number): AsyncGenerator<readonly string[], void, void> {
+  async *rows(range: RowRange, limit: number): AsyncGenerator<RowBatch, void, void> {
     let left = limit;
     if (left === 0) return;
     for await (const batch of this.snapshot.rows(range)) {
       const rows = batch.length > left ? batch.slice(0, left) : batch;
-      if (this.#options.includeDocs) yield* this.#withDocuments(rows);
+      if (this.#options.includeDocs) yield* this.#withDocuments(await allReady(rows.map((row) => row.record())));
       else yield rows.map((row) => rowText(row.id, row.rev, undefined));
       left -= rows.length;
       if (left === 0) return;
     }
   }
 
-  async keyed(keys: readonly unknown[]): Promise<readonly string[]> {
-    const ids = keys.map(toDocId);
-    const known = ids.filter((id) => id !== undefined);
-    const found = await this.snapshot.documents(known);
-    let next = 0;
-    const records = ids.map((id) => (id === undefined ? undefined : found[next++]));
-    const live = records.filter(isLive);
-    const rows = this.#options.includeDocs ? await this.#documentRows(live) : live.map(plainRow);
-    let nextRow = 0;
-    return records.map((record, index) => {
-      if (record === undefined) return unknownRowText(keys[index]);
-      const node = winnerOf(record);
-      if (node.deleted) return deletedRowText(record.id, revOf(node), this.#options.includeDocs);
-      return must(rows[nextRow++]);
-    });
-  }
-
-  async *#withDocuments(rows: readonly DocumentRow[]): AsyncGenerator<readonly string[], void, void> {
-    for (const records of byBodySize(
-      rows.map((row) => row.record()),
-      winnerOf,
-      this.#flags !== undefined,
-    )) {
-      yield await this.#documentRows(records);
+  async *keyed(keys: readonly unknown[]): AsyncGenerator<RowBatch, void, void> {
+    let from = 0;
+    for await (const records of this.snapshot.documentBatches(keys.map((key) => this.idOf(key)))) {
+      const found = records.map((record, index) => ({ key: keys[from + index], record }));
+      from += records.length;
+      if (this.#options.includeDocs) yield* this.#keyedWithDocuments(found);
+      else
+        yield found.map(({ key, record }) =>
+          isLive(record) ? plainRow(record) : this.#rowWithoutDocument(key, record),
+        );
     }
   }
 
+  /** Undefined for a key that can be none of the list's. */
+  protected idOf(key: unknown): DocId | undefined {
+    return toDocId(key);
+  }
+
+  async *#withDocuments(records: readonly DocumentRecord[]): AsyncGenerator<RowBatch, void, void> {
+    for (const some of byBytes(records, (record) => this.#bytesOf(record)))
+      yield this.#long(some) ?? (await this.#rows(some));
+  }
+
+  async *#keyedWithDocuments(found: readonly Found[]): AsyncGenerator<RowBatch, void, void> {
+    for (const some of byBytes(found, ({ record }) => (isLive(record) ? this.#bytesOf(record) : 0))) {
+      const live = some.map(({ record }) => record).filter(isLive);
+      const long = some.length === 1 ? this.#long(live) : undefined;
+      if (long !== undefined) {
+        yield long;
+        continue;
+      }
+      const rows = await this.#rows(live);
+      let next = 0;
+      yield some.map(({ key, record }) =>
+        isLive(record) ? must(rows[next++]) : this.#rowWithoutDocument(key, record),
+      );
+    }
+  }
+
+  #rowWithoutDocument(key: unknown, record: DocumentRecord | undefined): string {
+    if (record === undefined) return unknownRowText(key);
+    return deletedRowText(record.id, revOf(winnerOf(record)), this.#options.includeDocs);
+  }
+
+  #shown(record: DocumentRecord): ShownRevision {
+    return { record, node: winnerOf(record), ...this.#show };
+  }
+
+  /** What is shown of a document through a shield is not known before it was read; there are no large ones behind shields. */
+  #bytesOf(record: DocumentRecord): number {
+    return shownBytes(this.#shown(record));
+  }
+
+  /** The row of a document that is alone because it is long. */
+  #long([record, ...others]: readonly DocumentRecord[]): RowBatch | undefined {
+    if (record === undefined || others.length > 0 || this.#shield !== undefined) return undefined;
+    const shown = this.#shown(record);
+    if (!isLong(shown)) return undefined;
+    const rev = JSON.stringify(revOf(shown.node));
+    const pieces = shownPieces(this.snapshot, shown, MOST_ATTACHED_BYTES);
+    return { pieces: rowPieces(JSON.stringify(record.id), rev, pieces) };
+  }
+
   /** With the winners' texts, `null` where a body is not kept. */
-  async #documentRows(records: readonly DocumentRecord[]): Promise<string[]> {
-    const bodies = await shownBodies(this.snapshot, records.map(winnerOf), this.#flags);
+  async #rows(records: readonly DocumentRecord[]): Promise<string[]> {
+    const bodies = await this.#bodies(records);
     return records.map((record, index) => this.#documentRow(record, bodies[index]));
+  }
+
+  async #bodies(records: readonly DocumentRecord[]): Promise<readonly (string | undefined)[]> {
+    if (this.#show.attachments === undefined) return this.snapshot.bodies(records.map(winnerOf));
+    const bodies: (string | undefined)[] = [];
+    for (const record of records) {
+      bodies.push(await attachedBody(this.snapshot, this.#shown(record), MOST_ATTACHED_BYTES));
+    }
+    return bodies;
   }
 
   #documentRow(record: DocumentRecord, text: string | undefined): string {
@@ -84,9 +138,14 @@ export class AllDocuments implements DocumentList {
     const id = JSON.stringify(record.id);
     const rev = JSON.stringify(revOf(node));
     if (body === undefined) return quotedRowText(id, rev, 'null');
-    const members = this.#options.conflicts ? conflictsOf(record) : undefined;
+    const members = this.#show.meta === undefined ? undefined : metaOf(record, node, this.#show.meta);
     return quotedRowText(id, rev, writeQuoted(id, rev, { deleted: node.deleted, body, members }));
   }
+}
+
+interface Found {
+  readonly key: unknown;
+  readonly record: DocumentRecord | undefined;
 }
 
 function plainRow(record: DocumentRecord): string {

@@ -1,7 +1,7 @@
 import type { RowRange } from '../../database/contract.ts';
-import { must } from '../../shared/assert.ts';
+import type { DocId } from '../../documents/contract.ts';
 import { AllDocuments } from './all-documents.ts';
-import { unknownRowText } from './row-text.ts';
+import type { RowBatch } from './document-list.ts';
 
 const DESIGN_START = '_design/';
 /** The character after the slash: the first id behind all design documents. */
@@ -23,15 +23,12 @@ export class DesignDocuments extends AllDocuments {
     return Math.min(offset - others, await this.total());
   }
 
-  override rows(range: RowRange, limit: number): AsyncGenerator<readonly string[], void, void> {
+  override rows(range: RowRange, limit: number): AsyncGenerator<RowBatch, void, void> {
     return super.rows(clamp(range), limit);
   }
 
-  override async keyed(keys: readonly unknown[]): Promise<readonly string[]> {
-    const isDesign = (key: unknown) => typeof key === 'string' && key.startsWith(DESIGN_START);
-    const found = await super.keyed(keys.filter(isDesign));
-    let next = 0;
-    return keys.map((key) => (isDesign(key) ? must(found[next++]) : unknownRowText(key)));
+  protected override idOf(key: unknown): DocId | undefined {
+    return typeof key === 'string' && key.startsWith(DESIGN_START) ? super.idOf(key) : undefined;
   }
 
   #before(id: string): Promise<number> {

@@ -43,7 +43,7 @@ export const designDocs = handlersFor({
 });
 
 export const localDocs = handlersFor({
-  open: ({ snapshot, database }, options) => new LocalDocuments(snapshot, database, options),
+  open: (lease, options, context) => new LocalDocuments(lease, options, context),
   raisesSequence: false,
 });
 

@@ -1,12 +1,10 @@
 /** The text of a list of rows, as it is streamed (docs/http.md#row-framing). */
 
 import { CHUNK_UNITS } from '../response/streams.ts';
-import type { DocumentList } from './document-list.ts';
+import { type DocumentList, isLongRow, type RowBatch } from './document-list.ts';
 import { isEmptyRange, toRowRange } from './key-range.ts';
 import type { ListParameters } from './list-parameters.ts';
 
-/** How many keys are looked up at once. */
-const KEYS_BATCH = 200;
 const LINE = '\r\n';
 const NEXT_LINE = `,${LINE}`;
 
@@ -14,8 +12,7 @@ const NEXT_LINE = `,${LINE}`;
 interface ListContent {
   /** What stands before the rows. */
   readonly head: Readonly<Record<string, number>>;
-  /** JSON texts. */
-  readonly rows: AsyncIterable<readonly string[]>;
+  readonly rows: AsyncIterable<RowBatch>;
 }
 
 /** Where keys are given, `offset` counts those that were skipped. `updateSeq` is that of the moment that is read. */
@@ -29,12 +26,12 @@ export async function readList(
   const seq = parameters.updateSeq ? { update_seq: updateSeq } : {};
   if (keys !== undefined) {
     const offset = Math.min(parameters.skip, keys.length);
-    return { head: { total_rows: total, offset, ...seq }, rows: keyedRows(list, keys, parameters) };
+    return { head: { total_rows: total, offset, ...seq }, rows: list.keyed(chooseKeys(keys, parameters)) };
   }
   const range = toRowRange(parameters);
   if (isEmptyRange(range)) {
     const offset = range.beginsBehindAll ? total : 0;
-    return { head: { total_rows: total, offset, ...seq }, rows: keyedRows(list, [], parameters) };
+    return { head: { total_rows: total, offset, ...seq }, rows: list.keyed([]) };
   }
   const offset = await list.offset(range);
   return { head: { total_rows: total, offset, ...seq }, rows: list.rows(range, limit) };
@@ -55,11 +52,19 @@ export async function* listText(
  * What follows `"rows":[`: one row a line, and what closes the list and the object. Rows come as one piece for each chunk that is sent, made
  * in one go: to copy them once more would take as long.
  */
-export async function* framedRows(batches: AsyncIterable<readonly string[]>): AsyncGenerator<string, void, void> {
+export async function* framedRows(batches: AsyncIterable<RowBatch>): AsyncGenerator<string, void, void> {
   let lines: string[] = [];
   let units = 0;
   let start = LINE;
   for await (const rows of batches) {
+    if (isLongRow(rows)) {
+      yield units > 0 ? lines.join(NEXT_LINE) + NEXT_LINE : start;
+      yield* rows.pieces;
+      start = NEXT_LINE;
+      lines = [];
+      units = 0;
+      continue;
+    }
     for (const row of rows) {
       lines.push(units === 0 ? start + row : row);
       units += row.length;
@@ -74,20 +79,7 @@ export async function* framedRows(batches: AsyncIterable<readonly string[]>): As
   yield units === 0 && start === LINE ? `${LINE}${LINE}]}` : `${LINE}]}`;
 }
 
-/** One row per key; `descending`, `skip` and `limit` apply to the keys. */
-async function* keyedRows(
-  list: DocumentList,
-  asked: readonly unknown[],
-  parameters: ListParameters,
-): AsyncGenerator<readonly string[], void, void> {
-  const keys = chooseKeys(asked, parameters);
-  // The content of attachments is read for one document at a time.
-  const count = parameters.includeDocs && parameters.attachments ? 1 : KEYS_BATCH;
-  for (let start = 0; start < keys.length; start += count) {
-    yield await list.keyed(keys.slice(start, start + count));
-  }
-}
-
+/** `descending`, `skip` and `limit` apply to the keys. */
 function chooseKeys(keys: readonly unknown[], { descending, skip, limit }: ListParameters): readonly unknown[] {
   const end = limit === undefined ? undefined : skip + limit;
   return (descending ? keys.toReversed() : keys).slice(skip, end);

@@ -1,20 +1,30 @@
 import type { Database, LocalDocument, RowRange, Snapshot } from '../../database/contract.ts';
 import { isLocalId } from '../../documents/identifiers.ts';
 import { writeDocument } from '../../documents/outgoing.ts';
+import { wholeCharacterPieces } from '../../shared/utf8.ts';
+import type { Context } from '../request/context.ts';
 import { toDocId } from '../request/parameter-values.ts';
-import type { DocumentList, RowOptions } from './document-list.ts';
-import { rowText, unknownRowText } from './row-text.ts';
+import type { SnapshotLease } from '../request/snapshot-lease.ts';
+import { LONG_BYTES } from '../shown/shown-revision.ts';
+import { byBytes } from './body-batches.ts';
+import type { DocumentList, RowBatch, RowOptions } from './document-list.ts';
+import { rowPieces, rowText, unknownRowText } from './row-text.ts';
+
+/** UTF-16 units of one piece of a long text. */
+const PIECE_UNITS = 131_072;
 
 /** `_local_docs`: the documents that are never replicated (docs/http.md#other-lists). */
 export class LocalDocuments implements DocumentList {
   readonly #snapshot: Snapshot;
   readonly #database: Database;
   readonly #options: RowOptions;
+  readonly #context: Context;
 
-  constructor(snapshot: Snapshot, database: Database, options: RowOptions) {
+  constructor({ snapshot, database }: SnapshotLease, options: RowOptions, context: Context) {
     this.#snapshot = snapshot;
     this.#database = database;
     this.#options = options;
+    this.#context = context;
   }
 
   total(): number | Promise<number> {
@@ -35,25 +45,44 @@ export class LocalDocuments implements DocumentList {
     return Math.min(before + skip, await this.total());
   }
 
-  async *rows(range: RowRange, limit: number): AsyncGenerator<readonly string[], void, void> {
+  async *rows(range: RowRange, limit: number): AsyncGenerator<RowBatch, void, void> {
     let left = limit;
     if (left === 0) return;
     for await (const batch of this.#snapshot.locals(range)) {
       const locals = batch.slice(0, left);
-      yield locals.map((local) => this.#rowOf(local));
+      for (const some of byBytes(locals, this.#bytesOf))
+        yield this.#long(some) ?? some.map((local) => this.#rowOf(local));
       left -= locals.length;
       if (left === 0) return;
     }
   }
 
-  async keyed(keys: readonly unknown[]): Promise<readonly string[]> {
-    const rows: string[] = [];
+  async *keyed(keys: readonly unknown[]): AsyncGenerator<RowBatch, void, void> {
     for (const key of keys) {
       const id = toDocId(key);
       const local = id !== undefined && isLocalId(id) ? await this.#database.readLocal(id) : undefined;
-      rows.push(local === undefined ? unknownRowText(key) : this.#rowOf(local));
+      if (local === undefined) yield [unknownRowText(key)];
+      else yield this.#long([local]) ?? [this.#rowOf(local)];
     }
-    return rows;
+  }
+
+  readonly #bytesOf = ({ body }: LocalDocument): number => (this.#options.includeDocs ? body.length : 0);
+
+  /** The row of a document that is alone because it is long. */
+  #long([local, ...others]: readonly LocalDocument[]): RowBatch | undefined {
+    if (local === undefined || others.length > 0 || this.#bytesOf(local) <= LONG_BYTES) return undefined;
+    return { pieces: rowPieces(JSON.stringify(local.id), JSON.stringify(local.rev), this.#pieces(local)) };
+  }
+
+  /** All of it is in memory already, and counts as long as it is sent. */
+  async *#pieces({ id, rev, body }: LocalDocument): AsyncGenerator<string, void, void> {
+    const release = await this.#context.holdForPart(body.length);
+    try {
+      yield `${writeDocument({ id, rev, deleted: false, body: '{}' }).slice(0, -1)},`;
+      yield* wholeCharacterPieces(body, PIECE_UNITS, 1);
+    } finally {
+      release();
+    }
   }
 
   #rowOf({ id, rev, body }: LocalDocument): string {

@@ -18,6 +18,17 @@ export function deletedRowText(id: string, rev: string, includeDocs: boolean): s
   return `{"id":${quotedId},"key":${quotedId},"value":${value}${includeDocs ? ',"doc":null' : ''}}`;
 }
 
+/** As `quotedRowText`, of a document in pieces. */
+export async function* rowPieces(
+  id: string,
+  rev: string,
+  doc: AsyncIterable<string>,
+): AsyncGenerator<string, void, void> {
+  yield `{"id":${id},"key":${id},"value":{"rev":${rev}},"doc":`;
+  yield* doc;
+  yield '}';
+}
+
 export function unknownRowText(key: unknown): string {
   return `{"key":${keyText(key)},"error":"not_found"}`;
 }

@@ -6,16 +6,10 @@ import { parseDocId } from '../../documents/identifiers.ts';
 import { parseRevId } from '../../documents/revisions/revisions.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { isObject, ownMember } from '../../json/objects.ts';
+import { must } from '../../shared/assert.ts';
 import { inTurns, mapInSteps } from '../../shared/turn.ts';
-import { readMetaFlags, revOf } from '../documents/document-rendering.ts';
-import {
-  type AttachmentFlags,
-  okPieces,
-  type RenderedDocument,
-  readAttachmentFlags,
-} from '../documents/inline-attachments.ts';
 import { type MixedPart, mixedAnswer } from '../documents/mixed-answer.ts';
-import { readTexts, renderSelected, selectRevisions } from '../documents/revision-selection.ts';
+import { revisionOf, type Selected, selectRevisions, shownOf } from '../documents/revision-selection.ts';
 import { accepts } from '../request/accept.ts';
 import { readObject } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
@@ -23,9 +17,10 @@ import { type SnapshotLease, withSnapshotLease } from '../request/snapshot-lease
 import { showError } from '../response/error-table.ts';
 import { textAnswer, withHeader } from '../response/responses.ts';
 import { streamedBody } from '../response/streams.ts';
+import { readMetaFlags } from '../shown/document-rendering.ts';
+import { readAttachmentFlags } from '../shown/inline-attachments.ts';
+import { readRevisions } from '../shown/revision-batches.ts';
 
-/** How many entries are read at once. */
-const BATCH = 100;
 const UNKNOWN = 'undefined';
 const JSON_TYPE = 'application/json';
 const ERROR_TYPE = `${JSON_TYPE}; error="true"`;
@@ -39,18 +34,12 @@ type Asked =
       readonly since: readonly RevId[];
       readonly refused?: undefined;
     }
-  | { readonly id: string; readonly rev: string | undefined; readonly refused: DatabaseError };
-
-/** One revision's text, or the text of an error object. */
-interface Result {
-  readonly ok: boolean;
-  readonly text: string;
-}
-
-interface EntryResults {
-  readonly id: string;
-  readonly results: readonly Result[];
-}
+  | {
+      readonly id: string;
+      readonly rev: string | undefined;
+      readonly since?: undefined;
+      readonly refused: DatabaseError;
+    };
 
 export async function postBulkGet(context: Context, database: string): Promise<Answer> {
   const docs = ownMember(await readObject(context), 'docs');
@@ -60,9 +49,7 @@ export async function postBulkGet(context: Context, database: string): Promise<A
   const multipart = !accepts(accept, 'application/json') && accepts(accept, 'multipart/mixed');
   return withSnapshotLease(context, database, async (lease) => {
     if (multipart) return mixedAnswer(context, lease, mixedParts(context, lease, asked));
-    const flags = readAttachmentFlags(context.query);
-    const pieces =
-      flags === undefined ? listText(entryBatches(context, lease, asked)) : listPieces(context, lease, asked, flags);
+    const pieces = listText(context, lease, asked);
     const list = textAnswer(context, 200, await streamedBody(context, pieces, lease.release));
     // Replicators ask for JSON and multipart in one, and read the type of the answer.
     return withHeader(list, 'content-type', JSON_TYPE);
@@ -92,127 +79,103 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : UNKNOWN;
 }
 
-async function* entryBatches(
-  context: Context,
-  { snapshot }: SnapshotLease,
-  asked: readonly Asked[],
-): AsyncGenerator<EntryResults[]> {
-  const flags = readMetaFlags(context.query);
-  const latest = context.query.flag('latest');
-  for (let start = 0; start < asked.length; start += BATCH) {
-    const batch = asked.slice(start, start + BATCH);
-    const found = batch.flatMap((one) => (one.refused === undefined ? [one.id] : []));
-    const records = new Map((await snapshot.documents(found)).map((record, index) => [found[index], record]));
-    const selections = batch.map((one) => {
-      if (one.refused !== undefined) return [];
-      return selectRevisions(records.get(one.id), one.rev === undefined ? 'all' : [one.rev], latest);
-    });
-    const texts = await readTexts(snapshot, selections.flat(), flags);
-    let next = 0;
-    yield batch.map((one, index) => {
-      const results = (selections[index] ?? []).map((selected): Result => {
-        const text = texts[next++];
-        if (text !== undefined) return { ok: true, text };
-        return missingResult(one.id, selected.record === undefined ? selected.missing : revOf(selected.node));
-      });
-      return { id: one.id, results: results.length > 0 ? results : [emptyResult(one)] };
-    });
-  }
-}
-
-/** For an entry without any revision to show: it was refused, or there is no such document. */
-function emptyResult(asked: Asked): Result {
+/** JSON text for an entry without any revision to show: it was refused, or there is no such document. */
+function emptyResult(asked: Asked): string {
   if (asked.refused === undefined) return missingResult(asked.id, asked.rev ?? UNKNOWN);
   const { error, reason } = showError(asked.refused);
-  return errorResult(asked.id, asked.rev ?? UNKNOWN, error, reason);
+  return JSON.stringify({ id: asked.id, rev: asked.rev ?? UNKNOWN, error, reason });
 }
 
-function missingResult(id: string, rev: string): Result {
-  return errorResult(id, rev, 'not_found', 'missing');
+function missingResult(id: string, rev: string): string {
+  return JSON.stringify({ id, rev, error: 'not_found', reason: 'missing' });
 }
 
-function errorResult(id: string, rev: string, error: string, reason: unknown): Result {
-  return { ok: false, text: JSON.stringify({ id, rev, error, reason }) };
+/** What stands for one entry: its revisions, or why there are none. */
+interface Entry {
+  readonly asked: Asked;
+  readonly selected: Iterable<Selected>;
 }
 
-async function* listText(batches: AsyncIterable<readonly EntryResults[]>): AsyncGenerator<string, void, void> {
-  let separator = '{"results":[';
-  for await (const batch of batches) {
-    yield separator + batch.map(entryText).join(',');
-    separator = ',';
+/** A record is read once for neighbours that ask for the same document. */
+async function* entries(context: Context, snapshot: Snapshot, asked: readonly Asked[]): AsyncGenerator<Entry> {
+  const latest = context.query.flag('latest');
+  const ids = asked.map((one) => (one.refused === undefined ? one.id : undefined));
+  let from = 0;
+  for await (const records of snapshot.documentBatches(ids)) {
+    for (const [index, record] of records.entries()) {
+      const one = must(asked[from + index]);
+      if (one.refused !== undefined) yield { asked: one, selected: [] };
+      else {
+        const selected = selectRevisions(record, one.rev === undefined ? 'all' : [one.rev], latest);
+        yield { asked: one, selected: selected instanceof Promise ? await selected : selected };
+      }
+    }
+    from += records.length;
   }
-  yield separator === ',' ? ']}\n' : '{"results":[]}\n';
 }
 
-function entryText({ id, results }: EntryResults): string {
-  const docs = results.map(resultText);
-  return `{"id":${JSON.stringify(id)},"docs":[${docs.join(',')}]}`;
+/** One revision of an entry, or what is told in the place of all of them. */
+interface Item {
+  readonly asked: Asked;
+  readonly one: Selected | undefined;
+  /** Whether it is the first of its entry. */
+  readonly isFirst: boolean;
 }
 
-/** As `listText`, one revision after another, with what is asked of their attachments. */
-async function* listPieces(
+function* itemsOf({ asked, selected }: Entry): Generator<Item, void, void> {
+  let isFirst = true;
+  for (const one of selected) {
+    yield { asked, one, isFirst };
+    isFirst = false;
+  }
+  if (isFirst) yield { asked, one: undefined, isFirst };
+}
+
+async function* listText(
   context: Context,
   { snapshot }: SnapshotLease,
   asked: readonly Asked[],
-  flags: AttachmentFlags,
 ): AsyncGenerator<string, void, void> {
-  let separator = '{"results":[';
-  for (const one of asked) {
-    yield `${separator}{"id":${JSON.stringify(one.id)},"docs":[`;
-    separator = ',';
-    yield* entryPieces(context, snapshot, one, flags);
-    yield ']}';
+  const meta = readMetaFlags(context.query);
+  const attachments = readAttachmentFlags(context.query);
+  const shown = ({ asked: { since }, one }: Item) =>
+    one && shownOf(one, { meta, attachments: attachments && { ...attachments, since: since ?? [] } });
+  let before = '{"results":[';
+  for await (const batch of readRevisions(snapshot, entries(context, snapshot, asked), itemsOf, shown)) {
+    let text = '';
+    for (const { item, text: found } of batch) {
+      if (item.isFirst) {
+        text += `${before}{"id":${JSON.stringify(item.asked.id)},"docs":[`;
+        before = ']},';
+      } else text += ',';
+      if (typeof found === 'string') text += `{"ok":${found}}`;
+      else if (found === undefined) text += `{"error":${errorOf(item)}}`;
+      else {
+        yield `${text}{"ok":`;
+        yield* found;
+        text = '}';
+      }
+    }
+    yield text;
   }
-  yield separator === ',' ? ']}\n' : '{"results":[]}\n';
+  yield before === ']},' ? ']}]}\n' : '{"results":[]}\n';
 }
 
-async function* entryPieces(
-  context: Context,
-  snapshot: Snapshot,
-  asked: Asked,
-  flags: AttachmentFlags,
-): AsyncGenerator<string, void, void> {
-  let separator = '';
-  for await (const { rendered, since, result } of entryRevisions(context, snapshot, asked)) {
-    yield separator;
-    separator = ',';
-    if (rendered === undefined) yield resultText(result);
-    else yield* okPieces(snapshot, rendered, { ...flags, since });
-  }
+function errorOf({ asked, one }: Item): string {
+  return one === undefined ? emptyResult(asked) : missingResult(asked.id, revisionOf(one));
 }
 
-/** As `listPieces`, for `multipart/mixed`. */
+/** As `listText`, for `multipart/mixed`. */
 async function* mixedParts(
   context: Context,
   { snapshot }: SnapshotLease,
   asked: readonly Asked[],
 ): AsyncGenerator<MixedPart> {
-  for (const one of asked) {
-    for await (const found of entryRevisions(context, snapshot, one)) {
-      yield found.rendered === undefined ? { type: ERROR_TYPE, text: found.result.text } : found;
+  const meta = readMetaFlags(context.query);
+  for await (const entry of entries(context, snapshot, asked)) {
+    for (const item of itemsOf(entry)) {
+      const shown = item.one && shownOf(item.one, { meta });
+      yield shown === undefined ? { type: ERROR_TYPE, text: errorOf(item) } : { shown, since: item.asked.since ?? [] };
     }
   }
-}
-
-/** A revision that an entry leads to, or why it can't be shown. */
-type Found =
-  | { readonly rendered: RenderedDocument; readonly since: readonly RevId[]; readonly result?: undefined }
-  | { readonly rendered?: undefined; readonly since?: undefined; readonly result: Result };
-
-async function* entryRevisions(context: Context, snapshot: Snapshot, asked: Asked): AsyncGenerator<Found, void, void> {
-  if (asked.refused !== undefined) return yield { result: emptyResult(asked) };
-  const { id, rev, since } = asked;
-  const meta = readMetaFlags(context.query);
-  const wanted = rev === undefined ? 'all' : [rev];
-  const selected = selectRevisions(await snapshot.document(id), wanted, context.query.flag('latest'));
-  if (selected.length === 0) yield { result: emptyResult(asked) };
-  for (const revision of selected) {
-    const rendered = await renderSelected(snapshot, revision, meta);
-    if (rendered !== undefined) yield { rendered, since };
-    else yield { result: missingResult(id, revision.record === undefined ? revision.missing : revOf(revision.node)) };
-  }
-}
-
-function resultText({ ok, text }: Result): string {
-  return ok ? `{"ok":${text}}` : `{"error":${text}}`;
 }

@@ -4,16 +4,16 @@ import type { DocId, RevId } from '../../documents/contract.ts';
 import { findNode, revisionsOf } from '../../documents/revisions/revision-tree.ts';
 import { parseRevId, toRevision } from '../../documents/revisions/revisions.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
-import { inTurns, joinInSteps, mapInSteps, Pace, type Steps } from '../../shared/turn.ts';
-import { revOf } from '../documents/document-rendering.ts';
+import { filterInSteps, inTurns, joinInSteps, mapInSteps, Pace, type Steps } from '../../shared/turn.ts';
 import { readMembers, requireJsonType } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { toDocId } from '../request/parameter-values.ts';
 import { withSnapshotLease } from '../request/snapshot-lease.ts';
 import { jsonAnswer, textAnswer } from '../response/responses.ts';
 import { streamedBody } from '../response/streams.ts';
+import { revOf } from '../shown/document-rendering.ts';
 
-/** How many documents are looked up at once. */
+/** What is looked through between two looks at the clock. */
 const BATCH = 200;
 /** From so many comparisons on, the revisions that are known are put into a set. So many are put into one piece of the answer. */
 const MANY = 1_000;
@@ -85,12 +85,12 @@ async function* missingText(
 ): AsyncGenerator<string, void, void> {
   yield before;
   let separator = '';
-  for (let start = 0; start < lists.length; start += BATCH) {
-    const batch = lists.slice(start, start + BATCH);
-    const records = await snapshot.documents(batch.flatMap(({ docId }) => (docId === undefined ? [] : [docId])));
-    let next = 0;
-    for (const { id, docId, revs } of batch) {
-      const record = docId === undefined ? undefined : records[next++];
+  let from = 0;
+  for await (const records of snapshot.documentBatches(lists.map(({ docId }) => docId))) {
+    const batch = lists.slice(from, from + records.length);
+    from += records.length;
+    for (const [index, { id, revs }] of batch.entries()) {
+      const record = records[index];
       const found = inTurns(findMissing(record, revs));
       const { missing, possibleAncestors } = found instanceof Promise ? await found : found;
       if (missing.length === 0) continue;
@@ -122,7 +122,7 @@ function quoted(rev: RevId): string {
 function* findMissing(record: DocumentRecord | undefined, revs: readonly RevId[]): Steps<Omit<MissingRevisions, 'id'>> {
   if (record === undefined) return { missing: revs, possibleAncestors: NONE };
   const { leaves } = record;
-  const known = revs.length * leaves.length < MANY ? undefined : revisionsOf(leaves);
+  const known = revs.length * leaves.length < MANY ? undefined : yield* revisionsOf(leaves);
   const missing: RevId[] = [];
   let highest = 0;
   for (const [index, rev] of revs.entries()) {
@@ -132,7 +132,8 @@ function* findMissing(record: DocumentRecord | undefined, revs: readonly RevId[]
     missing.push(rev);
     highest = Math.max(highest, revision.generation);
   }
-  return { missing, possibleAncestors: leaves.filter(({ generation }) => generation < highest).map(revOf) };
+  const lower = yield* filterInSteps(leaves, ({ generation }) => generation < highest);
+  return { missing, possibleAncestors: yield* mapInSteps(lower, revOf) };
 }
 
 /** The body `{id: [rev…]…}`. Fails with `bad_request`. */

@@ -111,9 +111,15 @@ export class Context {
   async holdBytes(bytes: number): Promise<void> {
     this.#lease ??= this.services.bytesInFlight.open();
     if (await this.#lease.take(bytes)) return;
-    const reason =
-      'The service has as many bytes of requests and answers under way as httpd/max_bytes_in_flight permits; nothing was changed. Send the request again later, or in smaller parts.';
-    throw new DatabaseError('too_busy', reason);
+    throw busy();
+  }
+
+  /** As `holdBytes`, for a part of an answer; gives the function that gives them back, which must be called. */
+  async holdForPart(bytes: number): Promise<() => void> {
+    const lease = this.services.bytesInFlight.open();
+    if (!(await lease.take(bytes))) throw busy();
+    lease.settle();
+    return () => lease.release();
   }
 
   /** Counts a streamed answer. What the request's body holds stays counted, since keys are needed to the end. */
@@ -172,4 +178,10 @@ export class Context {
   ownHeader(rest: string): string | undefined {
     return this.header(`x-svc-${rest}`) ?? this.header(`x-couch-${rest}`) ?? this.header(`x-couchdb-${rest}`);
   }
+}
+
+function busy(): DatabaseError {
+  const reason =
+    'The service has as many bytes of requests and answers under way as httpd/max_bytes_in_flight permits; nothing was changed. Send the request again later, or in smaller parts.';
+  return new DatabaseError('too_busy', reason);
 }

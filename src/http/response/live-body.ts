@@ -9,6 +9,8 @@ import { OpenGrant } from './open-grant.ts';
 
 export interface LiveSource {
   readonly pieces: AsyncGenerator<string, void, void>;
+  /** Whether the middle of what is told is under way, in which nothing else may stand; by default it never is. */
+  readonly rows?: { readonly isInside: boolean };
   /** After so many milliseconds in which nothing was told, however long the next piece takes; undefined for never. */
   readonly heartbeatMs: number | undefined;
   /** Has `pieces` end, also in the middle of a wait. Called when nobody reads on. */
@@ -67,7 +69,8 @@ export class LiveBody implements ByteStream {
     try {
       for (;;) {
         this.#next ??= new LatePiece(this.#source.pieces.next());
-        if (dueAt !== undefined && !(await this.#next.isThereWithin(dueAt - clock.monotonic()))) return HEARTBEAT;
+        const isThere = dueAt === undefined || (await this.#next.isThereWithin(dueAt - clock.monotonic()));
+        if (!isThere && this.#source.rows?.isInside !== true) return HEARTBEAT;
         const step = await this.#next.step;
         this.#next = undefined;
         await this.#grant.assert();

@@ -10,21 +10,21 @@ export function multipartType(boundary: string): string {
   return `multipart/mixed; boundary="${boundary}"`;
 }
 
-/** The boundary must be random, so that no document contains it. */
-export async function* multipartText(
-  boundary: string,
-  parts: AsyncIterable<readonly Part[]>,
-): AsyncGenerator<string, void, void> {
-  yield `--${boundary}`;
-  for await (const batch of parts) {
-    let text = '';
-    for (const part of batch) text += partText(part, boundary);
-    yield text;
-  }
-  yield '--';
-}
+/** What ends a `multipart/mixed` whose parts `partText` and `partPieces` wrote behind `--boundary`. The boundary must be random, so that no document contains it. */
+export const MULTIPART_END = '--';
 
 /** The part, and the boundary behind it. */
 export function partText({ type, text }: Part, boundary: string): string {
   return `\r\nContent-Type: ${type}\r\n\r\n${text}\r\n--${boundary}`;
+}
+
+/** As `partText`, of a text in pieces. */
+export async function* partPieces(
+  type: string,
+  text: AsyncIterable<string>,
+  boundary: string,
+): AsyncGenerator<string, void, void> {
+  yield `\r\nContent-Type: ${type}\r\n\r\n`;
+  yield* text;
+  yield `\r\n--${boundary}`;
 }

@@ -44,7 +44,15 @@ export async function streamedBody(
   return null;
 }
 
+/** As `streamedBody`, of a text of so many bytes. */
+export async function sizedBody(context: Context, source: TextSource, bytes: number): Promise<ResponseBody> {
+  const stream = new TextStream(source, context.services.log, bytes);
+  const first = await stream.gather();
+  return stream.ended ? first : stream.startingWith(first);
+}
+
 class TextStream implements ByteStream {
+  readonly length?: number;
   ended = false;
   /** Text that was gathered but not given yet. */
   #first: string | undefined;
@@ -54,9 +62,10 @@ class TextStream implements ByteStream {
   /** A reader that always takes what is there would hold the thread to the end: promises alone let nobody else have a turn. */
   readonly #pace = new Pace();
 
-  constructor(source: TextSource, log: Log) {
+  constructor(source: TextSource, log: Log, length?: number) {
     this.#source = source;
     this.#log = log;
+    if (length !== undefined) this.length = length;
   }
 
   startingWith(first: string): this {

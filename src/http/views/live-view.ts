@@ -5,6 +5,7 @@ import { must } from '../../shared/assert.ts';
 import type { RowChange, ViewIndexes, ViewReader, ViewRow, ViewWatch } from '../../views/contract.ts';
 import { type FeedTimes, lastEventId, readFeedTimes } from '../changes/change-parameters.ts';
 import { readDesign } from '../documents/design-document.ts';
+import { isLongRow, type RowBatch } from '../lists/document-list.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { FORGET_EVENT_ID, LiveBody, WAITS } from '../response/live-body.ts';
 import { textAnswer, withHeader } from '../response/responses.ts';
@@ -50,7 +51,10 @@ export async function answerLive(
   }
   const live = await LiveView.begin({ views, context, lease, design, query, options });
   const { heartbeatMs } = options;
-  return { ...answer, body: new LiveBody({ pieces: live.pieces(), heartbeatMs, close: () => live.close() }, context) };
+  return {
+    ...answer,
+    body: new LiveBody({ pieces: live.pieces(), rows: live, heartbeatMs, close: () => live.close() }, context),
+  };
 }
 
 function readLiveOptions(context: Context, { keys, skip, limit, isReduced }: ViewParameters): LiveOptions {
@@ -78,6 +82,8 @@ interface LiveViewParts {
 }
 
 class LiveView {
+  /** Whether the middle of an event is under way. */
+  isInside = false;
   readonly #parts: LiveViewParts;
   readonly #commits: DatabaseWatch;
   readonly #rows: ViewWatch;
@@ -130,7 +136,7 @@ class LiveView {
       for await (const event of this.#events()) {
         seq = event.seq;
         if (event.text === undefined) yield WAITS;
-        else yield* framed(feed, event.seq, event.text);
+        else yield* this.#framed(event.seq, event.text);
       }
       if (feed === 'longpoll') yield `\n],\n"last_seq":"${seq}"}\n`;
       if (feed === 'continuous') yield `{"last_seq":"${seq}"}\n`;
@@ -160,6 +166,16 @@ class LiveView {
     } finally {
       this.#endRead();
     }
+  }
+
+  async *#framed(seq: string, text: EventText): EventText {
+    const { feed } = this.#parts.options;
+    this.isInside = true;
+    if (feed === 'eventsource') yield 'data: ';
+    yield* text;
+    if (feed === 'eventsource') yield `\nid: ${seq}\n\n`;
+    if (feed === 'continuous') yield '\n';
+    this.isInside = false;
   }
 
   async #nextEvent(): Promise<LiveEvent> {
@@ -257,19 +273,16 @@ interface LiveEvent {
   readonly text: EventText | undefined;
 }
 
-async function* framed(feed: LiveFeed, seq: string, text: EventText): AsyncGenerator<string, void, void> {
-  if (feed === 'eventsource') yield 'data: ';
-  yield* text;
-  if (feed === 'eventsource') yield `\nid: ${seq}\n\n`;
-  if (feed === 'continuous') yield '\n';
-}
-
-async function* member(name: string, batches: AsyncIterable<readonly string[]>): EventText {
+async function* member(name: string, batches: AsyncIterable<RowBatch>): EventText {
   yield `,"${name}":[`;
   let separator = '';
   for await (const batch of batches) {
-    if (batch.length > 0) yield separator + batch.join(',');
-    if (batch.length > 0) separator = ',';
+    if (isLongRow(batch)) {
+      if (separator !== '') yield separator;
+      yield* batch.pieces;
+    } else if (batch.length > 0) yield separator + batch.join(',');
+    else continue;
+    separator = ',';
   }
   yield ']';
 }

@@ -8,25 +8,19 @@ import type { DocId, RevId } from '../../documents/contract.ts';
 import { findNode } from '../../documents/revisions/revision-tree.ts';
 import { parseRevId, toRevision } from '../../documents/revisions/revisions.ts';
 import { isObject, ownMember } from '../../json/objects.ts';
+import { must } from '../../shared/assert.ts';
 import type { ViewRow } from '../../views/contract.ts';
-import { conflictsOf, documentText } from '../documents/document-rendering.ts';
-import { shownBodies } from '../documents/inline-attachments.ts';
-import { byBodySize } from '../lists/body-batches.ts';
-import { contentFlags, type RowOptions } from '../lists/document-list.ts';
+import { byBytes } from '../lists/body-batches.ts';
+import { contentFlags, MOST_ATTACHED_BYTES, type RowBatch, type RowOptions } from '../lists/document-list.ts';
 import { readAgain } from '../lists/read-again.ts';
 import { toDocId } from '../request/parameter-values.ts';
+import { CONFLICTS_ALONE } from '../shown/document-rendering.ts';
+import { isLong, type ShownRevision, shownBytes, shownPieces, shownTexts } from '../shown/shown-revision.ts';
 
-/** A row with the revision that it is shown with; without one its document is `null`. */
+/** A row with what it is shown with; without that its document is `null`. */
 interface DocumentedRow {
   readonly row: ViewRow;
-  readonly record: DocumentRecord | undefined;
-  readonly node: StoredNode | undefined;
-}
-
-interface RowWithDocument {
-  readonly row: ViewRow;
-  /** JSON text. */
-  readonly doc: string;
+  readonly shown: ShownRevision | undefined;
 }
 
 interface Target {
@@ -37,38 +31,77 @@ interface Target {
 
 const NOWHERE: Target = { id: undefined, rev: undefined };
 
-/** Batches with little more text of documents than a slow reader may hold. */
+/** The texts of the rows, in batches with little more text of documents than a slow reader may hold. */
 export async function* withDocuments(
   snapshot: Snapshot,
   rows: readonly ViewRow[],
   options: RowOptions,
-): AsyncGenerator<readonly RowWithDocument[], void, void> {
-  const flags = contentFlags(options);
-  for (const batch of byBodySize(await findDocuments(snapshot, rows), ({ node }) => node, flags !== undefined)) {
-    const known = batch.map(({ row }) => row);
-    yield await readAgain(async (isAgain) => {
-      const found = isAgain ? await findDocuments(snapshot, known) : batch;
-      const nodes = found.flatMap(({ node }) => (node === undefined ? [] : [node]));
-      const bodies = await shownBodies(snapshot, nodes, flags);
-      let next = 0;
-      return found.map(({ row, record, node }) => {
-        const body = node === undefined ? undefined : bodies[next++];
-        if (record === undefined || node === undefined || body === undefined) return { row, doc: 'null' };
-        return { row, doc: documentText(record, node, body, options.conflicts ? conflictsOf(record) : undefined) };
+): AsyncGenerator<RowBatch, void, void> {
+  const show = { meta: options.conflicts ? CONFLICTS_ALONE : undefined, attachments: contentFlags(options) };
+  for await (const found of findDocuments(snapshot, rows, show)) {
+    for (const batch of byBytes(found, ({ shown }) => (shown === undefined ? 0 : shownBytes(shown)))) {
+      const [first] = batch;
+      if (batch.length === 1 && first?.shown !== undefined && isLong(first.shown)) {
+        yield { pieces: rowPieces(first.row, shownPieces(snapshot, first.shown, MOST_ATTACHED_BYTES)) };
+        continue;
+      }
+      const known = batch.map(({ row }) => row);
+      yield await readAgain(async (isAgain) => {
+        const some = isAgain ? await foundAnew(snapshot, known, show) : batch;
+        return textsOf(snapshot, some);
       });
-    });
+    }
   }
 }
 
-async function findDocuments(snapshot: Snapshot, rows: readonly ViewRow[]): Promise<DocumentedRow[]> {
-  const targets = rows.map(targetOf);
-  const found = await snapshot.documents(targets.flatMap(({ id }) => (id === undefined ? [] : [id])));
+async function textsOf(snapshot: Snapshot, rows: readonly DocumentedRow[]): Promise<string[]> {
+  const texts = await shownTexts(
+    snapshot,
+    rows.flatMap(({ shown }) => (shown === undefined ? [] : [shown])),
+  );
   let next = 0;
-  return rows.map((row, index) => {
-    const { id, rev } = targets[index] ?? NOWHERE;
-    const record = id === undefined ? undefined : found[next++];
-    return { row, record, node: record === undefined ? undefined : nodeOf(record, rev) };
-  });
+  return rows.map(({ row, shown }) => documentedText(row, shown === undefined ? 'null' : (texts[next++] ?? 'null')));
+}
+
+async function* rowPieces(row: ViewRow, doc: AsyncIterable<string>): AsyncGenerator<string, void, void> {
+  yield documentedText(row, '').slice(0, -1);
+  yield* doc;
+  yield '}';
+}
+
+function documentedText({ idText, keyText, valueText }: ViewRow, doc: string): string {
+  return `{"id":${idText},"key":${keyText},"value":${valueText},"doc":${doc}}`;
+}
+
+type Show = Pick<ShownRevision, 'meta' | 'attachments'>;
+
+async function* findDocuments(
+  snapshot: Snapshot,
+  rows: readonly ViewRow[],
+  show: Show,
+): AsyncGenerator<readonly DocumentedRow[], void, void> {
+  const targets = rows.map(targetOf);
+  let from = 0;
+  for await (const records of snapshot.documentBatches(targets.map(({ id }) => id))) {
+    const first = from;
+    yield records.map((record, index) => ({
+      row: must(rows[first + index]),
+      shown: record && shownOf(record, targets[first + index]?.rev, show),
+    }));
+    from += records.length;
+  }
+}
+
+async function foundAnew(snapshot: Snapshot, rows: readonly ViewRow[], show: Show): Promise<readonly DocumentedRow[]> {
+  const found: DocumentedRow[] = [];
+  for await (const some of findDocuments(snapshot, rows, show)) found.push(...some);
+  return found;
+}
+
+/** Undefined where there is nothing to show. */
+function shownOf(record: DocumentRecord, rev: RevId | undefined, show: Show): ShownRevision | undefined {
+  const node = nodeOf(record, rev);
+  return node?.body === undefined ? undefined : { record, node, ...show };
 }
 
 function nodeOf({ leaves }: DocumentRecord, rev: RevId | undefined): StoredNode | undefined {

@@ -1,6 +1,7 @@
 /** The text of a view's answer, as it is streamed (docs/http.md#row-framing). Nothing of the index is parsed for it. */
 import type { Snapshot } from '../../database/contract.ts';
 import type { ReducedRow, ViewReader, ViewRow } from '../../views/contract.ts';
+import type { RowBatch } from '../lists/document-list.ts';
 import { framedRows } from '../lists/list-text.ts';
 import { withDocuments } from './view-documents.ts';
 import { toReduceOptions, type ViewParameters } from './view-parameters.ts';
@@ -32,20 +33,15 @@ export async function* groupTexts(batches: AsyncIterable<readonly ReducedRow[]>)
   for await (const batch of batches) yield batch.map(groupText);
 }
 
-/** Batches of rows, one JSON text each. */
+/** Batches of rows. */
 export async function* rowTexts(
   { snapshot }: Pick<ViewSource, 'snapshot'>,
   batches: AsyncIterable<readonly ViewRow[]>,
   parameters: ViewParameters,
-): AsyncGenerator<readonly string[]> {
+): AsyncGenerator<RowBatch> {
   for await (const batch of batches) {
-    if (!parameters.includeDocs || snapshot === undefined) {
-      yield batch.map(rowText);
-      continue;
-    }
-    for await (const documented of withDocuments(snapshot, batch, parameters)) {
-      yield documented.map(({ row, doc }) => documentedText(row, doc));
-    }
+    if (!parameters.includeDocs || snapshot === undefined) yield batch.map(rowText);
+    else yield* withDocuments(snapshot, batch, parameters);
   }
 }
 
@@ -55,8 +51,4 @@ function groupText({ keyText, valueText }: ReducedRow): string {
 
 function rowText({ idText, keyText, valueText }: ViewRow): string {
   return `{"id":${idText},"key":${keyText},"value":${valueText}}`;
-}
-
-function documentedText({ idText, keyText, valueText }: ViewRow, doc: string): string {
-  return `{"id":${idText},"key":${keyText},"value":${valueText},"doc":${doc}}`;
 }

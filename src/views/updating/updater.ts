@@ -109,7 +109,8 @@ export class Updater {
     for await (const rows of snapshot.rows(rest)) {
       for (const row of rows) {
         if (!isMapped(row.id, this.#parts.definition)) continue;
-        const record = row.record();
+        const found = row.record();
+        const record = found instanceof Promise ? await found : found;
         records.push(record);
         bytes += bodyBytes(record);
         if (records.length < this.#batchSize && bytes < BATCH_BYTES) continue;

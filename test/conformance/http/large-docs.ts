@@ -58,4 +58,84 @@ export default suite('large_docs', [
     assert.equal(at((await t.get(`/${id}`)).json, name), 1);
     assert.equal(at((await t.get('/_all_docs')).json, 'rows', 0, 'id'), id);
   }),
+
+  test('a long document between short ones is the same in whichever way it is read', async (t) => {
+    // Of one to four bytes a character, so that some lie across whatever a text is cut at.
+    const text = '€a😀ü'.repeat(200_000);
+    const data = Buffer.from('the content').toString('base64');
+    const attachment = { content_type: 'text/plain', data };
+    await t.bulk([
+      { _id: 'a', n: 1 },
+      { _id: 'b', n: 2, text },
+      { _id: 'c', n: 3 },
+      { _id: 'd', n: 4, text, _attachments: { 'a{"}': attachment } },
+    ]);
+    const map = 'function (doc) { emit(doc.n, null); }';
+    await t.put('_design/v', { views: { v: { map } } });
+    const ids = ['a', 'b', 'c', 'd'];
+    const keys = [...ids, 'b', 'none', 'b'];
+    for (const flags of ['', 'attachments=true', 'conflicts=true']) {
+      const documents = new Map<unknown, unknown>([['none', undefined]]);
+      for (const id of ids) documents.set(id, (await t.get(`/${id}?${flags}`)).json);
+      assert.isTrue(stringAt(documents.get('b'), 'text') === text, 'the text should come back as it was');
+      const same = (found: readonly unknown[], expected: readonly string[], what: string) => {
+        assert.deepEqual(
+          found,
+          expected.map((id) => documents.get(id)),
+          `${what} ${flags}`,
+        );
+      };
+      const docsOf = async (path: string, list: string) =>
+        arrayAt((await t.get(`${path}include_docs=true&${flags}`)).json, list).map((row) => at(row, 'doc'));
+      same(await docsOf('/_all_docs?startkey="a"&', 'rows'), ids, '_all_docs');
+      const keyed = await t.at('POST', `/_all_docs?include_docs=true&${flags}`, { json: { keys } });
+      same(
+        arrayAt(keyed.json, 'rows').map((row) => at(row, 'doc')),
+        keys,
+        'keys',
+      );
+      same(await docsOf('/_design/v/_view/v?', 'rows'), ids, 'a view');
+      same((await docsOf('/_changes?', 'results')).slice(0, 4), ids, '_changes');
+      const bulk = await t.at('POST', `/_bulk_get?${flags}`, { json: { docs: keys.map((id) => ({ id })) } });
+      const read = arrayAt(bulk.json, 'results').map((entry) => at(at(entry, 'docs', 0), 'ok'));
+      same(read, keys, '_bulk_get');
+      for (const id of ids) {
+        const open = await t.get(`/${id}?open_revs=all&${flags}`);
+        same([at(open.json, 0, 'ok')], [id], 'open_revs');
+      }
+    }
+  }),
+
+  test('a document with very many conflicts tells of all of them', async (t) => {
+    const count = 8_000;
+    const revs = Array.from({ length: count }, (_, n) => `1-${String(count - n).padStart(32, '0')}`);
+    await t.replicate(revs.map((_rev, n) => ({ _id: 'doc', _rev, n })));
+    const { json } = await t.get('/doc?conflicts=true&revs=true&revs_info=true&local_seq=true');
+    assert.deepEqual(at(json, '_conflicts'), revs.slice(1));
+    assert.equal(at(json, '_rev'), revs[0]);
+    assert.equal(at(json, 'n'), 0);
+    assert.deepEqual(at(json, '_revisions'), { start: 1, ids: [`${revs[0]}`.slice(2)] });
+    assert.notProperty(json, '_deleted_conflicts');
+    const rows = arrayAt((await t.get('/_all_docs?include_docs=true&conflicts=true')).json, 'rows');
+    assert.deepEqual(at(rows, 0, 'doc', '_conflicts'), revs.slice(1));
+    const open = await t.get('/doc?open_revs=all');
+    assert.deepEqual(
+      arrayAt(open.json).map((one) => at(one, 'ok', '_rev')),
+      revs,
+    );
+    const asked = { docs: [{ id: 'doc', rev: revs[7] }, { id: 'doc' }, { id: 'doc', rev: '1-none' }] };
+    const entries = arrayAt((await t.at('POST', '/_bulk_get', { json: asked })).json, 'results');
+    assert.deepEqual(
+      entries.map((entry) => arrayAt(entry, 'docs').length),
+      [1, count, 1],
+    );
+    assert.equal(at(entries, 0, 'docs', 0, 'ok', 'n'), 7);
+    assert.equal(at(entries, 2, 'docs', 0, 'error', 'reason'), 'missing');
+    const named = JSON.stringify([revs[5], '1-none', revs[count - 1]]);
+    const some = await t.get(`/doc?latest=true&open_revs=${encodeURIComponent(named)}`);
+    assert.deepEqual(
+      arrayAt(some.json).map((one) => at(one, 'ok', 'n')),
+      [5, undefined, count - 1],
+    );
+  }),
 ]);

@@ -87,7 +87,7 @@ describe('rows', () => {
     const snapshot = db.snapshot();
     for await (const batch of snapshot.rows({ start: 'a01', end: 'a01' })) {
       const [row] = batch;
-      const [leaf] = row?.record().leaves ?? [];
+      const [leaf] = (await row?.record())?.leaves ?? [];
       if (row === undefined || leaf === undefined) throw new Error('no row');
       expect(row.rev).toBe(`1-${leaf.hash}`);
       expect(await snapshot.body(leaf)).toBe('{"name":"a01"}');

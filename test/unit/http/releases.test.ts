@@ -94,7 +94,15 @@ function fakeSnapshot(watch: Watch): Snapshot {
       return recordOf(id);
     },
     documents: async (ids) => ids.map((id) => recordOf(id)),
+    documentBatches: async function* (ids) {
+      yield ids.map((id) => id && recordOf(id));
+    },
     body: async () => '{}',
+    bodyPieces: async function* (node) {
+      watch.bodiesRead += 1;
+      watch.largestRead = Math.max(watch.largestRead, 1);
+      yield `{"text":"${'x'.repeat(node.body?.length ?? 0)}"}`;
+    },
     attachment: () => undefined,
     openAttachment: async () => undefined,
     bodies: async (nodes) => {

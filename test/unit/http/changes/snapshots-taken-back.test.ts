@@ -1,11 +1,12 @@
 /** What is read of documents for feeds whose snapshot is taken back for its age between finding them and reading their bodies. */
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, assert, beforeEach, describe, expect, test } from 'vitest';
 import type { ChangeFilter, SelectedChange } from '../../../../src/changes/contract.ts';
 import type { RevId } from '../../../../src/documents/contract.ts';
 import type { ChangeParameters } from '../../../../src/http/changes/change-parameters.ts';
-import { ChangeRows } from '../../../../src/http/changes/change-rows.ts';
+import { ChangeRows, isLongRow } from '../../../../src/http/changes/change-rows.ts';
 import { documentFilter } from '../../../../src/http/changes/document-filter.ts';
 import { LiveSelection } from '../../../../src/http/find/live-selection.ts';
+import { isLongRow as isLongRowOfList } from '../../../../src/http/lists/document-list.ts';
 import { withDocuments } from '../../../../src/http/views/view-documents.ts';
 import { Watched } from '../../changes/watched-databases.ts';
 import { id, toWrite } from '../../database/harness.ts';
@@ -106,7 +107,10 @@ describe('a feed goes on with the documents of the later moment', () => {
     for await (const event of (await watched.open()).events()) {
       if (event.type === 'wait') break;
       if (event.type !== 'changes') continue;
-      for await (const some of rows.of(event.changes, event.snapshot)) texts.push(...some.map(({ text }) => text));
+      for await (const some of rows.of(event.changes, event.snapshot)) {
+        assert(!isLongRow(some));
+        texts.push(...some.map(({ text }) => text));
+      }
     }
     const last = new Map(texts.map((text) => JSON.parse(text)).map((row) => [pick(row, 'id'), pick(row, 'doc', 'n')]));
     expect([...last]).toEqual(NAMES.map((name) => [name, 2]));
@@ -120,7 +124,8 @@ describe('a feed goes on with the documents of the later moment', () => {
     replaceBeforeBodies();
     const shown: unknown[] = [];
     for await (const some of withDocuments(snapshot, rows, options)) {
-      shown.push(...some.map(({ doc }) => pick(JSON.parse(doc), 'n')));
+      assert(!isLongRowOfList(some));
+      shown.push(...some.map((text) => pick(JSON.parse(text), 'doc', 'n')));
     }
     snapshot.release();
     release();

@@ -1,33 +1,19 @@
 import { expect, test } from 'vitest';
-import { multipartText, multipartType, type Part } from '../../../../src/http/response/multipart-writer.ts';
+import { multipartType, partPieces, partText } from '../../../../src/http/response/multipart-writer.ts';
 
-async function write(batches: readonly (readonly Part[])[]): Promise<string> {
-  async function* parts() {
-    yield* batches;
-  }
-  let text = '';
-  for await (const piece of multipartText('B', parts())) text += piece;
-  return text;
-}
-
-test('parts stand between boundaries, each with its type', async () => {
-  const text = await write([
-    [
-      { type: 'application/json', text: '{"a":1}' },
-      { type: 'application/json; error="true"', text: '{"missing":"2-b"}' },
-    ],
-    [{ type: 'application/json', text: '{}' }],
-  ]);
-  expect(text).toBe(
-    '--B\r\nContent-Type: application/json\r\n\r\n{"a":1}' +
-      '\r\n--B\r\nContent-Type: application/json; error="true"\r\n\r\n{"missing":"2-b"}' +
-      '\r\n--B\r\nContent-Type: application/json\r\n\r\n{}' +
-      '\r\n--B--',
-  );
+test('a part stands before its boundary, with its type', () => {
+  const part = { type: 'application/json; error="true"', text: '{"missing":"2-b"}' };
+  expect(partText(part, 'B')).toBe('\r\nContent-Type: application/json; error="true"\r\n\r\n{"missing":"2-b"}\r\n--B');
 });
 
-test('no parts at all', async () => {
-  expect(await write([])).toBe('--B--');
+test('a part in pieces is the same', async () => {
+  async function* pieces() {
+    yield '{"a"';
+    yield ':1}';
+  }
+  let text = '';
+  for await (const piece of partPieces('application/json', pieces(), 'B')) text += piece;
+  expect(text).toBe(partText({ type: 'application/json', text: '{"a":1}' }, 'B'));
 });
 
 test('the type names the boundary', () => {

@@ -1,0 +1,108 @@
+/** A revision as an answer shows it: as one text where that is short, else in pieces that are made while they are sent. */
+import type { DocumentRecord, Snapshot, StoredNode } from '../../database/contract.ts';
+import { splitAttachments } from '../../documents/attachments/stored-attachments.ts';
+import type { StoredAttachment } from '../../documents/contract.ts';
+import { DatabaseError } from '../../errors/database-error.ts';
+import { documentText, type MetaFlags, metaCount, metaOf, metaPieces } from './document-rendering.ts';
+import { type AttachmentFlags, attachmentsPieces } from './inline-attachments.ts';
+import { bodyParts } from './stored-body.ts';
+
+export interface ShownRevision {
+  readonly record: DocumentRecord;
+  readonly node: StoredNode;
+  /** The members that tell of other revisions; undefined for none. */
+  readonly meta: MetaFlags | undefined;
+  /** What is shown of its attachments beyond their stubs; undefined for nothing. */
+  readonly attachments?: AttachmentFlags | undefined;
+}
+
+/** A text of more bytes, about, is made in pieces. It is also what a slow reader may hold. */
+export const LONG_BYTES = 262_144;
+/** What a revision takes in a text, about. */
+const REVISION_BYTES = 48;
+
+/** How long its text is, about; more than `LONG_BYTES` where it has to be made in pieces. */
+export function shownBytes(shown: ShownRevision): number {
+  const { record, node, meta } = shown;
+  const ofMeta = meta === undefined ? 0 : metaCount(record, node, meta) * REVISION_BYTES;
+  const ofAttachments = hasShownAttachments(shown) ? LONG_BYTES + 1 : 0;
+  return (node.body?.length ?? 0) + ofMeta + ofAttachments;
+}
+
+export function isLong(shown: ShownRevision): boolean {
+  return shown.node.body !== undefined && shownBytes(shown) > LONG_BYTES;
+}
+
+/** The texts of revisions that are not long, in one pass over their bodies; undefined for a body that is not kept. */
+export async function shownTexts(snapshot: Snapshot, all: readonly ShownRevision[]): Promise<(string | undefined)[]> {
+  const bodies = await snapshot.bodies(all.map(({ node }) => node));
+  return all.map(({ record, node, meta }, index) => {
+    const body = bodies[index];
+    const members = meta === undefined ? undefined : metaOf(record, node, meta);
+    return body === undefined ? undefined : documentText(record, node, body, members);
+  });
+}
+
+/**
+ * The text of a revision whose body is kept, in pieces of which none is much longer than `LONG_BYTES`. Fails with `too_large` where the
+ * attachments that are shown have more than `mostAttached` plain bytes.
+ */
+export async function* shownPieces(
+  snapshot: Snapshot,
+  shown: ShownRevision,
+  mostAttached = Number.POSITIVE_INFINITY,
+): AsyncGenerator<string, void, void> {
+  const { record, node, meta } = shown;
+  // Without its closing brace.
+  yield documentText(record, node, '{}', undefined).slice(0, -1);
+  if (meta !== undefined) yield* metaPieces(record, node, meta);
+  yield* bodyMembers(snapshot, shown, mostAttached);
+}
+
+/** The body alone, with what is shown of its attachments. Undefined where it is not kept. Fails as `shownPieces`. */
+export async function attachedBody(
+  snapshot: Snapshot,
+  shown: ShownRevision,
+  mostAttached: number,
+): Promise<string | undefined> {
+  if (!hasShownAttachments(shown)) return snapshot.body(shown.node);
+  let text = '';
+  for await (const piece of bodyMembers(snapshot, shown, mostAttached)) text += piece;
+  return `{${text.slice(1)}`;
+}
+
+/** A body's text behind other members: from a comma on, or its closing brace alone. */
+async function* bodyMembers(
+  snapshot: Snapshot,
+  shown: ShownRevision,
+  mostAttached: number,
+): AsyncGenerator<string, void, void> {
+  const { node, attachments: flags } = shown;
+  if (flags === undefined || !hasShownAttachments(shown)) return yield* behindOthers(snapshot.bodyPieces(node));
+  const { stubs, rest } = await bodyParts(snapshot.bodyPieces(node));
+  const { attachments } = splitAttachments(stubs);
+  if (flags.content) assertShowable(attachments, mostAttached);
+  yield* attachmentsPieces(snapshot, node, attachments, flags);
+  yield* rest;
+}
+
+function assertShowable(attachments: readonly StoredAttachment[], most: number): void {
+  const bytes = attachments.reduce((sum, { length }) => sum + length, 0);
+  if (bytes <= most) return;
+  const reason = `A document of the list has ${bytes} bytes of attachments, and a row can show ${most}. Read it by itself.`;
+  throw new DatabaseError('too_large', reason);
+}
+
+/** Whether they are shown by more than their stubs; known without the body. */
+export function hasShownAttachments({ node, attachments }: ShownRevision): boolean {
+  return attachments !== undefined && node.body?.attachments !== undefined;
+}
+
+async function* behindOthers(pieces: AsyncIterable<string>): AsyncGenerator<string, void, void> {
+  let isFirst = true;
+  for await (const piece of pieces) {
+    if (!isFirst) yield piece;
+    else yield piece === '{}' ? '}' : `,${piece.slice(1)}`;
+    isFirst = false;
+  }
+}

@@ -1,0 +1,61 @@
+/** Takes the text of a stored body apart while it is read: its attachments stand first in it, and the rest may be of any length. */
+import { hasAttachments } from '../../documents/attachments/stored-attachments.ts';
+
+export interface BodyParts {
+  /** The body as it is stored, up to the end of its attachments and closed there. */
+  readonly stubs: string;
+  /** What follows: from a comma on where there are other members, and up to the body's closing brace in any case. */
+  readonly rest: AsyncIterable<string>;
+}
+
+export async function bodyParts(pieces: AsyncIterable<string>): Promise<BodyParts> {
+  const iterator = pieces[Symbol.asyncIterator]();
+  let text = '';
+  const search = new EndOfAttachments();
+  for (;;) {
+    const step = await iterator.next();
+    if (step.done === true) return { stubs: text, rest: only('}') };
+    text += step.value;
+    if (!hasAttachments(text)) {
+      return { stubs: '{}', rest: behind(text === '{}' ? '}' : `,${text.slice(1)}`, iterator) };
+    }
+    const end = search.in(text);
+    if (end !== undefined) return { stubs: `${text.slice(0, end)}}`, rest: behind(text.slice(end), iterator) };
+  }
+}
+
+async function* only(text: string): AsyncGenerator<string, void, void> {
+  yield text;
+}
+
+async function* behind(text: string, iterator: AsyncIterator<string>): AsyncGenerator<string, void, void> {
+  try {
+    yield text;
+    for (let step = await iterator.next(); step.done !== true; step = await iterator.next()) yield step.value;
+  } finally {
+    await iterator.return?.();
+  }
+}
+
+/** Finds where the object ends that is the first member's value, in a text that grows. */
+class EndOfAttachments {
+  #at = 1;
+  #depth = 0;
+  #isInString = false;
+
+  /** Undefined where it is not in the text yet. */
+  in(text: string): number | undefined {
+    for (; this.#at < text.length; this.#at += 1) {
+      const character = text[this.#at];
+      if (this.#isInString) {
+        // What is escaped may be beyond the text's end: it is passed over there as well.
+        if (character === '\\') this.#at += 1;
+        else if (character === '"') this.#isInString = false;
+      } else if (character === '"') this.#isInString = true;
+      else if (character === '{') this.#depth += 1;
+      else if (character === '}') this.#depth -= 1;
+      if (character === '}' && !this.#isInString && this.#depth === 0) return this.#at + 1;
+    }
+    return undefined;
+  }
+}
