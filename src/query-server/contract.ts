@@ -99,7 +99,8 @@ export interface Mapper {
   /**
    * `documents` are JSON texts of objects, `_id` and `_rev` in them. A map that throws skips that document for that map
    * (logged); `throw ["fatal", error, reason]` fails the call with `ThrownError`. One result per map function. A single document on
-   * which a map runs out of memory, or whose rows are too large, is left out (logged); where time runs out the call fails.
+   * which a map runs out of memory, or whose rows are too large, is left out (logged); where time runs out the call fails. Where the
+   * documents emit very much the results are those of the first of them, as many as `counts` has: the others are to be passed again.
    */
   map(documents: readonly string[]): MaybePromise<readonly MappedRows[]>;
 }

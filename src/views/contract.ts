@@ -211,7 +211,8 @@ export interface Mapper {
   readonly concurrency?: number;
   /**
    * `documents` are JSON texts with `_id` and `_rev`. Gives one result per map, in the order of `MapperSource.maps`. A
-   * document for which a map function fails has no rows there; an error that ends the whole update is thrown.
+   * document for which a map function fails has no rows there; an error that ends the whole update is thrown. The results may be those of
+   * the first documents alone, as many as `counts` has, and of one at least: the others are to be passed again.
    */
   map(documents: readonly string[]): MaybePromise<readonly MappedRows[]>;
   release(): void;

@@ -2,11 +2,11 @@
  * The most iterations that the hash of an account has. A log-in that fails takes as many, whoever it is for, from the first one on: else the
  * accounts whose hashes have others than the settings say would tell by the time that they are there (docs/http.md#authentication).
  */
-import type { Database, DocumentRow } from '../../database/contract.ts';
+import type { Database } from '../../database/contract.ts';
 import { isObject } from '../../json/objects.ts';
 import type { Registry } from '../../registry/contract.ts';
 import { must } from '../../shared/assert.ts';
-import { type MaybePromise, orElse } from '../../shared/maybe-promise.ts';
+import { allReady, type MaybePromise, orElse } from '../../shared/maybe-promise.ts';
 import { Pace } from '../../shared/turn.ts';
 import type { ConfigStore, Log } from '../../system/contract.ts';
 import { USER_PREFIX } from '../contract.ts';
@@ -80,7 +80,8 @@ async function noteUsers(database: Database, passwords: Passwords): Promise<void
   try {
     const range = { start: USER_PREFIX, end: AFTER_PREFIX, endInclusive: false };
     for await (const rows of snapshot.rows(range)) {
-      const winners = rows.map((row: DocumentRow) => must(row.record().leaves[0], 'a row has a leaf'));
+      const records = await allReady(rows.map((row) => row.record()));
+      const winners = records.map(({ leaves }) => must(leaves[0], 'a row has a leaf'));
       for (const body of await snapshot.bodies(winners)) {
         passwords.noteStored(hashOf(body));
         if (pace.isDue) await pace.rest();

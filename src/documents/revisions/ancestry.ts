@@ -54,9 +54,8 @@ export class StoredRevision<B> implements RevisionNode<B> {
     return this.#ancestry;
   }
 
-  /** The ancestors, newest first, without making nodes of those that are text: of a long history these would take much memory. */
-  *ancestors(): Generator<Omit<RevisionNode<B>, 'parent'>, void, void> {
-    if (this.#ancestry === '') return yield* revisionsBack(this.#parent);
+  /** The ancestors that are text, newest first, without making nodes of them: of a long history these would take much memory. */
+  *unread(): Generator<Omit<RevisionNode<B>, 'parent'>, void, void> {
     const reader = new AncestryReader(this.#ancestry, 0, this.#decodeBody);
     for (let generation = this.generation - 1; reader.position < reader.text.length; generation -= 1) {
       yield reader.read(generation);
@@ -77,7 +76,7 @@ export function* revisionsBack<B>(
 ): Generator<Omit<RevisionNode<B>, 'parent'>, void, void> {
   for (let node = newest; node !== undefined; node = node.parent) {
     yield node;
-    if (node instanceof StoredRevision) return yield* node.ancestors();
+    if (node instanceof StoredRevision && node.ancestry !== '') return yield* node.unread();
   }
 }
 

@@ -2,12 +2,13 @@
 import { authorizeUser } from '../../auth/access/authorization.ts';
 import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import { ownMember } from '../../json/objects.ts';
-import { Pace } from '../../shared/turn.ts';
+import { inTurns, mapInSteps } from '../../shared/turn.ts';
 import { parseListQuery } from '../lists/list-parameters.ts';
 import { readObject } from '../request/bodies.ts';
 import { NAMES } from '../request/body-bounds.ts';
 import type { Answer, Context } from '../request/context.ts';
-import { jsonAnswer } from '../response/responses.ts';
+import { textAnswer } from '../response/responses.ts';
+import { streamedBody } from '../response/streams.ts';
 import { shownInfo } from './database-info.ts';
 import { namesOf } from './database-names.ts';
 
@@ -25,13 +26,18 @@ export async function postDatabaseInfos(context: Context): Promise<Answer> {
 }
 
 async function answerInfos(context: Context, keys: readonly unknown[]): Promise<Answer> {
-  const pace = new Pace();
-  const infos: string[] = [];
-  for (const key of keys) {
-    infos.push(JSON.stringify(await infoOf(context, toName(key))));
-    if (pace.isDue) await pace.rest();
+  const names = await inTurns(mapInSteps(keys, toName));
+  return textAnswer(context, 200, await streamedBody(context, infosText(context, names), () => undefined));
+}
+
+/** Made while it is sent: a name may be there very often. */
+async function* infosText(context: Context, names: readonly string[]): AsyncGenerator<string, void, void> {
+  let separator = '[';
+  for (const name of names) {
+    yield separator + JSON.stringify(await infoOf(context, name));
+    separator = ',';
   }
-  return jsonAnswer(context, 200, `[${infos.join(',')}]`);
+  yield separator === '[' ? '[]\n' : ']\n';
 }
 
 function toName(key: unknown): string {

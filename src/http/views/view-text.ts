@@ -1,10 +1,16 @@
 /** The text of a view's answer, as it is streamed (docs/http.md#row-framing). Nothing of the index is parsed for it. */
 import type { Snapshot } from '../../database/contract.ts';
+import { wholeCharacterPieces } from '../../shared/utf8.ts';
 import type { ReducedRow, ViewReader, ViewRow } from '../../views/contract.ts';
-import type { RowBatch } from '../lists/document-list.ts';
+import { byBytes } from '../lists/body-batches.ts';
+import type { LongRow, RowBatch } from '../lists/document-list.ts';
 import { framedRows } from '../lists/list-text.ts';
+import { LONG_BYTES } from '../shown/shown-revision.ts';
 import { withDocuments } from './view-documents.ts';
 import { toReduceOptions, type ViewParameters } from './view-parameters.ts';
+
+/** UTF-16 units of one piece of a long text. */
+const PIECE_UNITS = 131_072;
 
 /** What an answer is made of: one moment of the index, and of the database where documents are shown. */
 export interface ViewSource {
@@ -40,9 +46,27 @@ export async function* rowTexts(
   parameters: ViewParameters,
 ): AsyncGenerator<RowBatch> {
   for await (const batch of batches) {
-    if (!parameters.includeDocs || snapshot === undefined) yield batch.map(rowText);
-    else yield* withDocuments(snapshot, batch, parameters);
+    if (parameters.includeDocs && snapshot !== undefined) yield* withDocuments(snapshot, batch, parameters);
+    else for (const some of byBytes(batch, textLength)) yield longRow(some) ?? some.map(rowText);
   }
+}
+
+function textLength({ keyText, valueText }: ViewRow): number {
+  return keyText.length + valueText.length;
+}
+
+/** A row that is alone because it is long. */
+function longRow([row, ...others]: readonly ViewRow[]): LongRow | undefined {
+  if (row === undefined || others.length > 0 || textLength(row) <= LONG_BYTES) return undefined;
+  return { pieces: rowPieces(row) };
+}
+
+async function* rowPieces({ idText, keyText, valueText }: ViewRow): AsyncGenerator<string, void, void> {
+  yield `{"id":${idText},"key":`;
+  yield* wholeCharacterPieces(keyText, PIECE_UNITS);
+  yield ',"value":';
+  yield* wholeCharacterPieces(valueText, PIECE_UNITS);
+  yield '}';
 }
 
 function groupText({ keyText, valueText }: ReducedRow): string {

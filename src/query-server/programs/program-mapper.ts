@@ -27,6 +27,8 @@ const FIRST_BATCH_HERE = 1;
 /** Rows, and characters of their keys and values, that one document may have in one view; it is left out if it has more. */
 const MOST_ROWS = 100_000;
 const MOST_CHARACTERS = 16 * 1024 * 1024;
+/** Where documents that are mapped one by one have emitted so much, the others come with the next call. */
+const MOST_COLLECTED = 4 * 1024 * 1024;
 /** Where so many documents one after the other can't be mapped, it is the map that is at fault. Each costs an isolate. */
 const MOST_LEFT_OUT_IN_ROW = 100;
 
@@ -90,10 +92,12 @@ export class ProgramMapper implements Mapper {
     const call: FunctionCall = { functions, operation: 'map', texts: [this.#frozen, this.#toText(documents)] };
     const isSmall = documents.length <= SMALL_BATCH;
     return whenReady(isSmall ? this.#runner.run(call) : this.#runner.runInWorker(call), ({ text, ms }) => {
-      this.#adapt(documents.length, ms);
-      return whenReady(inTurns(toRows(text, maps.length)), (all) =>
-        all.map((rows) => withoutLarge(rows, (at) => this.#logLarge(documents[at]))),
-      );
+      return whenReady(inTurns(toRows(text, maps.length)), (all) => {
+        const mapped = all[0]?.counts.length ?? documents.length;
+        this.#adapt(mapped, ms);
+        if (mapped < documents.length) this.#batchSize = Math.min(this.#batchSize, mapped);
+        return all.map((rows) => withoutLarge(rows, (at) => this.#logLarge(documents[at])));
+      });
     });
   }
 
@@ -124,11 +128,15 @@ export class ProgramMapper implements Mapper {
     this.#batchSize = Math.max(1, Math.ceil(this.#batchSize / 4));
     const pace = new Pace();
     const collected: Collected[] = this.#maps.map(() => ({ counts: [], keys: [], values: [], leftOut: [] }));
+    let length = 0;
     for (const document of documents) {
       for (const [index, source] of this.#maps.entries()) {
-        append(must(collected[index]), await this.#mapOne(source, document));
+        const rows = await this.#mapOne(source, document);
+        append(must(collected[index]), rows);
+        length += lengthOf(rows, 0, rows.keys.length);
         if (pace.isDue) await pace.rest();
       }
+      if (length > MOST_COLLECTED) break;
     }
     return collected;
   }
@@ -183,10 +191,14 @@ function withoutLarge(rows: MappedRows, onLarge: (at: number) => void): MappedRo
 }
 
 /** Whether the rows have no more characters than one document's may have. */
-function isShort({ keys, values }: MappedRows, from: number, to: number): boolean {
+function isShort(rows: MappedRows, from: number, to: number): boolean {
+  return lengthOf(rows, from, to) <= MOST_CHARACTERS;
+}
+
+function lengthOf({ keys, values }: MappedRows, from: number, to: number): number {
   let length = 0;
   for (let row = from; row < to; row++) length += (keys[row]?.length ?? 0) + (values[row]?.length ?? 0);
-  return length <= MOST_CHARACTERS;
+  return length;
 }
 
 /** Fields for each map in an answer to `map`. */

@@ -34,6 +34,12 @@ const maps: DocumentFunction[] = [];
 /** Where emit() puts rows; undefined while no map runs. */
 let sink: Rows | undefined;
 
+/** How many characters the present batch has emitted, in texts and strings. */
+let emitted = 0;
+
+/** A batch that has emitted so much ends with the document that did; those behind it come with the next one. */
+const MOST_EMITTED = 4 * 1024 * 1024;
+
 /** Stands in a row for a text that was made at once, which comes in a list of its own. */
 const MADE = {};
 
@@ -63,8 +69,14 @@ export function emit(key: unknown, value: unknown): void {
   const keyText = keptKey === MADE ? textOf(key) : undefined;
   const valueText = keptValue === MADE ? textOf(value) : undefined;
   const { keys, values, keyTexts, valueTexts } = sink;
-  if (keyText !== undefined) keyTexts[keyTexts.length] = keyText;
-  if (valueText !== undefined) valueTexts[valueTexts.length] = valueText;
+  if (keyText !== undefined) {
+    keyTexts[keyTexts.length] = keyText;
+    emitted += keyText.length;
+  }
+  if (valueText !== undefined) {
+    valueTexts[valueTexts.length] = valueText;
+    emitted += valueText.length;
+  }
   keys[keys.length] = keptKey;
   values[values.length] = keptValue;
 }
@@ -89,18 +101,23 @@ function toKept(value: unknown): unknown {
 
 function isPlain(value: unknown): boolean {
   const kind = typeof value;
-  return kind === 'number' || kind === 'string' || kind === 'boolean' || value === null || value === undefined;
+  if (kind === 'string') {
+    emitted += (value as string).length;
+    return true;
+  }
+  return kind === 'number' || kind === 'boolean' || value === null || value === undefined;
 }
 
 /**
  * `chosen`: indexes of maps with commas between. `frozen`: `1` where documents must be frozen, so that no map changes them
- * for the next one. `text`: documents. Gives five fields for each map.
+ * for the next one. `text`: documents. Gives five fields for each map, for the first of the documents at least.
  */
 export function mapBatch(chosen: string, frozen: string, text: string): string {
   const functions = chosen.split(',').map((index) => maps[Number(index)] as DocumentFunction);
   const outputs = functions.map(createRows);
   const texts = text.split(SEPARATOR);
-  for (let at = 0; at < texts.length; at++) {
+  emitted = 0;
+  for (let at = 0; at < texts.length && emitted < MOST_EMITTED; at++) {
     const document = parseOrSkip(texts[at] as string);
     if (frozen === '1' && document !== undefined) freezeDeep(document);
     for (let index = 0; index < functions.length; index++) {

@@ -66,10 +66,10 @@ export class Updater {
   readonly #pending: PendingRows;
   readonly #pace: Pace;
   /** Batches that are being mapped, in their order. What they give is not pending yet. */
-  readonly #underWay: { readonly ids: readonly DocId[]; readonly results: Promise<readonly MappedRows[]> }[] = [];
+  readonly #underWay: { readonly input: MapInput; readonly results: Promise<readonly MappedRows[]> }[] = [];
   #state: IndexState;
-  /** Whether this is the first pass, in which no document has rows in the index yet. */
-  #isFirstPass = false;
+  /** In the first pass, in which no document has rows in the index yet: the sequence that it will have reached. */
+  #firstPassSeq: number | undefined;
 
   constructor(parts: UpdateParts) {
     this.#parts = parts;
@@ -104,7 +104,7 @@ export class Updater {
     let done = await snapshot.offset(rest);
     let records: DocumentRecord[] = [];
     let bytes = 0;
-    this.#isFirstPass = true;
+    this.#firstPassSeq = seq;
     this.#pending.expectAscending(true);
     for await (const rows of snapshot.rows(rest)) {
       for (const row of rows) {
@@ -124,7 +124,7 @@ export class Updater {
     }
     await this.#mapRecords(snapshot, records);
     await this.#flush(snapshot, { updateSeq: seq, firstPass: undefined });
-    this.#isFirstPass = false;
+    this.#firstPassSeq = undefined;
     this.#pending.expectAscending(false);
   }
 
@@ -205,28 +205,44 @@ export class Updater {
 
   async #mapRecords(snapshot: Snapshot, records: readonly DocumentRecord[]): Promise<void> {
     if (records.length === 0) return;
-    await this.#map(await readBodies(snapshot, records, this.#parts.definition));
+    await this.#map(snapshot, await readBodies(snapshot, records, this.#parts.definition));
   }
 
   /** Begins to map, and waits where enough is under way. Results are taken in the order in which the documents came. */
-  async #map({ ids, texts }: MapInput): Promise<void> {
-    const results = this.#parts.mapper.map(texts);
-    if (!(results instanceof Promise) && this.#underWay.length === 0) {
-      await inTurns(this.#pending.add(ids, results));
-      return;
-    }
+  async #map(snapshot: Snapshot, input: MapInput): Promise<void> {
+    const results = this.#parts.mapper.map(input.texts);
+    if (!(results instanceof Promise) && this.#underWay.length === 0) return this.#add(snapshot, input, results);
     const later = Promise.resolve(results);
     // Whoever takes the results finds the failure.
     later.catch(() => undefined);
-    this.#underWay.push({ ids, results: later });
-    await this.#takeResults((this.#parts.mapper.concurrency ?? 1) - 1);
+    this.#underWay.push({ input, results: later });
+    await this.#takeResults(snapshot, (this.#parts.mapper.concurrency ?? 1) - 1);
+  }
+
+  /** Adds what the maps gave, and maps what they left over because it was much: then the rows may have to be written before all are mapped. */
+  async #add(snapshot: Snapshot, { ids, texts }: MapInput, first: readonly MappedRows[]): Promise<void> {
+    let results = first;
+    for (let from = 0; ; ) {
+      const to = from + Math.max(1, results[0]?.counts.length ?? ids.length);
+      await inTurns(this.#pending.add(ids.slice(from, to), results));
+      if (to >= ids.length) return;
+      this.#parts.check();
+      if (this.#isFlushDue) await this.#write(snapshot, this.#reachedWith(must(ids[to - 1])));
+      from = to;
+      results = await this.#parts.mapper.map(texts.slice(from, from + Math.max(1, this.#batchSize)));
+    }
+  }
+
+  /** How far the index has come with a document in the middle of a batch. Changes of a batch are not in their order: it is mapped anew then. */
+  #reachedWith(id: DocId): Reached {
+    return this.#firstPassSeq === undefined ? {} : { firstPass: { seq: this.#firstPassSeq, after: id } };
   }
 
   /** Waits for the first of the batches that are being mapped, until there are only so many. */
-  async #takeResults(most: number): Promise<void> {
+  async #takeResults(snapshot: Snapshot, most: number): Promise<void> {
     while (this.#underWay.length > most) {
-      const { ids, results } = must(this.#underWay.shift());
-      await inTurns(this.#pending.add(ids, await results));
+      const { input, results } = must(this.#underWay.shift());
+      await this.#add(snapshot, input, await results);
       if (this.#pace.isDue) await this.#pace.rest();
     }
   }
@@ -236,12 +252,17 @@ export class Updater {
    * last of them where `reached` says so.
    */
   async #flush(snapshot: Snapshot, reached: Reached, isPurge = false): Promise<void> {
-    await this.#takeResults(0);
+    await this.#takeResults(snapshot, 0);
+    await this.#write(snapshot, reached, isPurge);
+  }
+
+  async #write(snapshot: Snapshot, reached: Reached, isPurge = false): Promise<void> {
     const seenSeq = Math.max(this.#state.seenSeq, snapshot.updateSeq);
     const seq = reached.updateSeq ?? reached.firstPass?.seq ?? this.#state.updateSeq;
     const { documents, rows } = await this.#pending.take(this.#pace);
     const replaced: ReplacedNode[] = [];
-    const formerValues = this.#isFirstPass ? [] : await this.#state.byDocument.getMany(documents.map(({ id }) => id));
+    const formerValues =
+      this.#firstPassSeq !== undefined ? [] : await this.#state.byDocument.getMany(documents.map(({ id }) => id));
     const former = toFormerKeys(documents, formerValues);
     const leftOut =
       this.#state.leftOut +

@@ -106,6 +106,37 @@ export default suite('large_docs', [
     }
   }),
 
+  test('a very long history is told whole, however much of it was read before', async (t) => {
+    await t.at('PUT', '/_revs_limit', { json: 1_000_000 });
+    const length = 20_000;
+    const ids = Array.from({ length }, (_, n) => String(length - n).padStart(32, '0'));
+    const revs = ids.map((hash, n) => `${length - n}-${hash}`);
+    await t.replicate([{ _id: 'old', _rev: revs[0], _revisions: { start: length, ids }, n: 1 }]);
+    for (let time = 0; time < 2; time += 1) {
+      const { json } = await t.get('/old?revs=true&revs_info=true');
+      assert.deepEqual(at(json, '_revisions'), { start: length, ids });
+      assert.deepEqual(
+        arrayAt(json, '_revs_info').map((one) => at(one, 'rev')),
+        revs,
+      );
+      assert.equal(at(json, '_revs_info', 0, 'status'), 'available');
+      assert.equal(at(json, '_revs_info', 1, 'status'), 'missing');
+      // Looks for a revision in the history, and shows all of it.
+      const named = encodeURIComponent(JSON.stringify([revs[length - 5], '7-none']));
+      const open = await t.get(`/old?revs=true&latest=true&open_revs=${named}`);
+      assert.deepEqual(at(open.json, 0, 'ok', '_revisions'), { start: length, ids });
+      assert.equal(at(open.json, 1, 'missing'), '7-none');
+      const asked = {
+        docs: [
+          { id: 'old', rev: revs[0] },
+          { id: 'old', rev: revs[0] },
+        ],
+      };
+      const entries = arrayAt((await t.at('POST', '/_bulk_get?revs=true', { json: asked })).json, 'results');
+      for (const entry of entries) assert.deepEqual(at(entry, 'docs', 0, 'ok', '_revisions', 'ids'), ids);
+    }
+  }),
+
   test('a document with very many conflicts tells of all of them', async (t) => {
     const count = 8_000;
     const revs = Array.from({ length: count }, (_, n) => `1-${String(count - n).padStart(32, '0')}`);

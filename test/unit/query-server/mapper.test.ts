@@ -19,6 +19,26 @@ async function mapOver(map: string, documents: readonly unknown[], design: unkno
 
 const emitted = async (body: string) => (await mapOver(`function (doc) { ${body} }`, [{ _id: 'a' }])).lines;
 
+test('documents that emit very much come in several calls, and none is lost', async () => {
+  const { program } = await openProgram(sandbox);
+  const mapper = await program.mapper([
+    'function (doc) { emit(doc._id, new Array(3000000).join("x")); }',
+    'function (doc) { emit(doc._id, 1); }',
+  ]);
+  const documents = Array.from({ length: 12 }, (_, n) => JSON.stringify({ _id: `d${n}` }));
+  const keys: string[] = [];
+  let calls = 0;
+  while (keys.length < documents.length) {
+    const [large, small] = await mapper.map(documents.slice(keys.length));
+    expect(large?.keys).toEqual(small?.keys);
+    expect(large?.counts.length).toBeLessThan(5);
+    keys.push(...(large?.keys ?? []));
+    calls += 1;
+  }
+  expect(keys).toEqual(documents.map((_, n) => `"d${n}"`));
+  expect(calls).toBeGreaterThan(2);
+});
+
 describe('rows', () => {
   test('come in the order of emission, for each document and map', async () => {
     const { program } = await openProgram(sandbox);

@@ -10,6 +10,8 @@ class CountingMapper implements MapperFactory {
   readonly mapped: string[] = [];
   opened = 0;
   before: (count: number) => Promise<void> | void = () => undefined;
+  /** Of a call, the documents behind these are left over. */
+  mostOfCall = Number.POSITIVE_INFINITY;
 
   open(): ReturnType<MapperFactory['open']> {
     this.opened++;
@@ -17,7 +19,8 @@ class CountingMapper implements MapperFactory {
       batchSize: 10,
       map: async (documents) => {
         await this.before(this.mapped.length);
-        const parsed = documents.map((text) => JSON.parse(text) as { _id: string; year: Json });
+        const taken = documents.slice(0, this.mostOfCall);
+        const parsed = taken.map((text) => JSON.parse(text) as { _id: string; year: Json });
         for (const document of parsed) this.mapped.push(document._id);
         const keys = parsed.map((document) => JSON.stringify(document.year ?? null));
         return [{ counts: keys.map(() => 1), keys, values: keys.map(() => '1') }];
@@ -71,6 +74,43 @@ describe('a build', () => {
     await fixture.write({ d00007: { year: 'x' }, d00008: undefined, new: { year: 0 } });
     await withReader(group, async (reader) => expect(reader.totalRows('counted')).toBe(50));
     expect(mapper.mapped.sort()).toEqual(['d00007', 'new']);
+    await fixture.close();
+  });
+
+  test.each([1_000, 2])('maps what a call has left over, with %i rows in one portion', async (flushRows) => {
+    const mapper = new CountingMapper();
+    mapper.mostOfCall = 3;
+    const fixture = await openCounting(mapper, undefined, { flushRows, dirtyBytes: 1 });
+    await fixture.write(documents(64));
+    const group = await fixture.group(counted, language);
+    const ids = Object.keys(documents(64)).sort();
+    await withReader(group, async (reader) => {
+      expect((await rowsOf(reader, 'counted')).map(([id]) => id).sort()).toEqual(ids);
+    });
+    expect(mapper.mapped).toEqual(ids);
+    await fixture.write({ ...Object.fromEntries(ids.map((id) => [id, { year: 'x' }])), [ids[5] ?? '']: undefined });
+    await withReader(group, async (reader) => {
+      const rows = await rowsOf(reader, 'counted');
+      expect(rows.map(([id]) => id)).toEqual(ids.filter((id) => id !== ids[5]));
+      expect(new Set(rows.map(([, key]) => key))).toEqual(new Set(['x']));
+    });
+    await fixture.close();
+  });
+
+  test('that is interrupted where a call has left over much continues there', async () => {
+    const mapper = new CountingMapper();
+    mapper.mostOfCall = 3;
+    const fixture = await openCounting(mapper, undefined, { flushRows: 2, dirtyBytes: 1 });
+    await fixture.write(documents(64));
+    const group = await fixture.group(counted, language);
+    mapper.before = (count) => {
+      if (count >= 27) throw new Error('interrupted');
+    };
+    await expect(group.read()).rejects.toThrow('interrupted');
+    mapper.before = () => undefined;
+    mapper.mapped.length = 0;
+    await withReader(group, async (reader) => expect(await groupsOf(reader, 'counted')).toEqual([[null, 64]]));
+    expect(mapper.mapped.length).toBeLessThan(64 - 20);
     await fixture.close();
   });
 
