@@ -134,7 +134,9 @@ class IndexFinder implements Finder {
       throw queryError('invalid_value', `Invalid value for docids: ${excerpt(docids)}. Give a list.`);
     const success: JsonObject[] = [];
     const fail: JsonObject[] = [];
+    const pace = new Pace();
     for (const name of docids as readonly unknown[]) {
+      if (pace.isDue) await pace.rest();
       try {
         success.push({ id: await removeDesign(database, `${name}`, writer), ok: true });
       } catch (error) {

@@ -91,7 +91,7 @@ describe('a feed goes on with the documents of the later moment', () => {
   test('where a selector chooses them', async () => {
     replaceBeforeBodies();
     const selection = new LiveSelection({
-      test: (document) => pick(document, 'n') === 2,
+      test: (document) => pick(JSON.parse(document), 'n') === 2,
       show: (text) => text,
       conflicts: false,
     });
