@@ -34,7 +34,7 @@ import type { DeferredParts } from './http/routing/routes.ts';
 import type { Registry } from './registry/contract.ts';
 import { openRegistry } from './registry/registry.ts';
 import type { ReplicatorHost } from './replicator/contract.ts';
-import { ByteBudget } from './shared/byte-budget.ts';
+import { ByteBudget, LONGEST_WAIT_MS } from './shared/byte-budget.ts';
 import { CacheBudget } from './shared/cache-budget.ts';
 import type { Clock, RandomBytes } from './shared/clock.ts';
 import { type MaybePromise, orElse } from './shared/maybe-promise.ts';
@@ -51,8 +51,6 @@ import { REPLICATOR_DATABASE } from './system/system-databases.ts';
 import { Uuids } from './system/uuids.ts';
 
 const defaultBytesInFlight = 268_435_456;
-/** So long a request waits at most while others have all the bytes that may be in flight. */
-const longestWaitMs = 30_000;
 
 export interface CoreOptions {
   readonly storage: PageStore;
@@ -88,6 +86,8 @@ export interface CoreOptions {
   readonly replications?: Pick<ReplicatorHost, 'requests' | 'onActivity'> | undefined;
   /** Whether what documents of `_replicator` ask for is done. Default true. */
   readonly replicatesByDocuments?: boolean | undefined;
+  /** Where the host counts what comes of bodies before the core gets them. Its limit follows the setting. Default: one of the core's own. */
+  readonly bytesInFlight?: ByteBudget | undefined;
   /** The host's own digest for revisions, where it has a quicker one than WebAssembly. */
   readonly md5?: Md5 | undefined;
   /** The host's own compression, where it has one with levels (`attachments/compression_level`). */
@@ -153,7 +153,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   });
   designs.listen((database) => buildSoon(views, database, log));
   hashAdmins(accounts, config, log);
-  const services = servicesOf({ ...common, registry, access, feeds, counters, random, basePath, gzip: options.gzip });
+  const services = servicesOf({ ...common, registry, access, feeds, counters, random, basePath }, options);
   const replications = new Replications(code, (request) => handle(request), {
     ...{ ...options, ...options.replications, ...common },
     ...{ registry, basePath, bytesInFlight: services.bytesInFlight },
@@ -188,15 +188,15 @@ interface ServiceParts {
   readonly counters: Counters;
   readonly random: RandomBytes;
   readonly basePath: string;
-  readonly gzip: Gzip | undefined;
 }
 
 /** What all requests share. */
-function servicesOf({ store, counters, random, ...shared }: ServiceParts): Services {
+function servicesOf({ store, counters, random, ...shared }: ServiceParts, options: CoreOptions): Services {
   const { config, clock, registry, feeds } = shared;
   return {
     ...shared,
-    bytesInFlight: bytesInFlight(config),
+    gzip: options.gzip,
+    bytesInFlight: followBytesInFlight(config, options.bytesInFlight ?? new ByteBudget(0, LONGEST_WAIT_MS)),
     uuids: new Uuids(config, clock, random),
     statistics: new Statistics(clock, config, counters, gaugesOf(registry, feeds, store)),
   };
@@ -321,8 +321,7 @@ function hashAdmins(accounts: Deferred<AccountsPart>, config: ConfigStore, log: 
   void hashed;
 }
 
-function bytesInFlight(config: ConfigStore): ByteBudget {
-  const budget = new ByteBudget(0, longestWaitMs);
+function followBytesInFlight(config: ConfigStore, budget: ByteBudget): ByteBudget {
   followInteger(config, 'httpd', 'max_bytes_in_flight', (bytes = defaultBytesInFlight) => budget.resize(bytes));
   return budget;
 }

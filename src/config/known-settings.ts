@@ -72,6 +72,7 @@ const KNOWN: Readonly<Record<string, Readonly<Record<string, Known>>>> = {
     enable_cors: flag('false'),
     max_bytes_in_flight: number('268435456', whole({ least: MIB / 4 })),
     max_connections: number('2048'),
+    min_body_rate: number('500', whole({ most: 1_000_000 })),
     max_uri_length: { check: whole({ least: LEAST_URI, mayBeEmpty: true }) },
     secure_rewrites: flag('true'),
     trusted_proxies: { check: checks.addresses },

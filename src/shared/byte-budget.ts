@@ -1,25 +1,54 @@
-/** Bounds the memory that many users take together: who comes when it is used up waits, in the order of coming. */
+/**
+ * Bounds the memory that many users take together. Who comes when it is used up waits; the owner who holds least is served first, then who
+ * wants least, then who came first. Who is slow gives way to those who wait: see `ByteLease.theirTurn`.
+ */
 import type { MaybePromise } from './maybe-promise.ts';
 
 interface Waiter {
   readonly lease: ByteLease;
   readonly bytes: number;
+  readonly since: number;
   /** Told whether the bytes were granted. */
   readonly settle: (isGranted: boolean) => void;
 }
 
+/** So long a request waits at most while others have all the bytes that may be in flight. */
+export const LONGEST_WAIT_MS = 30_000;
+
+/** So much of each body is counted without waiting: small ones always come through. */
+const FREE_BYTES = 65_536;
+
+/** While somebody waits, or more is held than may be, it is looked so often who is slow. */
+const LOOK_MS = 1_000;
+/** Who waits holds what has come already. Beyond so many, whoever would be served last is refused at once. */
+const MOST_WAITING = 256;
+/** The part of the budget that is made free when slow ones give way: bodies ask for their memory piece by piece. */
+const ROOM = 1 / 8;
+/** A client that moves fewer bytes than this, in a second of its turns, is slow. */
+const SLOW_BYTES_PER_MS = 16.384;
+/** How many bytes somebody may be behind when the judging begins, and ahead later. */
+const BEHIND_BYTES = 8_192;
+const AHEAD_BYTES = 32_768;
+
 export class ByteBudget {
   #limit: number;
   readonly #maxWaitMs: number;
+  readonly now: () => number;
   #used = 0;
-  /** Those that have bytes and may ask for more, from the oldest on. */
+  /** By owner. */
+  readonly #held = new Map<string, number>();
+  /** Those that have bytes. */
+  readonly #holding = new Set<ByteLease>();
+  /** Those of them that may ask for more, from the oldest on. */
   readonly #growing = new Set<ByteLease>();
   #waiting: Waiter[] = [];
+  #looking: ReturnType<typeof setTimeout> | undefined;
 
-  /** `maxWaitMs`: nobody waits longer. */
-  constructor(limit: number, maxWaitMs: number) {
+  /** `maxWaitMs`: nobody waits longer, and nobody may keep others waiting for longer. `now` in milliseconds. */
+  constructor(limit: number, maxWaitMs: number, now = () => performance.now()) {
     this.#limit = limit;
     this.#maxWaitMs = maxWaitMs;
+    this.now = now;
   }
 
   /** Whoever waits and has room now is served. What was granted stays granted. */
@@ -33,8 +62,9 @@ export class ByteBudget {
     return this.#used;
   }
 
-  open(): ByteLease {
-    return new ByteLease(this);
+  /** `owner`: who gets one share, however many leases: the address of a client. */
+  open(owner = ''): ByteLease {
+    return new ByteLease(this, owner);
   }
 
   take(lease: ByteLease, bytes: number): MaybePromise<boolean> {
@@ -43,24 +73,23 @@ export class ByteBudget {
       this.#grant(lease, bytes);
       return true;
     }
-    return new Promise((resolve) => {
-      const timer = setTimeout(() => this.#giveUp(waiter), this.#maxWaitMs);
-      const settle = (isGranted: boolean) => {
-        clearTimeout(timer);
-        resolve(isGranted);
-      };
-      const waiter: Waiter = { lease, bytes, settle };
-      this.#waiting.push(waiter);
-    });
+    return this.#wait(lease, bytes);
   }
 
   /** Counts bytes that are there already. */
-  add(bytes: number): void {
+  add(lease: ByteLease, bytes: number): void {
     this.#used += bytes;
+    lease.bytes += bytes;
+    const held = (this.#held.get(lease.owner) ?? 0) + bytes;
+    if (held > 0) this.#held.set(lease.owner, held);
+    else this.#held.delete(lease.owner);
+    if (lease.bytes > 0) this.#hold(lease);
+    else this.#holding.delete(lease);
+    if (this.#used > this.#limit && bytes > 0) this.#look();
   }
 
   release(lease: ByteLease): void {
-    this.#used -= lease.bytes;
+    this.add(lease, -lease.bytes);
     this.settled(lease);
   }
 
@@ -80,51 +109,191 @@ export class ByteBudget {
     return oldest === lease;
   }
 
+  #hold(lease: ByteLease): void {
+    if (this.#holding.has(lease)) return;
+    this.#holding.add(lease);
+    lease.since = this.now();
+    lease.judgeAnew();
+  }
+
   #grant(lease: ByteLease, bytes: number): void {
-    this.#used += bytes;
-    lease.bytes += bytes;
+    this.add(lease, bytes);
     this.#growing.add(lease);
   }
 
+  #wait(lease: ByteLease, bytes: number): Promise<boolean> {
+    const began = this.now();
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.#giveUp(waiter), this.#maxWaitMs);
+      const settle = (isGranted: boolean) => {
+        clearTimeout(timer);
+        // That it had to wait makes nobody slow.
+        lease.since += this.now() - began;
+        resolve(isGranted);
+      };
+      const waiter: Waiter = { lease, bytes, since: began, settle };
+      this.#waiting.push(waiter);
+      this.#serve();
+      this.#look();
+      if (this.#waiting.length > MOST_WAITING) this.#giveUp(this.#last());
+    });
+  }
+
+  /** Who is served now: who has the least share, or, where there is no room for that one, the oldest, which may always grow. */
+  #next(): Waiter | undefined {
+    let next: Waiter | undefined;
+    for (const waiter of this.#waiting) if (next === undefined || this.#isBefore(waiter, next)) next = waiter;
+    if (next === undefined || this.#fits(next.lease, next.bytes)) return next;
+    return this.#waiting.find(({ lease }) => this.#isOldest(lease));
+  }
+
+  #last(): Waiter {
+    return this.#waiting.reduce((last, waiter) => (this.#isBefore(waiter, last) ? last : waiter));
+  }
+
+  #isBefore({ lease: one }: Waiter, { lease: other }: Waiter): boolean {
+    const difference = (this.#held.get(one.owner) ?? 0) - (this.#held.get(other.owner) ?? 0);
+    return difference < 0 || (difference === 0 && one.wants < other.wants);
+  }
+
   #serve(): void {
-    for (;;) {
-      const oldest = this.#waiting.findIndex(({ lease }) => this.#isOldest(lease));
-      const next = Math.max(0, oldest);
-      const waiter = this.#waiting[next];
-      if (waiter === undefined || !this.#fits(waiter.lease, waiter.bytes)) return;
-      this.#waiting.splice(next, 1);
-      this.#grant(waiter.lease, waiter.bytes);
-      waiter.settle(true);
+    while (this.#waiting.length > 0) {
+      const next = this.#next();
+      if (next === undefined) return;
+      this.#leave(next);
+      this.#grant(next.lease, next.bytes);
+      next.settle(true);
     }
   }
 
   #giveUp(waiter: Waiter): void {
-    const at = this.#waiting.indexOf(waiter);
-    if (at < 0) return;
-    this.#waiting.splice(at, 1);
+    if (!this.#leave(waiter)) return;
     waiter.settle(false);
     this.#serve();
+  }
+
+  /** False where it waits no more. */
+  #leave(waiter: Waiter): boolean {
+    const at = this.#waiting.indexOf(waiter);
+    if (at < 0) return false;
+    this.#waiting.splice(at, 1);
+    return true;
+  }
+
+  #look(): void {
+    if (this.#looking !== undefined) return;
+    for (const lease of this.#holding) lease.judgeAnew();
+    this.#lookLater();
+  }
+
+  #lookLater(): void {
+    const timer = setTimeout(() => {
+      this.#looking = undefined;
+      this.#relieve();
+      if (this.#waiting.length > 0 || this.#used > this.#limit) this.#lookLater();
+    }, LOOK_MS);
+    this.#looking = timer;
+  }
+
+  /** Has slow ones give way until all who wait are served, with room for what they will ask for next: first those of the owner who holds most, and of these those who hold most. */
+  #relieve(): void {
+    const slow = [...this.#holding].filter((lease) => lease.isSlow() || this.#isLong(lease));
+    const shares = new Map(this.#held);
+    const shareOf = ({ owner }: ByteLease) => shares.get(owner) ?? 0;
+    slow.sort((one, other) => shareOf(other) - shareOf(one) || other.bytes - one.bytes);
+    for (const lease of slow) {
+      if (this.#waiting.length === 0 && this.#used <= this.#limit * (1 - ROOM)) return;
+      lease.end();
+    }
+    this.#shed();
+  }
+
+  /**
+   * Those of whom nobody knows how much they want may come to wait for each other with a part each, while only the oldest goes on. Where they hold
+   * most of the budget, and somebody has waited for a third of the longest time, the newest are refused.
+   */
+  #shed(): void {
+    const patient = this.now() - this.#maxWaitMs / 3;
+    if (!this.#waiting.some(({ since }) => since <= patient)) return;
+    const endless = this.#waiting.filter(({ lease }) => lease.wants === Number.POSITIVE_INFINITY);
+    let held = endless.reduce((sum, { lease }) => sum + lease.bytes, 0);
+    for (const waiter of endless.reverse()) {
+      if (held <= this.#limit / 2) return;
+      held -= waiter.lease.bytes;
+      waiter.lease.release();
+      this.#giveUp(waiter);
+    }
+  }
+
+  /** An answer may be long; a body that comes for longer than others may wait keeps them from being served. */
+  #isLong(lease: ByteLease): boolean {
+    return lease.mayEnd && this.#growing.has(lease) && this.now() - lease.since > this.#maxWaitMs;
   }
 }
 
 /** What one user of a budget has of it. */
 export class ByteLease {
+  /** Changed by the budget alone, as is `since`. */
   bytes = 0;
+  /** When it began to hold bytes, in milliseconds; later by what it has waited since. */
+  since = 0;
+  /** Called where it has to end, since it is slow and others wait; its bytes were given back already. Without it, it never has to. */
+  giveWay: (() => void) | undefined;
+  readonly owner: string;
   readonly #budget: ByteBudget;
+  #hasGivenWay = false;
+  #wants = Number.POSITIVE_INFINITY;
+  #isReserved = false;
+  /** Since when it is for the client to send or to take. */
+  #turnedAt: number | undefined;
+  /** By how many bytes its client is ahead of a slow one. */
+  #ahead = BEHIND_BYTES;
 
-  constructor(budget: ByteBudget) {
+  constructor(budget: ByteBudget, owner: string) {
     this.#budget = budget;
+    this.owner = owner;
   }
 
-  /** Takes more bytes, as soon as they are there. False: they were not within the longest time to wait. */
+  /** How many bytes it takes in all, as far as that is known. */
+  get wants(): number {
+    return this.#wants;
+  }
+
+  /** Of a body that begins to come. */
+  expect(bytes = Number.POSITIVE_INFINITY): void {
+    this.#wants = bytes;
+    this.#isReserved = false;
+  }
+
+  /**
+   * Counts bytes of a body that have come, each of which takes `factor` bytes. What is small does not wait. Beyond that all that is expected is taken
+   * at once, so that few wait with half a body; a sender who goes on slowly then gives way. False as for `take`.
+   */
+  arrive(bytes: number, factor: number): MaybePromise<boolean> {
+    if (this.#hasGivenWay) return false;
+    if (this.#isReserved) return true;
+    if (this.bytes + bytes <= FREE_BYTES) {
+      this.add(bytes);
+      return true;
+    }
+    if (this.#wants === Number.POSITIVE_INFINITY) return this.take(bytes * factor);
+    this.#isReserved = true;
+    return this.take(Math.max(0, this.#wants - this.bytes));
+  }
+
+  /** It was too slow: it gets no more bytes. */
+  get hasGivenWay(): boolean {
+    return this.#hasGivenWay;
+  }
+
+  /** Takes more bytes, as soon as they are there. False: they were not within the longest time to wait, or it gave way. */
   take(bytes: number): MaybePromise<boolean> {
-    return this.#budget.take(this, bytes);
+    return this.#hasGivenWay ? false : this.#budget.take(this, bytes);
   }
 
   /** Counts bytes without waiting for them. */
   add(bytes: number): void {
-    this.bytes += bytes;
-    this.#budget.add(bytes);
+    if (!this.#hasGivenWay) this.#budget.add(this, bytes);
   }
 
   /** Tells that no more bytes will be taken; those that were stay until `release`. */
@@ -134,9 +303,51 @@ export class ByteLease {
 
   /** Gives all back. May be called more than once. */
   release(): void {
-    const { bytes } = this;
-    if (bytes === 0) return;
-    this.#budget.release(this);
-    this.bytes = 0;
+    if (this.bytes !== 0) this.#budget.release(this);
+  }
+
+  /** From now on it is for the client to send, or to take what it was given: the time passes at its charge. */
+  theirTurn(given = 0): void {
+    this.#ahead = Math.min(this.#ahead + given, Math.max(AHEAD_BYTES, given));
+    this.#turnedAt ??= this.#budget.now();
+  }
+
+  /** Until now it was. It has sent so many bytes meanwhile. */
+  ownTurn(sent = 0): void {
+    this.#charge();
+    this.#turnedAt = undefined;
+    this.#ahead = Math.min(this.#ahead + sent, AHEAD_BYTES);
+  }
+
+  /** Whether its client has its turn, and it can be ended. For the budget alone, as are those behind it. */
+  get mayEnd(): boolean {
+    return this.#turnedAt !== undefined && this.giveWay !== undefined;
+  }
+
+  isSlow(): boolean {
+    this.#charge();
+    const isSlow = this.#ahead < 0;
+    // What was slow before anybody minded is forgotten.
+    this.#ahead = Math.max(this.#ahead, 0);
+    return isSlow && this.mayEnd;
+  }
+
+  judgeAnew(): void {
+    this.#charge();
+    this.#ahead = BEHIND_BYTES;
+  }
+
+  #charge(): void {
+    if (this.#turnedAt === undefined) return;
+    const now = this.#budget.now();
+    this.#ahead -= (now - this.#turnedAt) * SLOW_BYTES_PER_MS;
+    this.#turnedAt = now;
+  }
+
+  end(): void {
+    const { giveWay } = this;
+    this.#hasGivenWay = true;
+    this.release();
+    giveWay?.();
   }
 }

@@ -1,3 +1,4 @@
+import type { ByteLease } from './byte-budget.ts';
 import type { MaybePromise } from './maybe-promise.ts';
 
 /**
@@ -20,6 +21,8 @@ export interface ByteStream {
   /** In the place of `pull`, where the stream is made of text: the next chunk before it becomes bytes. */
   pullText?(): Promise<string | undefined>;
   cancel(reason?: unknown): Promise<void>;
+  /** Has `act` called where the stream ends in its middle because its reader is too slow: what is under way to it should be dropped. */
+  onBreak?(act: () => void): void;
   /** Headers that came behind the last byte (RFC 9112, 7.1.2), where the host hands them on; known when that was pulled. */
   readonly trailers?: PlainHeaders | undefined;
 }
@@ -38,6 +41,8 @@ export interface PlainRequest {
   /** `https` where it came by that, and the `url` need not say it. */
   readonly scheme?: 'https' | undefined;
   readonly signal?: AbortSignal;
+  /** What the host has counted of its body. Whoever answers the request gives it back. */
+  readonly held?: ByteLease | undefined;
   /** Whose rights the request has, where it is made inside the service. Hosts never set it: who sent a request is for its headers to say. */
   readonly user?: RequestUser | undefined;
   /** That user as it is by now, for answers that last; undefined where it has no rights any more. Without it the user stays the same. */

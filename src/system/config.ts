@@ -95,6 +95,18 @@ export function addressListSetting(config: Config, section: string, key: string)
   return addresses.filter((address) => address !== '' && assertAddress(address, `${section}/${key}`));
 }
 
+/**
+ * The IP address of who sent a request: behind proxies that `httpd/trusted_proxies` names that of the client that they tell. Empty where nobody
+ * knows. `forwarded`: the header `X-Forwarded-For`.
+ */
+export function clientAddressOf(config: Config, peer: string | undefined, forwarded: string | undefined): string {
+  if (peer === undefined || forwarded === undefined) return peer ?? '';
+  const trusted = addressListSetting(config, 'httpd', 'trusted_proxies');
+  // Each proxy adds whom it was asked by: the last one that is none of ours is the client.
+  const hops = [...forwarded.split(',').map((hop) => hop.trim()), peer];
+  return hops.reverse().find((hop, index) => !trusted.includes(hop) || index === hops.length - 1) ?? peer;
+}
+
 function assertAddress(text: string, name: string): boolean {
   if (/^(?:\d{1,3}(?:\.\d{1,3}){3}|(?=.*:.*:)[\da-f:.]{2,45})$/i.test(text)) return true;
   const reason = `Setting ${name} names "${text}"; it must be a list of IP addresses with commas between them, such as 127.0.0.1,::1.`;

@@ -55,7 +55,7 @@ export function putAttachment(context: Context, database: string, id: DocId, nam
     const taken = await takeIn(open, context.services, {
       contentType,
       encoding,
-      source: bodyChunks(context.request.body),
+      source: bodyChunks(context),
       digest: () => digest ?? trailingDigest(context),
     });
     try {

@@ -66,7 +66,7 @@ function mustComeFromHere(context: Context): void {
 
 async function readForm(context: Context, database: Database, form: Form): Promise<void> {
   const boundary = mustBoundaryOf(context.header('content-type') ?? '');
-  for await (const part of readParts(bodyChunks(context.request.body), boundary)) {
+  for await (const part of readParts(bodyChunks(context), boundary)) {
     const disposition = part.headers['content-disposition'];
     const field = nameOf(disposition);
     const fileName = fileNameOf(disposition);

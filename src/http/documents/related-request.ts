@@ -26,7 +26,7 @@ export interface RelatedRequest {
  * not the first part, or a part that the document announces is missing or of another length.
  */
 export async function receiveRelated(context: Context, database: Database): Promise<RelatedRequest> {
-  const parts = readParts(bodyChunks(context.request.body), mustBoundaryOf(context.header('content-type') ?? ''));
+  const parts = readParts(bodyChunks(context), mustBoundaryOf(context.header('content-type') ?? ''));
   const intakes = new Intakes<string>();
   try {
     const first = await parts.next();

@@ -10,7 +10,7 @@ import { assertKept, isSurelyKept } from '../response/kept-rights.ts';
 import { LiveBody } from '../response/live-body.ts';
 
 /** What a stream holds for a reader that is slow, about: the rows that are being made, their text, and its bytes. */
-const STREAM_BYTES = 262_144;
+const STREAM_BYTES = 524_288;
 
 /** `next` answers failures, too. */
 export function releaseBytes(next: Handler): Handler {
@@ -41,6 +41,12 @@ class CountedStream implements ByteStream {
     return this.#next(() => this.#stream.pull());
   }
 
+  /** Who reads slowly, while others wait for what it holds, gives way to them. */
+  onBreak(act: () => void): void {
+    this.#stream.onBreak?.(act);
+    this.#context.memory.giveWay = act;
+  }
+
   async cancel(reason?: unknown): Promise<void> {
     try {
       await this.#stream.cancel(reason);
@@ -49,11 +55,16 @@ class CountedStream implements ByteStream {
     }
   }
 
-  async #next<T>(pull: () => Promise<T | undefined> | undefined): Promise<T | undefined> {
+  async #next<T extends { readonly length: number }>(
+    pull: () => Promise<T | undefined> | undefined,
+  ): Promise<T | undefined> {
+    const { memory } = this.#context;
+    memory.ownTurn();
     try {
       if (!isSurelyKept(this.#context)) await this.#assertKept();
       const chunk = await pull();
       if (chunk === undefined) this.#context.releaseBytes();
+      else memory.theirTurn(chunk.length);
       return chunk;
     } catch (failure) {
       this.#context.releaseBytes();

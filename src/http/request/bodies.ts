@@ -3,6 +3,7 @@
  * is handed on before the whole body has arrived, so a request that stops half-way changes nothing.
  */
 import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
+import { gaveWay } from '../../errors/too-busy.ts';
 import { assertShallowInSteps, assertShallowText } from '../../json/nesting.ts';
 import { isObject, type JsonObject } from '../../json/objects.ts';
 import { parseInSteps, parseMembersInSteps } from '../../json/parse-in-steps.ts';
@@ -53,11 +54,12 @@ async function readLong(context: Context, bound: BodyBound, gzip: boolean): Prom
   const { body } = context.request;
   const length = declaredLength(body) ?? 0;
   if (length > bound.bytes) throw tooLarge(bound);
-  // All at once where it is known, so that few requests wait with half a body.
-  const counted = gzip ? length : length * MEMORY_PER_BYTE;
-  if (counted > COUNTED_BYTES) await context.holdBytes(counted);
-  const grow = (bytes: number) => context.holdBytes(bytes * MEMORY_PER_BYTE);
-  const chunks = await collect(body, new ByteCollector(bound, gzip || length > 0 ? undefined : grow));
+  const factor = gzip ? 1 : MEMORY_PER_BYTE;
+  const chunks = isStream(body) ? await collectStream(context, body, bound, factor) : [await wholeBody(body)];
+  const missing = length * factor - context.memory.bytes;
+  if (!isStream(body) && length * factor > COUNTED_BYTES && missing > 0) await context.holdBytes(missing);
+  if (gzip) context.memory.expect();
+  const grow = (bytes: number) => context.holdBody(bytes, MEMORY_PER_BYTE);
   return inTurns(decodeInSteps(gzip ? await inflate(chunks, new ByteCollector(bound, grow)) : chunks));
 }
 
@@ -139,25 +141,41 @@ export function isStream(body: RequestBody): body is ByteStream {
 /** The text of one part of a body, within the same limit. Fails as `readText`. */
 export async function readPartText(context: Context, part: AsyncIterable<Uint8Array>): Promise<string> {
   const bound = boundOf(context.services.config, undefined);
-  const collector = new ByteCollector(bound, (bytes) => context.holdBytes(bytes * MEMORY_PER_BYTE));
+  context.memory.expect();
+  const collector = new ByteCollector(bound, (bytes) => context.holdBody(bytes, MEMORY_PER_BYTE));
   for await (const chunk of part) await collector.add(chunk.slice());
+  context.memory.settle();
   return inTurns(decodeInSteps(collector.take()));
 }
 
 /** The body as it comes, for what is stored while it arrives. Fails with `bad_request` where it breaks off. */
-export async function* bodyChunks(body: RequestBody): AsyncGenerator<Uint8Array> {
+export async function* bodyChunks(context: Context): AsyncGenerator<Uint8Array> {
+  const { body } = context.request;
   if (body === null) return;
   if (typeof body === 'string') yield new TextEncoder().encode(body);
   else if (body instanceof Uint8Array) yield body;
-  else if (isStream(body)) yield* streamChunks(body);
+  else if (isStream(body)) yield* streamChunks(context, body);
   else for (let at = 0; at < body.size; at += BLOB_SLICE) yield new Uint8Array(await sliceOf(body, at));
 }
 
-async function* streamChunks(stream: ByteStream): AsyncGenerator<Uint8Array> {
+/** Over a network who sends slowly, while others wait for what it holds, gives way to them: that fails with `too_busy`. */
+async function* streamChunks({ memory, request }: Context, stream: ByteStream): AsyncGenerator<Uint8Array> {
+  if (request.peer !== undefined) memory.giveWay = () => void stream.cancel(gaveWay()).catch(() => {});
   let length = 0;
-  for (let chunk = await nextChunk(stream); chunk !== undefined; chunk = await nextChunk(stream)) {
-    length += chunk.length;
-    yield chunk;
+  try {
+    for (;;) {
+      memory.theirTurn();
+      const chunk = await nextChunk(stream);
+      memory.ownTurn(chunk?.length ?? 0);
+      if (chunk === undefined) break;
+      length += chunk.length;
+      yield chunk;
+    }
+  } catch (failure) {
+    throw memory.hasGivenWay ? gaveWay() : failure;
+  } finally {
+    memory.ownTurn();
+    memory.giveWay = undefined;
   }
   if (stream.length !== undefined && length < stream.length) brokenOff();
 }
@@ -210,21 +228,26 @@ function* decodeInSteps(chunks: Uint8Array[]): Steps<string> {
   }
 }
 
-async function collect(body: RequestBody, collector: ByteCollector): Promise<Uint8Array[]> {
-  if (isStream(body)) return collectStream(body, collector);
-  if (body === null) return [];
-  if (typeof body === 'string') return [new TextEncoder().encode(body)];
-  if (body instanceof Uint8Array) return [body];
-  return [new Uint8Array(await body.arrayBuffer().catch(brokenOff))];
+async function wholeBody(body: Exclude<RequestBody, ByteStream>): Promise<Uint8Array> {
+  if (body === null) return new Uint8Array();
+  if (typeof body === 'string') return new TextEncoder().encode(body);
+  return body instanceof Uint8Array ? body : new Uint8Array(await body.arrayBuffer().catch(brokenOff));
 }
 
-async function collectStream(stream: ByteStream, collector: ByteCollector): Promise<Uint8Array[]> {
+/** What has come is counted as it comes. */
+async function collectStream(
+  context: Context,
+  stream: ByteStream,
+  bound: BodyBound,
+  factor: number,
+): Promise<Uint8Array[]> {
+  const collector = new ByteCollector(bound, (bytes) => context.holdBody(bytes, factor));
   const pace = new Pace();
-  for (let chunk = await nextChunk(stream); chunk !== undefined; chunk = await nextChunk(stream)) {
+  context.memory.expect(stream.length === undefined ? undefined : stream.length * factor);
+  for await (const chunk of streamChunks(context, stream)) {
     await collector.add(chunk);
     if (pace.isDue) await pace.rest();
   }
-  if (stream.length !== undefined && collector.length < stream.length) return brokenOff();
   return collector.take();
 }
 

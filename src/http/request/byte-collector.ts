@@ -1,18 +1,15 @@
 /** Keeps chunks in their order, up to a limit that protects the memory. */
+import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import { type BodyBound, tooLarge } from './body-bounds.ts';
-
-/** Chunks are counted together until they have so many bytes. */
-const GROWTH_BYTES = 1_048_576;
 
 export class ByteCollector {
   readonly #bound: BodyBound;
-  readonly #grow: ((bytes: number) => Promise<void>) | undefined;
+  readonly #grow: ((bytes: number) => MaybePromise<void>) | undefined;
   #chunks: Uint8Array[] = [];
   #length = 0;
-  #uncounted = 0;
 
-  /** `grow` counts bytes in portions, and resolves when more may be added. */
-  constructor(bound: BodyBound, grow?: (bytes: number) => Promise<void>) {
+  /** `grow` counts bytes, and resolves when more may be added. */
+  constructor(bound: BodyBound, grow?: (bytes: number) => MaybePromise<void>) {
     this.#bound = bound;
     this.#grow = grow;
   }
@@ -26,11 +23,7 @@ export class ByteCollector {
     this.#length += chunk.length;
     if (this.#length > this.#bound.bytes) throw tooLarge(this.#bound);
     this.#chunks.push(chunk);
-    this.#uncounted += chunk.length;
-    if (this.#grow === undefined || this.#uncounted < GROWTH_BYTES) return;
-    const bytes = this.#uncounted;
-    this.#uncounted = 0;
-    await this.#grow(bytes);
+    await this.#grow?.(chunk.length);
   }
 
   /** What was added, in its order, which is the caller's then: who goes through it can let go of what is done. */

@@ -4,7 +4,7 @@ import type { Access } from '../../auth/access/access.ts';
 import { ANONYMOUS, type Identity } from '../../auth/contract.ts';
 import type { Shield } from '../../auth/shields/shield.ts';
 import type { Feeds } from '../../changes/contract.ts';
-import { DatabaseError } from '../../errors/database-error.ts';
+import { gaveWay, tooBusy } from '../../errors/too-busy.ts';
 import type { Registry } from '../../registry/contract.ts';
 import { must } from '../../shared/assert.ts';
 import type { ByteBudget, ByteLease } from '../../shared/byte-budget.ts';
@@ -12,6 +12,7 @@ import type { Clock } from '../../shared/clock.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import type { PlainRequest, ResponseBody } from '../../shared/message.ts';
 import type { ActiveTasks } from '../../system/active-tasks.ts';
+import { clientAddressOf } from '../../system/config.ts';
 import type { ConfigStore, Gzip, Log } from '../../system/contract.ts';
 import type { Statistics } from '../../system/statistics.ts';
 import type { Uuids } from '../../system/uuids.ts';
@@ -102,31 +103,47 @@ export class Context {
     this.services = services;
     this.method = request.method;
     this.user = request.user ?? ANONYMOUS;
+    this.#lease = request.held;
   }
 
   /**
    * Counts what the request takes of the memory, after waiting for it where the service has much under way. Fails with `too_busy` where
    * that takes too long.
    */
-  async holdBytes(bytes: number): Promise<void> {
-    this.#lease ??= this.services.bytesInFlight.open();
-    if (await this.#lease.take(bytes)) return;
-    throw busy();
+  holdBytes(bytes: number): MaybePromise<void> {
+    return whenReady(this.memory.take(bytes), (isGranted) => this.#assertHeld(isGranted));
+  }
+
+  /** As `holdBytes`, for what has come of its body: see `ByteLease.arrive`. */
+  holdBody(bytes: number, factor: number): MaybePromise<void> {
+    return whenReady(this.memory.arrive(bytes, factor), (isGranted) => this.#assertHeld(isGranted));
   }
 
   /** As `holdBytes`, for a part of an answer; gives the function that gives them back, which must be called. */
   async holdForPart(bytes: number): Promise<() => void> {
-    const lease = this.services.bytesInFlight.open();
-    if (!(await lease.take(bytes))) throw busy();
+    const lease = this.services.bytesInFlight.open(this.memory.owner);
+    lease.expect(bytes);
+    if (!(await lease.take(bytes))) throw tooBusy();
     lease.settle();
     return () => lease.release();
   }
 
+  #assertHeld(isGranted: boolean): void {
+    if (!isGranted) throw this.memory.hasGivenWay ? gaveWay() : tooBusy();
+  }
+
+  /** What it holds of the memory that requests have together: who sends it has a share of that. */
+  get memory(): ByteLease {
+    this.#lease ??= this.services.bytesInFlight.open(
+      clientAddressOf(this.services.config, this.request.peer, this.header('x-forwarded-for')),
+    );
+    return this.#lease;
+  }
+
   /** Counts a streamed answer. What the request's body holds stays counted, since keys are needed to the end. */
   countStream(bytes: number): void {
-    this.#lease ??= this.services.bytesInFlight.open();
-    this.#lease.add(bytes);
-    this.#lease.settle();
+    this.memory.add(bytes);
+    this.memory.settle();
   }
 
   releaseBytes(): void {
@@ -145,8 +162,7 @@ export class Context {
     next.identity = this.identity;
     next.rightsSeen = this.rightsSeen;
     next.rewrites = rewrites;
-    this.#lease ??= this.services.bytesInFlight.open();
-    next.#lease = this.#lease;
+    next.#lease = this.memory;
     return whenReady(must(this.dispatch, 'the router names itself to each request')(next), (answer) => {
       this.grant = next.grant;
       this.shield = next.shield;
@@ -178,10 +194,4 @@ export class Context {
   ownHeader(rest: string): string | undefined {
     return this.header(`x-svc-${rest}`) ?? this.header(`x-couch-${rest}`) ?? this.header(`x-couchdb-${rest}`);
   }
-}
-
-function busy(): DatabaseError {
-  const reason =
-    'The service has as many bytes of requests and answers under way as httpd/max_bytes_in_flight permits; nothing was changed. Send the request again later, or in smaller parts.';
-  return new DatabaseError('too_busy', reason);
 }

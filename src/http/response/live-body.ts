@@ -44,7 +44,7 @@ export class LiveBody implements ByteStream {
   constructor(source: LiveSource, context: Context) {
     this.#source = source;
     this.#context = context;
-    this.#lease = context.services.bytesInFlight.open();
+    this.#lease = context.services.bytesInFlight.open(context.memory.owner);
     this.#grant = new OpenGrant(context, () => source.close());
     this.#hold();
   }
@@ -55,10 +55,16 @@ export class LiveBody implements ByteStream {
   }
 
   async pullText(): Promise<string | undefined> {
+    this.#lease.ownTurn();
     if (this.#pace.isDue) await this.#pace.rest();
     const text = await this.#nextText();
     this.#hasBegun = true;
+    this.#lease.theirTurn(text?.length);
     return text;
+  }
+
+  onBreak(act: () => void): void {
+    this.#lease.giveWay = act;
   }
 
   async #nextText(): Promise<string | undefined> {

@@ -5,14 +5,20 @@ import type { HttpBindings } from '@hono/node-server';
 import { getRequestListener } from '@hono/node-server';
 import { isDatabaseError } from '../../errors/database-error.ts';
 import { assert } from '../../shared/assert.ts';
+import type { ByteLease } from '../../shared/byte-budget.ts';
 import type { Handle, PlainHeaders, PlainRequest } from '../../shared/message.ts';
 import { VERSION } from '../../system/version.ts';
 import { AnswerBatch } from './answer-batch.ts';
+import type { BodyRules } from './body-rules.ts';
 import { toPlainHeaders } from './plain-headers.ts';
 import { readBody } from './request-body.ts';
 import { toResponse } from './response.ts';
 
 export type NodeListener = (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>;
+
+export interface BodyMemory extends Pick<BodyRules, 'leastRate'> {
+  readonly leaseFor?: ((peer: string | undefined, forwarded: string | undefined) => ByteLease) | undefined;
+}
 
 /** How an IPv4 address looks on a socket that takes IPv6 as well. */
 const MAPPED_IPV4 = /^::ffff:/;
@@ -25,6 +31,7 @@ type Bindings = Parameters<Parameters<typeof getRequestListener>[0]>[1];
  *
  * @param onFailure called for requests that `handle` could not answer, and for streams that broke off.
  * @param headersFor gives headers of answers that are made here.
+ * @param memory counts what comes of bodies before `handle` gets them. Default: nothing does.
  * @param isOwn whether a connection comes from this process itself. What it sends has no address: it is no proxy's, whatever it says.
  */
 export function createListener(
@@ -32,28 +39,39 @@ export function createListener(
   onFailure: (request: string, error: unknown) => void,
   headersFor: (incoming: IncomingMessage) => Readonly<Record<string, string>> = () => ({}),
   isOwn: (socket: Socket) => boolean = () => false,
+  { leastRate, leaseFor }: BodyMemory = {},
 ): NodeListener {
   const batch = new AnswerBatch();
 
   async function answer(request: Request, bindings: Bindings): Promise<Response> {
     const { incoming, outgoing } = toHttp1(bindings);
     const onBrokenStream = (error: unknown) => onFailure(describe(incoming), error);
+    let lease: ByteLease | undefined;
     try {
-      const body = readBody(incoming, () => {
-        outgoing.shouldKeepAlive = false;
+      const body = readBody(incoming, {
+        leastRate,
+        lease: () => {
+          lease ??= leaseFor?.(isOwn(incoming.socket) ? undefined : peerOf(incoming), forwardedFor(incoming));
+          return lease;
+        },
+        onSilence: () => {
+          outgoing.shouldKeepAlive = false;
+        },
       });
-      const plain = new NodeRequest(
-        request,
-        incoming,
-        body instanceof Promise ? await body : body,
-        isOwn(incoming.socket),
-      );
+      const read = body instanceof Promise ? await body : body;
+      const plain = new NodeRequest(request, incoming, read, { isOwn: isOwn(incoming.socket), held: lease });
       const response = await handle(plain);
+      // The core has it, unless another one answered before.
+      if (response.body === null || typeof response.body === 'string') lease?.release();
       await batch.turnEnd();
       return toResponse(response, { method: plain.method, outgoing, onBrokenStream });
     } catch (error) {
+      lease?.release();
       if (isDatabaseError(error, 'request_timeout'))
         return ownAnswer(408, 'timeout', error.reason, headersFor(incoming));
+      if (isDatabaseError(error, 'too_busy')) {
+        return ownAnswer(503, 'service_unavailable', error.reason, { 'retry-after': '5', ...headersFor(incoming) });
+      }
       // The client went away: it needs no answer, and nothing has failed.
       if (!isDatabaseError(error, 'cancelled')) onFailure(describe(incoming), error);
       return failedAnswer(headersFor(incoming));
@@ -70,14 +88,21 @@ class NodeRequest implements PlainRequest {
   readonly body: PlainRequest['body'];
   readonly peer: string | undefined;
   readonly scheme: 'https' | undefined;
+  readonly held: ByteLease | undefined;
   readonly #request: Request;
 
-  constructor(request: Request, incoming: IncomingMessage, body: PlainRequest['body'], isOwn: boolean) {
+  constructor(
+    request: Request,
+    incoming: IncomingMessage,
+    body: PlainRequest['body'],
+    { isOwn, held }: { readonly isOwn: boolean; readonly held: ByteLease | undefined },
+  ) {
     this.method = incoming.method ?? 'GET';
     this.url = incoming.url ?? '/';
     this.headers = toPlainHeaders(incoming.headers);
     this.body = body;
-    this.peer = isOwn ? undefined : incoming.socket.remoteAddress?.replace(MAPPED_IPV4, '');
+    this.held = held;
+    this.peer = isOwn ? undefined : peerOf(incoming);
     this.scheme = incoming.socket instanceof TLSSocket ? 'https' : undefined;
     this.#request = request;
   }
@@ -91,6 +116,15 @@ class NodeRequest implements PlainRequest {
 function toHttp1({ incoming, outgoing }: Bindings): HttpBindings {
   assert(incoming instanceof IncomingMessage && outgoing instanceof ServerResponse, 'the server speaks HTTP/1.1');
   return { incoming, outgoing };
+}
+
+function peerOf({ socket }: IncomingMessage): string | undefined {
+  return socket.remoteAddress?.replace(MAPPED_IPV4, '');
+}
+
+function forwardedFor({ headers }: IncomingMessage): string | undefined {
+  const forwarded = headers['x-forwarded-for'];
+  return Array.isArray(forwarded) ? forwarded.join(', ') : forwarded;
 }
 
 function describe(incoming: IncomingMessage): string {

@@ -1,79 +1,43 @@
 import type { IncomingMessage } from 'node:http';
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { ByteStream, PlainHeaders } from '../../shared/message.ts';
+import { ArrivalWatch } from './arrival-watch.ts';
+import { type BodyRules, interrupted, toBytes } from './body-rules.ts';
 import { toPlainHeaders } from './plain-headers.ts';
+import { collectBody } from './small-body.ts';
 
 /** A body of at most this many bytes is collected before the request is handled; a larger one is streamed. */
 const collectedBytes = 1024 * 1024;
 
-/** A request is answered 408 when nothing of its body arrives for this long. */
-const silenceMs = 120_000;
-
 /**
  * The body of a request: null where it has none, one piece where it is small, else a stream with back-pressure. A
- * client that goes away before the end makes the promise, or the next pull, reject with `cancelled`; one that is silent for too long,
- * with `request_timeout`. Then `onSilence` is called first: nothing more should be read from the connection.
+ * client that goes away before the end makes the promise, or the next pull, reject with `cancelled`; one that is silent or too slow,
+ * with `request_timeout`; one that has to wait for memory for too long, or is slow while others do, with `too_busy`.
  */
-export function readBody(
-  incoming: IncomingMessage,
-  onSilence: () => void = () => {},
-): null | Promise<Uint8Array> | ByteStream {
+export function readBody(incoming: IncomingMessage, rules: BodyRules = {}): null | Promise<Uint8Array> | ByteStream {
   const declared = incoming.headers['content-length'];
   if (declared === undefined) {
-    return incoming.headers['transfer-encoding'] === undefined ? null : new IncomingStream(incoming, onSilence);
+    return incoming.headers['transfer-encoding'] === undefined ? null : new IncomingStream(incoming, rules);
   }
   const length = Number(declared);
   if (length === 0) return null;
-  return length <= collectedBytes
-    ? collect(incoming, length, onSilence)
-    : new IncomingStream(incoming, onSilence, length);
-}
-
-/** Resolves when the last byte arrives, without waiting for the stream's `end`. */
-function collect(incoming: IncomingMessage, length: number, onSilence: () => void): Promise<Uint8Array> {
-  return new Promise((resolve, reject) => {
-    let collected: Uint8Array | undefined;
-    let filled = 0;
-    const silence = afterSilence(() => {
-      onSilence();
-      reject(silent(filled));
-    });
-    incoming.on('data', (chunk: Buffer) => {
-      if (chunk.length === length) collected = toBytes(chunk);
-      else {
-        collected ??= new Uint8Array(length);
-        collected.set(chunk, filled);
-      }
-      filled += chunk.length;
-      if (filled < length) return void silence.refresh();
-      clearTimeout(silence);
-      resolve(collected);
-    });
-    incoming.on('error', (error) => reject(interrupted(filled, error)));
-    // `close` comes after a complete body as well, and creating an error is slow.
-    incoming.on('close', () => {
-      clearTimeout(silence);
-      if (filled < length) reject(interrupted(filled));
-    });
-  });
-}
-
-function afterSilence(act: () => void): NodeJS.Timeout {
-  return setTimeout(act, silenceMs);
+  return length <= collectedBytes ? collectBody(incoming, length, rules) : new IncomingStream(incoming, rules, length);
 }
 
 /** Reads in paused mode: more is read from the socket only while a `pull` waits. */
 class IncomingStream implements ByteStream {
   readonly length?: number;
   readonly #incoming: IncomingMessage;
-  readonly #onSilence: () => void;
+  readonly #onSilence: (() => void) | undefined;
+  readonly #watch: ArrivalWatch;
   #received = 0;
   #failure: Error | undefined;
   #wake: (() => void) | undefined;
 
-  constructor(incoming: IncomingMessage, onSilence: () => void, length?: number) {
+  constructor(incoming: IncomingMessage, { onSilence, leastRate }: BodyRules, length?: number) {
     this.#incoming = incoming;
     this.#onSilence = onSilence;
+    this.#watch = new ArrivalWatch(leastRate?.() ?? 0, (failure) => this.#refuse(failure));
     if (length !== undefined) this.length = length;
     incoming.on('error', (error) => this.#fail(error));
     incoming.on('close', () => this.#fail());
@@ -86,6 +50,7 @@ class IncomingStream implements ByteStream {
       const chunk: Buffer | null = this.#incoming.read();
       if (chunk !== null) {
         this.#received += chunk.length;
+        this.#watch.came(chunk.length);
         return toBytes(chunk);
       }
       if (this.#incoming.readableEnded) return undefined;
@@ -97,7 +62,9 @@ class IncomingStream implements ByteStream {
     return toPlainHeaders(this.#incoming.trailers);
   }
 
-  async cancel(): Promise<void> {
+  async cancel(reason?: unknown): Promise<void> {
+    // It is refused, rather than not needed: its sender may be too slow to be waited for.
+    if (reason !== undefined) this.#onSilence?.();
     this.#failure ??= new DatabaseError('cancelled', 'The request body was not read to its end: its reader gave up.');
     this.#wakeUp();
     // The rest is read and dropped, because some clients read the answer only when they have sent everything.
@@ -106,9 +73,9 @@ class IncomingStream implements ByteStream {
 
   #readable(): Promise<void> {
     return new Promise((resolve) => {
-      const timer = afterSilence(() => this.#endSilence());
+      this.#watch.wait();
       const wake = () => {
-        clearTimeout(timer);
+        this.#watch.came(0);
         this.#incoming.off('readable', wake);
         this.#wake = undefined;
         resolve();
@@ -118,9 +85,9 @@ class IncomingStream implements ByteStream {
     });
   }
 
-  #endSilence(): void {
-    this.#onSilence();
-    this.#failure ??= silent(this.#received);
+  #refuse(failure: DatabaseError): void {
+    this.#onSilence?.();
+    this.#failure ??= failure;
     this.#wakeUp();
   }
 
@@ -132,21 +99,4 @@ class IncomingStream implements ByteStream {
   #wakeUp(): void {
     this.#wake?.();
   }
-}
-
-/** The same bytes as a plain `Uint8Array`: its `slice` copies, while that of a Buffer does not. */
-function toBytes(chunk: Buffer): Uint8Array {
-  return new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.length);
-}
-
-function silent(received: number): DatabaseError {
-  const reason = `Nothing of the request came for ${silenceMs / 1000} seconds, after ${received} bytes of its body. Send it again.`;
-  return new DatabaseError('request_timeout', reason);
-}
-
-function interrupted(received: number, cause?: Error): DatabaseError {
-  const why = cause ? ` (${cause.message})` : '';
-  return new DatabaseError('cancelled', `The request body ended after ${received} bytes, before its end${why}.`, {
-    cause,
-  });
 }

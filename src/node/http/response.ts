@@ -59,6 +59,7 @@ function breakOff(outgoing: ServerResponse): void {
 function toReadable(body: ByteStream, { outgoing, onBrokenStream }: Exchange): ReadableStream<Uint8Array> {
   /** The client went away. A read that waits then, as a feed's does, comes to an end that nobody waits for. */
   let isLeft = false;
+  body.onBreak?.(() => breakOff(outgoing));
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {

@@ -1,5 +1,4 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { createConfig, type SettingsStore } from '../../config/config-store.ts';
@@ -10,11 +9,12 @@ import { grantHeaders, grantOf, isCorsEnabled } from '../../http/gateway/cors.ts
 import { createGateway, followVirtualHosts } from '../../http/gateway/gateway.ts';
 import { VirtualHosts } from '../../http/gateway/virtual-hosts.ts';
 import { createQuickJsSandbox } from '../../query-server/programs/quickjs-sandbox.ts';
+import { ByteBudget, LONGEST_WAIT_MS } from '../../shared/byte-budget.ts';
 import { systemClock, systemRandom } from '../../shared/clock.ts';
 import type { Handle } from '../../shared/message.ts';
 import { MemoryMedium } from '../../storage/memory/memory-medium.ts';
 import { createMemoryPageStore } from '../../storage/memory/memory-page-store.ts';
-import { integerSetting, portSetting, sandboxMemoryBytes } from '../../system/config.ts';
+import { clientAddressOf, integerSetting, portSetting, sandboxMemoryBytes } from '../../system/config.ts';
 import type { Config, ConfigStore, Log } from '../../system/contract.ts';
 import type { LogLevel } from '../../system/log.ts';
 import { VERSION } from '../../system/version.ts';
@@ -43,6 +43,9 @@ import { UndoList } from './undo-list.ts';
  * database, so what takes longer hangs.
  */
 const longestCloseMs = 20_000;
+
+/** Bytes a second. */
+const DEFAULT_BODY_RATE = 500;
 
 const DEFAULT_HOST = '127.0.0.1';
 
@@ -152,10 +155,9 @@ async function start(options: ServerOptions, undo: UndoList): Promise<RunningSer
     undo.add(() => guard?.close());
     if (await holdsDatabases(folder.databases)) await guard?.assertSettings(folder.databases, config);
   }
-  const network = openNetwork(settings, () => ownUrl, options.allowedHosts);
-  undo.add(() => network.close());
-  // It outlives the core, which `_restart` opens again.
-  const medium = new MemoryMedium();
+  const network = openNetwork({ settings, url: () => ownUrl, names: options.allowedHosts, undo });
+  // They outlive the core, which `_restart` opens again.
+  const [medium, bytesInFlight] = [new MemoryMedium(), new ByteBudget(0, LONGEST_WAIT_MS)];
   const openCore = async (settings: SettingsStore): Promise<Core> => {
     await guard?.follow(settings);
     return createCore({
@@ -169,12 +171,13 @@ async function start(options: ServerOptions, undo: UndoList): Promise<RunningSer
       replicatesByDocuments: options.replicatesByDocuments,
       restart: async () => service?.restart(),
       gateway: createGateway,
+      bytesInFlight,
     });
   };
   service = await Reopening.open({ configure, open: openCore, log, closeMs: storageCloseMs }, config);
   const running = service;
   undo.add(() => running.close());
-  const http = await listenAt(running, { allowedHosts: options.allowedHosts, tls, isOwn: network.isOwn }, log);
+  const http = await listenAt(running, { allowedHosts: options.allowedHosts, tls }, { log, bytesInFlight, network });
   ownUrl = http.url.replace(/\/$/, '');
   undo.add(() => http.close());
   if (tls !== undefined) undo.add(renewTls(http, config, options.tlsCheckMs, log));
@@ -205,17 +208,24 @@ function renewTls(http: HttpServer, config: Config, checkMs: number | undefined,
   });
 }
 
-/** `settings`: those that hold at the moment; `url`: where the server listens; `names`: of it, besides. */
-function openNetwork(
-  settings: () => ConfigStore,
-  url: () => string | undefined,
-  names: readonly string[] = [],
-): ServerNetwork {
-  return new ServerNetwork({
+interface NetworkParts {
+  /** Those that hold at the moment. */
+  readonly settings: () => ConfigStore;
+  /** Where the server listens. */
+  readonly url: () => string | undefined;
+  /** Its names besides. */
+  readonly names: readonly string[] | undefined;
+  readonly undo: UndoList;
+}
+
+function openNetwork({ settings, url, names = [], undo }: NetworkParts): ServerNetwork {
+  const network = new ServerNetwork({
     ...{ url, names },
     allowedHosts: () => settings().get('replicator', 'allowed_hosts') ?? '',
     isVirtualHost: (host) => new VirtualHosts(settings().section('vhosts')).isNamed(host),
   });
+  undo.add(() => network.close());
+  return network;
 }
 
 /** What Node has for a core. */
@@ -235,8 +245,12 @@ function platform(config: Config, log: Log) {
 
 function listenAt(
   service: Reopening,
-  { isOwn, ...options }: Pick<ListenOptions, 'allowedHosts' | 'tls'> & { readonly isOwn: (socket: Socket) => boolean },
-  log: Log,
+  options: Pick<ListenOptions, 'allowedHosts' | 'tls'>,
+  {
+    log,
+    bytesInFlight,
+    network,
+  }: { readonly log: Log; readonly bytesInFlight: ByteBudget; readonly network: ServerNetwork },
 ): Promise<HttpServer> {
   const { config } = service;
   const virtualHosts = followed(service, followVirtualHosts);
@@ -248,7 +262,11 @@ function listenAt(
       if (!(error instanceof DatabaseError)) log.error(`${request} failed.`, error);
     },
     headersFor,
-    isOwn,
+    network.isOwn,
+    {
+      leastRate: () => integerSetting(service.config, 'httpd', 'min_body_rate') ?? DEFAULT_BODY_RATE,
+      leaseFor: (peer, forwarded) => bytesInFlight.open(clientAddressOf(service.config, peer, forwarded)),
+    },
   );
   return listen(listener, bindAddress(config), portSetting(config), {
     ...options,

@@ -16,10 +16,11 @@ afterEach(async () => {
   await core.close();
 });
 
-/** A body whose sender goes on only when it is told to. */
+/** A body that comes at once, but for its end, which comes when its sender is told to go on. */
 function heldBack(text: string): {
   readonly body: ByteStream;
-  readonly begun: () => boolean;
+  readonly pulls: () => number;
+  readonly isRefused: () => boolean;
   readonly goOn: () => void;
 } {
   const bytes = new TextEncoder().encode(text);
@@ -28,36 +29,82 @@ function heldBack(text: string): {
     goOn = resolve;
   });
   let pulls = 0;
+  let failure: unknown;
   const pull = async () => {
     pulls += 1;
-    if (pulls > 1) return undefined;
+    if (pulls === 1) return bytes;
     await gate;
-    return bytes;
+    if (failure !== undefined) throw failure;
+    return undefined;
   };
-  return { body: { length: bytes.length, pull, cancel: async () => {} }, begun: () => pulls > 0, goOn: () => goOn() };
+  const cancel = async (reason?: unknown) => {
+    failure = reason;
+    goOn();
+  };
+  return {
+    body: { length: bytes.length, pull, cancel },
+    pulls: () => pulls,
+    isRefused: () => failure !== undefined,
+    goOn: () => goOn(),
+  };
 }
 
-function post(body: PlainRequest['body'], headers = json): Promise<PlainResponse> {
-  return Promise.resolve(core.handle({ method: 'POST', url: '/db', headers, body }));
+function post(body: PlainRequest['body'], headers = json, peer?: string): Promise<PlainResponse> {
+  return Promise.resolve(core.handle({ method: 'POST', url: '/db', headers, body, peer }));
+}
+
+function heldBackNot(text: string): ByteStream {
+  const { body, goOn } = heldBack(text);
+  goOn();
+  return body;
 }
 
 async function turns(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
-test('a large body waits until another one is done, before anything of it is read', async () => {
+test('a large body waits until another one is done, with what has come of it', async () => {
   core = await openCore(settings);
   await ask(core, 'PUT /db');
   const [first, second] = [heldBack(large), heldBack(large)];
   const answers = [post(first.body), post(second.body)];
   await turns();
-  expect([first.begun(), second.begun()]).toEqual([true, false]);
+  expect([first.pulls(), second.pulls()]).toEqual([2, 1]);
   // What is small, and what brings nothing, need not wait.
   expect((await ask(core, 'PUT /db/small', { body: '{}' })).status).toBe(201);
   expect((await ask(core, 'GET /db/_all_docs')).status).toBe(200);
   second.goOn();
   first.goOn();
   expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([201, 201]);
+});
+
+test('one that is announced, and does not come, keeps nobody waiting', async () => {
+  core = await openCore(settings);
+  await ask(core, 'PUT /db');
+  let end: () => void = () => undefined;
+  const pull = () => new Promise<undefined>((resolve) => (end = () => resolve(undefined)));
+  const answer = post({ length: 60_000_000, pull, cancel: async () => {} });
+  await turns();
+  expect((await post(new TextEncoder().encode(large))).status).toBe(201);
+  end();
+  expect((await answer).status).toBe(400);
+});
+
+test('one of which nothing more comes gives way to another one, and is told so', async () => {
+  core = await openCore(settings);
+  await ask(core, 'PUT /db');
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  const slow = heldBack(large);
+  const refused = post(slow.body, json, '192.0.2.1');
+  await turns();
+  const other = post(heldBackNot(large), json, '192.0.2.2');
+  await turns();
+  expect(slow.isRefused()).toBe(false);
+  vi.advanceTimersByTime(1_000);
+  const { status, headers, body } = await refused;
+  expect([status, headers['retry-after']]).toEqual([503, '5']);
+  expect(JSON.parse(String(body)).reason).toMatch(/^The request came too slowly while others waited for memory/);
+  expect((await other).status).toBe(201);
 });
 
 test('compressed bodies count what they are inflated to', async () => {

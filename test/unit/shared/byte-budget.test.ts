@@ -8,6 +8,157 @@ const soon = async () => {
   for (let hop = 0; hop < 5; hop += 1) await undefined;
 };
 
+/** A clock that goes with the timers. */
+function budgetOf(limit: number): ByteBudget {
+  return new ByteBudget(limit, 30_000, () => vi.getMockedSystemTime()?.getTime() ?? 0);
+}
+
+describe('who is slow gives way', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'], now: 0 }));
+
+  function growing(budget: ByteBudget, owner: string, bytes: number, ended: string[], name = owner) {
+    const lease = budget.open(owner);
+    lease.giveWay = () => ended.push(name);
+    expect(lease.take(bytes)).toBe(true);
+    return lease;
+  }
+
+  test('when somebody waits, and not before', async () => {
+    const budget = budgetOf(100);
+    const ended: string[] = [];
+    growing(budget, 'a', 90, ended).theirTurn();
+    vi.advanceTimersByTime(60_000);
+    expect(ended).toEqual([]);
+    const fast = Promise.resolve(budget.open('b').take(50));
+    vi.advanceTimersByTime(1_000);
+    expect(ended).toEqual(['a']);
+    expect(await fast).toBe(true);
+    expect(budget.used).toBe(50);
+  });
+
+  test('not who moves enough, nor who is not waited for', async () => {
+    const budget = budgetOf(100);
+    const ended: string[] = [];
+    const moving = growing(budget, 'a', 40, ended);
+    growing(budget, 'b', 40, ended, 'at work');
+    moving.theirTurn();
+    const waiting = Promise.resolve(budget.open('c').take(50));
+    for (let second = 0; second < 20; second += 1) {
+      vi.advanceTimersByTime(500);
+      moving.ownTurn(10_000);
+      moving.theirTurn();
+      vi.advanceTimersByTime(500);
+      moving.ownTurn(10_000);
+      moving.theirTurn();
+    }
+    expect(ended).toEqual([]);
+    // A byte now and then is not enough.
+    for (let second = 0; second < 4; second += 1) {
+      vi.advanceTimersByTime(1_000);
+      moving.ownTurn(1);
+      moving.theirTurn();
+    }
+    expect(ended).toEqual(['a']);
+    expect(await waiting).toBe(true);
+  });
+
+  test('nobody grows for longer than others may wait, at whatever rate, but for the time in which it had to wait itself', async () => {
+    const budget = budgetOf(100);
+    const ended: string[] = [];
+    const long = growing(budget, 'a', 90, ended);
+    const move = () => {
+      for (let step = 0; step < 10; step += 1) {
+        vi.advanceTimersByTime(100);
+        long.ownTurn(100_000);
+        long.theirTurn();
+      }
+    };
+    long.theirTurn();
+    for (let second = 0; second < 25; second += 1) move();
+    const waiting = Promise.resolve(budget.open('b').take(50));
+    for (let second = 0; second < 4; second += 1) move();
+    expect(ended).toEqual([]);
+    for (let second = 0; second < 3; second += 1) move();
+    expect(ended).toEqual(['a']);
+    expect(await waiting).toBe(true);
+  });
+
+  test('first those of the owner who holds most, and no more than makes room', async () => {
+    const budget = budgetOf(100);
+    const ended: string[] = [];
+    const leases = [
+      growing(budget, 'one', 20, ended, 'one 20'),
+      growing(budget, 'many', 25, ended, 'many 25'),
+      growing(budget, 'many', 30, ended, 'many 30'),
+      growing(budget, 'many', 15, ended, 'many 15'),
+    ];
+    for (const lease of leases) lease.theirTurn();
+    const waiting = Promise.resolve(budget.open('new').take(20));
+    vi.advanceTimersByTime(1_000);
+    expect(await waiting).toBe(true);
+    expect(ended).toEqual(['many 30']);
+    expect(leases[2]?.hasGivenWay).toBe(true);
+    expect(leases[2]?.take(1)).toBe(false);
+  });
+
+  test('an answer that is read at a good rate may be long', async () => {
+    const budget = budgetOf(100);
+    const ended: string[] = [];
+    const answer = budget.open('a');
+    answer.giveWay = () => ended.push('a');
+    answer.add(100);
+    answer.settle();
+    expect(budget.open('alone').take(10)).toBe(true);
+    const waiting = Promise.resolve(budget.open('b').take(50));
+    for (let second = 0; second < 29; second += 1) {
+      answer.theirTurn(20_000);
+      vi.advanceTimersByTime(1_000);
+      answer.ownTurn();
+    }
+    expect(ended).toEqual([]);
+    answer.theirTurn();
+    vi.advanceTimersByTime(1_000);
+    expect(await waiting).toBe(false);
+  });
+});
+
+test('who holds least is served first, then who wants least', async () => {
+  const budget = new ByteBudget(100, 1_000);
+  const full = budget.open('many');
+  expect(full.take(90)).toBe(true);
+  const granted: string[] = [];
+  const ask = (owner: string, name: string, wants: number) => {
+    const lease = budget.open(owner);
+    lease.expect(wants);
+    void Promise.resolve(lease.take(60)).then((isGranted) => isGranted && granted.push(name) && lease.release());
+  };
+  ask('many', 'large', 1_000);
+  ask('many', 'small', 60);
+  ask('other', 'other', 1_000);
+  full.settle();
+  const more = budget.open('many');
+  more.add(50);
+  full.release();
+  await soon();
+  await soon();
+  await soon();
+  expect(granted).toEqual(['other', 'small', 'large']);
+});
+
+test('beyond 256 who wait, whoever would be served last is refused at once', async () => {
+  const budget = new ByteBudget(100, 1_000);
+  expect(budget.open('a').take(100)).toBe(true);
+  const waiting = Array.from({ length: 256 }, () => Promise.resolve(budget.open('many').take(10)));
+  let refused = 0;
+  for (const one of waiting) void one.then((isGranted) => void (isGranted || refused++));
+  const small = budget.open('many');
+  small.expect(10);
+  void Promise.resolve(small.take(10));
+  await soon();
+  expect(refused).toBe(1);
+  expect(await waiting[255]).toBe(false);
+});
+
 describe('a budget of bytes', () => {
   test('grants at once what fits, and the rest in the order of coming', async () => {
     const budget = new ByteBudget(100, 1_000);

@@ -3,6 +3,7 @@ import { PassThrough } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { readBody } from '../../../../src/node/http/request-body.ts';
+import { ByteBudget } from '../../../../src/shared/byte-budget.ts';
 
 /** Of a request only its headers and its bytes are looked at. */
 function requestOf(length: number): PassThrough & IncomingMessage {
@@ -40,12 +41,91 @@ test('a sender of a small body that is silent for two minutes has its request fa
   expect(incoming.destroyed).toBe(false);
 });
 
+/** Below so many bytes in each minute the least rate is not kept. */
+const rules = { leastRate: () => 10 };
+
+test('a sender below the least rate has its request failed, however often something comes', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  const incoming = requestOf(60_000);
+  const outcome = expect(readBody(incoming, rules)).rejects.toMatchObject({
+    code: 'request_timeout',
+    reason:
+      'Fewer than 600 bytes of the request came within 60 seconds (httpd/min_body_rate), after 605 bytes of its body. Send it again over a faster connection.',
+  });
+  // A good minute, in which a pause is no harm, excuses nothing later.
+  vi.advanceTimersByTime(50_000);
+  incoming.write(Buffer.alloc(600));
+  for (let second = 0; second < 50; second += 10) {
+    await setImmediate();
+    vi.advanceTimersByTime(10_000);
+    incoming.write('x');
+  }
+  await setImmediate();
+  vi.advanceTimersByTime(9_999);
+  expect(vi.getTimerCount()).toBe(1);
+  vi.advanceTimersByTime(1);
+  await outcome;
+});
+
+test('one that keeps it may take any time', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  const incoming = requestOf(60_000);
+  const body = readBody(incoming, rules);
+  for (let minute = 0; minute < 100; minute += 1) {
+    vi.advanceTimersByTime(59_000);
+    incoming.write(Buffer.alloc(600));
+    await setImmediate();
+  }
+  expect(await body).toHaveLength(60_000);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('what has come is counted from the first piece on, and waits for its memory beyond 64 KB', async () => {
+  const budget = new ByteBudget(900_000, 30_000);
+  const other = budget.open('other');
+  const lease = budget.open('sender');
+  const incoming = requestOf(200_000);
+  const body = readBody(incoming, { lease: () => lease });
+  incoming.write(Buffer.alloc(60_000));
+  await setImmediate();
+  expect(budget.used).toBe(60_000);
+  expect(other.take(800_000)).toBe(true);
+  incoming.write(Buffer.alloc(60_000));
+  await setImmediate();
+  expect([incoming.isPaused(), lease.bytes]).toEqual([true, 60_000]);
+  other.release();
+  await setImmediate();
+  expect([incoming.isPaused(), lease.bytes]).toEqual([false, 800_000]);
+  incoming.write(Buffer.alloc(80_000));
+  expect(await body).toHaveLength(200_000);
+  // Whoever works on it goes on with the lease.
+  expect(lease.bytes).toBe(800_000);
+});
+
+test('one that is slow gives way to who waits, and its connection ends', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  const budget = new ByteBudget(850_000, 30_000);
+  const lease = budget.open('slow');
+  const incoming = requestOf(200_000);
+  let silences = 0;
+  const body = readBody(incoming, { lease: () => lease, onSilence: () => void silences++ });
+  const outcome = expect(body).rejects.toMatchObject({ code: 'too_busy' });
+  incoming.write(Buffer.alloc(60_000));
+  await setImmediate();
+  incoming.write(Buffer.alloc(60_000));
+  await setImmediate();
+  const other = Promise.resolve(budget.open('other').take(100_000));
+  vi.advanceTimersByTime(1_000);
+  await outcome;
+  expect(await other).toBe(true);
+  expect(silences).toBe(1);
+  expect(budget.used).toBe(100_000);
+});
+
 test('so has a sender of a large one, while something waits for it', async () => {
   const incoming = requestOf(2_000_000);
   let silences = 0;
-  const body = readBody(incoming, () => {
-    silences++;
-  });
+  const body = readBody(incoming, { onSilence: () => void silences++ });
   if (body === null || body instanceof Promise) throw new Error('a large body is a stream');
   incoming.write('abc');
   expect(await body.pull()).toEqual(new TextEncoder().encode('abc'));

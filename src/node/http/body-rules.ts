@@ -1,0 +1,24 @@
+import { DatabaseError } from '../../errors/database-error.ts';
+import type { ByteLease } from '../../shared/byte-budget.ts';
+
+/** What holds for bodies that come over the network. */
+export interface BodyRules {
+  /** Bytes a second that come of a body at least; 0: no such rate. Default: 0. */
+  readonly leastRate?: (() => number) | undefined;
+  /** Where what has come of a body is counted while it is collected. Default: nowhere. */
+  readonly lease?: (() => ByteLease | undefined) | undefined;
+  /** Called before a body is refused in its middle: nothing more should be read from the connection. */
+  readonly onSilence?: (() => void) | undefined;
+}
+
+/** The same bytes as a plain `Uint8Array`: its `slice` copies, while that of a Buffer does not. */
+export function toBytes(chunk: Buffer): Uint8Array {
+  return new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.length);
+}
+
+export function interrupted(received: number, cause?: Error): DatabaseError {
+  const why = cause ? ` (${cause.message})` : '';
+  return new DatabaseError('cancelled', `The request body ended after ${received} bytes, before its end${why}.`, {
+    cause,
+  });
+}
