@@ -210,3 +210,22 @@ describe('a target', () => {
     expect(await treesOf(target, 'db')).toEqual(await treesOf(source, 'db'));
   });
 });
+
+test('a document on which a selector takes too long, where the source knows none, is refused by name', async () => {
+  const { source, target, replication } = sidesOf(ends, 'pull');
+  const docs = [
+    { _id: 'chosen', is: true, t: 'ac0' },
+    { _id: 'not', is: false, t: 'ac0' },
+    { _id: 'slow', is: true, t: 'a'.repeat(300_000) },
+  ];
+  await must(source, 'POST /db/_bulk_docs', { docs });
+  ends.peer.fault = async ({ path }) => (path.includes('filter=_selector') ? failure(400) : undefined);
+  const patterns = Array.from({ length: 200 }, (_, number) => ({ t: { $regex: `(a+)+c${number}` } }));
+  const selector = JSON.stringify({ is: true, $or: patterns });
+  const attempt = begin(ends.host, { ...replication, ...quick, selection: { kind: 'selector', selector } });
+  expect(await attempt.result).toMatchObject({ docs_written: 1, doc_write_failures: 1 });
+  expect(attempt.refused).toEqual([
+    { id: 'slow', rev: expect.any(String), error: 'too_many_steps', reason: expect.stringContaining('20000000') },
+  ]);
+  expect(Object.keys(await treesOf(target, 'db'))).toEqual(['chosen']);
+}, 60_000);

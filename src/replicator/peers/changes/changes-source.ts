@@ -1,9 +1,9 @@
 /** The changes of a peer, chosen by it or here. */
 
-import { isDatabaseError } from '../../../errors/database-error.ts';
-import type { Selection } from '../../contract.ts';
+import { isDatabaseError, WordedError } from '../../../errors/database-error.ts';
+import type { RefusedDocument, Selection } from '../../contract.ts';
 import type { PeerClient } from '../asking/peer-client.ts';
-import type { ChangesListing, ChangesPage, ChangesRequest, FoundDocument } from '../contract.ts';
+import type { ChangesListing, ChangesPage, ChangesRequest, DocumentText, FoundDocument } from '../contract.ts';
 import { readChangesPage, tryChangesPage } from './changes-page.ts';
 import { changesRequest } from './changes-request.ts';
 import { LiveFeeds } from './live-feed.ts';
@@ -51,14 +51,30 @@ export class ChangesSource {
     }
   }
 
-  /** Says of the documents that were not meant no more than that: a newer revision than was listed may be none of them. */
+  /**
+   * Says of the documents that were not meant no more than that: a newer revision than was listed may be none of them. One on which the
+   * selector can't be tried, because that would take too long, say, is refused.
+   */
   chosen(take: TakeFound): TakeFound {
     return async (found) => {
       if (found.type !== 'document') return take(found);
-      const isAsListed = found.wanted.revs.includes(found.document.rev);
-      if ((isAsListed && !this.#own.isUsed) || (await this.#own.passes(found.document.text))) return take(found);
-      return take({ type: 'not chosen', id: found.document.id, settles: found.settles });
+      const { document, settles } = found;
+      const isAsListed = found.wanted.revs.includes(document.rev);
+      if (isAsListed && !this.#own.isUsed) return take(found);
+      const choice = await this.#choose(document);
+      if (choice === 'chosen') return take(found);
+      if (choice === 'not chosen') return take({ type: 'not chosen', id: document.id, settles });
+      return take({ type: 'refused', refused: choice, settles });
     };
+  }
+
+  async #choose({ id, rev, text }: DocumentText): Promise<'chosen' | 'not chosen' | RefusedDocument> {
+    try {
+      return (await this.#own.passes(text)) ? 'chosen' : 'not chosen';
+    } catch (failure) {
+      if (!(failure instanceof WordedError)) throw failure;
+      return { id, rev, error: failure.word, reason: failure.reason };
+    }
   }
 }
 
