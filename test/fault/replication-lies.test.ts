@@ -93,6 +93,7 @@ describe('a source as CouchDB 3', () => {
       const big = attachment(LONG, 'newer');
       await must(source, 'POST /db/_bulk_docs', { new_edits: false, docs: [{ ...next, _attachments: { big } }] });
       await must(source, 'POST /db/_compact', undefined, { headers: { 'content-type': 'application/json' } });
+      await expect.poll(() => must(source, 'GET /db'), { timeout: 30_000 }).toMatchObject({ compact_running: false });
       return failure(404);
     }, asCouchDB3(source));
     const attempt = begin(ends.host, { ...replication, ...quick });

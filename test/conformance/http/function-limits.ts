@@ -5,8 +5,11 @@ import type { Toolkit } from '../../support/conformance/toolkit.ts';
 import { putViews, query, rowsOf } from '../../support/conformance/view-steps.ts';
 
 const map = 'function (doc) { emit(doc._id, 1); }';
-/** Longer than the first limit, and shorter than the second, also where functions have a tenth of them. */
-const dawdle = 'var end = Date.now() + 400; while (Date.now() < end);';
+/**
+ * Longer than the first limit, and shorter than the second, also where functions have a tenth of them. The time is looked at now and then alone:
+ * it goes on for so many steps, in case the process was not running meanwhile.
+ */
+const dawdle = 'var end = Date.now() + 400; while (Date.now() < end); for (var n = 0; n < 50000; n++);';
 const hasty = { svc: { os_process_timeout: '200' } };
 
 async function setTo(t: Toolkit, setting: string, value: string): Promise<void> {
