@@ -29,8 +29,12 @@ export const QUERY: BodyBound = {
   remedy: 'Ask for less at a time, or keep a long list in documents and match by a field.',
 };
 
-/** The lower of the two. */
+/** Up to here a bound of its own holds, whatever the setting is: an admin must be able to log in and to set it again. */
+const ALWAYS_BYTES = 65_536;
+
+/** The lower of the two, or a small one of its own. */
 export function boundOf(config: ConfigStore, fitting: BodyBound | undefined): BodyBound {
+  if (fitting !== undefined && fitting.bytes <= ALWAYS_BYTES) return fitting;
   const bytes = integerSetting(config, 'svc', 'max_document_size') ?? Number.POSITIVE_INFINITY;
   return fitting !== undefined && fitting.bytes < bytes ? fitting : { bytes };
 }

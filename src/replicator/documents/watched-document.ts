@@ -191,18 +191,28 @@ export class WatchedDocument {
     }
   }
 
-  /** The writer. Others than admins can name neither another owner nor roles that they have not. */
+  /**
+   * The writer. Others than admins can name neither another owner nor roles that they have not. Passwords that their documents try here count
+   * together: accounts are easily had.
+   */
   get #asker(): Asker {
     const { name, roles } = this.#owner;
-    return { isAdmin: isAdmin({ roles }), address: `${REPLICATOR_DATABASE}/${encodeURIComponent(name ?? '')}` };
+    const byAdmin = `${REPLICATOR_DATABASE}/${encodeURIComponent(name ?? '')}`;
+    return isAdmin({ roles }) ? { isAdmin: true, address: byAdmin } : { isAdmin: false, address: REPLICATOR_DATABASE };
   }
 
   /** Who may cancel it. */
   get #owner(): DatabaseUser {
     const owner = ownMember(this.#document, 'owner');
     const name = typeof owner === 'string' ? owner : null;
-    const isByAdmin = (name !== null && this.#parts.isAdmin(name)) || hasAdminRights(this.#document);
-    return { name, roles: isByAdmin ? ['_admin'] : [] };
+    const isByAdmin = name !== null && this.#parts.isAdmin(name) && !this.#isOfPlainUser(name);
+    return { name, roles: isByAdmin || hasAdminRights(this.#document) ? ['_admin'] : [] };
+  }
+
+  /** A proxy or a token may name a user as an admin is named, without the rights: users' documents have no other `user_ctx` than their own. */
+  #isOfPlainUser(name: string): boolean {
+    const context = ownMember(this.#document, 'user_ctx');
+    return isObject(context) && ownMember(context, 'name') === name;
   }
 
   #orderOf(id: ReplicationId, replication: Replication): JobOrder {

@@ -177,4 +177,18 @@ export default suite('document_size', [
     },
     { needs: ['settings', 'raw-socket'] },
   ),
+
+  test(
+    'the lowest limit lets users log in, and the setting be changed',
+    async (given) => {
+      const t = await given.withSettings({});
+      const path = '/_config/svc/max_document_size';
+      assert.equal((await t.request('PUT', path, asJson('"20"'))).status, 200);
+      const json = { name: 'nobody at all', password: 'of more than twenty bytes' };
+      const reason = 'Name or password is incorrect.';
+      assertError(await t.request('POST', '/_session', { json }), 401, 'unauthorized', reason);
+      assert.equal((await t.request('PUT', path, asJson('"67108864"'.padEnd(40)))).status, 200);
+    },
+    { needs: ['settings'] },
+  ),
 ]);

@@ -22,4 +22,7 @@ test('headers that proxies send are for documents of admins alone', async () => 
   const elsewhere = /not in this service/;
   expect(await failureOf(service, 'roots', { owner: 'root' })).toMatch(elsewhere);
   expect(await failureOf(service, 'for ana', { owner: 'root', user_ctx: ANA })).toMatch(elsewhere);
+  // A proxy or a token may name somebody so who is no admin.
+  const namesake = { owner: 'root', user_ctx: { name: 'root', roles: [] } };
+  expect(await failureOf(service, 'namesakes', namesake)).toMatch(/X-Forwarded-For/);
 });
