@@ -8,6 +8,7 @@ import { isObject, type JsonObject } from '../../json/objects.ts';
 import { must } from '../../shared/assert.ts';
 import type { Clock } from '../../shared/clock.ts';
 import type { RequestUser } from '../../shared/message.ts';
+import { Pace } from '../../shared/turn.ts';
 import { isDatabaseAdmin, parseSecurity } from '../access/security.ts';
 import { ADMIN_PARTY, USER_PREFIX } from '../contract.ts';
 import { AddressCounts, networkOf, tooMany } from '../passwords/address-counts.ts';
@@ -29,6 +30,9 @@ const TOO_FAST = 'Too many passwords were set from this address.';
 /** Passwords of one address that are hashed without waiting: more than people on one address set at once. */
 const FREE_HASHES_OF_ADDRESS = 50;
 
+/** Characters of a document that somebody other than an admin writes: far more than an account takes, and read in one go. */
+const LONGEST_OF_USERS = 65_536;
+
 export class UserGuard {
   readonly #passwords: Passwords;
   readonly #hashes: AddressCounts;
@@ -48,18 +52,25 @@ export class UserGuard {
     { user = ADMIN_PARTY, address = '' }: WriteOptions,
     judge: (writes: readonly DocumentWrite[]) => Promise<readonly Refusal[]>,
   ): Promise<PreparedWrites> {
-    const read = writes.map((write) => (isDesignId(write.id) ? write : readPassword(write)));
+    const pace = new Pace();
+    const writer = writerOf(database, user);
+    const refused = new Map<DocumentWrite, DatabaseError>();
+    const read: (DocumentWrite | PlainPassword)[] = [];
+    for (const write of writes) {
+      if (pace.isDue) await pace.rest();
+      if (isTooLong(write, writer)) refused.set(write, tooLong());
+      read.push(isDesignId(write.id) || refused.has(write) ? write : readPassword(write));
+    }
     const placeholder = this.#passwords.placeholder();
     const bare = read.map((one) => ('withHash' in one ? one.withHash(placeholder) : one));
     const judged = bare.filter((one, index) => one !== read[index]);
     const verdicts = judged.length === 0 ? [] : await judge(judged);
-    const refused = new Map<DocumentWrite, DatabaseError>();
     for (const [index, verdict] of verdicts.entries()) {
       const write = judged[index];
       if (verdict !== undefined && write !== undefined) refused.set(write, verdict);
     }
     const network = networkOf(address);
-    const isCounted = !writerOf(database, user).isAdmin;
+    const isCounted = !writer.isAdmin;
     const prepared: DocumentWrite[] = [];
     for (const [index, one] of read.entries()) {
       const write = must(bare[index], 'there is one for each');
@@ -93,11 +104,14 @@ export class UserGuard {
     try {
       const records = await snapshot.documents(writes.map(({ id }) => id));
       const refusals: Refusal[] = [];
+      const pace = new Pace();
       for (const [index, write] of writes.entries()) {
+        if (pace.isDue) await pace.rest();
         const leaves = records[index]?.leaves ?? [];
         // A replicated revision that is there already changes nothing.
         const isKnown = !newEdits && write.rev !== undefined && findNode(leaves, toRevision(write.rev)) !== undefined;
         if (isKnown || isDesignId(write.id)) refusals.push(undefined);
+        else if (isTooLong(write, writer)) refusals.push(tooLong());
         else if (isOfOther(write, writer)) refusals.push(new DatabaseError('not_found', 'missing'));
         else if (mayConflict && isConflict(write, leaves)) refusals.push(conflict());
         else {
@@ -122,6 +136,15 @@ function writerOf({ security }: Database, user: RequestUser): Writer {
 /** Whether the writer is logged in, is no admin, and has no say in that document, be it there or not. */
 function isOfOther({ id }: DocumentWrite, { name, isAdmin }: Writer): boolean {
   return !isAdmin && name !== null && id !== `${USER_PREFIX}${name}`;
+}
+
+function isTooLong({ id, body }: DocumentWrite, { isAdmin }: Writer): boolean {
+  return !isAdmin && body.length > LONGEST_OF_USERS && !isDesignId(id);
+}
+
+function tooLong(): DatabaseError {
+  const reason = `A document of an account may have ${LONGEST_OF_USERS} characters, unless an admin writes it. Keep other data in a database of their own, or in attachments.`;
+  return new DatabaseError('too_large', reason);
 }
 
 /** Also a sign-up with a name that is taken. */

@@ -44,6 +44,22 @@ describe('what is refused costs no hash', () => {
     expect(derive).toHaveBeenCalledTimes(1);
   });
 
+  test('what is longer than an account is, of anybody but an admin', async () => {
+    const derive = vi.spyOn(crypto.subtle, 'deriveBits');
+    const parse = vi.spyOn(JSON, 'parse');
+    const refused = await signUp('ana', { notes: ['x'.repeat(65_536)] });
+    expect(refused.status).toBe(413);
+    expect(JSON.parse(String(refused.body))).toEqual({
+      error: 'too_large',
+      reason: expect.stringContaining('may have 65536 characters, unless an admin writes it'),
+    });
+    expect(derive).not.toHaveBeenCalled();
+    // The request's own JSON was read once; nobody read the document's text again.
+    expect(parse.mock.calls.filter(([text]) => String(text).length > 65_536)).toHaveLength(0);
+    expect((await signUp('ana', { notes: ['x'.repeat(65_536)] }, { headers: ROOT })).status).toBe(201);
+    expect(derive).toHaveBeenCalledTimes(2);
+  });
+
   test('a name that is taken', async () => {
     await signUp('ana');
     const derive = vi.spyOn(crypto.subtle, 'deriveBits');
