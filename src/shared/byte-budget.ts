@@ -20,8 +20,11 @@ const FREE_BYTES = 65_536;
 
 /** While somebody waits, or more is held than may be, it is looked so often who is slow. */
 const LOOK_MS = 1_000;
-/** Who waits holds what has come already. Beyond so many, whoever would be served last is refused at once. */
-const MOST_WAITING = 256;
+/**
+ * Who waits over a network holds what has come already, up to 64 KB. Beyond so many, whoever would be served last is refused at once; but nobody of this
+ * process, whose bodies are there already.
+ */
+const MOST_WAITING = 1_024;
 /** The part of the budget that is made free when slow ones give way: bodies ask for their memory piece by piece. */
 const ROOM = 1 / 8;
 /** A client that moves fewer bytes than this, in a second of its turns, is slow. */
@@ -135,7 +138,7 @@ export class ByteBudget {
       this.#waiting.push(waiter);
       this.#serve();
       this.#look();
-      if (this.#waiting.length > MOST_WAITING) this.#giveUp(this.#last());
+      if (lease.owner !== '' && this.#waiting.length > MOST_WAITING) this.#giveUp(this.#last());
     });
   }
 

@@ -145,10 +145,10 @@ test('who holds least is served first, then who wants least', async () => {
   expect(granted).toEqual(['other', 'small', 'large']);
 });
 
-test('beyond 256 who wait, whoever would be served last is refused at once', async () => {
+test('beyond 1,024 who wait, whoever would be served last is refused at once', async () => {
   const budget = new ByteBudget(100, 1_000);
   expect(budget.open('a').take(100)).toBe(true);
-  const waiting = Array.from({ length: 256 }, () => Promise.resolve(budget.open('many').take(10)));
+  const waiting = Array.from({ length: 1_024 }, () => Promise.resolve(budget.open('many').take(10)));
   let refused = 0;
   for (const one of waiting) void one.then((isGranted) => void (isGranted || refused++));
   const small = budget.open('many');
@@ -156,7 +156,21 @@ test('beyond 256 who wait, whoever would be served last is refused at once', asy
   void Promise.resolve(small.take(10));
   await soon();
   expect(refused).toBe(1);
-  expect(await waiting[255]).toBe(false);
+  expect(await waiting[1_023]).toBe(false);
+});
+
+test('of this process, however many wait, none is refused for that', async () => {
+  const budget = new ByteBudget(100, 60_000);
+  const first = budget.open();
+  expect(first.take(100)).toBe(true);
+  const leases = Array.from({ length: 3_000 }, () => budget.open());
+  const waiting = leases.map(async (lease) => {
+    const isGranted = await lease.take(50);
+    lease.release();
+    return isGranted;
+  });
+  first.release();
+  expect(new Set(await Promise.all(waiting))).toEqual(new Set([true]));
 });
 
 describe('a budget of bytes', () => {
