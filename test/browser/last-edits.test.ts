@@ -33,7 +33,7 @@ const bypassed = (engine: Engine, way: Way, isReplaced: boolean) =>
 /** How often a page is left in each way. Those of Chromium are the most likely to show a loss that is rare. */
 const rounds = { chromium: 50, firefox: 10, webkit: 10 };
 
-/** Firefox loses about one in fifty that are sent while a tab is closed, so that it has another attempt. WebKit now and then leaves a transaction of a closed page open, which blocks the storage (docs/browser.md#when-a-tab-goes-away). */
+/** Firefox loses about one in fifty that are sent while the only tab is closed, so that it has another attempt. WebKit now and then leaves a transaction of a closed page open, which blocks the storage (docs/browser.md#when-a-tab-goes-away). */
 const isBlocked = (error: unknown) => /storage_blocked|No tab offered the database/.test(inspect(error));
 
 describe.each(chosenEngines())('the last edit before a page is left, in %s', (engine) => {
@@ -114,7 +114,7 @@ describe.each(chosenEngines())('the last edit before a page is left, in %s', (en
       }
     });
 
-    test.skipIf(isBypassed)('beside another tab: each is stored, once', options, async () => {
+    test.skipIf(isBypassed)('beside another tab: each is stored, once', { timeout: 300_000 }, async () => {
       site = await session.openSite();
       await openPage(false);
       await leaveAgainAndAgain(way, isReplaced, 10);
