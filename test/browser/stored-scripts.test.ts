@@ -72,10 +72,7 @@ describe.each(chosenEngines())('what users stored, from a page on another port, 
 
   test('a page of the own origin runs it', async () => {
     const tab = await site.open('empty');
-    await tab.evaluate(`setTimeout(() => { location.href = ${JSON.stringify(`${database}/_all_docs`)}; })`);
-    await expect
-      .poll(() => tab.evaluate('document.readyState + location.pathname').catch(() => undefined))
-      .toBe('complete/db/_all_docs');
+    await tab.navigate(`${database}/_all_docs`);
     expect(await load(tab, 'script', { src: `${database}/script/a.js` })).toEqual(['loaded', true, expect.any(String)]);
   });
 });
