@@ -130,6 +130,7 @@ const KNOWN: Readonly<Record<string, Readonly<Record<string, Known>>>> = {
   },
   replicator: {
     allowed_hosts: { check: checks.allowedHosts },
+    allowed_headers: { check: checks.tokens },
     max_jobs: count('500', 100_000),
     max_jobs_per_user: count('500', 1_000_000, 0),
     max_jobs_of_users: count('5000', 1_000_000, 0),

@@ -65,6 +65,8 @@ const NOT_PUBLIC = blocks([
   ...['192.168.0.0/16', '192.88.99.0/24'],
   // Examples and measurements; multicast; reserved, and broadcast.
   ...['192.0.2.0/24', '198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24', '224.0.0.0/4', '240.0.0.0/4'],
+  // Of clouds, which only their own machines reach: Azure's host with keys and certificates, and IBM's services. Those of others are in the above.
+  ...['168.63.129.16/32', '161.26.0.0/16', '166.8.0.0/14'],
   // Of IPv6: assignments of the IETF with Teredo, examples, and 6to4, which leads to an IPv4 address.
   ...['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'],
 ]);

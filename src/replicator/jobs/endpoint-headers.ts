@@ -8,27 +8,26 @@ const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
 const TEXT = /^[\t\u0020-\u007e\u0080-\u00ff]*$/;
 
 /**
- * Names, in lower case with all but letters and digits as `-`, of headers that say over which way a request came or for whom it is sent, that change
- * how it is read, or that belong to the connection. A server believes them because of who sends them, which is this service.
+ * Headers that everybody may have sent: credentials, keys of the sender's own, what is wanted of an answer, and marks by which requests are
+ * found again. Of others a server or a proxy may believe who asks, or over which way a request came, because of who sends them, which is this service.
+ * New ones of that kind come up all the time, so they are not listed here.
  */
-const WITH_MEANING = [
-  // Who asks, as proxies say it.
-  /^(?:x-)?(?:auth|authenticated|remote|webauth|forwarded|proxy|client|ssl|tls)(?:-|$)/,
-  /^x-(?:real|original|originating|cluster|envoy|host|user|verified)(?:-|$)/,
-  /^x-(?:goog-authenticated-user|goog-iap|ms-client-principal|ms-token|amzn-oidc)(?:-|$)/,
-  /^(?:true-client-ip|cf-.*|fastly-.*|fly-.*|tailscale-.*|via|front-end-https)$/,
-  // For whom and as what it is.
-  /^(?:host|origin|referer|sec-.*|access-control-.*)$/,
-  /^x-(?:rewrite|http-method|method|http-override|http-host|http-url)(?:-.*)?$/,
-  /^x-(?:svc|couch|couchdb)-(?:vhost|requested)-path$/,
-  // RFC 9110, 7.6.1, and what frames a message.
-  /^(?:connection|keep-alive|te|trailer|transfer-encoding|upgrade|http2-settings|content-length|content-encoding|expect|max-forwards)$/,
-] as const;
+const FOR_ALL: ReadonlySet<string> = new Set([
+  // Who asks, with a proof.
+  ...['authorization', 'cookie', 'api-key', 'apikey', 'x-api-key', 'x-api-token', 'x-access-token', 'x-csrf-token'],
+  // What is asked, and what is wanted of the answer.
+  ...['accept', 'accept-charset', 'accept-encoding', 'accept-language', 'cache-control', 'content-type', 'pragma'],
+  ...['user-agent', 'x-requested-with', 'x-svc-full-commit', 'x-couch-full-commit', 'x-couchdb-full-commit'],
+  // Marks of a request.
+  ...['x-request-id', 'x-correlation-id', 'x-trace-id', 'traceparent', 'tracestate'],
+]);
 
 export interface HeaderRules {
   /** Whether an admin asks, who may have any header sent. */
   readonly isAdmin: boolean;
-  /** Names of further headers that settings give a meaning to. */
+  /** Names, in any case, of further headers that everybody may have sent. */
+  readonly allowed: readonly string[];
+  /** Names of headers that settings give a meaning to: none of them is sent for others than admins. */
   readonly withMeaning: readonly string[];
 }
 
@@ -43,9 +42,9 @@ export function parseHeaders(part: string, value: unknown, rules: HeaderRules): 
         `\`${part}' has a member that can't be a header: its name or value has characters that none may have.`,
       );
     }
-    if (!rules.isAdmin && hasMeaning(name, rules.withMeaning)) {
+    if (!rules.isAdmin && !isForAll(name, rules)) {
       throw invalid(
-        `\`${part}' has ${name}: servers and proxies believe this header because of who sends it, so only a server admin may have it sent. Leave it away; credentials stand in auth, or in Authorization.`,
+        `\`${part}' has ${name}: a server or a proxy may believe this header because of who sends it, so only a server admin may have it sent. Leave it away; credentials stand in auth, or in Authorization. An admin can permit it by the setting replicator/allowed_headers.`,
       );
     }
     headers.set(name.toLowerCase(), text);
@@ -53,9 +52,11 @@ export function parseHeaders(part: string, value: unknown, rules: HeaderRules): 
   return Object.fromEntries(headers);
 }
 
-function hasMeaning(name: string, configured: readonly string[]): boolean {
+function isForAll(name: string, { allowed, withMeaning }: HeaderRules): boolean {
   const plain = plainName(name);
-  return WITH_MEANING.some((pattern) => pattern.test(plain)) || configured.some((other) => plainName(other) === plain);
+  if (withMeaning.some((other) => plainName(other) === plain)) return false;
+  const lower = name.toLowerCase();
+  return FOR_ALL.has(lower) || allowed.some((other) => other.toLowerCase() === lower);
 }
 
 /** Some servers behind take `X_Auth.User` for `X-Auth-User`. */

@@ -4,7 +4,7 @@
  */
 import { isObject, type JsonObject, ownMember } from '../../json/objects.ts';
 import type { Asker, Credentials, Endpoint } from '../contract.ts';
-import { parseHeaders } from './endpoint-headers.ts';
+import { type HeaderRules, parseHeaders } from './endpoint-headers.ts';
 import { invalid, memberOf } from './request-members.ts';
 
 export type Side = 'source' | 'target';
@@ -16,8 +16,8 @@ export interface EndpointNeeds {
   readonly noNetwork: string | undefined;
   readonly noProxy: string | undefined;
   readonly asker: Asker;
-  /** Names of headers that settings give a meaning to. Default: none. */
-  readonly headersWithMeaning?: readonly string[];
+  /** See `HeaderRules`. Default: none. */
+  readonly headerRules?: Omit<HeaderRules, 'isAdmin'> | undefined;
   /** Why whoever asks may not name that address; undefined where nothing is known against it. */
   readonly refusal?: ((url: string) => string | undefined) | undefined;
   /** Whether a URL leads to this service. */
@@ -49,10 +49,9 @@ function toEndpoint(
   proxy: string | undefined,
   needs: EndpointNeeds,
 ): Endpoint {
-  const headers = parseHeaders(`${side}.headers`, memberOf(details, 'headers'), {
-    isAdmin: needs.asker.isAdmin,
-    withMeaning: needs.headersWithMeaning ?? [],
-  });
+  const { headerRules = { allowed: [], withMeaning: [] } } = needs;
+  const rules = { ...headerRules, isAdmin: needs.asker.isAdmin };
+  const headers = parseHeaders(`${side}.headers`, memberOf(details, 'headers'), rules);
   const given = parseAuth(side, memberOf(details, 'auth'));
   if (!ADDRESS.test(text)) {
     if (NOT_IN_NAMES.test(text)) throw neither(side);

@@ -1,6 +1,7 @@
 /** The settings of section `replicator` (docs/http.md#settings). They hold for what is started from now on. */
 import { integerSetting } from '../../system/config.ts';
 import type { Config } from '../../system/contract.ts';
+import type { HeaderRules } from './endpoint-headers.ts';
 
 export interface ReplicatorSettings {
   /** Of a replication that does not say otherwise. */
@@ -10,8 +11,8 @@ export interface ReplicatorSettings {
   /** Replications that a user who is no admin may have asked for by requests, and all such users together. */
   readonly maxJobsPerUser: number;
   readonly maxJobsOfUsers: number;
-  /** Names of headers that settings give a meaning to. */
-  readonly headersWithMeaning: readonly string[];
+  /** Which headers users who are no admins may have sent. */
+  readonly headerRules: Omit<HeaderRules, 'isAdmin'>;
   /** How long one may run while others wait for their turn. */
   readonly intervalMs: number;
   /** How many give way to others at a time. */
@@ -61,7 +62,10 @@ export function readReplicatorSettings(config: Config): ReplicatorSettings {
     maxJobs: number('max_jobs', 1),
     maxJobsPerUser: number('max_jobs_per_user', 0),
     maxJobsOfUsers: number('max_jobs_of_users', 0),
-    headersWithMeaning: HEADER_SETTINGS.flatMap(([section, key]) => config.get(section, key) || []),
+    headerRules: {
+      allowed: (config.get('replicator', 'allowed_headers') ?? '').split(',').flatMap((name) => name.trim() || []),
+      withMeaning: HEADER_SETTINGS.flatMap(([section, key]) => config.get(section, key) || []),
+    },
     intervalMs: number('interval', 1),
     maxChurn: number('max_churn', 1),
     maxRetries: number('max_replication_retry_count', 0),

@@ -119,7 +119,7 @@ export class Replicator {
   needs(origin: RequestOrigin, asker: Asker = askerOf(origin)): RequestNeeds {
     const { user, ownBases, recheck } = origin;
     const { fetch, fetchThrough, isBrowserFetch, guard, standings } = this.#parts.host;
-    const { defaults, headersWithMeaning } = this.#parts.settings();
+    const { defaults, headerRules } = this.#parts.settings();
     const known = this.#parts.ownBase();
     // In a browser a page may ask by the address of a server, in whose place the service answers; the replicator means the server by it.
     const asked = isBrowserFetch === true ? [] : ownBases;
@@ -130,7 +130,7 @@ export class Replicator {
       ownBases: known === undefined ? asked : [known, ...asked],
       isOwn: async (url) => guard !== undefined && (isBelow(url, asked) || (await guard.isOwn(url))),
       refusal: (url) => (asker.isAdmin ? undefined : guard?.refusal(url)),
-      headersWithMeaning,
+      headerRules,
       defaults,
       noNetwork: fetch === undefined ? 'it has no network here.' : undefined,
       noProxy: fetchThrough === undefined ? noProxy(isBrowserFetch === true) : undefined,

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { isDatabaseError } from '../../../../src/errors/database-error.ts';
 import { parseHeaders } from '../../../../src/replicator/jobs/endpoint-headers.ts';
 
-const rules = { isAdmin: false, withMeaning: ['X-Visitor', 'Ident'] };
+const rules = { isAdmin: false, allowed: ['X-Tenant', 'Ident'], withMeaning: ['X-Visitor', 'Ident', 'X-Api-Token'] };
 
 function refusal(name: string): string | undefined {
   try {
@@ -56,7 +56,11 @@ describe('what is believed because of who sends it is for admins', () => {
       'HTTP2-Settings',
     ],
     ...['X-HTTP-Method-Override', 'X-Original-URL', 'X-Rewrite-URL', 'X-Svc-Vhost-Path', 'x-couchdb-requested-path'],
-    ...['x-visitor', 'IDENT', 'X_Visitor'],
+    ...['x-visitor', 'IDENT', 'X_Visitor', 'X-Api-Token', 'X_Api_Key', 'X.Tenant'],
+    // Of proxies and gateways that sign in.
+    ...['X-Authentik-Username', 'X-Consumer-Username', 'X-Scheme', 'X-Webauth-User', 'X-MS-Client-Principal-Name'],
+    ...['X-Cluster-Client-IP', 'X-Goog-IAP-JWT-Assertion', 'X-Pomerium-Claim-Email', 'X-Vouch-User', 'X-Token-Subject'],
+    ...['X-Userinfo', 'X-Credential-Identifier', 'X-Anonymous-Consumer', 'Authors', 'X-Authority', 'Viable', 'X-New'],
   ])('%s', (name) => {
     expect(refusal(name)).toContain(`has ${name}:`);
     expect(parseHeaders('source.headers', { [name]: 'x' }, { ...rules, isAdmin: true })).toEqual({
@@ -67,7 +71,7 @@ describe('what is believed because of who sends it is for admins', () => {
 
 test.each([
   ...['Authorization', 'Cookie', 'X-Api-Key', 'X-Tenant', 'Accept', 'User-Agent', 'X-Request-Id', 'Accept-Language'],
-  ...['X-Svc-Full-Commit', 'Content-Type', 'Authors', 'X-Authority', 'Viable', 'X-Visitors'],
+  ...['X-Svc-Full-Commit', 'x-couch-full-commit', 'Content-Type', 'x-tenant', 'traceparent'],
 ])('%s is for all', (name) => {
   expect(refusal(name)).toBeUndefined();
 });

@@ -130,10 +130,10 @@ describe('endpoints', () => {
 
   test('headers and oauth', () => {
     const oauth = { consumer_key: 'ck', consumer_secret: 'cs', token: 't', token_secret: 'ts' };
-    expect(target({ url: 'https://example.org/b', headers: { 'X-Tenant': '7' }, auth: { oauth } })).toEqual({
+    expect(target({ url: 'https://example.org/b', headers: { 'X-Api-Key': '7' }, auth: { oauth } })).toEqual({
       kind: 'remote',
       url: 'https://example.org/b',
-      headers: { 'x-tenant': '7' },
+      headers: { 'x-api-key': '7' },
       credentials: {
         kind: 'oauth',
         consumerKey: 'ck',
