@@ -8,7 +8,7 @@ import { isObject, type JsonObject } from '../../json/objects.ts';
 import { must } from '../../shared/assert.ts';
 import type { Clock } from '../../shared/clock.ts';
 import type { RequestUser } from '../../shared/message.ts';
-import { Pace } from '../../shared/turn.ts';
+import { filterInSteps, inTurns, Pace } from '../../shared/turn.ts';
 import { isDatabaseAdmin, parseSecurity } from '../access/security.ts';
 import { ADMIN_PARTY, USER_PREFIX } from '../contract.ts';
 import { AddressCounts, networkOf, tooMany } from '../passwords/address-counts.ts';
@@ -25,26 +25,28 @@ export interface PreparedWrites {
   readonly refused: ReadonlyMap<DocumentWrite, DatabaseError>;
 }
 
-const TOO_FAST = 'Too many passwords were set from this address.';
+const TOO_FAST = 'Too many accounts were made, or passwords set, from this address.';
 
-/** Passwords of one address that are hashed without waiting: more than people on one address set at once. */
-const FREE_HASHES_OF_ADDRESS = 50;
+/** Accounts of one address that are made, or have their passwords hashed, without waiting: more than people on one address ask for at once. */
+const FREE_OF_ADDRESS = 50;
 
 /** Characters of a document that somebody other than an admin writes: far more than an account takes, and read in one go. */
 const LONGEST_OF_USERS = 65_536;
 
 export class UserGuard {
   readonly #passwords: Passwords;
-  readonly #hashes: AddressCounts;
+  /** Accounts that were made, and passwords that were hashed. */
+  readonly #counts: AddressCounts;
 
   constructor(passwords: Passwords, clock: Clock) {
     this.#passwords = passwords;
-    this.#hashes = new AddressCounts(clock, FREE_HASHES_OF_ADDRESS);
+    this.#counts = new AddressCounts(clock, FREE_OF_ADDRESS);
   }
 
   /**
    * The writes with the hashes of passwords in their place, and those of them that are refused: what `judge` refuses of a write with some other
-   * hash, and what comes from an address that sets passwords too fast, is not worth computing its own.
+   * hash, and what comes from an address that makes accounts or sets passwords too fast, is not worth computing its own. An account that comes with
+   * a hash, or without a password, counts as any other.
    */
   async prepare(
     database: Database,
@@ -63,29 +65,27 @@ export class UserGuard {
     }
     const placeholder = this.#passwords.placeholder();
     const bare = read.map((one) => ('withHash' in one ? one.withHash(placeholder) : one));
-    const judged = bare.filter((one, index) => one !== read[index]);
+    const signUps = writer.isAdmin ? NONE : await newAccounts(database, writes);
+    const judged = bare.filter((one, index) => one !== read[index] || signUps.has(one.id));
     const verdicts = judged.length === 0 ? [] : await judge(judged);
     for (const [index, verdict] of verdicts.entries()) {
       const write = judged[index];
       if (verdict !== undefined && write !== undefined) refused.set(write, verdict);
     }
     const network = networkOf(address);
-    const isCounted = !writer.isAdmin;
     const prepared: DocumentWrite[] = [];
     for (const [index, one] of read.entries()) {
       const write = must(bare[index], 'there is one for each');
-      if (!('withHash' in one) || refused.has(write)) prepared.push(write);
-      else if (isCounted && this.#hashes.wait(network) > 0) {
-        refused.set(write, tooMany(TOO_FAST, this.#hashes.wait(network)));
-        prepared.push(write);
-      } else prepared.push(await this.#hashed(one, network, isCounted));
+      if (pace.isDue) await pace.rest();
+      const hasPassword = 'withHash' in one;
+      const isCounted = !writer.isAdmin && !refused.has(write) && (hasPassword || signUps.has(write.id));
+      if (isCounted && this.#counts.wait(network) > 0)
+        refused.set(write, tooMany(TOO_FAST, this.#counts.wait(network)));
+      else if (isCounted) this.#counts.add(network);
+      if (!hasPassword || refused.has(write)) prepared.push(write);
+      else prepared.push(one.withHash(await this.#passwords.hash(one.password, network)));
     }
     return { writes: prepared, refused };
-  }
-
-  async #hashed({ password, withHash }: PlainPassword, network: string, isCounted: boolean): Promise<DocumentWrite> {
-    if (isCounted) this.#hashes.add(network);
-    return withHash(await this.#passwords.hash(password, network));
   }
 
   /**
@@ -126,6 +126,22 @@ export class UserGuard {
     } finally {
       snapshot.release();
     }
+  }
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** The ids of the writes that make a document where there is none, or a deleted one. */
+async function newAccounts(database: Database, writes: readonly DocumentWrite[]): Promise<ReadonlySet<string>> {
+  const made = await inTurns(filterInSteps(writes, ({ id, deleted }) => !deleted && !isDesignId(id)));
+  const snapshot = database.snapshot();
+  try {
+    const records = await snapshot.documents(made.map(({ id }) => id));
+    const isNew = (_write: DocumentWrite, index: number) => records[index]?.leaves[0]?.deleted !== false;
+    const written = await inTurns(filterInSteps(made, isNew));
+    return new Set(written.map(({ id }) => id));
+  } finally {
+    snapshot.release();
   }
 }
 

@@ -104,12 +104,39 @@ describe('passwords that are set', () => {
     const { error, reason } = JSON.parse(await textOf(refused.body));
     expect([error, reason]).toEqual([
       'too_many_requests',
-      'Too many passwords were set from this address. Try again in 1 s.',
+      'Too many accounts were made, or passwords set, from this address. Try again in 1 s.',
     ]);
     expect((await signUp('more', {}, { peer: '203.0.113.2' })).status).toBe(201);
     expect((await signUp('further', {}, { peer, headers: ROOT })).status).toBe(201);
-    // What sets none is not counted.
-    expect((await signUp('none', { password: null }, { peer })).status).toBe(201);
+    // What neither makes an account nor sets a password is not counted.
+    const log = { body: JSON.stringify({ name: 'user7', password: 'a password' }) };
+    const cookie = String((await ask(core, 'POST /_session', log)).headers['set-cookie']).split(';')[0] ?? '';
+    const { body } = await ask(core, 'GET /_users/org.couchdb.user:user7', { headers: { cookie } });
+    const changed = { ...JSON.parse(await textOf(body)), password: undefined, note: 'mine' };
+    expect((await signUp('user7', changed, { peer, headers: { cookie } })).status).toBe(201);
+  });
+
+  test.each([
+    [
+      'with a hash of their own',
+      { password: undefined, password_scheme: 'pbkdf2', derived_key: '0'.repeat(40), salt: 'salt', iterations: 10 },
+    ],
+    ['with a hash as old versions made them', { password: undefined, password_sha: '0'.repeat(40), salt: 'salt' }],
+    ['without a password', { password: null }],
+  ])('accounts %s count as well', async (_what, members) => {
+    const peer = '203.0.113.1';
+    for (let n = 0; n < 50; n++) expect((await signUp(`user${n}`, members, { peer })).status).toBe(201);
+    expect((await signUp('more', members, { peer })).status).toBe(429);
+    const docs = ['one', 'two'].map((name) => ({ _id: `org.couchdb.user:${name}`, ...user(name, members) }));
+    const refused = await core.handle({
+      method: 'POST',
+      url: '/_users/_bulk_docs',
+      headers: { accept: 'application/json', 'content-type': 'application/json' },
+      body: JSON.stringify({ docs }),
+      peer,
+    });
+    const rows: unknown = JSON.parse(await textOf(refused.body));
+    expect([pick(rows, 0, 'error'), pick(rows, 1, 'error')]).toEqual(['too_many_requests', 'too_many_requests']);
   });
 
   test('those that are refused for another reason do not count', async () => {
