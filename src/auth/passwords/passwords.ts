@@ -46,8 +46,7 @@ export class Passwords {
 
   /** What fails takes as many iterations from now on. */
   noteStored(hash: PasswordHash | undefined): void {
-    const { most } = iterationLimits(this.#config);
-    if (hash?.scheme === 'pbkdf2' && hash.iterations <= most) this.noteIterations(hash.iterations);
+    if (hash?.scheme === 'pbkdf2' && !this.#isTooSlow(hash)) this.noteIterations(hash.iterations);
   }
 
   noteIterations(iterations: number): void {
@@ -67,13 +66,15 @@ export class Passwords {
   }
 
   /**
-   * Whether the password is the one whose hash is stored; undefined stands for a name that does not exist, or has no password. Fails with
-   * `forbidden` where the hash has fewer or more iterations than the settings permit, and as the queue does. `asker`: see `PasswordQueue`.
+   * Whether the password is the one whose hash is stored; undefined stands for a name that does not exist, or has no password. No password fits
+   * a hash with more iterations than the settings permit: it is not computed. Fails with `forbidden` where the password is right and its hash has
+   * fewer, and as the queue does. `asker`: see `PasswordQueue`.
    */
   async matches(password: string, stored: PasswordHash | undefined, asker = ''): Promise<boolean> {
     return this.#queue.run('check', asker, async () => {
-      const isRight = stored !== undefined && (await this.#matchesStored(password, stored));
-      if (!isRight) await this.#fillUp(password, stored);
+      const computed = this.#isTooSlow(stored) ? undefined : stored;
+      const isRight = computed !== undefined && (await this.#matchesStored(password, computed));
+      if (!isRight) await this.#fillUp(password, computed);
       return isRight;
     });
   }
@@ -83,11 +84,15 @@ export class Passwords {
     return stored.scheme === 'simple';
   }
 
+  /** Who tries a password for such a hash is told nothing of it: the name would be known to exist. */
+  #isTooSlow(stored: PasswordHash | undefined): boolean {
+    return stored?.scheme === 'pbkdf2' && stored.iterations > iterationLimits(this.#config).most;
+  }
+
   async #matchesStored(password: string, stored: PasswordHash): Promise<boolean> {
     if (stored.scheme === 'simple') return areEqualSecrets(stored.key, await deriveSimple(password, stored.salt));
     const { prf, salt, iterations, key } = stored;
-    const { least, most } = iterationLimits(this.#config);
-    if (iterations > most) throw new DatabaseError('forbidden', 'Iteration count is too high for this server');
+    const { least } = iterationLimits(this.#config);
     this.noteStored(stored);
     const derived = await derivePbkdf2(password, { prf, salt, iterations, bytes: key.length / 2 });
     if (!areEqualSecrets(key, derived)) return false;
