@@ -2,8 +2,7 @@
 import type { Snapshot } from '../../database/contract.ts';
 import { wholeCharacterPieces } from '../../shared/utf8.ts';
 import type { ReducedRow, ViewReader, ViewRow } from '../../views/contract.ts';
-import { byBytes } from '../lists/body-batches.ts';
-import type { LongRow, RowBatch } from '../lists/document-list.ts';
+import type { RowBatch } from '../lists/document-list.ts';
 import { framedRows } from '../lists/list-text.ts';
 import { LONG_BYTES } from '../shown/shown-revision.ts';
 import { withDocuments } from './view-documents.ts';
@@ -47,21 +46,33 @@ export async function* rowTexts(
 ): AsyncGenerator<RowBatch> {
   for await (const batch of batches) {
     if (parameters.includeDocs && snapshot !== undefined) yield* withDocuments(snapshot, batch, parameters);
-    else for (const some of byBytes(batch, textLength)) yield longRow(some) ?? some.map(rowText);
+    else yield* plainRows(batch);
   }
 }
 
-function textLength({ keyText, valueText }: ViewRow): number {
-  return keyText.length + valueText.length;
+/** In batches of little more text than a slow reader may hold; a row that is longer comes in pieces. */
+function* plainRows(rows: readonly ViewRow[]): Generator<RowBatch, void, void> {
+  let texts: string[] = [];
+  let units = 0;
+  for (const row of rows) {
+    const { idText, keyText, valueText } = row;
+    const length = keyText.length + valueText.length;
+    if (texts.length > 0 && units + length > LONG_BYTES) {
+      yield texts;
+      texts = [];
+      units = 0;
+    }
+    if (length > LONG_BYTES) {
+      yield { pieces: rowPieces(idText, keyText, valueText) };
+      continue;
+    }
+    texts.push(`{"id":${idText},"key":${keyText},"value":${valueText}}`);
+    units += length;
+  }
+  if (texts.length > 0) yield texts;
 }
 
-/** A row that is alone because it is long. */
-function longRow([row, ...others]: readonly ViewRow[]): LongRow | undefined {
-  if (row === undefined || others.length > 0 || textLength(row) <= LONG_BYTES) return undefined;
-  return { pieces: rowPieces(row) };
-}
-
-async function* rowPieces({ idText, keyText, valueText }: ViewRow): AsyncGenerator<string, void, void> {
+async function* rowPieces(idText: string, keyText: string, valueText: string): AsyncGenerator<string, void, void> {
   yield `{"id":${idText},"key":`;
   yield* wholeCharacterPieces(keyText, PIECE_UNITS);
   yield ',"value":';
@@ -71,8 +82,4 @@ async function* rowPieces({ idText, keyText, valueText }: ViewRow): AsyncGenerat
 
 function groupText({ keyText, valueText }: ReducedRow): string {
   return `{"key":${keyText},"value":${valueText}}`;
-}
-
-function rowText({ idText, keyText, valueText }: ViewRow): string {
-  return `{"id":${idText},"key":${keyText},"value":${valueText}}`;
 }
