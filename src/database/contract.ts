@@ -42,12 +42,12 @@ export interface Database {
 
   /** The security object's JSON text, `{}` where none was set. */
   readonly security: string;
-  setSecurity(json: string): Promise<void>;
+  setSecurity(json: string, right?: CommitRight): Promise<void>;
   readonly revsLimit: number;
-  setRevsLimit(limit: number): Promise<void>;
+  setRevsLimit(limit: number, right?: CommitRight): Promise<void>;
   readonly purgeSeq: number;
   /** Removes leaf revisions for good. Unknown ones are passed over. Waits for a compaction; fails with `purge_during_compaction` where that takes long. */
-  purge(revisions: ReadonlyMap<DocId, readonly RevId[]>): Promise<PurgeOutcome>;
+  purge(revisions: ReadonlyMap<DocId, readonly RevId[]>, right?: CommitRight): Promise<PurgeOutcome>;
 
   /** Begins to store the bytes of an attachment. */
   upload(): Promise<AttachmentUpload>;
@@ -85,6 +85,7 @@ export interface LocalWriteOptions {
   readonly durability: Durability;
   /** Whether it leads to space becoming free, so that it may use what is reserved for that. Default: true for a deletion, else false. */
   readonly makesRoom?: boolean | undefined;
+  readonly right?: CommitRight | undefined;
 }
 
 export interface DatabaseInfo {
@@ -218,8 +219,17 @@ export interface WriteOptions {
   readonly durability: Durability;
   /** Who writes, for the validation of the write; a server admin by default. */
   readonly user?: DatabaseUser | undefined;
+  readonly right?: CommitRight | undefined;
   /** The IP address from which the write came, where it is known: who sets many passwords is slowed down by it. */
   readonly address?: string | undefined;
+}
+
+/** The right of whoever asks for a change. It may end while the change is under way: it is looked at immediately before the commit. */
+export interface CommitRight {
+  /** Whether nothing has changed on which it depends since it was last found to hold. */
+  readonly isSurelyKept: boolean;
+  /** Fails where it is lost: then nothing of the change is written. */
+  assert(): Promise<void>;
 }
 
 export interface DatabaseUser {

@@ -7,6 +7,7 @@ import type { Log } from '../system/contract.ts';
 import { PageUpload } from './attachments/page-upload.ts';
 import type {
   AttachmentUpload,
+  CommitRight,
   CurrentDocument,
   Database,
   DatabaseCounters,
@@ -176,22 +177,22 @@ export class StoredDatabase implements Database {
     return this.#opened.settings.security;
   }
 
-  setSecurity(json: string): Promise<void> {
-    return this.#writer.setSecurity(json);
+  setSecurity(json: string, right?: CommitRight): Promise<void> {
+    return this.#writer.setSecurity(json, right);
   }
 
   get revsLimit(): number {
     return this.#opened.settings.revsLimit;
   }
 
-  setRevsLimit(limit: number): Promise<void> {
-    return this.#writer.setRevsLimit(limit);
+  setRevsLimit(limit: number, right?: CommitRight): Promise<void> {
+    return this.#writer.setRevsLimit(limit, right);
   }
 
-  async purge(revisions: ReadonlyMap<DocId, readonly RevId[]>): Promise<PurgeOutcome> {
+  async purge(revisions: ReadonlyMap<DocId, readonly RevId[]>, right?: CommitRight): Promise<PurgeOutcome> {
     if (this.compactRunning) await this.#upkeep.whenCompacted(PURGE_WAIT_MS);
     if (this.compactRunning) throw new DatabaseError('purge_during_compaction', 'purge_during_compaction');
-    return this.#writer.purge(revisions);
+    return this.#writer.purge(revisions, right);
   }
 
   async flush(): Promise<string> {

@@ -1,4 +1,4 @@
-import type { Database, DatabaseUser, Durability } from '../database/contract.ts';
+import type { CommitRight, Database, DatabaseUser, Durability } from '../database/contract.ts';
 import type { MaybePromise } from '../shared/maybe-promise.ts';
 
 /** Selector queries and their indexes (docs/http.md#selector-queries), for the HTTP layer. Bodies are JSON objects. */
@@ -43,8 +43,9 @@ export interface IndexAddress {
   readonly name: string;
 }
 
-/** The user who writes a design document, and the durability of the write. */
+/** The user who writes a design document, with the right to do so, and the durability of the write. */
 export interface IndexWriter {
   readonly durability: Durability;
   readonly user: DatabaseUser | undefined;
+  readonly right?: CommitRight | undefined;
 }

@@ -4,6 +4,7 @@ import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import { inTurns } from '../../shared/turn.ts';
 import type { Log } from '../../system/contract.ts';
 import type {
+  CommitRight,
   DatabaseUser,
   DocumentWrite,
   LocalWriteOptions,
@@ -77,18 +78,18 @@ export class DatabaseWriter {
     return this.#run(new LocalJob(id, rev, body, options));
   }
 
-  async setSecurity(json: string): Promise<void> {
+  async setSecurity(json: string, right?: CommitRight): Promise<void> {
     const onStored = () => {
       this.#parts.settings.security = json;
     };
-    await this.#run(new SettingJob(SECURITY_KEY, settingValue(json), { onStored }));
+    await this.#run(new SettingJob(SECURITY_KEY, settingValue(json), { onStored, right }));
   }
 
-  async setRevsLimit(limit: number): Promise<void> {
+  async setRevsLimit(limit: number, right?: CommitRight): Promise<void> {
     const onStored = () => {
       this.#parts.settings.revsLimit = limit;
     };
-    await this.#run(new SettingJob(REVS_LIMIT_KEY, settingValue(String(limit)), { onStored }));
+    await this.#run(new SettingJob(REVS_LIMIT_KEY, settingValue(String(limit)), { onStored, right }));
   }
 
   /** Keeps the lineage. Nobody has to wait for the medium: nothing survives a loss without what was committed before it. */
@@ -96,8 +97,8 @@ export class DatabaseWriter {
     await this.#run(new SettingJob(LINEAGE_KEY, lineage, { durability: 'relaxed' }));
   }
 
-  async purge(revisions: ReadonlyMap<DocId, readonly RevId[]>): Promise<PurgeOutcome> {
-    const outcome = await this.#run(new PurgeJob(revisions));
+  async purge(revisions: ReadonlyMap<DocId, readonly RevId[]>, right?: CommitRight): Promise<PurgeOutcome> {
+    const outcome = await this.#run(new PurgeJob(revisions, right));
     this.#parts.guard?.designsChanged();
     return outcome;
   }

@@ -5,7 +5,14 @@ import { DatabaseError } from '../../errors/database-error.ts';
 import { must } from '../../shared/assert.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import { eachInSteps, inTurns, type Steps } from '../../shared/turn.ts';
-import type { DocumentWrite, Durability, LocalWriteOptions, WriteOptions, WriteOutcome } from '../contract.ts';
+import type {
+  CommitRight,
+  DocumentWrite,
+  Durability,
+  LocalWriteOptions,
+  WriteOptions,
+  WriteOutcome,
+} from '../contract.ts';
 import { decodeLocal, encodeLocal } from '../state/local-documents.ts';
 import { attach, attachNothing } from './attach.ts';
 import { branchingParent, conflict, editedLeaf } from './edit-conflicts.ts';
@@ -28,6 +35,8 @@ export interface Job {
   readonly isAlone: boolean;
   /** Whether it makes room: then it may use the space that is reserved for deletions. */
   readonly isDeletion: boolean;
+  /** Of whoever has asked for it; undefined where nobody can lose it. */
+  readonly right: CommitRight | undefined;
   /** Gives a promise where it takes so long that others have turns meanwhile. */
   apply(batch: WriteBatch): MaybePromise<void>;
   succeed(): void;
@@ -55,12 +64,14 @@ export abstract class PromisedJob<T> implements Job {
   readonly weight: number = 0;
   readonly isAlone: boolean = false;
   readonly isDeletion: boolean = false;
+  readonly right: CommitRight | undefined;
   readonly promise: Promise<T>;
   #resolve: (value: T) => void = () => undefined;
   #reject: (error: unknown) => void = () => undefined;
 
-  constructor(durability: Durability) {
+  constructor(durability: Durability, right?: CommitRight) {
     this.durability = durability;
+    this.right = right;
     this.promise = new Promise<T>((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
@@ -101,7 +112,7 @@ export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
   #outcomes: WriteOutcome[] = [];
 
   private constructor({ ids, digests, weight, isDeletion, writes, options, hasher }: DocumentsJobParts) {
-    super(options.durability);
+    super(options.durability, options.right);
     this.ids = ids;
     this.digests = digests;
     this.weight = weight;
@@ -220,7 +231,7 @@ export class LocalJob extends PromisedJob<string> {
   #outcome: string | DatabaseError = '0-0';
 
   constructor(key: string, rev: string | undefined, body: string | undefined, options: LocalWriteOptions) {
-    super(options.durability);
+    super(options.durability, options.right);
     this.isDeletion = options.makesRoom ?? body === undefined;
     this.localKeys = [key];
     this.weight = body?.length ?? 0;
@@ -257,6 +268,7 @@ interface SettingOptions {
   readonly onStored?: () => void;
   /** `strict` by default. */
   readonly durability?: Durability;
+  readonly right?: CommitRight | undefined;
 }
 
 /** A setting of the database, kept beside the local documents under a key that no document id can have. */
@@ -266,8 +278,8 @@ export class SettingJob extends PromisedJob<void> {
   readonly #value: string;
   readonly #onStored: () => void;
 
-  constructor(key: string, value: string, { onStored, durability }: SettingOptions = {}) {
-    super(durability ?? 'strict');
+  constructor(key: string, value: string, { onStored, durability, right }: SettingOptions = {}) {
+    super(durability ?? 'strict', right);
     this.localKeys = [key];
     this.#key = key;
     this.#value = value;

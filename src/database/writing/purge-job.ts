@@ -2,7 +2,7 @@ import type { DocId, RevId } from '../../documents/contract.ts';
 import { parseRevId } from '../../documents/revisions/revisions.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import { inTurns, mapInSteps, type Steps } from '../../shared/turn.ts';
-import type { PurgeOutcome } from '../contract.ts';
+import type { CommitRight, PurgeOutcome } from '../contract.ts';
 import { PromisedJob } from './jobs.ts';
 import type { WriteBatch } from './write-batch.ts';
 
@@ -15,8 +15,8 @@ export class PurgeJob extends PromisedJob<PurgeOutcome> {
   readonly #purged = new Map<DocId, readonly RevId[]>();
   #purgeSeq = 0;
 
-  constructor(revisions: ReadonlyMap<DocId, readonly RevId[]>) {
-    super('strict');
+  constructor(revisions: ReadonlyMap<DocId, readonly RevId[]>, right?: CommitRight) {
+    super('strict', right);
     this.ids = [...revisions.keys()];
     this.#revisions = revisions;
   }

@@ -6,6 +6,7 @@ import type { Durability } from '../contract.ts';
 import { LINEAGE_KEY } from '../state/lineage.ts';
 import type { OpenedFile } from '../state/opened-file.ts';
 import type { State } from '../state/state.ts';
+import { areInDoubt, findRightless } from './commit-rights.ts';
 import type { Job } from './jobs.ts';
 import { encodeJournalEntry } from './journal.ts';
 import { applyDelayedChanges, nextState } from './next-state.ts';
@@ -14,6 +15,8 @@ import { WriteBatch } from './write-batch.ts';
 
 /** Rounds after which the queue lets others have a turn, also on storage that never waits for anything. */
 const ROUNDS_PER_TURN = 16;
+
+const NONE: ReadonlyMap<Job, unknown> = new Map();
 
 /** With more pages than this, handing them to the file is work that others should not have to wait for in addition to what was before. */
 const MANY_PAGES = 64;
@@ -192,13 +195,22 @@ export class WriteQueue {
       const batch = await this.#applyGroup(group);
       if (batch === undefined) return await this.#commitEach(group);
       const [durability, reserve] = [durabilityOf(group), reserveOf(group)];
-      if (!batch.isUnchanged) await this.#commit(batch, durability, reserve);
-      else if (durability === 'strict') await this.#opened.file.commit({ durability, reserve });
+      if (!batch.isUnchanged) {
+        const rightless = await this.#commit(batch, group, { durability, reserve });
+        if (rightless.size > 0) return await this.#commitWithout(rightless, group);
+      } else if (durability === 'strict') await this.#opened.file.commit({ durability, reserve });
       for (const job of group) job.succeed();
     } catch (error) {
       if (isDatabaseError(error, 'storage_full') && isMixed(group)) return await this.#commitEach(group);
       for (const job of group) job.fail(error);
     }
+  }
+
+  /** Those whose right has ended fail, and nothing of them is written. */
+  async #commitWithout(rightless: ReadonlyMap<Job, unknown>, group: readonly Job[]): Promise<void> {
+    for (const [job, reason] of rightless) job.fail(reason);
+    const rest = group.filter((job) => !rightless.has(job));
+    if (rest.length > 0) await this.#commitGroup(rest);
   }
 
   get #hasDelayedChanges(): boolean {
@@ -263,7 +275,12 @@ export class WriteQueue {
     return batch;
   }
 
-  async #commit(batch: WriteBatch, durability: Durability, reserve: Commit['reserve']): Promise<void> {
+  /** Commits nothing where the right of some of the jobs has ended, and gives those. */
+  async #commit(
+    batch: WriteBatch,
+    group: readonly Job[],
+    { durability, reserve }: Pick<Commit, 'durability' | 'reserve'>,
+  ): Promise<ReadonlyMap<Job, unknown>> {
     const { file, head, state, detached } = this.#opened;
     const { bodies } = state;
     const mark = bodies.mark();
@@ -274,6 +291,11 @@ export class WriteQueue {
       if (head.mustRaiseCeiling(updateSeq)) await head.raiseCeiling(updateSeq, growth, reserve);
       const prepared = inTurns(prepareCommit(batch, bodies, this.#options.packFrom));
       const { record, pages } = prepared instanceof Promise ? await prepared : prepared;
+      const rightless = areInDoubt(group) ? await findRightless(group) : NONE;
+      if (rightless.size > 0) {
+        bodies.rollback(mark);
+        return rightless;
+      }
       const journal = { number: state.nextJournal, ...record };
       const pace = new Pace();
       const commit = file.commit({ durability, journal, reserve, ...(pages.length > 0 ? { writePages: pages } : {}) });
@@ -286,7 +308,7 @@ export class WriteQueue {
       if (made.status === 'rejected') {
         // The record is in the journal, so the jobs have succeeded; only opening the file again can go on from there.
         this.#giveUp(made.reason);
-        return;
+        return NONE;
       }
       state.noteCommit(record.text.length, pages.length);
       for (const upload of batch.attachments.adopted) detached.adopted(upload.pages);
@@ -295,6 +317,7 @@ export class WriteQueue {
         batch.attachments.freed().flatMap((freed) => detached.remove(freed)),
       );
       this.#options.onCommit(made.value.state);
+      return NONE;
     } catch (error) {
       bodies.rollback(mark);
       this.#giveUpIfUnknown(error);

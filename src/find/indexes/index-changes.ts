@@ -98,7 +98,7 @@ export async function removeDesign(database: Database, name: string, writer: Ind
 async function changeDesign(
   database: Database,
   id: DocId,
-  { durability, user }: IndexWriter,
+  { durability, user, right }: IndexWriter,
   change: (document: JsonObject | undefined) => JsonObject | undefined,
 ): Promise<boolean> {
   for (let attempt = 1; ; attempt++) {
@@ -106,7 +106,7 @@ async function changeDesign(
     const next = change(stored?.document);
     if (next !== undefined && next === stored?.document) return false;
     const write = { id, rev: stored?.rev, deleted: next === undefined, body: JSON.stringify(next ?? {}) };
-    const [outcome] = await database.write([write], { newEdits: true, durability, user });
+    const [outcome] = await database.write([write], { newEdits: true, durability, user, right });
     const written = must(outcome);
     if (written.ok) return true;
     if (!isDatabaseError(written.error, 'conflict') || attempt === ATTEMPTS) throw written.error;

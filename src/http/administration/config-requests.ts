@@ -8,6 +8,7 @@ import type { ConfigStore } from '../../system/contract.ts';
 import { readJson } from '../request/bodies.ts';
 import { FEW_VALUES } from '../request/body-bounds.ts';
 import type { Answer, Context } from '../request/context.ts';
+import { assertKept } from '../request/kept-rights.ts';
 import { MethodNotAllowed } from '../response/error-table.ts';
 import { jsonAnswer } from '../response/responses.ts';
 import type { AdministrationService } from './administration-service.ts';
@@ -84,6 +85,7 @@ async function change(
     { ...config.ownName(section, key), value },
     config.preview(section, key, value),
   );
+  await assertKept(context, true);
   const before = await config.set(section, key, value, persistence(context));
   log.info(`setting ${ownText(config, section, key)} was changed`);
   return before ?? '';
@@ -99,6 +101,7 @@ async function remove(service: AdministrationService, context: Context, section:
   mustGet(config, section, key);
   const next = config.preview(section, key, undefined, persistence(context));
   await assertKeepsAccess(service, context, { ...config.ownName(section, key), value: undefined }, next);
+  await assertKept(context, true);
   const before = await config.delete(section, key, persistence(context));
   log.info(`setting ${ownText(config, section, key)} was deleted`);
   return jsonText(context, before ?? '');

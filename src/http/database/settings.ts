@@ -8,6 +8,7 @@ import { fitsUtf8 } from '../../shared/utf8.ts';
 import { parseJson, readJson, readText, toObject } from '../request/bodies.ts';
 import { NUMBER, SECURITY } from '../request/body-bounds.ts';
 import type { Answer, Context } from '../request/context.ts';
+import { commitRight } from '../request/kept-rights.ts';
 import { jsonAnswer, okAnswer } from '../response/responses.ts';
 
 /** Bytes of a security object, at most (docs/http.md#security-object). It stays in memory while its database is open. */
@@ -29,7 +30,7 @@ export async function putSecurity(context: Context, database: string): Promise<A
     const reason = `The security object is larger than ${MAX_SECURITY_BYTES} bytes. Keep what is not about access in a document.`;
     throw new DatabaseError('too_large', reason);
   }
-  await context.services.registry.use(database, (open) => open.setSecurity(security));
+  await context.services.registry.use(database, (open) => open.setSecurity(security, commitRight(context)));
   context.services.access.securityChanged(database);
   return okAnswer(context, 200);
 }
@@ -45,7 +46,7 @@ export async function putRevsLimit(context: Context, database: string): Promise<
     throw new DatabaseError('bad_request', 'Rev limit has to be an integer');
   }
   if (limit < 1) throw new DatabaseError('bad_request', `Rev limit is ${limit}; it has to be 1 or more`);
-  await context.services.registry.use(database, (open) => open.setRevsLimit(limit));
+  await context.services.registry.use(database, (open) => open.setRevsLimit(limit, commitRight(context)));
   return okAnswer(context, 200);
 }
 

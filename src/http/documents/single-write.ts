@@ -82,13 +82,13 @@ export async function writeLocal(
   checkLocalRights(context);
   const { id, rev, deleted, body } = write;
   const content = deleted ? undefined : body;
-  const { newEdits, allOrNothing = false, durability } = options;
-  if (newEdits && !allOrNothing) return database.writeLocal(id, rev, content, { durability });
+  const { newEdits, allOrNothing = false, durability, right } = options;
+  if (newEdits && !allOrNothing) return database.writeLocal(id, rev, content, { durability, right });
   if (!allOrNothing && rev !== undefined && !isLocalRev(rev)) {
     throw new DatabaseError('conflict', 'Document update conflict.');
   }
   const current = await database.readLocal(id);
-  return database.writeLocal(id, current?.rev, content, { durability });
+  return database.writeLocal(id, current?.rev, content, { durability, right });
 }
 
 /** Those of system databases are for their admins, whichever way they are written: no guard judges them (docs/http.md#reading-users). */

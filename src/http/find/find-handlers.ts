@@ -8,6 +8,7 @@ import { readObject, requireJsonType } from '../request/bodies.ts';
 import { QUERY } from '../request/body-bounds.ts';
 import type { Answer, Context } from '../request/context.ts';
 import type { HandlerPart, PartHandlers } from '../request/handlers.ts';
+import { commitRight } from '../request/kept-rights.ts';
 import { parseCount } from '../request/parameter-values.ts';
 import { durabilityOf } from '../request/write-options.ts';
 import { MethodNotAllowed } from '../response/error-table.ts';
@@ -106,5 +107,5 @@ async function readQuery(context: Context): Promise<JsonObject> {
 }
 
 function writerOf(context: Context): IndexWriter {
-  return { durability: durabilityOf(context), user: context.user };
+  return { durability: durabilityOf(context), user: context.user, right: commitRight(context) };
 }

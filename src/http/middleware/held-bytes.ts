@@ -6,7 +6,7 @@ import { whenReady } from '../../shared/maybe-promise.ts';
 import type { ByteStream } from '../../shared/message.ts';
 import { isStream } from '../request/bodies.ts';
 import type { Context, Handler } from '../request/context.ts';
-import { assertKept, isSurelyKept } from '../response/kept-rights.ts';
+import { assertKept, isSurelyKept } from '../request/kept-rights.ts';
 import { LiveBody } from '../response/live-body.ts';
 
 /** What a stream holds for a reader that is slow, about: the rows that are being made, their text, and its bytes. */

@@ -10,8 +10,8 @@ import { isReadOnlyRequest } from '../address/read-only-requests.ts';
 import { originOf } from '../address/target.ts';
 import { isStream } from '../request/bodies.ts';
 import type { Answer, Context, Handler } from '../request/context.ts';
+import { assertKept, isSurelyKept } from '../request/kept-rights.ts';
 import { askingRequest } from '../response/asking-request.ts';
-import { assertKept, isSurelyKept } from '../response/kept-rights.ts';
 import { withCookie, withReader } from '../response/responses.ts';
 import { answerErrors } from './errors.ts';
 

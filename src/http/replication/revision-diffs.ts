@@ -7,6 +7,7 @@ import { DatabaseError } from '../../errors/database-error.ts';
 import { filterInSteps, inTurns, joinInSteps, mapInSteps, Pace, type Steps } from '../../shared/turn.ts';
 import { readMembers, requireJsonType } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
+import { commitRight } from '../request/kept-rights.ts';
 import { toDocId } from '../request/parameter-values.ts';
 import { withSnapshotLease } from '../request/snapshot-lease.ts';
 import { jsonAnswer, textAnswer } from '../response/responses.ts';
@@ -42,7 +43,7 @@ export async function postPurge(context: Context, database: string): Promise<Ans
     if (docId !== undefined) revisions.set(docId, revs);
     if (revisions.size % BATCH === 0 && pace.isDue) await pace.rest();
   }
-  const outcome = await context.services.registry.use(database, (open) => open.purge(revisions));
+  const outcome = await context.services.registry.use(database, (open) => open.purge(revisions, commitRight(context)));
   const textOf = ([id, revs]: readonly [DocId, readonly RevId[]]) => `${JSON.stringify(id)}:${JSON.stringify(revs)}`;
   const members = await inTurns(joinInSteps([...outcome.purged], textOf));
   return jsonAnswer(context, 200, `{"purge_seq":${outcome.purgeSeq},"purged":{${members}}}`);

@@ -3,10 +3,12 @@ import type { Durability, WriteOptions } from '../../database/contract.ts';
 import { booleanSetting } from '../../system/config.ts';
 import { clientAddress } from './client-address.ts';
 import type { Context } from './context.ts';
+import { commitRight } from './kept-rights.ts';
 
 /** As `newEdits` says, as whoever sent the request. */
 export function writeOptions(context: Context, newEdits: boolean): WriteOptions {
-  return { newEdits, durability: durabilityOf(context), user: context.user, address: clientAddress(context) };
+  const durability = durabilityOf(context);
+  return { newEdits, durability, user: context.user, address: clientAddress(context), right: commitRight(context) };
 }
 
 /**

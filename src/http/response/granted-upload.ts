@@ -4,7 +4,7 @@
  */
 import type { ByteStream, PlainHeaders } from '../../shared/message.ts';
 import type { Context } from '../request/context.ts';
-import { assertKept, isSurelyKept } from './kept-rights.ts';
+import { assertKept, isSurelyKept } from '../request/kept-rights.ts';
 
 export class GrantedUpload implements ByteStream {
   readonly length?: number;

@@ -1,6 +1,6 @@
 /** The right to an answer that waits for what comes: who loses it is told nothing more, and need not be waited for. */
 import type { Context } from '../request/context.ts';
-import { assertKept, isSurelyKept, lost } from './kept-rights.ts';
+import { assertKept, isSurelyKept, lost } from '../request/kept-rights.ts';
 
 export class OpenGrant {
   readonly #context: Context;

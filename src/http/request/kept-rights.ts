@@ -4,10 +4,11 @@
  */
 import { authorizeUser } from '../../auth/access/authorization.ts';
 import { isDatabaseAdmin } from '../../auth/access/security.ts';
+import type { CommitRight } from '../../database/contract.ts';
 import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import type { RequestUser } from '../../shared/message.ts';
-import type { Context } from '../request/context.ts';
+import type { Context } from './context.ts';
 
 /** Whether nothing has changed since the right was last found to hold: true in nearly all cases. */
 export function isSurelyKept({ grant, services, rightsSeen }: Context): boolean {
@@ -23,6 +24,27 @@ export async function assertKept(context: Context, needsAllRoles = false): Promi
     const { rightsVersion } = context.services.access;
     await check(context, needsAllRoles || context.isUserShown);
     context.rightsSeen = rightsVersion;
+  }
+}
+
+/** For changes of a database; undefined where anyone may make them. Functions and rules judge them by the roles of their sender. */
+export function commitRight(context: Context): CommitRight | undefined {
+  return context.grant === undefined ? undefined : new RequestRight(context);
+}
+
+class RequestRight implements CommitRight {
+  readonly #context: Context;
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  get isSurelyKept(): boolean {
+    return isSurelyKept(this.#context);
+  }
+
+  assert(): Promise<void> {
+    return assertKept(this.#context, true);
   }
 }
 
