@@ -1,9 +1,9 @@
 import { adminText, hashOfAdmin, isHashedAdmin } from '../auth/passwords/password-hash.ts';
 import { Passwords } from '../auth/passwords/passwords.ts';
 import { iterationLimits } from '../auth/settings.ts';
-import { isAdminUnder, knowsOtherCredentials } from '../http/accounts/authority.ts';
+import { knowsOtherCredentials, whyNoAdmin } from '../http/accounts/authority.ts';
 import { administrationHandlers } from '../http/administration/administration-handlers.ts';
-import type { Config } from '../system/contract.ts';
+import type { Config, ConfigStore } from '../system/contract.ts';
 import type { DeferredCode } from './contract.ts';
 
 /** The part that answers requests which steer the service. */
@@ -14,7 +14,8 @@ export const createAdministrationPart: DeferredCode['administration'] = ({ clock
     isUnreadableHash: (text: string) => isHashedAdmin(text) && hashOfAdmin(text) === undefined,
     whyUnusable,
     knowsOthers: knowsOtherCredentials,
-    isAdminUnder: (next: Config, context: Parameters<typeof isAdminUnder>[2]) => isAdminUnder(next, clock, context),
+    whyNoAdmin: (next: ConfigStore, context: Parameters<typeof whyNoAdmin>[2], methods: readonly string[]) =>
+      whyNoAdmin(next, clock, context, methods),
     logTail: needs.logTail,
     restart: needs.restart,
   };

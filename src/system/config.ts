@@ -62,6 +62,11 @@ export function choiceSetting<T extends string>(
 /** A handler as configuration files of the family name it, such as `{chttpd_auth, cookie_authentication_handler}`. */
 const FAMILY_HANDLER = /\{\s*\w+\s*,\s*([a-z]+)_authentication_handler\s*\}/g;
 
+/** Whether names and passwords get in by that handler, at once or by a session. */
+export function takesPasswords(handler: string): boolean {
+  return handler === 'cookie' || handler === 'default';
+}
+
 /** Those that find out who sent a request, at least one, in the order in which they are asked. Fails with `bad_request` on any other. */
 export function authenticationHandlers(config: Config): readonly string[] {
   const text = config.get('httpd', 'authentication_handlers') ?? '';

@@ -1,38 +1,92 @@
 /** Whether credentials would still be those of a server admin if settings were others (docs/http.md#changes-that-lock-out). */
-import { type AskingRequest, SERVER_ADMIN_ROLE } from '../../auth/contract.ts';
+import { ANONYMOUS, type AskingRequest, SERVER_ADMIN_ROLE } from '../../auth/contract.ts';
+import { parseBasic } from '../../auth/schemes/basic.ts';
 import { parseBearer, recogniseToken } from '../../auth/schemes/bearer-token.ts';
 import { recogniseProxied } from '../../auth/schemes/proxy-headers.ts';
+import { sessionValue } from '../../auth/schemes/session-cookie.ts';
 import { handlerNames } from '../../auth/settings.ts';
 import type { Clock } from '../../shared/clock.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import type { RequestUser } from '../../shared/message.ts';
-import type { Config } from '../../system/contract.ts';
-import type { Context } from '../request/context.ts';
+import { takesPasswords } from '../../system/config.ts';
+import type { Config, ConfigStore } from '../../system/contract.ts';
+import { type Context, contextUnder } from '../request/context.ts';
 import { askingRequest } from '../response/asking-request.ts';
 
-/** Of a request that was recognised by a token or a proxy; of others whether their handler is still asked. */
-export function isAdminUnder(config: Config, clock: Clock, context: Context): MaybePromise<boolean> {
-  const method = context.identity?.method ?? '';
-  if (!handlerNames(config).includes(method)) return false;
-  if (method !== 'proxy' && method !== 'jwt') return true;
-  return whenReady(recognised(config, clock, method, askingRequest(context)), isServerAdmin);
+/** What a handler would say of a request; undefined where the next one is asked. */
+type Found = { readonly whyNot: string | undefined } | undefined;
+
+/**
+ * Why a request like this one would be no server admin's under these settings; undefined where it would be. It is as its handlers would find it, one
+ * after another. `methods`: those by which its sender, an admin, would be recognised; none where everybody is one.
+ */
+export function whyNoAdmin(
+  config: ConfigStore,
+  clock: Clock,
+  context: Context,
+  methods: readonly string[],
+): MaybePromise<string | undefined> {
+  const asking = askingRequest(contextUnder(config, context));
+  const judge = (handler: string, user: RequestUser | undefined): Found => {
+    if (user === undefined) return undefined;
+    if (user.roles.includes(SERVER_ADMIN_ROLE)) return { whyNot: undefined };
+    return { whyNot: methods.includes(handler) ? lost(handler) : takenOver(handler) };
+  };
+  const find = (handler: string): MaybePromise<Found> => {
+    if (handler === 'proxy') return whenReady(recogniseProxied(config, asking), (user) => judge(handler, user));
+    if (handler === 'jwt') return whenReady(tokenUser(config, clock, asking), (user) => judge(handler, user));
+    if (methods.includes(handler)) return { whyNot: undefined };
+    if (methods.every(takesPasswords) || isAskedBefore(context, handler)) return undefined;
+    return hasCredentials(handler, asking) ? { whyNot: takenOver(handler) } : undefined;
+  };
+  const [own] = methods;
+  return whenReady(ask(handlerNames(config), 0, find), (found) => {
+    if (found !== undefined) return found.whyNot;
+    return own === undefined ? undefined : lost(own);
+  });
 }
 
-function recognised(
-  config: Config,
-  clock: Clock,
-  method: 'proxy' | 'jwt',
-  request: AskingRequest,
-): MaybePromise<RequestUser | undefined> {
-  if (method === 'proxy') return recogniseProxied(config, request);
-  return recogniseToken(config, clock, parseBearer(request.header('authorization')) ?? '').then(
+function ask(
+  handlers: readonly string[],
+  index: number,
+  find: (handler: string) => MaybePromise<Found>,
+): MaybePromise<Found> {
+  const handler = handlers[index];
+  return handler === undefined
+    ? undefined
+    : whenReady(find(handler), (found) => found ?? ask(handlers, index + 1, find));
+}
+
+/** Nobody where the token would be refused. */
+function tokenUser(config: Config, clock: Clock, asking: AskingRequest): MaybePromise<RequestUser | undefined> {
+  const token = parseBearer(asking.header('authorization'));
+  if (token === undefined) return undefined;
+  return recogniseToken(config, clock, token).then(
     ({ user }) => user,
-    () => undefined,
+    () => ANONYMOUS,
   );
 }
 
-function isServerAdmin(user: RequestUser | undefined): boolean {
-  return user?.roles.includes(SERVER_ADMIN_ROLE) === true;
+function lost(handler: string): string {
+  return `your credentials, which are those of the handler ${handler}, would make nobody an admin any more`;
+}
+
+function takenOver(handler: string): string {
+  return `the handler ${handler} would take this very request for one of somebody who is no admin`;
+}
+
+/** Whether that handler was asked, and did not recognise the request, before the one that did. */
+function isAskedBefore({ identity, services }: Context, handler: string): boolean {
+  const handlers = handlerNames(services.config);
+  const at = handlers.indexOf(handler);
+  return identity === undefined ? at >= 0 : at >= 0 && at < handlers.indexOf(identity.method);
+}
+
+function hasCredentials(handler: string, asking: AskingRequest): boolean {
+  if (handler === 'cookie') return sessionValue(asking.header('cookie')) !== undefined;
+  const authorization = asking.header('authorization');
+  if (handler === 'default') return parseBasic(authorization) !== undefined;
+  return asking.search.includes('oauth_signature=') || /^oauth /i.test(authorization ?? '');
 }
 
 /** Whether there are credentials besides names and passwords by which somebody could get in: keys of tokens, or proxies. */

@@ -13,8 +13,12 @@ export interface AdministrationService {
   readonly whyUnusable: (config: Config, text: string) => string | undefined;
   /** Whether there are credentials besides names and passwords by which somebody could get in: keys of tokens, or proxies. */
   readonly knowsOthers: (config: ConfigStore) => boolean;
-  /** Whether under these settings the request's token, signature or proxy would make it one of a server admin. */
-  readonly isAdminUnder: (config: ConfigStore, context: Context) => MaybePromise<boolean>;
+  /** See `whyNoAdmin`. */
+  readonly whyNoAdmin: (
+    config: ConfigStore,
+    context: Context,
+    methods: readonly string[],
+  ) => MaybePromise<string | undefined>;
   readonly logTail: LogTail;
   /** See `CoreOptions`. */
   readonly restart: (() => Promise<void>) | undefined;

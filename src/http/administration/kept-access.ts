@@ -4,20 +4,21 @@
  */
 import { DatabaseError } from '../../errors/database-error.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
-import { authenticationHandlers, integerSetting } from '../../system/config.ts';
+import { authenticationHandlers, integerSetting, takesPasswords } from '../../system/config.ts';
 import type { ConfigStore, SettingName } from '../../system/contract.ts';
 import { isHiddenByHost } from '../gateway/gateway.ts';
-import type { Context } from '../request/context.ts';
+import { type Context, contextUnder } from '../request/context.ts';
 import type { AdministrationService } from './administration-service.ts';
 
 const ADMINS = 'admins';
 /** Sections, and settings of the others, that say who gets in. */
 const SECTIONS = /^(?:admins|svc_httpd_auth|svc_httpd_oauth|oauth_\w+|jwt_auth|jwt_keys|vhosts)$/;
-const HTTPD = /^(?:authentication_handlers|trusted_proxies|vhost_global_handlers|max_connections)$/;
-/** Handlers by which a name and a password get in, at once or by a session. */
-const BY_PASSWORD: readonly string[] = ['cookie', 'default'];
+const HTTPD = /^(?:authentication_handlers|trusted_proxies|x_forwarded_\w+|vhost_global_handlers|max_connections)$/;
 /** Fewer could all be others', who are faster: the setting could not be put right. */
 const LEAST_CONNECTIONS = 16;
+
+/** While everybody is an admin nobody need be recognised. */
+const NOBODYS: readonly string[] = [];
 
 /** What a change asks for; without a value the default holds. */
 export interface SettingChange extends SettingName {
@@ -49,13 +50,15 @@ function assertConnections(next: ConfigStore, { key }: SettingChange): void {
   );
 }
 
+/** By the host for which the request would be taken then. */
 function assertReachable(context: Context, { section, key }: SettingChange, next: ConfigStore): void {
-  if (section !== 'vhosts' && key !== 'vhost_global_handlers') return;
-  const { config } = context.services;
-  for (const resource of ['_config', '_node', '_session']) {
-    if (isHiddenByHost(context, config, resource) || !isHiddenByHost(context, next, resource)) continue;
+  const own = `_config/${encodeURIComponent(section)}/${encodeURIComponent(key)}`;
+  const later = contextUnder(next, context);
+  for (const path of ['/_config', '/_node', '/_session', `/${own}`, `/_node/_local/${own}`]) {
+    if (isHiddenByHost(context, path) || !isHiddenByHost(later, path)) continue;
+    const [, resource = ''] = path.split('/');
     throw lockedOut(
-      `by the name of the server that this request has, /${resource} would not be reached any more`,
+      `by the name of the server that this request has, ${path} would not be reached any more`,
       `send the request by another name that no virtual host stands for, or name ${resource} in httpd/vhost_global_handlers`,
     );
   }
@@ -85,49 +88,59 @@ function assertAdmins(
   }
 }
 
+/** The very request is looked at as it would be under the next settings: would it be an admin's still? */
 function assertAsker(
+  service: AdministrationService,
+  context: Context,
+  change: SettingChange,
+  next: ConfigStore,
+): MaybePromise<void> {
+  const methods = methodsUnder(service, context, change, next);
+  if (methods === undefined) return;
+  return whenReady(service.whyNoAdmin(next, context, methods), (why) => {
+    if (why === undefined) return;
+    throw lockedOut(
+      why,
+      'name cookie and default before other handlers, or headers that only the proxy sends; or log in as an admin of the configuration, by name and password alone',
+    );
+  });
+}
+
+/** By which the sender would be recognised; undefined where there is nothing to be looked at. */
+function methodsUnder(
   service: AdministrationService,
   context: Context,
   { section, key, value }: SettingChange,
   next: ConfigStore,
-): MaybePromise<void> {
-  const admins = next.section(ADMINS);
+): readonly string[] | undefined {
   const handlers = authenticationHandlers(next);
-  const byPassword = handlers.some((name) => BY_PASSWORD.includes(name));
-  const { identity, user } = context;
-  const { config } = context.services;
-  if (Object.keys(admins).length === 0) return;
+  const byPassword = handlers.filter((name) => takesPasswords(name));
+  const { identity, user, services } = context;
   if (identity === undefined) {
+    if (Object.keys(next.section(ADMINS)).length === 0) return NOBODYS;
     // The first admin ends the time in which everybody is one.
-    const isFirst = Object.keys(config.section(ADMINS)).length === 0;
-    if (!isFirst || byPassword || service.knowsOthers(next)) return;
+    const isFirst = Object.keys(services.config.section(ADMINS)).length === 0;
+    if (byPassword.length > 0) return byPassword;
+    if (!isFirst || service.knowsOthers(next)) return undefined;
     throw lockedOut(
       'no admin could log in, since httpd/authentication_handlers names neither cookie nor default',
       'name one of them first',
     );
   }
-  if (isAccount(identity.method)) {
-    // Who removes the own account means it; a password can be sent anew.
-    if (byPassword || (section === ADMINS && key === user.name && value === undefined)) return;
-    if (identity.method !== 'oauth' || section.includes('oauth') || !handlers.includes('oauth')) {
-      throw lockedOut(
-        'you could not log in by name and password any more',
-        'log in by one of the handlers that are left, and make the change so',
-      );
-    }
-  }
-  return whenReady(service.isAdminUnder(next, context), (isAdmin) => {
-    if (isAdmin) return;
-    throw lockedOut(
-      `your credentials, which are those of the handler ${identity.method}, would make nobody an admin any more`,
-      'log in as an admin of the configuration, by name and password, and make the change so',
-    );
-  });
+  if (!isAccount(identity.method)) return [identity.method];
+  // Who removes the own account means it; a password can be sent anew.
+  if (section === ADMINS && key === user.name && value === undefined) return undefined;
+  if (byPassword.length > 0) return byPassword;
+  if (identity.method === 'oauth' && !section.includes('oauth') && handlers.includes('oauth')) return ['oauth'];
+  throw lockedOut(
+    'you could not log in by name and password any more',
+    'log in by one of the handlers that are left, and make the change so',
+  );
 }
 
 /** Whether who is recognised by it is somebody of the section of admins, who has a password. */
 function isAccount(method: string): boolean {
-  return BY_PASSWORD.includes(method) || method === 'oauth';
+  return takesPasswords(method) || method === 'oauth';
 }
 
 function lockedOut(why: string, remedy: string): DatabaseError {

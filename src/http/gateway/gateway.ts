@@ -25,10 +25,10 @@ export function followVirtualHosts(config: ConfigStore): () => VirtualHosts {
   return () => hosts;
 }
 
-/** Whether with these settings the root's resource of that name is hidden at the host that the request asks for: a virtual host stands for it. */
-export function isHiddenByHost(context: Context, config: ConfigStore, resource: string): boolean {
+/** Whether the root's resource of that path is hidden at the host that the request asks for: a virtual host stands for it. */
+export function isHiddenByHost(context: Context, path: string): boolean {
+  const { config } = context.services;
   const host = ownHost(context);
-  const path = `/${resource}`;
   if (host === undefined || isGlobal(config, path)) return false;
   return (new VirtualHosts(config.section('vhosts')).rewrite(host, path) ?? path) !== path;
 }

@@ -195,3 +195,8 @@ export class Context {
     return this.header(`x-svc-${rest}`) ?? this.header(`x-couch-${rest}`) ?? this.header(`x-couchdb-${rest}`);
   }
 }
+
+/** The same request as it would be read under other settings, to see what would follow from them. */
+export function contextUnder(config: ConfigStore, { request, services }: Context): Context {
+  return new Context(request, { ...services, config });
+}

@@ -142,3 +142,73 @@ test('connections are left for who puts their number right', async () => {
   for (const value of ['1', '15']) expect((await put('httpd/max_connections', value))[1]).toMatch(/set 16 at least/);
   for (const value of ['0', '16']) expect((await put('httpd/max_connections', value))[0]).toBe(200);
 });
+
+/** From a proxy that is trusted, or will be. */
+async function putFrom(name: string, value: string, more: Headers = {}): Promise<[number, string]> {
+  const before = core.config.sections();
+  const headers = { ...ROOT, accept: 'application/json', 'content-type': 'application/json', ...more };
+  const body = JSON.stringify(value);
+  const answer = await core.handle({ method: 'PUT', url: `/_config/${name}`, headers, body, peer: '127.0.0.1' });
+  if (answer.status === 200) return [200, ''];
+  expect(core.config.sections()).toEqual(before);
+  return [answer.status, String(pick(JSON.parse(String(answer.body)), 'reason'))];
+}
+
+const TAKEN = 'the handler proxy would take this very request for one of somebody who is no admin';
+
+test.each([
+  ['handlers', 'httpd', 'authentication_handlers', 'proxy, cookie, default'],
+  ['proxies', 'httpd', 'trusted_proxies', '127.0.0.1'],
+  ['the name of a header', 'svc_httpd_auth', 'x_auth_username', 'Host'],
+])('no proxy takes over the requests of who asks: %s', async (_what, section, key, value) => {
+  const all = {
+    httpd: { authentication_handlers: 'proxy, cookie, default', trusted_proxies: '127.0.0.1' },
+    svc_httpd_auth: { x_auth_username: 'Host' },
+  };
+  const given: Record<string, Record<string, string>> = structuredClone(all);
+  delete given[section]?.[key];
+  await open(given);
+  const [status, reason] = await putFrom(`${section}/${key}`, value);
+  expect([status, reason]).toEqual([400, expect.stringContaining(`${LOCKS}${TAKEN}. To make it, name cookie and`)]);
+  // Nor those of everybody, while everybody is an admin, or of the first admin.
+  await core.close();
+  core = await openCore(given);
+  const withPassword = { authorization: '' };
+  expect((await putFrom(`${section}/${key}`, value, withPassword))[1]).toContain(TAKEN);
+});
+
+test('handlers that are asked first have no other credentials in the request', async () => {
+  const token = createHmac('sha1', 'shared').update('op').digest('hex');
+  const proxied = { 'x-auth-svc-username': 'op', 'x-auth-svc-roles': '_admin', 'x-auth-svc-token': token };
+  await open({
+    httpd: { authentication_handlers: 'proxy, default' },
+    svc_httpd_auth: { proxy_use_secret: 'true', secret: 'shared' },
+  });
+  const name = 'httpd/authentication_handlers';
+  const temporary = { ...proxied, 'x-svc-persist': 'false' };
+  expect((await putFrom(name, 'default, proxy', { ...temporary, ...basic('eva', 'x') }))[1]).toContain(
+    'the handler default would take',
+  );
+  expect((await putFrom(name, 'default, proxy', { ...temporary, authorization: 'Other x' }))[0]).toBe(200);
+});
+
+test.each(['httpd/x_forwarded_host', 'httpd/trusted_proxies'])(
+  'no header names a host whose virtual host hides the configuration: %s',
+  async (name) => {
+    const other = { httpd: { x_forwarded_host: 'X-Host', trusted_proxies: '127.0.0.1' } };
+    const given: Record<string, string> = { ...other.httpd };
+    const value = given[name.slice('httpd/'.length)] ?? '';
+    delete given[name.slice('httpd/'.length)];
+    await open({ httpd: given, vhosts: { 'example.com': '/db' } });
+    expect((await putFrom(name, value, { 'x-host': 'example.com' }))[1]).toContain('/_config would not be reached');
+    expect((await putFrom(name, value, { 'x-host': 'example.org' }))[0]).toBe(200);
+  },
+);
+
+test('a virtual host does not hide a part of the configuration', async () => {
+  await open();
+  const hidden = encodeURIComponent('127.0.0.1:5984/_config/vhosts');
+  expect((await put(`vhosts/${hidden}`, '/db'))[1]).toContain('/_config/vhosts/');
+  const node = encodeURIComponent('*/_node/_local/_config');
+  expect((await put(`vhosts/${node}`, '/db'))[1]).toContain('/_node/_local/_config/vhosts/');
+});
