@@ -1,3 +1,4 @@
+import { AddressCounts, networkOf, tooMany } from '../auth/passwords/address-counts.ts';
 import { adminText, hashOfAdmin, isHashedAdmin } from '../auth/passwords/password-hash.ts';
 import { Passwords } from '../auth/passwords/passwords.ts';
 import { iterationLimits } from '../auth/settings.ts';
@@ -6,8 +7,12 @@ import { administrationHandlers } from '../http/administration/administration-ha
 import type { Config, ConfigStore } from '../system/contract.ts';
 import type { DeferredCode } from './contract.ts';
 
+/** Of one address, without waiting. */
+const FREE_ENTRIES = 50;
+
 /** The part that answers requests which steer the service. */
 export const createAdministrationPart: DeferredCode['administration'] = ({ clock, config, random, ...needs }) => {
+  const entries = new AddressCounts(clock, FREE_ENTRIES);
   const passwords = new Passwords(config, random);
   const service = {
     hashAdminPassword: async (password: string) => adminText(await passwords.hash(password)),
@@ -17,6 +22,12 @@ export const createAdministrationPart: DeferredCode['administration'] = ({ clock
     whyNoAdmin: (next: ConfigStore, context: Parameters<typeof whyNoAdmin>[2], methods: readonly string[]) =>
       whyNoAdmin(next, clock, context, methods),
     logTail: needs.logTail,
+    admitEntry: (address: string) => {
+      const network = networkOf(address);
+      const waitMs = entries.wait(network);
+      if (waitMs > 0) throw tooMany('Too many entries for the log were sent from this address.', waitMs);
+      entries.add(network);
+    },
     restart: needs.restart,
   };
   return { service, handlers: administrationHandlers };

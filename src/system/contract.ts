@@ -67,6 +67,8 @@ export interface Log {
   error(message: string, cause?: unknown): void;
   info(message: string): void;
   debug(message: string): void;
+  /** What a client has sent to be written, which must not push the service's own entries out. Default: as any other entry. */
+  client?(level: 'error' | 'info' | 'debug', message: string): void;
   /** Takes one request and how it was answered. The message is made where it is written, since most services write none. */
   request?(message: () => string): void;
 }

@@ -1,7 +1,7 @@
 /** The latest entries of the log, in memory, for `_log` (docs/http.md#log). */
 import type { Clock } from '../shared/clock.ts';
 import type { Config, Log } from './contract.ts';
-import { createLog, followLogLevel } from './log.ts';
+import { createLog, followLogLevel, writeOfClient } from './log.ts';
 
 /** What can be read of the log. */
 export interface LogTail {
@@ -9,29 +9,58 @@ export interface LogTail {
   read(bytes: number, offset: number): Promise<Uint8Array> | Uint8Array;
 }
 
-/** UTF-16 units of half of what is kept. */
+/** UTF-16 units of half of what is kept, of the service's own entries and of those of clients. */
 const HALF_UNITS = 524_288;
+const HALF_UNITS_OF_CLIENTS = 131_072;
 
-export class LogBuffer implements LogTail {
+interface Entry {
+  /** Counts all entries. */
+  readonly number: number;
+  readonly text: string;
+}
+
+/** The latest entries of one kind. */
+class Tail {
+  readonly #halfUnits: number;
   /** The half that is forgotten next: when the other one is full it takes its place. */
-  #older: string[] = [];
-  #newer: string[] = [];
+  #older: Entry[] = [];
+  #newer: Entry[] = [];
   #newerUnits = 0;
 
-  /** An entry without a newline at its end. Of a long one the end is kept. */
-  write(entry: string): void {
-    const kept = `${entry.slice(-HALF_UNITS)}\n`;
-    if (this.#newerUnits + kept.length > HALF_UNITS && this.#newerUnits > 0) {
+  constructor(halfUnits: number) {
+    this.#halfUnits = halfUnits;
+  }
+
+  /** Of a long entry the end is kept. */
+  add(number: number, entry: string): void {
+    const text = `${entry.slice(-this.#halfUnits)}\n`;
+    if (this.#newerUnits + text.length > this.#halfUnits && this.#newerUnits > 0) {
       this.#older = this.#newer;
       this.#newer = [];
       this.#newerUnits = 0;
     }
-    this.#newer.push(kept);
-    this.#newerUnits += kept.length;
+    this.#newer.push({ number, text });
+    this.#newerUnits += text.length;
+  }
+
+  get entries(): readonly Entry[] {
+    return [...this.#older, ...this.#newer];
+  }
+}
+
+export class LogBuffer implements LogTail {
+  readonly #own = new Tail(HALF_UNITS);
+  readonly #ofClients = new Tail(HALF_UNITS_OF_CLIENTS);
+  #lastNumber = 0;
+
+  /** An entry without a newline at its end. Those of clients push out none but each other. */
+  write(entry: string, isOfClient = false): void {
+    (isOfClient ? this.#ofClients : this.#own).add(++this.#lastNumber, entry);
   }
 
   read(bytes: number, offset: number): Uint8Array {
-    const all = new TextEncoder().encode([...this.#older, ...this.#newer].join(''));
+    const entries = [...this.#own.entries, ...this.#ofClients.entries].sort((one, other) => one.number - other.number);
+    const all = new TextEncoder().encode(entries.map(({ text }) => text).join(''));
     const end = Math.max(0, all.length - offset);
     return all.subarray(Math.max(0, end - bytes), end);
   }
@@ -39,7 +68,8 @@ export class LogBuffer implements LogTail {
 
 /** Writes to `log`, and on the level that `log/level` says into the buffer as well. */
 export function bufferedLog(log: Log, buffer: LogBuffer, clock: Clock, config: Config): Log {
-  const kept = createLog({ level: followLogLevel(() => config), clock, write: (entry) => buffer.write(entry) });
+  const write = (entry: string, _level: unknown, isOfClient: boolean) => buffer.write(entry, isOfClient);
+  const kept = createLog({ level: followLogLevel(() => config), clock, write });
   return {
     error: (message, cause) => {
       log.error(message, cause);
@@ -52,6 +82,10 @@ export function bufferedLog(log: Log, buffer: LogBuffer, clock: Clock, config: C
     debug: (message) => {
       log.debug(message);
       kept.debug(message);
+    },
+    client: (level, message) => {
+      writeOfClient(log, level, message);
+      kept.client?.(level, message);
     },
     request: (message) => {
       log.request?.(message);

@@ -21,8 +21,8 @@ interface LogOptions {
   /** The most talkative level that is written, or what says it at each entry. */
   readonly level: LogLevel | (() => LogLevel);
   readonly clock: Clock;
-  /** Takes one entry without a newline at its end, and its level; an error's entry may have several lines. */
-  readonly write: (entry: string, level: EntryLevel) => void;
+  /** Takes one entry without a newline at its end, its level, and whether a client sent it; an error's entry may have several lines. */
+  readonly write: (entry: string, level: EntryLevel, isOfClient: boolean) => void;
 }
 
 /** Writes entries of the form `2026-01-31T12:00:00.000Z [info] text`. */
@@ -30,19 +30,26 @@ export function createLog(options: LogOptions): Log {
   const { clock, write } = options;
   const { level: limit } = options;
   const isWritten = (level: EntryLevel) => RANKS[level] <= RANKS[typeof limit === 'function' ? limit() : limit];
-  const entry = (level: EntryLevel, message: string, cause?: unknown) => {
+  const entry = (level: EntryLevel, message: string, cause?: unknown, isOfClient = false) => {
     if (!isWritten(level)) return;
     const lines = [message, ...(cause === undefined ? [] : describeCause(cause))].map(escapeControls);
-    write(`${new Date(clock.now()).toISOString()} [${level}] ${lines.join('\n')}`, level);
+    write(`${new Date(clock.now()).toISOString()} [${level}] ${lines.join('\n')}`, level, isOfClient);
   };
   return {
     error: (message, cause) => entry('error', message, cause),
     info: (message) => entry('info', message),
     debug: (message) => entry('debug', message),
+    client: (level, message) => entry(level, message, undefined, true),
     request: (message) => {
       if (isWritten('request')) entry('request', message());
     },
   };
+}
+
+/** Writes what a client has sent. */
+export function writeOfClient(log: Log, level: 'error' | 'info' | 'debug', message: string): void {
+  if (log.client === undefined) log[level](message);
+  else log.client(level, message);
 }
 
 /** Levels of other servers of the family, by the one of ours that writes what they are asked for. */

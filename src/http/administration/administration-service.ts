@@ -20,6 +20,8 @@ export interface AdministrationService {
     methods: readonly string[],
   ) => MaybePromise<string | undefined>;
   readonly logTail: LogTail;
+  /** Counts an entry that somebody other than an admin has written into the log. Fails with `too_many_requests` where an address sends them too fast. */
+  readonly admitEntry: (address: string) => void;
   /** See `CoreOptions`. */
   readonly restart: (() => Promise<void>) | undefined;
 }

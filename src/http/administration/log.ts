@@ -1,8 +1,10 @@
 /** `_log`: reads the log, and writes into it (docs/http.md#log). */
 import { DatabaseError, WordedError } from '../../errors/database-error.ts';
 import { ownMember } from '../../json/objects.ts';
+import { writeOfClient } from '../../system/log.ts';
 import { readObject } from '../request/bodies.ts';
 import { LOG_ENTRY } from '../request/body-bounds.ts';
+import { clientAddress } from '../request/client-address.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { parseCount } from '../request/parameter-values.ts';
 import { MUST_REVALIDATE, okAnswer } from '../response/responses.ts';
@@ -10,7 +12,13 @@ import type { AdministrationService } from './administration-service.ts';
 
 const DEFAULT_BYTES = 1_000;
 const MOST_BYTES = 1_000_000;
+const ADMIN_ROLE = '_admin';
+/** Characters of a message, by a server admin and by others. */
 const LONGEST_MESSAGE = 65_536;
+const LONGEST_OF_USERS = 4_096;
+/** Of a name, and of an address as a proxy may hand it on. */
+const LONGEST_NAME = 128;
+const ADDRESS = /^[\w.:%]{1,64}$/;
 const LEVELS = ['debug', 'info', 'error'] as const;
 
 export async function getLog({ logTail }: AdministrationService, { query }: Context): Promise<Answer> {
@@ -22,7 +30,7 @@ export async function getLog({ logTail }: AdministrationService, { query }: Cont
   return { status: 200, headers, body };
 }
 
-export async function postLog(_service: AdministrationService, context: Context): Promise<Answer> {
+export async function postLog(service: AdministrationService, context: Context): Promise<Answer> {
   const entry = await readObject(context, LOG_ENTRY);
   const given = ownMember(entry, 'level');
   const message = ownMember(entry, 'message');
@@ -31,12 +39,27 @@ export async function postLog(_service: AdministrationService, context: Context)
     const name = typeof given === 'string' ? given.slice(0, 200) : JSON.stringify(given ?? null).slice(0, 200);
     throw new WordedError('bad_request', `Unrecognized log level '${name}'`, 'level must be debug, info or error.');
   }
-  if (typeof message !== 'string' || message.length > LONGEST_MESSAGE) {
-    const reason = `message must be a string of at most ${LONGEST_MESSAGE} characters.`;
+  const isAdmin = context.user.roles.includes(ADMIN_ROLE);
+  const longest = isAdmin ? LONGEST_MESSAGE : LONGEST_OF_USERS;
+  if (typeof message !== 'string' || message.length > longest) {
+    const reason = `message must be a string of at most ${longest} characters.`;
     throw new DatabaseError('bad_request', reason);
   }
-  context.services.log[level](message);
+  if (!isAdmin) service.admitEntry(clientAddress(context));
+  writeOfClient(context.services.log, level, `${senderOf(context)} wrote: ${message}`);
   return okAnswer(context, 200);
+}
+
+/** A name is quoted, so that none can look like the rest of the entry. */
+function senderOf(context: Context): string {
+  const { name } = context.user;
+  const address = clientAddress(context);
+  const known = ADDRESS.test(address) ? address : quoted(address);
+  return `${name === null ? 'somebody' : quoted(name)} from ${address === '' ? 'an unknown address' : known}`;
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text.slice(0, LONGEST_NAME));
 }
 
 /** Without the bytes of characters that were cut in two. */

@@ -9,6 +9,8 @@ import type { Config } from '../../system/contract.ts';
 
 const DEFAULT_BYTES = 10_485_760;
 const DEFAULT_FILES = 5;
+/** Of the bytes of a file. */
+const SHARE_OF_CLIENTS = 1 / 4;
 const OWNER_ONLY = 0o600;
 /** UTF-16 units that may wait to be written. */
 const MOST_WAITING = 4_194_304;
@@ -24,6 +26,8 @@ export class LogFile {
   readonly #onFailure: (message: string) => void;
   #file: OpenFile | undefined;
   #waiting: string[] = [];
+  /** Of the file that is open, with what waits to be written. */
+  #unitsOfClients = 0;
   #waitingUnits = 0;
   #dropped = 0;
   #writing: Promise<void> | undefined;
@@ -36,9 +40,11 @@ export class LogFile {
     this.#onFailure = onFailure;
   }
 
-  /** An entry without a newline at its end. */
-  write(entry: string): void {
+  /** An entry without a newline at its end. Those of clients fill a part of each file at most, so that they never push all others out. */
+  write(entry: string, isOfClient = false): void {
     if (this.#path === undefined) return;
+    if (isOfClient && this.#unitsOfClients > this.#mostBytes * SHARE_OF_CLIENTS) return;
+    if (isOfClient) this.#unitsOfClients += entry.length;
     if (this.#waitingUnits > MOST_WAITING) {
       this.#dropped += 1;
       return;
@@ -80,6 +86,10 @@ export class LogFile {
     return this.#config().get('log', 'file') || undefined;
   }
 
+  get #mostBytes(): number {
+    return integerSetting(this.#config(), 'log', 'max_bytes') ?? DEFAULT_BYTES;
+  }
+
   async #writeAll(): Promise<void> {
     while (this.#waiting.length > 0) {
       const text = this.#take();
@@ -108,13 +118,13 @@ export class LogFile {
   }
 
   async #open(path: string): Promise<OpenFile> {
-    const most = integerSetting(this.#config(), 'log', 'max_bytes') ?? DEFAULT_BYTES;
     if (this.#file?.path !== path) await this.#closeFile();
     this.#file ??= await openForAppend(path);
-    if (this.#file.bytes < most) return this.#file;
+    if (this.#file.bytes < this.#mostBytes) return this.#file;
     await this.#closeFile();
     await setAside(path, Math.max(1, integerSetting(this.#config(), 'log', 'max_files') ?? DEFAULT_FILES));
     this.#file = await openForAppend(path);
+    this.#unitsOfClients = 0;
     return this.#file;
   }
 

@@ -20,10 +20,10 @@ export function createServerLog(config: () => Config, write: (entry: string) => 
   const log = createLog({
     level: followLogLevel(config),
     clock: systemClock,
-    write: (entry) => {
+    write: (entry, _level, isOfClient) => {
       write(entry);
-      buffer.write(entry);
-      file.write(entry);
+      buffer.write(entry, isOfClient);
+      file.write(entry, isOfClient);
     },
   });
   const read = async (bytes: number, offset: number) => (await file.read(bytes, offset)) ?? buffer.read(bytes, offset);

@@ -29,7 +29,9 @@ function wrongCookie(): string {
 export default suite('log', [
   test('what is written is read', async (t) => {
     await write(t, `a message of ${t.db}`);
-    assert.match(await read(t), new RegExp(`\\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z \\[info\\] a message of ${t.db}\\n$`));
+    const from = '(?:127\\.0\\.0\\.1|::1|an unknown address)';
+    const words = `\\[info\\] somebody from ${from} wrote: a message of ${t.db}`;
+    assert.match(await read(t), new RegExp(`\\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z ${words}\\n$`));
   }),
 
   test(
@@ -107,7 +109,7 @@ export default suite('log', [
     assert.equal(await read(t, '?bytes=6&offset=6'), 'econd ');
     assert.equal(await read(t, '?bytes=0'), '');
     assert.equal(await read(t, '?bytes=5&offset=100000000'), '');
-    assert.include(await read(t, '?bytes=1000000'), '[info] the first entry\n');
+    assert.include(await read(t, '?bytes=1000000'), ' wrote: the first entry\n');
   }),
 
   test('a character that is cut in two is left out', async (t) => {
@@ -117,6 +119,33 @@ export default suite('log', [
     assert.equal(await read(t, '?bytes=4&offset=3'), 'e ');
     assert.equal(await read(t, '?bytes=4&offset=6'), 'ße');
   }),
+
+  test(
+    'who is no admin writes short entries, and not many',
+    async (given) => {
+      const t = await withUsers(given, [{ name: 'ana' }]);
+      const json = { level: 'info', message: 'x'.repeat(4_096) };
+      const headers = basic('ana', 'ana');
+      const longer = { ...json, message: `${json.message}x` };
+      assert.equal((await t.request('POST', '/_log', { headers, json: longer })).status, 400);
+      assertJson(await t.request('POST', '/_log', { headers: ROOT, json: longer }), 200, { ok: true });
+      assertJson(await t.request('POST', '/_log', { headers, json }), 200, { ok: true });
+      const log = (await t.request('GET', '/_log?bytes=100000', { headers: ROOT })).text;
+      assert.match(log, /\[info\] "root" from \S+(?: unknown address)? wrote: x+\n/);
+      assert.match(log, /\[info\] "ana" from \S+(?: unknown address)? wrote: x+\n/);
+      const send = () => t.request('POST', '/_log', { json: { level: 'info', message: 'again' } });
+      let sent = 1;
+      let last = await send();
+      for (; sent < 300 && last.status === 200; sent++) last = await send();
+      assert.isAtLeast(sent, 50);
+      const reason = 'Too many entries for the log were sent from this address. Try again in 1 s.';
+      assertError(last, 429, 'too_many_requests', reason);
+      assert.equal(last.header('retry-after'), '1');
+      const own = { level: 'info', message: 'an own one' };
+      assert.equal((await t.request('POST', '/_log', { headers: ROOT, json: own })).status, 200);
+    },
+    { needs: ['settings'] },
+  ),
 
   test('no more than a million bytes at once', async (t) => {
     const reason = "'bytes' cannot exceed 1000000";
@@ -147,7 +176,7 @@ export default suite('log', [
   test('an entry looks like no other: its control characters are escaped', async (t) => {
     await write(t, 'one\n2026-01-31T12:00:00.000Z [error] two\u001b[31m');
     const last = (await read(t, '?bytes=1000000')).trimEnd().split('\n').at(-1) ?? '';
-    assert.match(last, /\[info\] one\S+2026-01-31T12:00:00\.000Z \[error\] two/);
+    assert.match(last, /\[info\] somebody from .+ wrote: one\S+2026-01-31T12:00:00\.000Z \[error\] two/);
     assert.notInclude(last, '\u001b');
   }),
 

@@ -32,3 +32,17 @@ test('a stretch is read from behind', () => {
   expect(textOf(buffer.read(100, 8))).toBe('');
   expect(textOf(buffer.read(100, 80))).toBe('');
 });
+
+test('entries of clients push out none but each other, and stand in their order among the others', () => {
+  const buffer = new LogBuffer();
+  buffer.write('own 1');
+  buffer.write('first', true);
+  buffer.write('own 2');
+  expect(textOf(buffer.read(100, 0))).toBe('own 1\nfirst\nown 2\n');
+  for (let number = 0; number < 200_000; number++) buffer.write(`entry ${number}`, true);
+  buffer.write('own 3');
+  const text = textOf(buffer.read(1_000_000_000, 0));
+  expect(text.startsWith('own 1\nown 2\nentry ')).toBe(true);
+  expect(text.endsWith('entry 199999\nown 3\n')).toBe(true);
+  expect(text.length).toBeLessThanOrEqual(262_144 + 100);
+});

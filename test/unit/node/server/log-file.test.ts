@@ -84,9 +84,22 @@ test('a server writes its log there, and _log reads it', async () => {
   const entries = (await readFile(path(), 'utf8')).split('\n').map((entry) => entry.slice(entry.indexOf('[')));
   expect(entries).toEqual([
     `[info] the server has started: Settee ${VERSION} at ${server.url}`,
-    '[info] hello',
+    '[info] somebody from an unknown address wrote: hello',
     '[info] the server stops',
     '[info] the server has stopped',
     '',
   ]);
+});
+
+test('entries of clients take a quarter of a file at most, and push no others out', async () => {
+  const log = open({ file: path(), max_bytes: '10000', max_files: '2' });
+  log.write('own 1');
+  for (let number = 0; number < 10_000; number++) log.write(`client ${number}`, true);
+  log.write('own 2');
+  await log.close();
+  const text = await readFile(path(), 'utf8');
+  expect(text.startsWith('own 1\nclient 0\n')).toBe(true);
+  expect(text.endsWith('\nown 2\n')).toBe(true);
+  expect(text.length).toBeLessThan(3_500);
+  expect(await readdir(folder)).toEqual(['settee.log']);
 });
