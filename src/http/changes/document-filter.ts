@@ -4,9 +4,10 @@ import type { ChangeRow, DocumentRecord, Snapshot, StoredNode } from '../../data
 import { must } from '../../shared/assert.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import { Pace } from '../../shared/turn.ts';
-import { byBodySize } from '../lists/body-batches.ts';
+import { byBytes } from '../lists/body-batches.ts';
 import { readAgain } from '../lists/read-again.ts';
-import { documentText, type MetaFlags, metaOf, revOf } from '../shown/document-rendering.ts';
+import { documentText, flagsAmongLeaves, type MetaFlags, metaOf, revOf } from '../shown/document-rendering.ts';
+import { type ShownRevision, shownBytes } from '../shown/shown-revision.ts';
 
 /** Whether each of the documents, JSON texts, passes. */
 type PassAll = (documents: readonly string[]) => MaybePromise<readonly boolean[]>;
@@ -20,10 +21,9 @@ const MOST_DOCUMENTS = 100;
 export function documentFilter(passAll: PassAll, allLeaves: boolean): ChangeFilter {
   return {
     select: async (rows, snapshot) => {
-      const leaves = await leavesOf(rows, snapshot, allLeaves);
       const passing = new Map<ChangeRow, Set<string>>();
       const pace = new Pace();
-      for (const some of batches(leaves)) {
+      for await (const some of leafBatches(rows, snapshot, allLeaves)) {
         const { found, texts } = await readTexts(some, snapshot, allLeaves);
         const flags = await passAll(texts);
         for (const [index, { row, node }] of found.entries()) {
@@ -33,36 +33,58 @@ export function documentFilter(passAll: PassAll, allLeaves: boolean): ChangeFilt
         }
         if (pace.isDue) await pace.rest();
       }
-      return rows.flatMap((row) => selected(row, passing.get(row)));
+      const changes: SelectedChange[] = [];
+      for (const row of rows) {
+        const revs = passing.get(row);
+        if (revs !== undefined) changes.push({ row, revs: row.revs.filter((rev) => revs.has(rev)) });
+        if (pace.isDue) await pace.rest();
+      }
+      return changes;
     },
   };
 }
 
-interface Leaf {
+interface Leaf extends ShownRevision {
   readonly row: ChangeRow;
-  readonly record: DocumentRecord;
-  readonly node: StoredNode;
+  readonly meta: MetaFlags;
 }
 
-function selected(row: ChangeRow, passing: ReadonlySet<string> | undefined): SelectedChange[] {
-  return passing === undefined ? [] : [{ row, revs: row.revs.filter((rev) => passing.has(rev)) }];
+/** The leaves to be looked at, some at a time: no more than their texts may take at once. A record is read once for all of its leaves. */
+async function* leafBatches(
+  rows: readonly ChangeRow[],
+  snapshot: Snapshot,
+  allLeaves: boolean,
+): AsyncGenerator<readonly Leaf[], void, void> {
+  let from = 0;
+  for await (const records of snapshot.documentBatches(rows.map(({ id }) => id))) {
+    let batch: Leaf[] = [];
+    for (const leaf of leavesOf(rows.slice(from, from + records.length), records, allLeaves)) {
+      if (batch.push(leaf) < MOST_DOCUMENTS) continue;
+      yield* byBytes(batch, shownBytes);
+      batch = [];
+    }
+    yield* byBytes(batch, shownBytes);
+    from += records.length;
+  }
 }
 
 /** A document that has changed since its row was read comes again, at its new place: it is passed over here. */
-async function leavesOf(rows: readonly ChangeRow[], snapshot: Snapshot, allLeaves: boolean): Promise<Leaf[]> {
-  const records = await snapshot.documents(rows.map(({ id }) => id));
-  return rows.flatMap((row, index) => {
+function* leavesOf(
+  rows: readonly ChangeRow[],
+  records: readonly (DocumentRecord | undefined)[],
+  allLeaves: boolean,
+): Generator<Leaf, void, void> {
+  for (const [index, row] of rows.entries()) {
     const record = records[index];
-    if (record === undefined || record.seq !== row.seq) return [];
-    const nodes = allLeaves ? record.leaves : [must(record.leaves[0], 'a document has a leaf')];
-    return nodes.map((node) => ({ row, record, node }));
-  });
+    if (record === undefined || record.seq !== row.seq) continue;
+    if (allLeaves) for (const node of record.leaves) yield leafOf(row, record, node);
+    else yield leafOf(row, record, must(record.leaves[0], 'a document has a leaf'));
+  }
 }
 
-function* batches(leaves: readonly Leaf[]): Generator<readonly Leaf[], void, void> {
-  for (let start = 0; start < leaves.length; start += MOST_DOCUMENTS) {
-    yield* byBodySize(leaves.slice(start, start + MOST_DOCUMENTS), ({ node }) => node);
-  }
+/** With the ancestry of its revision; the winner with its conflicts, too. */
+function leafOf(row: ChangeRow, record: DocumentRecord, node: StoredNode): Leaf {
+  return { row, record, node, meta: flagsAmongLeaves(record, node, SHOWN) };
 }
 
 /** The texts of leaves that were found before; or of those that their documents have by now, where a snapshot was taken back. */
@@ -72,16 +94,30 @@ function readTexts(
   allLeaves: boolean,
 ): Promise<{ readonly found: readonly Leaf[]; readonly texts: readonly string[] }> {
   return readAgain(async (isAgain) => {
-    const rows = [...new Set(leaves.map(({ row }) => row))];
-    const found = isAgain ? await leavesOf(rows, snapshot, allLeaves) : leaves;
+    const found = isAgain ? await foundAgain(leaves, snapshot, allLeaves) : leaves;
     return { found, texts: await textsOf(found, snapshot) };
   });
 }
 
-/** With the ancestry of their revision and its conflicts. Of a body that is not kept only that is left. */
+/** Of the leaves those that their documents have by now, with their places in the later state. */
+async function foundAgain(leaves: readonly Leaf[], snapshot: Snapshot, allLeaves: boolean): Promise<readonly Leaf[]> {
+  const rows = [...new Set(leaves.map(({ row }) => row))];
+  const asked = new Set(leaves.map(({ record, node }) => nameOf(record, node)));
+  const again: Leaf[] = [];
+  for await (const batch of leafBatches(rows, snapshot, allLeaves)) {
+    again.push(...batch.filter(({ record, node }) => asked.has(nameOf(record, node))));
+  }
+  return again;
+}
+
+function nameOf({ id }: DocumentRecord, node: StoredNode): string {
+  return `${revOf(node)} ${id}`;
+}
+
+/** Of a body that is not kept only the other members are left. */
 async function textsOf(leaves: readonly Leaf[], snapshot: Snapshot): Promise<readonly string[]> {
   const bodies = await snapshot.bodies(leaves.map(({ node }) => node));
-  return leaves.map(({ record, node }, index) =>
-    documentText(record, node, bodies[index] ?? '{}', metaOf(record, node, SHOWN)),
+  return leaves.map(({ record, node, meta }, index) =>
+    documentText(record, node, bodies[index] ?? '{}', metaOf(record, node, meta)),
   );
 }

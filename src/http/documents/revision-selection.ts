@@ -5,7 +5,7 @@ import { findNode, leavesFrom } from '../../documents/revisions/revision-tree.ts
 import { toRevision } from '../../documents/revisions/revisions.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import { inTurns, type Steps } from '../../shared/turn.ts';
-import { revOf } from '../shown/document-rendering.ts';
+import { flagsAmongLeaves, revOf } from '../shown/document-rendering.ts';
 import type { ShownRevision } from '../shown/shown-revision.ts';
 
 /** A revision of a document that is there, or the name of one that isn't. */
@@ -100,7 +100,8 @@ export function shownOf(
   { meta, attachments }: Pick<ShownRevision, 'meta' | 'attachments'>,
 ): ShownRevision | undefined {
   if (one.record === undefined || one.node.body === undefined) return undefined;
-  return { record: one.record, node: one.node, meta, attachments };
+  const { record, node } = one;
+  return { record, node, meta: meta && flagsAmongLeaves(record, node, meta), attachments };
 }
 
 function nodesOf(leaves: readonly StoredNode[], rev: RevId, latest: boolean): readonly StoredNode[] {

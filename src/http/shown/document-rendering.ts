@@ -37,6 +37,15 @@ export const CONFLICTS_ALONE: MetaFlags = {
   localSeq: false,
 };
 
+/**
+ * The flags for one of many leaves that an answer shows. The winner alone names the others: each leaf with the names of all others would be
+ * quadratic in their number.
+ */
+export function flagsAmongLeaves({ leaves }: DocumentRecord, node: StoredNode, flags: MetaFlags): MetaFlags {
+  if (node === leaves[0] || !(flags.conflicts || flags.deletedConflicts)) return flags;
+  return { ...flags, conflicts: false, deletedConflicts: false };
+}
+
 /** The document's JSON text at that revision. `members` is what `metaOf` or `conflictsOf` gave. */
 export function documentText(
   record: DocumentRecord,

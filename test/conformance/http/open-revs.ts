@@ -44,6 +44,17 @@ export default suite('open_revs', [
     assertJson(await t.get(`/doc?${query}`), 200, [{ ok: c }, { missing: fakeRev(9, '9') }, { ok: gone }, { ok: b }]);
   }),
 
+  test('the winner alone names the others', async (t) => {
+    await threeLeaves(t);
+    const others = { _conflicts: [fakeRev(2, 'b')], _deleted_conflicts: [fakeRev(3, 'd')] };
+    const all = [{ ok: { ...c, ...others } }, { ok: b }, { ok: gone }];
+    const flags = 'conflicts=true&deleted_conflicts=true';
+    assert.sameDeepMembers([...arrayAt((await t.get(`/doc?open_revs=all&${flags}`)).json)], all);
+    const bulk = await t.at('POST', `/_bulk_get?${flags}`, { json: { docs: [{ id: 'doc' }] } });
+    assert.sameDeepMembers([...arrayAt(bulk.json, 'results', 0, 'docs')], all);
+    assertJson(await t.get(`/doc?rev=${fakeRev(2, 'b')}&conflicts=true`), 200, { ...b, _conflicts: others._conflicts });
+  }),
+
   test('a document that is deleted on every branch still answers', async (t) => {
     await t.replicate([replicated('doc', 2, 'da', { _deleted: true })]);
     assertJson(await t.get('/doc?open_revs=all'), 200, [{ ok: { _id: 'doc', _rev: fakeRev(2, 'd'), _deleted: true } }]);

@@ -61,6 +61,17 @@ export default suite('changes_filter_functions', [
     ]);
   }),
 
+  test('see the conflicts with the winner alone where all leaves are listed', async (t) => {
+    await t.put('_design/app', {
+      filters,
+      views: { conflicted: { map: 'function (doc) { if (doc._conflicts) emit(1); }' } },
+    });
+    await t.replicate([replicated('x', 2, 'ba'), replicated('x', 2, 'ca')]);
+    const winner = [{ seq: 3, id: 'x', changes: [{ rev: fakeRev(2, 'c') }] }];
+    assert.deepEqual((await changes(t, 'filter=app/conflicted&style=all_docs')).rows, winner);
+    assert.deepEqual((await changes(t, 'filter=_view&view=app/conflicted&style=all_docs')).rows, winner);
+  }),
+
   test('see deleted documents, too', async (t) => {
     await prepare(t);
     await t.delete('a', fakeRev(1, 'b'));
