@@ -27,15 +27,18 @@ const FAR = -1;
 const UNICODE_ESCAPE = 6;
 const SHORT_ESCAPE = 2;
 
+/** An object of the text has more members than may be. Engines take long to build and to list objects with hundreds of thousands. */
+export class TooManyMembers extends Error {}
+
 /** The text's value: at once where it is short. Fails with `SyntaxError` where `JSON.parse` does. */
 export function parseInTurns(text: string): MaybePromise<unknown> {
   return text.length <= STEP_LENGTH ? JSON.parse(text) : inTurns(parseInSteps(text));
 }
 
-/** The text's value. Throws `SyntaxError` where `JSON.parse` does. */
-export function* parseInSteps(text: string): Steps<unknown> {
+/** The text's value. Throws `SyntaxError` where `JSON.parse` does; `TooManyMembers` where an object of a long text has more than `mostMembers`. */
+export function* parseInSteps(text: string, mostMembers = Number.POSITIVE_INFINITY): Steps<unknown> {
   if (text.length <= STEP_LENGTH) return JSON.parse(text);
-  const parser = new LongTextParser(text);
+  const parser = new LongTextParser(text, mostMembers);
   const value = yield* parser.value(parser.skipSpace(0));
   if (parser.skipSpace(parser.end) < text.length) throw unexpected(text, parser.end);
   return value;
@@ -65,9 +68,11 @@ class LongTextParser {
   /** Behind the value that was parsed last. */
   end = 0;
   readonly #text: string;
+  readonly #mostMembers: number;
 
-  constructor(text: string) {
+  constructor(text: string, mostMembers = Number.POSITIVE_INFINITY) {
     this.#text = text;
+    this.#mostMembers = mostMembers;
   }
 
   *value(start: number): Steps<unknown> {
@@ -106,7 +111,12 @@ class LongTextParser {
 
   *#object(start: number): Steps<Record<string, unknown>> {
     const object: Record<string, unknown> = {};
-    yield* this.members(start, (name, value) => setMember(object, name, value));
+    let left = this.#mostMembers;
+    yield* this.members(start, (name, value) => {
+      left -= 1;
+      if (left < 0) throw new TooManyMembers();
+      setMember(object, name, value);
+    });
     return object;
   }
 

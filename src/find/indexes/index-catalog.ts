@@ -1,6 +1,8 @@
 import type { Database, DocumentRow, Snapshot } from '../../database/contract.ts';
 import { DESIGN_RANGE } from '../../documents/identifiers.ts';
+import { parseInTurns } from '../../json/parse-in-steps.ts';
 import { must } from '../../shared/assert.ts';
+import { inTurns } from '../../shared/turn.ts';
 import type { DesignDocument } from '../../views/contract.ts';
 import { indexesOf, type JsonIndex } from './index-definition.ts';
 
@@ -41,5 +43,6 @@ async function readDesign(snapshot: Snapshot, row: DocumentRow): Promise<KnownDe
   const { leaves } = await row.record();
   const body = (await snapshot.body(must(leaves[0]))) ?? '{}';
   const design: DesignDocument = { id, rev, body };
-  return { rev, indexes: indexesOf(id, body).map((index) => ({ index, design })) };
+  const indexes = await inTurns(indexesOf(id, await parseInTurns(body)));
+  return { rev, indexes: indexes.map((index) => ({ index, design })) };
 }

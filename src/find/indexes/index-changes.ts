@@ -7,7 +7,10 @@ import { md5 } from '../../documents/md5.ts';
 import { toRevId } from '../../documents/revisions/revisions.ts';
 import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import { isObject } from '../../json/objects.ts';
+import { parseInTurns } from '../../json/parse-in-steps.ts';
 import { must } from '../../shared/assert.ts';
+import type { MaybePromise } from '../../shared/maybe-promise.ts';
+import { inTurns } from '../../shared/turn.ts';
 import type { IndexAddress, IndexWriter, JsonObject } from '../contract.ts';
 import { toDesignId } from '../queries/find-query.ts';
 import { excerpt, queryError } from '../query-error.ts';
@@ -73,8 +76,8 @@ export async function putIndex(database: Database, request: IndexRequest, writer
 /** Removes an index. `not_found` "missing". */
 export async function removeIndex(database: Database, address: IndexAddress, writer: IndexWriter): Promise<void> {
   const id = parseDocId(toDesignId(address.design));
-  await changeDesign(database, id, writer, (document) => {
-    const isThere = indexesOf(id, JSON.stringify(document ?? {})).some(({ name }) => name === address.name);
+  await changeDesign(database, id, writer, async (document) => {
+    const isThere = (await inTurns(indexesOf(id, document))).some(({ name }) => name === address.name);
     if (!isThere || address.type !== 'json' || document === undefined) throw missing();
     const { [address.name]: _removed, ...views } = isObject(document['views']) ? document['views'] : {};
     return Object.keys(views).length === 0 ? undefined : { ...document, views };
@@ -84,8 +87,8 @@ export async function removeIndex(database: Database, address: IndexAddress, wri
 /** Removes the design document with all of its indexes. `not_found` "missing" where it has none. */
 export async function removeDesign(database: Database, name: string, writer: IndexWriter): Promise<DocId> {
   const id = parseDocId(toDesignId(name));
-  await changeDesign(database, id, writer, (document) => {
-    if (document === undefined || indexesOf(id, JSON.stringify(document)).length === 0) throw missing();
+  await changeDesign(database, id, writer, async (document) => {
+    if (document === undefined || (await inTurns(indexesOf(id, document))).length === 0) throw missing();
     return undefined;
   });
   return id;
@@ -99,11 +102,11 @@ async function changeDesign(
   database: Database,
   id: DocId,
   { durability, user, right }: IndexWriter,
-  change: (document: JsonObject | undefined) => JsonObject | undefined,
+  change: (document: JsonObject | undefined) => MaybePromise<JsonObject | undefined>,
 ): Promise<boolean> {
   for (let attempt = 1; ; attempt++) {
     const stored = await readDesign(database, id);
-    const next = change(stored?.document);
+    const next = await change(stored?.document);
     if (next !== undefined && next === stored?.document) return false;
     const write = { id, rev: stored?.rev, deleted: next === undefined, body: JSON.stringify(next ?? {}) };
     const [outcome] = await database.write([write], { newEdits: true, durability, user, right });
@@ -119,7 +122,7 @@ async function readDesign(database: Database, id: DocId): Promise<StoredDesign |
   try {
     const winner = (await snapshot.document(id))?.leaves[0];
     if (winner === undefined || winner.deleted) return undefined;
-    const document: unknown = JSON.parse((await snapshot.body(winner)) ?? '{}');
+    const document = await parseInTurns((await snapshot.body(winner)) ?? '{}');
     return { rev: toRevId(winner.generation, winner.hash), document: isObject(document) ? document : {} };
   } finally {
     snapshot.release();

@@ -6,7 +6,7 @@
 import type { DocId } from '../../documents/contract.ts';
 import { isShallow } from '../../json/nesting.ts';
 import { isObject } from '../../json/objects.ts';
-import { atOnce } from '../../shared/turn.ts';
+import { atOnce, eachInSteps, type Steps } from '../../shared/turn.ts';
 import { parseSort, type SortField } from '../queries/sort.ts';
 import { excerpt, queryError } from '../query-error.ts';
 import { type FieldPath, parseFieldPath } from '../selectors/field-path.ts';
@@ -52,22 +52,22 @@ export function parseIndexMap(map: unknown): IndexMap {
 }
 
 /**
- * The indexes of a design document, whose JSON text is `body`. Leaves out views that are no indexes, and those whose rows are
+ * The indexes of a design document, `document` being its value. Leaves out views that are no indexes, and those whose rows are
  * in another order than selectors compare in.
  */
-export function indexesOf(design: DocId, body: string): readonly JsonIndex[] {
-  const document: unknown = JSON.parse(body);
+export function* indexesOf(design: DocId, document: unknown): Steps<readonly JsonIndex[]> {
   if (!isObject(document) || document['language'] !== QUERY_LANGUAGE || !isObject(document['views'])) return [];
   const { options } = document;
-  return Object.entries(document['views']).flatMap(([name, view]) => {
+  const indexes: JsonIndex[] = [];
+  yield* eachInSteps(Object.entries(document['views']), ([name, view]) => {
     try {
-      if (!isObject(view) || isRaw(view['options']) || isRaw(options)) return [];
-      return [{ type: 'json' as const, design, name, ...parseIndexMap(view['map']) }];
+      if (!isObject(view) || isRaw(view['options']) || isRaw(options)) return;
+      indexes.push({ type: 'json', design, name, ...parseIndexMap(view['map']) });
     } catch {
       // It is no index of ours, but for example a text index of another server.
-      return [];
     }
   });
+  return indexes;
 }
 
 function isRaw(options: unknown): boolean {

@@ -38,6 +38,7 @@ export interface FindQuery {
 }
 
 const DEFAULT_LIMIT = 25;
+const MOST_FIELDS = 1_000;
 /** The bookmark of an answer without documents. */
 export const NO_BOOKMARK = 'nil';
 
@@ -93,6 +94,10 @@ export function* parseFields(value: unknown): Steps<readonly FieldPath[] | undef
   if (isAbsent(value) || value === 'all_fields') return undefined;
   if (!Array.isArray(value)) {
     throw queryError('invalid_fields', `Fields must be an array of strings, not: ${excerpt(value)}`);
+  }
+  if (value.length > MOST_FIELDS) {
+    const reason = `There are ${value.length} fields, and may be ${MOST_FIELDS}. Leave "fields" out for whole documents.`;
+    throw queryError('invalid_fields', reason);
   }
   const fields = yield* mapInSteps(value, (field: unknown) => {
     if (typeof field === 'string') return parseFieldPath(field);

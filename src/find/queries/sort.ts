@@ -9,6 +9,9 @@ export interface SortField {
   readonly direction: 'asc' | 'desc';
 }
 
+/** Also of an index. */
+const MOST_FIELDS = 1_000;
+
 /**
  * Reads a list such as `["a", {"b": "asc"}]`, the form of a query's `sort` and an index's `fields`. All fields have the same
  * direction. Fails with
@@ -17,6 +20,10 @@ export interface SortField {
 export function* parseSort(value: unknown): Steps<readonly SortField[]> {
   if (!Array.isArray(value)) {
     throw queryError('invalid_sort_json', `Sort must be an array of sort specs, not: ${excerpt(value)}`);
+  }
+  if (value.length > MOST_FIELDS) {
+    const reason = `A sort has ${MOST_FIELDS} fields at most, and so has an index; this one has ${value.length}. Name those that decide.`;
+    throw queryError('invalid_sort_json', reason);
   }
   const fields = yield* mapInSteps(value, parseSortField);
   const [first] = fields;

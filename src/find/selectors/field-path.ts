@@ -15,11 +15,17 @@ export const EMPTY_PATH: FieldPath = { text: '', names: [] };
 
 /** Bounds the recursion along a path. */
 const MAX_NAMES = 100;
+/** Longer than any path that is stored: names of members are as long as one likes, but not of fields that are asked for. */
+const MAX_LENGTH = 65_536;
 
 const ARRAY_INDEX = /^(?:0|[1-9]\d{0,9})$/;
 
 /** Fails with 400 `invalid_field_name` where a name is empty. */
 export function parseFieldPath(text: string): FieldPath {
+  if (text.length > MAX_LENGTH) {
+    const reason = `Invalid field name: ${excerpt(text)}. It has more than ${MAX_LENGTH} characters.`;
+    throw queryError('invalid_field_name', reason);
+  }
   const names = text.includes('\\') ? splitEscaped(text) : text.split('.');
   if (names.includes('')) {
     throw queryError(

@@ -7,6 +7,7 @@ import { isObject, type JsonObject, ownMember } from '../../json/objects.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import { eachInSteps, inTurns } from '../../shared/turn.ts';
 import { parseBody, parseJson, toObject } from '../request/bodies.ts';
+import { type BodyBound, QUERY } from '../request/body-bounds.ts';
 import type { Context } from '../request/context.ts';
 import { toDocId } from '../request/parameter-values.ts';
 import type { ChangeParameters } from './change-parameters.ts';
@@ -91,7 +92,7 @@ async function openIdFilter(allLeaves: boolean, body: string, given: string | un
 }
 
 async function openSelectorFilter(allLeaves: boolean, body: string, deferred: DeferredFilters): Promise<ChangeFilter> {
-  const payload = await bodyValue(body);
+  const payload = await bodyValue(body, QUERY);
   const selector = isObject(payload) ? ownMember(payload, 'selector') : payload;
   if (selector === undefined) throw new DatabaseError('bad_request', 'Selector must be specified in POST payload');
   if (!isObject(payload) || !isObject(selector)) {
@@ -105,8 +106,8 @@ async function bodyObject(body: string) {
 }
 
 /** A body that was left out counts as an empty object. */
-function bodyValue(body: string): MaybePromise<unknown> {
-  return body.trim() === '' ? {} : parseBody(body);
+function bodyValue(body: string, fitting?: BodyBound): MaybePromise<unknown> {
+  return body.trim() === '' ? {} : parseBody(body, fitting);
 }
 
 /** `design/name`. */

@@ -5,7 +5,7 @@ import { minify } from '../../json/minify-json.ts';
 import { isObject, type JsonObject, ownMember } from '../../json/objects.ts';
 import { checkPortable } from '../../json/portable-values.ts';
 import { fitsUtf8 } from '../../shared/utf8.ts';
-import { parseJson, readJson, readText, toObject } from '../request/bodies.ts';
+import { parseBody, readJson, readText, toObject } from '../request/bodies.ts';
 import { NUMBER, SECURITY } from '../request/body-bounds.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { commitRight } from '../request/kept-rights.ts';
@@ -22,7 +22,7 @@ export async function getSecurity(context: Context, database: string): Promise<A
 /** The object is kept as it was written, members that we don't know included. */
 export async function putSecurity(context: Context, database: string): Promise<Answer> {
   const text = await readText(context, SECURITY);
-  const value = toObject(parseJson(text));
+  const value = toObject(await parseBody(text, SECURITY));
   checkPortable(value);
   checkSecurity(value);
   const security = minify(text);

@@ -6,12 +6,12 @@ import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import { gaveWay } from '../../errors/too-busy.ts';
 import { assertShallowInSteps, assertShallowText } from '../../json/nesting.ts';
 import { isObject, type JsonObject } from '../../json/objects.ts';
-import { parseInSteps, parseMembersInSteps } from '../../json/parse-in-steps.ts';
+import { parseInSteps, parseMembersInSteps, TooManyMembers } from '../../json/parse-in-steps.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import type { ByteStream, RequestBody } from '../../shared/message.ts';
 import { inTurns, Pace, type Steps } from '../../shared/turn.ts';
 import { putTogether } from '../../shared/utf8.ts';
-import { type BodyBound, boundOf, tooLarge } from './body-bounds.ts';
+import { type BodyBound, boundOf, tooLarge, tooManyMembers } from './body-bounds.ts';
 import { ByteCollector } from './byte-collector.ts';
 import type { Context } from './context.ts';
 import { inflate } from './inflate.ts';
@@ -70,7 +70,7 @@ function declaredLength(body: RequestBody): number | undefined {
 
 /** The body's JSON value. Fails as `readText` and `parseJson`. */
 export function readJson(context: Context, fitting?: BodyBound): MaybePromise<unknown> {
-  return whenReady(readText(context, fitting), parseBody);
+  return whenReady(readText(context, fitting), (text) => parseBody(text, fitting));
 }
 
 /** As `readJson`, for bodies that must be an object. */
@@ -88,9 +88,9 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** As `parseJson`; others have a turn in the middle of a long text. */
-export function parseBody(text: string): MaybePromise<unknown> {
-  return inTurns(parsedInSteps(text, parseInSteps));
+/** As `parseJson`; others have a turn in the middle of a long text. Fails with `too_large` where an object has more members than fit. */
+export function parseBody(text: string, fitting?: BodyBound): MaybePromise<unknown> {
+  return inTurns(parsedInSteps(text, (whole) => parseInSteps(whole, fitting?.members), fitting));
 }
 
 /** As `readObject`, for objects with many members: in the order of their first mention, each with its last value. */
@@ -101,12 +101,12 @@ export function readMembers(context: Context): MaybePromise<ReadonlyMap<string, 
   });
 }
 
-function* parsedInSteps<T>(text: string, parse: (text: string) => Steps<T>): Steps<T> {
+function* parsedInSteps<T>(text: string, parse: (text: string) => Steps<T>, fitting?: BodyBound): Steps<T> {
   yield* assertShallowInSteps(text);
   try {
     return yield* parse(text);
   } catch (cause) {
-    throw invalidJson(cause);
+    throw cause instanceof TooManyMembers && fitting !== undefined ? tooManyMembers(fitting) : invalidJson(cause);
   }
 }
 

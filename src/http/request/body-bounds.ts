@@ -5,6 +5,8 @@ import type { ConfigStore } from '../../system/contract.ts';
 
 export interface BodyBound {
   readonly bytes: number;
+  /** Of one object in it; undefined for any number. */
+  readonly members?: number;
   /** What to do where that is too little, as a sentence. Undefined for the bound that the setting makes. */
   readonly remedy?: string;
 }
@@ -22,10 +24,15 @@ export const LOG_ENTRY: BodyBound = { bytes: 524_288, remedy: 'Send a shorter me
 export const NAMES: BodyBound = { bytes: 1_048_576, remedy: 'Name fewer databases at a time.' };
 export const NUMBER: BodyBound = { bytes: 1_024, remedy: 'Send the number alone.' };
 /** A security object of the longest size, with what JSON may have between its values. */
-export const SECURITY: BodyBound = { bytes: 2_097_152, remedy: 'Keep what is not about access in a document.' };
+export const SECURITY: BodyBound = {
+  bytes: 2_097_152,
+  members: 10_000,
+  remedy: 'Keep what is not about access in a document.',
+};
 /** A selector, an index, or what a replication is to do: all of it becomes values. */
 export const QUERY: BodyBound = {
   bytes: 4_194_304,
+  members: 10_000,
   remedy: 'Ask for less at a time, or keep a long list in documents and match by a field.',
 };
 
@@ -37,6 +44,12 @@ export function boundOf(config: ConfigStore, fitting: BodyBound | undefined): Bo
   if (fitting !== undefined && fitting.bytes <= ALWAYS_BYTES) return fitting;
   const bytes = integerSetting(config, 'svc', 'max_document_size') ?? Number.POSITIVE_INFINITY;
   return fitting !== undefined && fitting.bytes < bytes ? fitting : { bytes };
+}
+
+/** Begins with the family's words. */
+export function tooManyMembers({ members, remedy = '' }: BodyBound): DatabaseError {
+  const what = `an object in a body of this kind may have ${members} members`;
+  return new DatabaseError('too_large', `the request entity is too large: ${what}; nothing was changed. ${remedy}`);
 }
 
 /** Begins with the family's words. */

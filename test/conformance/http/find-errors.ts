@@ -70,6 +70,30 @@ export default suite('find_errors', [
     }
   }),
 
+  test('more is named than a query, or an index, can have', async (t) => {
+    const names = Array.from({ length: 1_001 }, (_, n) => `f${n}`);
+    const selector = { f0: 1 };
+    const fields = 'There are 1001 fields, and may be 1000. Leave "fields" out for whole documents.';
+    const order = 'A sort has 1000 fields at most, and so has an index; this one has 1001. Name those that decide.';
+    const find = (more: object) => t.at('POST', '/_find', { json: { selector, ...more } });
+    assertError(await find({ fields: names }), 400, 'invalid_fields', fields);
+    assertError(await find({ sort: names }), 400, 'invalid_sort_json', order);
+    assertError(await t.at('POST', '/_index', { json: { index: { fields: names } } }), 400, 'invalid_sort_json', order);
+    assert.equal((await find({ fields: names.slice(1) })).status, 200);
+    const long = await find({ fields: ['x'.repeat(65_537)] });
+    assert.deepEqual([long.status, at(long.json, 'error')], [400, 'invalid_field_name']);
+    assert.match(`${at(long.json, 'reason')}`, /It has more than 65536 characters\.$/);
+  }),
+
+  test('an object of a query has 10,000 members at most', async (t) => {
+    const many = Object.fromEntries(Array.from({ length: 10_001 }, (_, n) => [`f${n}`, 1]));
+    const reason =
+      'the request entity is too large: an object in a body of this kind may have 10000 members; nothing was changed. Ask for less at a time, or keep a long list in documents and match by a field.';
+    for (const path of ['/_find', '/_explain', '/_changes?filter=_selector']) {
+      assertError(await t.at('POST', path, { json: { selector: many } }), 413, 'too_large', reason);
+    }
+  }),
+
   test('an order needs an index', async (t) => {
     await t.put('x', { n: 1 });
     const body = { selector: { n: { $gt: 0 } }, sort: ['n'] };

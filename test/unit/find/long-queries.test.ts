@@ -11,23 +11,23 @@ import { parseFindQuery } from '../../../src/find/queries/find-query.ts';
 import { isObject } from '../../../src/json/objects.ts';
 import { atOnce } from '../../../src/shared/turn.ts';
 
-/** A query may be as long as a request, 64 MB. Others have turns meanwhile (docs/internals.md#long-work-takes-turns). */
+/** A query may have thousands of names. Others have turns meanwhile (docs/internals.md#long-work-takes-turns). */
 const names = Array.from({ length: 10_000 }, (_, n) => `field${n}`);
 
 describe('a query with thousands of names', () => {
   test.each(['sort', 'fields'])('is parsed in steps: %s', (member) => {
     // One for each 256 of them.
-    expect([...parseFindQuery({ selector: {}, [member]: names })]).toHaveLength(39);
+    expect([...parseFindQuery({ selector: {}, [member]: names.slice(0, 1_000) })]).toHaveLength(3);
   });
 
   test('is refused without an index that nobody would make', () => {
     const order = createKeyOrder('unicode');
-    const choose = (count: number) =>
-      choosePlan(atOnce(parseFindQuery({ selector: {}, sort: names.slice(0, count) })), [], order);
-    expect(() => choose(2)).toThrow(
+    const choose = (sort: readonly string[]) => choosePlan(atOnce(parseFindQuery({ selector: {}, sort })), [], order);
+    expect(() => choose(names.slice(0, 2))).toThrow(
       'No index exists for this sort, try indexing by the sort fields. POST this to _index: {"index":{"fields":["field0","field1"]}}',
     );
-    expect(() => choose(10_000)).toThrow(/try indexing by the sort fields\.$/);
+    const long = names.slice(0, 1_000).map((name) => name.padEnd(100, 'x'));
+    expect(() => choose(long)).toThrow(/try indexing by the sort fields\.$/);
   });
 
   test('is planned beside many indexes in proportion to its length, however it is nested', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { isShallow, isShallowText } from '../../../src/json/nesting.ts';
-import { parseInSteps, parseMembersInSteps } from '../../../src/json/parse-in-steps.ts';
+import { parseInSteps, parseMembersInSteps, TooManyMembers } from '../../../src/json/parse-in-steps.ts';
 import { atOnce } from '../../../src/shared/turn.ts';
 import { fastestMs } from '../../support/fastest.ts';
 
@@ -84,6 +84,15 @@ test.each([
 ])('the members of an object', (text, expected) => {
   const members = atOnce(parseMembersInSteps(text));
   expect(members && [...members]).toEqual(expected);
+});
+
+test('an object of a long text has as many members as may be', () => {
+  const text = JSON.stringify({
+    few: 1,
+    many: Object.fromEntries(Array.from({ length: 9_000 }, (_, n) => [`m${n}`, n])),
+  });
+  expect(atOnce(parseInSteps(text, 9_000))).toEqual(JSON.parse(text));
+  expect(() => atOnce(parseInSteps(text, 8_999))).toThrow(TooManyMembers);
 });
 
 test('what follows an object is no JSON', () => {
