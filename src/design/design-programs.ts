@@ -5,6 +5,7 @@
 import type { Database } from '../database/contract.ts';
 import type { DocId, RevId } from '../documents/contract.ts';
 import { DatabaseError } from '../errors/database-error.ts';
+import { parseInTurns } from '../json/parse-in-steps.ts';
 import type { Program, Sandbox } from '../query-server/contract.ts';
 import { functionTimeoutMs } from '../system/config.ts';
 import type { Config, Log } from '../system/contract.ts';
@@ -43,7 +44,7 @@ export class DesignPrograms {
   /** Fails with `not_implemented` where this host can't run functions of that language. */
   async open(database: Database, { id, rev, body }: StoredDesign): Promise<Program> {
     const { sandbox, log } = this.#parts;
-    checkLanguage(id, body);
+    await checkLanguage(id, body);
     if (sandbox === undefined) {
       const reason = `${id} has functions, and this host was started without a sandbox to run them in.`;
       throw new DatabaseError('not_implemented', reason);
@@ -74,15 +75,15 @@ function withIdentity(id: DocId, rev: RevId, body: string): string {
 }
 
 /** The language of a design document, by its JSON text; `javascript` where it names none. Any JSON value may stand there. */
-export function languageOf(body: string): unknown {
+export async function languageOf(body: string): Promise<unknown> {
   // Parsing is avoided where the name does not occur. Any of its letters may be escaped.
   if (!/"language"|\\u/.test(body)) return SCRIPT_LANGUAGE;
-  const { language = SCRIPT_LANGUAGE }: { readonly language?: unknown } = Object(JSON.parse(body));
+  const { language = SCRIPT_LANGUAGE }: { readonly language?: unknown } = Object(await parseInTurns(body));
   return language;
 }
 
-function checkLanguage(id: DocId, body: string): void {
-  const language = languageOf(body);
+async function checkLanguage(id: DocId, body: string): Promise<void> {
+  const language = await languageOf(body);
   if (language === SCRIPT_LANGUAGE) return;
   const reason = `${id} has functions in the language ${JSON.stringify(language)}; this host runs ${SCRIPT_LANGUAGE}.`;
   throw new DatabaseError('not_implemented', reason);

@@ -2,6 +2,7 @@
 import type { Database, DocumentWrite, WriteOptions } from '../database/contract.ts';
 import { type DatabaseError, isDatabaseError } from '../errors/database-error.ts';
 import { isObject } from '../json/objects.ts';
+import { parseInTurns } from '../json/parse-in-steps.ts';
 import type { Program, ValidatedWrite } from '../query-server/contract.ts';
 import { must } from '../shared/assert.ts';
 import type { Clock } from '../shared/clock.ts';
@@ -60,8 +61,10 @@ async function openValidator(
   design: StoredDesign,
   programs: DesignPrograms,
 ): Promise<Validate | undefined> {
-  const language = languageOf(design.body);
-  const { validate_doc_update: rule }: { readonly validate_doc_update?: unknown } = Object(JSON.parse(design.body));
+  const language = await languageOf(design.body);
+  const { validate_doc_update: rule }: { readonly validate_doc_update?: unknown } = Object(
+    await parseInTurns(design.body),
+  );
   const isScript = language === SCRIPT_LANGUAGE;
   if (isScript && typeof rule === 'string') return openFunction(database, design, programs);
   return (isScript || language === SELECTOR_LANGUAGE) && isObject(rule) ? openDeclared(design, rule) : undefined;

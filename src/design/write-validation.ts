@@ -6,6 +6,7 @@
 import type { Database, DocumentWrite, WriteGuard, WriteOptions } from '../database/contract.ts';
 import { DESIGN_RANGE, isDesignId } from '../documents/identifiers.ts';
 import type { DatabaseError } from '../errors/database-error.ts';
+import { parseInTurns } from '../json/parse-in-steps.ts';
 import { must } from '../shared/assert.ts';
 import { allReady } from '../shared/maybe-promise.ts';
 import { inTurns, someInSteps } from '../shared/turn.ts';
@@ -76,7 +77,8 @@ export class WriteValidation implements WriteGuard {
   async #findValidators(): Promise<Validators | null> {
     const designs = await readDesigns(this.#database);
     if (designs.length > 0) this.#onDesigns();
-    const validating = designs.filter(hasValidator);
+    const validating: StoredDesign[] = [];
+    for (const design of designs) if (await hasValidator(design)) validating.push(design);
     return validating.length === 0 ? null : this.#open(this.#database, validating);
   }
 }
@@ -96,9 +98,9 @@ async function readDesigns(database: Database): Promise<StoredDesign[]> {
   }
 }
 
-function hasValidator({ body }: StoredDesign): boolean {
+async function hasValidator({ body }: StoredDesign): Promise<boolean> {
   // Parsing is avoided where the name does not occur. Any of its letters may be escaped.
   if (!/"validate_doc_update"|\\u/.test(body)) return false;
-  const members: { readonly validate_doc_update?: unknown } = Object(JSON.parse(body));
+  const members: { readonly validate_doc_update?: unknown } = Object(await parseInTurns(body));
   return members.validate_doc_update !== undefined && members.validate_doc_update !== null;
 }

@@ -1,6 +1,7 @@
 /** Functions of design documents as filters of changes (docs/http.md#filters-of-changes). They are called for many documents at a time. */
 import { DatabaseError } from '../../errors/database-error.ts';
 import { isObject, ownMember } from '../../json/objects.ts';
+import { parseInTurns } from '../../json/parse-in-steps.ts';
 import type { Program } from '../../query-server/contract.ts';
 import type { DeferredFilters, FilterRequest } from '../changes/change-filters.ts';
 import { documentFilter } from '../changes/document-filter.ts';
@@ -32,7 +33,7 @@ async function openProgram(
   path: readonly string[],
 ): Promise<Program> {
   const design = await readDesign(snapshot, name);
-  let found: unknown = JSON.parse(design.body);
+  let found = await parseInTurns(design.body);
   for (const key of path) {
     found = isObject(found) ? ownMember(found, key) : undefined;
     if (found === undefined) throw new DatabaseError('not_found', `missing json key: ${key}`);

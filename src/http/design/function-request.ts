@@ -1,8 +1,10 @@
 /** A request as functions of design documents get it: the `req` object (docs/http.md#the-request-object). */
 import type { Database } from '../../database/contract.ts';
+import { DatabaseError } from '../../errors/database-error.ts';
 import { parseTarget } from '../address/target.ts';
 import { shownInfo } from '../database/database-info.ts';
 import { readText } from '../request/bodies.ts';
+import { type BodyBound, tooLarge } from '../request/body-bounds.ts';
 import { clientAddress } from '../request/client-address.ts';
 import type { Context } from '../request/context.ts';
 
@@ -16,6 +18,9 @@ const SESSION_COOKIE = 'AuthSession';
 const SIGNATURE = 'oauth_signature';
 const SIGNATURE_IN_ADDRESS = /(?<=[?&])oauth_signature=[^&#\s]*&?/g;
 const FORM_TYPE = 'application/x-www-form-urlencoded';
+/** Of a form that becomes values for a function. */
+const FORM: BodyBound = { bytes: 1_048_576, remedy: 'Send less in a form; functions read JSON from `req.body`.' };
+const MOST_FIELDS = 10_000;
 /** Parameters whose value in an address is JSON. */
 const JSON_VALUED: ReadonlySet<string> = new Set(['key', 'startkey', 'start_key', 'endkey', 'end_key']);
 /** What functions see where there is no body. */
@@ -31,7 +36,7 @@ export async function functionRequest(
   body?: string,
 ): Promise<string> {
   const { request, services } = context;
-  const text = body ?? (request.body === null ? '' : await readText(context));
+  const text = body ?? (request.body === null ? '' : await readText(context, isForm(context) ? FORM : undefined));
   const rawPath = withoutSignature(pathOf(request.url));
   const { name, roles } = context.user;
   context.isUserShown = true;
@@ -105,9 +110,19 @@ function customaryName(name: string): string {
   return name.replace(/(^|-)[a-z]/g, (start) => start.toUpperCase());
 }
 
+function isForm(context: Context): boolean {
+  return (context.header('content-type') ?? '').trimStart().toLowerCase().startsWith(FORM_TYPE);
+}
+
+/** Fails with `too_large`. */
 function formOf(context: Context, text: string): Record<string, string> {
-  const type = (context.header('content-type') ?? '').trimStart().toLowerCase();
-  return type.startsWith(FORM_TYPE) ? Object.fromEntries(new URLSearchParams(text)) : {};
+  if (!isForm(context)) return {};
+  if (text.length > FORM.bytes) throw tooLarge(FORM);
+  let fields = 1;
+  for (let at = text.indexOf('&'); at >= 0; at = text.indexOf('&', at + 1)) fields++;
+  if (fields <= MOST_FIELDS) return Object.fromEntries(new URLSearchParams(text));
+  const reason = `The form has ${fields} fields, and may have ${MOST_FIELDS}; nothing was changed. Send less in a form; functions read JSON from \`req.body\`.`;
+  throw new DatabaseError('too_large', reason);
 }
 
 function cookiesOf(context: Context): Record<string, string> {

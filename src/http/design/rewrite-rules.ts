@@ -39,6 +39,8 @@ interface Rule {
 type Bindings = ReadonlyMap<string, unknown>;
 
 const ANYTHING = '*';
+/** All of them are read for each request. */
+const MOST_RULES = 10_000;
 /** How many steps lead from a design document to its database. */
 const STEPS_TO_DATABASE = 2;
 /** Parameters whose value is JSON text. */
@@ -87,6 +89,10 @@ function parseRules(rules: unknown, options: RewriteOptions): readonly Rule[] {
     throw new DatabaseError('rewrite_rules_error', 'Rewrite rules are a String. They must be a JSON Array.');
   }
   if (!Array.isArray(rules)) throw new DatabaseError('rewrite_rules_error', 'Rewrite rules must be a JSON Array.');
+  if (rules.length > MOST_RULES) {
+    const reason = `There are ${rules.length} rewrite rules, and may be ${MOST_RULES}. Use variables such as ":id" in their paths.`;
+    throw new DatabaseError('rewrite_rules_error', reason);
+  }
   return rules.map((rule) => parseRule(rule, options));
 }
 

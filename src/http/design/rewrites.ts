@@ -2,6 +2,7 @@
 
 import { DatabaseError } from '../../errors/database-error.ts';
 import { ownMember } from '../../json/objects.ts';
+import { parseInTurns } from '../../json/parse-in-steps.ts';
 import { booleanSetting } from '../../system/config.ts';
 import { originOf } from '../address/target.ts';
 import { readDesign } from '../documents/design-document.ts';
@@ -25,7 +26,7 @@ export async function answerRewritten(
   const [designName = '', ...path] = rest;
   if (context.rewrites >= MAX_REWRITES) throw new DatabaseError('bad_request', 'Exceeded rewrite recursion limit');
   const design = await withSnapshot(context, name, (snapshot) => readDesign(snapshot, designName));
-  const rules = ownMember(toObject(JSON.parse(design.body)), 'rewrites');
+  const rules = ownMember(toObject(await parseInTurns(design.body)), 'rewrites');
   // Unless it is switched off, rules lead no further than the database that the document is in.
   const isSecure = booleanSetting(context.services.config, 'httpd', 'secure_rewrites');
   const rewritten = rewrite(rules, { method: methodOf(context), path, query: context.query.entries() }, { isSecure });

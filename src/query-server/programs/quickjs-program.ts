@@ -1,6 +1,7 @@
 /** A program on QuickJS: its functions as calls of an isolate, and what their answers mean. */
 import type { DatabaseError } from '../../errors/database-error.ts';
 import { isObject } from '../../json/objects.ts';
+import { parseInTurns } from '../../json/parse-in-steps.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import { Pace } from '../../shared/turn.ts';
 import type {
@@ -30,13 +31,14 @@ const DEFAULT_MEMORY_BYTES = 64 * 1024 * 1024;
 
 export class QuickJsProgram implements Program, IsolateOwner {
   readonly options: Required<ProgramSource>;
-  readonly validates: boolean;
+  /** Known when it has begun. */
+  validates = false;
+  #isSearched = false;
   readonly #executor: ProgramExecutor;
   readonly #resumableLists: ResumableLists;
 
   constructor(source: ProgramSource, createExecutor: (owner: IsolateOwner) => ProgramExecutor) {
     this.options = { ...source, memoryBytes: source.memoryBytes ?? DEFAULT_MEMORY_BYTES };
-    this.validates = hasValidator(source.designDocument);
     this.#executor = createExecutor(this);
     this.#resumableLists = new ResumableLists(source.designDocument);
   }
@@ -47,6 +49,10 @@ export class QuickJsProgram implements Program, IsolateOwner {
 
   /** Makes the isolate, where there is none. */
   async begin(): Promise<void> {
+    if (!this.#isSearched) {
+      this.validates = await hasValidator(this.options.designDocument);
+      this.#isSearched = true;
+    }
     await this.#executor.run({ operation: 'compile', texts: [] });
   }
 
@@ -166,9 +172,9 @@ export class QuickJsProgram implements Program, IsolateOwner {
 
 const toFlags = (text: string): boolean[] => Array.from(text, (flag) => flag === '1');
 
-function hasValidator(designDocument: string): boolean {
+async function hasValidator(designDocument: string): Promise<boolean> {
   // Parsing a large design document holds the thread. Any letter of the name may be escaped.
   if (!/"validate_doc_update"|\\u/.test(designDocument)) return false;
-  const design: unknown = JSON.parse(designDocument);
+  const design = await parseInTurns(designDocument);
   return isObject(design) && 'validate_doc_update' in design;
 }

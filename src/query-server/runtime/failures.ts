@@ -59,7 +59,9 @@ export function toFailure(thrown: unknown): Failure {
   } catch {
     // A getter or `toString` of the thrown value throws itself.
   }
-  return new Failure('function_error', 'unnamed_error', describe(thrown));
+  // QuickJS throws null as well, where memory is too short for an error.
+  const reason = thrown === null ? 'null was thrown: by the function, or since its memory ran out' : describe(thrown);
+  return new Failure('function_error', 'unnamed_error', reason);
 }
 
 /** As `toFailure`, for validations: what is neither a refusal nor names its error itself is an unknown error. */

@@ -1,6 +1,7 @@
 import type { CollationName } from '../../collation/key-order.ts';
 import { md5 } from '../../documents/md5.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
+import { parseInTurns } from '../../json/parse-in-steps.ts';
 import { must } from '../../shared/assert.ts';
 import { inTurns, mapInSteps, Pace, type Steps } from '../../shared/turn.ts';
 import type { ViewDefinition } from '../contract.ts';
@@ -59,7 +60,7 @@ const ROWS_VERSION = 5;
  */
 export async function parseDefinition(body: string): Promise<GroupDefinition> {
   const pace = new Pace();
-  const document = membersOf(JSON.parse(body));
+  const document = membersOf(await parseInTurns(body));
   await pace.rest();
   const options = membersOf(document['options']);
   const language = typeof document['language'] === 'string' ? document['language'] : 'javascript';

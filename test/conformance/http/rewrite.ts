@@ -140,6 +140,13 @@ export default suite('rewrite', [
     assertError(await get(t, 'loop'), 400, 'bad_request', 'Exceeded rewrite recursion limit');
   }),
 
+  test('there may be 10,000 rules', async (t) => {
+    const rule = { from: 'x', to: '../..' };
+    await t.put('_design/many', { rewrites: Array(10_001).fill(rule) });
+    const reason = 'There are 10001 rewrite rules, and may be 10000. Use variables such as ":id" in their paths.';
+    assertError(await t.get('/_design/many/_rewrite/x'), 400, 'rewrite_error', reason);
+  }),
+
   test('rules must be a list', async (t) => {
     await t.put('_design/none', {});
     assertError(await t.get('/_design/none/_rewrite/x'), 404, 'rewrite_error', 'Invalid path.');

@@ -5,6 +5,12 @@ import { suite, test } from '../../support/conformance/suite.ts';
 import type { Toolkit } from '../../support/conformance/toolkit.ts';
 
 const shows = {
+  headers: `function (doc, req) {
+    var headers = {}, i;
+    for (i = 0; i < req.query.count; i++) headers["X-" + i] = "v";
+    headers["X-Long"] = new Array(Number(req.query.length)).join("v");
+    return { headers: headers, body: "x" };
+  }`,
   hello: 'function (doc, req) { return doc ? "Hello " + doc.name : (req.id ? "no " + req.id : "Hello World"); }',
   type: 'function (doc, req) { return { headers: { "Content-Type": "text/x-greeting", "X-Own": "1" }, body: "hi", code: 202 }; }',
   json: 'function (doc, req) { return { json: { id: req.id } }; }',
@@ -149,6 +155,30 @@ export default suite('show_documents', [
     const provided = await show(t, 'in_provides', { accept: 'text/plain' });
     assert.deepEqual([provided.text, provided.header('content-type')], ['foo, bar, baz!', 'text/plain; charset=utf-8']);
     assert.equal((await show(t, 'in_turn', { accept: 'text/plain' })).text, '1, 2, 3, 4, 5, 6, 7!');
+  }),
+
+  test('have as many headers as clients take', async (t) => {
+    await fill(t);
+    assert.equal((await show(t, 'headers?count=100&length=1000')).status, 200);
+    const many = "The function's answer has 257 headers, and may have 256. Send what is more in the body.";
+    assertError(await show(t, 'headers?count=256&length=1'), 500, 'render_error', many);
+    const long = "The function's headers have more than 65536 characters. Send what is more in the body.";
+    assertError(await show(t, 'headers?count=1&length=65537'), 500, 'render_error', long);
+  }),
+
+  test('see forms of some size', async (t) => {
+    await fill(t);
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    const send = (body: string) => t.at('POST', '/_design/test/_show/request', { body, headers });
+    const fields = (count: number) => Array.from({ length: count }, (_, n) => `f${n}=v`).join('&');
+    const seen = await send(fields(10_000));
+    assert.equal(at(seen.json, 'form', 'f9999'), 'v', seen.text.slice(0, 200));
+    const many =
+      'The form has 10001 fields, and may have 10000; nothing was changed. Send less in a form; functions read JSON from `req.body`.';
+    assertError(await send(fields(10_001)), 413, 'too_large', many);
+    const long =
+      'the request entity is too large: a body of this kind may have 1048576 bytes; nothing was changed. Send less in a form; functions read JSON from `req.body`.';
+    assertError(await send(`f=${'v'.repeat(1_048_576)}`), 413, 'too_large', long);
   }),
 
   test('failures have the words of the interface', async (t) => {

@@ -19,6 +19,7 @@ const filters = {
   conflicted: 'function (doc) { return doc._conflicts !== undefined && doc._conflicts.length === 1; }',
   history: 'function (doc) { return doc._revisions.start === 2 && doc._revisions.ids.length === 2; }',
   broken: 'function (doc) {',
+  nothing: 'function () { throw null; }',
 };
 const views = {
   odd: { map: 'function (doc) { if (doc.n % 2) { emit(doc.n); emit(doc._id); } }' },
@@ -114,6 +115,9 @@ export default suite('changes_filter_functions', [
     const broken = await t.get('/_changes?filter=app/broken');
     assert.equal(broken.status, 500, broken.text);
     assert.equal(at(broken.json, 'error'), 'compilation_error');
+    const nothing = await t.get('/_changes?filter=app/nothing');
+    const reason = 'null was thrown: by the function, or since its memory ran out';
+    assertError(nothing, 500, 'unnamed_error', reason);
     const seen = await t.get('/_changes?filter=app/seen&limit=1');
     assert.include(seen.text, `_revisions`);
     assert.include(seen.text, fakeHash('a'));
