@@ -14,6 +14,7 @@ import { readFilter } from '../../replicator/run/read-filter.ts';
 import { runReplication } from '../../replicator/run/replication-run.ts';
 import { systemClock, systemRandom } from '../../shared/clock.ts';
 import { escapeControls } from '../../shared/escape-controls.ts';
+import { atOnce } from '../../shared/turn.ts';
 import type { Log } from '../../system/contract.ts';
 import { ProxiedFetches } from '../network/proxied-fetch.ts';
 import { onEndSignals, type SignalHost } from '../server/end-signals.ts';
@@ -96,10 +97,11 @@ function sayRetries({ stderr }: ReplicateHost): Log {
 
 function parse(members: JsonObject, defaults: ReturnType<typeof readReplicatorSettings>['defaults']): Replication {
   try {
-    return parseReplication(members, {
+    const request = parseReplication(members, {
       ...{ user: ADMIN, asker: { isAdmin: true }, ownBases: [], defaults },
       ...{ noNetwork: undefined, noProxy: undefined },
     });
+    return atOnce(request);
   } catch (error) {
     if (isDatabaseError(error, 'bad_request')) throw new UsageError(error.reason, 'replicate');
     throw error;

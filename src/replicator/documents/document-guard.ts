@@ -5,6 +5,7 @@ import { findNode } from '../../documents/revisions/revision-tree.ts';
 import { toRevision } from '../../documents/revisions/revisions.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { JsonObject } from '../../json/objects.ts';
+import { Pace } from '../../shared/turn.ts';
 import { checkChange, isReplicator, newOwner } from './document-rules.ts';
 import { parseBody, withMembers } from './state-members.ts';
 
@@ -12,11 +13,13 @@ import { parseBody, withMembers } from './state-members.ts';
 const NOBODY: DatabaseUser = { name: null, roles: ['_admin'] };
 
 const OWNER: ReadonlySet<string> = new Set(['owner']);
+/** Characters of a document: as many as a request for a replication has. */
+const LONGEST = 4_194_304;
 
 /** What judges and completes the writes of `_replicator`. */
 export interface ReplicationDocumentGuard {
   /** With the members that the service adds: each document has an owner. */
-  prepare(writes: readonly DocumentWrite[], options: WriteOptions): readonly DocumentWrite[];
+  prepare(writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly DocumentWrite[]>;
   /** For each write why it is refused, or undefined. */
   validate(
     database: Database,
@@ -28,16 +31,23 @@ export interface ReplicationDocumentGuard {
 export const replicationDocumentGuard: ReplicationDocumentGuard = { prepare, validate };
 
 /** A replicated revision stays as it is: its name stands for its content. */
-function prepare(
+async function prepare(
   writes: readonly DocumentWrite[],
   { newEdits, user = NOBODY }: WriteOptions,
-): readonly DocumentWrite[] {
-  return newEdits ? writes.map((write) => withOwner(write, user)) : writes;
+): Promise<readonly DocumentWrite[]> {
+  if (!newEdits) return writes;
+  const prepared: DocumentWrite[] = [];
+  const pace = new Pace();
+  for (const write of writes) {
+    prepared.push(await withOwner(write, user));
+    if (pace.isDue) await pace.rest();
+  }
+  return prepared;
 }
 
-function withOwner(write: DocumentWrite, user: DatabaseUser): DocumentWrite {
-  if (write.deleted || isDesignId(write.id)) return write;
-  const added = newOwner(parseBody(write.body), user);
+async function withOwner(write: DocumentWrite, user: DatabaseUser): Promise<DocumentWrite> {
+  if (write.deleted || isDesignId(write.id) || isTooLong(write)) return write;
+  const added = newOwner(await parseBody(write.body), user);
   return added === undefined ? write : { ...write, body: withMembers(write.body, OWNER, Object.entries(added)) };
 }
 
@@ -51,13 +61,16 @@ async function validate(
   try {
     const records = await snapshot.documents(writes.map(({ id }) => id));
     const refusals: (DatabaseError | undefined)[] = [];
+    const pace = new Pace();
     for (const [index, write] of writes.entries()) {
+      if (pace.isDue) await pace.rest();
       const leaves = records[index]?.leaves ?? [];
       // A replicated revision that is there already changes nothing.
       const isKnown = !newEdits && write.rev !== undefined && findNode(leaves, toRevision(write.rev)) !== undefined;
       const [winner] = leaves;
       const body = winner === undefined || winner.deleted ? undefined : await snapshot.body(winner);
-      refusals.push(isKnown ? undefined : refusalOf(write, body === undefined ? undefined : parseBody(body), user));
+      if (isKnown) refusals.push(undefined);
+      else refusals.push(await refusalOf(write, body === undefined ? undefined : await parseBody(body), user));
     }
     return refusals;
   } finally {
@@ -65,14 +78,23 @@ async function validate(
   }
 }
 
-function refusalOf(
+/** What is too long to be understood is refused before anything is made of it. */
+function isTooLong({ id, body }: DocumentWrite): boolean {
+  return body.length > LONGEST && !isDesignId(id);
+}
+
+async function refusalOf(
   write: DocumentWrite,
   before: JsonObject | undefined,
   user: DatabaseUser,
-): DatabaseError | undefined {
+): Promise<DatabaseError | undefined> {
   if (isDesignId(write.id)) return undefined;
+  if (isTooLong(write)) {
+    const reason = `A replication document may have ${LONGEST} characters. Ask for a long list of documents by a selector.`;
+    return new DatabaseError('too_large', reason);
+  }
   try {
-    checkChange({ before, after: write.deleted ? undefined : parseBody(write.body) }, user);
+    checkChange({ before, after: write.deleted ? undefined : await parseBody(write.body) }, user);
     return undefined;
   } catch (error) {
     if (error instanceof DatabaseError) return error;

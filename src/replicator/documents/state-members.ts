@@ -5,6 +5,7 @@
 import { withoutDeepMembers } from '../../documents/deep-members.ts';
 import { JsonCursor } from '../../json/json-cursor.ts';
 import { isObject, type JsonObject, ownMember } from '../../json/objects.ts';
+import { parseInTurns } from '../../json/parse-in-steps.ts';
 import type { RefusedDocument } from '../contract.ts';
 
 /** `triggered`: it was begun, and reached both databases. `error`: the last attempt failed; most are made again. */
@@ -29,8 +30,8 @@ const NAMES: ReadonlySet<string> = new Set<keyof StateMembers>([
 ]);
 
 /** A body's members. Such that no program could read, which former releases took, are null. */
-export function parseBody(body: string): JsonObject {
-  const value: unknown = JSON.parse(withoutDeepMembers(body));
+export async function parseBody(body: string): Promise<JsonObject> {
+  const value = await parseInTurns(withoutDeepMembers(body));
   return isObject(value) ? value : {};
 }
 

@@ -7,6 +7,7 @@ import { toRevId } from '../../documents/revisions/revisions.ts';
 import { isDatabaseError } from '../../errors/database-error.ts';
 import type { JsonObject } from '../../json/objects.ts';
 import type { Registry } from '../../registry/contract.ts';
+import { Pace } from '../../shared/turn.ts';
 import { REPLICATOR_DATABASE } from '../../system/system-databases.ts';
 import { REPLICATOR } from './document-rules.ts';
 import { parseBody, type StateMembers, withState } from './state-members.ts';
@@ -32,10 +33,14 @@ export async function findDocuments(snapshot: Snapshot, ids: readonly DocId[]): 
     return record === undefined || node === undefined ? [] : [{ id: record.id, node }];
   });
   const bodies = await snapshot.bodies(winners.map(({ node }) => node));
-  return winners.map(({ id, node }, index) => {
+  const found: FoundDocument[] = [];
+  const pace = new Pace();
+  for (const [index, { id, node }] of winners.entries()) {
     const body = node.deleted ? undefined : bodies[index];
-    return { id, rev: revOf(node), document: body === undefined ? undefined : parseBody(body) };
-  });
+    found.push({ id, rev: revOf(node), document: body === undefined ? undefined : await parseBody(body) });
+    if (pace.isDue) await pace.rest();
+  }
+  return found;
 }
 
 /** The winner of one document; undefined where it never was, or was purged. */

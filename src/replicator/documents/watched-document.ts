@@ -8,6 +8,7 @@ import { isDatabaseError } from '../../errors/database-error.ts';
 import { isObject, type JsonObject, ownMember } from '../../json/objects.ts';
 import { startBackgroundTimer } from '../../shared/background-timer.ts';
 import type { Clock } from '../../shared/clock.ts';
+import { inTurns } from '../../shared/turn.ts';
 import type { Log } from '../../system/contract.ts';
 import { REPLICATOR_DATABASE } from '../../system/system-databases.ts';
 import type { Asker, Replication } from '../contract.ts';
@@ -152,7 +153,7 @@ export class WatchedDocument {
     }
     this.reason = undefined;
     const replication = await this.#understood(async (needs) =>
-      locateReplication(parseReplication(this.#document, needs), needs),
+      locateReplication(await inTurns(parseReplication(this.#document, needs)), needs),
     );
     if (replication === undefined || this.#isStopped) return;
     this.replication = replication;

@@ -6,6 +6,8 @@ import type { DatabaseUser } from '../../database/contract.ts';
 import { isDatabaseError } from '../../errors/database-error.ts';
 import { parseSelector } from '../../find/selectors/selector-parser.ts';
 import { isObject, type JsonObject } from '../../json/objects.ts';
+import { sortInSteps } from '../../shared/sort-in-steps.ts';
+import { filterInSteps, mapInSteps, type Steps } from '../../shared/turn.ts';
 import type { Replication, Selection, Sequence, WhyEnded } from '../contract.ts';
 import { type EndpointNeeds, locateEndpoint, parseEndpoint, parseProxy } from './endpoint.ts';
 import type { ReplicationDefaults } from './replicator-settings.ts';
@@ -59,12 +61,12 @@ export type ReplicateRequest =
   | { readonly kind: 'retryById'; readonly id: string };
 
 /** Fails with `bad_request`. */
-export function parseReplicateRequest(body: JsonObject, needs: RequestNeeds): ReplicateRequest {
+export function* parseReplicateRequest(body: JsonObject, needs: RequestNeeds): Steps<ReplicateRequest> {
   const cancels = booleanMember(body, 'cancel') ?? false;
   const retryRefused = booleanMember(body, 'retry_refused') ?? false;
   const id = cancels || retryRefused ? idOf(body) : undefined;
   if (id !== undefined) return { kind: cancels ? 'cancelById' : 'retryById', id };
-  const replication = parseReplication(body, needs);
+  const replication = yield* parseReplication(body, needs);
   return cancels ? { kind: 'cancel', replication } : { kind: 'start', replication, retryRefused };
 }
 
@@ -72,8 +74,8 @@ function idOf(body: JsonObject): string | undefined {
   return textMember(body, 'replication_id') ?? textMember(body, 'id') ?? textMember(body, '_local_id');
 }
 
-/** Fails with `bad_request`. */
-export function parseReplication(body: JsonObject, needs: RequestNeeds): Replication {
+/** In steps: a list of ids may be long. Fails with `bad_request`. */
+export function* parseReplication(body: JsonObject, needs: RequestNeeds): Steps<Replication> {
   const { defaults, user, asker, whyEnded } = needs;
   const proxy = parseProxy('proxy', memberOf(body, 'proxy'));
   const sourceProxy = parseProxy('source_proxy', memberOf(body, 'source_proxy')) ?? proxy;
@@ -84,7 +86,7 @@ export function parseReplication(body: JsonObject, needs: RequestNeeds): Replica
     target: parseEndpoint('target', memberOf(body, 'target'), targetProxy, needs),
     continuous: booleanMember(body, 'continuous') ?? false,
     createTarget: booleanMember(body, 'create_target') ?? false,
-    selection: parseSelection(body, needs.takesAnyParameters ?? false),
+    selection: yield* parseSelection(body, needs.takesAnyParameters ?? false),
     sinceSeq: parseSequence(memberOf(body, 'since_seq')),
     useCheckpoints: booleanMember(body, 'use_checkpoints') ?? defaults.useCheckpoints,
     checkpointIntervalMs: number('checkpoint_interval') ?? defaults.checkpointIntervalMs,
@@ -108,17 +110,18 @@ export async function locateReplication(replication: Replication, needs: Endpoin
   return { ...replication, source, target };
 }
 
-function parseSelection(body: JsonObject, takesAnyParameters: boolean): Selection | undefined {
-  const ids = textsMember(body, 'doc_ids')?.map(decodeId);
+function* parseSelection(body: JsonObject, takesAnyParameters: boolean): Steps<Selection | undefined> {
+  const given = textsMember(body, 'doc_ids');
+  const ids = given && (yield* mapInSteps(given, decodeId));
   const filter = textMember(body, 'filter');
   const selector = objectMember(body, 'selector');
-  const given = objectMember(body, 'query_params') ?? {};
-  const parameters = takesAnyParameters ? jsonTextsByName(given) : textsByName(given);
+  const byName = objectMember(body, 'query_params') ?? {};
+  const parameters = takesAnyParameters ? jsonTextsByName(byName) : textsByName(byName);
   const named = filter === '_doc_ids' || filter === '_selector' ? undefined : filter;
   if ([ids, named, selector].filter((given) => given !== undefined).length > 1) {
     throw invalid('`doc_ids`, `filter`, `selector` are mutually exclusive');
   }
-  if (ids !== undefined) return { kind: 'ids', ids: [...new Set(ids)].sort() };
+  if (ids !== undefined) return { kind: 'ids', ids: yield* distinct(ids) };
   if (selector !== undefined) return parseSelectorMember(selector);
   if (named === undefined) {
     if (filter !== undefined) throw invalid(`The filter \`${filter}' needs the \`${filter.slice(1)}' field.`);
@@ -129,6 +132,12 @@ function parseSelection(body: JsonObject, takesAnyParameters: boolean): Selectio
   }
   const inOrder = Object.entries(parameters).sort(([one], [other]) => (one < other ? -1 : 1));
   return { kind: 'filter', filter: named, parameters: Object.fromEntries(inOrder) };
+}
+
+function* distinct(ids: readonly string[]): Steps<readonly string[]> {
+  const seen = new Set<string>();
+  const once = yield* filterInSteps(ids, (id) => seen.size < seen.add(id).size);
+  return yield* sortInSteps(once, (one, other) => (one < other ? -1 : 1));
 }
 
 /** Fails with `bad_request` where the object is no selector, rather than when the source is asked. */

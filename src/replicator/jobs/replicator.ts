@@ -3,7 +3,7 @@ import type { DatabaseUser } from '../../database/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { JsonObject } from '../../json/objects.ts';
 import { orElse } from '../../shared/maybe-promise.ts';
-import { Pace } from '../../shared/turn.ts';
+import { inTurns, Pace } from '../../shared/turn.ts';
 import type { Asker, ReadFilter, Replication, RunResult, Standings } from '../contract.ts';
 import { RightsEnded } from '../failure.ts';
 import { isAdmin } from '../user-key.ts';
@@ -61,7 +61,7 @@ export class Replicator {
   /** Fails with `bad_request`, with `unauthorized` and `forbidden` where the job is not the user's to cancel, and as reading a filter does. */
   async replicate(body: JsonObject, origin: RequestOrigin): Promise<ReplicateOutcome> {
     const needs = this.needs(origin);
-    const request = parseReplicateRequest(body, needs);
+    const request = await inTurns(parseReplicateRequest(body, needs));
     if (request.kind === 'cancelById') return this.#cancel(this.jobs.get(request.id), origin.user);
     if (request.kind === 'retryById') return this.#retry(this.jobs.get(request.id), origin.user);
     // Whatever was begun may be ended.

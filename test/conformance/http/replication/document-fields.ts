@@ -44,6 +44,18 @@ export default suite('replication_document_fields', [
     assert.equal((await t.request('GET', '/_replicator/doc')).status, 404);
   }),
 
+  test('a document that is longer than a request may be is refused', async (t) => {
+    await useReplicator(t);
+    const json = { ...ENDS, doc_ids: Array(300).fill('x'.repeat(14_000)) };
+    const reason =
+      'A replication document may have 4194304 characters. Ask for a long list of documents by a selector.';
+    assertError(await t.request('PUT', '/_replicator/doc', { json }), 413, 'too_large', reason);
+    const replicated = { docs: [{ ...json, _id: 'doc', _rev: '1-abc' }], new_edits: false };
+    const pushed = await t.request('POST', '/_replicator/_bulk_docs', { json: replicated });
+    assert.deepInclude(arrayAt(pushed.json)[0], { id: 'doc', error: 'too_large', reason });
+    assert.equal((await t.request('GET', '/_replicator/doc')).status, 404);
+  }),
+
   test('in bulk each by itself, and replicated ones as well', async (t) => {
     await useReplicator(t);
     const reason = "The `target' property must exist and be either a string or an object.";

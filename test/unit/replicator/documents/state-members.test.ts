@@ -17,8 +17,9 @@ describe('the text of a document with its state', () => {
   });
 });
 
-test('what a document tells is read with care: anybody may have written it', () => {
-  expect(stateOf(parseBody('{"_replication_state":"odd","_replication_id":7,"_replication_stats":[]}'))).toEqual({});
+test('what a document tells is read with care: anybody may have written it', async () => {
+  const body = await parseBody('{"_replication_state":"odd","_replication_id":7,"_replication_stats":[]}');
+  expect(stateOf(body)).toEqual({});
   const refused = { id: 'd', rev: '1-x', error: 'forbidden', reason: 'no' };
   expect(refusedIn({ _replication_stats: { refused: [refused, {}, null, 'x', { ...refused, rev: 1 }] } })).toEqual([
     refused,

@@ -3,10 +3,11 @@ import { expect, test } from 'vitest';
 import type { Replication } from '../../../../src/replicator/contract.ts';
 import { replicationId } from '../../../../src/replicator/jobs/replication-id.ts';
 import { parseReplication } from '../../../../src/replicator/jobs/replication-request.ts';
+import { atOnce } from '../../../../src/shared/turn.ts';
 import { ADMIN, openReplicator } from './support.ts';
 
 function replication(body: object, user: Replication['user'] = ADMIN): Replication {
-  return parseReplication({ source: 'a', target: 'https://joe:pw@example.org/b', ...body }, needsOf(user));
+  return atOnce(parseReplication({ source: 'a', target: 'https://joe:pw@example.org/b', ...body }, needsOf(user)));
 }
 
 function needsOf(user: Replication['user']) {

@@ -6,6 +6,7 @@ import {
   parseReplication,
   type RequestNeeds,
 } from '../../../../src/replicator/jobs/replication-request.ts';
+import { atOnce } from '../../../../src/shared/turn.ts';
 
 const needs: RequestNeeds = {
   user: { name: 'joe', roles: ['staff'] },
@@ -26,7 +27,7 @@ const needs: RequestNeeds = {
 
 function reasonOf(body: object, changed: Partial<RequestNeeds> = {}): string {
   try {
-    parseReplicateRequest({ ...body }, { ...needs, ...changed });
+    atOnce(parseReplicateRequest({ ...body }, { ...needs, ...changed }));
   } catch (error) {
     if (isDatabaseError(error, 'bad_request')) return error.reason;
     throw error;
@@ -37,7 +38,7 @@ function reasonOf(body: object, changed: Partial<RequestNeeds> = {}): string {
 const ends = { source: 'a', target: 'b' };
 
 test('what is left out has its default', () => {
-  expect(parseReplication(ends, needs)).toEqual({
+  expect(atOnce(parseReplication(ends, needs))).toEqual({
     source: { kind: 'local', name: 'a' },
     target: { kind: 'local', name: 'b' },
     continuous: false,
@@ -72,7 +73,7 @@ test('each option is read, numbers also as digits', () => {
     socket_options: '[{nodelay, true}]',
     doc_ids: null,
   };
-  expect(parseReplication(body, needs)).toMatchObject({
+  expect(atOnce(parseReplication(body, needs))).toMatchObject({
     continuous: true,
     createTarget: true,
     sinceSeq: '12-abc',
@@ -88,7 +89,7 @@ test('each option is read, numbers also as digits', () => {
 });
 
 describe('endpoints', () => {
-  const target = (given: unknown) => parseReplication({ source: 'a', target: given }, needs).target;
+  const target = (given: unknown) => atOnce(parseReplication({ source: 'a', target: given }, needs)).target;
 
   test.each([
     ['a/b+c', { kind: 'local', name: 'a/b+c' }],
@@ -147,9 +148,8 @@ describe('endpoints', () => {
   });
 
   test('a proxy is for what is elsewhere', () => {
-    const proxied = parseReplication(
-      { source: 'a', target: 'http://example.org/b', proxy: 'socks5://me:pw@127.0.0.1:1080' },
-      needs,
+    const proxied = atOnce(
+      parseReplication({ source: 'a', target: 'http://example.org/b', proxy: 'socks5://me:pw@127.0.0.1:1080' }, needs),
     );
     expect(proxied.source).toEqual({ kind: 'local', name: 'a' });
     expect(proxied.target).toMatchObject({ proxy: 'socks5://me:pw@127.0.0.1:1080' });
@@ -233,7 +233,7 @@ describe('what can not be', () => {
 });
 
 test('what is selected is the same in whatever order it is given', () => {
-  const of = (more: object) => parseReplication({ ...ends, ...more }, needs).selection;
+  const of = (more: object) => atOnce(parseReplication({ ...ends, ...more }, needs)).selection;
   expect(of({ doc_ids: ['b', 'a', 'b'] })).toEqual({ kind: 'ids', ids: ['a', 'b'] });
   expect(of({ filter: '_doc_ids', doc_ids: ['a'] })).toEqual({ kind: 'ids', ids: ['a'] });
   const one = of({ filter: 'd/f', query_params: { b: '1', a: '2' } });
@@ -243,11 +243,11 @@ test('what is selected is the same in whatever order it is given', () => {
 
 test('an id is enough to cancel, under any of its names', () => {
   for (const name of ['replication_id', 'id', '_local_id']) {
-    expect(parseReplicateRequest({ cancel: true, [name]: 'x+continuous' }, needs)).toEqual({
+    expect(atOnce(parseReplicateRequest({ cancel: true, [name]: 'x+continuous' }, needs))).toEqual({
       kind: 'cancelById',
       id: 'x+continuous',
     });
   }
-  expect(parseReplicateRequest({ ...ends, cancel: true }, needs)).toMatchObject({ kind: 'cancel' });
-  expect(parseReplicateRequest({ ...ends, retry_refused: true }, needs)).toMatchObject({ retryRefused: true });
+  expect(atOnce(parseReplicateRequest({ ...ends, cancel: true }, needs))).toMatchObject({ kind: 'cancel' });
+  expect(atOnce(parseReplicateRequest({ ...ends, retry_refused: true }, needs))).toMatchObject({ retryRefused: true });
 });
