@@ -1,7 +1,7 @@
 import type { FindQuery } from '../queries/find-query.ts';
 import type { Conditions } from './conditions.ts';
 
-const MOST_SORTED = 1_000;
+const MOST_SORTED = 100;
 
 /** An index that would help a query, as `_index` takes it. */
 export interface IndexSuggestion {
@@ -16,7 +16,7 @@ export interface IndexSuggestion {
 export function suggestIndex({ sort }: FindQuery, conditions: Conditions): IndexSuggestion | undefined {
   const indexable = conditions.indexable().filter((field) => field !== '_id');
   const equal = indexable.filter((field) => conditions.isConstant(field));
-  // Nobody makes an index of thousands of fields, and an answer that named them would be as long as the query.
+  // Nobody makes an index of hundreds of fields, and an answer that named them would be as long as the query.
   if (sort.length > MOST_SORTED) return undefined;
   const sorted = sort.map(({ field }) => field);
   const ranged = sorted.length > 0 ? [] : indexable.filter((field) => !conditions.isConstant(field)).slice(0, 1);

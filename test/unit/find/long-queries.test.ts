@@ -26,8 +26,7 @@ describe('a query with thousands of names', () => {
     expect(() => choose(names.slice(0, 2))).toThrow(
       'No index exists for this sort, try indexing by the sort fields. POST this to _index: {"index":{"fields":["field0","field1"]}}',
     );
-    const long = names.slice(0, 1_000).map((name) => name.padEnd(100, 'x'));
-    expect(() => choose(long)).toThrow(/try indexing by the sort fields\.$/);
+    expect(() => choose(names.slice(0, 101))).toThrow(/try indexing by the sort fields\.$/);
   });
 
   test('is planned beside many indexes in proportion to its length, however it is nested', () => {
