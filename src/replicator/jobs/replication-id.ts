@@ -6,7 +6,6 @@
  * guessed.
  */
 
-import type { DatabaseUser } from '../../database/contract.ts';
 import { md5 } from '../../documents/md5.ts';
 import type { Credentials, Endpoint, Replication } from '../contract.ts';
 
@@ -29,7 +28,7 @@ export async function replicationId(
   serverUuid: string,
   filterSource?: string,
 ): Promise<ReplicationId> {
-  const { source, target, selection, continuous, createTarget, user } = replication;
+  const { source, target, selection, continuous, createTarget } = replication;
   const what = JSON.stringify([
     serverUuid,
     endpointParts(source),
@@ -38,7 +37,7 @@ export async function replicationId(
     filterSource ?? null,
   ]);
   // A list of ids may be long: its text is made once.
-  const base = await md5(`${what.slice(0, -1)},${JSON.stringify(userParts(user))}]`);
+  const base = await md5(`${what.slice(0, -1)},${JSON.stringify(userParts(replication))}]`);
   const suffix = `${continuous ? '+continuous' : ''}${createTarget ? '+create_target' : ''}`;
   return { base, full: `${base}${suffix}`, anyUser: `${await md5(what)}${suffix}` };
 }
@@ -62,7 +61,11 @@ function identity(credentials: Credentials | undefined): readonly unknown[] {
   return credentials.kind === 'password' ? [credentials.name] : ['oauth', credentials.consumerKey, credentials.token];
 }
 
-/** All admins are one: who becomes one, or gets another name, need not begin anew. */
-function userParts({ name, roles }: DatabaseUser): readonly unknown[] {
-  return roles.includes(SERVER_ADMIN_ROLE) ? [SERVER_ADMIN_ROLE] : [name, [...roles].sort()];
+/**
+ * All admins are one: who becomes one, or gets another name, need not begin anew. What an admin has done with somebody's rights is not what that
+ * user asks for: neither may end the other's, or go by its credentials.
+ */
+function userParts({ user: { name, roles }, asker }: Replication): readonly unknown[] {
+  if (roles.includes(SERVER_ADMIN_ROLE)) return [SERVER_ADMIN_ROLE];
+  return [name, [...roles].sort(), ...(asker.isAdmin ? [SERVER_ADMIN_ROLE] : [])];
 }

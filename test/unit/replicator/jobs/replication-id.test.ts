@@ -63,3 +63,14 @@ test('the same for another user is found without the user', async () => {
   expect(mine.full).not.toBe(yours.full);
   expect(mine.anyUser).toBe(yours.anyUser);
 });
+
+test('what an admin has done with the rights of a user is not what that user asks for', async () => {
+  const bob = { name: 'bob', roles: ['team'] };
+  const { replicator } = openReplicator();
+  const byAdmin = replicator.needs({ user: bob, ownBases: [] }, { isAdmin: true, address: '' });
+  const body = { source: 'a', target: 'b', continuous: true };
+  const own = await replicationId(replication({ target: 'b', continuous: true }, bob), 'uuid');
+  const other = await replicationId(atOnce(parseReplication(body, byAdmin)), 'uuid');
+  expect(other.base).not.toBe(own.base);
+  expect(other.full).not.toBe(own.full);
+});
