@@ -23,6 +23,9 @@ export type Standing =
   /** There never was an account here. `mayLogIn`: a proxy or a token may tell the service of such a user. */
   | { readonly kind: 'unknown'; readonly mayLogIn: boolean };
 
+/** How the client came: by https, by http to this machine by a name that browsers take for that, or by http from elsewhere. */
+export type Way = 'https' | 'local' | 'http';
+
 /** What of a request tells who sent it. */
 export interface AskingRequest {
   readonly method: string;
@@ -34,8 +37,7 @@ export interface AskingRequest {
   readonly peer: string | undefined;
   /** The IP address of its sender, who may be behind a trusted proxy; empty where there is none. */
   readonly address: string;
-  /** Whether the client came by https. */
-  readonly isSecure: boolean;
+  readonly way: Way;
   /** `name` in lower case. */
   header(name: string): string | undefined;
 }

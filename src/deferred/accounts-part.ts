@@ -48,7 +48,7 @@ export function createAccounts(needs: AccountNeeds): AccountsPart {
             throw error;
           },
         ),
-      beginSession: (account, isSecure) => cookies.begin(account, isSecure),
+      beginSession: (account, way) => cookies.begin(account, way),
       endSession: (value) => cookies.end(value),
     },
     handlers: accountsHandlers,

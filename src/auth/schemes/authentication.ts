@@ -77,7 +77,7 @@ export class Authentication implements Authenticator {
       if (session === undefined || session === 'wrong') return undefined;
       const identity = this.#identityOfSession(session);
       if (!session.isDue) return identity;
-      return cookies.renew(session, request.isSecure).then((setCookie) => ({ ...identity, setCookie }));
+      return cookies.renew(session, request.way).then((setCookie) => ({ ...identity, setCookie }));
     });
   }
 

@@ -12,6 +12,7 @@ import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import type { Config, ConfigStore } from '../../system/contract.ts';
 import { type Account, saltOf } from '../accounts/account.ts';
 import type { AccountStore } from '../accounts/account-store.ts';
+import type { Way } from '../contract.ts';
 import { RecentEntries } from '../recent-entries.ts';
 import { authFlag, cacheSize, sameSite, sessionSeconds } from '../settings.ts';
 import type { EndedSessions, Session } from './ended-sessions.ts';
@@ -97,20 +98,19 @@ export class SessionCookies {
   }
 
   /** The header `Set-Cookie` that begins a session. */
-  begin(account: Account, isSecure: boolean): Promise<string> {
+  begin(account: Account, way: Way): Promise<string> {
     const { random } = this.#parts;
-    return this.renew({ account, id: toAddressBase64(random(new Uint8Array(ID_BYTES))) }, isSecure);
+    return this.renew({ account, id: toAddressBase64(random(new Uint8Array(ID_BYTES))) }, way);
   }
 
   /** The header `Set-Cookie` that renews a session. */
-  async renew({ account, id }: Pick<LiveSession, 'account' | 'id'>, isSecure: boolean): Promise<string> {
+  async renew({ account, id }: Pick<LiveSession, 'account' | 'id'>, way: Way): Promise<string> {
     const { config, secret, ended } = this.#parts;
     const signed = `${account.name}:${ended.timeOfNew(account.name).toString(16).toUpperCase()}:${id}`;
     const signature = await hmacSha1((await secret.get()) + saltOf(account), signed);
     const bytes = concatenate(new TextEncoder().encode(`${signed}:`), signature);
     return (
-      setCookie(config, toAddressBase64(bytes), isSecure) +
-      (authFlag(config, 'allow_persistent_cookies') ? this.#age() : '')
+      setCookie(config, toAddressBase64(bytes), way) + (authFlag(config, 'allow_persistent_cookies') ? this.#age() : '')
     );
   }
 
@@ -141,14 +141,18 @@ export class SessionCookies {
 }
 
 /** The header that ends it in the client. In both ways: there are clients that know `Expires` alone. */
-export function endedCookie(config: Config, isSecure: boolean): string {
-  return `${setCookie(config, '', isSecure)}; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Max-Age=0`;
+export function endedCookie(config: Config, way: Way): string {
+  return `${setCookie(config, '', way)}; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Max-Age=0`;
 }
 
-/** Browsers take no cookie for pages of other sites that is not kept from unsafe ways. */
-function setCookie(config: Config, value: string, isSecure: boolean): string {
-  const site = sameSite(config);
-  const secure = isSecure || site === 'None' ? '; Secure' : '';
+/**
+ * Browsers take no cookie for pages of other sites that is not kept from unsafe ways (`Secure`), and such a one by https alone, or from this machine. By
+ * another way it is for pages of the same site.
+ */
+function setCookie(config: Config, value: string, way: Way): string {
+  const wanted = sameSite(config);
+  const site = wanted === 'None' && way === 'http' ? 'Lax' : wanted;
+  const secure = way === 'https' || site === 'None' ? '; Secure' : '';
   return `${SESSION_COOKIE}=${value}; Version=1; Path=/; HttpOnly${secure}; SameSite=${site}`;
 }
 

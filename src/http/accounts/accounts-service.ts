@@ -1,4 +1,5 @@
 import type { Account } from '../../auth/accounts/account.ts';
+import type { Way } from '../../auth/contract.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
 
 /** What the handlers of sessions work with. */
@@ -6,7 +7,7 @@ export interface AccountsService {
   /** See `Logins`. */
   logIn(name: string, password: string, address: string): MaybePromise<Account>;
   /** The value of `Set-Cookie` that begins a session. */
-  beginSession(account: Account, isSecure: boolean): Promise<string>;
+  beginSession(account: Account, way: Way): Promise<string>;
   /** See `SessionCookies.end`. */
   endSession(value: string): Promise<void>;
 }

@@ -8,7 +8,7 @@ import { readObject, readText } from '../request/bodies.ts';
 import { CREDENTIALS } from '../request/body-bounds.ts';
 import { clientAddress } from '../request/client-address.ts';
 import type { Answer, Context } from '../request/context.ts';
-import { isSecure } from '../response/asking-request.ts';
+import { wayOf } from '../response/asking-request.ts';
 import { showError } from '../response/error-table.ts';
 import { jsonAnswer, okAnswer, withCookie } from '../response/responses.ts';
 import type { AccountsService } from './accounts-service.ts';
@@ -34,10 +34,10 @@ export async function postSession(service: AccountsService, context: Context): P
   const { name, password } = await readCredentials(context);
   try {
     const account = await service.logIn(name, password, clientAddress(context));
-    return withCookie(loggedIn(context, account, next), await service.beginSession(account, isSecure(context)));
+    return withCookie(loggedIn(context, account, next), await service.beginSession(account, wayOf(context)));
   } catch (error) {
     if (!isDatabaseError(error, 'unauthorized')) throw error;
-    return withCookie(notLoggedIn(context, error, fail), endedCookie(context.services.config, isSecure(context)));
+    return withCookie(notLoggedIn(context, error, fail), endedCookie(context.services.config, wayOf(context)));
   }
 }
 
@@ -46,7 +46,7 @@ export async function deleteSession(service: AccountsService, context: Context):
   const session = sessionValue(context.header('cookie'));
   if (session !== undefined) await service.endSession(session);
   const answer = next === undefined ? okAnswer(context, 200) : redirect(context, next, { ok: true });
-  return withCookie(answer, endedCookie(context.services.config, isSecure(context)));
+  return withCookie(answer, endedCookie(context.services.config, wayOf(context)));
 }
 
 /** Of the answer to a redirected request nobody but its browser gets anything: it has no name. */

@@ -1,13 +1,16 @@
 /** What of a request tells who sent it, and over which way (docs/node.md#behind-a-proxy). */
-import type { AskingRequest } from '../../auth/contract.ts';
+import type { AskingRequest, Way } from '../../auth/contract.ts';
 import { originOf } from '../address/target.ts';
 import { clientAddress } from '../request/client-address.ts';
 import type { Context } from '../request/context.ts';
-import { ownOrigin, ownScheme } from './locations.ts';
+import { ownHost, ownOrigin, ownScheme } from './locations.ts';
 
-/** Whether the client came by https, so that a cookie may be kept from unsafe ways. */
-export function isSecure(context: Context): boolean {
-  return ownScheme(context) === 'https';
+const THIS_MACHINE = /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?$/i;
+
+export function wayOf(context: Context): Way {
+  if (ownScheme(context) === 'https') return 'https';
+  // Within a page nobody names a host.
+  return THIS_MACHINE.test(ownHost(context) ?? 'localhost') ? 'local' : 'http';
 }
 
 export function askingRequest(context: Context): AskingRequest {
@@ -45,8 +48,8 @@ class Asking implements AskingRequest {
     return clientAddress(this.#context);
   }
 
-  get isSecure(): boolean {
-    return isSecure(this.#context);
+  get way(): Way {
+    return wayOf(this.#context);
   }
 
   header(name: string): string | undefined {

@@ -39,28 +39,41 @@ export function withReader(answer: Answer, isOfSomebody: boolean): Answer {
   const { headers } = answer;
   const { vary } = headers;
   headers['vary'] = vary === undefined ? CREDENTIALS : `${vary}, ${CREDENTIALS}`;
-  if (!isOfSomebody) return answer;
-  const caching = headers['cache-control'];
-  return withHeader(answer, 'cache-control', caching === MUST_REVALIDATE ? PRIVATE : privateCaching(caching));
+  return isOfSomebody ? withPrivateCaching(answer) : answer;
 }
-
-const NOT_PRIVATE = /^(?:public|s-maxage\b.*)$/i;
-const IS_PRIVATE = /^(?:private|no-store)$/i;
 
 /**
  * Sets a cookie, beside those that the answer sets already, each on a line of its own. No cache that several people share may keep the
  * answer then: it would give one person's cookie to another (RFC 9111, 7.3).
  */
 export function withCookie(answer: Answer, cookie: string): Answer {
-  const { 'set-cookie': others, 'cache-control': caching } = answer.headers;
-  withHeader(answer, 'cache-control', privateCaching(caching));
+  const { 'set-cookie': others } = answer.headers;
+  withPrivateCaching(answer);
   return withHeader(answer, 'set-cookie', others === undefined ? cookie : `${others}\n${cookie}`);
 }
 
+/** Headers of which caches in front of servers take more notice than of `Cache-Control` (RFC 9213, and older ones of their makers). */
+const OF_SHARED_CACHES = /^(?:.+-cache-control|surrogate-.*|edge-control|x-accel-expires)$/;
+/** RFC 9111, 5.2: a list, of which commas in quotes are no part. What does not fit may be read in more than one way. */
+const TOKEN = "[\\w!#$%&'*+.^`|~-]+";
+const DIRECTIVE = `${TOKEN}(?:=(?:${TOKEN}|"[^"\\\\]*"))?`;
+const DIRECTIVES = new RegExp(`^[\\s,]*(?:${DIRECTIVE}\\s*(?:,[\\s,]*|$))*$`);
+const NOT_PRIVATE = /^(?:public|s-maxage|private)(?:=|$)/i;
+const IS_PRIVATE = /^(?:private|no-store)$/i;
+
+/** Shared caches keep none of it, whatever the answer says. */
+function withPrivateCaching(answer: Answer): Answer {
+  const { headers } = answer;
+  for (const name of Object.keys(headers)) if (OF_SHARED_CACHES.test(name)) delete headers[name];
+  const caching = headers['cache-control'];
+  return withHeader(answer, 'cache-control', caching === MUST_REVALIDATE ? PRIVATE : privateCaching(caching));
+}
+
 function privateCaching(caching = ''): string {
-  const directives = caching.split(',').map((directive) => directive.trim());
-  const kept = directives.filter((directive) => directive !== '' && !NOT_PRIVATE.test(directive));
-  const isPrivate = kept.some((directive) => IS_PRIVATE.test(directive));
+  if (!DIRECTIVES.test(caching)) return PRIVATE;
+  const directives = caching.match(new RegExp(DIRECTIVE, 'g')) ?? [];
+  const isPrivate = directives.some((directive) => IS_PRIVATE.test(directive));
+  const kept = directives.filter((directive) => IS_PRIVATE.test(directive) || !NOT_PRIVATE.test(directive));
   return (isPrivate ? kept : ['private', ...kept]).join(', ');
 }
 

@@ -48,6 +48,31 @@ export default suite('accounts_caches', [
       assert.equal(known.header('vary'), 'Accept, Cookie, Authorization');
       const session = await t.request('GET', '/_session', { headers: ANA });
       assert.equal(session.header('cache-control'), 'private, must-revalidate');
+      // Whatever a function says: caches before servers have headers of their own, and may read what fits no grammar in another way.
+      const odd = {
+        'public, max-age=60': 'private, max-age=60',
+        'S-MaxAge=60, Public=1, no-transform': 'private, no-transform',
+        'private="x-name", max-age=60': 'private, max-age=60',
+        'x="a, private, b", public': 'private, x="a, private, b"',
+        'x="a, private, public': 'private, must-revalidate',
+        'max-age=60 private': 'private, must-revalidate',
+        'NO-STORE': 'NO-STORE',
+        'Private,max-age=60': 'Private, max-age=60',
+        ', ,': 'private',
+      };
+      const shows = {
+        odd: `function (doc, req) {
+          return { headers: { 'Cache-Control': req.query.as, 'CDN-Cache-Control': 'public', 'Surrogate-Control': 'max-age=9', 'X-Accel-Expires': '9', 'X-Own': '1' }, body: '' };
+        }`,
+      };
+      await t.at('PUT', '/_design/d', { headers: ROOT, json: { shows } });
+      for (const [given, expected] of Object.entries(odd)) {
+        const shown = await t.at('GET', `/_design/d/_show/odd?as=${encodeURIComponent(given)}`, { headers: ANA });
+        assert.equal(shown.header('cache-control'), expected, given);
+        assert.equal(shown.header('x-own'), '1');
+        for (const name of ['cdn-cache-control', 'surrogate-control', 'x-accel-expires'])
+          assert.notOk(shown.header(name), name);
+      }
       const icon = await t.request('GET', '/favicon.ico', { headers: ANA });
       assert.match(`${icon.header('cache-control')}`, /^public/);
     },
@@ -106,7 +131,12 @@ export default suite('accounts_caches', [
   test(
     'the cookie of a session goes with requests of the own site, or as the settings have it',
     async (given) => {
-      const expected = { lax: '; SameSite=Lax', strict: '; SameSite=Strict', none: '; Secure; SameSite=None' };
+      // By http from elsewhere browsers take none for pages of other sites.
+      const expected = {
+        lax: '; SameSite=Lax',
+        strict: '; SameSite=Strict',
+        none: '(?:; Secure; SameSite=None|; SameSite=Lax)',
+      };
       const t = await withAdmin(given);
       for (const [value, attributes] of Object.entries({ '': expected.lax, ...expected })) {
         if (value !== '') {
@@ -116,7 +146,8 @@ export default suite('accounts_caches', [
         const json = { name: 'root', password: 'secret of root' };
         const begun = await t.request('POST', '/_session', { json });
         const ended = await t.request('DELETE', '/_session');
-        for (const answer of [begun, ended]) assert.include(`${answer.header('set-cookie')}`, `HttpOnly${attributes}`);
+        const pattern = new RegExp(`; HttpOnly${attributes}(?:;|$)`);
+        for (const answer of [begun, ended]) assert.match(`${answer.header('set-cookie')}`, pattern);
       }
       const wrong = await t.request('PUT', '/_config/svc_httpd_auth/same_site', { headers: ROOT, json: 'some' });
       assert.equal(wrong.status, 400);
