@@ -336,7 +336,7 @@ export interface Snapshot {
    * As `documents`, in batches that hold no more than some megabytes of stored records, or a single one that is larger: what a request names is
    * not known to be small. A document that a batch names several times is read once for it. In the place of `undefined` there is none.
    */
-  documentBatches(ids: readonly (DocId | undefined)[]): AsyncIterable<readonly (DocumentRecord | undefined)[]>;
+  documentBatches(ids: Iterable<DocId | undefined>): AsyncIterable<readonly (DocumentRecord | undefined)[]>;
   /** The body's text, which begins with the member `_attachments` where there are some; undefined where it is not kept. */
   body(node: StoredNode): MaybePromise<string | undefined>;
   /** What is known of an attachment's bytes; undefined where they are not there. */

@@ -48,6 +48,8 @@ const HEX_DIGITS = 4;
 /** A number of so many digits, with an exponent of so many characters, such as `e99`, is a double whatever they are. */
 const SURE_DIGITS = 200;
 const SURE_EXPONENT = 3;
+/** Longer ones are refused when the value is parsed. */
+const LONGEST_NUMBER = 1_048_576;
 
 export class JsonScanner {
   readonly text: string;
@@ -174,6 +176,7 @@ export class JsonScanner {
       at = fraction;
     }
     const end = (text.charCodeAt(at) | LOWER_CASE) === LOWER_E ? this.#exponentEnd(at + 1) : at;
+    if (end - start > LONGEST_NUMBER) return NO_END;
     const isSure = end - at <= SURE_EXPONENT && whole - start <= SURE_DIGITS;
     return isSure || Number.isFinite(Number(text.slice(start, end))) ? end : NO_END;
   }

@@ -4,7 +4,7 @@ import { atOnce, type Steps } from '../shared/turn.ts';
 import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, OPEN_BRACE, OPEN_BRACKET, QUOTE } from './characters.ts';
 
 /** Arrays and objects around each other. Far beyond what anyone means, far below what a stack holds. */
-const MAX_DEPTH = 1_000;
+export const MAX_DEPTH = 1_000;
 /** Characters that are looked at in one step, about. */
 const STEP_LENGTH = 131_072;
 
@@ -22,8 +22,8 @@ export function isShallowText(text: string): boolean {
 }
 
 /** As `isShallowText`, for the container that begins at `start`, without what follows it. */
-export function isShallowContainer(text: string, start: number): boolean {
-  return atOnce(walkShallow(text, start, true));
+export function isShallowContainer(text: string, start: number): Steps<boolean> {
+  return walkShallow(text, start, true);
 }
 
 /** Fails with `bad_request` where the text is nested too deeply; what else it is does not matter. */

@@ -2,6 +2,7 @@
  * `JSON.parse` in steps, so that others have a turn in the middle of a large text. Items that lie next to each other in a container are
  * parsed together, and only what is too long for one step is taken apart: what is JSON and what is not is for `JSON.parse` to say.
  */
+import { DatabaseError } from '../errors/database-error.ts';
 import type { MaybePromise } from '../shared/maybe-promise.ts';
 import { inTurns, type Steps } from '../shared/turn.ts';
 import {
@@ -10,69 +11,111 @@ import {
   CLOSE_BRACKET,
   COLON,
   COMMA,
+  isDigit,
   isSpace,
   LOWER_U,
+  MINUS,
   OPEN_BRACE,
   OPEN_BRACKET,
   QUOTE,
 } from './characters.ts';
-import { isObject } from './objects.ts';
+import { isObject, type JsonObject } from './objects.ts';
+import { PartedMap } from './parted-map.ts';
 import { stringEnd } from './strings.ts';
 
 /** Characters that are parsed in one step, about. */
 const STEP_LENGTH = 65_536;
+/** Values in long members that are wanted, at most: revisions of a history, attachments. */
+const MOST_WANTED = 500_000;
+/** Characters of a number, at most: engines read it in one go. */
+const LONGEST_NUMBER = 1_048_576;
 /** In the place of an end: it is further away than one step. */
 const FAR = -1;
 /** Characters of an escape: `\u` with its four digits, and all others. */
 const UNICODE_ESCAPE = 6;
 const SHORT_ESCAPE = 2;
 
-/** An object of the text has more members than may be. Engines take long to build and to list objects with hundreds of thousands. */
-export class TooManyMembers extends Error {}
-
 /** The text's value: at once where it is short. Fails with `SyntaxError` where `JSON.parse` does. */
 export function parseInTurns(text: string): MaybePromise<unknown> {
   return text.length <= STEP_LENGTH ? JSON.parse(text) : inTurns(parseInSteps(text));
 }
 
-/** The text's value. Throws `SyntaxError` where `JSON.parse` does; `TooManyMembers` where an object of a long text has more than `mostMembers`. */
-export function* parseInSteps(text: string, mostMembers = Number.POSITIVE_INFINITY): Steps<unknown> {
+/** The text's value. Throws `SyntaxError` where `JSON.parse` does; fails with `bad_request` where a number is very long. */
+export function* parseInSteps(text: string): Steps<unknown> {
   if (text.length <= STEP_LENGTH) return JSON.parse(text);
-  const parser = new LongTextParser(text, mostMembers);
+  const parser = new LongTextParser(text);
   const value = yield* parser.value(parser.skipSpace(0));
   if (parser.skipSpace(parser.end) < text.length) throw unexpected(text, parser.end);
   return value;
 }
 
+type Member = readonly [name: string, value: unknown];
+
 /**
  * The members of the object that the text is, in the order of their first mention, each with its last value; undefined where the text is
  * another value. Throws `SyntaxError` as `parseInSteps`. Objects with a million members take engines long to build and to list.
  */
-export function* parseMembersInSteps(text: string): Steps<ReadonlyMap<string, unknown> | undefined> {
+export function* parseMembersInSteps(text: string): Steps<readonly Member[] | undefined> {
   if (text.length <= STEP_LENGTH) {
     const value: unknown = JSON.parse(text);
-    return isObject(value) ? new Map(Object.entries(value)) : undefined;
+    return isObject(value) ? Object.entries(value) : undefined;
   }
-  const parser = new LongTextParser(text);
+  const members: Member[] = [];
+  const places = new PartedMap<number>();
+  const take = (name: string, value: unknown) => {
+    const place = places.get(name) ?? members.length;
+    if (place === members.length) places.set(name, place);
+    members[place] = [name, value];
+  };
+  return (yield* takeMembers(text, take)) ? members : undefined;
+}
+
+/** Some members of an object, and how many it has. */
+export interface SomeMembers {
+  readonly distinct: number;
+  readonly wanted: JsonObject;
+}
+
+/**
+ * As `parseMembersInSteps`, of the members that are wanted alone. Of all others nothing is kept: only whether they are JSON is found out. Fails
+ * with `too_large` where the wanted ones have very many values.
+ */
+export function* parseWantedInSteps(text: string, isWanted: (name: string) => boolean): Steps<SomeMembers | undefined> {
+  const names = new PartedMap<true>();
+  const wanted: Record<string, unknown> = {};
+  const take = (name: string, value: unknown) => {
+    names.set(name, true);
+    if (isWanted(name)) setMember(wanted, name, value);
+  };
+  return (yield* takeMembers(text, take, isWanted)) ? { distinct: names.size, wanted } : undefined;
+}
+
+/** False where the text is no object. */
+function* takeMembers(text: string, take: TakeMember, isWanted?: IsWanted): Steps<boolean> {
+  const parser = new LongTextParser(text, isWanted === undefined ? undefined : MOST_WANTED);
   const start = parser.skipSpace(0);
-  const members = new Map<string, unknown>();
-  if (text.charCodeAt(start) !== OPEN_BRACE) yield* parser.value(start);
-  else yield* parser.members(start, (name, value) => members.set(name, value));
+  const isObjectText = text.charCodeAt(start) === OPEN_BRACE;
+  if (isObjectText) yield* parser.members(start, take, isWanted);
+  else yield* parser.value(start);
   if (parser.skipSpace(parser.end) < text.length) throw unexpected(text, parser.end);
-  return text.charCodeAt(start) === OPEN_BRACE ? members : undefined;
+  return isObjectText;
 }
 
 type TakeMember = (name: string, value: unknown) => void;
+type IsWanted = (name: string) => boolean;
 
 class LongTextParser {
   /** Behind the value that was parsed last. */
   end = 0;
   readonly #text: string;
-  readonly #mostMembers: number;
+  /** Whether nothing is kept of the values that are passed. */
+  #isChecking = false;
+  /** So many more values are taken into arrays and objects. */
+  #left: number;
 
-  constructor(text: string, mostMembers = Number.POSITIVE_INFINITY) {
+  constructor(text: string, most = Number.POSITIVE_INFINITY) {
     this.#text = text;
-    this.#mostMembers = mostMembers;
+    this.#left = most;
   }
 
   *value(start: number): Steps<unknown> {
@@ -96,10 +139,11 @@ class LongTextParser {
       const end = this.#runEnd(at);
       if (end === at) throw unexpected(this.#text, at);
       if (end === FAR) {
-        values.push(yield* this.value(at));
+        const value = yield* this.value(at);
+        if (!this.#isChecking) this.#push(values, value);
       } else {
         const some: unknown[] = JSON.parse(`[${this.#text.slice(at, end)}]`);
-        for (const value of some) values.push(value);
+        if (!this.#isChecking) for (const value of some) this.#push(values, value);
         this.end = end;
       }
       yield;
@@ -111,24 +155,33 @@ class LongTextParser {
 
   *#object(start: number): Steps<Record<string, unknown>> {
     const object: Record<string, unknown> = {};
-    let left = this.#mostMembers;
     yield* this.members(start, (name, value) => {
-      left -= 1;
-      if (left < 0) throw new TooManyMembers();
+      if (this.#isChecking) return;
+      this.#count();
       setMember(object, name, value);
     });
     return object;
   }
 
-  /** Those of the object that begins at `start`. */
-  *members(start: number, take: TakeMember): Steps<void> {
+  #push(values: unknown[], value: unknown): void {
+    this.#count();
+    values.push(value);
+  }
+
+  #count(): void {
+    this.#left--;
+    if (this.#left < 0) throw tooManyWanted();
+  }
+
+  /** Those of the object that begins at `start`. Long ones that are not wanted have no value. */
+  *members(start: number, take: TakeMember, isWanted?: IsWanted): Steps<void> {
     let at = this.skipSpace(start + 1);
     if (this.#isAt(at, CLOSE_BRACE)) return;
     for (;;) {
       const end = this.#runEnd(at);
       if (end === at) throw unexpected(this.#text, at);
       if (end === FAR) {
-        yield* this.#longMember(at, take);
+        yield* this.#longMember(at, take, isWanted);
       } else {
         const some: Record<string, unknown> = JSON.parse(`{${this.#text.slice(at, end)}}`);
         for (const name of Object.keys(some)) take(name, some[name]);
@@ -141,21 +194,28 @@ class LongTextParser {
     }
   }
 
-  *#longMember(start: number, take: TakeMember): Steps<void> {
+  *#longMember(start: number, take: TakeMember, isWanted: IsWanted | undefined): Steps<void> {
     const text = this.#text;
     if (text.charCodeAt(start) !== QUOTE) throw unexpected(text, start);
     const nameEnd = stringEnd(text, start);
     const name = String(JSON.parse(text.slice(start, nameEnd)));
     const colon = this.skipSpace(nameEnd);
     if (text.charCodeAt(colon) !== COLON) throw unexpected(text, colon);
-    take(name, yield* this.value(this.skipSpace(colon + 1)));
+    const isOuterChecking = this.#isChecking;
+    if (isWanted?.(name) === false) this.#isChecking = true;
+    const value = yield* this.value(this.skipSpace(colon + 1));
+    this.#isChecking = isOuterChecking;
+    take(name, value);
   }
 
   *#scalar(start: number): Steps<unknown> {
     const text = this.#text;
     if (text.charCodeAt(start) === QUOTE) return yield* this.#string(start);
     let end = start;
-    for (let code = text.charCodeAt(end); !endsScalar(code); code = text.charCodeAt(end)) end++;
+    const limit = start + LONGEST_NUMBER;
+    for (let code = text.charCodeAt(end); !endsScalar(code); code = text.charCodeAt(end)) {
+      if (end++ === limit) throw code === MINUS || isDigit(code) ? tooLongNumber() : unexpected(text, start);
+    }
     this.end = end;
     return JSON.parse(text.slice(start, end));
   }
@@ -168,7 +228,8 @@ class LongTextParser {
     let at = start + 1;
     while (at < close) {
       const end = Math.min(close, behindEscapes(text, at, at + STEP_LENGTH));
-      value += String(JSON.parse(`"${text.slice(at, end)}"`));
+      const piece = String(JSON.parse(`"${text.slice(at, end)}"`));
+      if (!this.#isChecking) value += piece;
       at = end;
       yield;
     }
@@ -242,6 +303,16 @@ function behindEscapes(text: string, from: number, to: number): number {
 /** Whether no number and no literal goes on with this; NaN is behind the text's end. */
 function endsScalar(code: number): boolean {
   return Number.isNaN(code) || isSpace(code) || code === COMMA || code === CLOSE_BRACE || code === CLOSE_BRACKET;
+}
+
+function tooLongNumber(): DatabaseError {
+  const reason = `A number has more than ${LONGEST_NUMBER} characters. Send it as a string.`;
+  return new DatabaseError('bad_request', reason);
+}
+
+function tooManyWanted(): DatabaseError {
+  const reason = `The members of a document that begin with _ have more than ${MOST_WANTED} values together; nothing was changed.`;
+  return new DatabaseError('too_large', `${reason} Keep data in members of other names.`);
 }
 
 function unexpected(text: string, at: number): SyntaxError {

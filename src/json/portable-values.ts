@@ -3,6 +3,9 @@
  * and numbers that no double holds, both of which most readers refuse (docs/http.md#document-text).
  */
 import { DatabaseError } from '../errors/database-error.ts';
+import type { Steps } from '../shared/turn.ts';
+import { isDigit, LOWER_CASE, LOWER_E, MINUS, PLUS, POINT, QUOTE } from './characters.ts';
+import { stringEnd } from './strings.ts';
 
 const FIRST_SURROGATE = 0xd800;
 
@@ -24,6 +27,43 @@ export function checkPortable(root: unknown): void {
     if (typeof value !== 'object' || value === null) continue;
     for (const [name, member] of Object.entries(value)) left.push(name, member);
   }
+}
+
+/** What `SUSPECT` finds has no more characters. */
+const LONGEST_SUSPECT = 256;
+/** Characters that are looked at between two looks at the clock, about. */
+const STEP_LENGTH = 65_536;
+
+/** As `mayBeUnportable`, for a long text: others may have turns. */
+export function* mayBeUnportableInSteps(text: string): Steps<boolean> {
+  for (let from = 0; from < text.length; from += STEP_LENGTH) {
+    if (SUSPECT.test(text.slice(from, from + STEP_LENGTH + LONGEST_SUSPECT))) return true;
+    yield;
+  }
+  return false;
+}
+
+/** As `checkPortable`, for the text of a JSON value. Builds no value but of what may be none that is portable. */
+export function* checkPortableInSteps(text: string): Steps<void> {
+  let rest = STEP_LENGTH;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    let end = at;
+    if (code === QUOTE) end = stringEnd(text, at);
+    else if (code === MINUS || isDigit(code)) while (isOfNumber(text.charCodeAt(end))) end++;
+    if (end === at) continue;
+    const scalar = text.slice(at, end);
+    const reason = mayBeUnportable(scalar) ? unportableReason(JSON.parse(scalar)) : undefined;
+    if (reason !== undefined) throw new DatabaseError('bad_request', reason);
+    at = end - 1;
+    if (at < rest) continue;
+    rest = at + STEP_LENGTH;
+    yield;
+  }
+}
+
+function isOfNumber(code: number): boolean {
+  return isDigit(code) || code === MINUS || code === PLUS || code === POINT || (code | LOWER_CASE) === LOWER_E;
 }
 
 /** Whether the text can't be written as UTF-8. */

@@ -54,6 +54,11 @@ export class ByteBudget {
     this.now = now;
   }
 
+  /** How many bytes may be taken in all. */
+  get limit(): number {
+    return this.#limit;
+  }
+
   /** Whoever waits and has room now is served. What was granted stays granted. */
   resize(limit: number): void {
     this.#limit = limit;

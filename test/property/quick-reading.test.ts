@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { parseDocumentValue, parseJson } from '../../src/documents/incoming/fallback-parser.ts';
 import {
   type IncomingBulk,
-  parseBulk,
+  parseBulkInSteps,
   readBulkInSteps,
   scanBulkInSteps,
 } from '../../src/documents/incoming/read-bulk.ts';
@@ -12,6 +12,7 @@ import { JsonCursor } from '../../src/json/json-cursor.ts';
 import { atOnce } from '../../src/shared/turn.ts';
 
 const scanBulk = (text: string): IncomingBulk | undefined => atOnce(scanBulkInSteps(text));
+const parseBulk = (text: string): IncomingBulk => atOnce(parseBulkInSteps(text, parseJson(text)));
 
 /** By `JSON.parse` alone. */
 const parseDocument = (text: string) => parseDocumentValue(new JsonCursor(text), parseJson(text));

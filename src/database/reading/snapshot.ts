@@ -146,15 +146,24 @@ export class StateSnapshot implements Snapshot {
     return must(await this.#documentsWithin(ids, Number.POSITIVE_INFINITY));
   }
 
-  async *documentBatches(ids: readonly (DocId | undefined)[]): AsyncGenerator<readonly (DocumentRecord | undefined)[]> {
+  async *documentBatches(ids: Iterable<DocId | undefined>): AsyncGenerator<readonly (DocumentRecord | undefined)[]> {
     let most = BATCH_DOCUMENTS;
-    for (let from = 0; from < ids.length; ) {
-      const some = ids.slice(from, from + most);
+    const left = ids[Symbol.iterator]();
+    /** Were taken out of `left`. */
+    let next: (DocId | undefined)[] = [];
+    for (;;) {
+      while (next.length < most) {
+        const { done, value } = left.next();
+        if (done === true) break;
+        next.push(value);
+      }
+      if (next.length === 0) return;
+      const some = next.slice(0, most);
       const records = await this.#documentsWithin(some, some.length === 1 ? Number.POSITIVE_INFINITY : BATCH_UNITS);
       most = records === undefined ? Math.ceil(most / 4) : Math.min(most * 2, BATCH_DOCUMENTS);
       if (records === undefined) continue;
       yield records;
-      from += some.length;
+      next = next.slice(some.length);
     }
   }
 

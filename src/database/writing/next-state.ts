@@ -19,17 +19,14 @@ export async function nextState(state: State, batch: WriteBatch, delaysById = fa
   const pace = new Pace();
   const changed = await inTurns(batch.changedDocuments());
   const updates = new TreeUpdates();
-  const changes = await inTurns(byIdChanges(changed));
-  const delayed = delaysById && changes.length > 0 ? await inTurns(delayById(state, changed, changes)) : undefined;
   const counts = await inTurns(countDocuments(changed));
-  const byId = delayed ?? (await updates.apply(state.byId, changes));
+  const byId = await nextById(state, changed, updates, delaysById);
   if (pace.isDue) await pace.rest();
-  const changesBySeq = await inTurns(bySeqChanges(changed));
-  if (pace.isDue) await pace.rest();
+  const bySeq = await nextBySeq(state, changed, updates);
   const next: State = {
     version: state.version + 1,
     byId,
-    bySeq: await updates.apply(state.bySeq, changesBySeq),
+    bySeq,
     locals: await updates.apply(state.locals, batch.changedLocals()),
     space: await updateSpace(state.space, await inTurns(batch.spaceDeltas()), updates),
     attachments: await updates.apply(state.attachments, await inTurns(batch.attachments.changes())),
@@ -39,6 +36,29 @@ export async function nextState(state: State, batch: WriteBatch, delaysById = fa
     docDelCount: state.docDelCount + counts.deleted,
   };
   return { state: next, replaced: updates.replaced };
+}
+
+/** A function of its own, as the next one is: the changes of one tree go before those of the other are made. */
+async function nextById(
+  state: State,
+  changed: readonly WorkingDocument[],
+  updates: TreeUpdates,
+  isDelayed: boolean,
+): Promise<State['byId']> {
+  const changes = await inTurns(byIdChanges(changed));
+  const delayed = isDelayed && changes.length > 0 ? await inTurns(delayById(state, changed, changes)) : undefined;
+  return delayed ?? updates.apply(state.byId, changes);
+}
+
+async function nextBySeq(
+  state: State,
+  changed: readonly WorkingDocument[],
+  updates: TreeUpdates,
+): Promise<State['bySeq']> {
+  const pace = new Pace();
+  const changes = await inTurns(bySeqChanges(changed));
+  if (pace.isDue) await pace.rest();
+  return updates.apply(state.bySeq, changes);
 }
 
 /**

@@ -25,6 +25,9 @@ import type { ReservedValues } from './reserved-members.ts';
 /** Keeps a hash within the integers that JavaScript engines store most cheaply. */
 const SMALL = 0x3fff_ffff;
 
+/** Characters of a history that are parsed in one go. */
+const LONG_HISTORY = 65_536;
+
 /** So many names are compared one by one, which takes less time than a set. */
 const FEW_NAMES = 32;
 
@@ -46,7 +49,7 @@ export class DocumentScanner implements ReservedValues {
   /** Hashes of the names so far. Two names that have the same hash are taken for the same name. */
   readonly #names: number[] = [];
   /** The hashes, once there are more than a few. */
-  #manyNames: Set<number> | undefined;
+  #manyNames: HashSet | undefined;
 
   constructor(json: JsonScanner) {
     this.#json = json;
@@ -168,8 +171,8 @@ export class DocumentScanner implements ReservedValues {
   #isNew(hash: number): boolean {
     const names = this.#names;
     if (names.length === FEW_NAMES) {
-      this.#manyNames ??= new Set(names);
-      return this.#manyNames.size < this.#manyNames.add(hash).size;
+      this.#manyNames ??= new HashSet(names);
+      return this.#manyNames.add(hash);
     }
     for (let index = 0; index < names.length; index++) if (names[index] === hash) return false;
     names.push(hash);
@@ -190,7 +193,7 @@ export class DocumentScanner implements ReservedValues {
       this.deleted = first === LOWER_T;
       return this.deleted || first === LOWER_F;
     }
-    if (first !== OPEN_BRACE || !text.startsWith('revisions"', name)) return false;
+    if (first !== OPEN_BRACE || end - valueStart > LONG_HISTORY || !text.startsWith('revisions"', name)) return false;
     this.revisions = JSON.parse(text.slice(valueStart, end));
     return true;
   }
@@ -198,6 +201,30 @@ export class DocumentScanner implements ReservedValues {
   /** The value of the string at [start, end), with no part of the text: a slice would keep all of the text in memory. */
   #string(start: number, end: number): string {
     return String(JSON.parse(this.#text.slice(start, end)));
+  }
+}
+
+/** So many sets share the hashes: those of a million names in one would be copied in one go whenever it grows. */
+const SETS = 64;
+
+class HashSet {
+  readonly #sets: (Set<number> | undefined)[] = [];
+
+  constructor(hashes: readonly number[]) {
+    for (const hash of hashes) this.add(hash);
+  }
+
+  /** False where it has the hash. */
+  add(hash: number): boolean {
+    const set = this.#setOf(hash);
+    return set.size < set.add(hash).size;
+  }
+
+  #setOf(hash: number): Set<number> {
+    const index = hash % SETS;
+    const set = this.#sets[index] ?? new Set();
+    this.#sets[index] = set;
+    return set;
   }
 }
 

@@ -3,17 +3,23 @@
  * it only to find where members begin and end. It takes several times as long as the document scanner, and is for what that is not
  * sure of.
  */
-import { DatabaseError } from '../../errors/database-error.ts';
+import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import { BACKSLASH, OPEN_BRACE, SPACE, UNDERSCORE } from '../../json/characters.ts';
 import { JsonCursor } from '../../json/json-cursor.ts';
 import { KeptMembers } from '../../json/kept-members.ts';
-import { minify } from '../../json/minify-json.ts';
+import { minify, minifyInSteps } from '../../json/minify-json.ts';
 import { assertShallowInSteps, assertShallowText, isShallowContainer, tooDeeplyNested } from '../../json/nesting.ts';
 import { isObject, type JsonObject } from '../../json/objects.ts';
-import { parseInSteps } from '../../json/parse-in-steps.ts';
-import { checkPortable, mayBeUnportable } from '../../json/portable-values.ts';
+import { parseInSteps, parseWantedInSteps, type SomeMembers } from '../../json/parse-in-steps.ts';
+import { PartedMap } from '../../json/parted-map.ts';
+import {
+  checkPortable,
+  checkPortableInSteps,
+  mayBeUnportable,
+  mayBeUnportableInSteps,
+} from '../../json/portable-values.ts';
 import { assert } from '../../shared/assert.ts';
-import type { Steps } from '../../shared/turn.ts';
+import { atOnce, joinInSteps, type Steps } from '../../shared/turn.ts';
 import type { IncomingDocument } from '../contract.ts';
 import { staysInBody, toIncomingDocument } from './reserved-members.ts';
 
@@ -26,20 +32,40 @@ const LONG_DOCUMENT = 262_144;
  */
 export function* parseDocumentInSteps(cursor: JsonCursor): Steps<IncomingDocument> {
   const { text } = cursor;
-  if (!isShallowContainer(text, cursor.position)) throw tooDeeplyNested();
-  const cut = cutBody(cursor);
+  if (!(yield* isShallowContainer(text, cursor.position))) throw tooDeeplyNested();
+  const cut = yield* cutBody(cursor);
   const document = text.slice(cut.start, cursor.position);
   if (document.length < LONG_DOCUMENT) return toDocument(text, cut, parseJson(document));
   yield;
-  const value = yield* parseJsonInSteps(document);
-  yield;
-  return toDocument(text, cut, value);
+  return yield* parseLongInSteps(text, cut, document);
+}
+
+/** As `parseDocumentInSteps`, for a whole text. */
+export function* parseLongDocument(text: string): Steps<IncomingDocument> {
+  yield* assertShallowInSteps(text);
+  const members = yield* someMembers(text);
+  const cut = yield* cutBody(new JsonCursor(text));
+  return yield* toLongDocument(text, cut, members);
+}
+
+/** Without the values that nobody reads: they would take many times the memory of their text. */
+function* parseLongInSteps(text: string, cut: CutBody, document: string): Steps<IncomingDocument> {
+  return yield* toLongDocument(text, cut, yield* someMembers(document));
+}
+
+function* someMembers(document: string): Steps<SomeMembers> {
+  const members = yield* validInSteps(parseWantedInSteps(document, isReserved));
+  return members ?? notADocument();
+}
+
+function isReserved(name: string): boolean {
+  return name.charCodeAt(0) === UNDERSCORE;
 }
 
 /** As `parseDocumentInSteps`, `value` being what `JSON.parse` made of the document. */
 export function parseDocumentValue(cursor: JsonCursor, value: unknown): IncomingDocument {
   mustBeDocument(value);
-  return toDocument(cursor.text, cutBody(cursor), value);
+  return toDocument(cursor.text, atOnce(cutBody(cursor)), value);
 }
 
 /** Fails with `bad_request`; where the text is nested too deeply, before anything is built from it. */
@@ -55,10 +81,14 @@ export function parseJson(text: string): unknown {
 /** As `parseJson`: others may have a turn in the middle of a long text. */
 export function* parseJsonInSteps(text: string): Steps<unknown> {
   yield* assertShallowInSteps(text);
+  return yield* validInSteps(parseInSteps(text));
+}
+
+function* validInSteps<T>(steps: Steps<T>): Steps<T> {
   try {
-    return yield* parseInSteps(text);
+    return yield* steps;
   } catch (cause) {
-    throw invalidJson(cause);
+    throw isDatabaseError(cause) ? cause : invalidJson(cause);
   }
 }
 
@@ -69,14 +99,29 @@ function invalidJson(cause: unknown): DatabaseError {
 function toDocument(text: string, cut: CutBody, value: unknown): IncomingDocument {
   mustBeDocument(value);
   if (mayBeUnportable(cut.body)) checkPortable(value);
-  const body = wholeBody(text, cut, value);
+  const isDistinct = cut.members === countMembers(value);
+  const body = isDistinct ? cut.body : atOnce(readDistinctMembers(text, cut.start));
+  return withReserved(cut, value, cut.hasSpace ? minify(body) : body);
+}
+
+function* toLongDocument(text: string, cut: CutBody, { distinct, wanted }: SomeMembers): Steps<IncomingDocument> {
+  const isDistinct = cut.members === distinct;
+  const body = isDistinct ? cut.body : yield* readDistinctMembers(text, cut.start);
+  if (yield* mayBeUnportableInSteps(body)) yield* checkPortableInSteps(body);
+  return withReserved(cut, wanted, cut.hasSpace ? yield* minifyInSteps(body) : body);
+}
+
+function withReserved({ attachmentNames }: CutBody, value: JsonObject, body: string): IncomingDocument {
   const { _id: id, _rev: rev, _deleted: deleted, _revisions: revisions, _attachments: attachments } = value;
-  const { attachmentNames } = cut;
   return toIncomingDocument({ id, rev, deleted, revisions, attachments, attachmentNames }, body);
 }
 
 function mustBeDocument(value: unknown): asserts value is JsonObject {
-  if (!isObject(value)) throw new DatabaseError('bad_request', 'Document must be a JSON object');
+  if (!isObject(value)) notADocument();
+}
+
+function notADocument(): never {
+  throw new DatabaseError('bad_request', 'Document must be a JSON object');
 }
 
 /** An object's text without its reserved members, right if none of its members is there twice. */
@@ -91,7 +136,7 @@ interface CutBody {
   readonly attachmentNames: readonly string[] | undefined;
 }
 
-function cutBody(cursor: JsonCursor): CutBody {
+function* cutBody(cursor: JsonCursor): Steps<CutBody> {
   const { text } = cursor;
   cursor.enter();
   cursor.sawSpace = false;
@@ -104,8 +149,8 @@ function cutBody(cursor: JsonCursor): CutBody {
   while (cursor.nextName()) {
     members++;
     const isKept = isOfBody(cursor);
-    if (!isKept && cursor.name === '_attachments') attachmentNames = passNames(cursor);
-    else cursor.skipValue();
+    if (!isKept && cursor.name === '_attachments') attachmentNames = yield* passNames(cursor);
+    else yield* cursor.skipValueInSteps();
     if (isKept) kept.keep(cursor.keyStart, cursor.valueEnd);
     else kept.leaveOut();
   }
@@ -113,7 +158,7 @@ function cutBody(cursor: JsonCursor): CutBody {
 }
 
 /** Passes the value that begins here, and gives the names of its members; undefined where it is no object. */
-function passNames(cursor: JsonCursor): readonly string[] | undefined {
+function* passNames(cursor: JsonCursor): Steps<readonly string[] | undefined> {
   const { text } = cursor;
   let at = cursor.position;
   while (text.charCodeAt(at) <= SPACE) at++;
@@ -123,24 +168,28 @@ function passNames(cursor: JsonCursor): readonly string[] | undefined {
   }
   cursor.enter();
   const names: string[] = [];
-  while (cursor.nextMember()) names.push(cursor.name);
+  while (cursor.nextName()) {
+    yield* cursor.skipValueInSteps();
+    names.push(cursor.name);
+  }
   return names;
 }
 
-function wholeBody(text: string, { start, members, body, hasSpace }: CutBody, value: JsonObject): string {
-  const distinct = members === countMembers(value) ? body : readDistinctMembers(text, start);
-  return hasSpace ? minify(distinct) : distinct;
-}
-
 /** The body of an object that has a member twice: as in `JSON.parse`, the last value counts, in the first one's place. */
-function readDistinctMembers(text: string, start: number): string {
-  const members = new Map<string, string>();
+function* readDistinctMembers(text: string, start: number): Steps<string> {
+  const places = new PartedMap<number>();
+  const members: string[] = [];
   const cursor = new JsonCursor(text, start);
   cursor.enter();
-  while (cursor.nextMember()) {
-    if (isOfBody(cursor)) members.set(cursor.name, text.slice(cursor.keyStart, cursor.valueEnd));
+  while (cursor.nextName()) {
+    yield* cursor.skipValueInSteps();
+    if (!isOfBody(cursor)) continue;
+    const { name } = cursor;
+    const place = places.get(name) ?? members.length;
+    if (place === members.length) places.set(name, place);
+    members[place] = text.slice(cursor.keyStart, cursor.valueEnd);
   }
-  return `{${[...members.values()].join(',')}}`;
+  return `{${yield* joinInSteps(members, (member) => member)}}`;
 }
 
 /** Whether the cursor's member is part of the body. Fails where its name is reserved and unknown. */

@@ -11,7 +11,7 @@ import { assert } from '../../shared/assert.ts';
 import type { Steps } from '../../shared/turn.ts';
 import type { IncomingDocument } from '../contract.ts';
 import { DocumentScanner } from './document-scanner.ts';
-import { parseDocumentInSteps, parseDocumentValue, parseJson, parseJsonInSteps } from './fallback-parser.ts';
+import { parseDocumentInSteps, parseDocumentValue, parseJsonInSteps } from './fallback-parser.ts';
 import { toIncomingDocument } from './reserved-members.ts';
 
 export interface IncomingBulk {
@@ -26,20 +26,23 @@ export interface IncomingBulk {
 const STEP_LENGTH = 65_536;
 const DOCUMENTS_PER_STEP = 256;
 
-/**
- * Reads a request, `{docs, new_edits?, all_or_nothing?}`, step by step. One malformed document fails the whole
- * (docs/http.md#bulk-writes), with the errors of `readDocument`.
- */
+/** Reads a request step by step, of whatever form. */
 export function* readBulkInSteps(text: string): Steps<IncomingBulk> {
-  // Which error a request that is not as it should be is answered with depends on the whole of it.
-  return (yield* scanBulkInSteps(text)) ?? parseBulk(text, yield* parseJsonInSteps(text));
+  return (yield* scanBulkInSteps(text)) ?? (yield* parseBulkInSteps(text, yield* parseJsonInSteps(text)));
+}
+
+/** How many documents of a request were read so far. */
+export interface ReadCount {
+  documents: number;
 }
 
 /**
- * Undefined where the request is malformed, or has several lists. What it gives is what `JSON.parse` would read: each
- * document is read by itself, and so is what is around the list, with a 0 in the place of the documents.
+ * Reads a request, `{docs, new_edits?, all_or_nothing?}`. One malformed document fails the whole (docs/http.md#bulk-writes), with the errors of
+ * `readDocument`. Undefined where the request is malformed, or has several lists: which error that is answered with depends on the whole of it, and
+ * `parseBulkInSteps` says it. What it gives is what `JSON.parse` would read: each document is read by itself, and so is what is around the list,
+ * with a 0 in the place of the documents.
  */
-export function* scanBulkInSteps(text: string): Steps<IncomingBulk | undefined> {
+export function* scanBulkInSteps(text: string, count: ReadCount = { documents: 0 }): Steps<IncomingBulk | undefined> {
   const cursor = new JsonCursor(text);
   try {
     cursor.enter();
@@ -48,7 +51,7 @@ export function* scanBulkInSteps(text: string): Steps<IncomingBulk | undefined> 
     const start = cursor.position;
     mustBe(text, start - 1, OPEN_BRACKET);
     const documents: IncomingDocument[] = [];
-    const end = yield* readList(cursor, documents);
+    const end = yield* readList(cursor, documents, count);
     cursor.moveTo(end);
     cursor.enter();
     mustBe(text, cursor.position - 1, CLOSE_BRACKET);
@@ -61,7 +64,7 @@ export function* scanBulkInSteps(text: string): Steps<IncomingBulk | undefined> 
 }
 
 /** Reads a list of documents from its first one on. Gives where the last one ends. */
-function* readList(cursor: JsonCursor, documents: IncomingDocument[]): Steps<number> {
+function* readList(cursor: JsonCursor, documents: IncomingDocument[], count: ReadCount): Steps<number> {
   const { text, position } = cursor;
   const json = new JsonScanner(text);
   const scanner = new DocumentScanner(json);
@@ -75,6 +78,7 @@ function* readList(cursor: JsonCursor, documents: IncomingDocument[]): Steps<num
     const end = isSure ? scanner.end : cursor.position;
     if (end - restedAt >= STEP_LENGTH || documents.length % DOCUMENTS_PER_STEP === 0) {
       restedAt = end;
+      count.documents = documents.length;
       yield;
     }
     at = json.skipSpace(end);
@@ -99,27 +103,38 @@ function moveToDocs(cursor: JsonCursor): boolean {
 }
 
 /** Reads a request of whatever form, `request` being its value. */
-export function parseBulk(text: string, request: unknown = parseJson(text)): IncomingBulk {
+export function* parseBulkInSteps(
+  text: string,
+  request: unknown,
+  count: ReadCount = { documents: 0 },
+): Steps<IncomingBulk> {
   if (!isObject(request)) throw new DatabaseError('bad_request', 'Request body must be a JSON object');
   const values: unknown = request['docs'];
   if (!Array.isArray(values)) throw new DatabaseError('bad_request', "Missing JSON list of 'docs'");
-  return toBulk(request, parseList(text, values));
+  return toBulk(request, yield* parseList(text, values, count));
 }
 
 /** Reads the documents of a request, `values` being its `docs`: of the last member of that name, if there are several. */
-function parseList(text: string, values: readonly unknown[]): IncomingDocument[] {
+function* parseList(text: string, values: readonly unknown[], count: ReadCount): Steps<IncomingDocument[]> {
   const cursor = new JsonCursor(text);
   cursor.enter();
   let start = -1;
   while (moveToDocs(cursor)) {
     start = cursor.position;
-    cursor.skipValue();
+    yield* cursor.skipValueInSteps();
   }
   assert(start >= 0, 'a member of the value is in the text');
   cursor.moveTo(start);
   cursor.enter();
   const documents: IncomingDocument[] = [];
-  while (cursor.nextElementStart()) documents.push(parseDocumentValue(cursor, values[documents.length]));
+  let restedAt = start;
+  while (cursor.nextElementStart()) {
+    documents.push(parseDocumentValue(cursor, values[documents.length]));
+    if (cursor.position - restedAt < STEP_LENGTH && documents.length % DOCUMENTS_PER_STEP > 0) continue;
+    restedAt = cursor.position;
+    count.documents = documents.length;
+    yield;
+  }
   return documents;
 }
 

@@ -11,7 +11,7 @@ import { JsonScanner } from '../../json/json-scanner.ts';
 import type { Steps } from '../../shared/turn.ts';
 import type { IncomingDocument } from '../contract.ts';
 import { DocumentScanner } from './document-scanner.ts';
-import { parseDocumentValue, parseJson, parseJsonInSteps } from './fallback-parser.ts';
+import { parseDocumentValue, parseJson, parseLongDocument } from './fallback-parser.ts';
 import { toIncomingDocument } from './reserved-members.ts';
 
 /** Characters from which on reading a document is long work. */
@@ -40,7 +40,7 @@ export function* readDocumentInSteps(text: string): Steps<IncomingDocument> {
   const scanner = new DocumentScanner(json);
   const isSure = (yield* scanner.scanInSteps(json.skipSpace(0))) && json.skipSpace(scanner.end) === text.length;
   if (isSure) return withRevision(toIncomingDocument(scanner, scanner.body));
-  return withRevision(parseDocumentValue(new JsonCursor(text), yield* parseJsonInSteps(text)));
+  return withRevision(yield* parseLongDocument(text));
 }
 
 function withRevision(document: IncomingDocument): IncomingDocument {

@@ -1,8 +1,7 @@
 /** One run of a query: reads what its plan says, and gives the documents that it finds in the order of the sort. */
 import type { CompareKeys } from '../../collation/key-order.ts';
 import type { DocumentRecord, Snapshot } from '../../database/contract.ts';
-import type { DocId } from '../../documents/contract.ts';
-import { isDesignId, parseDocId } from '../../documents/identifiers.ts';
+import { isDesignId, toDocId } from '../../documents/identifiers.ts';
 import { allReady } from '../../shared/maybe-promise.ts';
 import { inTurns, Pace } from '../../shared/turn.ts';
 import type { ViewRange, ViewReader, ViewRow } from '../../views/contract.ts';
@@ -133,7 +132,7 @@ export class Search {
     const last = query.bookmark === undefined ? undefined : readBookmark(query.bookmark).id;
     const rest = ids.slice(last === undefined ? 0 : ids.indexOf(last) + 1).filter((id) => !isDesignId(id));
     for (const batch of this.#batches(rest)) {
-      const records = await snapshot.documents(batch.flatMap(toDocId));
+      const records = await snapshot.documents(batch.flatMap((id) => toDocId(id) ?? []));
       yield records.filter((record) => record !== undefined);
     }
   }
@@ -196,15 +195,6 @@ async function* fromKeys(
 ): AsyncGenerator<FoundDocument, void, void> {
   for await (const rows of batches) {
     for (const { id, keyText, idText } of rows) yield { keyText, id, text: projection.write(keyText, idText) };
-  }
-}
-
-/** An empty list where no document can have the id. */
-function toDocId(id: string): DocId[] {
-  try {
-    return [parseDocId(id)];
-  } catch {
-    return [];
   }
 }
 

@@ -2,6 +2,7 @@
 import type { ChangeFilter, SelectedChange } from '../../changes/contract.ts';
 import type { ChangeRow, Database, Snapshot } from '../../database/contract.ts';
 import type { DocId } from '../../documents/contract.ts';
+import { toDocId } from '../../documents/identifiers.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { isObject, type JsonObject, ownMember } from '../../json/objects.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
@@ -9,7 +10,6 @@ import { eachInSteps, inTurns } from '../../shared/turn.ts';
 import { parseBody, parseJson, toObject } from '../request/bodies.ts';
 import { type BodyBound, QUERY } from '../request/body-bounds.ts';
 import type { Context } from '../request/context.ts';
-import { toDocId } from '../request/parameter-values.ts';
 import type { ChangeParameters } from './change-parameters.ts';
 
 /** What makes the filters whose code is loaded on first use. */
@@ -41,7 +41,7 @@ export function openChangeFilter(
   { filter, view, docIds }: ChangeParameters,
   deferred: DeferredFilters,
 ): MaybePromise<ChangeFilter> {
-  const { allLeaves, body } = request;
+  const { allLeaves } = request;
   switch (filter) {
     case undefined:
     case '':
@@ -49,9 +49,9 @@ export function openChangeFilter(
     case '_design':
       return matching(allLeaves, ({ id }) => id.startsWith('_design/'));
     case '_doc_ids':
-      return openIdFilter(allLeaves, body, docIds);
+      return openIdFilter(request, docIds);
     case '_selector':
-      return openSelectorFilter(allLeaves, body, deferred);
+      return openSelectorFilter(request, deferred);
     case '_view': {
       if (view === undefined) throw new DatabaseError('bad_request', '`view` filter parameter is not provided.');
       return deferred.byView(request, ...splitName(view, 'Invalid `view` parameter.'));
@@ -77,9 +77,9 @@ function matching(allLeaves: boolean, matches: (row: ChangeRow) => boolean): Cha
   return { select: (rows) => rows.filter(matches).map((row) => selectAll(row, allLeaves)) };
 }
 
-async function openIdFilter(allLeaves: boolean, body: string, given: string | undefined): Promise<ChangeFilter> {
+async function openIdFilter(request: FilterRequest, given: string | undefined): Promise<ChangeFilter> {
   // The list of a POST's body counts before that of the address.
-  const inBody = ownMember(await bodyObject(body), 'doc_ids');
+  const inBody = ownMember(toObject(await bodyValue(request)), 'doc_ids');
   const listed = inBody === undefined && given !== undefined ? parseJson(given) : inBody;
   if (!Array.isArray(listed)) throw new DatabaseError('bad_request', '`doc_ids` filter parameter is not a list.');
   const ids = new Set<DocId>();
@@ -88,26 +88,22 @@ async function openIdFilter(allLeaves: boolean, body: string, given: string | un
     if (id !== undefined) ids.add(id);
   };
   await inTurns(eachInSteps(listed, add));
-  return { ids: [...ids], ...matching(allLeaves, ({ id }) => ids.has(id)) };
+  return { ids: [...ids], ...matching(request.allLeaves, ({ id }) => ids.has(id)) };
 }
 
-async function openSelectorFilter(allLeaves: boolean, body: string, deferred: DeferredFilters): Promise<ChangeFilter> {
-  const payload = await bodyValue(body, QUERY);
+async function openSelectorFilter(request: FilterRequest, deferred: DeferredFilters): Promise<ChangeFilter> {
+  const payload = await bodyValue(request, QUERY);
   const selector = isObject(payload) ? ownMember(payload, 'selector') : payload;
   if (selector === undefined) throw new DatabaseError('bad_request', 'Selector must be specified in POST payload');
   if (!isObject(payload) || !isObject(selector)) {
     throw new DatabaseError('bad_request', 'Selector error: expected a JSON object');
   }
-  return deferred.bySelector(selector, allLeaves);
-}
-
-async function bodyObject(body: string) {
-  return toObject(await bodyValue(body));
+  return deferred.bySelector(selector, request.allLeaves);
 }
 
 /** A body that was left out counts as an empty object. */
-function bodyValue(body: string, fitting?: BodyBound): MaybePromise<unknown> {
-  return body.trim() === '' ? {} : parseBody(body, fitting);
+function bodyValue({ context, body }: FilterRequest, fitting?: BodyBound): MaybePromise<unknown> {
+  return body.trim() === '' ? {} : parseBody(context, body, fitting);
 }
 
 /** `design/name`. */

@@ -22,7 +22,7 @@ export async function getSecurity(context: Context, database: string): Promise<A
 /** The object is kept as it was written, members that we don't know included. */
 export async function putSecurity(context: Context, database: string): Promise<Answer> {
   const text = await readText(context, SECURITY);
-  const value = toObject(await parseBody(text, SECURITY));
+  const value = toObject(await parseBody(context, text, SECURITY));
   checkPortable(value);
   checkSecurity(value);
   const security = minify(text);

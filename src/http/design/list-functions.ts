@@ -74,7 +74,7 @@ async function answerDocuments(
   subject: ListSubject,
 ): Promise<Answer> {
   const { database, snapshot } = lease;
-  const given = subject.body === undefined ? [] : Object.entries(toObject(await parseBody(subject.body)));
+  const given = subject.body === undefined ? [] : Object.entries(toObject(await parseBody(context, subject.body)));
   const parameters = parseListParameters([...parseQueryValues(context.query.entries()), ...given]);
   const list = new AllDocuments(snapshot, parameters);
   const { head, rows } = await readList(list, parameters, snapshot.updateSeq);

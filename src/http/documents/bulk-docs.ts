@@ -31,8 +31,7 @@ interface RefusedRow {
 export async function postBulkDocs(context: Context, database: string): Promise<Answer> {
   requireJsonType(context);
   context.services.statistics.counters.bulkRequests.value += 1;
-  const { documents, newEdits, allOrNothing } = await readBulkBody(context);
-  const read = await inTurns(mapInSteps(documents, (document) => toWrite(context, document, newEdits)));
+  const { read, newEdits, allOrNothing } = await readWrites(context);
   const options = { ...writeOptions(context, newEdits), allOrNothing };
   const rows = await context.services.registry.use(database, (open) => writeReadable(context, open, read, options));
   const refused = allOrNothing || !newEdits ? await refusedOf(rows) : [];
@@ -43,6 +42,13 @@ export async function postBulkDocs(context: Context, database: string): Promise<
   }
   if (!newEdits) return jsonAnswer(context, 201, await listText(refused, refusedText));
   return jsonAnswer(context, 201, await listText(rows, rowText));
+}
+
+/** A function of its own, so that the documents go before they are written. */
+async function readWrites(context: Context) {
+  const { documents, newEdits, allOrNothing } = await readBulkBody(context);
+  const read = await inTurns(mapInSteps(documents, (document) => toWrite(context, document, newEdits)));
+  return { read, newEdits, allOrNothing };
 }
 
 /** The write that a document asks for, or its row where its revision can't be read. */
@@ -62,7 +68,15 @@ function refusedRev(id: string, { text }: BadRev): RefusedRow {
   const rev = text.length > LONGEST_REPEATED ? `${text.slice(0, LONGEST_REPEATED)}…` : text;
   const where = `the _rev of document ${JSON.stringify(id)} is ${JSON.stringify(rev)}`;
   const reason = `Invalid rev format: ${where}. Send the revision as the database gave it.`;
-  return { ok: false, id, rev, error: new DatabaseError('bad_request', reason) };
+  // Made when it is shown: an error holds a kilobyte, and a request may have a hundred thousand such documents.
+  return {
+    ok: false,
+    id,
+    rev,
+    get error() {
+      return new DatabaseError('bad_request', reason);
+    },
+  };
 }
 
 /** Writes the documents that could be read. Where it is all or nothing, one that could not be read keeps all others from being written. */

@@ -1,10 +1,10 @@
 import type { Shield } from '../../auth/shields/shield.ts';
 import type { DocumentRecord, RowRange, Snapshot, StoredNode } from '../../database/contract.ts';
 import type { DocId } from '../../documents/contract.ts';
+import { toDocId } from '../../documents/identifiers.ts';
 import { writeQuoted } from '../../documents/outgoing.ts';
 import { must } from '../../shared/assert.ts';
 import { allReady } from '../../shared/maybe-promise.ts';
-import { toDocId } from '../request/parameter-values.ts';
 import { CONFLICTS_ALONE, metaOf, revOf } from '../shown/document-rendering.ts';
 import { attachedBody, isLong, type ShownRevision, shownBytes, shownPieces } from '../shown/shown-revision.ts';
 import { byBytes } from './body-batches.ts';
@@ -55,7 +55,7 @@ export class AllDocuments implements DocumentList {
 
   async *keyed(keys: readonly unknown[]): AsyncGenerator<RowBatch, void, void> {
     let from = 0;
-    for await (const records of this.snapshot.documentBatches(keys.map((key) => this.idOf(key)))) {
+    for await (const records of this.snapshot.documentBatches(this.#idsOf(keys))) {
       const found = records.map((record, index) => ({ key: keys[from + index], record }));
       from += records.length;
       if (this.#options.includeDocs) yield* this.#keyedWithDocuments(found);
@@ -64,6 +64,10 @@ export class AllDocuments implements DocumentList {
           isLive(record) ? plainRow(record) : this.#rowWithoutDocument(key, record),
         );
     }
+  }
+
+  *#idsOf(keys: readonly unknown[]): Iterable<DocId | undefined> {
+    for (const key of keys) yield this.idOf(key);
   }
 
   /** Undefined for a key that can be none of the list's. */

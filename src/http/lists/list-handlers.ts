@@ -16,6 +16,9 @@ import { type ListParameters, parseListParameters, parseListQuery, parseQueryVal
 import { listText } from './list-text.ts';
 import { LocalDocuments } from './local-documents.ts';
 
+/** Memory that is held for each list of several: its parameters. */
+const QUERY_BYTES = 512;
+
 interface ListKind {
   open(lease: SnapshotLease, options: RowOptions, context: Context): DocumentList;
   /** Whether each change of the list raises the update sequence, so that this can stand for it in a tag. */
@@ -82,7 +85,7 @@ async function* withNewline(text: AsyncGenerator<string, void, void>): AsyncGene
 }
 
 async function readQueries(context: Context): Promise<ListParameters[]> {
-  const queries = ownMember(await readObject(context), 'queries');
+  const queries = ownMember(await readObject(context, undefined, { container: QUERY_BYTES }), 'queries');
   if (!Array.isArray(queries) || !queries.every(isObject)) {
     throw new DatabaseError('bad_request', '`queries` must be a JSON list of objects.');
   }

@@ -1,9 +1,8 @@
 import type { Database, LocalDocument, RowRange, Snapshot } from '../../database/contract.ts';
-import { isLocalId } from '../../documents/identifiers.ts';
+import { isLocalId, toDocId } from '../../documents/identifiers.ts';
 import { writeDocument } from '../../documents/outgoing.ts';
 import { wholeCharacterPieces } from '../../shared/utf8.ts';
 import type { Context } from '../request/context.ts';
-import { toDocId } from '../request/parameter-values.ts';
 import type { SnapshotLease } from '../request/snapshot-lease.ts';
 import { LONG_BYTES } from '../shown/shown-revision.ts';
 import { byBytes } from './body-batches.ts';

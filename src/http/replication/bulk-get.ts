@@ -7,7 +7,6 @@ import { parseRevId } from '../../documents/revisions/revisions.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { isObject, ownMember } from '../../json/objects.ts';
 import { must } from '../../shared/assert.ts';
-import { inTurns, mapInSteps } from '../../shared/turn.ts';
 import { type MixedPart, mixedAnswer } from '../documents/mixed-answer.ts';
 import { revisionOf, type Selected, selectRevisions, shownOf } from '../documents/revision-selection.ts';
 import { accepts } from '../request/accept.ts';
@@ -44,12 +43,11 @@ type Asked =
 export async function postBulkGet(context: Context, database: string): Promise<Answer> {
   const docs = ownMember(await readObject(context), 'docs');
   if (!Array.isArray(docs)) throw new DatabaseError('bad_request', "Missing JSON list of 'docs'.");
-  const asked = await inTurns(mapInSteps(docs, readEntry));
   const accept = context.header('accept');
   const multipart = !accepts(accept, 'application/json') && accepts(accept, 'multipart/mixed');
   return withSnapshotLease(context, database, async (lease) => {
-    if (multipart) return mixedAnswer(context, lease, mixedParts(context, lease, asked));
-    const pieces = listText(context, lease, asked);
+    if (multipart) return mixedAnswer(context, lease, mixedParts(context, lease, docs));
+    const pieces = listText(context, lease, docs);
     const list = textAnswer(context, 200, await streamedBody(context, pieces, lease.release));
     // Replicators ask for JSON and multipart in one, and read the type of the answer.
     return withHeader(list, 'content-type', JSON_TYPE);
@@ -96,21 +94,29 @@ interface Entry {
   readonly selected: Iterable<Selected>;
 }
 
-/** A record is read once for neighbours that ask for the same document. */
-async function* entries(context: Context, snapshot: Snapshot, asked: readonly Asked[]): AsyncGenerator<Entry> {
+/** A record is read once for neighbours that ask for the same document. Entries are looked at when their turn comes. */
+async function* entries(context: Context, snapshot: Snapshot, docs: readonly unknown[]): AsyncGenerator<Entry> {
   const latest = context.query.flag('latest');
-  const ids = asked.map((one) => (one.refused === undefined ? one.id : undefined));
-  let from = 0;
-  for await (const records of snapshot.documentBatches(ids)) {
+  /** Those whose records were not read yet. */
+  const asked: Asked[] = [];
+  for await (const records of snapshot.documentBatches(idsOf(docs, asked))) {
+    const now = asked.splice(0, records.length);
     for (const [index, record] of records.entries()) {
-      const one = must(asked[from + index]);
+      const one = must(now[index]);
       if (one.refused !== undefined) yield { asked: one, selected: [] };
       else {
         const selected = selectRevisions(record, one.rev === undefined ? 'all' : [one.rev], latest);
         yield { asked: one, selected: selected instanceof Promise ? await selected : selected };
       }
     }
-    from += records.length;
+  }
+}
+
+function* idsOf(docs: readonly unknown[], asked: Asked[]): Iterable<DocId | undefined> {
+  for (const entry of docs) {
+    const one = readEntry(entry);
+    asked.push(one);
+    yield one.refused === undefined ? one.id : undefined;
   }
 }
 
@@ -134,14 +140,14 @@ function* itemsOf({ asked, selected }: Entry): Generator<Item, void, void> {
 async function* listText(
   context: Context,
   { snapshot }: SnapshotLease,
-  asked: readonly Asked[],
+  docs: readonly unknown[],
 ): AsyncGenerator<string, void, void> {
   const meta = readMetaFlags(context.query);
   const attachments = readAttachmentFlags(context.query);
   const shown = ({ asked: { since }, one }: Item) =>
     one && shownOf(one, { meta, attachments: attachments && { ...attachments, since: since ?? [] } });
   let before = '{"results":[';
-  for await (const batch of readRevisions(snapshot, entries(context, snapshot, asked), itemsOf, shown)) {
+  for await (const batch of readRevisions(snapshot, entries(context, snapshot, docs), itemsOf, shown)) {
     let text = '';
     for (const { item, text: found } of batch) {
       if (item.isFirst) {
@@ -169,10 +175,10 @@ function errorOf({ asked, one }: Item): string {
 async function* mixedParts(
   context: Context,
   { snapshot }: SnapshotLease,
-  asked: readonly Asked[],
+  docs: readonly unknown[],
 ): AsyncGenerator<MixedPart> {
   const meta = readMetaFlags(context.query);
-  for await (const entry of entries(context, snapshot, asked)) {
+  for await (const entry of entries(context, snapshot, docs)) {
     for (const item of itemsOf(entry)) {
       const shown = item.one && shownOf(item.one, { meta });
       yield shown === undefined ? { type: ERROR_TYPE, text: errorOf(item) } : { shown, since: item.asked.since ?? [] };

@@ -1,6 +1,7 @@
 /** What a replicator asks about revisions, and purging, which has the same form of request (docs/http.md#missing-revisions). */
 import type { DocumentRecord, Snapshot } from '../../database/contract.ts';
 import type { DocId, RevId } from '../../documents/contract.ts';
+import { toDocId } from '../../documents/identifiers.ts';
 import { findNode, revisionsOf } from '../../documents/revisions/revision-tree.ts';
 import { parseRevId, toRevision } from '../../documents/revisions/revisions.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
@@ -8,7 +9,6 @@ import { filterInSteps, inTurns, joinInSteps, mapInSteps, Pace, type Steps } fro
 import { readMembers, requireJsonType } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { commitRight } from '../request/kept-rights.ts';
-import { toDocId } from '../request/parameter-values.ts';
 import { withSnapshotLease } from '../request/snapshot-lease.ts';
 import { jsonAnswer, textAnswer } from '../response/responses.ts';
 import { streamedBody } from '../response/streams.ts';
@@ -18,6 +18,8 @@ import { revOf } from '../shown/document-rendering.ts';
 const BATCH = 200;
 /** From so many comparisons on, the revisions that are known are put into a set. So many are put into one piece of the answer. */
 const MANY = 1_000;
+/** Memory that is held for the revisions of each document. */
+const LIST_BYTES = 256;
 const NONE: readonly never[] = [];
 
 /** Which of the named revisions are unknown here. One whose body was compacted away is known. */
@@ -87,7 +89,7 @@ async function* missingText(
   yield before;
   let separator = '';
   let from = 0;
-  for await (const records of snapshot.documentBatches(lists.map(({ docId }) => docId))) {
+  for await (const records of snapshot.documentBatches(idsOf(lists))) {
     const batch = lists.slice(from, from + records.length);
     from += records.length;
     for (const [index, { id, revs }] of batch.entries()) {
@@ -103,6 +105,10 @@ async function* missingText(
     }
   }
   yield after;
+}
+
+function* idsOf(lists: readonly RevisionList[]): Iterable<DocId | undefined> {
+  for (const { docId } of lists) yield docId;
 }
 
 /** What is between `before` and `after` may be too long for one piece. */
@@ -139,11 +145,11 @@ function* findMissing(record: DocumentRecord | undefined, revs: readonly RevId[]
 
 /** The body `{id: [rev…]…}`. Fails with `bad_request`. */
 async function readRevisionLists(context: Context): Promise<RevisionList[]> {
-  const members = await readMembers(context);
+  const members = await readMembers(context, { member: LIST_BYTES });
   return inTurns(parseRevisionLists(members));
 }
 
-function* parseRevisionLists(members: ReadonlyMap<string, unknown>): Steps<RevisionList[]> {
+function* parseRevisionLists(members: readonly (readonly [string, unknown])[]): Steps<RevisionList[]> {
   const lists: RevisionList[] = [];
   for (const [id, revs] of members) {
     if (!Array.isArray(revs)) {

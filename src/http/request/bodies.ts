@@ -4,17 +4,19 @@
  */
 import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import { gaveWay } from '../../errors/too-busy.ts';
-import { assertShallowInSteps, assertShallowText } from '../../json/nesting.ts';
+import { assertShallowText } from '../../json/nesting.ts';
 import { isObject, type JsonObject } from '../../json/objects.ts';
-import { parseInSteps, parseMembersInSteps, TooManyMembers } from '../../json/parse-in-steps.ts';
+import { parseInSteps, parseMembersInSteps } from '../../json/parse-in-steps.ts';
+import { type Survey, surveyInSteps, TooManyMembers } from '../../json/survey.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import type { ByteStream, RequestBody } from '../../shared/message.ts';
 import { inTurns, Pace, type Steps } from '../../shared/turn.ts';
 import { putTogether } from '../../shared/utf8.ts';
-import { type BodyBound, boundOf, tooLarge, tooManyMembers } from './body-bounds.ts';
+import { ANY_OBJECT, type BodyBound, boundOf, tooLarge, tooManyMembers } from './body-bounds.ts';
 import { ByteCollector } from './byte-collector.ts';
 import type { Context } from './context.ts';
 import { inflate } from './inflate.ts';
+import { holdValues, type MadeOfValues } from './parsed-memory.ts';
 
 const JSON_MEDIA_TYPE = 'application/json';
 /** A UTF-16 unit takes three bytes of UTF-8 at most. */
@@ -27,6 +29,8 @@ const MAX_BYTES_PER_UNIT = 3;
 const MEMORY_PER_BYTE = 4;
 /** Smaller bodies are not counted. */
 const COUNTED_BYTES = 65_536;
+/** Values of shorter texts are not counted: they come and go in one turn. */
+const COUNTED_LENGTH = 16_384;
 /** Bytes of a Blob that are read at once. */
 const BLOB_SLICE = 1_048_576;
 /** Bytes that are decoded in one step. */
@@ -68,14 +72,14 @@ function declaredLength(body: RequestBody): number | undefined {
   return body instanceof Blob ? body.size : body.length;
 }
 
-/** The body's JSON value. Fails as `readText` and `parseJson`. */
-export function readJson(context: Context, fitting?: BodyBound): MaybePromise<unknown> {
-  return whenReady(readText(context, fitting), (text) => parseBody(text, fitting));
+/** The body's JSON value. Fails as `readText` and `parseBody`. */
+export function readJson(context: Context, fitting?: BodyBound, made?: MadeOfValues): MaybePromise<unknown> {
+  return whenReady(readText(context, fitting), (text) => parseBody(context, text, fitting, made));
 }
 
 /** As `readJson`, for bodies that must be an object. */
-export function readObject(context: Context, fitting?: BodyBound): MaybePromise<JsonObject> {
-  return whenReady(readJson(context, fitting), toObject);
+export function readObject(context: Context, fitting?: BodyBound, made?: MadeOfValues): MaybePromise<JsonObject> {
+  return whenReady(readJson(context, fitting, made), toObject);
 }
 
 /** Fails with `bad_request`: "invalid_json", or where it is nested too deeply, before anything is built from it. */
@@ -88,25 +92,48 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** As `parseJson`; others have a turn in the middle of a long text. Fails with `too_large` where an object has more members than fit. */
-export function parseBody(text: string, fitting?: BodyBound): MaybePromise<unknown> {
-  return inTurns(parsedInSteps(text, (whole) => parseInSteps(whole, fitting?.members), fitting));
+/**
+ * As `parseJson`; others have a turn in the middle of a long text, and memory is held for its values, and for what is made of them. Fails with
+ * `too_large` where an object has more members than fit, and as `holdValues`.
+ */
+export function parseBody(
+  context: Context,
+  text: string,
+  fitting?: BodyBound,
+  made?: MadeOfValues,
+): MaybePromise<unknown> {
+  if (text.length < COUNTED_LENGTH) return parseJson(text);
+  return whenReady(inTurns(surveyed(text, fitting)), (counted) =>
+    whenReady(holdValues(context, counted, made), () => inTurns(parsedInSteps(text, parseInSteps))),
+  );
 }
 
 /** As `readObject`, for objects with many members: in the order of their first mention, each with its last value. */
-export function readMembers(context: Context): MaybePromise<ReadonlyMap<string, unknown>> {
-  return whenReady(readText(context), async (text) => {
-    const members = await inTurns(parsedInSteps(text, parseMembersInSteps));
-    return members ?? notAnObject();
-  });
+export async function readMembers(
+  context: Context,
+  made?: MadeOfValues,
+): Promise<readonly (readonly [string, unknown])[]> {
+  const text = await readText(context);
+  const counted = await inTurns(surveyInSteps(text, Number.POSITIVE_INFINITY));
+  await holdValues(context, counted, made);
+  return (await inTurns(parsedInSteps(text, parseMembersInSteps))) ?? notAnObject();
 }
 
-function* parsedInSteps<T>(text: string, parse: (text: string) => Steps<T>, fitting?: BodyBound): Steps<T> {
-  yield* assertShallowInSteps(text);
+function* surveyed(text: string, fitting: BodyBound | undefined): Steps<Survey> {
+  const bound = fitting?.members === undefined ? ANY_OBJECT : fitting;
+  try {
+    return yield* surveyInSteps(text, bound.members);
+  } catch (cause) {
+    throw cause instanceof TooManyMembers ? tooManyMembers(bound) : cause;
+  }
+}
+
+/** A text that is nested no deeper than is permitted. */
+function* parsedInSteps<T>(text: string, parse: (text: string) => Steps<T>): Steps<T> {
   try {
     return yield* parse(text);
   } catch (cause) {
-    throw cause instanceof TooManyMembers && fitting !== undefined ? tooManyMembers(fitting) : invalidJson(cause);
+    throw isDatabaseError(cause) ? cause : invalidJson(cause);
   }
 }
 

@@ -36,6 +36,15 @@ export const QUERY: BodyBound = {
   remedy: 'Ask for less at a time, or keep a long list in documents and match by a field.',
 };
 
+/** What has no bound of its own, but its size. */
+export const ANY_OBJECT: BodyBound = {
+  bytes: Number.POSITIVE_INFINITY,
+  members: 65_536,
+  remedy: 'Send fewer at a time, or a list of them.',
+};
+/** Documents have as many members as they like. */
+export const DOCUMENTS: BodyBound = { bytes: Number.POSITIVE_INFINITY, members: Number.POSITIVE_INFINITY };
+
 /** Up to here a bound of its own holds, whatever the setting is: an admin must be able to log in and to set it again. */
 const ALWAYS_BYTES = 65_536;
 

@@ -1,6 +1,4 @@
 /** Values of parameters, from a query string or from JSON, with the error texts of docs/http.md#parameter-errors. */
-import type { DocId } from '../../documents/contract.ts';
-import { parseDocId } from '../../documents/identifiers.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 
 /** A whole number, 0 or larger. Fails with `query_parse_error`. */
@@ -18,15 +16,6 @@ export function parseBoolean(value: unknown): boolean {
   if (text === 'true') return true;
   if (text === 'false') return false;
   throw parseError(`Invalid boolean parameter: ${shortText(value)}`);
-}
-
-/** The key as an id, or undefined where no document can have it. */
-export function toDocId(key: unknown): DocId | undefined {
-  try {
-    return parseDocId(key);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The value as text. Making text of a list or an object could take any time and any depth. */

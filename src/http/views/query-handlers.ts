@@ -74,7 +74,7 @@ export async function postTemporaryView(views: ViewIndexes, context: Context, da
   requireJsonType(context);
   context.services.statistics.counters.temporaryViewReads.value += 1;
   const definition = await readText(context);
-  await checkDefinition(definition);
+  await checkDefinition(context, definition);
   const open = (opened: Database) => views.temporary(opened, definition);
   return withGroup(context, database, open, async (lease) => {
     const parameters = await readKeysOnly(context, lease, TEMPORARY, definition);
@@ -123,8 +123,8 @@ async function* queriesText(
   yield '\r\n]}\n';
 }
 
-async function checkDefinition(body: string): Promise<void> {
-  if (typeof ownMember(toObject(await parseBody(body)), 'map') === 'string') return;
+async function checkDefinition(context: Context, body: string): Promise<void> {
+  if (typeof ownMember(toObject(await parseBody(context, body)), 'map') === 'string') return;
   throw new DatabaseError('bad_request', 'A temporary view needs a member "map" with the source of a function.');
 }
 

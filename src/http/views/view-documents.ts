@@ -5,6 +5,7 @@
 
 import type { DocumentRecord, Snapshot, StoredNode } from '../../database/contract.ts';
 import type { DocId, RevId } from '../../documents/contract.ts';
+import { toDocId } from '../../documents/identifiers.ts';
 import { findNode } from '../../documents/revisions/revision-tree.ts';
 import { parseRevId, toRevision } from '../../documents/revisions/revisions.ts';
 import { isObject, ownMember } from '../../json/objects.ts';
@@ -13,7 +14,6 @@ import type { ViewRow } from '../../views/contract.ts';
 import { byBytes } from '../lists/body-batches.ts';
 import { contentFlags, MOST_ATTACHED_BYTES, type RowBatch, type RowOptions } from '../lists/document-list.ts';
 import { readAgain } from '../lists/read-again.ts';
-import { toDocId } from '../request/parameter-values.ts';
 import { CONFLICTS_ALONE } from '../shown/document-rendering.ts';
 import { isLong, type ShownRevision, shownBytes, shownPieces, shownTexts } from '../shown/shown-revision.ts';
 

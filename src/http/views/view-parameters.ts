@@ -55,10 +55,12 @@ export function parseViewParameters(entries: Entries, { hasReduce, defaults }: V
   const given = readOwn(entries);
   const isReduced = given.reduce ?? (hasReduce && readOwn(Object.entries(defaults)).reduce !== false);
   if (isReduced && !hasReduce) throw parseError('Reduce is invalid for map-only views.');
-  const all = [...suitableDefaults(defaults, entries, isReduced), ...entries];
+  const kept = suitableDefaults(defaults, entries, isReduced);
+  const all = [...kept, ...entries];
   const list = parseListParameters(all);
   const { groupLevel, update } = readOwn(all);
-  for (const key of [list.keys, list.startKey, list.endKey]) {
+  // What a request says was looked at when it was parsed.
+  for (const [, key] of kept) {
     if (!isShallow(key)) throw new DatabaseError('bad_request', 'A key is nested too deeply.');
   }
   const parameters: ViewParameters = { ...list, isReduced, groupLevel: groupLevel ?? 0, update };

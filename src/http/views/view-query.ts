@@ -17,6 +17,9 @@ export interface ViewQuery {
   readonly asked: readonly string[];
 }
 
+/** Memory that is held for each query of several: its parameters. */
+const QUERY_BYTES = 512;
+
 type Entries = readonly (readonly [string, unknown])[];
 
 /** `body` is the text of a POST, whose members are parameters as well, `keys` above all. */
@@ -26,7 +29,7 @@ export async function readViewQuery(
   view: string,
   body?: string,
 ): Promise<ViewQuery> {
-  const given = body === undefined ? [] : Object.entries(toObject(await parseBody(body)));
+  const given = body === undefined ? [] : Object.entries(toObject(await parseBody(context, body)));
   const parameters = parseViewParameters([...queryValues(context), ...given], lease.traitsOf(view));
   return { view, parameters, asked: body === undefined ? [context.search] : [context.search, body] };
 }
@@ -38,7 +41,7 @@ export async function readKeysOnly(
   view: string,
   body: string,
 ): Promise<ViewParameters> {
-  const keys = ownMember(toObject(await parseBody(body)), 'keys');
+  const keys = ownMember(toObject(await parseBody(context, body)), 'keys');
   const given: Entries = keys === undefined ? [] : [['keys', keys]];
   return parseViewParameters([...queryValues(context), ...given], lease.traitsOf(view));
 }
@@ -50,7 +53,7 @@ export async function readViewQueries(
   view: string,
   body: string,
 ): Promise<readonly ViewParameters[] | undefined> {
-  const queries = ownMember(toObject(await parseBody(body)), 'queries');
+  const queries = ownMember(toObject(await parseBody(context, body, undefined, { container: QUERY_BYTES })), 'queries');
   if (!Array.isArray(queries) || !queries.every(isObject)) return undefined;
   const shared = queryValues(context);
   const traits = lease.traitsOf(view);

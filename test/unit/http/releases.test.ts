@@ -95,7 +95,7 @@ function fakeSnapshot(watch: Watch): Snapshot {
     },
     documents: async (ids) => ids.map((id) => recordOf(id)),
     documentBatches: async function* (ids) {
-      yield ids.map((id) => id && recordOf(id));
+      yield [...ids].map((id) => id && recordOf(id));
     },
     body: async () => '{}',
     bodyPieces: async function* (node) {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { isShallow, isShallowText } from '../../../src/json/nesting.ts';
-import { parseInSteps, parseMembersInSteps, TooManyMembers } from '../../../src/json/parse-in-steps.ts';
+import { parseInSteps, parseMembersInSteps, parseWantedInSteps } from '../../../src/json/parse-in-steps.ts';
 import { atOnce } from '../../../src/shared/turn.ts';
 import { fastestMs } from '../../support/fastest.ts';
 
@@ -45,7 +45,7 @@ describe('a long text, parsed in steps, gives what JSON.parse gives', () => {
     ['a control character', `["${long}\n"]`],
     ['something behind the end', `["${long}"] 1`],
     ['a name without a value', `{"${long}"}`],
-    ['a name that is no text', `{${'1'.repeat(70_000)}:1}`],
+    ['a name that is no text', `{${'1'.repeat(1_050_000)}:1}`],
     ['a literal that is none', 'nul'.repeat(30_000)],
   ];
 
@@ -86,15 +86,6 @@ test.each([
   expect(members && [...members]).toEqual(expected);
 });
 
-test('an object of a long text has as many members as may be', () => {
-  const text = JSON.stringify({
-    few: 1,
-    many: Object.fromEntries(Array.from({ length: 9_000 }, (_, n) => [`m${n}`, n])),
-  });
-  expect(atOnce(parseInSteps(text, 9_000))).toEqual(JSON.parse(text));
-  expect(() => atOnce(parseInSteps(text, 8_999))).toThrow(TooManyMembers);
-});
-
 test('what follows an object is no JSON', () => {
   expect(() => atOnce(parseMembersInSteps(`{"a":"${long}"}}`))).toThrow(SyntaxError);
 });
@@ -120,4 +111,39 @@ describe('the depth of a text', () => {
     });
     expect(ms).toBeLessThan(50);
   });
+});
+
+describe('of members that are wanted', () => {
+  const isWanted = (name: string) => name.startsWith('_');
+  const wantedOf = (text: string) => atOnce(parseWantedInSteps(text, isWanted));
+  const many = JSON.stringify(Array.from({ length: 30_000 }, (_, n) => [n, {}]));
+
+  test('others are not kept, and counted by their names', () => {
+    const text = `{"a":${many},"_b":[1],"a":{"x":${many}},"_c":["${long}"],"d":"${long}"}`;
+    expect(wantedOf(text)).toEqual({ distinct: 4, wanted: { _b: [1], _c: [long] } });
+    expect(wantedOf('{"a":1,"_b":2,"a":3}')).toEqual({ distinct: 2, wanted: { _b: 2 } });
+    expect(wantedOf('[1]')).toBe(undefined);
+  });
+
+  test.each([
+    ['a member', `{"a":${many.slice(0, -1)},],"_b":1}`],
+    ['an inner object', `{"a":{"x":${many},1},"_b":1}`],
+    ['a string', `{"a":"${long}\\x","_b":1}`],
+    ['what follows', `{"a":${many}}}`],
+  ])('what is no JSON is found in %s', (_where, text) => {
+    expect(() => wantedOf(text)).toThrow(SyntaxError);
+  });
+
+  test('those that are wanted have 500,000 values at most', () => {
+    const list = (count: number) => JSON.stringify(Array.from({ length: count }, (_, n) => n % 10));
+    expect(wantedOf(`{"a":${list(600_000)},"_b":${list(500_000)}}`)?.distinct).toBe(2);
+    expect(() => wantedOf(`{"_b":${list(500_001)}}`)).toThrow('too_large: The members of a document that begin with _');
+  });
+});
+
+test('a number has 1,048,576 characters at most', () => {
+  expect(atOnce(parseInSteps(`[0.${'0'.repeat(65_000)},1]`))).toEqual([0, 1]);
+  expect(() => atOnce(parseInSteps(`[${'1'.repeat(1_050_000)}]`))).toThrow(
+    'bad_request: A number has more than 1048576 characters. Send it as a string.',
+  );
 });

@@ -1,7 +1,13 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { JsonScanner, NO_END } from '../../../src/json/json-scanner.ts';
-import { checkPortable, mayBeUnportable } from '../../../src/json/portable-values.ts';
+import {
+  checkPortable,
+  checkPortableInSteps,
+  mayBeUnportable,
+  mayBeUnportableInSteps,
+} from '../../../src/json/portable-values.ts';
+import { atOnce } from '../../../src/shared/turn.ts';
 import { fastestMs } from '../../support/fastest.ts';
 
 const isPortable = (text: string): boolean => {
@@ -22,6 +28,26 @@ test('half a character and a number beyond all doubles are not portable, whereve
   }
   expect(isPortable('{"\\ud800":1}')).toBe(false);
   expect(isPortable('{"a":["\\ud83d\\ude00",1e308,9007199254740993,1e-400]}')).toBe(true);
+});
+
+test('a long text is told apart as its value is', () => {
+  const before = `"é\\\\","\\"","${'x'.repeat(65_500)}"`;
+  for (const [value, isFine] of [
+    ['"\\ud800"', false],
+    ['1e400', false],
+    [`-${'9'.repeat(400)}.5`, false],
+    ['"\\ud83d\\ude00"', true],
+    ['1e-400', true],
+    ['"1e400"', true],
+  ] as const) {
+    const text = `{"a":[${before},${value}]}`;
+    expect(isPortable(text), value).toBe(isFine);
+    const inSteps = () => atOnce(checkPortableInSteps(text));
+    if (isFine) expect(inSteps).not.toThrow();
+    else expect(inSteps, value).toThrow('bad_request: A ');
+    if (!isFine) expect(atOnce(mayBeUnportableInSteps(text)), value).toBe(true);
+  }
+  expect(atOnce(mayBeUnportableInSteps(`[${before}]`))).toBe(false);
 });
 
 test('depth costs nothing', () => {

@@ -1,0 +1,49 @@
+/** What the values of a body take of the memory beside its text, and how many there can be (docs/limits.md#bodies-of-requests). */
+import { DatabaseError } from '../../errors/database-error.ts';
+import type { Survey } from '../../json/survey.ts';
+import type { MaybePromise } from '../../shared/maybe-promise.ts';
+import type { Context } from './context.ts';
+
+/** What is made of values takes so many bytes of memory, beside what the values themselves take. */
+export interface MadeOfValues {
+  /** For each array and object. */
+  readonly container?: number;
+  /** For each member of an object. */
+  readonly member?: number;
+}
+
+/** Bytes, measured on V8: of an empty one in a list, of a name with its place in an object of thousands, and of a short string. */
+const CONTAINER = 64;
+const MEMBER = 96;
+const FURTHER = 32;
+/** Less than that is not counted. */
+const FREE_BYTES = 262_144;
+
+/** To be called before the values are built. Fails as `holdMade`. */
+export function holdValues(context: Context, counted: Survey, made: MadeOfValues = {}): MaybePromise<void> {
+  const { containers, members, further } = counted;
+  const { container = 0, member = 0 } = made;
+  return holdMade(
+    context,
+    containers * (CONTAINER + container) + members * (MEMBER + member) + further * FURTHER,
+    'values',
+  );
+}
+
+/**
+ * Holds memory for what is made of a body, `before` being what was held for that already. Fails with `too_large` where it is more than all requests may take, and with `too_busy` where
+ * others have it for too long.
+ */
+export function holdMade(context: Context, bytes: number, what: string, before = 0): MaybePromise<void> {
+  if (bytes <= FREE_BYTES) return;
+  const { limit } = context.services.bytesInFlight;
+  if (before + bytes > limit) throw tooMany(what, limit);
+  const { memory } = context;
+  memory.expect(memory.bytes + bytes);
+  return context.holdBytes(bytes);
+}
+
+function tooMany(what: string, limit: number): DatabaseError {
+  const reason = `the request entity is too large: its ${what} would take more memory than the ${limit} bytes of httpd/max_bytes_in_flight; nothing was changed. Send fewer ${what} at a time.`;
+  return new DatabaseError('too_large', reason);
+}
