@@ -26,17 +26,24 @@ export function nextTurn(): Promise<void> {
 
 /** How long the thread is held in one go by work that can wait. A turn costs a thousandth of it. */
 const HOLD_MS = 5;
+/** Work that had fewer turns of its own goes on before what had more: by so many, and by so many. */
+const FEW_TURNS = 8;
+const SOME_TURNS = 64;
+/** But one turn of so many is for the others. */
+const OTHERS_TURN = 4;
 /** Work that has just begun goes on for so long in a turn that others have used up, so that what is small need not wait for them. */
 const LEAST_MS = 1;
 
 /**
  * What all long work on this thread shares: since when the present turn holds the thread, and who waits for a turn of its own. One
- * waiter goes on in each turn, in the order in which they came, with input and output in between: so ten of them hold up others no
- * longer than one does. It knows the thread alone, which nobody can pass in, and keeps nothing of the work.
+ * waiter goes on in each turn, with input and output in between: so ten of them hold up others no longer than one does. Those that had few turns
+ * go first, each kind in the order in which they came: a small write does not wait for a thousand answers that are being made. It knows the thread alone, which nobody can pass in, and keeps nothing of the work.
  */
 class ThreadTurns {
   #heldSince: number | undefined;
-  #waiting: (() => void)[] = [];
+  /** Those that had few turns, some, and many. */
+  #waiting: readonly (() => void)[][] = [[], [], []];
+  #turns = 0;
   #isEndDue = false;
 
   /** When this turn began, as far as long work was asked about it. */
@@ -47,13 +54,13 @@ class ThreadTurns {
   }
 
   get hasWaiting(): boolean {
-    return this.#waiting.length > 0;
+    return this.#waiting.some(({ length }) => length > 0);
   }
 
-  /** Resolves in a turn that no other waiter has. */
-  ownTurn(): Promise<void> {
+  /** Resolves in a turn that no other waiter has. `had`: how many such turns the same work had before. */
+  ownTurn(had: number): Promise<void> {
     return new Promise((resolve) => {
-      this.#waiting.push(resolve);
+      this.#waiting[had < FEW_TURNS ? 0 : had < SOME_TURNS ? 1 : 2]?.push(resolve);
       this.#watchEnd();
     });
   }
@@ -67,9 +74,17 @@ class ThreadTurns {
     });
   }
 
+  #next(): (() => void) | undefined {
+    this.#turns += 1;
+    const [few, some, many] = this.#waiting;
+    if (this.#turns % OTHERS_TURN !== 0) return few?.shift() ?? some?.shift() ?? many?.shift();
+    if (this.#turns % (2 * OTHERS_TURN) === 0) return many?.shift() ?? some?.shift() ?? few?.shift();
+    return some?.shift() ?? many?.shift() ?? few?.shift();
+  }
+
   #beginTurn(): void {
     this.#heldSince = undefined;
-    const next = this.#waiting.shift();
+    const next = this.#next();
     if (next === undefined) return;
     this.heldSince(performance.now());
     next();
@@ -97,6 +112,7 @@ export function isThreadWanted(): boolean {
 /** Tells when the thread has been held for long enough. Where work has many small pieces, ask after some of them only. */
 export class Pace {
   readonly #holdMs: number;
+  #turns = 0;
   #since = performance.now();
 
   /** `holdMs`: for work that leaves the thread to others sooner than it has to. */
@@ -118,7 +134,8 @@ export class Pace {
 
   /** Lets others have a turn. */
   async endTurn(): Promise<void> {
-    await thread.ownTurn();
+    await thread.ownTurn(this.#turns);
+    this.#turns += 1;
     this.#since = performance.now();
   }
 }

@@ -185,4 +185,18 @@ describe('work in turns', () => {
     stopClock();
     expect(atOnce(work(100, 10))).toBe('done');
   });
+
+  test('goes on before what had more turns', async () => {
+    stopClock();
+    const long = Array.from({ length: 100 }, () => inTurns(work(100, 10)));
+    for (let turn = 0; turn < 1_000; turn += 1) await nextTurn();
+    const ended: string[] = [];
+    const waits = Promise.all(long).then(() => ended.push('long'));
+    const began = now;
+    await inTurns(work(5, 10));
+    // Alone it takes 50 ms; after each of the hundred it would be five seconds.
+    expect(now - began).toBeLessThan(500);
+    expect(ended).toEqual([]);
+    await waits;
+  });
 });
