@@ -3,7 +3,7 @@ import type { Handle } from '../shared/message.ts';
 import { refuseCrossSite } from './middleware/cross-site.ts';
 import { answerErrors } from './middleware/errors.ts';
 import { answerHead } from './middleware/head.ts';
-import { releaseBytes } from './middleware/held-bytes.ts';
+import { countAnswers, releaseBytes } from './middleware/held-bytes.ts';
 import { challengeRefused, identify, renewSession } from './middleware/identification.ts';
 import { wrapJsonp } from './middleware/jsonp.ts';
 import { overrideMethod } from './middleware/method-override.ts';
@@ -24,7 +24,10 @@ export function createHandle(
 ): Handle {
   const router = new Router(createRoutes(parts), parts.accounts);
   const routed = refuseWhenClosing(isClosing, wrapJsonp(identify(parts.accounts, router.dispatch)));
-  const guarded = challengeRefused(parts.accounts, answerErrors(cancelUnreadBody(refuseCrossSite(routed))));
+  const guarded = challengeRefused(
+    parts.accounts,
+    answerErrors(countAnswers(cancelUnreadBody(refuseCrossSite(routed)))),
+  );
   const answering = answerHead(releaseBytes(renewSession(guarded)));
   const served = gateway(services.config, overrideMethod(answering));
   const handler = countRequests(addServerHeaders(services.clock, served));

@@ -4,9 +4,16 @@
  */
 import type { MaybePromise } from './maybe-promise.ts';
 
-interface Waiter {
-  readonly lease: ByteLease;
+interface Wish {
   readonly bytes: number;
+  /** Bytes that are there already, and are counted only when they are granted. */
+  readonly uncounted: number;
+  /** Whether the lease grows no more then: it keeps the bytes until its client has taken them. */
+  readonly isLast: boolean;
+}
+
+interface Waiter extends Wish {
+  readonly lease: ByteLease;
   readonly since: number;
   /** Told whether the bytes were granted. */
   readonly settle: (isGranted: boolean) => void;
@@ -15,16 +22,16 @@ interface Waiter {
 /** So long a request waits at most while others have all the bytes that may be in flight. */
 export const LONGEST_WAIT_MS = 30_000;
 
-/** So much of each body is counted without waiting: small ones always come through. */
-const FREE_BYTES = 65_536;
+/** So much of each body, and of an answer, does not wait: small ones always come through. */
+export const FREE_BYTES = 65_536;
 
 /** While somebody waits, or more is held than may be, it is looked so often who is slow. */
 const LOOK_MS = 1_000;
 /**
- * Who waits over a network holds what has come already, up to 64 KB. Beyond so many, whoever would be served last is refused at once; but nobody of this
- * process, whose bodies are there already.
+ * Who waits over a network holds what is there already: what has come of a body, up to 64 KB, or the beginning of an answer. Beyond so many bytes, whoever
+ * would be served last is refused at once; but nobody of this process.
  */
-const MOST_WAITING = 1_024;
+const MOST_UNCOUNTED_BYTES = 50_331_648;
 /** The part of the budget that is made free when slow ones give way: bodies ask for their memory piece by piece. */
 const ROOM = 1 / 8;
 /** A client that moves fewer bytes than this, in a second of its turns, is slow. */
@@ -32,6 +39,8 @@ const SLOW_BYTES_PER_MS = 16.384;
 /** How many bytes somebody may be behind when the judging begins, and ahead later. */
 const BEHIND_BYTES = 8_192;
 const AHEAD_BYTES = 32_768;
+/** The part of what it was given last by which it may be further behind, since nobody sees how far that has come. */
+const UNSEEN = 1 / 16;
 
 export class ByteBudget {
   #limit: number;
@@ -45,6 +54,8 @@ export class ByteBudget {
   /** Those of them that may ask for more, from the oldest on. */
   readonly #growing = new Set<ByteLease>();
   #waiting: Waiter[] = [];
+  /** Of those that wait. */
+  #uncounted = 0;
   #looking: ReturnType<typeof setTimeout> | undefined;
 
   /** `maxWaitMs`: nobody waits longer, and nobody may keep others waiting for longer. `now` in milliseconds. */
@@ -70,18 +81,26 @@ export class ByteBudget {
     return this.#used;
   }
 
+  /** Whether it would have to wait who takes so many bytes. */
+  isShortOf(bytes: number): boolean {
+    return this.#waiting.length > 0 || this.#used + bytes > this.#limit;
+  }
+
   /** `owner`: who gets one share, however many leases: the address of a client. */
   open(owner = ''): ByteLease {
     return new ByteLease(this, owner);
   }
 
-  take(lease: ByteLease, bytes: number): MaybePromise<boolean> {
+  take(lease: ByteLease, wish: Wish): MaybePromise<boolean> {
     const mayPass = this.#waiting.length === 0 || this.#isOldest(lease);
-    if (mayPass && this.#fits(lease, bytes)) {
-      this.#grant(lease, bytes);
-      return true;
-    }
-    return this.#wait(lease, bytes);
+    if (!mayPass || !this.#fits(lease, wish)) return this.#wait(lease, wish);
+    this.#grant(lease, wish);
+    return true;
+  }
+
+  /** So many bytes of an answer are counted at most: where there is next to no memory, some come through at a time. */
+  get mostOfAnswer(): number {
+    return Math.ceil(this.#limit / 8);
   }
 
   /** Counts bytes that are there already. */
@@ -107,14 +126,14 @@ export class ByteBudget {
     this.#serve();
   }
 
-  /** The oldest one may always grow: one comes to its end then, however large it is, and not all wait for each other. */
-  #fits(lease: ByteLease, bytes: number): boolean {
-    return this.#used + bytes <= this.#limit || this.#growing.size === 0 || this.#isOldest(lease);
+  /** The oldest one may always grow: one comes to its end then, however large it is, and not all wait for each other. An answer waits for those that are read. */
+  #fits(lease: ByteLease, { bytes, isLast }: Wish): boolean {
+    if (this.#used + bytes <= this.#limit || this.#isOldest(lease)) return true;
+    return isLast ? this.#used === 0 : this.#growing.size === 0;
   }
 
   #isOldest(lease: ByteLease): boolean {
-    const [oldest] = this.#growing;
-    return oldest === lease;
+    return this.#growing.values().next().value === lease;
   }
 
   #hold(lease: ByteLease): void {
@@ -124,12 +143,13 @@ export class ByteBudget {
     lease.judgeAnew();
   }
 
-  #grant(lease: ByteLease, bytes: number): void {
+  #grant(lease: ByteLease, { bytes, isLast }: Wish): void {
     this.add(lease, bytes);
-    this.#growing.add(lease);
+    if (isLast) this.#growing.delete(lease);
+    else this.#growing.add(lease);
   }
 
-  #wait(lease: ByteLease, bytes: number): Promise<boolean> {
+  #wait(lease: ByteLease, wish: Wish): Promise<boolean> {
     const began = this.now();
     return new Promise((resolve) => {
       const timer = setTimeout(() => this.#giveUp(waiter), this.#maxWaitMs);
@@ -139,11 +159,12 @@ export class ByteBudget {
         lease.since += this.now() - began;
         resolve(isGranted);
       };
-      const waiter: Waiter = { lease, bytes, since: began, settle };
+      const waiter: Waiter = { ...wish, lease, since: began, settle };
       this.#waiting.push(waiter);
+      this.#uncounted += wish.uncounted;
       this.#serve();
       this.#look();
-      if (lease.owner !== '' && this.#waiting.length > MOST_WAITING) this.#giveUp(this.#last());
+      if (lease.owner !== '') this.#refuseLast();
     });
   }
 
@@ -151,12 +172,14 @@ export class ByteBudget {
   #next(): Waiter | undefined {
     let next: Waiter | undefined;
     for (const waiter of this.#waiting) if (next === undefined || this.#isBefore(waiter, next)) next = waiter;
-    if (next === undefined || this.#fits(next.lease, next.bytes)) return next;
+    if (next === undefined || this.#fits(next.lease, next)) return next;
     return this.#waiting.find(({ lease }) => this.#isOldest(lease));
   }
 
-  #last(): Waiter {
-    return this.#waiting.reduce((last, waiter) => (this.#isBefore(waiter, last) ? last : waiter));
+  #refuseLast(): void {
+    while (this.#uncounted > MOST_UNCOUNTED_BYTES && this.#waiting.length > 0) {
+      this.#giveUp(this.#waiting.reduce((last, waiter) => (this.#isBefore(waiter, last) ? last : waiter)));
+    }
   }
 
   #isBefore({ lease: one }: Waiter, { lease: other }: Waiter): boolean {
@@ -169,7 +192,7 @@ export class ByteBudget {
       const next = this.#next();
       if (next === undefined) return;
       this.#leave(next);
-      this.#grant(next.lease, next.bytes);
+      this.#grant(next.lease, next);
       next.settle(true);
     }
   }
@@ -185,6 +208,7 @@ export class ByteBudget {
     const at = this.#waiting.indexOf(waiter);
     if (at < 0) return false;
     this.#waiting.splice(at, 1);
+    this.#uncounted -= waiter.uncounted;
     return true;
   }
 
@@ -195,12 +219,11 @@ export class ByteBudget {
   }
 
   #lookLater(): void {
-    const timer = setTimeout(() => {
+    this.#looking = setTimeout(() => {
       this.#looking = undefined;
       this.#relieve();
       if (this.#waiting.length > 0 || this.#used > this.#limit) this.#lookLater();
     }, LOOK_MS);
-    this.#looking = timer;
   }
 
   /** Has slow ones give way until all who wait are served, with room for what they will ask for next: first those of the owner who holds most, and of these those who hold most. */
@@ -254,6 +277,7 @@ export class ByteLease {
   #isReserved = false;
   /** Since when it is for the client to send or to take. */
   #turnedAt: number | undefined;
+  #given = 0;
   /** By how many bytes its client is ahead of a slow one. */
   #ahead = BEHIND_BYTES;
 
@@ -294,9 +318,23 @@ export class ByteLease {
     return this.#hasGivenWay;
   }
 
-  /** Takes more bytes, as soon as they are there. False: they were not within the longest time to wait, or it gave way. */
-  take(bytes: number): MaybePromise<boolean> {
-    return this.#hasGivenWay ? false : this.#budget.take(this, bytes);
+  /**
+   * Takes more bytes, as soon as they are there. False: they were not within the longest time to wait, or it gave way. `uncounted`: how many of
+   * them are in memory already; too many of those don't wait, but are refused.
+   */
+  take(bytes: number, uncounted = FREE_BYTES): MaybePromise<boolean> {
+    return this.#hasGivenWay ? false : this.#budget.take(this, { bytes, uncounted, isLast: false });
+  }
+
+  /** As `take`, for an answer that is kept until its client has taken it. */
+  takeForAnswer(bytes: number, uncounted: number): MaybePromise<boolean> {
+    if (this.#hasGivenWay) return false;
+    return this.#budget.take(this, { bytes: Math.min(bytes, this.#budget.mostOfAnswer), uncounted, isLast: true });
+  }
+
+  /** Whether others wait, or would have to for so many bytes. */
+  isShortOf(bytes: number): boolean {
+    return this.#budget.isShortOf(bytes);
   }
 
   /** Counts bytes without waiting for them. */
@@ -316,6 +354,7 @@ export class ByteLease {
 
   /** From now on it is for the client to send, or to take what it was given: the time passes at its charge. */
   theirTurn(given = 0): void {
+    this.#given = given;
     this.#ahead = Math.min(this.#ahead + given, Math.max(AHEAD_BYTES, given));
     this.#turnedAt ??= this.#budget.now();
   }
@@ -342,7 +381,7 @@ export class ByteLease {
 
   judgeAnew(): void {
     this.#charge();
-    this.#ahead = BEHIND_BYTES;
+    this.#ahead = BEHIND_BYTES + Math.min(this.#given * UNSEEN, 2 * AHEAD_BYTES);
   }
 
   #charge(): void {

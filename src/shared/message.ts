@@ -43,6 +43,8 @@ export interface PlainRequest {
   readonly signal?: AbortSignal;
   /** What the host has counted of its body. Whoever answers the request gives it back. */
   readonly held?: ByteLease | undefined;
+  /** The host gives back what an answer holds that is no stream (`PlainResponse.held`), when it was sent. */
+  readonly returnsHeld?: boolean;
   /** Whose rights the request has, where it is made inside the service. Hosts never set it: who sent a request is for its headers to say. */
   readonly user?: RequestUser | undefined;
   /** That user as it is by now, for answers that last; undefined where it has no rights any more. Without it the user stays the same. */
@@ -63,6 +65,8 @@ export interface PlainResponse {
    * core in the same process: it is no part of what goes to the client.
    */
   readonly errorCode?: string;
+  /** What is counted of a body that is no stream: for the host to give back when it was sent. Only where the request says that the host does. */
+  readonly held?: ByteLease | undefined;
 }
 
 /** Answers in the same turn where all that it takes is at hand. */

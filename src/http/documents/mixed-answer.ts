@@ -47,7 +47,7 @@ async function* mixedChunks(
       continue;
     }
     const inner = context.services.uuids.random();
-    const related = await withAttachments(snapshot, part, inner);
+    const related = await withAttachments(context, snapshot, part, inner);
     if (related === undefined) {
       const text = partPieces('application/json', shownPieces(snapshot, part.shown), boundary);
       for await (const piece of text) yield encoder.encode(piece);
@@ -65,9 +65,10 @@ async function* mixedChunks(
 }
 
 function withAttachments(
+  context: Context,
   snapshot: Snapshot,
   { shown, since }: { readonly shown: ShownRevision; readonly since: readonly RevId[] },
   boundary: string,
 ) {
-  return relatedDocument(snapshot, shown, { content: true, since, encodingInfo: false }, boundary);
+  return relatedDocument(context, snapshot, shown, { content: true, since, encodingInfo: false }, boundary);
 }

@@ -68,7 +68,7 @@ function answerInPieces(
     }
     if (flags?.content === true && accepts(context.header('accept'), 'multipart/related')) {
       const boundary = context.services.uuids.random();
-      const related = await relatedDocument(snapshot, shown, flags, boundary);
+      const related = await relatedDocument(context, snapshot, shown, flags, boundary);
       if (related !== undefined) return relatedAnswer(context, related, tag, release);
     }
     const pieces = withNewline(shownPieces(snapshot, shown));

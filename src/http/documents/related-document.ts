@@ -5,10 +5,11 @@ import { writeDigest } from '../../documents/attachments/digests.ts';
 import { splitAttachments } from '../../documents/attachments/stored-attachments.ts';
 import type { StoredAttachment } from '../../documents/contract.ts';
 import { must } from '../../shared/assert.ts';
+import type { Context } from '../request/context.ts';
 import { headerText } from '../response/header-text.ts';
 import { documentText, metaOf } from '../shown/document-rendering.ts';
 import { type AttachmentFlags, knownGeneration } from '../shown/inline-attachments.ts';
-import type { ShownRevision } from '../shown/shown-revision.ts';
+import { LONG_BYTES, type ShownRevision } from '../shown/shown-revision.ts';
 
 export interface RelatedDocument {
   readonly boundary: string;
@@ -28,8 +29,39 @@ interface Sent {
 
 const encoder = new TextEncoder();
 
-/** Undefined where no attachment is to be sent: then the document is told as JSON. `boundary` must be random. */
+/** What is made of a body that is read as a whole, for each of its bytes: its text, the text with its attachments, and the bytes of that. */
+const MEMORY_PER_BYTE = 4;
+
+/**
+ * Undefined where no attachment is to be sent: then the document is told as JSON. `boundary` must be random. A long body counts until
+ * the document is released.
+ */
 export async function relatedDocument(
+  context: Context,
+  snapshot: Snapshot,
+  shown: ShownRevision,
+  flags: AttachmentFlags,
+  boundary: string,
+): Promise<RelatedDocument | undefined> {
+  const bytes = shown.node.body?.attachments === undefined ? 0 : shown.node.body.length;
+  if (bytes <= LONG_BYTES) return readRelated(snapshot, shown, flags, boundary);
+  const release = await context.holdForPart(bytes * MEMORY_PER_BYTE);
+  try {
+    const related = await readRelated(snapshot, shown, flags, boundary);
+    if (related === undefined) release();
+    return related === undefined ? undefined : { ...related, release: () => releaseBoth(related, release) };
+  } catch (failure) {
+    release();
+    throw failure;
+  }
+}
+
+function releaseBoth(related: RelatedDocument, release: () => void): void {
+  related.release();
+  release();
+}
+
+async function readRelated(
   snapshot: Snapshot,
   { record, node, meta }: ShownRevision,
   flags: AttachmentFlags,

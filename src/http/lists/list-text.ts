@@ -50,33 +50,62 @@ export async function* listText(
 
 /**
  * What follows `"rows":[`: one row a line, and what closes the list and the object. Rows come as one piece for each chunk that is sent, made
- * in one go: to copy them once more would take as long.
+ * in one go: to copy them once more would take as long. While a piece waits to be sent, nothing is kept of the rows that it was made of.
  */
 export async function* framedRows(batches: AsyncIterable<RowBatch>): AsyncGenerator<string, void, void> {
-  let lines: string[] = [];
-  let units = 0;
-  let start = LINE;
-  for await (const rows of batches) {
-    if (isLongRow(rows)) {
-      yield units > 0 ? lines.join(NEXT_LINE) + NEXT_LINE : start;
-      yield* rows.pieces;
-      start = NEXT_LINE;
-      lines = [];
-      units = 0;
-      continue;
+  const iterator = batches[Symbol.asyncIterator]();
+  const lines = new Lines();
+  try {
+    for (;;) {
+      const pieces = lines.add(await iterator.next());
+      if (pieces === 'end') break;
+      if (pieces !== undefined) {
+        yield lines.takeBeforeLong();
+        yield* pieces;
+      } else if (lines.units >= CHUNK_UNITS) yield lines.take();
     }
-    for (const row of rows) {
-      lines.push(units === 0 ? start + row : row);
-      units += row.length;
-    }
-    if (units < CHUNK_UNITS) continue;
-    yield lines.join(NEXT_LINE);
-    start = NEXT_LINE;
-    lines = [];
-    units = 0;
+  } finally {
+    await iterator.return?.();
   }
-  if (units > 0) yield lines.join(NEXT_LINE);
-  yield units === 0 && start === LINE ? `${LINE}${LINE}]}` : `${LINE}]}`;
+  if (lines.units > 0) yield lines.take();
+  yield lines.isEmpty ? `${LINE}${LINE}]}` : `${LINE}]}`;
+}
+
+/** Rows that were not sent yet. */
+class Lines {
+  units = 0;
+  #lines: string[] = [];
+  #start = LINE;
+
+  /** The pieces of a row that is long. */
+  add(step: IteratorResult<RowBatch, unknown>): AsyncIterable<string> | 'end' | undefined {
+    if (step.done === true) return 'end';
+    if (isLongRow(step.value)) return step.value.pieces;
+    for (const row of step.value) {
+      this.#lines.push(this.units === 0 ? this.#start + row : row);
+      this.units += row.length;
+    }
+    return undefined;
+  }
+
+  /** No row was there. */
+  get isEmpty(): boolean {
+    return this.#start === LINE;
+  }
+
+  take(): string {
+    const text = this.#lines.join(NEXT_LINE);
+    this.#start = NEXT_LINE;
+    this.#lines = [];
+    this.units = 0;
+    return text;
+  }
+
+  takeBeforeLong(): string {
+    const text = this.units > 0 ? this.take() + NEXT_LINE : this.#start;
+    this.#start = NEXT_LINE;
+    return text;
+  }
 }
 
 /** `descending`, `skip` and `limit` apply to the keys. */

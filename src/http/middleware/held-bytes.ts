@@ -2,22 +2,70 @@
  * Gives back what a request holds of the bytes in flight: with its answer, or, where that is a stream, when it was read or given up. A stream
  * whose reader loses the right to it breaks off (docs/http.md#rights-that-end).
  */
-import { whenReady } from '../../shared/maybe-promise.ts';
+import { ChunkStream } from '../../attachments/outgoing.ts';
+import { FREE_BYTES } from '../../shared/byte-budget.ts';
+import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import type { ByteStream } from '../../shared/message.ts';
 import { isStream } from '../request/bodies.ts';
-import type { Context, Handler } from '../request/context.ts';
+import type { Answer, Context, Handler } from '../request/context.ts';
 import { assertKept, isSurelyKept } from '../request/kept-rights.ts';
 import { LiveBody } from '../response/live-body.ts';
 
-/** What a stream holds for a reader that is slow, about: the rows that are being made, their text, and its bytes. */
-const STREAM_BYTES = 524_288;
+/** What a stream holds for a reader that is slow, about: the rows that are being made, their text, its bytes, and the garbage of those before. */
+const STREAM_BYTES = 1_048_576;
+/** Of those what is there when its first chunk has been made. */
+const FIRST_BYTES = 524_288;
+/** What a stream of an attachment holds beside what is read ahead of it. */
+const CHUNK_STREAM_BYTES = 131_072;
+/** A larger chunk counts by itself. */
+const CHUNK_BYTES = 262_144;
+/** For each byte, or UTF-16 unit, of what is whole: a text, and the bytes that are made of it. */
+const MEMORY_PER_BYTE = 2;
+
+/**
+ * Counts answers until their clients have them. What is not small waits where the memory is used up, until those that are slow have given way;
+ * beyond that it fails with `too_busy`.
+ */
+export function countAnswers(next: Handler): Handler {
+  return (context) =>
+    whenReady(next(context), (answer) => {
+      const { body } = answer;
+      if (body === null || (typeof body === 'string' && body.length <= FREE_BYTES)) return answer;
+      return isStream(body) ? countStream(context, answer, body) : countWhole(context, answer, body.length);
+    });
+}
+
+function countWhole(context: Context, answer: Answer, length: number): MaybePromise<Answer> {
+  const { memory, request } = context;
+  const bytes = length * MEMORY_PER_BYTE;
+  if (request.returnsHeld !== true || bytes <= FREE_BYTES) return answer;
+  return whenReady(context.holdAnswer(bytes, bytes), () => ({ ...answer, held: memory }));
+}
+
+function countStream(context: Context, answer: Answer, stream: ByteStream): MaybePromise<Answer> {
+  // That one counts itself: it holds next to nothing while it waits.
+  if (stream instanceof LiveBody) return answer;
+  const most = stream instanceof ChunkStream ? CHUNK_STREAM_BYTES : STREAM_BYTES;
+  const bytes = stream.length === undefined ? most : Math.min(most, stream.length * MEMORY_PER_BYTE);
+  try {
+    const held = context.holdAnswer(bytes, Math.min(bytes, FIRST_BYTES));
+    return held instanceof Promise ? held.then(() => answer).catch((failure) => refuse(stream, failure)) : answer;
+  } catch (failure) {
+    return refuse(stream, failure);
+  }
+}
+
+async function refuse(stream: ByteStream, failure: unknown): Promise<never> {
+  await stream.cancel(failure);
+  throw failure;
+}
 
 /** `next` answers failures, too. */
 export function releaseBytes(next: Handler): Handler {
   return (context) =>
     whenReady(next(context), (answer) => {
       if (isStream(answer.body)) return { ...answer, body: new CountedStream(answer.body, context) };
-      context.releaseBytes();
+      if (answer.held === undefined || answer.body === null) context.releaseBytes();
       return answer;
     });
 }
@@ -27,14 +75,16 @@ class CountedStream implements ByteStream {
   readonly pullText?: () => Promise<string | undefined>;
   readonly #stream: ByteStream;
   readonly #context: Context;
+  readonly #isCounted: boolean;
+  /** What the last chunk counts. */
+  #chunkBytes = 0;
 
   constructor(stream: ByteStream, context: Context) {
     this.#stream = stream;
     this.#context = context;
     if (stream.length !== undefined) this.length = stream.length;
     if (stream.pullText !== undefined) this.pullText = () => this.#next(() => stream.pullText?.());
-    // That one counts itself: it holds next to nothing while it waits.
-    context.countStream(stream instanceof LiveBody ? 0 : STREAM_BYTES);
+    this.#isCounted = !(stream instanceof LiveBody);
   }
 
   pull(): Promise<Uint8Array | undefined> {
@@ -64,10 +114,30 @@ class CountedStream implements ByteStream {
       if (!isSurelyKept(this.#context)) await this.#assertKept();
       const chunk = await pull();
       if (chunk === undefined) this.#context.releaseBytes();
-      else memory.theirTurn(chunk.length);
+      else {
+        if (this.#isCounted && chunk.length + this.#chunkBytes > CHUNK_BYTES) await this.#count(chunk.length);
+        memory.theirTurn(chunk.length);
+      }
       return chunk;
     } catch (failure) {
       this.#context.releaseBytes();
+      throw failure;
+    }
+  }
+
+  /** A document in one piece, or a row, may be of any length. */
+  async #count(length: number): Promise<void> {
+    const bytes = length > CHUNK_BYTES ? length * MEMORY_PER_BYTE : 0;
+    const more = bytes - this.#chunkBytes;
+    this.#chunkBytes = bytes;
+    if (more <= 0) {
+      this.#context.countStream(more);
+      return;
+    }
+    try {
+      await this.#context.holdAnswer(more, bytes);
+    } catch (failure) {
+      await this.#stream.cancel(failure);
       throw failure;
     }
   }

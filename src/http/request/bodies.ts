@@ -31,6 +31,8 @@ const MEMORY_PER_BYTE = 4;
 const COUNTED_BYTES = 65_536;
 /** Values of shorter texts are not counted: they come and go in one turn. */
 const COUNTED_LENGTH = 16_384;
+/** What an upload holds that is stored while it comes, about: chunks, pages before they are written, and what compresses them. */
+const UPLOAD_BYTES = 1_310_720;
 /** Bytes of a Blob that are read at once. */
 const BLOB_SLICE = 1_048_576;
 /** Bytes that are decoded in one step. */
@@ -181,8 +183,22 @@ export async function* bodyChunks(context: Context): AsyncGenerator<Uint8Array> 
   if (body === null) return;
   if (typeof body === 'string') yield new TextEncoder().encode(body);
   else if (body instanceof Uint8Array) yield body;
-  else if (isStream(body)) yield* streamChunks(context, body);
+  else if (isStream(body)) yield* storedChunks(context, body);
   else for (let at = 0; at < body.size; at += BLOB_SLICE) yield new Uint8Array(await sliceOf(body, at));
+}
+
+/** Beyond a few chunks it counts what is held of it before it is stored; it waits for that where the memory is used up. */
+async function* storedChunks(context: Context, stream: ByteStream): AsyncGenerator<Uint8Array> {
+  let isCounted = false;
+  let length = 0;
+  for await (const chunk of streamChunks(context, stream)) {
+    length += chunk.length;
+    if (!isCounted && length > COUNTED_BYTES) {
+      isCounted = true;
+      await context.holdAnswer(UPLOAD_BYTES, chunk.length);
+    }
+    yield chunk;
+  }
 }
 
 /** Over a network who sends slowly, while others wait for what it holds, gives way to them: that fails with `too_busy`. */

@@ -7,7 +7,7 @@ import type { Feeds } from '../../changes/contract.ts';
 import { gaveWay, tooBusy } from '../../errors/too-busy.ts';
 import type { Registry } from '../../registry/contract.ts';
 import { must } from '../../shared/assert.ts';
-import type { ByteBudget, ByteLease } from '../../shared/byte-budget.ts';
+import { type ByteBudget, type ByteLease, FREE_BYTES } from '../../shared/byte-budget.ts';
 import type { Clock } from '../../shared/clock.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import type { PlainRequest, ResponseBody } from '../../shared/message.ts';
@@ -58,6 +58,7 @@ export interface Answer {
   readonly isJson?: boolean;
   /** See `PlainResponse`. */
   readonly errorCode?: string;
+  readonly held?: ByteLease;
 }
 
 /** Answers a request, or fails. Middleware takes one and gives one. */
@@ -119,13 +120,25 @@ export class Context {
     return whenReady(this.memory.arrive(bytes, factor), (isGranted) => this.#assertHeld(isGranted));
   }
 
-  /** As `holdBytes`, for a part of an answer; gives the function that gives them back, which must be called. */
-  async holdForPart(bytes: number): Promise<() => void> {
+  /** As `holdBytes`, for a part of an answer; gives the function that gives them back, which must be called. `uncounted`: how many of them are there already. */
+  async holdForPart(bytes: number, uncounted = bytes): Promise<() => void> {
     const lease = this.services.bytesInFlight.open(this.memory.owner);
     lease.expect(bytes);
-    if (!(await lease.take(bytes))) throw tooBusy();
-    lease.settle();
+    if (!(await lease.takeForAnswer(bytes, uncounted))) throw tooBusy();
     return () => lease.release();
+  }
+
+  /**
+   * Counts an answer, or more of it, until `releaseBytes`. Over a network it waits for that, with so many bytes of it in memory already, unless it is
+   * small. Fails with `too_busy`, as `holdBytes`.
+   */
+  holdAnswer(bytes: number, uncounted: number): MaybePromise<void> {
+    const { memory } = this;
+    if (this.request.peer === undefined || bytes <= FREE_BYTES) {
+      this.countStream(bytes);
+      return;
+    }
+    return whenReady(memory.takeForAnswer(bytes, uncounted), (isGranted) => this.#assertHeld(isGranted));
   }
 
   #assertHeld(isGranted: boolean): void {

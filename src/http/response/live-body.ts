@@ -1,4 +1,5 @@
 /** The body of an answer that tells of what happens as it happens: each piece goes out by itself, and newlines between show that it is alive. */
+import { tooBusy } from '../../errors/too-busy.ts';
 import { startBackgroundTimer } from '../../shared/background-timer.ts';
 import type { ByteLease } from '../../shared/byte-budget.ts';
 import type { ByteStream } from '../../shared/message.ts';
@@ -29,6 +30,8 @@ const BEGINNING = '\n';
 export const FORGET_EVENT_ID = 'id:\n\n';
 /** What is held while the pieces are made, and wait for a reader that is slow, about. */
 const HELD_BYTES = 262_144;
+/** As well, of what is there to be told at the beginning, with the garbage of what was told before. */
+const BACKLOG_BYTES = 1_048_576;
 
 export class LiveBody implements ByteStream {
   readonly #source: LiveSource;
@@ -37,6 +40,9 @@ export class LiveBody implements ByteStream {
   readonly #grant: OpenGrant;
   readonly #encoder = new TextEncoder();
   readonly #pace = new Pace();
+  /** Whether there is room for what is there already, as long as that is not known. */
+  #room: Promise<boolean> | undefined;
+  #isCancelled = false;
   #hasBegun = false;
   /** The piece that is being waited for. */
   #next: LatePiece | undefined;
@@ -46,7 +52,8 @@ export class LiveBody implements ByteStream {
     this.#context = context;
     this.#lease = context.services.bytesInFlight.open(context.memory.owner);
     this.#grant = new OpenGrant(context, () => source.close());
-    this.#hold();
+    if (context.request.peer === undefined) this.#hold();
+    else this.#waitForRoom();
   }
 
   async pull(): Promise<Uint8Array | undefined> {
@@ -56,6 +63,7 @@ export class LiveBody implements ByteStream {
 
   async pullText(): Promise<string | undefined> {
     this.#lease.ownTurn();
+    if (this.#room !== undefined) await this.#beRoom(this.#room);
     if (this.#pace.isDue) await this.#pace.rest();
     const text = await this.#nextText();
     this.#hasBegun = true;
@@ -102,6 +110,7 @@ export class LiveBody implements ByteStream {
   }
 
   async cancel(): Promise<void> {
+    this.#isCancelled = true;
     this.#grant.end();
     // What is being waited for ends then; that it may fail concerns nobody any more.
     this.#source.close();
@@ -111,6 +120,25 @@ export class LiveBody implements ByteStream {
     } finally {
       this.#lease.release();
     }
+  }
+
+  /** There may be much to tell at the beginning: nothing of it is made before there is room. */
+  #waitForRoom(): void {
+    const room = this.#lease.takeForAnswer(BACKLOG_BYTES, 0);
+    if (room instanceof Promise) this.#room = room.then((isThere) => this.#settle(isThere));
+    else this.#settle(room);
+  }
+
+  #settle(isThere: boolean): boolean {
+    this.#room = undefined;
+    if (this.#isCancelled) this.#lease.release();
+    return isThere;
+  }
+
+  async #beRoom(room: Promise<boolean>): Promise<void> {
+    if (await room) return;
+    await this.cancel();
+    throw tooBusy();
   }
 
   #hold(): void {

@@ -12,7 +12,7 @@ import { AnswerBatch } from './answer-batch.ts';
 import type { BodyRules } from './body-rules.ts';
 import { toPlainHeaders } from './plain-headers.ts';
 import { readBody } from './request-body.ts';
-import { toResponse } from './response.ts';
+import { returnWhenSent, toResponse } from './response.ts';
 
 export type NodeListener = (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>;
 
@@ -61,8 +61,9 @@ export function createListener(
       const read = body instanceof Promise ? await body : body;
       const plain = new NodeRequest(request, incoming, read, { isOwn: isOwn(incoming.socket), held: lease });
       const response = await handle(plain);
+      if (response.held !== undefined) returnWhenSent(response.held, response.body, outgoing);
       // The core has it, unless another one answered before.
-      if (response.body === null || typeof response.body === 'string') lease?.release();
+      else if (response.body === null || typeof response.body === 'string') lease?.release();
       await batch.turnEnd();
       return toResponse(response, { method: plain.method, outgoing, onBrokenStream });
     } catch (error) {
@@ -89,6 +90,7 @@ class NodeRequest implements PlainRequest {
   readonly peer: string | undefined;
   readonly scheme: 'https' | undefined;
   readonly held: ByteLease | undefined;
+  readonly returnsHeld = true;
   readonly #request: Request;
 
   constructor(

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import type { ByteLease } from '../../shared/byte-budget.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import { type ByteStream, headerLines, type PlainResponse } from '../../shared/message.ts';
 import { inTurns, Pace, type Steps } from '../../shared/turn.ts';
@@ -12,8 +13,24 @@ interface Exchange {
   readonly onBrokenStream: (error: unknown) => void;
 }
 
+/**
+ * Gives back what an answer holds when its client has it. A client that takes it slowly, while others wait for what it holds, gives way to them.
+ */
+export function returnWhenSent(held: ByteLease, body: PlainResponse['body'], outgoing: ServerResponse): void {
+  if (outgoing.closed) {
+    held.release();
+    return;
+  }
+  outgoing.once('close', () => held.release());
+  held.giveWay = () => outgoing.destroy();
+  // Of what goes out in one write it is not known how far that has come.
+  held.theirTurn(body === null ? 0 : body.length);
+}
+
 /** UTF-16 units from which on a text goes out in pieces: one write would hold the thread until all of it is copied. */
 const LONG_TEXT = 1_048_576;
+/** As well, where memory is short: of a piece it is seen how soon the client takes it. */
+const PIECED_TEXT = 65_536;
 const PIECE_UNITS = 262_144;
 
 /**
@@ -22,9 +39,11 @@ const PIECE_UNITS = 262_144;
  * connection is closed, so that the client can't take an incomplete answer for a complete one.
  */
 export function toResponse(response: PlainResponse, exchange: Exchange): MaybePromise<Response> {
-  const { body } = response;
-  if (typeof body !== 'string' || body.length <= LONG_TEXT) return toResponseAtOnce(response, exchange);
-  return whenReady(inTurns(measured(body)), (long) => toResponseAtOnce({ ...response, body: long }, exchange));
+  const { body, held } = response;
+  if (typeof body !== 'string' || body.length <= (held?.isShortOf(0) === true ? PIECED_TEXT : LONG_TEXT)) {
+    return toResponseAtOnce(response, exchange);
+  }
+  return whenReady(inTurns(measured(body, held)), (long) => toResponseAtOnce({ ...response, body: long }, exchange));
 }
 
 function toResponseAtOnce(response: PlainResponse, exchange: Exchange): Response {
@@ -59,7 +78,8 @@ function breakOff(outgoing: ServerResponse): void {
 function toReadable(body: ByteStream, { outgoing, onBrokenStream }: Exchange): ReadableStream<Uint8Array> {
   /** The client went away. A read that waits then, as a feed's does, comes to an end that nobody waits for. */
   let isLeft = false;
-  body.onBreak?.(() => breakOff(outgoing));
+  // At once: until then what was written for it takes the memory that others wait for.
+  body.onBreak?.(() => outgoing.destroy());
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
@@ -87,18 +107,22 @@ function toReadable(body: ByteStream, { outgoing, onBrokenStream }: Exchange): R
 class LongText implements ByteStream {
   readonly length: number;
   readonly #text: string;
+  readonly #held: ByteLease | undefined;
   /** A client that takes all at once would hold the thread otherwise. */
   readonly #pace = new Pace();
   #at = 0;
 
-  constructor(text: string, length: number) {
+  constructor(text: string, length: number, held: ByteLease | undefined) {
     this.#text = text;
+    this.#held = held;
     this.length = length;
   }
 
   async pull(): Promise<Uint8Array | undefined> {
+    this.#held?.ownTurn();
     if (this.#pace.isDue) await this.#pace.rest();
     const piece = this.#nextPiece();
+    this.#held?.theirTurn(piece.length);
     return piece === '' ? undefined : Buffer.from(piece);
   }
 
@@ -113,7 +137,7 @@ class LongText implements ByteStream {
   }
 }
 
-function* measured(text: string): Steps<LongText> {
+function* measured(text: string, held: ByteLease | undefined): Steps<LongText> {
   yield* putTogether(text);
   let length = 0;
   for (let at = 0; at < text.length; ) {
@@ -122,7 +146,7 @@ function* measured(text: string): Steps<LongText> {
     length += Buffer.byteLength(piece);
     at += piece.length;
   }
-  return new LongText(text, length);
+  return new LongText(text, length, held);
 }
 
 function pieceFrom(text: string, from: number): string {

@@ -145,10 +145,10 @@ test('who holds least is served first, then who wants least', async () => {
   expect(granted).toEqual(['other', 'small', 'large']);
 });
 
-test('beyond 1,024 who wait, whoever would be served last is refused at once', async () => {
+test('beyond 768 who wait with 64 KB, whoever would be served last is refused at once', async () => {
   const budget = new ByteBudget(100, 1_000);
   expect(budget.open('a').take(100)).toBe(true);
-  const waiting = Array.from({ length: 1_024 }, () => Promise.resolve(budget.open('many').take(10)));
+  const waiting = Array.from({ length: 768 }, () => Promise.resolve(budget.open('many').take(10)));
   let refused = 0;
   for (const one of waiting) void one.then((isGranted) => void (isGranted || refused++));
   const small = budget.open('many');
@@ -156,7 +156,49 @@ test('beyond 1,024 who wait, whoever would be served last is refused at once', a
   void Promise.resolve(small.take(10));
   await soon();
   expect(refused).toBe(1);
-  expect(await waiting[1_023]).toBe(false);
+  expect(await waiting[767]).toBe(false);
+});
+
+describe('an answer', () => {
+  test('waits until others were read, though nobody grows', async () => {
+    const budget = budgetOf(800);
+    const answers = Array.from({ length: 8 }, () => budget.open('many'));
+    expect(answers.map((lease) => lease.takeForAnswer(500, 0))).toEqual(new Array(8).fill(true));
+    // An eighth of all at most.
+    expect(budget.used).toBe(800);
+    const ninth = budget.open('many').takeForAnswer(100, 0);
+    expect(ninth).toBeInstanceOf(Promise);
+    answers[0]?.release();
+    expect(await ninth).toBe(true);
+    expect(budget.used).toBe(800);
+  });
+
+  test('has slow readers give way', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'], now: 0 });
+    const budget = budgetOf(800);
+    const ended: number[] = [];
+    for (let n = 0; n < 8; n += 1) {
+      const lease = budget.open('many');
+      lease.giveWay = () => ended.push(n);
+      expect(lease.takeForAnswer(100, 0)).toBe(true);
+      lease.theirTurn(65_536);
+    }
+    const other = budget.open('other').takeForAnswer(100, 0);
+    vi.advanceTimersByTime(1_000);
+    expect(await other).toBe(true);
+    expect(ended).toEqual([0, 1]);
+  });
+
+  test('that is there already is refused where too much of that waits', async () => {
+    const budget = budgetOf(80_000_000);
+    for (let n = 0; n < 8; n += 1) expect(budget.open('many').takeForAnswer(10_000_000, 0)).toBe(true);
+    const waiting = Array.from({ length: 6 }, () => budget.open('many').takeForAnswer(10_000_000, 9_000_000));
+    const told: (boolean | undefined)[] = new Array(6).fill(undefined);
+    for (const [n, one] of waiting.entries()) void Promise.resolve(one).then((isGranted) => (told[n] = isGranted));
+    await soon();
+    expect(told.filter((one) => one === false)).toHaveLength(1);
+    expect(told.filter((one) => one === undefined)).toHaveLength(5);
+  });
 });
 
 test('of this process, however many wait, none is refused for that', async () => {
