@@ -4,17 +4,17 @@ import { countReducer } from './count.ts';
 import { distinctReducer } from './distinct.ts';
 import { createExtremesReducer, firstReducer, lastReducer } from './extremes.ts';
 import type { Reducer } from './reducer.ts';
-import { statsReducer } from './stats.ts';
-import { sumReducer } from './sum.ts';
+import { createStatsReducer } from './stats.ts';
+import { createSumReducer } from './sum.ts';
 
 /** By how their names begin. None of these begins with another one. */
-const BY_NAME: ReadonlyMap<string, Reducer> = new Map([
-  ['_approx_count_distinct', distinctReducer],
-  ['_count', countReducer],
-  ['_sum', sumReducer],
-  ['_stats', statsReducer],
-  ['_first', firstReducer],
-  ['_last', lastReducer],
+const BY_NAME: ReadonlyMap<string, () => Reducer> = new Map([
+  ['_approx_count_distinct', () => distinctReducer],
+  ['_count', () => countReducer],
+  ['_sum', createSumReducer],
+  ['_stats', createStatsReducer],
+  ['_first', () => firstReducer],
+  ['_last', () => lastReducer],
 ]);
 
 const EXTREMES = /^_(top|bottom)_([1-9]\d?|100)(?!\d)/;
@@ -30,7 +30,7 @@ export function isBuiltinReduce(reduce: string): boolean {
  */
 export function builtinReducer(reduce: string, compareKeys: CompareKeys): Reducer {
   const name = reduce.trim();
-  for (const [beginning, reducer] of BY_NAME) if (name.startsWith(beginning)) return reducer;
+  for (const [beginning, create] of BY_NAME) if (name.startsWith(beginning)) return create();
   const [, side, count] = EXTREMES.exec(name) ?? [];
   if (side !== undefined) return createExtremesReducer(Number(count), side === 'top', compareKeys);
   throw new DatabaseError(

@@ -1,5 +1,9 @@
 import type { CompareKeys } from '../../collation/key-order.ts';
+import { parseInSteps } from '../../json/parse-in-steps.ts';
 import { must } from '../../shared/assert.ts';
+import { sortInSteps } from '../../shared/sort-in-steps.ts';
+import type { Steps } from '../../shared/turn.ts';
+import { LongReductions } from './long-reductions.ts';
 import { checkedReduction, type Reducer, type RowList } from './reducer.ts';
 
 /** `_first`: the value of the row with the smallest key. */
@@ -18,13 +22,33 @@ export const lastReducer: Reducer = {
 export function createExtremesReducer(count: number, descending: boolean, compareKeys: CompareKeys): Reducer {
   const compare: CompareKeys = descending ? (left, right) => compareKeys(right, left) : compareKeys;
   const name = `_${descending ? 'top' : 'bottom'}_${count}`;
-  const select = (values: unknown[]) => checkedReduction(name, JSON.stringify(values.sort(compare).slice(0, count)));
+  const long = new LongReductions();
+  function* select(values: readonly unknown[]): Steps<string> {
+    const sorted = yield* sortInSteps(values, compare);
+    return checkedReduction(name, JSON.stringify(sorted.slice(0, count)));
+  }
+  function* selectValues(texts: readonly string[]): Steps<string> {
+    return yield* select(yield* parseAll(texts));
+  }
+  function* selectOfLists(texts: readonly string[]): Steps<string> {
+    const lists = (yield* parseAll(texts)) as readonly unknown[][];
+    return yield* select(lists.flat());
+  }
   return {
-    reduce: (rows) => select(parseValues(rows)),
-    rereduce: (lists) => select(lists.flatMap((list) => JSON.parse(list) as unknown[])),
+    reduce: (rows) => long.of('reduce', valueTexts(rows), selectValues),
+    rereduce: (lists) => long.of('rereduce', lists, selectOfLists),
   };
 }
 
-function parseValues(rows: RowList): unknown[] {
-  return Array.from({ length: rows.length }, (_unused, index): unknown => JSON.parse(rows.valueText(index)));
+function valueTexts(rows: RowList): string[] {
+  return Array.from({ length: rows.length }, (_unused, index) => rows.valueText(index));
+}
+
+function* parseAll(texts: readonly string[]): Steps<unknown[]> {
+  const values: unknown[] = [];
+  for (const text of texts) {
+    values.push(yield* parseInSteps(text));
+    yield;
+  }
+  return values;
 }

@@ -1,5 +1,8 @@
 import { isShallow } from '../../json/nesting.ts';
 import { isObject } from '../../json/objects.ts';
+import { parseInSteps } from '../../json/parse-in-steps.ts';
+import type { Steps } from '../../shared/turn.ts';
+import { LongReductions } from './long-reductions.ts';
 import { checkedReduction, failedReduction, numberOf, type Reducer, type RowList, toFinite } from './reducer.ts';
 
 const REASON =
@@ -21,14 +24,18 @@ type StatsList = Stats | readonly StatsList[];
  * `_stats`: sum, count, least, greatest and sum of squares of numbers. Values may be such statistics already, and lists, of
  * which each place has statistics of its own.
  */
-export const statsReducer: Reducer = {
-  reduce(rows) {
-    const stats = numberStats(rows);
-    if (stats !== undefined) return writeStats(stats);
-    return combineTexts(Array.from({ length: rows.length }, (_unused, index) => rows.valueText(index)));
-  },
-  rereduce: combineTexts,
-};
+export function createStatsReducer(): Reducer {
+  const long = new LongReductions();
+  return {
+    reduce(rows) {
+      const stats = numberStats(rows);
+      if (stats !== undefined) return writeStats(stats);
+      const texts = Array.from({ length: rows.length }, (_unused, index) => rows.valueText(index));
+      return long.of('reduce', texts, combineTexts);
+    },
+    rereduce: (texts) => long.of('reduce', texts, combineTexts),
+  };
+}
 
 /** Undefined where a value is no number. */
 function numberStats(rows: RowList): Stats | undefined {
@@ -44,18 +51,19 @@ function numberStats(rows: RowList): Stats | undefined {
   return { sum, count: rows.length, min, max, sumsqr };
 }
 
-function combineTexts(texts: readonly string[]): string {
+function* combineTexts(texts: readonly string[]): Steps<string> {
   let total: StatsList | undefined;
   for (const text of texts) {
-    const stats = parseStats(text);
+    const stats = yield* parseStats(text);
     total = total === undefined || stats === undefined ? stats : combine(total, stats);
     if (total === undefined) return failedReduction('invalid_value', REASON);
+    yield;
   }
   return checkedReduction('_stats', writeStats(total ?? []));
 }
 
-function parseStats(text: string): StatsList | undefined {
-  const value: unknown = JSON.parse(text);
+function* parseStats(text: string): Steps<StatsList | undefined> {
+  const value = yield* parseInSteps(text);
   return isShallow(value) ? toStats(value) : undefined;
 }
 

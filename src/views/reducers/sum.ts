@@ -1,5 +1,8 @@
 import { isShallow } from '../../json/nesting.ts';
 import { isObject } from '../../json/objects.ts';
+import { parseInSteps } from '../../json/parse-in-steps.ts';
+import type { Steps } from '../../shared/turn.ts';
+import { LongReductions } from './long-reductions.ts';
 import { checkedReduction, failedReduction, numberOf, type Reducer, type RowList, toFinite } from './reducer.ts';
 
 const REASON = 'builtin _sum function requires map values to be numbers or lists of numbers';
@@ -11,13 +14,16 @@ type Sum = number | number[] | Map<string, Sum>;
  * `_sum` of numbers, of lists element by element, and of objects member by member. A number counts as a list of one; what
  * only one list, or one object, has is kept.
  */
-export const sumReducer: Reducer = {
-  reduce(rows) {
-    const total = sumNumbers(rows);
-    return total === undefined ? sumTexts(valueTexts(rows)) : writeSum(total);
-  },
-  rereduce: (sums) => sumTexts(sums),
-};
+export function createSumReducer(): Reducer {
+  const long = new LongReductions();
+  return {
+    reduce(rows) {
+      const total = sumNumbers(rows);
+      return total === undefined ? long.of('reduce', valueTexts(rows), sumTexts) : writeSum(total);
+    },
+    rereduce: (sums) => long.of('reduce', sums, sumTexts),
+  };
+}
 
 /** Undefined where a value is no number. */
 function sumNumbers(rows: RowList): number | undefined {
@@ -34,19 +40,20 @@ function valueTexts(rows: RowList): string[] {
   return Array.from({ length: rows.length }, (_unused, index) => rows.valueText(index));
 }
 
-function sumTexts(texts: readonly string[]): string {
+function* sumTexts(texts: readonly string[]): Steps<string> {
   let total: Sum | undefined;
   for (const text of texts) {
-    const value = numberOf(text) ?? parseSum(text);
+    const value = numberOf(text) ?? (yield* parseSum(text));
     total = total === undefined || value === undefined ? value : add(total, value);
     if (total === undefined) return failedReduction('invalid_value', REASON);
+    yield;
   }
   return total === undefined ? '0' : checkedReduction('_sum', writeSum(total));
 }
 
 /** Undefined for what can't be added. */
-function parseSum(text: string): Sum | undefined {
-  const value: unknown = JSON.parse(text);
+function* parseSum(text: string): Steps<Sum | undefined> {
+  const value = yield* parseInSteps(text);
   return isShallow(value) ? toSum(value) : undefined;
 }
 
