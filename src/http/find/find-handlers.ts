@@ -4,6 +4,7 @@ import { DatabaseError } from '../../errors/database-error.ts';
 import type { FindAnswer, Finder, IndexWriter } from '../../find/contract.ts';
 import type { JsonObject } from '../../json/objects.ts';
 import { checkPortable } from '../../json/portable-values.ts';
+import { inTurns, joinInSteps } from '../../shared/turn.ts';
 import { readObject, requireJsonType } from '../request/bodies.ts';
 import { QUERY } from '../request/body-bounds.ts';
 import type { Answer, Context } from '../request/context.ts';
@@ -57,7 +58,8 @@ async function getIndexes(
   const indexes = await context.services.registry.use(database, (open) => finder.indexes(open));
   const skip = parseCount(context.query.get('skip') ?? 0);
   const shown = indexes.slice(skip, skip + parseCount(context.query.get('limit') ?? indexes.length));
-  return jsonAnswer(context, 200, JSON.stringify({ total_rows: indexes.length, indexes: shown }));
+  const texts = await inTurns(joinInSteps(shown, (index) => JSON.stringify(index)));
+  return jsonAnswer(context, 200, `{"total_rows":${indexes.length},"indexes":[${texts}]}`);
 }
 
 /** `POST _index` creates an index, `POST _index/_bulk_delete` removes design documents of indexes. */

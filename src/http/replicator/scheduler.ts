@@ -2,6 +2,7 @@
 import { DatabaseError } from '../../errors/database-error.ts';
 import { listJob } from '../../replicator/jobs/job-listing.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
+import { inTurns, joinInSteps } from '../../shared/turn.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { parseCount } from '../request/parameter-values.ts';
 import { jsonAnswer } from '../response/responses.ts';
@@ -23,13 +24,14 @@ export function getScheduler(
   throw missing();
 }
 
-function getJobs({ replicator }: ReplicatorService, context: Context, path: readonly string[]): Answer {
+async function getJobs({ replicator }: ReplicatorService, context: Context, path: readonly string[]): Promise<Answer> {
   const [id, ...more] = path;
   if (id === undefined) {
     const { skip, limit } = readPart(context);
-    const rows = replicator.jobs.list().map(listJob);
-    const list = { total_rows: rows.length, offset: skip, jobs: rows.slice(skip, skip + limit) };
-    return jsonAnswer(context, 200, JSON.stringify(list));
+    const all = replicator.jobs.list();
+    const shown = all.slice(skip, skip + limit);
+    const jobs = await inTurns(joinInSteps(shown, (job) => JSON.stringify(listJob(job))));
+    return jsonAnswer(context, 200, `{"total_rows":${all.length},"offset":${skip},"jobs":[${jobs}]}`);
   }
   const job = more.length === 0 ? replicator.jobs.get(id) : undefined;
   if (job === undefined) throw missing();

@@ -1,7 +1,9 @@
 /** `GET /_active_tasks` (docs/http.md#active-tasks): what runs in the background. */
+import { inTurns, joinInSteps } from '../../shared/turn.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { jsonAnswer } from '../response/responses.ts';
 
-export function getActiveTasks(context: Context): Answer {
-  return jsonAnswer(context, 200, JSON.stringify(context.services.tasks.list()));
+export async function getActiveTasks(context: Context): Promise<Answer> {
+  const tasks = await inTurns(joinInSteps(context.services.tasks.list(), (task) => JSON.stringify(task)));
+  return jsonAnswer(context, 200, `[${tasks}]`);
 }

@@ -7,7 +7,7 @@ import { describeEndpointText } from '../jobs/endpoint.ts';
 import type { Job } from '../jobs/job.ts';
 import { type EndpointInfo, endpointInfo, failureInfo, jobInfo, NODE, timestamp } from '../jobs/job-listing.ts';
 import { stateOf } from './state-members.ts';
-import { findDocuments } from './stored-documents.ts';
+import { documentBatches } from './stored-documents.ts';
 import type { WatchedDocument } from './watched-document.ts';
 
 export const LISTED_STATES = [
@@ -53,13 +53,12 @@ export async function* listDocuments(
   watched: (id: string) => WatchedDocument | undefined,
 ): AsyncGenerator<readonly ListedDocument[], void, void> {
   for await (const rows of snapshot.rows({})) {
-    const found = await findDocuments(
-      snapshot,
-      rows.map(({ id }: DocumentRow) => id),
-    );
-    yield found.flatMap(({ id, document }) =>
-      document === undefined ? [] : [listDocument(id, document, watched(id))],
-    );
+    const ids = rows.map(({ id }: DocumentRow) => id);
+    for await (const found of documentBatches(snapshot, ids)) {
+      yield found.flatMap(({ id, document }) =>
+        document === undefined ? [] : [listDocument(id, document, watched(id))],
+      );
+    }
   }
 }
 

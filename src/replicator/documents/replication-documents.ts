@@ -11,7 +11,7 @@ import { REPLICATOR_DATABASE } from '../../system/system-databases.ts';
 import type { ReplicationId } from '../jobs/replication-id.ts';
 import { DocumentPlaces } from './document-places.ts';
 import { stateOf } from './state-members.ts';
-import { type FoundDocument, findDocument, findDocuments, writeState } from './stored-documents.ts';
+import { documentBatches, type FoundDocument, findDocument, writeState } from './stored-documents.ts';
 import { WatchedDocument, type WatchParts } from './watched-document.ts';
 
 /** After a failure of the storage. */
@@ -126,16 +126,15 @@ export class ReplicationDocuments {
     const pace = new Pace();
     try {
       for await (const rows of snapshot.changes({ since: this.#read.since })) {
-        const found = await findDocuments(
-          snapshot,
-          rows.map(({ id }) => id),
-        );
-        // Those that have a replication already keep it.
-        for (const document of found.toSorted((one, other) => rank(one) - rank(other))) {
-          if (this.#isClosed) return seen;
-          seen.add(document.id);
-          await this.#compare(database, document);
-          if (pace.isDue) await pace.rest();
+        const ids = rows.map(({ id }) => id);
+        for await (const found of documentBatches(snapshot, ids)) {
+          // Those that have a replication already keep it.
+          for (const document of found.toSorted((one, other) => rank(one) - rank(other))) {
+            if (this.#isClosed) return seen;
+            seen.add(document.id);
+            await this.#compare(database, document);
+            if (pace.isDue) await pace.rest();
+          }
         }
         const last = rows.at(-1);
         if (last !== undefined) this.#read = { ...this.#read, since: last.seq };

@@ -12,6 +12,9 @@ import { REPLICATOR_DATABASE } from '../../system/system-databases.ts';
 import { REPLICATOR } from './document-rules.ts';
 import { parseBody, type StateMembers, withState } from './state-members.ts';
 
+/** Of bodies that are read at once, about. */
+const BATCH_BYTES = 262_144;
+
 /** The winner of a document; without `document` where it is deleted. */
 export interface FoundDocument {
   readonly id: DocId;
@@ -27,14 +30,46 @@ interface StoredBody {
 
 /** The winners of those documents. Design documents, and those that never were, are passed over. */
 export async function findDocuments(snapshot: Snapshot, ids: readonly DocId[]): Promise<readonly FoundDocument[]> {
-  const records = await snapshot.documents(ids.filter((id) => !isDesignId(id)));
-  const winners = records.flatMap((record) => {
-    const node = record?.leaves[0];
-    return record === undefined || node === undefined ? [] : [{ id: record.id, node }];
-  });
+  const found: FoundDocument[] = [];
+  for await (const some of documentBatches(snapshot, ids)) found.push(...some);
+  return found;
+}
+
+/** As `findDocuments`, some at a time: documents may be long. */
+export async function* documentBatches(
+  snapshot: Snapshot,
+  ids: readonly DocId[],
+): AsyncGenerator<readonly FoundDocument[], void, void> {
+  const pace = new Pace();
+  let batch: Winner[] = [];
+  let bytes = 0;
+  for await (const records of snapshot.documentBatches(ids.filter((id) => !isDesignId(id)))) {
+    for (const record of records) {
+      const node = record?.leaves[0];
+      if (record === undefined || node === undefined) continue;
+      batch.push({ id: record.id, node });
+      bytes += node.body?.length ?? 0;
+      if (bytes < BATCH_BYTES) continue;
+      yield await readWinners(snapshot, batch, pace);
+      batch = [];
+      bytes = 0;
+    }
+  }
+  if (batch.length > 0) yield await readWinners(snapshot, batch, pace);
+}
+
+interface Winner {
+  readonly id: DocId;
+  readonly node: StoredNode;
+}
+
+async function readWinners(
+  snapshot: Snapshot,
+  winners: readonly Winner[],
+  pace: Pace,
+): Promise<readonly FoundDocument[]> {
   const bodies = await snapshot.bodies(winners.map(({ node }) => node));
   const found: FoundDocument[] = [];
-  const pace = new Pace();
   for (const [index, { id, node }] of winners.entries()) {
     const body = node.deleted ? undefined : bodies[index];
     found.push({ id, rev: revOf(node), document: body === undefined ? undefined : await parseBody(body) });
