@@ -4,8 +4,7 @@ import type { FunctionResponse, ListResult } from '../contract.ts';
 
 export type ListHead = Pick<ListResult, 'code' | 'headers'>;
 
-/** Far more than clients take. */
-const MOST_HEADERS = 256;
+/** Characters of headers, far more than clients take. */
 const LONGEST_HEADERS = 65_536;
 
 type Members = Readonly<Record<string, unknown>>;
@@ -44,10 +43,6 @@ function toCode(code: unknown): number | undefined {
 
 function toHeaders(headers: unknown): Record<string, string> {
   const entries = Object.entries(toMembers(headers)).filter(([, value]) => value !== undefined && value !== null);
-  if (entries.length > MOST_HEADERS) {
-    const reason = `The function's answer has ${entries.length} headers, and may have ${MOST_HEADERS}. Send what is more in the body.`;
-    throw new DatabaseError('render_error', reason);
-  }
   if (entries.reduce((length, [name, value]) => length + name.length + String(value).length, 0) > LONGEST_HEADERS) {
     const reason = `The function's headers have more than ${LONGEST_HEADERS} characters. Send what is more in the body.`;
     throw new DatabaseError('render_error', reason);

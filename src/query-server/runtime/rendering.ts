@@ -8,6 +8,9 @@ import { log } from './log.ts';
 import { type Acceptance, type AcceptedRange, acceptanceOf, createMediaTypes, parseAccept } from './media-types.ts';
 import { type DocumentFunction, isObject, type Members, parse, stringify } from './values.ts';
 
+/** Of one answer: far more than clients take. Counted here, where nobody waits for it. */
+const MOST_HEADERS = 256;
+
 /** Takes what a list has sent and gives its next rows, a JSON array, or an empty text behind the last. */
 export type PullRows = (sent: string) => string;
 
@@ -234,6 +237,12 @@ export function withChosenType({ chosenType }: Rendering, headers: Record<string
 }
 
 export function toResponseText(response: unknown): string {
+  const headers = isObject(response) ? response['headers'] : undefined;
+  const count = isObject(headers) ? Object.keys(headers).length : 0;
+  if (count > MOST_HEADERS) {
+    const reason = `The function's answer has ${count} headers, and may have ${MOST_HEADERS}. Send what is more in the body.`;
+    throw new Failure('render_error', '', reason);
+  }
   const text = stringify(response);
   if (text === undefined) throw new Failure('render_error', '', 'the response is not an object');
   return text;
