@@ -5,6 +5,8 @@ import { noProcessFiles, processorSeconds } from './support/process-use.ts';
 
 /** Anyone may replicate conflicts in: they must not cost more and more, the more there are. */
 const timeout = 90_000;
+/** Of processor time, what the engine collects in it included: it moves a hundred thousand nodes. */
+const LONGEST_TURN_MS = 150;
 
 let server: AttackedServer;
 
@@ -61,3 +63,27 @@ test('conflicts that come little by little are written', { timeout }, async () =
   const read = await server.client.must(200, 'GET', '/db/doc?conflicts=true');
   expect(arrayAt(read.json, '_conflicts')).toHaveLength(19_999);
 });
+
+test.skipIf(noProcessFiles !== undefined)(
+  'one of 100,000 is replaced, and some are purged, in turns with others',
+  { timeout },
+  async () => {
+    for (let from = 0; from < 100_000; from += 25_000) await replicate(conflictsOf('doc', from, from + 25_000));
+    const revOf = (n: number) => `1-${String(n).padStart(32, '0')}`;
+    const longestTurnOf = async (work: () => Promise<unknown>): Promise<number> => {
+      await server.beginTurns();
+      await work();
+      return (await server.longestTurn()) ?? 0;
+    };
+    const json = { doc: [revOf(7), revOf(7), revOf(100_000), ...Array.from({ length: 40_000 }, (_, n) => revOf(n))] };
+    const turns = [
+      await longestTurnOf(() => server.client.must(201, 'PUT', '/db/doc', { json: { _rev: revOf(50_000) } })),
+      await longestTurnOf(() => server.client.must(200, 'POST', '/db/_purge', { json })),
+      await longestTurnOf(() => server.client.must(200, 'POST', '/db/_purge', { json: { doc: [revOf(60_000)] } })),
+    ];
+    console.log(`the longest turns: ${turns.map((ms) => `${ms.toFixed(0)} ms`).join(', ')} of processor time`);
+    assert.isAtMost(Math.max(...turns), LONGEST_TURN_MS, `${turns}`);
+    const read = await server.client.must(200, 'GET', '/db/doc?conflicts=true');
+    expect(arrayAt(read.json, '_conflicts')).toHaveLength(59_998);
+  },
+);

@@ -15,6 +15,7 @@ import {
 import { compareRevisions, toRevId } from '../../src/documents/revisions/revisions.ts';
 import { decodeTree, encodeTree } from '../../src/documents/revisions/tree-codec.ts';
 import { must } from '../../src/shared/assert.ts';
+import { atOnce } from '../../src/shared/turn.ts';
 import { appendRevision } from '../support/append-revision.ts';
 import { parseTree, printTree } from '../support/tree-notation.ts';
 
@@ -276,9 +277,11 @@ describe('a tree', () => {
           return fc.tuple(fc.constant(tree), fc.subarray([...tree]));
         }),
         ([tree, gone]) => {
-          const { leaves, removed } = removeLeaves(
-            tree,
-            gone.map((leaf) => toRevId(leaf.generation, leaf.hash)),
+          const { leaves, removed } = atOnce(
+            removeLeaves(
+              tree,
+              gone.map((leaf) => toRevId(leaf.generation, leaf.hash)),
+            ),
           );
           expect(removed).toHaveLength(gone.length);
           expect(leaves).toEqual(tree.filter((leaf) => !gone.includes(leaf)));

@@ -8,7 +8,7 @@ import {
   encodeTreeInSteps,
 } from '../../documents/revisions/tree-codec.ts';
 import { must } from '../../shared/assert.ts';
-import type { Steps } from '../../shared/turn.ts';
+import { joinInSteps, type Steps } from '../../shared/turn.ts';
 import { decodeLocation, encodeLocation } from '../bodies/body-location.ts';
 import type { BodyLocation, ChangeRow, CurrentDocument, DocumentRecord, StoredNode } from '../contract.ts';
 import { isLiveEntry } from './trees.ts';
@@ -80,6 +80,11 @@ export function encodeChange(id: DocId, leaves: readonly StoredNode[]): string {
   let text = `[${leaves[0]?.deleted ? 1 : 0},${JSON.stringify(id)}`;
   for (const leaf of leaves) text += `,${encodeRev(leaf)}`;
   return `${text}]`;
+}
+
+/** As `encodeChange`: others may have a turn in the middle of a document of many leaves. */
+export function* encodeChangeInSteps(id: DocId, leaves: readonly StoredNode[]): Steps<string> {
+  return `[${leaves[0]?.deleted ? 1 : 0},${JSON.stringify(id)},${yield* joinInSteps(leaves, encodeRev)}]`;
 }
 
 /** A revision as JSON; our own hashes need no escapes. */

@@ -165,6 +165,7 @@ export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
 
   *#edit(batch: WriteBatch, write: DocumentWrite): Steps<WriteOutcome> {
     const document = batch.document(write.id);
+    if (document.tree.isLarge) yield* document.tree.prepare(batch.revsLimit);
     const earlier = document.edits?.request === this ? document.edits : undefined;
     const parent = this.#options.allOrNothing
       ? branchingParent(document, write.rev)
@@ -211,7 +212,9 @@ export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
     if (attached instanceof DatabaseError) return this.#refuseWith(write, attached);
     const { text } = attached;
     const encoded = isLong(text) ? yield* batch.encodeInSteps(text) : batch.encode(text);
-    batch.addRevision(batch.document(write.id), path, write.deleted, encoded, undefined, attached.digests);
+    const document = batch.document(write.id);
+    if (document.tree.isLarge) yield* document.tree.prepare(batch.revsLimit);
+    batch.addRevision(document, path, write.deleted, encoded, undefined, attached.digests);
     return { ok: true, id: write.id, rev, deleted: write.deleted };
   }
 }

@@ -1,7 +1,7 @@
 import type { TreeChange } from '../../btree/contract.ts';
 import { sortInSteps, sortNumbersInSteps } from '../../shared/sort-in-steps.ts';
 import { eachInSteps, inTurns, mapInSteps, Pace, type Steps } from '../../shared/turn.ts';
-import { encodeChange, encodeEntry, encodeEntryInSteps, MANY_LEAVES } from '../state/entry.ts';
+import { encodeChange, encodeChangeInSteps, encodeEntry, encodeEntryInSteps, MANY_LEAVES } from '../state/entry.ts';
 import type { State } from '../state/state.ts';
 import { type NextState, TreeUpdates, updateSpace } from '../state/tree-updates.ts';
 import type { WorkingDocument } from './working-document.ts';
@@ -100,9 +100,12 @@ function* bySeqChanges(changed: readonly WorkingDocument[]): Steps<TreeChange<nu
   const changes: TreeChange<number>[] = [];
   for (const key of yield* sortNumbersInSteps(Float64Array.from(former))) changes.push({ key, value: undefined });
   const inOrder = yield* sortInSteps(present, (one, other) => one.seq - other.seq);
-  yield* eachInSteps(inOrder, ({ id, seq, tree }) => {
-    changes.push({ key: seq, value: encodeChange(id, tree.leaves) });
-  });
+  for (const { id, seq, tree } of inOrder) {
+    const { leaves } = tree;
+    const value = leaves.length < MANY_LEAVES ? encodeChange(id, leaves) : yield* encodeChangeInSteps(id, leaves);
+    changes.push({ key: seq, value });
+    if (changes.length % DOCUMENTS_PER_STEP === 0) yield;
+  }
   return changes;
 }
 

@@ -30,7 +30,7 @@ export class PurgeJob extends PromisedJob<PurgeOutcome> {
     const purgeSeqBefore = batch.purgeSeq;
     batch.purgeSeq = purgeSeqBefore + 1;
     for (const [id, revs] of this.#revisions) {
-      const removed = batch.purge(batch.document(id), yield* mapInSteps(revs, parseRevId));
+      const removed = yield* batch.purge(batch.document(id), yield* mapInSteps(revs, parseRevId));
       if (removed.length > 0) this.#purged.set(id, removed);
       yield;
     }

@@ -187,7 +187,7 @@ function* replayEntry(batch: WriteBatch, entry: JournalEntry): Steps<PageNumber[
   }
   for (const { id, seq, purgeSeq, revs } of entry.purges) {
     batch.purgeSeq = purgeSeq;
-    batch.purge(batch.document(id), revs, seq);
+    yield* batch.purge(batch.document(id), revs, seq);
   }
   batch.updateSeq = Math.max(batch.updateSeq, entry.updateSeq);
   return spare;

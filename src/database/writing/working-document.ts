@@ -1,7 +1,8 @@
 import type { DocId, RevId } from '../../documents/contract.ts';
 import { GrowingTree } from '../../documents/revisions/growing-tree.ts';
-import type { BodyLocation } from '../contract.ts';
-import { decodeEntry } from '../state/entry.ts';
+import type { Steps } from '../../shared/turn.ts';
+import type { BodyLocation, DocumentRecord } from '../contract.ts';
+import { decodeEntry, decodeEntryInSteps } from '../state/entry.ts';
 
 /** A document while the changes of a group are applied to it. */
 export interface WorkingDocument {
@@ -58,7 +59,15 @@ export function openDocument(id: DocId, rank: number, value: string | undefined)
       edits: undefined,
     };
   }
-  const { seq, leaves } = decodeEntry(id, value);
+  return openRecord(decodeEntry(id, value), rank, value);
+}
+
+/** As `openDocument`, for one of very many revisions: others may have a turn meanwhile. */
+export function* openInSteps(id: DocId, rank: number, value: string): Steps<WorkingDocument> {
+  return openRecord(yield* decodeEntryInSteps(id, value), rank, value);
+}
+
+function openRecord({ id, seq, leaves }: DocumentRecord, rank: number, value: string): WorkingDocument {
   const wasDeleted = leaves[0]?.deleted === true;
   const tree = new GrowingTree(leaves);
   return { id, rank, formerSeq: seq, formerValue: value, wasDeleted, tree, seq, changed: false, edits: undefined };

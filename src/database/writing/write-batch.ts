@@ -15,7 +15,7 @@ import type { State } from '../state/state.ts';
 import type { SpaceDelta } from '../state/tree-updates.ts';
 import { AttachmentChanges } from './attachment-changes.ts';
 import type { JournalEntry, LocalChange, PurgeChange, RevisionChange } from './journal.ts';
-import { openDocument, type WorkingDocument } from './working-document.ts';
+import { openDocument, openInSteps, type WorkingDocument } from './working-document.ts';
 
 /** A document's body in both forms in which it is needed. */
 interface BodyText {
@@ -47,6 +47,8 @@ export interface Placed {
   readonly pages: readonly Page[];
 }
 
+/** Characters of an entry from which on a document is opened in steps. */
+const LONG_ENTRY = 65_536;
 /** Documents opened between two looks at the clock. */
 const OPENED_PER_STEP = 256;
 /** Revisions of which something small is done between two looks at the clock. */
@@ -106,7 +108,8 @@ export class WriteBatch {
     let [rank, found] = [0, 0];
     for (const id of sortedIds) {
       const value = id === wanted[found] ? values[found++] : undefined;
-      this.#documents.set(id, openDocument(id, rank, value));
+      const isLong = value !== undefined && value.length > LONG_ENTRY;
+      this.#documents.set(id, isLong ? await inTurns(openInSteps(id, rank, value)) : openDocument(id, rank, value));
       rank++;
       if (rank % OPENED_PER_STEP === 0 && pace.isDue) await pace.rest();
     }
@@ -192,9 +195,9 @@ export class WriteBatch {
    * Removes leaf revisions for good; gives those that were there. A document that keeps a leaf moves to a new sequence
    * number, one that keeps none vanishes.
    */
-  purge(document: WorkingDocument, revs: readonly RevId[], seq?: number): readonly RevId[] {
+  *purge(document: WorkingDocument, revs: readonly RevId[], seq?: number): Steps<readonly RevId[]> {
     const { tree } = document;
-    const { removed, released } = tree.remove(revs);
+    const { removed, released } = yield* tree.remove(revs);
     if (removed.length === 0) return removed;
     this.#release(released);
     if (tree.leaves.length > 0) this.#advance(document, seq);

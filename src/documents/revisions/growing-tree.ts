@@ -11,6 +11,8 @@ import { type TreeGrowth, TreeIndex } from './tree-index.ts';
 
 /** Leaves from which on a map is made of the tree. */
 const MANY_LEAVES = 32;
+/** Leaves from which on that is long work. */
+const VERY_MANY_LEAVES = 1_000;
 
 export class GrowingTree<B> {
   #leaves: Leaves<B>;
@@ -56,17 +58,27 @@ export class GrowingTree<B> {
    */
   merge(path: RevisionPath, deleted: boolean, body: B, limit: number): TreeGrowth<B> | undefined {
     if (this.#index === undefined && this.#leaves.length >= MANY_LEAVES)
-      this.#index = new TreeIndex(this.#leaves, limit);
+      this.#index = atOnce(TreeIndex.of(this.#leaves, limit));
     if (this.#index?.canMerge(path, limit) === true) return this.#index.merge(path, deleted, body, limit);
     return this.#mergePath(path, deleted, body, limit);
   }
 
   /** Takes leaves out, each with its branch up to the next fork; gives those that were there. */
-  remove(revs: readonly RevId[]): { readonly removed: readonly RevId[]; readonly released: readonly B[] } {
-    const before = this.leaves;
-    const { leaves, removed } = removeLeaves(before, revs);
+  *remove(revs: readonly RevId[]): Steps<{ readonly removed: readonly RevId[]; readonly released: readonly B[] }> {
+    yield* this.settle();
+    const { leaves, removed, released } = yield* removeLeaves(this.#leaves, revs);
     this.#leaves = leaves;
-    return { removed, released: bodiesWithout(before, leaves) };
+    return { removed, released };
+  }
+
+  /** Whether making a map of it would take long. */
+  get isLarge(): boolean {
+    return this.#index === undefined && this.#leaves.length >= VERY_MANY_LEAVES;
+  }
+
+  /** Makes the map with which `merge` goes on: others may have a turn meanwhile. */
+  *prepare(limit: number): Steps<void> {
+    if (this.isLarge) this.#index = yield* TreeIndex.of(this.#leaves, limit);
   }
 
   #mergePath(given: RevisionPath, deleted: boolean, body: B, limit: number): TreeGrowth<B> | undefined {

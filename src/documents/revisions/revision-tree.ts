@@ -16,7 +16,7 @@
  * come back from another. That is why all comparisons go by generation and hash, never by depth.
  */
 import { assert, must } from '../../shared/assert.ts';
-import type { Steps } from '../../shared/turn.ts';
+import { eachInSteps, filterInSteps, type Steps } from '../../shared/turn.ts';
 import type { RevId, Revision, RevisionNode, RevisionPath } from '../contract.ts';
 import { StoredRevision } from './ancestry.ts';
 import { compareRevisions, toRevId } from './revisions.ts';
@@ -150,14 +150,24 @@ export function stem<B>(leaves: Leaves<B>, limit: number): Leaves<B> {
  * Takes leaves out, each with its branch up to the next fork (purge, docs/http.md#purge). Revisions that are no leaves stay.
  * `removed` lists those that went, in the order in which they were asked for.
  */
-export function removeLeaves<B>(
+export function* removeLeaves<B>(
   leaves: Leaves<B>,
   revs: readonly RevId[],
-): { readonly leaves: Leaves<B>; readonly removed: readonly RevId[] } {
-  const known = new Set(leaves.map(revOf));
-  const gone = new Set(revs.filter((rev) => known.has(rev)));
-  if (gone.size === 0) return { leaves, removed: [] };
-  return { leaves: leaves.filter((leaf) => !gone.has(revOf(leaf))), removed: [...gone] };
+): Steps<{ readonly leaves: Leaves<B>; readonly removed: readonly RevId[]; readonly released: readonly B[] }> {
+  const known = new Map<RevId, RevisionNode<B>>();
+  yield* eachInSteps(leaves, (leaf) => known.set(revOf(leaf), leaf));
+  const gone = new Set<RevisionNode<B>>();
+  const removed: RevId[] = [];
+  const released: B[] = [];
+  yield* eachInSteps(revs, (rev) => {
+    const leaf = known.get(rev);
+    if (leaf === undefined || gone.has(leaf)) return;
+    gone.add(leaf);
+    removed.push(rev);
+    if (leaf.body !== undefined) released.push(leaf.body);
+  });
+  if (gone.size === 0) return { leaves, removed, released };
+  return { leaves: yield* filterInSteps(leaves, (leaf) => !gone.has(leaf)), removed, released };
 }
 
 /** Winning order: live before deleted, then the higher generation, then the higher hash. Negative if `left` is first. */

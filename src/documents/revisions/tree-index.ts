@@ -1,7 +1,7 @@
 /** A revision tree as a map from revision to node, for the trees of many leaves (see growing-tree.ts). */
 import { must } from '../../shared/assert.ts';
 import { sortInSteps } from '../../shared/sort-in-steps.ts';
-import type { Steps } from '../../shared/turn.ts';
+import { eachInSteps, type Steps } from '../../shared/turn.ts';
 import type { RevId, Revision, RevisionNode, RevisionPath } from '../contract.ts';
 import { compareLeaves, type Leaves, stem, tellsMore } from './revision-tree.ts';
 import { toRevId } from './revisions.ts';
@@ -36,14 +36,21 @@ export class TreeIndex<B> {
   /** Undefined where it has to be found first. */
   #winner: IndexedNode<B> | undefined;
 
-  constructor(leaves: Leaves<B>, limit: number) {
+  private constructor(limit: number, isStemmed: boolean) {
     this.#limit = limit;
-    this.#isStemmed = stem(leaves, limit) === leaves;
-    for (const leaf of leaves) {
-      const node = this.#copy(leaf);
-      this.#leaves.add(node);
-      this.#highestGeneration = Math.max(this.#highestGeneration, node.generation);
-    }
+    this.#isStemmed = isStemmed;
+  }
+
+  static *of<B>(leaves: Leaves<B>, limit: number): Steps<TreeIndex<B>> {
+    const index = new TreeIndex<B>(limit, stem(leaves, limit) === leaves);
+    yield* eachInSteps(leaves, (leaf) => index.#take(leaf));
+    return index;
+  }
+
+  #take(leaf: RevisionNode<B>): void {
+    const node = this.#copy(leaf);
+    this.#leaves.add(node);
+    this.#highestGeneration = Math.max(this.#highestGeneration, node.generation);
   }
 
   /** In winning order. */

@@ -13,6 +13,7 @@ import {
 } from '../../../src/documents/revisions/revision-tree.ts';
 import { parseRevId, toRevision } from '../../../src/documents/revisions/revisions.ts';
 import { must } from '../../../src/shared/assert.ts';
+import { atOnce } from '../../../src/shared/turn.ts';
 import { appendRevision } from '../../support/append-revision.ts';
 import { parseTree, printTree } from '../../support/tree-notation.ts';
 
@@ -225,7 +226,7 @@ describe('stemming', () => {
 
 describe('removing leaves', () => {
   const remove = (text: string, ...revs: string[]) => {
-    const { leaves, removed } = removeLeaves(parseTree(text), revs.map(parseRevId));
+    const { leaves, removed } = atOnce(removeLeaves(parseTree(text), revs.map(parseRevId)));
     return [printTree(leaves), removed];
   };
 
@@ -239,7 +240,7 @@ describe('removing leaves', () => {
   test('passes over unknown and inner revisions, and repetitions', () => {
     expect(remove('1-a 2-b, 1-z', '1-a', '1-z', '3-q', '1-z')).toEqual(['1-a 2-b', ['1-z']]);
     const tree = parseTree('1-a 2-b');
-    expect(removeLeaves(tree, [parseRevId('1-a')])).toEqual({ leaves: tree, removed: [] });
+    expect(atOnce(removeLeaves(tree, [parseRevId('1-a')]))).toEqual({ leaves: tree, removed: [], released: [] });
   });
 });
 
