@@ -1,10 +1,11 @@
-import { AddressCounts, networkOf, tooMany } from '../auth/passwords/address-counts.ts';
+import { AddressCounts, tooMany } from '../auth/passwords/address-counts.ts';
 import { adminText, hashOfAdmin, isHashedAdmin } from '../auth/passwords/password-hash.ts';
 import { Passwords } from '../auth/passwords/passwords.ts';
 import { iterationLimits } from '../auth/settings.ts';
 import { knowsOtherCredentials, whyNoAdmin } from '../http/accounts/authority.ts';
 import { administrationHandlers } from '../http/administration/administration-handlers.ts';
 import type { Config, ConfigStore } from '../system/contract.ts';
+import { networkOf } from '../system/network-of.ts';
 import type { DeferredCode } from './contract.ts';
 
 /** Of one address, without waiting. */

@@ -5,7 +5,7 @@
 import { type ErrorCode, isDatabaseError } from '../../errors/database-error.ts';
 import { startBackgroundTimer } from '../../shared/background-timer.ts';
 import type { Log } from '../../system/contract.ts';
-import { networkOf } from '../passwords/address-counts.ts';
+import { networkOf } from '../../system/network-of.ts';
 
 export interface LoginFailure {
   readonly way: 'a session' | 'a password' | 'a token' | 'a proxy' | 'OAuth' | 'the cookie of a session';

@@ -7,7 +7,7 @@ import type { Clock, RandomBytes } from '../../shared/clock.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import type { ConfigStore } from '../../system/contract.ts';
 import type { Counters } from '../../system/counters.ts';
-import { networkOf } from '../passwords/address-counts.ts';
+import { networkOf } from '../../system/network-of.ts';
 import { FailedLogins } from '../passwords/failed-logins.ts';
 import type { Passwords } from '../passwords/passwords.ts';
 import type { Account } from './account.ts';

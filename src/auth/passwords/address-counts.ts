@@ -26,7 +26,7 @@ export class AddressCounts {
     return this.#counts.size;
   }
 
-  /** Milliseconds before one more may come; 0 or less: now. `network`: see `networkOf`. */
+  /** Milliseconds before one more may come; 0 or less: now. `network`: see `system/network-of.ts`. */
   wait(network: string): number {
     return Math.ceil((this.#current(network).count + 1 - this.#free) * MS_PER_ONE);
   }
@@ -48,16 +48,6 @@ export class AddressCounts {
     known.at = now;
     return known;
   }
-}
-
-/** Who has an IPv6 address has 2^64 of them. */
-export function networkOf(address: string): string {
-  if (!address.includes(':')) return address;
-  const [head = '', tail] = address.split('%')[0]?.split('::') ?? [];
-  const front = head === '' ? [] : head.split(':');
-  const back = tail === undefined || tail === '' ? [] : tail.split(':');
-  const missing = tail === undefined ? 0 : Math.max(0, 8 - front.length - back.length);
-  return [...front, ...Array.from({ length: missing }, () => '0'), ...back].slice(0, 4).join(':');
 }
 
 /** As the last of at most so many. */

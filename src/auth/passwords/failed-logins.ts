@@ -6,7 +6,8 @@
  * An attempt counts as a failure from its beginning, so that many at a time are no way around; who turns out to be right is forgotten.
  */
 import type { Clock } from '../../shared/clock.ts';
-import { AddressCounts, networkOf, remember, tooMany } from './address-counts.ts';
+import { networkOf } from '../../system/network-of.ts';
+import { AddressCounts, remember, tooMany } from './address-counts.ts';
 
 /** Failures with a name from an address that cost no waiting. */
 const FREE_TRIES = 5;

@@ -18,7 +18,7 @@ import { WatchedDocument, type WatchParts } from './watched-document.ts';
 const AGAIN_MS = 5_000;
 
 export interface DocumentsParts
-  extends Omit<WatchParts, 'write' | 'claim' | 'ended' | 'completed' | 'takePlace' | 'leavePlace'> {
+  extends Omit<WatchParts, 'write' | 'claim' | 'ended' | 'completed' | 'takePlace' | 'leavePlace' | 'giveWay'> {
   readonly registry: Pick<Registry, 'use' | 'has'>;
 }
 
@@ -50,6 +50,7 @@ export class ReplicationDocuments {
       ended: async ({ full }) => this.#ending.get(full),
       takePlace: (document, writer) => places.take(document, writer),
       leavePlace: (document) => places.leave(document),
+      giveWay: (document) => void this.#beginAnew(document),
       completed: (document) => this.#forget(document),
     };
   }
@@ -168,6 +169,22 @@ export class ReplicationDocuments {
     const watched = new WatchedDocument(found, document, this.#watchParts);
     this.#watched.set(found.id, watched);
     watched.begin();
+  }
+
+  /** It waits for a place then. */
+  async #beginAnew(document: WatchedDocument): Promise<void> {
+    this.#end(document);
+    await document.settled();
+    const { registry, log } = this.#parts;
+    try {
+      if (this.#isClosed || !registry.has(REPLICATOR_DATABASE)) return;
+      const found = await registry.use(REPLICATOR_DATABASE, (database) => findDocument(database, document.id));
+      // A change of it may have begun it already.
+      if (found !== undefined && !this.#isClosed && !this.#watched.has(found.id)) this.#begin(found);
+    } catch (failure) {
+      if (!isDatabaseError(failure, 'shutting_down'))
+        log.error(`the document ${document.id} could not be read`, failure);
+    }
   }
 
   #endAll(): void {

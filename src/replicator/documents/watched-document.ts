@@ -64,6 +64,8 @@ export interface WatchParts {
   readonly takePlace: (document: WatchedDocument, writer: DatabaseUser) => string | undefined;
   /** Nothing is under way for the document any more. */
   readonly leavePlace: (document: WatchedDocument) => void;
+  /** Ends what is under way for the document, and begins it anew: see `Placed`. */
+  readonly giveWay: (document: WatchedDocument) => void;
   /** The document says that it is done: there is nothing more to watch. */
   readonly completed: (document: WatchedDocument) => void;
 }
@@ -124,6 +126,10 @@ export class WatchedDocument {
     void this.#begin().catch((failure: unknown) => {
       if (!this.#isStopped) this.#fail(failure);
     });
+  }
+
+  giveWay(): void {
+    this.#parts.giveWay(this);
   }
 
   /** The network is back. */

@@ -164,7 +164,7 @@ export class Replicator {
         running?.order.listener?.ledgerChanged?.(running);
       },
     };
-    if (origin === undefined) assertMayAsk(owner, this.jobs.list(), this.#parts.settings());
+    if (origin === undefined) this.#assertMayAsk(order);
     return this.jobs.add({ id, replication: retryOf(order.replication, ids), origin, owner, listener, isKept: false });
   }
 
@@ -194,8 +194,13 @@ export class Replicator {
 
   /** Fails where the user, or all users, have asked for too many. */
   #add(order: JobOrder): Job {
-    assertMayAsk(order.owner, this.jobs.list(), this.#parts.settings());
+    this.#assertMayAsk(order);
     return this.jobs.add({ ...order, listener: this.#ledgerKeeper });
+  }
+
+  #assertMayAsk({ owner, replication }: JobOrder): void {
+    const { address } = replication.asker;
+    assertMayAsk({ owner, address }, this.jobs.list(), this.#parts.settings());
   }
 
   #running(job: Job): ReplicateOutcome {

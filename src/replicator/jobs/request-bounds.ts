@@ -2,29 +2,50 @@
 import type { DatabaseUser } from '../../database/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { RetryLaterError } from '../../errors/retry-later.ts';
+import { networkOf } from '../../system/network-of.ts';
 import { isAdmin, userKey } from '../user-key.ts';
 import type { Job } from './job.ts';
 import type { ReplicatorSettings } from './replicator-settings.ts';
 
 const RETRY_AFTER_S = 60;
+/** Of one address, though few are free. */
+const FEW_OF_ADDRESS = 50;
 
-/** Fails with `too_many_requests` where the user has as many as one may have, and with `too_busy` where all users together have. Admins may have any number. */
-export function assertMayAsk(user: DatabaseUser, jobs: Iterable<Job>, settings: ReplicatorSettings): void {
-  if (isAdmin(user)) return;
-  const key = userKey(user);
+/** What the bounds count of a replication. */
+export interface Asked {
+  readonly owner: DatabaseUser;
+  /** IP address of who asks; undefined where nobody knows. */
+  readonly address: string | undefined;
+}
+
+/**
+ * Fails with `too_many_requests` where the user has as many as one may have, or the address as many as are left for others, and with `too_busy` where
+ * all users together have. Accounts are easily had: so one address has half of all at most, the next one half of what is left then, and so
+ * on. Admins may have any number.
+ */
+export function assertMayAsk({ owner, address }: Asked, jobs: Iterable<Job>, settings: ReplicatorSettings): void {
+  if (isAdmin(owner)) return;
+  const key = userKey(owner);
+  const network = address === undefined ? '' : networkOf(address);
   let own = 0;
+  let fromThere = 0;
   let all = 0;
   for (const { order } of jobs) {
     if (order.origin !== undefined || isAdmin(order.owner)) continue;
     all++;
     if (userKey(order.owner) === key) own++;
+    if (network !== '' && networkOf(order.replication.asker.address ?? '') === network) fromThere++;
   }
   if (own >= settings.maxJobsPerUser) {
-    const who = user.name === null ? 'Clients without a name have' : `The user ${user.name} has`;
+    const who = owner.name === null ? 'Clients without a name have' : `The user ${owner.name} has`;
     const reason = `${who} ${own} replications under way, as many as replicator/max_jobs_per_user permits. Cancel some of them, or wait until they are done.`;
     throw new RetryLaterError('too_many_requests', reason, RETRY_AFTER_S);
   }
-  if (all < settings.maxJobsOfUsers) return;
-  const reason = `There are ${all} replications that users have asked for, as many as replicator/max_jobs_of_users permits. Try again later.`;
-  throw new DatabaseError('too_busy', reason);
+  if (all >= settings.maxJobsOfUsers) {
+    const reason = `There are ${all} replications that users have asked for, as many as replicator/max_jobs_of_users permits. Try again later.`;
+    throw new DatabaseError('too_busy', reason);
+  }
+  if (fromThere < FEW_OF_ADDRESS || fromThere < settings.maxJobsOfUsers - all) return;
+  const reason = `From this address ${fromThere} replications were asked for that are under way; the others that replicator/max_jobs_of_users permits are kept for other addresses. Cancel some of them, or wait until they are done.`;
+  throw new RetryLaterError('too_many_requests', reason, RETRY_AFTER_S);
 }

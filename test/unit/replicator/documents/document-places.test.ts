@@ -18,6 +18,10 @@ function open(maxJobsPerUser: number, maxJobsOfUsers: number) {
         document.why = places.take(document, user);
         if (document.why === undefined) begun.push(name);
       },
+      giveWay: () => {
+        begun.splice(begun.indexOf(name), 1);
+        document.begin();
+      },
     };
     document.begin();
     return document;
@@ -49,6 +53,22 @@ test('all users together have so many, and take turns', () => {
   expect(begun).toEqual(['a1', 'a2', 'b1', 'a3', 'b2', 'b3']);
 });
 
+test('many accounts leave others their share: who has the most gives way, the newest first', () => {
+  const { places, begun, documentOf } = open(5, 10);
+  for (const name of ['x', 'y']) for (let n = 1; n <= 7; n++) documentOf(`${name}${n}`, { name, roles: [] });
+  expect(begun).toEqual(['x1', 'x2', 'x3', 'x4', 'x5', 'y1', 'y2', 'y3', 'y4', 'y5']);
+  const anas = ['a1', 'a2', 'a3', 'a4'].map((name) => documentOf(name, ANA));
+  // Shares are even then: nobody gives way to somebody who has as many.
+  expect(begun.toSorted()).toEqual(['a1', 'a2', 'a3', 'x1', 'x2', 'x3', 'y1', 'y2', 'y3', 'y4'].toSorted());
+  expect(anas[3]?.why).toMatch(/max_jobs_of_users/);
+  documentOf('b1', BOB);
+  expect(begun).toContain('b1');
+  expect(begun).toHaveLength(10);
+  // What has given way is begun again where there is a place, after the document that waited before it.
+  for (const document of anas) places.leave(document);
+  expect(begun).toHaveLength(14);
+});
+
 test('admins have as many as they like, and need none of those', () => {
   const { begun, documentOf } = open(0, 0);
   documentOf('r1', ADMIN);
@@ -77,4 +97,33 @@ test('a document that waits says so, and is begun when another one is deleted', 
   await service.untilState('roots', 'completed');
   await service.must(`DELETE /_replicator/one?rev=${String(one['_rev'])}`);
   expect(await service.untilState('two', 'triggered')).not.toHaveProperty('_replication_state_reason');
+});
+
+test('a document that gives way ends its replication, waits, and is begun again', async () => {
+  const settings = { admins: { root: 'x' }, replicator: { max_jobs_per_user: '2', max_jobs_of_users: '2' } };
+  const service = await Service.start(settings, ADMIN);
+  for (const name of ['a', 'b', 'c', 'd', '_replicator', '_users']) await service.ask(`PUT /${name}`);
+  for (const name of ['ana', 'bob']) {
+    const account = { name, password: 'x', roles: [], type: 'user' };
+    await service.must(`PUT /_users/org.couchdb.user:${name}`, account);
+  }
+  const write = (id: string, user: DatabaseUser, target: string) =>
+    service.must(`PUT /_replicator/${id}`, { source: 'a', target, continuous: true, user_ctx: user, owner: user.name });
+  await write('one', ANA, 'b');
+  await service.untilState('one', 'triggered');
+  await write('two', ANA, 'c');
+  await service.untilState('two', 'triggered');
+  await write('bobs', BOB, 'd');
+  const bobs = await service.untilState('bobs', 'triggered');
+  await service.until('two', (document) => /max_jobs_of_users/.test(String(document['_replication_state_reason'])));
+  const states = async () => {
+    const answer = await service.must('GET /_scheduler/docs/_replicator');
+    const docs: unknown = Reflect.get(Object(answer), 'docs');
+    if (!Array.isArray(docs)) throw new Error('docs is a list');
+    return Object.fromEntries(docs.map((one) => [one.doc_id, one.state]));
+  };
+  expect(await states()).toEqual({ one: 'running', two: 'pending', bobs: 'running' });
+  await service.must(`DELETE /_replicator/bobs?rev=${String(bobs['_rev'])}`);
+  await service.untilState('two', 'triggered');
+  expect(await states()).toEqual({ one: 'running', two: 'running' });
 });

@@ -358,6 +358,25 @@ describe('a user who is no admin', () => {
   });
 });
 
+test('ten accounts at one address leave others their share, and an admin all that it likes', async () => {
+  const service = open({ settings: { max_jobs_of_users: '200' } });
+  let number = 0;
+  const ask = (user: { name: string | null; roles: string[] }, address: string) => {
+    const origin = { user, ownBases: [], address };
+    return service.replicator.replicate({ ...LIVE, target: `t${++number}` }, origin);
+  };
+  const refused = { code: 'too_many_requests', reason: expect.stringMatching(/^From this address 100 replications/) };
+  for (let n = 0; n < 100; n++) await ask({ name: `user${n % 10}`, roles: [] }, `2001:db8::${n}`);
+  await expect(ask({ name: 'user10', roles: [] }, '2001:db8:0:0:1::1')).rejects.toMatchObject(refused);
+  await expect(ask({ name: null, roles: [] }, '2001:db8::')).rejects.toMatchObject(refused);
+  // The next address has half of what is left, or few in any case.
+  for (let n = 0; n < 50; n++) await ask(JOE, '192.0.2.1');
+  await expect(ask(JOE, '192.0.2.1')).rejects.toMatchObject({ code: 'too_many_requests' });
+  for (let n = 0; n < 50; n++) await ask(JOE, n % 2 === 0 ? '192.0.2.2' : '192.0.2.3');
+  await expect(ask(JOE, '192.0.2.4')).rejects.toMatchObject({ code: 'too_busy' });
+  await ask({ name: 'root', roles: ['_admin'] }, '192.0.2.1');
+});
+
 describe('refused documents', () => {
   test('are kept by name up to a number, and counted', async () => {
     const service = open({ settings: { max_refused: '2' } });
