@@ -9,6 +9,7 @@ import { parseInTurns } from '../json/parse-in-steps.ts';
 import type { Program, Sandbox } from '../query-server/contract.ts';
 import { functionTimeoutMs } from '../system/config.ts';
 import type { Config, Log } from '../system/contract.ts';
+import { logOfClients } from '../system/log.ts';
 
 /** A design document as it is stored: `body` is its JSON text without the members that begin with `_`. */
 export interface StoredDesign {
@@ -55,7 +56,7 @@ export class DesignPrograms {
       designId: id,
       designDocument: withIdentity(id, rev, body),
       timeoutMs: this.timeoutMs,
-      log: (message) => log.info(`${id} in ${database.name}: ${message}`),
+      log: (message) => logOfClients(log).info(`${id} in ${database.name}: ${message}`),
     });
   }
 

@@ -52,6 +52,15 @@ export function writeOfClient(log: Log, level: 'error' | 'info' | 'debug', messa
   else log.client(level, message);
 }
 
+/** For what clients have a hand in: functions that they wrote, replications that they asked for. Errors of the service's own stay its own. */
+export function logOfClients(log: Log): Log {
+  return {
+    error: (message, cause) => log.error(message, cause),
+    info: (message) => writeOfClient(log, 'info', message),
+    debug: (message) => writeOfClient(log, 'debug', message),
+  };
+}
+
 /** Levels of other servers of the family, by the one of ours that writes what they are asked for. */
 const FAMILY_LEVELS: Readonly<Record<string, LogLevel>> = {
   notice: 'info',

@@ -7,6 +7,8 @@ import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import { startBackgroundTimer } from '../../shared/background-timer.ts';
 import { whenReady } from '../../shared/maybe-promise.ts';
 import type { ReplicationTask } from '../../system/active-tasks.ts';
+import type { Log } from '../../system/contract.ts';
+import { logOfClients } from '../../system/log.ts';
 import type {
   RefusedDocument,
   Replication,
@@ -17,6 +19,7 @@ import type {
   RunResult,
 } from '../contract.ts';
 import { RightsEnded } from '../failure.ts';
+import { isAdmin } from '../user-key.ts';
 import { describeEndpoint } from './endpoint.ts';
 import { backOffMs, failureText } from './failures.ts';
 import { Job, type JobOrder } from './job.ts';
@@ -219,14 +222,17 @@ export class ReplicationJobs {
     job.abort = () => controller.abort();
     job.note({ type: 'started', at: job.startedAt });
     this.#running.add(job);
-    host.log.info(`replication ${id.full} begins: ${describe(job)}`);
+    const log = this.#logOf(job);
+    log.info(`replication ${id.full} begins: ${describe(job)}`);
     const observer = new JobObserver(job, task, {
       now: () => this.#now(),
       onActivity: () => this.#noteActivity(),
     });
     job.attempt = Promise.resolve()
       .then(() =>
-        whenReady(assertRights(replication), () => run(replication, id.base, host, observer, controller.signal)),
+        whenReady(assertRights(replication), () =>
+          run(replication, id.base, { ...host, log }, observer, controller.signal),
+        ),
       )
       .then(
         (result) => this.#complete(job, result, controller.signal),
@@ -236,6 +242,12 @@ export class ReplicationJobs {
         task.end();
         this.#noteActivity();
       });
+  }
+
+  /** Anybody may ask for any number of replications that fail. */
+  #logOf({ order }: Job): Log {
+    const { log } = this.#parts.host;
+    return isAdmin(order.owner) ? log : logOfClients(log);
   }
 
   /** The attempt is over: its place is free. Whether its outcome counts: not where it was ended from outside. */
@@ -258,7 +270,7 @@ export class ReplicationJobs {
     job.updatedAt = this.#now();
     job.recover();
     this.#jobs.delete(job.id);
-    this.#parts.host.log.info(`replication ${job.id} is done: ${describe(job)}`);
+    this.#logOf(job).info(`replication ${job.id} is done: ${describe(job)}`);
     job.order.listener?.completed?.(job, result);
     job.settle(result);
     this.#startWaiting();
@@ -275,7 +287,7 @@ export class ReplicationJobs {
     job.note({ type: 'crashed', at: now, reason });
     const triesAgain = job.order.isKept && !(failure instanceof RightsEnded) && job.failures <= settings().maxRetries;
     const retryMs = triesAgain ? backOffMs(job.failures, failure) : undefined;
-    host.log.info(`replication ${job.id} failed (${describe(job)}), ${whatFollows(retryMs)}: ${reason}`);
+    this.#logOf(job).info(`replication ${job.id} failed (${describe(job)}), ${whatFollows(retryMs)}: ${reason}`);
     if (!isDatabaseError(failure)) host.log.error(`replication ${job.id} failed by a defect`, failure);
     if (retryMs === undefined) {
       job.state = 'failed';

@@ -2,6 +2,7 @@ import { DatabaseError } from '../../errors/database-error.ts';
 import type { Program, ReduceLimit, Sandbox } from '../../query-server/contract.ts';
 import { functionTimeoutMs } from '../../system/config.ts';
 import type { Config, Log } from '../../system/contract.ts';
+import { logOfClients } from '../../system/log.ts';
 import type { Mapper, MapperFactory, MapperSource } from '../contract.ts';
 import type { GroupDefinition } from '../trees/definition.ts';
 
@@ -86,7 +87,7 @@ export class ViewFunctions {
       designId,
       designDocument: definition.libraryText,
       timeoutMs: functionTimeoutMs(this.#parts.config),
-      log: (message) => log.info(`${designId}: ${message}`),
+      log: (message) => logOfClients(log).info(`${designId}: ${message}`),
     });
   }
 

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Endpoint } from '../../../../src/replicator/contract.ts';
+import { ReplicationError } from '../../../../src/replicator/failure.ts';
 import { jobInfo } from '../../../../src/replicator/jobs/job-listing.ts';
 import type { ReplicateOutcome } from '../../../../src/replicator/jobs/replicator.ts';
 import {
@@ -356,6 +357,24 @@ describe('a user who is no admin', () => {
     await expect(post(service, LIVE, other)).rejects.toMatchObject({ code: 'too_busy' });
     expect(await post(service, LIVE)).toMatchObject({ kind: 'started' });
   });
+});
+
+const gone = () => new ReplicationError('not_found', 'could not open it', { mayPass: true });
+
+test('what others than admins ask for is told among the entries of clients', async () => {
+  const service = open();
+  await post(service, LIVE, JOE);
+  await post(service, { ...LIVE, target: 'd' });
+  await settle();
+  for (const run of service.runs) run.fail(gone());
+  await settle();
+  const told = service.logged.map((line) => line.replace(/replication \S+ /, ''));
+  expect(told).toEqual([
+    expect.stringMatching(/^of a client \[info\] begins: a to b$/),
+    expect.stringMatching(/^begins: a to d$/),
+    expect.stringMatching(/^of a client \[info\] failed \(a to b\)/),
+    expect.stringMatching(/^failed \(a to d\)/),
+  ]);
 });
 
 test('ten accounts at one address leave others their share, and an admin all that it likes', async () => {

@@ -109,7 +109,10 @@ export function openReplicator(options: FakeOptions = {}): FakeService {
   const config = createConfig({ replicator: settings });
   const logged: string[] = [];
   const note = (message: string) => logged.push(message);
-  const log: Log = { error: note, info: note, debug: note };
+  const log: Log = {
+    ...{ error: note, info: note, debug: note },
+    client: (level, message) => logged.push(`of a client [${level}] ${message}`),
+  };
   const clock = { now: () => service.now, monotonic: () => 0 };
   const tasks = new ActiveTasks(clock);
   const { begun: runs, run } = fakeRuns();
