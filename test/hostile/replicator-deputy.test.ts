@@ -145,6 +145,13 @@ describe('headers that only proxies may send', () => {
   const names = [
     ...['X-Auth-Svc-UserName', 'x-auth-couchdb-roles', 'X_Auth_Svc_Roles', 'X-Forwarded-For', 'Forwarded', 'X-Real-IP'],
     ...[
+      'X-Authentik-Username',
+      'X-Consumer-Username',
+      'X-Webauth-User',
+      'X-MS-Client-Principal-Name',
+      'CF-Connecting-IP',
+    ],
+    ...[
       'Via',
       'Host',
       'Proxy-Authorization',

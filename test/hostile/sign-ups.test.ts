@@ -47,10 +47,16 @@ async function logIns(count: number): Promise<number[]> {
   return statuses;
 }
 
+const HASH = {
+  ...{ password: undefined, password_scheme: 'pbkdf2', salt: 'salt', iterations: 100 },
+  derived_key: '0'.repeat(40),
+};
+
 const ATTACKS: readonly (readonly [string, (n: number) => object, readonly number[]])[] = [
   ['a name that is taken', () => ({ name: 'ana' }), [409]],
   ['a role', () => ({ roles: ['boss'] }), [403]],
   ['that are right', () => ({}), [201, 429]],
+  ['a hash of their own', (n) => ({ ...HASH, name: `own${n}` }), [201, 429]],
 ];
 
 test.skipIf(noProcessFiles !== undefined).for(ATTACKS)(
@@ -60,7 +66,7 @@ test.skipIf(noProcessFiles !== undefined).for(ATTACKS)(
     const attack = () =>
       Array.from({ length: CONNECTIONS }, (_, n) => {
         const one = members(n);
-        const name = 'name' in one ? 'ana' : `user${n}`;
+        const name = 'name' in one ? String(one.name) : `user${n}`;
         return signUp(name, one, '203.0.113.9');
       });
     const { result, before, highest } = await highestMemory(server.pid, () =>
