@@ -21,6 +21,8 @@ const FORM_TYPE = 'application/x-www-form-urlencoded';
 /** Of a form that becomes values for a function. */
 const FORM: BodyBound = { bytes: 1_048_576, remedy: 'Send less in a form; functions read JSON from `req.body`.' };
 const MOST_FIELDS = 10_000;
+/** Of any other body that a function sees. */
+const SEEN: BodyBound = { bytes: 16_777_216, remedy: 'Send large data as an attachment, or as documents.' };
 /** Parameters whose value in an address is JSON. */
 const JSON_VALUED: ReadonlySet<string> = new Set(['key', 'startkey', 'start_key', 'endkey', 'end_key']);
 /** What functions see where there is no body. */
@@ -36,7 +38,8 @@ export async function functionRequest(
   body?: string,
 ): Promise<string> {
   const { request, services } = context;
-  const text = body ?? (request.body === null ? '' : await readText(context, isForm(context) ? FORM : undefined));
+  const text = body ?? (request.body === null ? '' : await readText(context, isForm(context) ? FORM : SEEN));
+  if (text.length > SEEN.bytes) throw tooLarge(SEEN);
   const rawPath = withoutSignature(pathOf(request.url));
   const { name, roles } = context.user;
   context.isUserShown = true;

@@ -126,7 +126,7 @@ export class QuickJsProgram implements Program, IsolateOwner {
   }
 
   async list(name: string, head: string, request: string, rows: RowSource): Promise<ListResult> {
-    const source = this.#resumableLists.sourceOf(name);
+    const source = await this.#resumableLists.sourceOf(name);
     if (source !== undefined) {
       const begun = await this.#executor.beginList({ name, source, head, request });
       if (begun !== undefined) return WaitingList.create(begun, rows);

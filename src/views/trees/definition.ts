@@ -49,6 +49,9 @@ const VIEWS_PER_STEP = 100;
 
 type Members = Readonly<Record<string, unknown>>;
 
+/** All of them are read when one is asked for. */
+const MOST_VIEWS = 20_000;
+
 /**
  * To be raised where the same definition comes to other rows or reductions, so that what was stored is left. 2: members
  * beyond ASCII. 3: sums of objects, statistics of lists. 4: rows with one key in the order of their values. 5: dates in UTC.
@@ -65,6 +68,11 @@ export async function parseDefinition(body: string): Promise<GroupDefinition> {
   const options = membersOf(document['options']);
   const language = typeof document['language'] === 'string' ? document['language'] : 'javascript';
   const members = membersOf(document['views']);
+  const count = Object.keys(members).length - (members['lib'] === undefined ? 0 : 1);
+  if (count > MOST_VIEWS) {
+    const reason = `A design document has ${MOST_VIEWS} views at most, and this one has ${count}. Spread them over several.`;
+    throw new DatabaseError('bad_request', reason);
+  }
   const library = members['lib'];
   const named = Object.entries(members).filter(([name]) => name !== 'lib');
   const parsed = await inTurns(mapInSteps(named, ([name, view]) => parseView(name, membersOf(view), options)));

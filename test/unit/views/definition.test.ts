@@ -14,6 +14,14 @@ test('the signature, which names files of indexes, does not change by itself', a
   expect(signature).toBe('9bc56637c8b1f22be8a34c5a1f9a80c6');
 });
 
+test('there may be 20,000 views', async () => {
+  const views = Object.fromEntries(Array.from({ length: 20_001 }, (_, n) => [`v${n}`, { map }]));
+  await expect(parseDefinition(JSON.stringify({ views }))).rejects.toMatchObject({
+    code: 'bad_request',
+    reason: 'A design document has 20000 views at most, and this one has 20001. Spread them over several.',
+  });
+});
+
 test('very many views with one map are looked at in turns', async () => {
   const views = Object.fromEntries(
     Array.from({ length: 20_000 }, (_, n) => [`v${n}`, { map, reduce: `function () { return ${n}; }` }]),

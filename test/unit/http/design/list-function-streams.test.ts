@@ -35,6 +35,18 @@ beforeEach(async () => {
 
 afterEach(() => core.close());
 
+test('functions see bodies of some size', async () => {
+  const updates = { length: 'function (doc, req) { return [null, String(req.body.length)]; }' };
+  await ask(core, 'PUT /db/_design/u', { body: JSON.stringify({ updates }) });
+  const send = (length: number) => ask(core, 'POST /db/_design/u/_update/length', { body: 'x'.repeat(length) });
+  expect(await textOf((await send(1_000_000)).body)).toBe('1000000');
+  const refused = await send(16_777_217);
+  expect(refused.status).toBe(413);
+  expect(await textOf(refused.body)).toContain(
+    'a body of this kind may have 16777216 bytes; nothing was changed. Send large data as an attachment, or as documents.',
+  );
+});
+
 test('their output may be larger than what is held of it', async () => {
   const { status, body } = await ask(core, 'GET /db/_design/d/_list/large/all');
   expect(status).toBe(200);
