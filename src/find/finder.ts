@@ -3,7 +3,7 @@ import type { Database } from '../database/contract.ts';
 import { isDatabaseError } from '../errors/database-error.ts';
 import type { Clock } from '../shared/clock.ts';
 import { type MaybePromise, whenReady } from '../shared/maybe-promise.ts';
-import { inTurns, isThreadUsedUp, Pace } from '../shared/turn.ts';
+import { inTurns, isThreadUsedUp, joinInSteps, Pace } from '../shared/turn.ts';
 import type { ViewIndexes } from '../views/contract.ts';
 import type { FindAnswer, Finder, IndexAddress, IndexWriter, JsonObject } from './contract.ts';
 import { StepBudget } from './effort.ts';
@@ -132,19 +132,19 @@ class IndexFinder implements Finder {
     const { docids } = body;
     if (!Array.isArray(docids))
       throw queryError('invalid_value', `Invalid value for docids: ${excerpt(docids)}. Give a list.`);
-    const success: JsonObject[] = [];
-    const fail: JsonObject[] = [];
+    const success: string[] = [];
+    const fail: string[] = [];
     const pace = new Pace();
     for (const name of docids as readonly unknown[]) {
       if (pace.isDue) await pace.rest();
       try {
-        success.push({ id: await removeDesign(database, `${name}`, writer), ok: true });
+        success.push(JSON.stringify({ id: await removeDesign(database, `${name}`, writer), ok: true }));
       } catch (error) {
         if (!isDatabaseError(error)) throw error;
-        fail.push({ id: name, error: error.code, reason: error.reason });
+        fail.push(JSON.stringify({ id: name, error: error.code, reason: error.reason }));
       }
     }
-    return JSON.stringify({ success, fail });
+    return `{"success":[${await inTurns(joinInSteps(success, itself))}],"fail":[${await inTurns(joinInSteps(fail, itself))}]}`;
   }
 
   async #choose(database: Database, query: FindQuery): Promise<Choice> {
@@ -184,4 +184,8 @@ async function parseInOwnTurn(body: JsonObject): Promise<FindQuery> {
   const query = await inTurns(parseFindQuery(body));
   if (pace.isDue) await pace.rest();
   return query;
+}
+
+function itself(text: string): string {
+  return text;
 }

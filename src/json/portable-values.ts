@@ -3,7 +3,7 @@
  * and numbers that no double holds, both of which most readers refuse (docs/http.md#document-text).
  */
 import { DatabaseError } from '../errors/database-error.ts';
-import type { Steps } from '../shared/turn.ts';
+import { atOnce, type Steps } from '../shared/turn.ts';
 import { isDigit, LOWER_CASE, LOWER_E, MINUS, PLUS, POINT, QUOTE } from './characters.ts';
 import { stringEnd } from './strings.ts';
 
@@ -19,15 +19,24 @@ export function mayBeUnportable(text: string): boolean {
 
 /** Fails with `bad_request` where something within the value is not portable. Iterative: depth costs nothing. */
 export function checkPortable(root: unknown): void {
+  atOnce(checkValueInSteps(root));
+}
+
+/** As `checkPortable`: others may have turns. */
+export function* checkValueInSteps(root: unknown): Steps<void> {
   const left: unknown[] = [root];
-  while (left.length > 0) {
+  for (let looked = 1; left.length > 0; looked++) {
     const value = left.pop();
     const reason = unportableReason(value);
     if (reason !== undefined) throw new DatabaseError('bad_request', reason);
+    if (looked % VALUES_PER_STEP === 0) yield;
     if (typeof value !== 'object' || value === null) continue;
-    for (const [name, member] of Object.entries(value)) left.push(name, member);
+    if (Array.isArray(value)) for (const item of value) left.push(item);
+    else for (const [name, member] of Object.entries(value)) left.push(name, member);
   }
 }
+
+const VALUES_PER_STEP = 1_024;
 
 /** What `SUSPECT` finds has no more characters. */
 const LONGEST_SUSPECT = 256;

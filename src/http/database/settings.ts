@@ -3,7 +3,8 @@
 import { DatabaseError } from '../../errors/database-error.ts';
 import { minify } from '../../json/minify-json.ts';
 import { isObject, type JsonObject, ownMember } from '../../json/objects.ts';
-import { checkPortable } from '../../json/portable-values.ts';
+import { checkValueInSteps } from '../../json/portable-values.ts';
+import { inTurns } from '../../shared/turn.ts';
 import { fitsUtf8 } from '../../shared/utf8.ts';
 import { parseBody, readJson, readText, toObject } from '../request/bodies.ts';
 import { NUMBER, SECURITY } from '../request/body-bounds.ts';
@@ -23,7 +24,7 @@ export async function getSecurity(context: Context, database: string): Promise<A
 export async function putSecurity(context: Context, database: string): Promise<Answer> {
   const text = await readText(context, SECURITY);
   const value = toObject(await parseBody(context, text, SECURITY));
-  checkPortable(value);
+  await inTurns(checkValueInSteps(value));
   checkSecurity(value);
   const security = minify(text);
   if (!fitsUtf8(security, MAX_SECURITY_BYTES)) {

@@ -3,7 +3,7 @@
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { FindAnswer, Finder, IndexWriter } from '../../find/contract.ts';
 import type { JsonObject } from '../../json/objects.ts';
-import { checkPortable } from '../../json/portable-values.ts';
+import { checkValueInSteps } from '../../json/portable-values.ts';
 import { inTurns, joinInSteps } from '../../shared/turn.ts';
 import { readObject, requireJsonType } from '../request/bodies.ts';
 import { QUERY } from '../request/body-bounds.ts';
@@ -67,7 +67,7 @@ async function postIndex(finder: Finder, context: Context, database: string, res
   const change = changeOf(rest);
   const body = await readQuery(context);
   // What is stored as a design document has to be one that could be written as such.
-  checkPortable(body);
+  await inTurns(checkValueInSteps(body));
   const writer = writerOf(context);
   const text = await context.services.registry.use(database, (open) => finder[change](open, body, writer));
   return jsonAnswer(context, 200, text);

@@ -1,9 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { DatabaseError } from '../../../src/errors/database-error.ts';
 import { JsonScanner, NO_END } from '../../../src/json/json-scanner.ts';
 import {
   checkPortable,
   checkPortableInSteps,
+  checkValueInSteps,
   mayBeUnportable,
   mayBeUnportableInSteps,
 } from '../../../src/json/portable-values.ts';
@@ -81,4 +83,10 @@ test('a scanner, the test of the text and the test of the value agree', () => {
     }),
     { numRuns: 2_000 },
   );
+});
+
+test('others have turns while a value with many others is looked at', () => {
+  const steps = [...checkValueInSteps(Array.from({ length: 100_000 }, (_, n) => n))];
+  expect(steps.length).toBeGreaterThan(50);
+  expect(() => atOnce(checkValueInSteps([[{ a: '\ud800' }]]))).toThrow(DatabaseError);
 });
