@@ -27,6 +27,8 @@ import { stringEnd } from './strings.ts';
 const STEP_LENGTH = 65_536;
 /** Values in long members that are wanted, at most: revisions of a history, attachments. */
 const MOST_WANTED = 500_000;
+/** Members of one object in them: twice as many as a document has attachments. Engines take long to build objects with more. */
+const MOST_MEMBERS = 100_000;
 /** Characters of a number, at most: engines read it in one go. */
 const LONGEST_NUMBER = 1_048_576;
 /** In the place of an end: it is further away than one step. */
@@ -112,10 +114,12 @@ class LongTextParser {
   #isChecking = false;
   /** So many more values are taken into arrays and objects. */
   #left: number;
+  readonly #mostMembers: number;
 
   constructor(text: string, most = Number.POSITIVE_INFINITY) {
     this.#text = text;
     this.#left = most;
+    this.#mostMembers = Number.isFinite(most) ? MOST_MEMBERS : most;
   }
 
   *value(start: number): Steps<unknown> {
@@ -155,9 +159,12 @@ class LongTextParser {
 
   *#object(start: number): Steps<Record<string, unknown>> {
     const object: Record<string, unknown> = {};
+    let left = this.#mostMembers;
     yield* this.members(start, (name, value) => {
       if (this.#isChecking) return;
       this.#count();
+      left--;
+      if (left < 0) throw tooManyMembers();
       setMember(object, name, value);
     });
     return object;
@@ -308,6 +315,11 @@ function endsScalar(code: number): boolean {
 function tooLongNumber(): DatabaseError {
   const reason = `A number has more than ${LONGEST_NUMBER} characters. Send it as a string.`;
   return new DatabaseError('bad_request', reason);
+}
+
+function tooManyMembers(): DatabaseError {
+  const reason = `An object in a member that begins with _ has more than ${MOST_MEMBERS} members; nothing was changed.`;
+  return new DatabaseError('too_large', reason);
 }
 
 function tooManyWanted(): DatabaseError {

@@ -100,6 +100,7 @@ export interface Standings {
 }
 
 export type Selection =
+  /** Each once, in the order of their characters (UTF-16). */
   | { readonly kind: 'ids'; readonly ids: readonly string[] }
   | { readonly kind: 'filter'; readonly filter: string; readonly parameters: Readonly<Record<string, string>> }
   /** JSON text of the selector, in a normal form. */

@@ -138,6 +138,9 @@ describe('of members that are wanted', () => {
     const list = (count: number) => JSON.stringify(Array.from({ length: count }, (_, n) => n % 10));
     expect(wantedOf(`{"a":${list(600_000)},"_b":${list(500_000)}}`)?.distinct).toBe(2);
     expect(() => wantedOf(`{"_b":${list(500_001)}}`)).toThrow('too_large: The members of a document that begin with _');
+    const object = (count: number) => `{${Array.from({ length: count }, (_, n) => `"n${n}":0`)}}`;
+    expect(wantedOf(`{"a":${object(100_001)},"_b":${object(100_000)}}`)?.distinct).toBe(2);
+    expect(() => wantedOf(`{"_b":${object(100_001)}}`)).toThrow('too_large: An object in a member that begins with _');
   });
 });
 

@@ -9,6 +9,7 @@ import { parseSelector } from '../../../find/selectors/selector-parser.ts';
 import { createTest, type Test } from '../../../find/selectors/selector-test.ts';
 import { isShallowText } from '../../../json/nesting.ts';
 import { parseInTurns } from '../../../json/parse-in-steps.ts';
+import { must } from '../../../shared/assert.ts';
 import { type MaybePromise, orElse, whenReady } from '../../../shared/maybe-promise.ts';
 import type { Selection } from '../../contract.ts';
 import { ReplicationError } from '../../failure.ts';
@@ -17,7 +18,6 @@ import type { ChangesPage, ChangesRequest } from '../contract.ts';
 export class OwnSelection {
   /** The peer can't do it. */
   #isUsed = false;
-  #chosenIds: { readonly selection: Selection; readonly ids: ReadonlySet<string> } | undefined;
   #test: Test | undefined;
 
   /** Notes that the peer can't choose. Fails with `bad_request` where nobody could: the selector itself is at fault. */
@@ -43,9 +43,8 @@ export class OwnSelection {
   /** Those of the changes that were meant, as far as ids say it. */
   chosenOf<T extends ChangesPage>(page: T, selection: Selection | undefined): T {
     if (selection?.kind !== 'ids') return page;
-    if (this.#chosenIds?.selection !== selection) this.#chosenIds = { selection, ids: new Set(selection.ids) };
-    const { ids } = this.#chosenIds;
-    return { ...page, changes: page.changes.filter(({ id }) => ids.has(id)) };
+    const { ids } = selection;
+    return { ...page, changes: page.changes.filter(({ id }) => includesSorted(ids, id)) };
   }
 
   /** Whether a document belongs to it. What is no JSON, or nested too deeply, does: the target says what is wrong with it. */
@@ -70,4 +69,15 @@ function createSelectorTest(selector: string): Test {
     if (!isDatabaseError(failure)) throw failure;
     throw new ReplicationError('bad_request', failure.reason, { mayPass: false, cause: failure });
   }
+}
+
+/** Whether the id is one of these, which are in the order of their characters. A set of all of them would be made in one go. */
+export function includesSorted(ids: readonly string[], id: string): boolean {
+  let [from, to] = [0, ids.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (must(ids[middle]) < id) from = middle + 1;
+    else to = middle;
+  }
+  return ids[from] === id;
 }
