@@ -1,9 +1,10 @@
+import { JsonCursor } from '../../json/json-cursor.ts';
 import { isObject, ownMember } from '../../json/objects.ts';
 import { parseInTurns } from '../../json/parse-in-steps.ts';
-import { inTurns, type Steps } from '../../shared/turn.ts';
+import { Pace } from '../../shared/turn.ts';
 import { type ResumableSource, toResumableSource } from './resumable-source.ts';
 
-const LOOKED_PER_STEP = 1_024;
+const ROW = 'getRow';
 
 /** Finds out which list functions of a design document can be made resumable, for each when it is first asked for. */
 export class ResumableLists {
@@ -24,31 +25,24 @@ export class ResumableLists {
   }
 
   async #find(name: string): Promise<ResumableSource | undefined> {
-    const design = await parseInTurns(this.#designDocument);
-    const lists: unknown = isObject(design) ? ownMember(design, 'lists') : undefined;
-    const source: unknown = isObject(lists) ? ownMember(lists, name) : undefined;
-    if (typeof source !== 'string') return undefined;
-    // Where a module calls getRow(), the list function could not yield in its stead.
-    return (await inTurns(mentionsRow(design, lists))) ? undefined : toResumableSource(source);
+    const cursor = new JsonCursor(this.#designDocument);
+    cursor.enter();
+    let lists = '{}';
+    const pace = new Pace();
+    while (cursor.nextMember()) {
+      // Where a module calls getRow(), the list function could not yield in its stead.
+      if (cursor.name === 'lists') lists = cursor.valueText;
+      else if (cursor.name.includes(ROW) || (await mentionsRow(cursor.valueText))) return undefined;
+      if (pace.isDue) await pace.rest();
+    }
+    const all = await parseInTurns(lists);
+    const source = isObject(all) ? ownMember(all, name) : undefined;
+    return typeof source === 'string' ? toResumableSource(source) : undefined;
   }
 }
 
-/** Whether a text of the value has the name in it, but for those in `except`. */
-function* mentionsRow(value: unknown, except: unknown): Steps<boolean> {
-  const left: unknown[] = [value];
-  let looked = 0;
-  for (let one = left.pop(); one !== undefined; one = left.pop()) {
-    looked++;
-    if (looked % LOOKED_PER_STEP === 0) yield;
-    if (typeof one === 'string' && one.includes('getRow')) return true;
-    if (typeof one !== 'object' || one === null || one === except) continue;
-    if (Array.isArray(one)) for (const item of one) left.push(item);
-    else {
-      for (const [name, member] of Object.entries(one)) {
-        if (name.includes('getRow')) return true;
-        left.push(member);
-      }
-    }
-  }
-  return false;
+/** Whether a text of the value, which is JSON text itself, has the name in it, in whatever way it is written. */
+async function mentionsRow(text: string): Promise<boolean> {
+  if (text.includes(ROW)) return true;
+  return text.includes('\\u') && JSON.stringify(await parseInTurns(text)).includes(ROW);
 }
