@@ -118,7 +118,7 @@ describe.skipIf(noProcessFiles !== undefined)('a server with feeds that wait', (
   });
 
   test('has nothing to do', async () => {
-    server = await AttackedServer.start({ settings: [`httpd/max_connections=${2 * FEEDS}`] });
+    server = await AttackedServer.start({ isAtRest: true, settings: [`httpd/max_connections=${2 * FEEDS}`] });
     await server.client.must(201, 'PUT', '/db');
     await follow('/db/_changes?feed=continuous&heartbeat=60000', '\r\n\r\n');
     await delay(500);

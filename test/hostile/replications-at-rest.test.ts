@@ -15,7 +15,10 @@ let server: AttackedServer;
 let other: AttackedServer;
 
 beforeEach(async () => {
-  [server, other] = await Promise.all([AttackedServer.start(), AttackedServer.start()]);
+  [server, other] = await Promise.all([
+    AttackedServer.start({ isAtRest: true }),
+    AttackedServer.start({ isAtRest: true }),
+  ]);
 });
 afterEach(async () => {
   await Promise.all([server.remove(), other.remove()]);

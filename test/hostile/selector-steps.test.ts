@@ -205,4 +205,25 @@ describe.skipIf(noProcessFiles !== undefined)('a neighbour of who sends', () => 
       assert.match(answer.tail, tail);
     }
   });
+
+  test('a hundred live queries with slow patterns on a database that is written at speed', { timeout }, async () => {
+    const { client } = server;
+    await client.must(201, 'PUT', '/written');
+    const sent = { json: { selector: { $or: slowPatterns(3) } } };
+    await assertUndisturbed(neighbour, limits, {
+      prepare: () => Promise.resolve(),
+      disturb: async () => {
+        const feeds = Array.from({ length: AT_ONCE }, () =>
+          client.drain('POST', '/written/_find?feed=continuous&timeout=2000', sent),
+        );
+        const docs = Array.from({ length: 20 }, () => ({ t: text.slice(0, 2_000) }));
+        for (let round = 0; round < 10; round++)
+          await client.must(201, 'POST', '/written/_bulk_docs', { json: { docs } });
+        for (const { status, tail } of await Promise.all(feeds)) {
+          expect(status).toBe(200);
+          assert.match(tail, /"last_seq":\d+\}\n$/);
+        }
+      },
+    });
+  });
 });

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, assert, beforeEach, describe, expect, test } from 'vitest';
 import { AttackedServer } from './support/attacked-server.ts';
 import { Neighbour } from './support/neighbour.ts';
+import { observed } from './support/observation.ts';
 import { highestMemory, megabytes, noProcessFiles } from './support/process-use.ts';
 
 /** Clients that announce bodies, and send them slowly or not to their end, take neither memory nor anybody's turn. */
@@ -57,7 +58,9 @@ function tally(attacks: readonly Attack[]): string {
     const what = `${status ?? (socket.destroyed ? 'cut' : 'open')}`;
     counts.set(what, (counts.get(what) ?? 0) + 1);
   }
-  return [...counts].map(([what, count]) => `${count} ${what}`).join(', ');
+  const told = [...counts].map(([what, count]) => `${count} ${what}`).join(', ');
+  observed().noteOutcome(`answers: ${told}`);
+  return told;
 }
 
 /** Somebody writes a document of that size meanwhile; gives how long that took, in milliseconds. */
@@ -140,6 +143,7 @@ describe.skipIf(noProcessFiles !== undefined)('memory stays within the budget', 
       for (const bytes of [10_000, 200_000, 2_000_000]) times.push(await writeOne(bytes));
     });
     const gone = readers.filter(({ destroyed }) => destroyed).length;
+    observed().noteOutcome('the beginning of an answer each');
     console.log(
       `1,024 slow readers: ${megabytes(highest - before)} more; bodies of 10 kB, 200 kB, 2 MB took ${times.join(', ')} ms; ${gone} of them were cut off`,
     );

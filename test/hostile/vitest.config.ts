@@ -8,6 +8,9 @@ export default defineConfig({
   test: {
     root: `${import.meta.dirname}/../..`,
     include: ['test/hostile/**/*.test.ts'],
+    // A table of all of them at the end, also in dist/hostile.md.
+    globalSetup: `${import.meta.dirname}/support/figures-table.ts`,
+    setupFiles: `${import.meta.dirname}/support/setup-file.ts`,
     testTimeout: 300_000,
     hookTimeout: 120_000,
     fileParallelism: false,

@@ -6,6 +6,7 @@ import { assert } from 'vitest';
 import { at } from '../../support/conformance/json.ts';
 import { SetteeProcess } from '../../unit/node/settee-process.ts';
 import { HttpClient } from './http-client.ts';
+import { unwatchServer, watchServer } from './observation.ts';
 import { noProcessFiles } from './process-use.ts';
 
 export interface StartOptions {
@@ -17,6 +18,8 @@ export interface StartOptions {
   readonly descriptors?: number;
   /** An existing data folder, which stays when the server is removed. */
   readonly folder?: string;
+  /** Its turns are not measured unless somebody asks for it: it is to have nothing to do. */
+  readonly isAtRest?: boolean;
 }
 
 export interface CommandOutcome {
@@ -55,7 +58,9 @@ export class AttackedServer {
   static async start(options: StartOptions = {}): Promise<AttackedServer> {
     const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'settee-hostile-')));
     const { process, client } = await launch(folder, options);
-    return new AttackedServer(folder, options, process, client);
+    const server = new AttackedServer(folder, options, process, client);
+    await watchServer(server, options.isAtRest !== true);
+    return server;
   }
 
   get client(): HttpClient {
@@ -78,6 +83,7 @@ export class AttackedServer {
 
   /** Ends in order, which must succeed. */
   async stop(): Promise<void> {
+    await unwatchServer(this);
     this.#client.close();
     await this.#process.stop();
     const { code } = await this.#process.exited;
@@ -95,6 +101,7 @@ export class AttackedServer {
     const { process, client } = await launch(this.folder, this.#options);
     this.#process = process;
     this.#client = client;
+    await watchServer(this, this.#options.isAtRest !== true);
   }
 
   /** `settee verify` on the folder; the server must not run. */
@@ -126,6 +133,7 @@ export class AttackedServer {
 
   /** Ends the process whatever it does, and removes the folder where it made it. */
   async remove(): Promise<void> {
+    if (this.isRunning) await unwatchServer(this);
     await this.kill();
     if (this.#options.folder === undefined) await rm(this.folder, { recursive: true, force: true });
   }

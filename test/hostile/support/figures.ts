@@ -1,5 +1,6 @@
 import type { AttackedServer } from './attacked-server.ts';
 import type { Latencies, Neighbour } from './neighbour.ts';
+import { observed } from './observation.ts';
 import { highestMemory, megabytes } from './process-use.ts';
 
 export interface Attack<T> {
@@ -22,6 +23,7 @@ export async function attack<T>(
   const { result: measured, latencies } = await neighbour.during(() => highestMemory(server.pid, work));
   const { result, before, highest } = measured;
   const gained = highest - before;
+  observed().noteOutcome(outcome(result));
   const turn = latencies.longestTurn === undefined ? '' : `, longest turn ${Math.round(latencies.longestTurn)} ms`;
   console.log(
     `${name}: ${megabytes(gained)} more, the neighbour waited ${Math.round(latencies.longest)} ms at most (quiet ${Math.round(quiet.longest)} ms${turn}), ${outcome(result)}`,

@@ -3,6 +3,7 @@ import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { assert } from 'vitest';
 import { parseJson } from '../../support/conformance/json.ts';
+import { observed } from './observation.ts';
 
 export interface Question {
   readonly headers?: Readonly<Record<string, string>>;
@@ -62,6 +63,12 @@ export class HttpClient {
    * it is there.
    */
   async ask(method: string, path: string, question: Question = {}): Promise<WholeAnswer> {
+    const answer = await this.#ask(method, path, question);
+    observed().noteAnswer(answer.status, answer.bytes.length);
+    return answer;
+  }
+
+  async #ask(method: string, path: string, question: Question = {}): Promise<WholeAnswer> {
     const incoming = await this.begin(method, path, question);
     const chunks: Uint8Array[] = [];
     for await (const chunk of incoming) chunks.push(chunk);
@@ -79,6 +86,7 @@ export class HttpClient {
       tail = Buffer.concat([tail, chunk.subarray(-TAIL_BYTES)]).subarray(-TAIL_BYTES);
     }
     if (!incoming.complete) throw new Error(`the answer to ${method} ${path.slice(0, 200)} broke off`);
+    observed().noteAnswer(incoming.statusCode ?? 0, length);
     return { status: incoming.statusCode ?? 0, length, tail: tail.toString('latin1') };
   }
 
@@ -108,7 +116,7 @@ export class HttpClient {
 
   /** The answer's status must be one of those given. */
   async must(statuses: number | readonly number[], method: string, path: string, question?: Question) {
-    const answer = await this.ask(method, path, question);
+    const answer = await this.#ask(method, path, question);
     const expected = typeof statuses === 'number' ? [statuses] : statuses;
     assert.include(expected, answer.status, `${method} ${path.slice(0, 200)}: ${answer.summary}`);
     return answer;
@@ -129,6 +137,7 @@ export class HttpClient {
     socket.on('error', () => {});
     socket.write(text, 'latin1');
     await once(socket, 'close');
+    observed().noteAnswer(Number(received.slice(9, 12)), received.length);
     return received;
   }
 

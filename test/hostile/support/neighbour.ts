@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { assert } from 'vitest';
 import type { AttackedServer } from './attacked-server.ts';
+import { observed } from './observation.ts';
 import { noProcessFiles, processorSecondsOfOthers } from './process-use.ts';
 import { warmMemory } from './warm-memory.ts';
 
@@ -73,10 +74,9 @@ export class Neighbour {
     const others = (this.#others() - othersBefore) / ((performance.now() - since) / 1000);
     const sorted = latencies.toSorted((one, other) => one - other);
     const median = sorted[Math.floor(sorted.length / 2)] ?? 0;
-    return {
-      result,
-      latencies: { median, longest: sorted.at(-1) ?? 0, count: sorted.length, ownLag, longestTurn, others },
-    };
+    const waits = { median, longest: sorted.at(-1) ?? 0, count: sorted.length, ownLag, longestTurn, others };
+    observed().noteWaits(waits);
+    return { result, latencies: waits };
   }
 
   /** In processor seconds. */
@@ -85,7 +85,9 @@ export class Neighbour {
   }
 
   async quiet(): Promise<Latencies> {
-    return (await this.during(() => delay(QUIET_MS))).latencies;
+    const { latencies } = await this.during(() => delay(QUIET_MS));
+    observed().noteQuiet(latencies);
+    return latencies;
   }
 
   async moveOut(): Promise<void> {

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { noteGained } from './gained-memory.ts';
 
 /** Why what a process uses can't be told here, or undefined where it can. */
 export const noProcessFiles = process.platform === 'linux' ? undefined : 'only Linux tells what a process uses';
@@ -46,9 +47,11 @@ export async function highestMemory<T>(
   }, POLL_MS);
   try {
     const result = await work();
-    return { result, before, highest: Math.max(highest, present()) };
+    highest = Math.max(highest, present());
+    return { result, before, highest };
   } finally {
     clearInterval(poll);
+    noteGained(highest - before);
   }
 }
 

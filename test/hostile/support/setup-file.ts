@@ -1,0 +1,3 @@
+import { observeTests } from './observation.ts';
+
+observeTests();
