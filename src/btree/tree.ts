@@ -1,6 +1,6 @@
 import { assert, must } from '../shared/assert.ts';
-import type { MaybePromise } from '../shared/maybe-promise.ts';
-import { inTurns, Pace, type Steps } from '../shared/turn.ts';
+import { type MaybePromise, whenReady } from '../shared/maybe-promise.ts';
+import { inTurns, type Steps } from '../shared/turn.ts';
 import type {
   AllocateNode,
   KeyRange,
@@ -120,20 +120,25 @@ export class Tree<K, R> implements WholeTree<K, R> {
     return this.#root && readValue(this.#source, this.#root, key);
   }
 
-  /** The values of ascending keys, in their order. Visits each node once. */
-  async getMany(sortedKeys: readonly K[]): Promise<(string | undefined)[]> {
-    return must(await this.getManyWithin(sortedKeys, Number.POSITIVE_INFINITY));
+  /** The values of ascending keys, in their order. Visits each node once. At once where no node has to be waited for. */
+  getMany(sortedKeys: readonly K[]): MaybePromise<(string | undefined)[]> {
+    return whenReady(this.getManyWithin(sortedKeys, Number.POSITIVE_INFINITY), must);
   }
 
   /** As `getMany`; undefined where the values in the tree's nodes have more than `mostUnits` together, of which no more are read then. */
-  async getManyWithin(sortedKeys: readonly K[], mostUnits: number): Promise<(string | undefined)[] | undefined> {
-    if (sortedKeys.length === 0) return [];
-    const checked = inTurns(checkAscending(this.#source.spec, sortedKeys, 0));
-    if (checked instanceof Promise) await checked;
+  getManyWithin(sortedKeys: readonly K[], mostUnits: number): MaybePromise<(string | undefined)[] | undefined> {
+    const [key] = sortedKeys;
+    if (key === undefined) return [];
+    if (sortedKeys.length > 1) return inTurns(this.#getMany(sortedKeys, mostUnits));
+    return whenReady(this.get(key), (value) => (value !== undefined && value.length > mostUnits ? undefined : [value]));
+  }
+
+  *#getMany(sortedKeys: readonly K[], mostUnits: number): Steps<(string | undefined)[] | undefined> {
+    yield* checkAscending(this.#source.spec, sortedKeys, 0);
     const values =
       this.#root === undefined
         ? sortedKeys.map(() => undefined)
-        : await readValues(this.#source, this.#root, sortedKeys, mostUnits);
+        : yield* readValues(this.#source, this.#root, sortedKeys, mostUnits);
     const delayed = this.#delayed;
     if (delayed === undefined || values === undefined) return values;
     return sortedKeys.map((key, index) => {
@@ -142,15 +147,16 @@ export class Tree<K, R> implements WholeTree<K, R> {
     });
   }
 
-  /** Applies changes with ascending keys, each key once. */
-  async update(changes: readonly TreeChange<K>[]): Promise<TreeUpdate<Tree<K, R>>> {
+  /** Applies changes with ascending keys, each key once. At once where no node has to be waited for, and it does not take long. */
+  update(changes: readonly TreeChange<K>[]): MaybePromise<TreeUpdate<Tree<K, R>>> {
     if (changes.length === 0) return { tree: this, replaced: [] };
-    if (this.#delayed !== undefined) {
-      const former = await this.applyDelayedChanges();
-      const { tree, replaced } = await former.tree.update(changes);
-      return { tree, replaced: [...former.replaced, ...replaced] };
-    }
-    return this.#edit(changes);
+    return this.#delayed === undefined ? inTurns(this.#edit(changes)) : this.#updateDelayed(changes);
+  }
+
+  async #updateDelayed(changes: readonly TreeChange<K>[]): Promise<TreeUpdate<Tree<K, R>>> {
+    const former = await this.applyDelayedChanges();
+    const { tree, replaced } = await former.tree.update(changes);
+    return { tree, replaced: [...former.replaced, ...replaced] };
   }
 
   /**
@@ -180,7 +186,7 @@ export class Tree<K, R> implements WholeTree<K, R> {
    */
   async applyDelayedChanges(): Promise<TreeUpdate<Tree<K, R>>> {
     if (this.#delayed === undefined) return { tree: this, replaced: [] };
-    this.#applied ??= this.#edit(this.#delayed.changes);
+    this.#applied ??= Promise.resolve(inTurns(this.#edit(this.#delayed.changes)));
     try {
       return await this.#applied;
     } catch (error) {
@@ -194,14 +200,13 @@ export class Tree<K, R> implements WholeTree<K, R> {
     return this.#delayed === undefined ? this.#root : (await this.applyDelayedChanges()).tree.#root;
   }
 
-  async #edit(changes: readonly TreeChange<K>[]): Promise<TreeUpdate<Tree<K, R>>> {
+  *#edit(changes: readonly TreeChange<K>[]): Steps<TreeUpdate<Tree<K, R>>> {
     const keys = changes.map((change) => change.key);
-    const checked = inTurns(checkAscending(this.#source.spec, keys, -1));
-    if (checked instanceof Promise) await checked;
+    if (keys.length > 1) yield* checkAscending(this.#source.spec, keys, -1);
     const isLong = changes.length > CHANGES_AT_ONCE;
-    const { root, replaced } = await (isLong
+    const { root, replaced } = yield* isLong
       ? this.#editParts(changes, keys)
-      : this.#editPart(this.#root, changes, keys));
+      : this.#editPart(this.#root, changes, keys);
     const isUnchanged = root === this.#root && this.#delayed === undefined;
     const tree = isUnchanged ? this : new Tree(this.#source, this.#sizes, root);
     return { tree, replaced };
@@ -211,20 +216,19 @@ export class Tree<K, R> implements WholeTree<K, R> {
     root: Link<K, R> | undefined,
     changes: readonly TreeChange<K>[],
     keys: readonly K[],
-  ): Promise<EditedTree<K, R>> {
+  ): Steps<EditedTree<K, R>> {
     return new TreeEdit({ source: this.#source, sizes: this.#sizes, changes, keys }).run(root);
   }
 
-  async #editParts(changes: readonly TreeChange<K>[], keys: readonly K[]): Promise<EditedTree<K, R>> {
-    const pace = new Pace();
+  *#editParts(changes: readonly TreeChange<K>[], keys: readonly K[]): Steps<EditedTree<K, R>> {
     const replaced: ReplacedNode[] = [];
     let root = this.#root;
     for (let from = 0; from < changes.length; from += CHANGES_AT_ONCE) {
       const to = from + CHANGES_AT_ONCE;
-      const part = await this.#editPart(root, changes.slice(from, to), keys.slice(from, to));
+      const part = yield* this.#editPart(root, changes.slice(from, to), keys.slice(from, to));
       root = part.root;
       for (const node of part.replaced) replaced.push(node);
-      if (pace.isDue) await pace.rest();
+      yield;
     }
     return { root, replaced };
   }

@@ -1,8 +1,8 @@
 import { type DatabaseError, isDatabaseError } from '../errors/database-error.ts';
 import type { Crc32 } from '../shared/crc32.ts';
 import { type MaybePromise, whenReady } from '../shared/maybe-promise.ts';
-import { inTurns, type Steps } from '../shared/turn.ts';
-import type { Commit, Opening, Page, PageFile, PageNumber, PageValue } from '../storage/page-store.ts';
+import { atOnce, inTurns, type Steps } from '../shared/turn.ts';
+import type { Commit, JournalRecord, Opening, Page, PageFile, PageNumber, PageValue } from '../storage/page-store.ts';
 import { addToBytes, addToRecord, addToText, BYTES_OVERHEAD, checkBytes, checkText } from './checksums.ts';
 import { damagedPageError } from './page-errors.ts';
 
@@ -24,6 +24,7 @@ interface CheckedFileOptions {
  */
 export class CheckedFile implements PageFile {
   readonly readRange?: NonNullable<PageFile['readRange']>;
+  readonly append?: NonNullable<PageFile['append']>;
   readonly compact?: NonNullable<PageFile['compact']>;
   readonly #file: PageFile;
   readonly #crc32: Crc32;
@@ -38,6 +39,7 @@ export class CheckedFile implements PageFile {
     this.#crc32 = crc32;
     this.#checkedFrom = checkedFrom;
     if (file.readRange !== undefined) this.readRange = file.readRange.bind(file);
+    if (file.append !== undefined) this.append = (record) => this.#append(record);
     if (file.compact !== undefined) this.compact = file.compact.bind(file);
   }
 
@@ -78,13 +80,18 @@ export class CheckedFile implements PageFile {
 
   /** Commits reach the file in the order in which they are asked for. */
   commit(commit: Commit): Promise<void> {
-    const committed = this.#commitInOrder(commit);
-    const onDamage = this.#onDamage;
-    if (onDamage === undefined) return committed;
-    return committed.catch((error: unknown) => {
-      if (isDatabaseError(error, 'storage_corrupt')) onDamage(error);
-      throw error;
-    });
+    return this.#commitInOrder(commit).catch((error: unknown) => this.#noteDamage(error));
+  }
+
+  #append(record: JournalRecord): MaybePromise<boolean> {
+    if (this.#preparing !== undefined) return false;
+    const appended = this.#file.append?.(atOnce(addToRecord(this.#crc32, record))) ?? false;
+    return appended instanceof Promise ? appended.catch((error: unknown) => this.#noteDamage(error)) : appended;
+  }
+
+  #noteDamage(error: unknown): never {
+    if (isDatabaseError(error, 'storage_corrupt')) this.#onDamage?.(error);
+    throw error;
   }
 
   #commitInOrder(commit: Commit): Promise<void> {

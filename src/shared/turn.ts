@@ -1,4 +1,5 @@
 /** Sharing the thread: how long work is done in pieces, so that timers, input and other requests get their turns between them. */
+import { assert, must } from './assert.ts';
 import type { MaybePromise } from './maybe-promise.ts';
 
 /**
@@ -143,32 +144,63 @@ export class Pace {
 /** Yielded before a step that can't be divided and takes longer than a turn should: it gets a turn to itself. */
 export const LONG_STEP = Symbol('long step');
 
-/** Work that can be left, and gone on with later, wherever it yields. */
-export type Steps<T> = Generator<typeof LONG_STEP | undefined, T, void>;
+/**
+ * Work that can be left, and gone on with later, wherever it yields. What it yields says when: in a later turn if this one has lasted long
+ * enough (undefined), in a turn of its own (`LONG_STEP`), or when a promise has settled (`ready`).
+ */
+export type Steps<T> = Generator<typeof LONG_STEP | Promise<unknown> | undefined, T, void>;
 
-/** Does all the work, with turns for others in between. What takes no longer than a turn is done at once. */
+/** The value: at once where it is at hand. For use in steps, as `await` is in an async function. */
+export function* ready<T>(value: MaybePromise<T>): Steps<T> {
+  if (!(value instanceof Promise)) return value;
+  let settled: { readonly value: T } | undefined;
+  yield value.then((late) => {
+    settled = { value: late };
+  });
+  return must(settled, 'steps went on before what they wait for').value;
+}
+
+/** Does all the work, with turns for others in between. What takes no longer than a turn, and waits for nothing, is done at once. */
 export function inTurns<T>(steps: Steps<T>): MaybePromise<T> {
   // Most work has one step: no clock is needed for that.
   let step = steps.next();
   if (step.done === true) return step.value;
   const pace = new Pace();
   for (;;) {
-    if (step.value === LONG_STEP || pace.isDue) return goOn(steps, pace, step.value === LONG_STEP);
+    if (step.value !== undefined || pace.isDue) return goOn(steps, pace, step.value);
     step = steps.next();
     if (step.done === true) return step.value;
   }
 }
 
-async function goOn<T>(steps: Steps<T>, pace: Pace, isLong: boolean): Promise<T> {
-  let isNextLong = isLong;
+async function goOn<T>(
+  steps: Steps<T>,
+  pace: Pace,
+  first: typeof LONG_STEP | Promise<unknown> | undefined,
+): Promise<T> {
+  let reason = first;
   for (;;) {
-    if (isNextLong) await pace.endTurn();
-    else if (pace.isDue) await pace.rest();
-    const { done, value } = steps.next();
-    if (done === true) return value;
-    if (isNextLong) await pace.endTurn();
-    isNextLong = value === LONG_STEP;
+    const step = reason instanceof Promise ? await afterPromise(steps, reason) : await afterTurn(steps, pace, reason);
+    if (step.done === true) return step.value;
+    if (reason === LONG_STEP) await pace.endTurn();
+    reason = step.value;
   }
+}
+
+type Step<T> = ReturnType<Steps<T>['next']>;
+
+/** Where the promise rejects the work fails at the place where it waits. */
+function afterPromise<T>(steps: Steps<T>, promise: Promise<unknown>): Promise<Step<T>> {
+  return promise.then(
+    () => steps.next(),
+    (failure: unknown) => steps.throw(failure),
+  );
+}
+
+async function afterTurn<T>(steps: Steps<T>, pace: Pace, reason: typeof LONG_STEP | undefined): Promise<Step<T>> {
+  if (reason === LONG_STEP) await pace.endTurn();
+  else if (pace.isDue) await pace.rest();
+  return steps.next();
 }
 
 /** Items converted between two looks at the clock. */
@@ -228,10 +260,11 @@ export function* eachInSteps<T>(items: Iterable<T>, visit: (item: T, index: numb
   }
 }
 
-/** Does all the work in one go. */
+/** Does all the work in one go. It may wait for nothing. */
 export function atOnce<T>(steps: Steps<T>): T {
   for (;;) {
     const { done, value } = steps.next();
     if (done === true) return value;
+    assert(!(value instanceof Promise), 'work that is done in one go may not wait');
   }
 }

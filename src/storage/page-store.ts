@@ -122,6 +122,11 @@ export interface PageFile {
    */
   readRange?(page: PageNumber, offset: number, length: number): Uint8Array | undefined;
   commit(commit: Commit): Promise<void>;
+  /**
+   * As a relaxed commit that is nothing but a short record, in this turn. False where that can't be: nothing has happened, and `commit` is to be
+   * called. Only where the backend can append without waiting.
+   */
+  append?(record: JournalRecord): MaybePromise<boolean>;
   /** Numbers of all pages at or above `from`, ascending, in batches. */
   pageNumbers(from: PageNumber): AsyncIterable<readonly PageNumber[]>;
   /** Whether the medium was full, and reserved space was given up that has not been taken back since. Default: false. */

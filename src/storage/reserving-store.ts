@@ -65,6 +65,7 @@ class ReservingFile implements PageFile {
   readonly name: string;
   readonly opening: Opening;
   readonly readRange?: NonNullable<PageFile['readRange']>;
+  readonly append?: NonNullable<PageFile['append']>;
   readonly compact?: NonNullable<PageFile['compact']>;
   readonly backup?: NonNullable<PageFile['backup']>;
   readonly #file: PageFile;
@@ -78,6 +79,8 @@ class ReservingFile implements PageFile {
     this.#reserve = reserve;
     this.#onClosed = onClosed;
     if (file.readRange !== undefined) this.readRange = file.readRange.bind(file);
+    const append = file.append?.bind(file);
+    if (append !== undefined) this.append = (record) => reserve.admitsAll && append(record);
     if (file.compact !== undefined) this.compact = file.compact.bind(file);
     if (file.backup !== undefined) this.backup = file.backup.bind(file);
   }

@@ -1,5 +1,7 @@
 import { assert, must } from '../../shared/assert.ts';
-import { inTurns, Pace } from '../../shared/turn.ts';
+import type { MaybePromise } from '../../shared/maybe-promise.ts';
+import { allReady } from '../../shared/maybe-promise.ts';
+import { inTurns, ready, type Steps } from '../../shared/turn.ts';
 import { putTogether } from '../../shared/utf8.ts';
 import type { ReplacedNode, TreeChange, TreeSizes, TreeSpec } from '../contract.ts';
 import { corruptNode } from '../nodes/corrupt-node.ts';
@@ -55,8 +57,6 @@ export class TreeEdit<K, R> {
   readonly #replaced: Link<K, R>[] = [];
   /** New nodes that are part of the result so far. */
   readonly #created = new Set<Link<K, R>>();
-  /** Many leaves take long: others have turns between them. */
-  readonly #pace = new Pace();
   /** New nodes that shrank below the share that a node should keep, or to a level that leads to one node only. */
   readonly #sparse = new Set<Link<K, R>>();
 
@@ -69,18 +69,14 @@ export class TreeEdit<K, R> {
     this.#maker = new NodeMaker(source.spec, sizes);
   }
 
-  async run(root: Link<K, R> | undefined): Promise<EditedTree<K, R>> {
-    const pieces = root === undefined ? this.#plant() : await this.#editRoot(root);
-    const top = pieces === undefined ? root : await this.#lower(this.#grow(pieces));
+  /** Waits for nothing where all nodes that it needs are in memory. */
+  *run(root: Link<K, R> | undefined): Steps<EditedTree<K, R>> {
+    const pieces = root === undefined ? this.#plant() : yield* this.#editRoot(root);
+    const top = pieces === undefined ? root : yield* this.#lower(this.#grow(pieces));
     for (const link of this.#replaced) this.#source.forget(link);
-    await this.#putTogether();
+    // Each long text in a turn of its own, before somebody looks at it among other work.
+    for (const { node } of this.#created) if (node instanceof Leaf && node.isLong) yield* putTogether(node.text);
     return { root: top, replaced: this.#replaced.map((link) => link.place) };
-  }
-
-  /** Each long text in a turn of its own, before somebody looks at it among other work. */
-  async #putTogether(): Promise<void> {
-    for (const { node } of this.#created)
-      if (node instanceof Leaf && node.isLong) await inTurns(putTogether(node.text));
   }
 
   #plant(): Outcome<K, R> {
@@ -89,11 +85,10 @@ export class TreeEdit<K, R> {
     return edited && this.#adopt(this.#maker.leaves({ ...edited, count: edited.added }, { fill: true }));
   }
 
-  async #editRoot(link: Link<K, R>): Promise<Outcome<K, R>> {
-    const node = await this.#source.resolve(link);
+  *#editRoot(link: Link<K, R>): Steps<Outcome<K, R>> {
+    const node = this.#source.peek(link) ?? (yield* ready(this.#source.resolve(link)));
     const visit = { link, from: 0, to: this.#changes.length, isLast: true };
-    if (this.#pace.isDue) await this.#pace.rest();
-    return node instanceof Leaf ? this.#editLeaf(visit, node) : this.#editInner(visit, node);
+    return node instanceof Leaf ? this.#editLeaf(visit, node) : yield* this.#editInner(visit, node);
   }
 
   /** Adds levels until there is one root. */
@@ -108,10 +103,10 @@ export class TreeEdit<K, R> {
   }
 
   /** Takes levels away that lead to one node only. */
-  async #lower(root: Link<K, R> | undefined): Promise<Link<K, R> | undefined> {
+  *#lower(root: Link<K, R> | undefined): Steps<Link<K, R> | undefined> {
     let top = root;
     while (top !== undefined) {
-      const node = this.#source.peek(top) ?? (await this.#source.resolve(top));
+      const node = this.#source.peek(top) ?? (yield* ready(this.#source.resolve(top)));
       if (node instanceof Leaf || node.length > 1) break;
       this.#discard(top);
       top = node.slots.link(0);
@@ -139,14 +134,14 @@ export class TreeEdit<K, R> {
     if (spec.adjust !== undefined) edited.reduction = spec.adjust(reductionOf(spec, former), formerValues, newValues);
   }
 
-  async #editInner(visit: Visit<K, R>, inner: Inner<K, R>): Promise<Outcome<K, R>> {
+  *#editInner(visit: Visit<K, R>, inner: Inner<K, R>): Steps<Outcome<K, R>> {
     const { link, isLast } = visit;
     const shares = shareOut(this.#spec, inner, this.#keys, visit);
-    const outcomes = await this.#editBelow(inner, shares, isLast);
+    const outcomes = yield* this.#editBelow(inner, shares, isLast);
     if (outcomes.every((outcome) => outcome === undefined)) return undefined;
     this.#discard(link);
     const slots = replaceSlots(inner.slots, shares, outcomes);
-    if (outcomes.some((outcome) => this.#isSparse(outcome))) await this.#joinSparse(slots, isLast);
+    if (outcomes.some((outcome) => this.#isSparse(outcome))) yield* this.#joinSparse(slots, isLast);
     for (const outcome of outcomes) if (outcome?.length === 2) this.#shareSplit(slots, outcome, isLast);
     const sums = sumsAfter(link, inner, shares, outcomes);
     const pieces = this.#adopt(this.#maker.inners(slots, { fill: isLast }, sums));
@@ -154,28 +149,39 @@ export class TreeEdit<K, R> {
     return pieces;
   }
 
-  async #editBelow(inner: Inner<K, R>, shares: readonly SlotShare[], isLast: boolean): Promise<Outcome<K, R>[]> {
+  *#editBelow(inner: Inner<K, R>, shares: readonly SlotShare[], isLast: boolean): Steps<Outcome<K, R>[]> {
     const links = shares.map((share) => inner.slots.link(share.index));
     const resolved = this.#source.resolveAll(links);
-    const nodes = resolved instanceof Promise ? await resolved : resolved;
+    const nodes = resolved instanceof Promise ? yield* ready(resolved) : resolved;
     const areLeaves = nodes[0] instanceof Leaf;
     if (nodes.some((node) => node instanceof Leaf !== areLeaves)) {
       throw corruptNode('it has a neighbour that is not on its level', `page ${links[0]?.page}`);
     }
     const outcomes: Outcome<K, R>[] = [];
-    const pending: Promise<Outcome<K, R>>[] = [];
+    const pending: MaybePromise<Outcome<K, R>>[] = [];
     for (const [at, { index, from, to }] of shares.entries()) {
       const node = must(nodes[at]);
       const visit = { link: must(links[at]), from, to, isLast: isLast && index === inner.length - 1 };
       if (node instanceof Leaf) {
+        if (at > 0) yield;
         outcomes.push(this.#editLeaf(visit, node));
-        if (this.#pace.isDue) await this.#pace.rest();
-        continue;
+      } else if (shares.length === 1) {
+        outcomes.push(yield* this.#editInner(visit, node));
+      } else {
+        // These have turns of their own, and read at the same time.
+        pending.push(this.#beginInner(visit, node));
       }
-      // These rest by themselves. To wait for a turn here would leave a failure of the first ones to nobody.
-      pending.push(this.#editInner(visit, node));
     }
-    return pending.length > 0 ? Promise.all(pending) : outcomes;
+    return pending.length > 0 ? yield* ready(allReady(pending)) : outcomes;
+  }
+
+  /** A failure is a rejection, or those that were begun before would be no one's. */
+  #beginInner(visit: Visit<K, R>, node: Inner<K, R>): MaybePromise<Outcome<K, R>> {
+    try {
+      return inTurns(this.#editInner(visit, node));
+    } catch (failure) {
+      return Promise.reject(failure);
+    }
   }
 
   #noteSparse(pieces: readonly Slot<K, R>[], formerSize: number, aimedSize: number): void {
@@ -191,21 +197,21 @@ export class TreeEdit<K, R> {
   }
 
   /** Joins each slot that shrank too much with one beside it, and the result again if it is still too small. */
-  async #joinSparse(slots: Slots<K, R>, isLast: boolean): Promise<void> {
+  *#joinSparse(slots: Slots<K, R>, isLast: boolean): Steps<void> {
     let index = 0;
     while (index < slots.length) {
       if (slots.isWritten(index) || !this.#sparse.has(slots.link(index))) index += 1;
-      else if (await this.#join(slots, index - 1, isLast)) index -= 1;
-      else if (!(await this.#join(slots, index, isLast))) index += 1;
+      else if (yield* this.#join(slots, index - 1, isLast)) index -= 1;
+      else if (!(yield* this.#join(slots, index, isLast))) index += 1;
     }
   }
 
   /** Joins two neighbours if that is of use: into one node, or into two of about the same size. */
-  async #join(slots: Slots<K, R>, at: number, isLast: boolean): Promise<boolean> {
+  *#join(slots: Slots<K, R>, at: number, isLast: boolean): Steps<boolean> {
     if (at < 0 || at + 1 >= slots.length) return false;
     const [leftLink, rightLink] = [slots.link(at), slots.link(at + 1)];
-    const left = this.#source.peek(leftLink) ?? (await this.#source.resolve(leftLink));
-    const right = this.#source.peek(rightLink) ?? (await this.#source.resolve(rightLink));
+    const left = this.#source.peek(leftLink) ?? (yield* ready(this.#source.resolve(leftLink)));
+    const right = this.#source.peek(rightLink) ?? (yield* ready(this.#source.resolve(rightLink)));
     const isLastPair = isLast && at + 2 === slots.length;
     if (!this.#isJoinOfUse(left, right, isLastPair)) return false;
     for (const link of [leftLink, rightLink]) {
@@ -215,7 +221,7 @@ export class TreeEdit<K, R> {
     const pieces = this.#adopt(
       left instanceof Leaf && right instanceof Leaf
         ? this.#mergeLeaves([left, right])
-        : await this.#mergeInners(left, right, slots.separator(at + 1), isLastPair),
+        : yield* this.#mergeInners(left, right, slots.separator(at + 1), isLastPair),
     );
     slots.replace(at, 2, pieces);
     this.#noteSparse(pieces, Number.POSITIVE_INFINITY, aimedSize(left, this.#sizes));
@@ -270,16 +276,16 @@ export class TreeEdit<K, R> {
   }
 
   /** Those at the seam may be sparse for want of a neighbour; now they have one. */
-  async #mergeInners(
+  *#mergeInners(
     left: TreeNode<K, R>,
     right: TreeNode<K, R>,
     separator: Separator<K>,
     isLastPair: boolean,
-  ): Promise<Slot<K, R>[]> {
+  ): Steps<Slot<K, R>[]> {
     assert(left instanceof Inner && right instanceof Inner, 'neighbours are nodes of one kind');
     const joined = left.slots.slice(0, left.length);
     joined.appendNeighbour(right.slots, separator);
-    await this.#joinSparse(joined, isLastPair);
+    yield* this.#joinSparse(joined, isLastPair);
     return this.#maker.inners(joined, { fill: false });
   }
 

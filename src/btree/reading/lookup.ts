@@ -1,6 +1,6 @@
 import { must } from '../../shared/assert.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
-import { Pace } from '../../shared/turn.ts';
+import { ready, type Steps } from '../../shared/turn.ts';
 import type { TreeSpec } from '../contract.ts';
 import type { Link, TreeNode } from '../nodes/inner.ts';
 import { type KeyShare, shareOut } from '../nodes/key-shares.ts';
@@ -69,24 +69,23 @@ interface NodeShare<K, R> extends KeyShare {
  * The values of ascending keys, level by level, so that each node is visited once and a level's reads run together. Others have a turn between
  * nodes. Undefined as soon as the values have more than `mostUnits` together.
  */
-export async function readValues<K, R>(
+export function* readValues<K, R>(
   source: NodeSource<K, R>,
   root: Link<K, R>,
   keys: readonly K[],
   mostUnits: number,
-): Promise<(string | undefined)[] | undefined> {
+): Steps<(string | undefined)[] | undefined> {
   const { spec } = source;
   const values = keys.map((): string | undefined => undefined);
-  const pace = new Pace();
   let units = 0;
   let level: NodeShare<K, R>[] = [{ link: root, from: 0, to: keys.length }];
   while (level.length > 0) {
     const below: NodeShare<K, R>[] = [];
     for (const shares of readTogether(level)) {
       const resolved = source.resolveAll(shares.map((share) => share.link));
-      const nodes = resolved instanceof Promise ? await resolved : resolved;
+      const nodes = resolved instanceof Promise ? yield* ready(resolved) : resolved;
       for (const [at, share] of shares.entries()) {
-        if (pace.isDue) await pace.rest();
+        yield;
         const node = must(nodes[at]);
         if (!(node instanceof Leaf)) {
           for (const { index, from, to } of shareOut(spec, node, keys, share)) {
@@ -97,7 +96,7 @@ export async function readValues<K, R>(
         for (const part of partsOf(share)) {
           units += findAll(spec, node, keys, part, values);
           if (units > mostUnits) return undefined;
-          if (pace.isDue) await pace.rest();
+          yield;
         }
       }
     }

@@ -1,5 +1,7 @@
 import type { ReplacedNode, TreeChange } from '../../btree/contract.ts';
 import type { Tree } from '../../btree/tree.ts';
+import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
+import { ready, type Steps } from '../../shared/turn.ts';
 import type { State } from './state.ts';
 import { decodeSpace, encodeSpace } from './trees.ts';
 
@@ -13,11 +15,13 @@ export interface NextState {
 export class TreeUpdates {
   readonly replaced: ReplacedNode[] = [];
 
-  async apply<K, R>(tree: Tree<K, R>, changes: readonly TreeChange<K>[]): Promise<Tree<K, R>> {
+  /** At once where no node has to be waited for, and it does not take long. */
+  apply<K, R>(tree: Tree<K, R>, changes: readonly TreeChange<K>[]): MaybePromise<Tree<K, R>> {
     if (changes.length === 0) return tree;
-    const update = await tree.update(changes);
-    for (const node of update.replaced) this.replaced.push(node);
-    return update.tree;
+    return whenReady(tree.update(changes), (update) => {
+      for (const node of update.replaced) this.replaced.push(node);
+      return update.tree;
+    });
   }
 }
 
@@ -28,18 +32,18 @@ export interface SpaceDelta {
 }
 
 /** Adds to the byte counts in the space tree. A page whose count falls to zero stays, for the repacking to drop. */
-export async function updateSpace(
+export function* updateSpace(
   space: State['space'],
   deltas: ReadonlyMap<number, SpaceDelta>,
   updates: TreeUpdates,
-): Promise<State['space']> {
+): Steps<State['space']> {
   const pages = [...deltas.keys()].sort((left, right) => left - right);
-  const values = pages.length === 0 ? [] : await space.getMany(pages);
+  const values = yield* ready(space.getMany(pages));
   const changes = pages.map((page, index) => {
     const value = values[index];
     const former = value === undefined ? { total: 0, live: 0 } : decodeSpace(value);
     const delta = deltas.get(page) ?? { total: 0, live: 0 };
     return { key: page, value: encodeSpace({ total: former.total + delta.total, live: former.live + delta.live }) };
   });
-  return updates.apply(space, changes);
+  return yield* ready(updates.apply(space, changes));
 }

@@ -96,7 +96,7 @@ export class Repacker {
     const changes = await this.#moveBodies(documents, emptied, deltas, attachments);
     const updates = new TreeUpdates();
     const byId = await updates.apply(current.byId, changes);
-    const grown = await updateSpace(current.space, deltas, updates);
+    const grown = await inTurns(updateSpace(current.space, deltas, updates));
     const removals = [...emptied].sort((left, right) => left - right).map((key) => ({ key, value: undefined }));
     const space = await updates.apply(grown, removals);
     const attached = await updates.apply(current.attachments, await inTurns(attachments.changes()));

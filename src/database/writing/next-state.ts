@@ -1,6 +1,6 @@
 import type { TreeChange } from '../../btree/contract.ts';
 import { sortInSteps, sortNumbersInSteps } from '../../shared/sort-in-steps.ts';
-import { eachInSteps, inTurns, mapInSteps, Pace, type Steps } from '../../shared/turn.ts';
+import { eachInSteps, mapInSteps, ready, type Steps } from '../../shared/turn.ts';
 import { encodeChange, encodeChangeInSteps, encodeEntry, encodeEntryInSteps, MANY_LEAVES } from '../state/entry.ts';
 import type { State } from '../state/state.ts';
 import { type NextState, TreeUpdates, updateSpace } from '../state/tree-updates.ts';
@@ -15,21 +15,19 @@ const DOCUMENTS_PER_STEP = 256;
  * `delaysById` the by-id tree, whose changes are spread over all of its leaves, gets its new nodes later, by
  * `applyDelayedChanges`.
  */
-export async function nextState(state: State, batch: WriteBatch, delaysById = false): Promise<NextState> {
-  const pace = new Pace();
-  const changed = await inTurns(batch.changedDocuments());
+export function* nextState(state: State, batch: WriteBatch, delaysById = false): Steps<NextState> {
+  const changed = yield* batch.changedDocuments();
   const updates = new TreeUpdates();
-  const counts = await inTurns(countDocuments(changed));
-  const byId = await nextById(state, changed, updates, delaysById);
-  if (pace.isDue) await pace.rest();
-  const bySeq = await nextBySeq(state, changed, updates);
+  const counts = yield* countDocuments(changed);
+  const byId = yield* nextById(state, changed, updates, delaysById);
+  const bySeq = yield* nextBySeq(state, changed, updates);
   const next: State = {
     version: state.version + 1,
     byId,
     bySeq,
-    locals: await updates.apply(state.locals, batch.changedLocals()),
-    space: await updateSpace(state.space, await inTurns(batch.spaceDeltas()), updates),
-    attachments: await updates.apply(state.attachments, await inTurns(batch.attachments.changes())),
+    locals: yield* ready(updates.apply(state.locals, batch.changedLocals())),
+    space: yield* updateSpace(state.space, yield* batch.spaceDeltas(), updates),
+    attachments: yield* ready(updates.apply(state.attachments, yield* batch.attachments.changes())),
     updateSeq: batch.updateSeq,
     purgeSeq: batch.purgeSeq,
     docCount: state.docCount + counts.live,
@@ -39,26 +37,19 @@ export async function nextState(state: State, batch: WriteBatch, delaysById = fa
 }
 
 /** A function of its own, as the next one is: the changes of one tree go before those of the other are made. */
-async function nextById(
+function* nextById(
   state: State,
   changed: readonly WorkingDocument[],
   updates: TreeUpdates,
   isDelayed: boolean,
-): Promise<State['byId']> {
-  const changes = await inTurns(byIdChanges(changed));
-  const delayed = isDelayed && changes.length > 0 ? await inTurns(delayById(state, changed, changes)) : undefined;
-  return delayed ?? updates.apply(state.byId, changes);
+): Steps<State['byId']> {
+  const changes = yield* byIdChanges(changed);
+  const delayed = isDelayed && changes.length > 0 ? yield* delayById(state, changed, changes) : undefined;
+  return delayed ?? (yield* ready(updates.apply(state.byId, changes)));
 }
 
-async function nextBySeq(
-  state: State,
-  changed: readonly WorkingDocument[],
-  updates: TreeUpdates,
-): Promise<State['bySeq']> {
-  const pace = new Pace();
-  const changes = await inTurns(bySeqChanges(changed));
-  if (pace.isDue) await pace.rest();
-  return updates.apply(state.bySeq, changes);
+function* nextBySeq(state: State, changed: readonly WorkingDocument[], updates: TreeUpdates): Steps<State['bySeq']> {
+  return yield* ready(updates.apply(state.bySeq, yield* bySeqChanges(changed)));
 }
 
 /**

@@ -122,12 +122,12 @@ async function replayGroup({ state, settings, detached }: OpenedFile, group: rea
   const batch = new WriteBatch(state.current, settings.revsLimit, state.bodies.arena);
   const { ids, absent, digests } = await inTurns(namedIn(group));
   const localKeys = group.flatMap((entry) => entry.locals.map((change) => change.key));
-  await batch.load(state.current, [...ids], localKeys, absent, digests);
+  await inTurns(batch.load(state.current, [...ids], localKeys, absent, digests));
   for (const entry of group) state.free(await inTurns(replayEntry(batch, entry)));
   const { pages } = await inTurns(batch.place(state.bodies, Number.POSITIVE_INFINITY));
   assert(pages.length === 0, 'a body with pages of its own is in the journal');
   // Opening waits for what answers single documents; the rest is made before the first write or walk.
-  const next = await nextState(state.current, batch, true);
+  const next = await inTurns(nextState(state.current, batch, true));
   settings.revsLimit = batch.revsLimit;
   state.publish(
     next,

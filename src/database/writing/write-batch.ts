@@ -2,7 +2,7 @@ import { compareCodePoints } from '../../collation/code-points.ts';
 import type { DocId, RevId, RevisionPath } from '../../documents/contract.ts';
 import { must } from '../../shared/assert.ts';
 import { sortInSteps } from '../../shared/sort-in-steps.ts';
-import { eachInSteps, filterInSteps, inTurns, mapInSteps, Pace, type Steps } from '../../shared/turn.ts';
+import { eachInSteps, filterInSteps, mapInSteps, ready, type Steps } from '../../shared/turn.ts';
 import { encodeInSteps } from '../../shared/utf8.ts';
 import type { Page } from '../../storage/page-store.ts';
 import { EMPTY_BODY, EMPTY_LOCATION } from '../bodies/body-location.ts';
@@ -46,6 +46,8 @@ export interface Placed {
   readonly entry: JournalEntry;
   readonly pages: readonly Page[];
 }
+
+const NONE: ReadonlySet<DocId> = new Set();
 
 /** Characters of an entry from which on a document is opened in steps. */
 const LONG_ENTRY = 65_536;
@@ -92,35 +94,33 @@ export class WriteBatch {
   }
 
   /** Loads what the group will touch, in one pass over each tree. The documents `absent` are known not to be there. */
-  async load(
+  *load(
     state: State,
     ids: readonly DocId[],
-    localKeys: Iterable<string>,
-    absent: ReadonlySet<DocId> = new Set(),
+    localKeys: readonly string[],
+    absent: ReadonlySet<DocId> = NONE,
     digests: readonly string[] = [],
-  ): Promise<void> {
-    const pace = new Pace();
-    const sortedIds = await inTurns(sortedWithoutRepeats(ids));
-    if (pace.isDue) await pace.rest();
-    const wanted = absent.size === 0 ? sortedIds : await inTurns(filterInSteps(sortedIds, (id) => !absent.has(id)));
-    const values = wanted.length === 0 ? [] : await state.byId.getMany(wanted);
-    if (pace.isDue) await pace.rest();
+  ): Steps<void> {
+    const sortedIds = yield* sortedWithoutRepeats(ids);
+    const wanted = absent.size === 0 ? sortedIds : yield* filterInSteps(sortedIds, (id) => !absent.has(id));
+    const values = yield* ready(state.byId.getMany(wanted));
     let [rank, found] = [0, 0];
     for (const id of sortedIds) {
       const value = id === wanted[found] ? values[found++] : undefined;
       const isLong = value !== undefined && value.length > LONG_ENTRY;
-      this.#documents.set(id, isLong ? await inTurns(openInSteps(id, rank, value)) : openDocument(id, rank, value));
+      this.#documents.set(id, isLong ? yield* openInSteps(id, rank, value) : openDocument(id, rank, value));
       rank++;
-      if (rank % OPENED_PER_STEP === 0 && pace.isDue) await pace.rest();
+      if (rank % OPENED_PER_STEP === 0) yield;
     }
-    await this.#loadAttachments(state, digests);
+    if (state.attachments.count > 0 || digests.length > 0) yield* this.#loadAttachments(state, digests);
+    if (localKeys.length === 0) return;
     const sortedKeys = [...new Set(localKeys)].sort(compareCodePoints);
-    const locals = sortedKeys.length === 0 ? [] : await state.locals.getMany(sortedKeys);
+    const locals = yield* ready(state.locals.getMany(sortedKeys));
     for (const [index, key] of sortedKeys.entries()) this.#locals.set(key, locals[index]);
   }
 
   /** Those of the given digests, and all to which revisions of the loaded documents refer. */
-  async #loadAttachments(state: State, digests: readonly string[]): Promise<void> {
+  *#loadAttachments(state: State, digests: readonly string[]): Steps<void> {
     const known = state.attachments.count === 0 ? [] : this.#documents.values();
     const all = new Set(digests);
     const note = (document: WorkingDocument) => {
@@ -128,8 +128,8 @@ export class WriteBatch {
       if (found.length > 0) this.#attached.add(document);
       for (const digest of found) all.add(digest);
     };
-    await inTurns(eachInSteps(known, note));
-    if (all.size > 0) await this.attachments.load(state.attachments, all);
+    yield* eachInSteps(known, note);
+    if (all.size > 0) yield* ready(this.attachments.load(state.attachments, all));
   }
 
   document(id: DocId): WorkingDocument {

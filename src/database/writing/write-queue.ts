@@ -1,15 +1,14 @@
 import { DatabaseError, type ErrorCode, isDatabaseError } from '../../errors/database-error.ts';
-import { inTurns, nextTurn, Pace, type Steps } from '../../shared/turn.ts';
-import type { Commit, JournalRecord, Page } from '../../storage/page-store.ts';
-import type { BodyStore } from '../bodies/body-store.ts';
+import { inTurns, nextTurn, ready, type Steps } from '../../shared/turn.ts';
+import type { Commit, Page } from '../../storage/page-store.ts';
 import type { Durability } from '../contract.ts';
 import { LINEAGE_KEY } from '../state/lineage.ts';
 import type { OpenedFile } from '../state/opened-file.ts';
 import type { State } from '../state/state.ts';
+import { commitRecord, prepareCommit, SHORT_RECORD } from './commit-record.ts';
 import { areInDoubt, findRightless } from './commit-rights.ts';
 import type { Job } from './jobs.ts';
-import { encodeJournalEntry } from './journal.ts';
-import { applyDelayedChanges, nextState } from './next-state.ts';
+import { applyDelayedChanges } from './next-state.ts';
 import { PageWrites } from './page-writes.ts';
 import { WriteBatch } from './write-batch.ts';
 
@@ -17,9 +16,6 @@ import { WriteBatch } from './write-batch.ts';
 const ROUNDS_PER_TURN = 16;
 
 const NONE: ReadonlyMap<Job, unknown> = new Map();
-
-/** With more pages than this, handing them to the file is work that others should not have to wait for in addition to what was before. */
-const MANY_PAGES = 64;
 
 interface WriteQueueOptions {
   /** A group ends when it holds this much text. */
@@ -78,7 +74,23 @@ export class WriteQueue {
       return;
     }
     this.#jobs.push(job);
-    this.wake();
+    if (this.#mayBeginAtOnce(job)) this.#beginAtOnce();
+    else this.wake();
+  }
+
+  /** Whether its commit may well come to its end in this turn. */
+  #mayBeginAtOnce({ durability, weight }: Job): boolean {
+    return (
+      !this.#running && durability === 'relaxed' && weight <= SHORT_RECORD && this.#opened.file.append !== undefined
+    );
+  }
+
+  /** What comes behind it in the same turn is joined into the next commit: many in a row would keep the thread from others. */
+  #beginAtOnce(): void {
+    this.#backgroundPaused = false;
+    this.#running = true;
+    const committed = inTurns(this.#commitGroup(this.#takeGroup()));
+    void this.#run(committed ?? nextTurn());
   }
 
   /** Puts pages into the file to which nothing refers yet. They are the caller's until a job adopts them. */
@@ -103,7 +115,8 @@ export class WriteQueue {
     this.#backgroundPaused = false;
     if (this.#running) return;
     this.#running = true;
-    void this.#run();
+    // One turn's wait lets requests that arrived together share the first commit.
+    void this.#run(Promise.resolve());
   }
 
   /** Whether it was given up: nobody knows what is in the file, or nobody cares any more. */
@@ -129,11 +142,10 @@ export class WriteQueue {
     if (this.#running) await new Promise<void>((resolve) => this.#idleWaiters.push(resolve));
   }
 
-  async #run(): Promise<void> {
-    // One turn's wait lets requests that arrived together share the first commit.
-    await undefined;
+  async #run(begun: Promise<void>): Promise<void> {
+    await begun;
     for (let round = 1; this.#hasWork; round++) {
-      if (this.#jobs.length > 0) await this.#commitGroup(this.#takeGroup());
+      if (this.#jobs.length > 0) await inTurns(this.#commitGroup(this.#takeGroup()));
       if (this.#pageWrites.hasWork) await this.#writePages();
       await this.#backgroundStep();
       if (round % ROUNDS_PER_TURN === 0) await nextTurn();
@@ -188,29 +200,30 @@ export class WriteQueue {
     return this.#jobs.splice(0, count);
   }
 
-  async #commitGroup(group: readonly Job[]): Promise<void> {
+  /** Never fails. Goes to its end in one turn where nothing has to be waited for: then one short record is all that is written. */
+  *#commitGroup(group: readonly Job[]): Steps<void> {
     try {
-      if (this.#mustPrepare) await this.#prepare(group);
+      if (this.#mustPrepare) yield* ready(this.#prepare(group));
       if (this.#givenUp) throw this.#refusal;
-      const batch = await this.#applyGroup(group);
-      if (batch === undefined) return await this.#commitEach(group);
+      const batch = yield* this.#applyGroup(group);
+      if (batch === undefined) return yield* this.#commitEach(group);
       const [durability, reserve] = [durabilityOf(group), reserveOf(group)];
       if (!batch.isUnchanged) {
-        const rightless = await this.#commit(batch, group, { durability, reserve });
-        if (rightless.size > 0) return await this.#commitWithout(rightless, group);
-      } else if (durability === 'strict') await this.#opened.file.commit({ durability, reserve });
+        const rightless = yield* this.#commit(batch, group, { durability, reserve });
+        if (rightless.size > 0) return yield* this.#commitWithout(rightless, group);
+      } else if (durability === 'strict') yield* ready(this.#opened.file.commit({ durability, reserve }));
       for (const job of group) job.succeed();
     } catch (error) {
-      if (isDatabaseError(error, 'storage_full') && isMixed(group)) return await this.#commitEach(group);
+      if (isDatabaseError(error, 'storage_full') && isMixed(group)) return yield* this.#commitEach(group);
       for (const job of group) job.fail(error);
     }
   }
 
   /** Those whose right has ended fail, and nothing of them is written. */
-  async #commitWithout(rightless: ReadonlyMap<Job, unknown>, group: readonly Job[]): Promise<void> {
+  *#commitWithout(rightless: ReadonlyMap<Job, unknown>, group: readonly Job[]): Steps<void> {
     for (const [job, reason] of rightless) job.fail(reason);
     const rest = group.filter((job) => !rightless.has(job));
-    if (rest.length > 0) await this.#commitGroup(rest);
+    if (rest.length > 0) yield* this.#commitGroup(rest);
   }
 
   get #hasDelayedChanges(): boolean {
@@ -249,25 +262,20 @@ export class WriteQueue {
   }
 
   /** Where one job can't be applied, or has no room, others still can. */
-  async #commitEach(group: readonly Job[]): Promise<void> {
-    for (const job of group) await this.#commitGroup([job]);
+  *#commitEach(group: readonly Job[]): Steps<void> {
+    for (const job of group) yield* this.#commitGroup([job]);
   }
 
   /** Undefined where the jobs have to be applied one by one to find out which of them fails. */
-  async #applyGroup(group: readonly Job[]): Promise<WriteBatch | undefined> {
+  *#applyGroup(group: readonly Job[]): Steps<WriteBatch | undefined> {
     const { state, settings } = this.#opened;
     const { current } = state;
     const batch = new WriteBatch(current, settings.revsLimit, state.bodies.arena);
-    const only = group.length === 1 ? group[0] : undefined;
+    const [only] = group.length === 1 ? group : [];
     try {
-      const ids = only === undefined ? group.flatMap((job) => job.ids) : only.ids;
-      const localKeys = group.flatMap((job) => job.localKeys);
-      const digests = group.flatMap((job) => job.digests);
-      await batch.load(current, ids, localKeys, undefined, digests);
-      for (const job of group) {
-        const applied = job.apply(batch);
-        if (applied instanceof Promise) await applied;
-      }
+      const { ids, localKeys, digests } = only ?? namedBy(group);
+      yield* batch.load(current, ids, localKeys, undefined, digests);
+      for (const job of group) yield* ready(job.apply(batch));
     } catch (error) {
       if (group.length > 1) return undefined;
       throw error;
@@ -276,35 +284,28 @@ export class WriteQueue {
   }
 
   /** Commits nothing where the right of some of the jobs has ended, and gives those. */
-  async #commit(
+  *#commit(
     batch: WriteBatch,
     group: readonly Job[],
     { durability, reserve }: Pick<Commit, 'durability' | 'reserve'>,
-  ): Promise<ReadonlyMap<Job, unknown>> {
-    const { file, head, state, detached } = this.#opened;
+  ): Steps<ReadonlyMap<Job, unknown>> {
+    const { head, state, detached } = this.#opened;
     const { bodies } = state;
     const mark = bodies.mark();
     try {
       if (state.unnotedLineage !== undefined) batch.setLocal(LINEAGE_KEY, state.unnotedLineage);
       const { updateSeq } = batch;
       const growth = updateSeq - state.current.updateSeq;
-      if (head.mustRaiseCeiling(updateSeq)) await head.raiseCeiling(updateSeq, growth, reserve);
-      const prepared = inTurns(prepareCommit(batch, bodies, this.#options.packFrom));
-      const { record, pages } = prepared instanceof Promise ? await prepared : prepared;
-      const rightless = areInDoubt(group) ? await findRightless(group) : NONE;
+      if (head.mustRaiseCeiling(updateSeq)) yield* ready(head.raiseCeiling(updateSeq, growth, reserve));
+      const { record, pages } = yield* prepareCommit(batch, bodies, this.#options.packFrom);
+      const rightless = areInDoubt(group) ? yield* ready(findRightless(group)) : NONE;
       if (rightless.size > 0) {
         bodies.rollback(mark);
         return rightless;
       }
       const journal = { number: state.nextJournal, ...record };
-      const pace = new Pace();
-      const commit = file.commit({ durability, journal, reserve, ...(pages.length > 0 ? { writePages: pages } : {}) });
-      // The trees are made while the commit is under way; a failure of either drops both.
-      const making = pace.isDue
-        ? pace.rest().then(() => nextState(state.current, batch))
-        : nextState(state.current, batch);
-      const [made, written] = await Promise.allSettled([making, commit]);
-      if (written.status === 'rejected') throw written.reason;
+      const commit = { durability, journal, reserve, ...(pages.length > 0 ? { writePages: pages } : {}) };
+      const made = yield* commitRecord(this.#opened, batch, commit);
       if (made.status === 'rejected') {
         // The record is in the journal, so the jobs have succeeded; only opening the file again can go on from there.
         this.#giveUp(made.reason);
@@ -341,16 +342,12 @@ export class WriteQueue {
   }
 }
 
-/** The text of the group's journal record, and the pages that go with it. */
-function* prepareCommit(
-  batch: WriteBatch,
-  bodies: BodyStore,
-  packFrom: number,
-): Steps<{ readonly record: Pick<JournalRecord, 'text' | 'pieces'>; readonly pages: readonly Page[] }> {
-  const { entry, pages } = yield* batch.place(bodies, packFrom);
-  const record = yield* encodeJournalEntry(entry);
-  if (pages.length > MANY_PAGES) yield;
-  return { record, pages };
+function namedBy(group: readonly Job[]): Pick<Job, 'ids' | 'localKeys' | 'digests'> {
+  return {
+    ids: group.flatMap((job) => job.ids),
+    localKeys: group.flatMap((job) => job.localKeys),
+    digests: group.flatMap((job) => job.digests),
+  };
 }
 
 /** Jobs that come behind a commit that failed are not begun. Of them everybody knows the outcome, also where nobody knows that of the commit. */

@@ -127,13 +127,21 @@ export class IndexedDbPageFile implements PageFile {
       assertCommit(commit, this.#nextJournal, this.#support.maxPageBytes);
       if (this.#claim !== undefined) await this.#claimLate(this.#claim);
       if (!this.#isInFile(commit)) await this.#write(commit);
-      this.#hasUnflushed = commit.durability === 'relaxed';
-      this.#journalSize.committed(commit);
-      this.#headLength = commit.head?.length ?? this.#headLength;
-      if (commit.journal !== undefined) this.#nextJournal += 1;
+      this.#note(commit);
     } finally {
       this.#life.endOperation();
     }
+  }
+
+  append(journal: JournalRecord): boolean {
+    this.#life.mustBeOpen();
+    const file = this.#claim === undefined ? this.#journalFile : undefined;
+    if (file?.isOpen !== true) return false;
+    const commit: Commit = { durability: 'relaxed', journal };
+    assertCommit(commit, this.#nextJournal, this.#support.maxPageBytes);
+    if (!file.append(journal)) return false;
+    this.#note(commit);
+    return true;
   }
 
   async *pageNumbers(from: PageNumber): AsyncIterable<readonly PageNumber[]> {
@@ -193,6 +201,14 @@ export class IndexedDbPageFile implements PageFile {
     } catch (error) {
       throw this.#life.refusal() ?? toDatabaseError(error, this.name, what);
     }
+  }
+
+  /** A commit has been made. */
+  #note(commit: Commit): void {
+    this.#hasUnflushed = commit.durability === 'relaxed';
+    this.#journalSize.committed(commit);
+    this.#headLength = commit.head?.length ?? this.#headLength;
+    if (commit.journal !== undefined) this.#nextJournal += 1;
   }
 
   async #write(commit: Commit): Promise<void> {

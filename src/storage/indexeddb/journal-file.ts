@@ -57,6 +57,10 @@ export class OpfsJournalFile implements JournalFile {
     this.#unsaved = [...(former?.unsaved ?? [])];
   }
 
+  get isOpen(): boolean {
+    return this.#current !== undefined;
+  }
+
   append(record: JournalRecord): boolean {
     this.#mustBeCurrent();
     const current = this.#current;

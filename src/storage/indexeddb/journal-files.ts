@@ -48,6 +48,8 @@ export interface JournalFileParts {
 }
 
 export interface JournalFile {
+  /** Whether there is a file to which the next record can be appended. */
+  readonly isOpen: boolean;
   /**
    * Whether the record is in a file now; else it has to go to IndexedDB. Fails with `storage_fenced` where a later owner has read the file,
    * and with `write_outcome_unknown` where nobody knows whether that owner has read the record. From then on every call fails with

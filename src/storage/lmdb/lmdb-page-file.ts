@@ -1,6 +1,7 @@
 import { mkdir, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { DatabaseError } from '../../errors/database-error.ts';
+import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import { inTurns, nextTurn } from '../../shared/turn.ts';
 import { assertCommit } from '../commit-check.ts';
 import { FileLife } from '../file-life.ts';
@@ -126,6 +127,19 @@ export class LmdbPageFile implements PageFile {
     }
   }
 
+  append(record: JournalRecord): MaybePromise<boolean> {
+    this.#life.mustBeOpen();
+    const isFree = this.#compacting === undefined && this.#lastCommit === undefined;
+    if (!isFree || record.text.length > MAX_APPENDED_LENGTH) return false;
+    assertCommit({ durability: 'relaxed', journal: record }, this.#nextJournal, this.#support.maxPageBytes);
+    try {
+      this.#appendNow(record);
+      return true;
+    } catch (error) {
+      return this.#named(error, 'a commit').then((named) => Promise.reject(named));
+    }
+  }
+
   async *pageNumbers(from: PageNumber): AsyncIterable<readonly PageNumber[]> {
     let start = from;
     for (;;) {
@@ -199,18 +213,22 @@ export class LmdbPageFile implements PageFile {
 
   async #append(record: JournalRecord, durability: Commit['durability']): Promise<void> {
     try {
-      if (!this.#isOwner()) throw storageFenced(this.name);
-      const { isRemoved } = this.#journal;
-      if (isRemoved === undefined) this.#mustBeThere();
-      else if (isRemoved) throw this.#deleted();
-      this.#journal.append(record);
-      this.#nextJournal += 1;
+      this.#appendNow(record);
       if (durability === 'strict') await this.#journal.sync();
       // What else has arrived in this turn of the event loop can then be joined into the writer's next commit.
       else await nextTurn();
     } catch (error) {
       throw await this.#named(error, 'a commit');
     }
+  }
+
+  #appendNow(record: JournalRecord): void {
+    if (!this.#isOwner()) throw storageFenced(this.name);
+    const { isRemoved } = this.#journal;
+    if (isRemoved === undefined) this.#mustBeThere();
+    else if (isRemoved) throw this.#deleted();
+    this.#journal.append(record);
+    this.#nextJournal += 1;
   }
 
   async #begin(commit: Commit): Promise<void> {

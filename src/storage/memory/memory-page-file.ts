@@ -1,6 +1,6 @@
 import { assertCommit } from '../commit-check.ts';
 import { FileLife } from '../file-life.ts';
-import type { Commit, Opening, Page, PageFile, PageNumber, PageStoreSupport } from '../page-store.ts';
+import type { Commit, JournalRecord, Opening, Page, PageFile, PageNumber, PageStoreSupport } from '../page-store.ts';
 import { storageClosed, storageCorrupt, storageDeleted, storageFenced } from '../storage-errors.ts';
 import type { MemoryFile } from './memory-medium.ts';
 
@@ -37,10 +37,12 @@ export class MemoryPageFile implements PageFile {
   }
 
   async commit(commit: Commit): Promise<void> {
-    this.#mustBeUsable();
-    assertCommit(commit, this.#nextJournal, this.#support.maxPageBytes);
-    if (this.#file.epoch !== this.opening.epoch) throw storageFenced(this.name);
-    this.#apply(commit);
+    this.#commitNow(commit);
+  }
+
+  append(journal: JournalRecord): boolean {
+    this.#commitNow({ durability: 'relaxed', journal });
+    return true;
   }
 
   async *pageNumbers(from: PageNumber): AsyncIterable<readonly PageNumber[]> {
@@ -72,6 +74,13 @@ export class MemoryPageFile implements PageFile {
   #mustBeUsable(): void {
     if (this.#file.destroyed) this.#life.refuse(() => storageDeleted(this.name));
     this.#life.mustBeOpen();
+  }
+
+  #commitNow(commit: Commit): void {
+    this.#mustBeUsable();
+    assertCommit(commit, this.#nextJournal, this.#support.maxPageBytes);
+    if (this.#file.epoch !== this.opening.epoch) throw storageFenced(this.name);
+    this.#apply(commit);
   }
 
   #apply(commit: Commit): void {

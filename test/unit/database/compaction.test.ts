@@ -320,7 +320,7 @@ describe('space without compaction', () => {
     const room = { dirtyBytes: 2 ** 20, journalBytes: 2 ** 20 };
     const bench = new Bench({
       // A commit takes ten documents in, and a checkpoint so long that the next one is due when it ends.
-      settings: { ...TINY, ...room, journalRecords: 12, sliceBytes: 5_000, groupBytes: 70 },
+      settings: { ...TINY, ...room, journalRecords: 14, sliceBytes: 5_000, groupBytes: 70 },
       supports: TINY_PAGES,
       hooks: {
         beforeCommit: ({ writePages = [], dropPages = [] }) => {

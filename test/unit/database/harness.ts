@@ -8,11 +8,12 @@ import { createRevisionHasher, type RevisionHasher } from '../../../src/document
 import { parseRevId, toRevId } from '../../../src/documents/revisions/revisions.ts';
 import { assert } from '../../../src/shared/assert.ts';
 import type { Clock } from '../../../src/shared/clock.ts';
-import type { MaybePromise } from '../../../src/shared/maybe-promise.ts';
+import { type MaybePromise, whenReady } from '../../../src/shared/maybe-promise.ts';
 import { MemoryMedium } from '../../../src/storage/memory/memory-medium.ts';
 import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
 import type {
   Commit,
+  JournalRecord,
   Opening,
   PageFile,
   PageNumber,
@@ -119,6 +120,14 @@ class HookedFile implements PageFile {
     await this.#hooks.beforeCommit?.(commit, this.name);
     await this.#inner.commit(commit);
     await this.#hooks.afterCommit?.(commit, this.name);
+  }
+
+  append(journal: JournalRecord): MaybePromise<boolean> {
+    const commit: Commit = { durability: 'relaxed', journal };
+    const { beforeCommit, afterCommit } = this.#hooks;
+    const after = (isAppended: boolean): MaybePromise<boolean> =>
+      whenReady(isAppended ? afterCommit?.(commit, this.name) : undefined, () => isAppended);
+    return whenReady(beforeCommit?.(commit, this.name), () => whenReady(this.#inner.append?.(journal) ?? false, after));
   }
 
   pageNumbers(from: PageNumber): AsyncIterable<readonly PageNumber[]> {

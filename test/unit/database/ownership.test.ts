@@ -58,6 +58,7 @@ describe('a database that another owner opened', () => {
   test('its background work is fenced as well', async () => {
     const { bench, stale, owner } = await twoOwners();
     const pages = () => new Map(bench.medium.files.get(FILE)?.pages);
+    await settle();
     const before = pages();
     await expect(stale.compact()).rejects.toMatchObject({ code: 'storage_fenced' });
     await stale.close().catch(() => undefined);

@@ -4,7 +4,7 @@ import { DatabaseError } from '../../../src/errors/database-error.ts';
 import { addToBytes, addToHead, addToText, checkBytes, checkText } from '../../../src/paging/checksums.ts';
 import { crc32 } from '../../../src/shared/crc32.ts';
 import type { MemoryFile } from '../../../src/storage/memory/memory-medium.ts';
-import { Bench, FILE, Gate, id, merge, put, seeAll, TINY, TINY_PAGES, toWrite } from './harness.ts';
+import { Bench, FILE, Gate, id, merge, put, seeAll, settle, TINY, TINY_PAGES, toWrite } from './harness.ts';
 
 const NEW_EDITS = { newEdits: true, durability: 'relaxed' } as const;
 
@@ -233,6 +233,7 @@ describe('verify', () => {
     });
     const db = await bench.open();
     for (let index = 0; index < 40; index++) await put(db, `d${index}`, { body: `{"n":${index}}` });
+    await settle();
     gate = new Gate();
     const verification = db.verify();
     bench.clock.time += 3_600_000;
