@@ -44,8 +44,9 @@ export interface BackgroundWork {
 }
 
 /**
- * The queue of everything that changes one database. Jobs that arrive while a commit runs are joined into the next one
- * (group commit). A failed commit changes nothing that anyone can see: the state it would have made is dropped. Where the
+ * The queue of everything that changes one database. A light job that finds the queue idle is committed in the same turn,
+ * where nothing has to be waited for. Jobs that arrive later in that turn, or while a commit runs, are joined into the next
+ * commit (group commit). A failed commit changes nothing that anyone can see: the state it would have made is dropped. Where the
  * failure leaves open what reached the file, the database is given up, and opening it again finds out.
  */
 export class WriteQueue {
