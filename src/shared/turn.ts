@@ -182,7 +182,8 @@ async function goOn<T>(
   for (;;) {
     const step = reason instanceof Promise ? await afterPromise(steps, reason) : await afterTurn(steps, pace, reason);
     if (step.done === true) return step.value;
-    if (reason === LONG_STEP) await pace.endTurn();
+    // A promise is waited for at once, or its failure would be no one's.
+    if (reason === LONG_STEP && !(step.value instanceof Promise)) await pace.endTurn();
     reason = step.value;
   }
 }

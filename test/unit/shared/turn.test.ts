@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { atOnce, inTurns, LONG_STEP, nextTurn, Pace, type Steps } from '../../../src/shared/turn.ts';
+import { atOnce, inTurns, LONG_STEP, nextTurn, Pace, ready, type Steps } from '../../../src/shared/turn.ts';
 
 afterEach(() => {
   vi.unstubAllGlobals();
@@ -198,5 +198,40 @@ describe('work in turns', () => {
     expect(now - began).toBeLessThan(500);
     expect(ended).toEqual([]);
     await waits;
+  });
+});
+
+describe('steps that wait', () => {
+  function* sum(values: readonly (number | Promise<number>)[]): Steps<number> {
+    let total = 0;
+    for (const value of values) total += yield* ready(value);
+    return total;
+  }
+
+  test('are done at once where everything is at hand, else when it is', async () => {
+    expect(inTurns(sum([1, 2, 3]))).toBe(6);
+    const late = inTurns(sum([1, Promise.resolve(2), 3, Promise.resolve(4)]));
+    expect(late).toBeInstanceOf(Promise);
+    expect(await late).toBe(10);
+  });
+
+  test('fail where they wait, and may go on from there', async () => {
+    const failing = () => Promise.reject<number>(new Error('no'));
+    await expect(inTurns(sum([1, failing()]))).rejects.toThrow('no');
+    function* recovering(): Steps<string> {
+      try {
+        yield* ready(failing());
+      } catch (error) {
+        yield LONG_STEP;
+        return `${error} ${yield* ready(Promise.resolve('later'))}`;
+      }
+      return 'never';
+    }
+    expect(await inTurns(recovering())).toBe('Error: no later');
+  });
+
+  test('can not be done in one go', () => {
+    expect(atOnce(sum([1, 2]))).toBe(3);
+    expect(() => atOnce(sum([Promise.resolve(1)]))).toThrow('may not wait');
   });
 });
