@@ -27,14 +27,7 @@ beforeAll(async () => {
   await server.client.must(201, 'PUT', '/locals/_local/long', { json: list });
   await server.stop();
   await server.startAgain();
-  await server.client.must(201, 'PUT', '/large');
-  for (let from = 0; from < DOCUMENTS; from += 10_000) {
-    const docs = Array.from({ length: 10_000 }, (_, index) => documentOf(from + index));
-    const written = await server.client.must(201, 'POST', '/large/_bulk_docs', { json: { docs } });
-    const rows = arrayAt(written.json);
-    const next = docs.map((doc, index) => ({ ...doc, _rev: at(rows[index], 'rev'), again: true }));
-    await server.client.must(201, 'POST', '/large/_bulk_docs', { json: { docs: next } });
-  }
+  await fill('large');
   await server.client.must(201, 'PUT', '/bulk');
   const docs = Array.from({ length: DOCUMENTS }, (_, n) => ({ n }));
   await server.client.must(201, 'POST', '/bulk/_bulk_docs', { json: { docs } });
@@ -52,6 +45,17 @@ afterEach(async () => {
   await neighbour.moveOut();
   await server.remove();
 });
+
+async function fill(name: string): Promise<void> {
+  await server.client.must(201, 'PUT', `/${name}`);
+  for (let from = 0; from < DOCUMENTS; from += 10_000) {
+    const docs = Array.from({ length: 10_000 }, (_, index) => documentOf(from + index));
+    const written = await server.client.must(201, 'POST', `/${name}/_bulk_docs`, { json: { docs } });
+    const rows = arrayAt(written.json);
+    const next = docs.map((doc, index) => ({ ...doc, _rev: at(rows[index], 'rev'), again: true }));
+    await server.client.must(201, 'POST', `/${name}/_bulk_docs`, { json: { docs: next } });
+  }
+}
 
 function documentOf(n: number) {
   return { _id: `doc-${String(n).padStart(7, '0')}`, n, group: n % 10, text: 'some words '.repeat(20) };
@@ -123,7 +127,11 @@ test('a view is built over all documents', { timeout }, async () => {
 
 test('a database is deleted', { timeout }, async () => {
   await assertUndisturbed(neighbour, limits, {
-    prepare: () => server.client.must(200, 'GET', '/large/_all_docs?limit=1'),
-    disturb: () => server.client.must([200, 404], 'DELETE', '/large'),
+    // On a busy machine it is done twice.
+    prepare: async () => {
+      const { status } = await server.client.ask('GET', '/large/_all_docs?limit=1');
+      if (status === 404) await fill('large');
+    },
+    disturb: () => server.client.must(200, 'DELETE', '/large'),
   });
 });
