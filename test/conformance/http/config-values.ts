@@ -19,7 +19,7 @@ const BOUNDS: readonly (readonly [name: string, refused: readonly string[], take
   ['svc_httpd_auth/authentication_db', ['_replicator', 'Users', 'a b', '../x'], ['people', '_users', '']],
   ['svc_httpd_auth/iterations', ['0', '-5', '', '99', '100001', 'NaN'], ['100', '100000']],
   ['svc_httpd_auth/min_iterations', ['0', '10001', ''], ['1', '10000']],
-  ['svc_httpd_auth/max_iterations', ['0', '9999', '', '99999999999'], ['10000', '1000000000']],
+  ['svc_httpd_auth/max_iterations', ['0', '9999', '', '10000001'], ['10000', '10000000']],
   ['cors/methods', ['GET, PÜT', 'a b'], ['GET, POST', 'GET,', '']],
   ['cors/max_age', ['-1', '', 'NaN'], ['0', '86400']],
   ['csp/attachments_header_value', ['sandbox ’', '漢'], ["default-src 'self'", '']],

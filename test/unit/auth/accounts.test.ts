@@ -119,8 +119,7 @@ test('a proof that is remembered is a hit of the cache, any other request with a
 });
 
 describe('a password that was right lately', () => {
-  const asks = (headers: Record<string, string>) =>
-    core.handle({ method: 'GET', url: '/_active_tasks', headers, body: null });
+  const asks = (headers: Record<string, string>) => core.handle({ method: 'GET', url: '/_stats', headers, body: null });
 
   beforeEach(async () => {
     await open({ admins: { root: 'secret' } });

@@ -32,8 +32,8 @@ describe('open handles', () => {
       await registry.create(name);
       await write(registry, name, 'first');
     }
-    // The list itself, and one that is closed while the next is opened already.
-    expect(most).toBeLessThanOrEqual(12);
+    // The list itself, and two that are being closed: to close one takes longer than to make the next one and write to it.
+    expect(most).toBeLessThanOrEqual(13);
     await Promise.all(names.map((name) => write(registry, name, 'second')));
     await settle();
     expect(open.size).toBeLessThanOrEqual(11);
