@@ -56,6 +56,8 @@ export class WriteQueue {
   readonly #pageWrites = new PageWrites();
   #jobs: Job[] = [];
   #running = false;
+  /** Ends the wait for what comes in the rest of the turn. */
+  #endTurn: () => void = () => undefined;
   #isOpening = true;
   #givenUp = false;
   #backgroundPaused = false;
@@ -91,7 +93,14 @@ export class WriteQueue {
     this.#backgroundPaused = false;
     this.#running = true;
     const committed = inTurns(this.#commitGroup(this.#takeGroup()));
-    void this.#run(committed ?? nextTurn());
+    void this.#run(committed ?? this.#endOfTurn());
+  }
+
+  #endOfTurn(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#endTurn = resolve;
+      void nextTurn().then(resolve);
+    });
   }
 
   /** Puts pages into the file to which nothing refers yet. They are the caller's until a job adopts them. */
@@ -140,6 +149,7 @@ export class WriteQueue {
   }
 
   async #whenIdle(): Promise<void> {
+    this.#endTurn();
     if (this.#running) await new Promise<void>((resolve) => this.#idleWaiters.push(resolve));
   }
 
