@@ -224,7 +224,7 @@ export interface WriteOptions {
   readonly address?: string | undefined;
 }
 
-/** The right of whoever asks for a change. It may end while the change is under way: it is looked at immediately before the commit. */
+/** A user's right to make a change. It may end while the change is under way, so it is checked immediately before the commit. */
 export interface CommitRight {
   /** Whether nothing has changed on which it depends since it was last found to hold. */
   readonly isSurelyKept: boolean;

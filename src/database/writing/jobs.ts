@@ -35,7 +35,7 @@ export interface Job {
   readonly isAlone: boolean;
   /** Whether it makes room: then it may use the space that is reserved for deletions. */
   readonly isDeletion: boolean;
-  /** Of whoever has asked for it; undefined where nobody can lose it. */
+  /** The user's right to this change; undefined where it can't be lost. */
   readonly right: CommitRight | undefined;
   /** Gives a promise where it takes so long that others have turns meanwhile. */
   apply(batch: WriteBatch): MaybePromise<void>;

@@ -40,7 +40,7 @@ export interface ReadCount {
  * Reads a request, `{docs, new_edits?, all_or_nothing?}`. One malformed document fails the whole (docs/http.md#bulk-writes), with the errors of
  * `readDocument`. Undefined where the request is malformed, or has several lists: which error that is answered with depends on the whole of it, and
  * `parseBulkInSteps` says it. What it gives is what `JSON.parse` would read: each document is read by itself, and so is what is around the list,
- * with a 0 in the place of the documents.
+ * with a 0 instead of the documents.
  */
 export function* scanBulkInSteps(text: string, count: ReadCount = { documents: 0 }): Steps<IncomingBulk | undefined> {
   const cursor = new JsonCursor(text);
