@@ -259,10 +259,11 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
       await click(loader, '[data-action=load]');
       await shows(reader, '.range', '1–40 of 250');
       await shows(reader, '.app-bar .count', '250');
-      // It looks for its view, and where the changes begin, follows them, and reads the list once; all else it is told.
+      // It looks for its view, and where the changes begin, follows them, and reads the list once, if not while it was empty; all else it is told.
       const asked = String(await reader.evaluate('recorded.requests.join("\\n")')).split('\n');
       expect(asked.filter((address) => address.includes('/_changes?feed=continuous'))).toHaveLength(1);
-      expect(asked.filter((address) => address.includes('/_view/documents?'))).toHaveLength(1);
+      const lists = asked.filter((address) => address.includes('/_view/documents?'));
+      expect(lists.length, asked.join('\n')).toBeLessThanOrEqual(1);
       expect(asked.filter((address) => !/_changes|_view|_all_docs|_bulk_docs/.test(address))).toEqual([
         '/db/countries',
       ]);
