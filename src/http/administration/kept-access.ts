@@ -128,7 +128,7 @@ function methodsUnder(
     );
   }
   if (!isAccount(identity.method)) return [identity.method];
-  // Who removes the own account means it; a password can be sent anew.
+  // Admins may remove their own account; a password can be sent again.
   if (section === ADMINS && key === user.name && value === undefined) return undefined;
   if (byPassword.length > 0) return byPassword;
   if (identity.method === 'oauth' && !section.includes('oauth') && handlers.includes('oauth')) return ['oauth'];

@@ -10,7 +10,7 @@ import { isAdmin, userKey } from '../user-key.ts';
 /** Its `begin` asks for a place anew, in the same turn. */
 interface Placed {
   begin(): void;
-  /** Another one has its place: it ends what is under way, and asks for a place anew, later. */
+  /** Its place was given to another document: it ends what is under way and asks for a place again later. */
   giveWay(): void;
 }
 

@@ -64,7 +64,7 @@ export interface WatchParts {
   readonly takePlace: (document: WatchedDocument, writer: DatabaseUser) => string | undefined;
   /** Nothing is under way for the document any more. */
   readonly leavePlace: (document: WatchedDocument) => void;
-  /** Ends what is under way for the document, and begins it anew: see `Placed`. */
+  /** Ends what is under way for the document and starts it again: see `Placed`. */
   readonly giveWay: (document: WatchedDocument) => void;
   /** The document says that it is done: there is nothing more to watch. */
   readonly completed: (document: WatchedDocument) => void;

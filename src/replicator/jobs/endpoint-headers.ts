@@ -9,11 +9,11 @@ const TEXT = /^[\t\u0020-\u007e\u0080-\u00ff]*$/;
 
 /**
  * Headers that everybody may have sent: credentials, keys of the sender's own, what is wanted of an answer, and marks by which requests are
- * found again. Of others a server or a proxy may believe who asks, or over which way a request came, because of who sends them, which is this service.
+ * found again. Any other header may tell a server or a proxy who the user is or where a request came from, and be believed because this service sends it.
  * New ones of that kind come up all the time, so they are not listed here.
  */
 const FOR_ALL: ReadonlySet<string> = new Set([
-  // Who asks, with a proof.
+  // Credentials.
   ...['authorization', 'cookie', 'api-key', 'apikey', 'x-api-key', 'x-api-token', 'x-access-token', 'x-csrf-token'],
   // What is asked, and what is wanted of the answer.
   ...['accept', 'accept-charset', 'accept-encoding', 'accept-language', 'cache-control', 'content-type', 'pragma'],

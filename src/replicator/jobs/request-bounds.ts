@@ -14,7 +14,7 @@ const FEW_OF_ADDRESS = 50;
 /** What the bounds count of a replication. */
 export interface Asked {
   readonly owner: DatabaseUser;
-  /** IP address of who asks; undefined where nobody knows. */
+  /** IP address of the client; undefined where it is not known. */
   readonly address: string | undefined;
 }
 
