@@ -34,6 +34,8 @@ const SOME_TURNS = 64;
 const OTHERS_TURN = 4;
 /** Work that has just begun goes on for so long in a turn that others have used up, so that what is small need not wait for them. */
 const LEAST_MS = 1;
+/** But a turn that has lasted this long has room for nothing more: a thousand small pieces of work, a millisecond each, would hold the thread for a second. */
+const LONGEST_TURN_MS = 15;
 
 /**
  * What all long work on this thread shares: since when the present turn holds the thread, and who waits for a turn of its own. One
@@ -125,7 +127,8 @@ export class Pace {
   /** Whether this work has held the thread for long enough, or has come to a turn that other long work has used up. */
   get isDue(): boolean {
     const now = performance.now();
-    return now - thread.heldSince(now) >= this.#holdMs && now - this.#since >= LEAST_MS;
+    const held = now - thread.heldSince(now);
+    return held >= this.#holdMs && (now - this.#since >= LEAST_MS || held >= LONGEST_TURN_MS);
   }
 
   /** Lets others have a turn if it is due. Callers on a hot path ask `isDue` before. */

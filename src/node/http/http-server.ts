@@ -6,6 +6,7 @@ import { DatabaseError } from '../../errors/database-error.ts';
 import { assert } from '../../shared/assert.ts';
 import { ConnectionLimit, TOO_MANY_CONNECTIONS } from './connection-limit.ts';
 import { connectionsWithinDescriptors } from './descriptor-share.ts';
+import { Entrance } from './entrance.ts';
 import { Exchanges } from './exchanges.ts';
 import { framingRefusal } from './framing-check.ts';
 import { HostCheck } from './host-check.ts';
@@ -134,12 +135,13 @@ function createHttpServer(
 ): CreatedServer {
   const unused = new Set<Socket>();
   const exchanges = new Exchanges();
+  const entrance = new Entrance();
   const take = (incoming: IncomingMessage, outgoing: ServerResponse, fault?: Refusal) => {
     const { socket } = incoming;
     unused.delete(socket);
     // Another protocol is not spoken. Node reads no request behind one that asks for it, so that the connection ends with the answer.
     if (incoming.headers.upgrade !== undefined) outgoing.shouldKeepAlive = false;
-    exchanges.begin(incoming, outgoing, () => {
+    const begin = () => {
       const isBeyond = limit.isBeyond(socket);
       const refusal = isBeyond ? TOO_MANY_CONNECTIONS : (fault ?? framingRefusal(incoming) ?? refuseTo(socket));
       if (refusal !== undefined) {
@@ -147,7 +149,8 @@ function createHttpServer(
         refuseAndClose(refusal, outgoing, headersFor(incoming));
       } else if (hostCheck.accepts(incoming)) void listener(incoming, outgoing);
       else refuse(hostCheck.refusal(incoming), outgoing, headersFor(incoming));
-    });
+    };
+    exchanges.begin(incoming, outgoing, () => entrance.enter(socket, begin));
   };
   const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse) => take(incoming, outgoing);
   const server =

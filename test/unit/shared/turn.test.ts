@@ -81,6 +81,15 @@ describe('a pace', () => {
     expect(third.isDue).toBe(true);
   });
 
+  test('is due at once in a turn that has lasted for too long', async () => {
+    stopClock();
+    new Pace();
+    now = 14;
+    expect(new Pace().isDue).toBe(false);
+    now = 15;
+    expect(new Pace().isDue).toBe(true);
+  });
+
   test('begins anew in each turn', async () => {
     stopClock();
     const pace = new Pace();
