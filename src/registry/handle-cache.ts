@@ -1,12 +1,18 @@
 import type { Database } from '../database/contract.ts';
 import type { StoredDatabase } from '../database/stored-database.ts';
 import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
+import { AtMost } from '../shared/at-most.ts';
 import type { Lease } from './contract.ts';
 
 interface Handle {
   readonly database: StoredDatabase;
   users: number;
 }
+
+/**
+ * Files that are opened at a time. Each takes memory of its own meanwhile (megabytes with LMDB), so that thousands at once would take gigabytes.
+ */
+const OPENED_AT_ONCE = 16;
 
 /**
  * Open databases, at most `maxOpen()` of them unless more are in use at the same time. When another one is opened, the
@@ -20,6 +26,7 @@ export class HandleCache {
   readonly #opening = new Map<string, Promise<void>>();
   /** Databases that are being closed; their files can't be opened again before. */
   readonly #closing = new Map<string, Promise<void>>();
+  readonly #openings = new AtMost(OPENED_AT_ONCE);
   #isClosed = false;
 
   constructor(maxOpen: () => number, open: (name: string) => Promise<StoredDatabase>) {
@@ -86,6 +93,10 @@ export class HandleCache {
   /** `isWanted` is false once the database was discarded, or all were closed, while it was being opened. */
   async #openHandle(name: string, isWanted: () => boolean): Promise<void> {
     await this.#closing.get(name);
+    await this.#openings.run(() => this.#openInTurn(name, isWanted));
+  }
+
+  async #openInTurn(name: string, isWanted: () => boolean): Promise<void> {
     // One that was just created is listed a moment before its handle is here; a second opening would fence it.
     if (this.#handles.has(name)) return;
     const opened = await this.withRoom(() => this.#open(name)).catch((error: unknown) => {

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { AtMost } from '../../shared/at-most.ts';
 import { storageDeleted } from '../storage-errors.ts';
 import { closeEnvironment, type Environment, reopenEnvironment } from './environment.ts';
 
@@ -14,12 +15,11 @@ export class OpenEnvironments {
   /** In the order of their last use. */
   readonly #open = new Set<FileEnvironment>();
   #lastUsed: FileEnvironment | undefined;
-  #commits = 0;
-  /** Those who wait until one of the commits under way has ended, in order. */
-  readonly #waiting: (() => void)[] = [];
+  readonly #commits: AtMost;
 
   constructor(maxOpen = MAX_OPEN) {
     this.#maxOpen = maxOpen;
+    this.#commits = new AtMost(maxOpen);
   }
 
   /** Takes in an environment that is open. `path` is that of its data file, and `file` what errors call it. */
@@ -28,17 +28,8 @@ export class OpenEnvironments {
   }
 
   /** Only for `FileEnvironment`. Runs as many commits at a time as there may be environments: LMDB carries out fewer than that. */
-  async commit<T>(run: () => Promise<T>): Promise<T> {
-    // Whoever ends leaves its place to the first that waits, so that nobody comes in between.
-    if (this.#commits >= this.#maxOpen) await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    else this.#commits += 1;
-    try {
-      return await run();
-    } finally {
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#commits -= 1;
-      else next();
-    }
+  commit<T>(run: () => Promise<T>): Promise<T> {
+    return this.#commits.run(run);
   }
 
   /** Only for `FileEnvironment`, whose environment is open. Closes those that were not used for the longest time, where there are too many. */

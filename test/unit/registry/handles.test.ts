@@ -44,6 +44,27 @@ describe('open handles', () => {
     expect(open.size).toBe(0);
   });
 
+  test('300 that are asked for at once are opened some at a time', async () => {
+    const service = new Service();
+    const first = await service.open();
+    const names = Array.from({ length: 300 }, (_unused, index) => `db${index}`);
+    for (const name of names) await first.create(name);
+    await first.close();
+    let most = 0;
+    let underWay = 0;
+    service.hooks.beforeOpen = async () => {
+      underWay += 1;
+      most = Math.max(most, underWay);
+      await settle();
+      underWay -= 1;
+    };
+    const registry = await service.open({ maxOpen: 10 });
+    const counts = await Promise.all(names.map((name) => count(registry, name)));
+    expect(counts).toEqual(names.map(() => 0));
+    expect(most).toBe(16);
+    await registry.close();
+  });
+
   test('one in use stays open, however many others are opened', async () => {
     const registry = await new Service().open({ maxOpen: 1 });
     for (const name of ['a', 'b', 'c']) await registry.create(name);
