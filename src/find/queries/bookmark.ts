@@ -1,6 +1,7 @@
 /**
  * Bookmarks say where an answer ended, so that the next one goes on there. A bookmark is a JSON list in base64url: the plan's
- * name, the key of the last row (null where documents were read without an index), and the id of its document.
+ * name, the key of the last row (null where documents were read without an index), and the id of its document. Of a row with a very long key
+ * it says instead how many documents were found up to there.
  */
 import { queryError } from '../query-error.ts';
 
@@ -10,10 +11,18 @@ export interface BookmarkPosition {
   /** JSON value of the row's key; null for documents. */
   readonly key: unknown;
   readonly id: string;
+  /** Where the key is too long to be repeated: how many documents were found before the next one. */
+  readonly found: number | undefined;
 }
 
-export function writeBookmark(plan: string, keyText: string, id: string): string {
-  const bytes = new TextEncoder().encode(`[${JSON.stringify(plan)},${keyText},${JSON.stringify(id)}]`);
+/** A longer key makes no bookmark: it could not be sent back in the body of a query. */
+const LONGEST_KEY = 65_536;
+
+/** `found`: how many documents were found from the beginning up to this one. */
+export function writeBookmark(plan: string, keyText: string, id: string, found: number): string {
+  const position =
+    keyText.length > LONGEST_KEY ? `null,${JSON.stringify(id)},${found}` : `${keyText},${JSON.stringify(id)}`;
+  const bytes = new TextEncoder().encode(`[${JSON.stringify(plan)},${position}]`);
   let binary = '';
   for (const byte of bytes) binary += String.fromCharCode(byte);
   return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
@@ -22,9 +31,10 @@ export function writeBookmark(plan: string, keyText: string, id: string): string
 /** Fails with 400 `invalid_bookmark`. */
 export function readBookmark(bookmark: string): BookmarkPosition {
   const value = decode(bookmark);
-  const [plan, key, id]: readonly unknown[] = Array.isArray(value) ? value : [];
+  const [plan, key, id, found]: readonly unknown[] = Array.isArray(value) ? value : [];
   if (typeof plan !== 'string' || key === undefined || typeof id !== 'string') throw invalidBookmark(bookmark);
-  return { plan, key, id };
+  if (found !== undefined && (!Number.isSafeInteger(found) || Number(found) < 0)) throw invalidBookmark(bookmark);
+  return { plan, key, id, found: found === undefined ? undefined : Number(found) };
 }
 
 export function bookmarkName(bookmark: string): string {

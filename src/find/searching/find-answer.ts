@@ -26,7 +26,7 @@ export async function* answerText(running: RunningSearch): AsyncGenerator<string
     last = document;
     results++;
   }
-  const bookmark = last === undefined ? (query.bookmark ?? NO_BOOKMARK) : bookmarkAt(choice, last);
+  const bookmark = last === undefined ? (query.bookmark ?? NO_BOOKMARK) : bookmarkAt(running, last);
   const warning = warningOf(choice, { documents: running.search.documentsExamined, results });
   yield `\r\n],\r\n"bookmark":${JSON.stringify(bookmark)}`;
   if (query.executionStats) yield `,\r\n"execution_stats":${JSON.stringify(statsOf(running, results))}`;
@@ -36,8 +36,8 @@ export async function* answerText(running: RunningSearch): AsyncGenerator<string
   yield '\r\n}\n';
 }
 
-function bookmarkAt({ plan }: Choice, { keyText, id }: FoundDocument): string {
-  return writeBookmark(planName(plan), keyText, id);
+function bookmarkAt({ choice, search }: RunningSearch, { keyText, id }: FoundDocument): string {
+  return writeBookmark(planName(choice.plan), keyText, id, search.found);
 }
 
 function statsOf({ search, elapsedMs }: RunningSearch, results: number): Readonly<Record<string, number>> {

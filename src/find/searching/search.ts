@@ -33,7 +33,8 @@ export class Search {
   readonly #parts: SearchParts;
   readonly #pace = new Pace();
   #reader: DocumentReader | undefined;
-  #found = 0;
+  /** How many documents were found, with those that were passed over. */
+  found = 0;
   /** How many rows or documents are read next. */
   #batchSize: number;
 
@@ -147,13 +148,13 @@ export class Search {
     }
   }
 
-  /** Where the bookmark says that an earlier answer ended; undefined without a bookmark. */
+  /** Where the bookmark says that an earlier answer ended; undefined without a bookmark, and where it says only how many were found before. */
   #startPosition(plan: IndexPlan | DocumentsPlan): BookmarkPosition | undefined {
     const { bookmark } = this.#parts.query;
     if (bookmark === undefined) return undefined;
     const position = readBookmark(bookmark);
     if (position.plan !== planName(plan)) throw invalidBookmark(bookmark);
-    return position;
+    return position.found === undefined ? position : undefined;
   }
 
   /** Reads documents in batches that grow as long as the limit is not reached. */
@@ -180,11 +181,12 @@ export class Search {
 
   /** Leaves out as many as `skip` says, and ends after as many as `limit` says. */
   async *#limited(all: AsyncGenerator<FoundDocument, void, void>): AsyncGenerator<FoundDocument, void, void> {
-    const { skip, limit } = this.#parts.query;
+    const { skip, limit, bookmark } = this.#parts.query;
+    const first = skip + (bookmark === undefined ? 0 : (readBookmark(bookmark).found ?? 0));
     for await (const document of all) {
-      this.#found++;
-      if (this.#found > skip) yield document;
-      if (this.#found >= skip + limit) return;
+      this.found++;
+      if (this.found > first) yield document;
+      if (this.found >= first + limit) return;
     }
   }
 }

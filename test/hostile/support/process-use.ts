@@ -14,6 +14,15 @@ export function anonymousMemory(pid: number): number {
   return Number(kilobytes) * 1024;
 }
 
+/** 0 where the process has ended. */
+function memoryWhileRunning(pid: number): number {
+  try {
+    return anonymousMemory(pid) || 0;
+  } catch {
+    return 0;
+  }
+}
+
 /** Seconds that a process has run on a processor: unlike those of a clock they hardly depend on what else the machine does. */
 export function processorSeconds(pid: number): number {
   const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
@@ -39,7 +48,7 @@ export async function highestMemory<T>(
   pids: number | readonly number[],
   work: () => Promise<T>,
 ): Promise<{ readonly result: T; readonly before: number; readonly highest: number }> {
-  const present = () => [pids].flat().reduce((sum, pid) => sum + anonymousMemory(pid), 0);
+  const present = () => [pids].flat().reduce((sum, pid) => sum + memoryWhileRunning(pid), 0);
   const before = present();
   let highest = before;
   const poll = setInterval(() => {
