@@ -1,5 +1,6 @@
 import type { AttackedServer } from './attacked-server.ts';
-import type { Latencies, Neighbour } from './neighbour.ts';
+import type { Latencies } from './busy.ts';
+import type { Neighbour } from './neighbour.ts';
 import { observed } from './observation.ts';
 import { highestMemory, megabytes } from './process-use.ts';
 

@@ -3,22 +3,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { assert } from 'vitest';
 import type { AttackedServer } from './attacked-server.ts';
+import { type Latencies, wasBusy } from './busy.ts';
 import { observed } from './observation.ts';
 import { noProcessFiles, processorSecondsOfOthers } from './process-use.ts';
 import { warmMemory } from './warm-memory.ts';
-
-/** Milliseconds. */
-export interface Latencies {
-  readonly median: number;
-  readonly longest: number;
-  readonly count: number;
-  /** For how long at most the measuring thread itself was kept from running. */
-  readonly ownLag: number;
-  /** Processor time of the server's longest turn; undefined where the system does not tell. */
-  readonly longestTurn: number | undefined;
-  /** How many processors other processes took; 0 where the system does not tell. */
-  readonly others: number;
-}
 
 export interface LatencyLimits {
   readonly longest: number;
@@ -31,11 +19,6 @@ export interface LatencyLimits {
 const QUIET_MS = 300;
 /** Measured for at least so long. */
 const SHORTEST_MS = 300;
-/** A thread that does nothing but wait is late by this much only where other processes want the processors. */
-const BUSY_LAG_MS = 15;
-/** Processors that others may take on a machine that does nothing else. */
-const BUSY_OTHERS = 0.2;
-
 /** Someone who reads a small document of a database of its own, all the time, and measures how long it takes. */
 export class Neighbour {
   readonly #server: AttackedServer;
@@ -122,18 +105,17 @@ export async function assertUndisturbed<P, T>(
 ): Promise<{ readonly prepared: P; readonly result: T; readonly latencies: Latencies; readonly quiet: Latencies }> {
   const first = await measure(neighbour, limits, disturbance);
   if (first.excess.length === 0) return first;
-  if (!wasBusy(first, limits)) return assert.fail(describe(first));
+  if (!wasBusyWhile(first, limits)) return assert.fail(describe(first));
   const second = await measure(neighbour, limits, disturbance);
-  const isEvident = second.longestTurnExcess !== undefined || !wasBusy(second, limits);
+  const isEvident = second.longestTurnExcess !== undefined || !wasBusyWhile(second, limits);
   if (second.excess.length > 0 && (isEvident || second.latencies.longestTurn === undefined)) {
     assert.fail(`${describe(second)}; before, on a busy machine, ${describe(first)}`);
   }
   return second;
 }
 
-function wasBusy({ latencies, quiet }: Measured, limits: LatencyLimits): boolean {
-  const others = Math.max(latencies.others, quiet.others);
-  return others > BUSY_OTHERS || latencies.ownLag > BUSY_LAG_MS || quiet.longest > limits.longest / 2;
+function wasBusyWhile({ latencies, quiet }: Measured, limits: LatencyLimits): boolean {
+  return wasBusy(latencies) || wasBusy(quiet) || quiet.longest > limits.longest / 2;
 }
 
 async function measure<P, T>(neighbour: Neighbour, limits: LatencyLimits, { prepare, disturb }: Disturbance<P, T>) {

@@ -4,10 +4,10 @@
  */
 import { basename } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, beforeEach } from 'vitest';
+import { afterEach, assert, beforeEach } from 'vitest';
+import { type Latencies, wasBusy } from './busy.ts';
 import { addRow } from './figures-table.ts';
 import { takeGained } from './gained-memory.ts';
-import type { Latencies } from './neighbour.ts';
 import { anonymousMemory, megabytes, noProcessFiles } from './process-use.ts';
 
 const POLL_MS = 50;
@@ -31,6 +31,34 @@ class Observation {
   #quiet: Latencies | undefined;
   #turn: number | undefined;
   #got: string | undefined;
+  #bytesGained: number | undefined;
+  #permitted: Permitted | undefined;
+
+  /** For the test that runs. */
+  permit(permitted: Permitted): void {
+    this.#permitted = permitted;
+  }
+
+  /** In what it exceeded the bounds. On a machine that is busy with other things the processor time of turns counts alone. */
+  get excess(): readonly string[] {
+    const { bytes = MOST_BYTES, ms: longest = LONGEST_MS } = this.#permitted ?? {};
+    const gained = this.#gained();
+    const waits = this.#latencies;
+    const turn = Math.max(waits?.longestTurn ?? 0, this.#turn ?? 0);
+    const isBusy = waits !== undefined && wasBusy(waits);
+    return [
+      ...(gained > bytes ? [`the server gained ${megabytes(gained)} of memory, of ${megabytes(bytes)}`] : []),
+      ...(turn > longest ? [`a turn took ${ms(turn)} of processor time, of ${ms(longest)}`] : []),
+      ...(waits !== undefined && !isBusy && waits.longest > longest
+        ? [`a neighbour waited for ${ms(waits.longest)}, of ${ms(longest)}`]
+        : []),
+    ];
+  }
+
+  #gained(): number {
+    this.#bytesGained ??= Math.max(0, takeGained() ?? this.#highest);
+    return this.#bytesGained;
+  }
 
   watch(pid: number): void {
     const memory = memoryOf(pid);
@@ -65,10 +93,9 @@ class Observation {
     this.#got = got;
   }
 
-  /** To be asked once. */
+  /** To be asked when the test has ended, as is `excess`. */
   get memory(): string {
-    if (noProcessFiles !== undefined) return 'not told here';
-    return megabytes(Math.max(0, takeGained() ?? this.#highest));
+    return noProcessFiles === undefined ? megabytes(this.#gained()) : 'not told here';
   }
 
   get wait(): string {
@@ -87,6 +114,17 @@ class Observation {
     const shown = counts.slice(0, SHOWN_STATUSES).map(([status, count]) => `${count} × ${status}`);
     return `${shown.join(', ')}; ${this.#bytes} bytes`;
   }
+}
+
+/** What every test is held to: the default of `httpd/max_bytes_in_flight` and 100 MB, and how long a neighbour, or the thread, may be kept. */
+const MOST_BYTES = 268_435_456 + 100_000_000;
+const LONGEST_MS = 100;
+
+/** Where a test may exceed them, and why: the table shows what was measured all the same. */
+export interface Permitted {
+  readonly bytes?: number;
+  readonly ms?: number;
+  readonly because: string;
 }
 
 const ms = (value: number): string => `${Math.round(value)} ms`;
@@ -151,8 +189,9 @@ export function observeTests(): void {
     current.look();
     for (const [server, measuresTurns] of servers) if (measuresTurns) await noteTurn(server);
     const name = task.suite === undefined ? task.name : `${task.suite.name}: ${task.name}`;
-    const state = task.result?.state === 'fail' ? 'failed' : 'passed';
-    const { memory, wait, got } = current;
+    const { memory, wait, got, excess } = current;
+    const state = task.result?.state === 'fail' || excess.length > 0 ? 'failed' : 'passed';
     addRow({ file: basename(task.file.name), attack: name, outcome: state, memory, wait, got });
+    assert.isEmpty(excess, excess.join('; '));
   });
 }
