@@ -2,7 +2,8 @@
  * Bounds the memory that many users take together. Who comes when it is used up waits; the owner who holds least is served first, then who
  * wants least, then who came first. Who is slow gives way to those who wait: see `ByteLease.theirTurn`.
  */
-import type { MaybePromise } from './maybe-promise.ts';
+import { type MaybePromise, whenReady } from './maybe-promise.ts';
+import { roomInTurn } from './turn.ts';
 
 interface Wish {
   readonly bytes: number;
@@ -151,7 +152,7 @@ export class ByteBudget {
 
   #wait(lease: ByteLease, wish: Wish): Promise<boolean> {
     const began = this.now();
-    return new Promise((resolve) => {
+    const granted = new Promise<boolean>((resolve) => {
       const timer = setTimeout(() => this.#giveUp(waiter), this.#maxWaitMs);
       const settle = (isGranted: boolean) => {
         clearTimeout(timer);
@@ -166,6 +167,7 @@ export class ByteBudget {
       this.#look();
       if (lease.owner !== '') this.#refuseLast();
     });
+    return granted.then((isGranted) => isGranted && inLaterTurn());
   }
 
   /** Who is served now: who has the least share, or, where there is no room for that one, the oldest, which may always grow. */
@@ -260,6 +262,11 @@ export class ByteBudget {
   #isLong(lease: ByteLease): boolean {
     return lease.mayEnd && this.#growing.has(lease) && this.now() - lease.since > this.#maxWaitMs;
   }
+}
+
+/** Hundreds that waited may be served at once, when what others held comes free: together they would hold the thread. */
+function inLaterTurn(): MaybePromise<boolean> {
+  return whenReady(roomInTurn(), () => true);
 }
 
 /** What one user of a budget has of it. */

@@ -144,6 +144,12 @@ export class Pace {
   }
 }
 
+/** Where this turn has lasted for too long, waits for another one: for many pieces of work that come to go on in the same turn. */
+export function roomInTurn(): MaybePromise<void> {
+  const pace = new Pace();
+  return pace.isDue ? pace.endTurn() : undefined;
+}
+
 /** Yielded before a step that can't be divided and takes longer than a turn should: it gets a turn to itself. */
 export const LONG_STEP = Symbol('long step');
 

@@ -39,6 +39,17 @@ export function* putTogether(text: string): Steps<void> {
   yield;
 }
 
+/** As `utf8Length`: others may have a turn in the middle of a long text. */
+export function* utf8LengthInSteps(text: string): Steps<number> {
+  yield* putTogether(text);
+  let bytes = 0;
+  for (const piece of wholeCharacterPieces(text, STEP_LENGTH)) {
+    bytes += utf8Length(piece);
+    yield;
+  }
+  return bytes;
+}
+
 /**
  * As a `TextEncoder` does: others may have a turn in the middle of a long text. The bytes may be a part of a larger buffer. `pieces`: those
  * that the text was made of, of whole characters, where there are some; then it is not put together.

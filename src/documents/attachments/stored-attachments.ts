@@ -39,13 +39,25 @@ export function splitAttachments(stored: string): {
   readonly body: string;
 } {
   if (!hasAttachments(stored)) return { attachments: [], body: stored };
+  const { attachments, rest } = readAttachments(stored);
+  return { attachments, body: rest === '}' ? '{}' : `{${rest.slice(1)}` };
+}
+
+/**
+ * The attachments of a stored body that has some, and the text behind the member with them: a closing brace, or further members. That is a
+ * part of the same text, so that none of it is copied.
+ */
+export function readAttachments(stored: string): {
+  readonly attachments: readonly StoredAttachment[];
+  readonly rest: string;
+} {
   const cursor = new JsonCursor(stored);
   cursor.enter();
   cursor.nextMember();
   const end = cursor.valueEnd;
   const stubs: unknown = JSON.parse(stored.slice(START.length, end));
-  const body = stored[end] === ',' ? `{${stored.slice(end + 1)}` : '{}';
-  return { attachments: Object.entries(Object(stubs)).map(([name, stub]) => readStub(name, Object(stub))), body };
+  const attachments = Object.entries(Object(stubs)).map(([name, stub]) => readStub(name, Object(stub)));
+  return { attachments, rest: stored.slice(end) };
 }
 
 function writeStub({ contentType, revpos, digest, length }: StoredAttachment): string {

@@ -2,9 +2,11 @@
 import { storedBytes } from '../../attachments/outgoing.ts';
 import type { AttachmentReader, Snapshot } from '../../database/contract.ts';
 import { writeDigest } from '../../documents/attachments/digests.ts';
-import { splitAttachments } from '../../documents/attachments/stored-attachments.ts';
+import { hasAttachments, readAttachments } from '../../documents/attachments/stored-attachments.ts';
 import type { StoredAttachment } from '../../documents/contract.ts';
 import { must } from '../../shared/assert.ts';
+import { inTurns } from '../../shared/turn.ts';
+import { utf8Length, utf8LengthInSteps, wholeCharacterPieces } from '../../shared/utf8.ts';
 import type { Context } from '../request/context.ts';
 import { headerText } from '../response/header-text.ts';
 import { documentText, metaOf } from '../shown/document-rendering.ts';
@@ -28,6 +30,9 @@ interface Sent {
 }
 
 const encoder = new TextEncoder();
+
+/** UTF-16 units of a text that are encoded at a time, when they are read. */
+const PIECE_UNITS = 131_072;
 
 /** What is made of a body that is read as a whole, for each of its bytes: its text, the text with its attachments, and the bytes of that. */
 const MEMORY_PER_BYTE = 4;
@@ -89,7 +94,8 @@ export async function relatedText(
   { own, body, known }: TextParts,
   boundary: string,
 ): Promise<RelatedDocument | undefined> {
-  const { attachments, body: rest } = splitAttachments(body);
+  if (!hasAttachments(body)) return undefined;
+  const { attachments, rest } = readAttachments(body);
   if (!attachments.some(({ revpos }) => revpos > known)) return undefined;
   const sent: Sent[] = [];
   const release = () => {
@@ -103,14 +109,12 @@ export async function relatedText(
       if (reader !== undefined) sent.push({ reader, head: encoder.encode(partHead(attachment, reader)) });
       entries.push(`${JSON.stringify(attachment.name)}:${entryOf(attachment, reader)}`);
     }
-    const end = rest === '{}' ? '}' : `,${rest.slice(1)}`;
-    const text = `${own.slice(0, -1)},"_attachments":{${entries.join(',')}}${end}`;
-    const first = encoder.encode(`--${boundary}\r\nContent-Type: application/json\r\n\r\n${text}`);
+    const start = `--${boundary}\r\nContent-Type: application/json\r\n\r\n${own.slice(0, -1)},"_attachments":{${entries.join(',')}}`;
     const between = encoder.encode(`\r\n--${boundary}`);
     const last = encoder.encode('--');
-    let length = first.length + between.length + last.length;
+    let length = utf8Length(start) + (await inTurns(utf8LengthInSteps(rest))) + between.length + last.length;
     for (const { head, reader } of sent) length += head.length + reader.stored.storedLength + between.length;
-    return { boundary, length, chunks: chunksOf(first, between, last, sent), release };
+    return { boundary, length, chunks: chunksOf([start, rest], between, last, sent), release };
   } catch (failure) {
     release();
     throw failure;
@@ -122,12 +126,14 @@ async function open(snapshot: Snapshot, attachment: StoredAttachment): Promise<A
 }
 
 async function* chunksOf(
-  first: Uint8Array,
+  texts: readonly string[],
   between: Uint8Array,
   last: Uint8Array,
   sent: readonly Sent[],
 ): AsyncGenerator<Uint8Array> {
-  yield first;
+  for (const text of texts) {
+    for (const piece of wholeCharacterPieces(text, PIECE_UNITS)) yield encoder.encode(piece);
+  }
   yield between;
   for (const { head, reader } of sent) {
     yield head;

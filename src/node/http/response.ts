@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { ByteLease } from '../../shared/byte-budget.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import { type ByteStream, headerLines, type PlainResponse } from '../../shared/message.ts';
-import { inTurns, Pace, type Steps } from '../../shared/turn.ts';
+import { inTurns, Pace, roomInTurn, type Steps } from '../../shared/turn.ts';
 import { putTogether, wholeCharactersEnd } from '../../shared/utf8.ts';
 
 /** The request that an answer belongs to. */
@@ -27,6 +27,8 @@ export function returnWhenSent(held: ByteLease, body: PlainResponse['body'], out
   held.theirTurn(body === null ? 0 : body.length);
 }
 
+/** Hundreds of longer texts that are ready in one turn would hold the thread while they are written. */
+const FREE_TEXT = 16_384;
 /** UTF-16 units from which on a text goes out in pieces: one write would hold the thread until all of it is copied. */
 const LONG_TEXT = 1_048_576;
 /** As well, where memory is short: of a piece it is seen how soon the client takes it. */
@@ -39,6 +41,14 @@ const PIECE_UNITS = 262_144;
  * connection is closed, so that the client can't take an incomplete answer for a complete one.
  */
 export function toResponse(response: PlainResponse, exchange: Exchange): MaybePromise<Response> {
+  const { body } = response;
+  if (typeof body === 'string' && body.length > FREE_TEXT) {
+    return whenReady(roomInTurn(), () => toLongResponse(response, exchange));
+  }
+  return toResponseAtOnce(response, exchange);
+}
+
+function toLongResponse(response: PlainResponse, exchange: Exchange): MaybePromise<Response> {
   const { body, held } = response;
   if (typeof body !== 'string' || body.length <= (held?.isShortOf(0) === true ? PIECED_TEXT : LONG_TEXT)) {
     return toResponseAtOnce(response, exchange);
