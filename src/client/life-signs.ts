@@ -1,5 +1,5 @@
 /** Notices a worker whose thread is stuck: in a call of the browser that does not come back it answers nothing any more, and never ends. */
-import { pause } from '../shared/pause.ts';
+import { pause } from '../shared/clock.ts';
 import { withinDeadline } from './deadline.ts';
 
 /** What has no answer after so long may be stuck. */

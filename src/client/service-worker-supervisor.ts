@@ -3,7 +3,7 @@ import { messageSW, Workbox } from 'workbox-window';
 import { scriptAddress } from '../bridge/script-address.ts';
 import type { ControlAnswer, ControlMessage } from '../bridge/wire/control.ts';
 import { PROTOCOL } from '../bridge/wire/wire.ts';
-import { pause } from '../shared/pause.ts';
+import { pause } from '../shared/clock.ts';
 import { withinDeadline } from './deadline.ts';
 import type { PageFetch } from './replaced-fetch.ts';
 import { startScript } from './start-failures.ts';

@@ -1,5 +1,5 @@
 import type { Change, ChangesAnswer } from '../interface/changes.ts';
-import { pause } from '../shared/pause.ts';
+import { pause } from '../shared/clock.ts';
 import type { ChangesOptions } from './contract.ts';
 import { type Ask, queryOf } from './requests.ts';
 import { SetteeError } from './settee-error.ts';

@@ -34,8 +34,9 @@ function faultOf(value: unknown): string | undefined {
   if (value === '') return 'Document id must not be empty';
   const reserved = value.charCodeAt(0) === UNDERSCORE ? reservedFault(value) : undefined;
   if (reserved !== undefined) return reserved;
-  if (hasLoneSurrogate(value)) return 'Document id must be valid UTF-8';
-  if (fitsUtf8(value, MAX_ID_BYTES)) return undefined;
+  const isShort = value.length <= MAX_ID_BYTES;
+  if (isShort && hasLoneSurrogate(value)) return 'Document id must be valid UTF-8';
+  if (isShort && fitsUtf8(value, MAX_ID_BYTES)) return undefined;
   return `Document id is longer than ${MAX_ID_BYTES} bytes. Save the document under a shorter id.`;
 }
 

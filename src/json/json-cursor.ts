@@ -118,9 +118,13 @@ export class JsonCursor {
     const start = this.#skipSpace(this.position);
     const first = text.charCodeAt(start);
     let at = start;
-    if (first !== OPEN_BRACE && first !== OPEN_BRACKET) {
-      this.skipValue();
-      at = this.position;
+    if (first === QUOTE) at = stringEnd(text, start);
+    else if (first !== OPEN_BRACE && first !== OPEN_BRACKET) {
+      for (at++; !endsScalar(text.charCodeAt(at)); at++) {
+        if (at < this.#nextRest) continue;
+        this.#nextRest = at + STEP_LENGTH;
+        yield;
+      }
     } else {
       let depth = 1;
       while (depth > 0) {
@@ -196,10 +200,11 @@ export class JsonCursor {
 /** Position behind a number or one of `true`, `false`, `null`. */
 function scalarEnd(text: string, start: number): number {
   let at = start + 1;
-  for (;;) {
-    const code = text.charCodeAt(at);
-    // NaN, behind the text's last character, ends it as well.
-    if (!(code > SPACE) || code === COMMA || code === CLOSE_BRACE || code === CLOSE_BRACKET) return at;
-    at++;
-  }
+  while (!endsScalar(text.charCodeAt(at))) at++;
+  return at;
+}
+
+/** NaN, behind the text's last character, ends it as well. */
+function endsScalar(code: number): boolean {
+  return !(code > SPACE) || code === COMMA || code === CLOSE_BRACE || code === CLOSE_BRACKET;
 }

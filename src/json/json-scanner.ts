@@ -55,9 +55,14 @@ export class JsonScanner {
   readonly text: string;
   /** Whether white space outside of strings was passed since this was last set to false. */
   sawSpace = false;
+  /** What does not end before it is given up, and `isBeyond` says so. The text's end by default. */
+  limit: number;
+  /** Whether something was given up since this was last set to false. */
+  isBeyond = false;
 
   constructor(text: string) {
     this.text = text;
+    this.limit = text.length;
   }
 
   /** Where the next character that is no white space lies. */
@@ -83,15 +88,19 @@ export class JsonScanner {
 
   /** Position behind the string whose opening quote is at `start`. */
   stringEnd(start: number): number {
-    const { text } = this;
+    const { text, limit } = this;
     let at = start + 1;
     for (let code = text.charCodeAt(at); code !== QUOTE; code = text.charCodeAt(at)) {
-      // NaN, behind the text's last character, is not above either.
-      if (!(code >= SPACE)) return NO_END;
+      if (code < SPACE || at >= limit) return this.#giveUpAt(at);
       at = code === BACKSLASH ? this.escapeEnd(at + 1) : at + 1;
       if (at === NO_END) return NO_END;
     }
     return at + 1;
+  }
+
+  #giveUpAt(at: number): number {
+    if (at >= this.limit) this.isBeyond = true;
+    return NO_END;
   }
 
   /** Position of a member's value, `nameEnd` being behind its name; `NO_END` where no colon follows the name. */
@@ -106,7 +115,7 @@ export class JsonScanner {
     if (text.charCodeAt(at) === CLOSE_BRACE) return at + 1;
     for (;;) {
       const end = this.memberEnd(at, depth);
-      if (end === NO_END) return NO_END;
+      if (end === NO_END || end > this.limit) return this.#giveUpAt(end);
       at = this.skipSpace(end);
       const code = text.charCodeAt(at);
       if (code === CLOSE_BRACE) return at + 1;
@@ -129,7 +138,7 @@ export class JsonScanner {
     if (text.charCodeAt(at) === CLOSE_BRACKET) return at + 1;
     for (;;) {
       const end = this.valueEnd(at, depth + 1);
-      if (end === NO_END) return NO_END;
+      if (end === NO_END || end > this.limit) return this.#giveUpAt(end);
       at = this.skipSpace(end);
       const code = text.charCodeAt(at);
       if (code === CLOSE_BRACKET) return at + 1;
@@ -188,10 +197,11 @@ export class JsonScanner {
     return end === digits ? NO_END : end;
   }
 
-  /** Position behind the digits that begin at `start`, of which there may be none. */
+  /** Position behind the digits that begin at `start`, of which there may be none; of more than a number may have, somewhere among them. */
   #digitsEnd(start: number): number {
     let at = start;
-    while (isDigit(this.text.charCodeAt(at))) at++;
+    const most = start + LONGEST_NUMBER;
+    while (at <= most && isDigit(this.text.charCodeAt(at))) at++;
     return at;
   }
 

@@ -1,7 +1,8 @@
 /** Bounds on how deep values may be nested, which are read, compared and written out by recursion. */
 import { DatabaseError } from '../errors/database-error.ts';
 import { atOnce, type Steps } from '../shared/turn.ts';
-import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, OPEN_BRACE, OPEN_BRACKET, QUOTE } from './characters.ts';
+import { CLOSE_BRACE, CLOSE_BRACKET, OPEN_BRACE, OPEN_BRACKET, QUOTE } from './characters.ts';
+import { closingQuote } from './strings.ts';
 
 /** Arrays and objects around each other. Far beyond what anyone means, far below what a stack holds. */
 export const MAX_DEPTH = 1_000;
@@ -71,14 +72,4 @@ function hasManyOpenings(text: string): boolean {
     }
   }
   return false;
-}
-
-/** Of the string that begins at `start`; behind the text where it has none. */
-function closingQuote(text: string, start: number): number {
-  for (let at = start + 1; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === QUOTE) return at;
-    if (code === BACKSLASH) at++;
-  }
-  return text.length;
 }

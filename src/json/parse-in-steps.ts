@@ -19,6 +19,7 @@ import {
   OPEN_BRACKET,
   QUOTE,
 } from './characters.ts';
+import { shortenSpaceInSteps } from './long-space.ts';
 import { isObject, type JsonObject } from './objects.ts';
 import { PartedMap } from './parted-map.ts';
 import { stringEnd } from './strings.ts';
@@ -31,6 +32,8 @@ const MOST_WANTED = 500_000;
 const MOST_MEMBERS = 100_000;
 /** Characters of a number, at most: engines read it in one go. */
 const LONGEST_NUMBER = 1_048_576;
+/** Characters of a member's name with its quotes and escapes, at most: it is built and compared in one go. */
+export const LONGEST_NAME = 1_048_576;
 /** In the place of an end: it is further away than one step. */
 const FAR = -1;
 /** Characters of an escape: `\u` with its four digits, and all others. */
@@ -45,9 +48,10 @@ export function parseInTurns(text: string): MaybePromise<unknown> {
 /** The text's value. Throws `SyntaxError` where `JSON.parse` does; fails with `bad_request` where a number is very long. */
 export function* parseInSteps(text: string): Steps<unknown> {
   if (text.length <= STEP_LENGTH) return JSON.parse(text);
-  const parser = new LongTextParser(text);
+  const short = yield* shortenSpaceInSteps(text);
+  const parser = new LongTextParser(short);
   const value = yield* parser.value(parser.skipSpace(0));
-  if (parser.skipSpace(parser.end) < text.length) throw unexpected(text, parser.end);
+  if (parser.skipSpace(parser.end) < short.length) throw unexpected(short, parser.end);
   return value;
 }
 
@@ -93,7 +97,8 @@ export function* parseWantedInSteps(text: string, isWanted: (name: string) => bo
 }
 
 /** False where the text is no object. */
-function* takeMembers(text: string, take: TakeMember, isWanted?: IsWanted): Steps<boolean> {
+function* takeMembers(whole: string, take: TakeMember, isWanted?: IsWanted): Steps<boolean> {
+  const text = yield* shortenSpaceInSteps(whole);
   const parser = new LongTextParser(text, isWanted === undefined ? undefined : MOST_WANTED);
   const start = parser.skipSpace(0);
   const isObjectText = text.charCodeAt(start) === OPEN_BRACE;
@@ -205,6 +210,7 @@ class LongTextParser {
     const text = this.#text;
     if (text.charCodeAt(start) !== QUOTE) throw unexpected(text, start);
     const nameEnd = stringEnd(text, start);
+    if (nameEnd - start > LONGEST_NAME) throw tooLongName();
     const name = String(JSON.parse(text.slice(start, nameEnd)));
     const colon = this.skipSpace(nameEnd);
     if (text.charCodeAt(colon) !== COLON) throw unexpected(text, colon);
@@ -314,6 +320,11 @@ function endsScalar(code: number): boolean {
 
 function tooLongNumber(): DatabaseError {
   const reason = `A number has more than ${LONGEST_NUMBER} characters. Send it as a string.`;
+  return new DatabaseError('bad_request', reason);
+}
+
+export function tooLongName(): DatabaseError {
+  const reason = `The name of a member has more than ${LONGEST_NAME} characters. Send it as a value.`;
   return new DatabaseError('bad_request', reason);
 }
 

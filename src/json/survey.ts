@@ -1,7 +1,8 @@
 /** How many values a text of JSON will become, found out before any of them is built: a value may take twenty times the bytes of its text. */
 import type { Steps } from '../shared/turn.ts';
-import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from './characters.ts';
+import { CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from './characters.ts';
 import { MAX_DEPTH, tooDeeplyNested } from './nesting.ts';
+import { closingQuote } from './strings.ts';
 
 export interface Survey {
   /** Arrays and objects. */
@@ -15,22 +16,37 @@ export interface Survey {
 /** One object has more members than may be. Engines take long to build and to list objects with hundreds of thousands. */
 export class TooManyMembers extends Error {}
 
+/** A string has more characters than may be. It is compared, written and sent in one go. */
+export class TooLongString extends Error {}
+
+/** What may be in a text. */
+export interface SurveyBounds {
+  /** Members of one object. Default: any number. */
+  readonly members?: number | undefined;
+  /** Characters of a string, as it is written. Default: any number. */
+  readonly stringLength?: number | undefined;
+}
+
 /** Characters that are looked at in one step, about. */
 const STEP_LENGTH = 131_072;
 
 /**
  * Counts what is in a text, of which it is not known whether it is JSON. Fails with `bad_request` where it is nested too deeply. Throws
- * `TooManyMembers` where one object has more than `mostMembers`, also in the middle of it.
+ * `TooManyMembers` or `TooLongString` where it is beyond the bounds, also in the middle of it.
  */
-export function* surveyInSteps(text: string, mostMembers = Number.POSITIVE_INFINITY): Steps<Survey> {
+export function* surveyInSteps(text: string, bounds: SurveyBounds = {}): Steps<Survey> {
+  const { members: mostMembers = Number.POSITIVE_INFINITY, stringLength = Number.POSITIVE_INFINITY } = bounds;
   let [containers, members, further, depth] = [0, 0, 0, 0];
   /** Members of the containers around the position, by depth. */
   const open = new Uint32Array(MAX_DEPTH + 1);
   let rest = STEP_LENGTH;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
-    if (code === QUOTE) at = closingQuote(text, at);
-    else if (code === COMMA) further++;
+    if (code === QUOTE) {
+      const end = closingQuote(text, at);
+      if (end - at > stringLength) throw new TooLongString();
+      at = end;
+    } else if (code === COMMA) further++;
     else if (code === COLON) {
       members++;
       const count = (open[depth] ?? 0) + 1;
@@ -47,14 +63,4 @@ export function* surveyInSteps(text: string, mostMembers = Number.POSITIVE_INFIN
     yield;
   }
   return { containers, members, further };
-}
-
-/** Of the string that begins at `start`; behind the text where it has none. */
-function closingQuote(text: string, start: number): number {
-  for (let at = text.indexOf('"', start + 1); at >= 0; at = text.indexOf('"', at + 1)) {
-    let before = at;
-    while (text.charCodeAt(before - 1) === BACKSLASH) before--;
-    if ((at - before) % 2 === 0) return at;
-  }
-  return text.length;
 }

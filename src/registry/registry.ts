@@ -6,8 +6,8 @@ import { createRevisionHasher, type RevisionHasher } from '../documents/revision
 import { DatabaseError } from '../errors/database-error.ts';
 import { must } from '../shared/assert.ts';
 import { CacheBudget } from '../shared/cache-budget.ts';
+import { randomHex } from '../shared/hex.ts';
 import { type MaybePromise, whenReady, withEnd } from '../shared/maybe-promise.ts';
-import { randomHex } from '../shared/random-hex.ts';
 import type { PageFile } from '../storage/page-store.ts';
 import { integerSetting } from '../system/config.ts';
 import type { DatabaseEvent, Lease, Registry } from './contract.ts';

@@ -2,6 +2,7 @@
  * Bounds the memory that many users take together. Who comes when it is used up waits; the owner who holds least is served first, then who
  * wants least, then who came first. Who is slow gives way to those who wait: see `ByteLease.theirTurn`.
  */
+import { ClientSpeed } from './client-speed.ts';
 import { type MaybePromise, whenReady } from './maybe-promise.ts';
 import { roomInTurn } from './turn.ts';
 
@@ -35,13 +36,6 @@ const LOOK_MS = 1_000;
 const MOST_UNCOUNTED_BYTES = 50_331_648;
 /** The part of the budget that is made free when slow ones give way: bodies ask for their memory piece by piece. */
 const ROOM = 1 / 8;
-/** A client that moves fewer bytes than this, in a second of its turns, is slow. */
-const SLOW_BYTES_PER_MS = 16.384;
-/** How many bytes somebody may be behind when the judging begins, and ahead later. */
-const BEHIND_BYTES = 8_192;
-const AHEAD_BYTES = 32_768;
-/** The part of what it was given last by which it may be further behind, since nobody sees how far that has come. */
-const UNSEEN = 1 / 16;
 
 export class ByteBudget {
   #limit: number;
@@ -167,7 +161,8 @@ export class ByteBudget {
       this.#look();
       if (lease.owner !== '') this.#refuseLast();
     });
-    return granted.then((isGranted) => isGranted && inLaterTurn());
+    // Hundreds may be served at once, when what others held comes free: together they would hold the thread.
+    return granted.then((isGranted) => isGranted && whenReady(roomInTurn(), () => true));
   }
 
   /** Who is served now: who has the least share, or, where there is no room for that one, the oldest, which may always grow. */
@@ -264,11 +259,6 @@ export class ByteBudget {
   }
 }
 
-/** Hundreds that waited may be served at once, when what others held comes free: together they would hold the thread. */
-function inLaterTurn(): MaybePromise<boolean> {
-  return whenReady(roomInTurn(), () => true);
-}
-
 /** What one user of a budget has of it. */
 export class ByteLease {
   /** Changed by the budget alone, as is `since`. */
@@ -282,14 +272,11 @@ export class ByteLease {
   #hasGivenWay = false;
   #wants = Number.POSITIVE_INFINITY;
   #isReserved = false;
-  /** Since when it is for the client to send or to take. */
-  #turnedAt: number | undefined;
-  #given = 0;
-  /** By how many bytes its client is ahead of a slow one. */
-  #ahead = BEHIND_BYTES;
+  readonly #speed: ClientSpeed;
 
   constructor(budget: ByteBudget, owner: string) {
     this.#budget = budget;
+    this.#speed = new ClientSpeed(budget.now);
     this.owner = owner;
   }
 
@@ -361,41 +348,25 @@ export class ByteLease {
 
   /** From now on it is for the client to send, or to take what it was given: the time passes at its charge. */
   theirTurn(given = 0): void {
-    this.#given = given;
-    this.#ahead = Math.min(this.#ahead + given, Math.max(AHEAD_BYTES, given));
-    this.#turnedAt ??= this.#budget.now();
+    this.#speed.theirTurn(given);
   }
 
   /** Until now it was. It has sent so many bytes meanwhile. */
   ownTurn(sent = 0): void {
-    this.#charge();
-    this.#turnedAt = undefined;
-    this.#ahead = Math.min(this.#ahead + sent, AHEAD_BYTES);
+    this.#speed.ownTurn(sent);
   }
 
   /** Whether its client has its turn, and it can be ended. For the budget alone, as are those behind it. */
   get mayEnd(): boolean {
-    return this.#turnedAt !== undefined && this.giveWay !== undefined;
+    return this.#speed.isTheirTurn && this.giveWay !== undefined;
   }
 
   isSlow(): boolean {
-    this.#charge();
-    const isSlow = this.#ahead < 0;
-    // What was slow before anybody minded is forgotten.
-    this.#ahead = Math.max(this.#ahead, 0);
-    return isSlow && this.mayEnd;
+    return this.#speed.takeSlowness() && this.mayEnd;
   }
 
   judgeAnew(): void {
-    this.#charge();
-    this.#ahead = BEHIND_BYTES + Math.min(this.#given * UNSEEN, 2 * AHEAD_BYTES);
-  }
-
-  #charge(): void {
-    if (this.#turnedAt === undefined) return;
-    const now = this.#budget.now();
-    this.#ahead -= (now - this.#turnedAt) * SLOW_BYTES_PER_MS;
-    this.#turnedAt = now;
+    this.#speed.judgeAnew();
   }
 
   end(): void {

@@ -15,3 +15,8 @@ export const systemClock: Clock = {
 };
 
 export const systemRandom: RandomBytes = (bytes) => crypto.getRandomValues(bytes);
+
+/** Resolves after so many milliseconds. */
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -10,8 +10,8 @@
  * What is sent by one page in this order is carried out in this order: each waits for those before it.
  */
 import { isStream } from '../bridge/wire/wire-codec.ts';
+import { pause } from '../shared/clock.ts';
 import type { PlainRequest, PlainResponse } from '../shared/message.ts';
-import { pause } from '../shared/pause.ts';
 
 /** Pauses before each time that a request is sent again; the last one counts for all later ones. */
 const PAUSES_MS: readonly number[] = [50, 100, 250, 500, 1000];

@@ -5,8 +5,8 @@
  * whatever is open, and gives readers a clean end; there bodies are made to fail before.
  */
 import { isStream } from '../bridge/wire/wire-codec.ts';
+import { pause } from '../shared/clock.ts';
 import type { ByteStream, PlainResponse } from '../shared/message.ts';
-import { pause } from '../shared/pause.ts';
 import { BrokenOff, EVENT_STREAM } from './event-ids.ts';
 import { SpentChunks } from './spent-chunks.ts';
 

@@ -20,9 +20,9 @@ import {
 import { PROTOCOL } from '../bridge/wire/wire.ts';
 import { isWireStream } from '../bridge/wire/wire-codec.ts';
 import { asPortOffer } from '../bridge/wire/wire-decoding.ts';
+import { pause } from '../shared/clock.ts';
 import { type MaybePromise, orElse, whenReady } from '../shared/maybe-promise.ts';
 import type { PlainResponse } from '../shared/message.ts';
-import { pause } from '../shared/pause.ts';
 import type { CoreScript, ServiceWorkerOptions, ServiceWorkerOwner, SetteeServiceWorker } from './contract.ts';
 import { withDownload } from './downloads.ts';
 import { EventIds } from './event-ids.ts';

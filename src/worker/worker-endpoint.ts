@@ -26,9 +26,9 @@ import { PROTOCOL, type WireRequest, type WireResponse } from '../bridge/wire/wi
 import { requestFromWire, responseToWire } from '../bridge/wire/wire-codec.ts';
 import type { LoadDeferredCode } from '../deferred/contract.ts';
 import type { Clock } from '../shared/clock.ts';
+import { pause } from '../shared/clock.ts';
 import { type MaybePromise, whenReady, withEnd } from '../shared/maybe-promise.ts';
 import type { PlainRequest, PlainResponse } from '../shared/message.ts';
-import { pause } from '../shared/pause.ts';
 import type { LoadJournalFiles } from '../storage/indexeddb/journal-files.ts';
 import { VERSION } from '../system/version.ts';
 import { createConsoleLog } from './console-log.ts';

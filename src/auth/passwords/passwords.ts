@@ -5,7 +5,7 @@
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { RandomBytes } from '../../shared/clock.ts';
 import { areEqualSecrets } from '../../shared/constant-time.ts';
-import { randomHex } from '../../shared/random-hex.ts';
+import { randomHex } from '../../shared/hex.ts';
 import type { Config } from '../../system/contract.ts';
 import { hashSettings, iterationLimits } from '../settings.ts';
 import { derivePbkdf2, deriveSimple } from './key-derivation.ts';

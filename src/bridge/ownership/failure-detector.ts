@@ -4,7 +4,7 @@
  * from answering. That may be wrong of an owner that is merely slow; what makes that harmless is the fence in the storage.
  */
 import type { Clock } from '../../shared/clock.ts';
-import { pause } from '../../shared/pause.ts';
+import { pause } from '../../shared/clock.ts';
 import type { Instance } from '../contract.ts';
 import { aliveLock, channelName } from '../instance.ts';
 import { PROTOCOL, type ToOwner } from '../wire/wire.ts';

@@ -8,7 +8,7 @@
  * the storage is opened until the storage was let go, so that whoever waits for an answer of this owner learns of its end by that lock.
  */
 import type { Clock } from '../../shared/clock.ts';
-import { pause } from '../../shared/pause.ts';
+import { pause } from '../../shared/clock.ts';
 import type { Instance } from '../contract.ts';
 import { aliveLock } from '../instance.ts';
 import { type HeldLock, holdLock, isHeld } from './held-lock.ts';

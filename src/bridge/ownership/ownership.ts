@@ -9,8 +9,7 @@
  * A frozen owner whose lock was stolen does not know yet that it is none any more. What makes it harmless is the fence in the storage
  * (docs/internals.md#the-browser-host).
  */
-import { type Clock, systemClock } from '../../shared/clock.ts';
-import { pause } from '../../shared/pause.ts';
+import { type Clock, pause, systemClock } from '../../shared/clock.ts';
 import type { Instance } from '../contract.ts';
 import { aliveLock, channelName, ownerLock } from '../instance.ts';
 import { type Carrier, type Payload, PROTOCOL, type ToAll } from '../wire/wire.ts';

@@ -19,6 +19,7 @@ import { type JsonScanner, NO_END } from '../../json/json-scanner.ts';
 import { KeptMembers } from '../../json/kept-members.ts';
 import { LongJsonScanner } from '../../json/long-json-scanner.ts';
 import { minify, minifyInSteps } from '../../json/minify-json.ts';
+import { LONGEST_NAME } from '../../json/parse-in-steps.ts';
 import type { Steps } from '../../shared/turn.ts';
 import type { ReservedValues } from './reserved-members.ts';
 
@@ -99,6 +100,10 @@ export class DocumentScanner implements ReservedValues {
     for (;;) {
       const end = this.#memberEnd(at);
       if (end === NO_END) return NO_END;
+      if (end > json.limit) {
+        json.isBeyond = true;
+        return NO_END;
+      }
       at = json.skipSpace(end);
       const code = text.charCodeAt(at);
       if (code === CLOSE_BRACE) return at + 1;
@@ -149,9 +154,10 @@ export class DocumentScanner implements ReservedValues {
     const text = this.#text;
     let at = start + 1;
     let hash = 0;
+    const most = start + LONGEST_NAME;
     for (let code = text.charCodeAt(at); code !== QUOTE; code = text.charCodeAt(++at)) {
       // NaN, behind the text's last character, is not above either.
-      if (!(code >= SPACE)) return NO_END;
+      if (!(code >= SPACE) || at > most) return NO_END;
       if (code === BACKSLASH) return this.#escapedNameEnd(start);
       hash = withCode(hash, code);
     }
@@ -160,7 +166,11 @@ export class DocumentScanner implements ReservedValues {
 
   /** As `#nameEnd`, for a name that has an escape. */
   #escapedNameEnd(start: number): number {
-    const end = this.#json.stringEnd(start);
+    const json = this.#json;
+    const { limit } = json;
+    json.limit = Math.min(limit, start + LONGEST_NAME);
+    const end = json.stringEnd(start);
+    json.limit = limit;
     if (end === NO_END) return NO_END;
     const name = this.#string(start, end);
     let hash = 0;

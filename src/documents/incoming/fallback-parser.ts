@@ -10,7 +10,13 @@ import { KeptMembers } from '../../json/kept-members.ts';
 import { minify, minifyInSteps } from '../../json/minify-json.ts';
 import { assertShallowInSteps, assertShallowText, isShallowContainer, tooDeeplyNested } from '../../json/nesting.ts';
 import { isObject, type JsonObject } from '../../json/objects.ts';
-import { parseInSteps, parseWantedInSteps, type SomeMembers } from '../../json/parse-in-steps.ts';
+import {
+  LONGEST_NAME,
+  parseInSteps,
+  parseWantedInSteps,
+  type SomeMembers,
+  tooLongName,
+} from '../../json/parse-in-steps.ts';
 import { PartedMap } from '../../json/parted-map.ts';
 import {
   checkPortable,
@@ -194,6 +200,7 @@ function* readDistinctMembers(text: string, start: number): Steps<string> {
 
 /** Whether the cursor's member is part of the body. Fails where its name is reserved and unknown. */
 function isOfBody(cursor: JsonCursor): boolean {
+  if (cursor.keyEnd - cursor.keyStart > LONGEST_NAME) throw tooLongName();
   const first = cursor.text.charCodeAt(cursor.keyStart + 1);
   if (first !== UNDERSCORE && first !== BACKSLASH) return true;
   const { name } = cursor;

@@ -6,7 +6,9 @@ import { DatabaseError } from '../../errors/database-error.ts';
 import { CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET } from '../../json/characters.ts';
 import { JsonCursor } from '../../json/json-cursor.ts';
 import { JsonScanner } from '../../json/json-scanner.ts';
+import { shortenSpaceInSteps } from '../../json/long-space.ts';
 import { isObject, type JsonObject } from '../../json/objects.ts';
+import { parseWantedInSteps } from '../../json/parse-in-steps.ts';
 import { assert } from '../../shared/assert.ts';
 import type { Steps } from '../../shared/turn.ts';
 import type { IncomingDocument } from '../contract.ts';
@@ -24,6 +26,8 @@ export interface IncomingBulk {
 
 /** Characters between two looks at the clock, and documents. */
 const STEP_LENGTH = 65_536;
+/** Of a document from which on reading it is long work. */
+const LONG_DOCUMENT = 262_144;
 const DOCUMENTS_PER_STEP = 256;
 
 /** Reads a request step by step, of whatever form. */
@@ -42,11 +46,12 @@ export interface ReadCount {
  * `parseBulkInSteps` says it. What it gives is what `JSON.parse` would read: each document is read by itself, and so is what is around the list,
  * with a 0 instead of the documents.
  */
-export function* scanBulkInSteps(text: string, count: ReadCount = { documents: 0 }): Steps<IncomingBulk | undefined> {
+export function* scanBulkInSteps(whole: string, count: ReadCount = { documents: 0 }): Steps<IncomingBulk | undefined> {
+  const text = yield* shortenSpaceInSteps(whole);
   const cursor = new JsonCursor(text);
   try {
     cursor.enter();
-    if (!moveToDocs(cursor)) return undefined;
+    if (!(yield* moveToDocs(cursor))) return undefined;
     cursor.enter();
     const start = cursor.position;
     mustBe(text, start - 1, OPEN_BRACKET);
@@ -56,8 +61,8 @@ export function* scanBulkInSteps(text: string, count: ReadCount = { documents: 0
     cursor.enter();
     mustBe(text, cursor.position - 1, CLOSE_BRACKET);
     const rest = documents.length === 0 ? text : `${text.slice(0, start)}0${text.slice(end)}`;
-    const request: unknown = JSON.parse(rest);
-    return !isObject(request) || moveToDocs(cursor) ? undefined : toBulk(request, documents);
+    const request = yield* parseWantedInSteps(rest, isOption);
+    return request === undefined || (yield* moveToDocs(cursor)) ? undefined : toBulk(request.wanted, documents);
   } catch {
     return undefined;
   }
@@ -72,7 +77,7 @@ function* readList(cursor: JsonCursor, documents: IncomingDocument[], count: Rea
   if (text.charCodeAt(at) !== OPEN_BRACE) return position;
   let restedAt = at;
   for (;;) {
-    const isSure = scanner.scan(at);
+    const isSure = yield* scan(json, scanner, at);
     if (!isSure) cursor.moveTo(at);
     documents.push(isSure ? toIncomingDocument(scanner, scanner.body) : yield* parseDocumentInSteps(cursor));
     const end = isSure ? scanner.end : cursor.position;
@@ -88,16 +93,33 @@ function* readList(cursor: JsonCursor, documents: IncomingDocument[], count: Rea
   }
 }
 
+/** In steps only where the document is long: most are not, and there are many. */
+function* scan(json: JsonScanner, scanner: DocumentScanner, at: number): Steps<boolean> {
+  const { length } = json.text;
+  json.isBeyond = false;
+  json.limit = Math.min(length, at + LONG_DOCUMENT);
+  const isSure = scanner.scan(at);
+  json.limit = length;
+  return isSure || (json.isBeyond && (yield* scanner.scanInSteps(at)));
+}
+
 /** Another character is none of what can be there. */
 function mustBe(text: string, at: number, code: number): void {
   if (text.charCodeAt(at) !== code) throw new SyntaxError(`An unexpected character at ${at}`);
 }
 
+function isOption(name: string): boolean {
+  return name === 'new_edits' || name === 'all_or_nothing';
+}
+
+/** The name `docs` with its quotes, and each of its letters as an escape. */
+const LONGEST_DOCS = 26;
+
 /** Moves to the value of the object's next member `docs`; false where there is none. */
-function moveToDocs(cursor: JsonCursor): boolean {
+function* moveToDocs(cursor: JsonCursor): Steps<boolean> {
   while (cursor.nextName()) {
-    if (cursor.name === 'docs') return true;
-    cursor.skipValue();
+    if (cursor.keyEnd - cursor.keyStart <= LONGEST_DOCS && cursor.name === 'docs') return true;
+    yield* cursor.skipValueInSteps();
   }
   return false;
 }
@@ -116,10 +138,10 @@ export function* parseBulkInSteps(
 
 /** Reads the documents of a request, `values` being its `docs`: of the last member of that name, if there are several. */
 function* parseList(text: string, values: readonly unknown[], count: ReadCount): Steps<IncomingDocument[]> {
-  const cursor = new JsonCursor(text);
+  const cursor = new JsonCursor(yield* shortenSpaceInSteps(text));
   cursor.enter();
   let start = -1;
-  while (moveToDocs(cursor)) {
+  while (yield* moveToDocs(cursor)) {
     start = cursor.position;
     yield* cursor.skipValueInSteps();
   }
@@ -129,7 +151,8 @@ function* parseList(text: string, values: readonly unknown[], count: ReadCount):
   const documents: IncomingDocument[] = [];
   let restedAt = start;
   while (cursor.nextElementStart()) {
-    documents.push(parseDocumentValue(cursor, values[documents.length]));
+    const value = values[documents.length];
+    documents.push(isObject(value) ? yield* parseDocumentInSteps(cursor) : parseDocumentValue(cursor, value));
     if (cursor.position - restedAt < STEP_LENGTH && documents.length % DOCUMENTS_PER_STEP > 0) continue;
     restedAt = cursor.position;
     count.documents = documents.length;

@@ -8,6 +8,7 @@
  */
 import { JsonCursor } from '../../json/json-cursor.ts';
 import { JsonScanner } from '../../json/json-scanner.ts';
+import { shortenSpaceInSteps } from '../../json/long-space.ts';
 import type { Steps } from '../../shared/turn.ts';
 import type { IncomingDocument } from '../contract.ts';
 import { DocumentScanner } from './document-scanner.ts';
@@ -34,8 +35,9 @@ export function scanDocument(text: string): IncomingDocument | undefined {
 }
 
 /** As `readDocument`: others may have a turn in the middle of a long document. */
-export function* readDocumentInSteps(text: string): Steps<IncomingDocument> {
-  if (text.length <= LONG_TEXT) return readDocument(text);
+export function* readDocumentInSteps(whole: string): Steps<IncomingDocument> {
+  if (whole.length <= LONG_TEXT) return readDocument(whole);
+  const text = yield* shortenSpaceInSteps(whole);
   const json = new JsonScanner(text);
   const scanner = new DocumentScanner(json);
   const isSure = (yield* scanner.scanInSteps(json.skipSpace(0))) && json.skipSpace(scanner.end) === text.length;

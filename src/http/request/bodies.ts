@@ -7,12 +7,20 @@ import { gaveWay } from '../../errors/too-busy.ts';
 import { assertShallowText } from '../../json/nesting.ts';
 import { isObject, type JsonObject } from '../../json/objects.ts';
 import { parseInSteps, parseMembersInSteps } from '../../json/parse-in-steps.ts';
-import { type Survey, surveyInSteps, TooManyMembers } from '../../json/survey.ts';
+import { type Survey, surveyInSteps, TooLongString, TooManyMembers } from '../../json/survey.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import type { ByteStream, RequestBody } from '../../shared/message.ts';
 import { inTurns, Pace, type Steps } from '../../shared/turn.ts';
 import { putTogether } from '../../shared/utf8.ts';
-import { ANY_OBJECT, type BodyBound, boundOf, tooLarge, tooManyMembers } from './body-bounds.ts';
+import {
+  ANY_MEMBERS,
+  ANY_OBJECT,
+  type BodyBound,
+  boundOf,
+  tooLarge,
+  tooLongString,
+  tooManyMembers,
+} from './body-bounds.ts';
 import { ByteCollector } from './byte-collector.ts';
 import type { Context } from './context.ts';
 import { inflate } from './inflate.ts';
@@ -116,7 +124,7 @@ export async function readMembers(
   made?: MadeOfValues,
 ): Promise<readonly (readonly [string, unknown])[]> {
   const text = await readText(context);
-  const counted = await inTurns(surveyInSteps(text, Number.POSITIVE_INFINITY));
+  const counted = await inTurns(surveyed(text, ANY_MEMBERS));
   await holdValues(context, counted, made);
   return (await inTurns(parsedInSteps(text, parseMembersInSteps))) ?? notAnObject();
 }
@@ -124,9 +132,10 @@ export async function readMembers(
 function* surveyed(text: string, fitting: BodyBound | undefined): Steps<Survey> {
   const bound = fitting?.members === undefined ? ANY_OBJECT : fitting;
   try {
-    return yield* surveyInSteps(text, bound.members);
+    return yield* surveyInSteps(text, bound);
   } catch (cause) {
-    throw cause instanceof TooManyMembers ? tooManyMembers(bound) : cause;
+    if (cause instanceof TooManyMembers) throw tooManyMembers(bound);
+    throw cause instanceof TooLongString ? tooLongString(bound) : cause;
   }
 }
 

@@ -7,6 +7,8 @@ export interface BodyBound {
   readonly bytes: number;
   /** Of one object in it; undefined for any number. */
   readonly members?: number;
+  /** Characters of one string in it, as it is written; undefined for any number. */
+  readonly stringLength?: number;
   /** What to do where that is too little, as a sentence. Undefined for the bound that the setting makes. */
   readonly remedy?: string;
 }
@@ -40,8 +42,11 @@ export const QUERY: BodyBound = {
 export const ANY_OBJECT: BodyBound = {
   bytes: Number.POSITIVE_INFINITY,
   members: 65_536,
+  stringLength: 4_194_304,
   remedy: 'Send fewer at a time, or a list of them.',
 };
+/** An object with as many members as it likes, which are read one by one. */
+export const ANY_MEMBERS: BodyBound = { ...ANY_OBJECT, members: Number.POSITIVE_INFINITY };
 /** Documents have as many members as they like. */
 export const DOCUMENTS: BodyBound = { bytes: Number.POSITIVE_INFINITY, members: Number.POSITIVE_INFINITY };
 
@@ -59,6 +64,12 @@ export function boundOf(config: ConfigStore, fitting: BodyBound | undefined): Bo
 export function tooManyMembers({ members, remedy = '' }: BodyBound): DatabaseError {
   const what = `an object in a body of this kind may have ${members} members`;
   return new DatabaseError('too_large', `the request entity is too large: ${what}; nothing was changed. ${remedy}`);
+}
+
+/** Begins with the family's words. */
+export function tooLongString({ stringLength }: BodyBound): DatabaseError {
+  const what = `a string in a body of this kind may have ${stringLength} characters`;
+  return new DatabaseError('too_large', `the request entity is too large: ${what}; nothing was changed.`);
 }
 
 /** Begins with the family's words. */

@@ -1,7 +1,7 @@
 /** Makes the peer for an endpoint of a replication. */
 
+import { randomHex } from '../../shared/hex.ts';
 import type { Handle } from '../../shared/message.ts';
-import { randomHex } from '../../shared/random-hex.ts';
 import type { Credentials, Endpoint, Replication, ReplicatorHost, Trouble } from '../contract.ts';
 import { ReplicationError } from '../failure.ts';
 import type { MemoryShare } from '../peer-memory.ts';

@@ -352,7 +352,7 @@ describe('a large bulk request', () => {
 
   test('is read in steps of which none is large', () => {
     const { steps, bodies } = stepsOf(`{"docs":[${list(40, ' ,\n')} ] , "new_edits":false}`);
-    expect(steps).toBe(20);
+    expect(steps).toBe(22);
     expect(bodies).toEqual(Array.from({ length: 40 }, (_, n) => document(n)));
   });
 

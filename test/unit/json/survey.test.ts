@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { surveyInSteps, TooManyMembers } from '../../../src/json/survey.ts';
+import { surveyInSteps, TooLongString, TooManyMembers } from '../../../src/json/survey.ts';
 import { atOnce } from '../../../src/shared/turn.ts';
 
 test.each([
@@ -20,8 +20,15 @@ test('what is nested too deeply is refused', () => {
 });
 
 test('one object has as many members as are permitted, wherever it is', () => {
-  expect(atOnce(surveyInSteps('[{"a":1,"b":{"c":1,"d":2}},{"e":1,"f":2}]', 2)).members).toBe(6);
-  expect(() => atOnce(surveyInSteps('[{"a":{"x":1},"b":2,"c":3}]', 2))).toThrow(TooManyMembers);
+  expect(atOnce(surveyInSteps('[{"a":1,"b":{"c":1,"d":2}},{"e":1,"f":2}]', { members: 2 })).members).toBe(6);
+  expect(() => atOnce(surveyInSteps('[{"a":{"x":1},"b":2,"c":3}]', { members: 2 }))).toThrow(TooManyMembers);
+});
+
+test('a string has as many characters as are permitted', () => {
+  expect(atOnce(surveyInSteps('["abc",{"de":1}]', { stringLength: 4 })).containers).toBe(2);
+  for (const text of ['["abcd"]', '{"abcd":1}', '["abcdef']) {
+    expect(() => atOnce(surveyInSteps(text, { stringLength: 4 })), text).toThrow(TooLongString);
+  }
 });
 
 test('others have turns in the middle', () => {

@@ -1,7 +1,7 @@
 /** Signs each request with OAuth 1.0 (RFC 5849). */
 import type { Clock, RandomBytes } from '../../../shared/clock.ts';
+import { randomHex } from '../../../shared/hex.ts';
 import { oauthEncode, oauthSignature } from '../../../shared/oauth-signature.ts';
-import { randomHex } from '../../../shared/random-hex.ts';
 import type { Credentials } from '../../contract.ts';
 import type { Authorization, SignedRequest } from './authorization.ts';
 

@@ -1,0 +1,55 @@
+/** Long runs of white space in a text of JSON: those who read it would go over each of them in one go. */
+import type { Steps } from '../shared/turn.ts';
+import { QUOTE } from './characters.ts';
+import { closingQuote } from './strings.ts';
+
+/** Where a run of twice this length is, two neighbouring multiples of it are in it. */
+const SAMPLE_DISTANCE = 32_768;
+/** Of the runs that are shortened. */
+const LONG_RUN = 1_024;
+/** Characters that are looked at in one step, about. */
+const STEP_LENGTH = 131_072;
+
+/** The text, of which it is not known whether it is JSON, with one character for each long run outside of strings, where a run is very long. */
+export function* shortenSpaceInSteps(text: string): Steps<string> {
+  if (!(yield* hasVeryLongRun(text))) return text;
+  let result = '';
+  let kept = 0;
+  let rest = STEP_LENGTH;
+  for (let at = 0; at < text.length; at++) {
+    if (text.charCodeAt(at) === QUOTE) at = closingQuote(text, at);
+    else if (isSpace(text, at)) {
+      const start = at;
+      while (isSpace(text, at + 1)) {
+        at++;
+        if (at < rest) continue;
+        rest = at + STEP_LENGTH;
+        yield;
+      }
+      if (at - start >= LONG_RUN) {
+        result += text.slice(kept, start + 1);
+        kept = at + 1;
+      }
+    }
+    if (at < rest) continue;
+    rest = at + STEP_LENGTH;
+    yield;
+  }
+  return result + text.slice(kept);
+}
+
+function* hasVeryLongRun(text: string): Steps<boolean> {
+  for (let from = 0; from + SAMPLE_DISTANCE < text.length; from += SAMPLE_DISTANCE) {
+    const isSampled = isSpace(text, from) && isSpace(text, from + SAMPLE_DISTANCE);
+    if (!isSampled) continue;
+    if (/^[ \t\n\r]*$/.test(text.slice(from, from + SAMPLE_DISTANCE))) return true;
+    yield;
+  }
+  return false;
+}
+
+/** As JSON has it (RFC 8259, section 2). */
+function isSpace(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
+}
