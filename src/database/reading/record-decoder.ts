@@ -1,11 +1,8 @@
 import type { DocId } from '../../documents/contract.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
-import { inTurns } from '../../shared/turn.ts';
 import type { DocumentRecord } from '../contract.ts';
-import { decodeEntry, decodeEntryInSteps } from '../state/entry.ts';
+import { decodeEntry, decodeInTurns, isLongEntry } from '../state/entry.ts';
 
-/** A longer entry is one of very many revisions. */
-const LONG_ENTRY = 65_536;
 /** So many long entries are known while somebody has their records. */
 const MOST_KNOWN = 16;
 
@@ -20,7 +17,7 @@ export class RecordDecoder {
   readonly #values = new WeakMap<DocumentRecord, string>();
 
   of(id: DocId, value: string): MaybePromise<DocumentRecord> {
-    return value.length <= LONG_ENTRY ? decodeEntry(id, value) : this.#shared(id, value);
+    return isLongEntry(value) ? this.#shared(id, value) : decodeEntry(id, value);
   }
 
   #shared(id: DocId, value: string): MaybePromise<DocumentRecord> {
@@ -35,7 +32,7 @@ export class RecordDecoder {
 
   async #make(id: DocId, value: string): Promise<DocumentRecord> {
     try {
-      const record = await inTurns(decodeEntryInSteps(id, value));
+      const record = await decodeInTurns(id, value);
       this.#remember(record, value);
       return record;
     } finally {

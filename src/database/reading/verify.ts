@@ -14,7 +14,7 @@ import { decodeText } from '../bodies/body-page.ts';
 import { BodyReader } from '../bodies/body-reader.ts';
 import type { BodyLocation, StoredNode, VerifyReport } from '../contract.ts';
 import { decodeAttachment } from '../state/attachments-tree.ts';
-import { decodeChange, decodeEntry, encodeChange } from '../state/entry.ts';
+import { decodeChange, decodeInTurns, encodeChange } from '../state/entry.ts';
 import type { Head } from '../state/head.ts';
 import { openState, type State } from '../state/state.ts';
 import { decodeSpace } from '../state/trees.ts';
@@ -132,7 +132,7 @@ class Verification {
       for (const { key, value } of entries) {
         const id = key as DocId;
         await this.#attempt(`document ${id}`, async () => {
-          const { seq, leaves } = decodeEntry(id, value);
+          const { seq, leaves } = await decodeInTurns(id, value);
           if (leaves[0]?.deleted) deleted++;
           else live++;
           await this.#checkDocument(id, seq, leaves);

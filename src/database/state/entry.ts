@@ -8,7 +8,8 @@ import {
   encodeTreeInSteps,
 } from '../../documents/revisions/tree-codec.ts';
 import { must } from '../../shared/assert.ts';
-import { joinInSteps, type Steps } from '../../shared/turn.ts';
+import type { MaybePromise } from '../../shared/maybe-promise.ts';
+import { inTurns, joinInSteps, type Steps } from '../../shared/turn.ts';
 import { decodeLocation, encodeLocation } from '../bodies/body-location.ts';
 import type { BodyLocation, ChangeRow, CurrentDocument, DocumentRecord, StoredNode } from '../contract.ts';
 import { isLiveEntry } from './trees.ts';
@@ -42,6 +43,18 @@ export function decodeEntry(id: DocId, value: string): DocumentRecord {
     seq: Number.parseInt(value.slice(1, space), 36),
     leaves: decodeTree(value.slice(space + 1), decodeLocation),
   };
+}
+
+/** A longer entry is one of very many revisions. */
+const LONG_ENTRY = 65_536;
+
+/** As `decodeEntry`: at once where the entry is short. */
+export function decodeInTurns(id: DocId, value: string): MaybePromise<DocumentRecord> {
+  return isLongEntry(value) ? inTurns(decodeEntryInSteps(id, value)) : decodeEntry(id, value);
+}
+
+export function isLongEntry(value: string): boolean {
+  return value.length > LONG_ENTRY;
 }
 
 /** As `decodeEntry`, for a document of very many revisions. */

@@ -2,9 +2,10 @@
 import type { DocId } from '../../documents/contract.ts';
 import { mapBodies } from '../../documents/revisions/body-changes.ts';
 import { stem } from '../../documents/revisions/revision-tree.ts';
+import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import { EMPTY_LOCATION, encodeLocation } from '../bodies/body-location.ts';
 import type { StoredNode } from '../contract.ts';
-import { decodeEntry } from './entry.ts';
+import { decodeInTurns } from './entry.ts';
 
 type Leaves = readonly StoredNode[];
 
@@ -13,10 +14,13 @@ const EMPTY_BODY_TEXT = `=${encodeLocation(EMPTY_LOCATION)},`;
 /**
  * The entry's leaves without empty bodies of replaced revisions, and without ancestors beyond the limit; undefined where it has neither.
  */
-export function trimmedLeaves(id: DocId, value: string, limit: number): Leaves | undefined {
+export function trimmedLeaves(id: DocId, value: string, limit: number): MaybePromise<Leaves | undefined> {
   const mayHaveEmpty = mayHaveEmptyAncestor(value);
   if (!mayHaveEmpty && !mayBeLong(value, limit)) return undefined;
-  const { leaves } = decodeEntry(id, value);
+  return whenReady(decodeInTurns(id, value), ({ leaves }) => trimmed(leaves, limit, mayHaveEmpty));
+}
+
+function trimmed(leaves: Leaves, limit: number, mayHaveEmpty: boolean): Leaves | undefined {
   const stemmed = stem(leaves, limit);
   const next = mayHaveEmpty ? withoutEmptyAncestors(stemmed) : stemmed;
   return next === leaves ? undefined : next;

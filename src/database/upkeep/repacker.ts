@@ -9,7 +9,7 @@ import type { BodyLocation, DocumentRecord, StoredNode } from '../contract.ts';
 import { digestsIn } from '../state/attachments-tree.ts';
 import type { DatabaseState } from '../state/database-state.ts';
 import type { DetachedPages } from '../state/detached-pages.ts';
-import { decodeEntry, encodeEntry, encodeEntryInSteps, MANY_LEAVES } from '../state/entry.ts';
+import { decodeInTurns, encodeEntry, encodeEntryInSteps, MANY_LEAVES } from '../state/entry.ts';
 import type { OpenedFile } from '../state/opened-file.ts';
 import { type SpaceDelta, TreeUpdates, updateSpace } from '../state/tree-updates.ts';
 import { decodeSpace, type PageSpace } from '../state/trees.ts';
@@ -120,7 +120,8 @@ export class Repacker {
     const documents: DocumentRecord[] = [];
     for (const [index, id] of ids.entries()) {
       const value = values[index];
-      if (value !== undefined) documents.push(decodeEntry(id, value));
+      const document = value === undefined ? undefined : decodeInTurns(id, value);
+      if (document !== undefined) documents.push(document instanceof Promise ? await document : document);
       if (pace.isDue) await pace.rest();
     }
     return documents;

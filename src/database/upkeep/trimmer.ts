@@ -4,7 +4,7 @@ import { isDatabaseError } from '../../errors/database-error.ts';
 import type { SnapshotRegister } from '../../paging/snapshot-register.ts';
 import { inTurns, Pace } from '../../shared/turn.ts';
 import { digestsIn } from '../state/attachments-tree.ts';
-import { decodeEntry, encodeEntry, encodeEntryInSteps, MANY_LEAVES } from '../state/entry.ts';
+import { decodeInTurns, encodeEntry, encodeEntryInSteps, MANY_LEAVES } from '../state/entry.ts';
 import type { OpenedFile } from '../state/opened-file.ts';
 import type { State } from '../state/state.ts';
 import { TreeUpdates } from '../state/tree-updates.ts';
@@ -67,7 +67,8 @@ export class Trimmer {
       for await (const entries of current.byId.entries(range)) {
         for (const { key, value } of entries) {
           const id = key as DocId;
-          if (trimmedLeaves(id, value, limit) !== undefined) found.push(id);
+          const trimmed = trimmedLeaves(id, value, limit);
+          if ((trimmed instanceof Promise ? await trimmed : trimmed) !== undefined) found.push(id);
           if (pace.isDue) await pace.rest();
         }
         seen += entries.length;
@@ -90,9 +91,9 @@ export class Trimmer {
     for (const [index, id] of ids.entries()) {
       if (pace.isDue) await pace.rest();
       const value = values[index];
-      const next = value === undefined ? undefined : trimmedLeaves(id, value, settings.revsLimit);
+      const next = value === undefined ? undefined : await trimmedLeaves(id, value, settings.revsLimit);
       if (value === undefined || next === undefined) continue;
-      const { seq, leaves } = decodeEntry(id, value);
+      const { seq, leaves } = await decodeInTurns(id, value);
       attachments.count(leaves, -1);
       attachments.count(next, 1);
       const text = next.length < MANY_LEAVES ? encodeEntry(seq, next) : await inTurns(encodeEntryInSteps(seq, next));

@@ -29,10 +29,12 @@ function hear(message) {
     ticks ??= setInterval(note, TICK_MS);
     process.send?.('begun');
   } else if (message === 'end') {
-    note();
+    // Where nothing was begun since, all that was done meanwhile would look like one turn.
+    if (ticks !== undefined) note();
     clearInterval(ticks);
     ticks = undefined;
     process.send?.({ longest });
+    longest = 0;
   }
 }
 
