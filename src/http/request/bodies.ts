@@ -21,10 +21,11 @@ import {
   tooLongString,
   tooManyMembers,
 } from './body-bounds.ts';
-import { ByteCollector } from './byte-collector.ts';
+import { ByteCollector, type Collector } from './byte-collector.ts';
 import type { Context } from './context.ts';
 import { inflate } from './inflate.ts';
 import { holdValues, type MadeOfValues } from './parsed-memory.ts';
+import { TextCollector } from './text-collector.ts';
 
 const JSON_MEDIA_TYPE = 'application/json';
 /** A UTF-16 unit takes three bytes of UTF-8 at most. */
@@ -69,12 +70,34 @@ async function readLong(context: Context, bound: BodyBound, gzip: boolean): Prom
   const length = declaredLength(body) ?? 0;
   if (length > bound.bytes) throw tooLarge(bound);
   const factor = gzip ? 1 : MEMORY_PER_BYTE;
-  const chunks = isStream(body) ? await collectStream(context, body, bound, factor) : [await wholeBody(body)];
+  const grow = (bytes: number) => context.holdBody(bytes, factor);
+  if (isStream(body) && !gzip) {
+    const collector = new TextCollector(bound, grow);
+    await collectStream(context, body, factor, collector);
+    return inTurns(collector.take());
+  }
+  const chunks = isStream(body) ? await collectPacked(context, body, bound, grow) : [await wholeBody(body)];
   const missing = length * factor - context.memory.bytes;
   if (!isStream(body) && length * factor > COUNTED_BYTES && missing > 0) await context.holdBytes(missing);
-  if (gzip) context.memory.expect();
-  const grow = (bytes: number) => context.holdBody(bytes, MEMORY_PER_BYTE);
-  return inTurns(decodeInSteps(gzip ? await inflate(chunks, new ByteCollector(bound, grow)) : chunks));
+  return inTurns(gzip ? (await inflateText(context, bound, chunks)).take() : decodeInSteps(chunks));
+}
+
+async function collectPacked(
+  context: Context,
+  body: ByteStream,
+  bound: BodyBound,
+  grow: (bytes: number) => MaybePromise<void>,
+): Promise<Uint8Array[]> {
+  const collector = new ByteCollector(bound, grow);
+  await collectStream(context, body, 1, collector);
+  return collector.take();
+}
+
+async function inflateText(context: Context, bound: BodyBound, packed: readonly Uint8Array[]): Promise<TextCollector> {
+  context.memory.expect();
+  const collector = new TextCollector(bound, (bytes) => context.holdBody(bytes, MEMORY_PER_BYTE));
+  await inflate(packed, collector);
+  return collector;
 }
 
 function declaredLength(body: RequestBody): number | undefined {
@@ -180,10 +203,10 @@ export function isStream(body: RequestBody): body is ByteStream {
 export async function readPartText(context: Context, part: AsyncIterable<Uint8Array>): Promise<string> {
   const bound = boundOf(context.services.config, undefined);
   context.memory.expect();
-  const collector = new ByteCollector(bound, (bytes) => context.holdBody(bytes, MEMORY_PER_BYTE));
-  for await (const chunk of part) await collector.add(chunk.slice());
+  const collector = new TextCollector(bound, (bytes) => context.holdBody(bytes, MEMORY_PER_BYTE));
+  for await (const chunk of part) await collector.add(chunk);
   context.memory.settle();
-  return inTurns(decodeInSteps(collector.take()));
+  return inTurns(collector.take());
 }
 
 /** The body as it comes, for what is stored while it arrives. Fails with `bad_request` where it breaks off. */
@@ -290,17 +313,15 @@ async function wholeBody(body: Exclude<RequestBody, ByteStream>): Promise<Uint8A
 async function collectStream(
   context: Context,
   stream: ByteStream,
-  bound: BodyBound,
   factor: number,
-): Promise<Uint8Array[]> {
-  const collector = new ByteCollector(bound, (bytes) => context.holdBody(bytes, factor));
+  collector: Collector,
+): Promise<void> {
   const pace = new Pace();
   context.memory.expect(stream.length === undefined ? undefined : stream.length * factor);
   for await (const chunk of streamChunks(context, stream)) {
     await collector.add(chunk);
     if (pace.isDue) await pace.rest();
   }
-  return collector.take();
 }
 
 function nextChunk(stream: ByteStream): Promise<Uint8Array | undefined> {

@@ -2,7 +2,13 @@
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import { type BodyBound, tooLarge } from './body-bounds.ts';
 
-export class ByteCollector {
+/** Takes in what comes. */
+export interface Collector {
+  /** Fails with `too_large` where it is more than may be. */
+  add(chunk: Uint8Array): Promise<void>;
+}
+
+export class ByteCollector implements Collector {
   readonly #bound: BodyBound;
   readonly #grow: ((bytes: number) => MaybePromise<void>) | undefined;
   #chunks: Uint8Array[] = [];
@@ -12,10 +18,6 @@ export class ByteCollector {
   constructor(bound: BodyBound, grow?: (bytes: number) => MaybePromise<void>) {
     this.#bound = bound;
     this.#grow = grow;
-  }
-
-  get length(): number {
-    return this.#length;
   }
 
   /** Keeps the chunk, which must not change afterwards. Fails with `too_large`, and as `grow`. */

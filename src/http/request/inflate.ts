@@ -1,10 +1,10 @@
 /** Inflates gzip with the platform's own streams, holding a limit on what comes out: 64 KB can hold 64 MB. */
 import { DatabaseError } from '../../errors/database-error.ts';
 import { Pace } from '../../shared/turn.ts';
-import type { ByteCollector } from './byte-collector.ts';
+import type { Collector } from './byte-collector.ts';
 
 /** Fails as the collector does, and with `bad_request` where the bytes are no complete gzip. */
-export async function inflate(packed: readonly Uint8Array[], collector: ByteCollector): Promise<Uint8Array[]> {
+export async function inflate(packed: readonly Uint8Array[], collector: Collector): Promise<void> {
   const inflated = new Blob([...packed] as Uint8Array<ArrayBuffer>[])
     .stream()
     .pipeThrough(new DecompressionStream('gzip'));
@@ -23,5 +23,4 @@ export async function inflate(packed: readonly Uint8Array[], collector: ByteColl
     await reader.cancel(cause).catch(() => {});
     throw cause;
   }
-  return collector.take();
 }

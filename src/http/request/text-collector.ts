@@ -1,0 +1,45 @@
+import { DatabaseError } from '../../errors/database-error.ts';
+import type { MaybePromise } from '../../shared/maybe-promise.ts';
+import type { Steps } from '../../shared/turn.ts';
+import { putTogether } from '../../shared/utf8.ts';
+import { type BodyBound, tooLarge } from './body-bounds.ts';
+import type { Collector } from './byte-collector.ts';
+
+/** Makes the text of chunks of UTF-8 as they come, so that their bytes need not be kept beside it. */
+export class TextCollector implements Collector {
+  readonly #bound: BodyBound;
+  readonly #grow: (bytes: number) => MaybePromise<void>;
+  readonly #decoder = new TextDecoder('utf-8', { fatal: true });
+  #text = '';
+  #length = 0;
+
+  /** `grow` counts bytes, and resolves when more may be added. */
+  constructor(bound: BodyBound, grow: (bytes: number) => MaybePromise<void>) {
+    this.#bound = bound;
+    this.#grow = grow;
+  }
+
+  /** Fails with `too_large`, as `grow`, and with `bad_request` for what is no UTF-8. */
+  async add(chunk: Uint8Array): Promise<void> {
+    this.#length += chunk.length;
+    if (this.#length > this.#bound.bytes) throw tooLarge(this.#bound);
+    this.#text += decode(this.#decoder, chunk);
+    await this.#grow(chunk.length);
+  }
+
+  /** The whole text, once. Fails with `bad_request` where it ends in the middle of a character. */
+  *take(): Steps<string> {
+    const text = this.#text + decode(this.#decoder);
+    this.#text = '';
+    yield* putTogether(text);
+    return text;
+  }
+}
+
+function decode(decoder: TextDecoder, chunk?: Uint8Array): string {
+  try {
+    return chunk === undefined ? decoder.decode() : decoder.decode(chunk, { stream: true });
+  } catch (cause) {
+    throw new DatabaseError('bad_request', 'invalid_json', { cause });
+  }
+}
