@@ -23,23 +23,23 @@ export class TextCollector implements Collector {
   async add(chunk: Uint8Array): Promise<void> {
     this.#length += chunk.length;
     if (this.#length > this.#bound.bytes) throw tooLarge(this.#bound);
-    this.#text += decode(this.#decoder, chunk);
+    this.#text += this.#decode(chunk);
     await this.#grow(chunk.length);
   }
 
   /** The whole text, once. Fails with `bad_request` where it ends in the middle of a character. */
   *take(): Steps<string> {
-    const text = this.#text + decode(this.#decoder);
+    const text = this.#text + this.#decode();
     this.#text = '';
     yield* putTogether(text);
     return text;
   }
-}
 
-function decode(decoder: TextDecoder, chunk?: Uint8Array): string {
-  try {
-    return chunk === undefined ? decoder.decode() : decoder.decode(chunk, { stream: true });
-  } catch (cause) {
-    throw new DatabaseError('bad_request', 'invalid_json', { cause });
+  #decode(chunk?: Uint8Array): string {
+    try {
+      return this.#decoder.decode(chunk, { stream: chunk !== undefined });
+    } catch (cause) {
+      throw new DatabaseError('bad_request', 'invalid_json', { cause });
+    }
   }
 }
