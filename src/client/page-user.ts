@@ -33,6 +33,7 @@ export class PageUser extends EventTarget implements Settee {
 
   async #open(doesDatabaseSuffice: boolean, persist = false): Promise<this> {
     try {
+      if (!doesDatabaseSuffice) this.#client.control().catch(() => {});
       await this.#client.running;
       if (!doesDatabaseSuffice) await this.#client.controlled;
     } catch (error) {

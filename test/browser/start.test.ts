@@ -23,6 +23,27 @@ describe.each(chosenEngines())('a start in %s', (engine) => {
     expect((await call(tab, 'request', 'fetch', 'GET', '/db/notes')).status).toBe(200);
   });
 
+  test.each([
+    ['database', ['started', 'registers', true]],
+    ['control', ['registers', 'started', true]],
+  ])('that waits for %s registers the service worker in its time', async (waitFor, order) => {
+    const tab = await openControl();
+    const steps = await tab.evaluate(`(async () => {
+      const { start } = await import('/settee.js');
+      const steps = [];
+      const { register } = ServiceWorkerContainer.prototype;
+      ServiceWorkerContainer.prototype.register = function (...given) {
+        steps.push('registers');
+        return register.apply(this, given);
+      };
+      const settee = await start({ base: '/db/', waitFor: '${waitFor}' });
+      steps.push('started');
+      steps.push(await settee.controlled);
+      return steps;
+    })()`);
+    expect(steps).toEqual(order);
+  });
+
   test('that waits for the database alone tells later what became of the service worker', async () => {
     const tab = await openControl();
     await call(tab, 'start', { base, waitFor: 'database', serviceWorker: '/missing.js' });
