@@ -11,6 +11,7 @@ interface Found {
   readonly name: string;
   readonly consumer: string;
   readonly token: string;
+  readonly isOfDocument: true;
 }
 
 /** Reads all documents of users after each change of one: few services have such, and those few users. */
@@ -42,7 +43,9 @@ export class DocumentsWithOAuth {
     return (await this.#read.documents).flatMap(({ name, consumers, tokens }) => {
       const consumer = ownMember(consumers, consumerKey);
       const token = ownMember(tokens, tokenKey);
-      return typeof consumer === 'string' && typeof token === 'string' ? [{ name, consumer, token }] : [];
+      return typeof consumer === 'string' && typeof token === 'string'
+        ? [{ name, consumer, token, isOfDocument: true }]
+        : [];
     });
   }
 
@@ -55,8 +58,9 @@ export class DocumentsWithOAuth {
       const pace = new Pace();
       try {
         for await (const rows of snapshot.rows({ start: USER_PREFIX, end: `${USER_PREFIX}\uffff` })) {
-          const winners = (await allReady(rows.map((row) => row.record()))).flatMap(({ leaves }) => leaves.slice(0, 1));
-          for (const body of await snapshot.bodies(winners)) found.push(...oauthOf(body));
+          const records = await allReady(rows.map((row) => row.record()));
+          const bodies = await snapshot.bodies(records.flatMap(({ leaves }) => leaves.slice(0, 1)));
+          for (const [index, body] of bodies.entries()) found.push(...oauthOf(rows[index]?.id ?? '', body));
           if (pace.isDue) await pace.rest();
         }
         return found;
@@ -73,13 +77,13 @@ interface OAuthDocument {
   readonly tokens: JsonObject;
 }
 
-function oauthOf(body: string | undefined): readonly OAuthDocument[] {
+function oauthOf(id: string, body: string | undefined): readonly OAuthDocument[] {
   if (body === undefined || !body.includes('oauth')) return [];
   const document: unknown = JSON.parse(body);
   if (!isObject(document)) return [];
   const oauth = ownMember(document, 'oauth');
   const name = ownMember(document, 'name');
-  if (!isObject(oauth) || typeof name !== 'string') return [];
+  if (!isObject(oauth) || typeof name !== 'string' || id !== `${USER_PREFIX}${name}`) return [];
   const consumers = ownMember(oauth, 'consumer_keys');
   const tokens = ownMember(oauth, 'tokens');
   return isObject(consumers) && isObject(tokens) ? [{ name, consumers, tokens }] : [];

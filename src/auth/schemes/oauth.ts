@@ -31,6 +31,8 @@ export interface OAuthSecrets {
   readonly name: string;
   readonly consumer: string;
   readonly token: string;
+  /** Whether they are from a user's document, which anybody may make: they stand for no server admin then. */
+  readonly isOfDocument: boolean;
 }
 
 export class OAuth {
@@ -61,7 +63,9 @@ export class OAuth {
     const secrets = await signerOf(request, parameters, candidates, isInHeader);
     this.#checkNonce(parameters, secrets.name);
     const account = await this.#accounts.find(secrets.name);
-    if (account === undefined) throw refusal('invalid_token', 'Invalid OAuth token.');
+    if (account === undefined || (secrets.isOfDocument && account.kind === 'admin')) {
+      throw refusal('invalid_token', 'Invalid OAuth token.');
+    }
     return usable(account);
   }
 
@@ -83,7 +87,7 @@ export class OAuth {
     const token = this.#config.get('oauth_token_secrets', tokenKey);
     const name = this.#config.get('oauth_token_users', tokenKey);
     if (token === undefined || name === undefined) throw refusal('invalid_token', 'Invalid OAuth token.');
-    return [{ name, consumer, token }];
+    return [{ name, consumer, token, isOfDocument: false }];
   }
 
   /** Remembered under a right signature alone, so that nobody else can use a nonce up. */

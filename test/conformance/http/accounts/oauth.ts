@@ -140,4 +140,17 @@ export default suite('accounts_oauth', [
     },
     { needs },
   ),
+
+  test(
+    'those in a document that has the name of a server admin stand for nobody',
+    async (given) => {
+      const t = await withUsers(given, [], { svc_httpd_oauth: { use_users_db: 'true' } });
+      const oauth = { consumer_keys: { app: SECRETS.consumer }, tokens: { tok: SECRETS.token } };
+      const json = { type: 'user', name: 'root', roles: [], oauth };
+      assert.equal((await t.request('PUT', userPath('root'), { json })).status, 201);
+      const answer = await t.request('GET', '/_session', { headers: await signed(t, '/_session') });
+      assertError(answer, 400, 'invalid_token', 'Invalid OAuth token.');
+    },
+    { needs },
+  ),
 ]);
