@@ -1,7 +1,7 @@
 /** The revision that a write builds on, which a request names in its body, its query or a header (docs/http.md#revision-sources). */
 import type { BadRev, RevId } from '../../documents/contract.ts';
 import { isLocalId } from '../../documents/identifiers.ts';
-import { invalidRev, isLocalRev, parseRevId } from '../../documents/revisions/revisions.ts';
+import { invalidRev, isLocalRev, parseRevId, toRevision } from '../../documents/revisions/revisions.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { Context } from '../request/context.ts';
 
@@ -43,6 +43,18 @@ export function revOfOwnKind(id: string, rev: RevId): RevId {
 export function foreignRev(id: string, { rev }: { readonly rev: RevId | undefined }): BadRev | undefined {
   if (rev === undefined || !isLocalRev(rev) || isLocalId(id)) return undefined;
   return { text: rev, error: invalidRev() };
+}
+
+/** Generations from there on are for edits alone: after the last one of all a document could be neither changed nor deleted by anybody. */
+const MOST_REPLICATED = 2 ** 52;
+const FEWER_DIGITS = 15;
+
+/** A revision that is to be kept as it comes, and that so many edits can't follow. */
+export function farRev(rev: RevId | undefined): BadRev | undefined {
+  if (rev === undefined || rev.indexOf('-') <= FEWER_DIGITS || toRevision(rev).generation <= MOST_REPLICATED)
+    return undefined;
+  const reason = `The revision's generation is greater than ${MOST_REPLICATED}, so that too few edits could follow it; it is not taken.`;
+  return { text: rev, error: new DatabaseError('bad_request', reason) };
 }
 
 function unquote(tag: string | undefined): string | undefined {

@@ -14,7 +14,7 @@ import { writeOptions } from '../request/write-options.ts';
 import { showError } from '../response/error-table.ts';
 import { jsonAnswer } from '../response/responses.ts';
 import { hasIncoming, type IncomingWrite, writeAttached } from './attached-writes.ts';
-import { foreignRev } from './base-revision.ts';
+import { farRev, foreignRev } from './base-revision.ts';
 import { readBulkBody } from './request-documents.ts';
 import { checkLocalRights, replicatedWrite, writeLocal, writtenText } from './single-write.ts';
 
@@ -56,6 +56,8 @@ function toWrite(context: Context, document: IncomingDocument, newEdits: boolean
   const id = document.id ?? parseDocId(context.services.uuids.next());
   const bad = document.badRev ?? foreignRev(id, document);
   if (bad !== undefined) return refusedRev(id, bad);
+  const far = newEdits ? undefined : farRev(document.rev);
+  if (far !== undefined) return { ok: false, id, rev: far.text, error: far.error };
   if (!newEdits) return replicatedWrite(id, document);
   const { rev, deleted, body, attachments: incoming } = document;
   return { id, rev, deleted, body, incoming };

@@ -12,7 +12,7 @@ import { revisionTag } from '../response/etags.ts';
 import { documentLocation, withLocation } from '../response/locations.ts';
 import { jsonAnswer, withHeader } from '../response/responses.ts';
 import { hasIncoming, type IncomingWrite, writeAttached } from './attached-writes.ts';
-import { revOfOwnKind } from './base-revision.ts';
+import { farRev, revOfOwnKind } from './base-revision.ts';
 
 /** Only the literal `false` switches it off. */
 export function isNewEdit(context: Context): boolean {
@@ -22,6 +22,8 @@ export function isNewEdit(context: Context): boolean {
 /** The write for a replicated revision. The database refuses one that is not named, but for local documents, which have no history. */
 export function replicatedWrite(id: DocId, document: IncomingDocument): IncomingWrite {
   const { rev, deleted, body, revisions, attachments: incoming } = document;
+  const far = farRev(rev);
+  if (far !== undefined) throw far.error;
   return { id, rev: rev === undefined ? undefined : revOfOwnKind(id, rev), revisions, deleted, body, incoming };
 }
 

@@ -188,6 +188,31 @@ export default suite('hostile', [
     { needs: ['settings'] },
   ),
 
+  test('a generation that no edits could follow is not taken as it comes', async (t) => {
+    const rev = (generation: number) => `${generation}-${'a'.repeat(32)}`;
+    const [most, far] = [rev(4_503_599_627_370_496), rev(4_503_599_627_370_497)];
+    const reason =
+      "The revision's generation is greater than 4503599627370496, so that too few edits could follow it; it is not taken.";
+    for (const _rev of [far, rev(Number.MAX_SAFE_INTEGER)]) {
+      assertError(await t.at('PUT', '/doc?new_edits=false', { json: { _rev } }), 400, 'bad_request', reason);
+      const json = {
+        new_edits: false,
+        docs: [
+          { _id: 'doc', _rev },
+          { _id: 'other', _rev: '1-a' },
+        ],
+      };
+      assertJson(await t.at('POST', '/_bulk_docs', { json }), 201, [
+        { id: 'doc', rev: _rev, error: 'bad_request', reason },
+      ]);
+    }
+    assert.equal((await t.at('GET', '/doc')).status, 404);
+    assert.equal((await t.at('PUT', '/doc?new_edits=false', { json: { _rev: most } })).status, 201);
+    const next = await t.at('PUT', '/doc', { json: { _rev: most, n: 1 } });
+    assert.match(stringAt(next.json, 'rev'), /^4503599627370497-/);
+    assert.equal((await t.at('DELETE', `/doc?rev=${stringAt(next.json, 'rev')}`)).status, 200);
+  }),
+
   test('percent signs that encode nothing harm nothing', async (t) => {
     for (const path of ['/%', '/%z', '/%zz', '/a%2', '/%u0041']) {
       assert.include([400, 404], (await t.get(path)).status, path);
