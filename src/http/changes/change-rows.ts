@@ -6,7 +6,14 @@ import { byBytes } from '../lists/body-batches.ts';
 import { MOST_ATTACHED_BYTES } from '../lists/document-list.ts';
 import { readAgain } from '../lists/read-again.ts';
 import { CONFLICTS_ALONE, documentText, metaOf } from '../shown/document-rendering.ts';
-import { isLong, type ShownRevision, shownBytes, shownPieces, shownTexts } from '../shown/shown-revision.ts';
+import {
+  isLong,
+  LONG_BYTES,
+  type ShownRevision,
+  shownBytes,
+  shownPieces,
+  shownTexts,
+} from '../shown/shown-revision.ts';
 import type { ChangeParameters } from './change-parameters.ts';
 
 interface ShownRow {
@@ -51,13 +58,17 @@ export class ChangeRows {
   /** Some at a time: no more than a slow reader may have waiting. */
   async *of(changes: readonly SelectedChange[], snapshot: Snapshot): AsyncGenerator<ShownRows, void, void> {
     if (!this.#includeDocs) {
-      yield changes.map((change) => ({ seq: change.row.seq, text: rowText(change, undefined) }));
+      for (const some of byBytes(changes, ({ revs }) => revs.length * REVISION_BYTES)) {
+        const [first] = some;
+        if (first !== undefined && hasMany(first)) yield { seq: first.row.seq, pieces: this.#manyRevisions(first) };
+        else yield some.map((change) => ({ seq: change.row.seq, text: rowText(change, undefined) }));
+      }
       return;
     }
     for await (const found of this.#find(changes, snapshot)) {
-      for (const some of byBytes(found, ({ shown }) => (shown === undefined ? 0 : shownBytes(shown)))) {
+      for (const some of byBytes(found, bytesOf)) {
         const [first] = some;
-        if (some.length === 1 && first?.shown !== undefined && isLong(first.shown)) {
+        if (some.length === 1 && first?.shown !== undefined && (isLong(first.shown) || hasMany(first.change))) {
           yield { seq: first.change.row.seq, pieces: this.#pieces(first.change, first.shown, snapshot) };
           continue;
         }
@@ -71,8 +82,16 @@ export class ChangeRows {
 
   async *#pieces(change: SelectedChange, shown: ShownRevision, snapshot: Snapshot): AsyncGenerator<string, void, void> {
     this.isInside = true;
-    yield rowText(change, '').slice(0, -1);
+    yield* rowStart(change);
+    yield ',"doc":';
     yield* shownPieces(snapshot, shown, MOST_ATTACHED_BYTES);
+    yield '}';
+    this.isInside = false;
+  }
+
+  async *#manyRevisions(change: SelectedChange): AsyncGenerator<string, void, void> {
+    this.isInside = true;
+    yield* rowStart(change);
     yield '}';
     this.isInside = false;
   }
@@ -114,6 +133,29 @@ export class ChangeRows {
 function emptyText({ record, node, meta }: ShownRevision): string {
   if (!node.deleted) return 'null';
   return documentText(record, node, '{}', meta === undefined ? undefined : metaOf(record, node, meta));
+}
+
+/** Revisions whose text is made at a time. A document may have a hundred thousand. */
+const REVISIONS_AT_ONCE = 1_024;
+/** What a revision counts, so that rows with more together are made one after another. */
+const REVISION_BYTES = LONG_BYTES / REVISIONS_AT_ONCE;
+
+function bytesOf({ change, shown }: FoundChange): number {
+  return change.revs.length * REVISION_BYTES + (shown === undefined ? 0 : shownBytes(shown));
+}
+
+function hasMany({ revs }: SelectedChange): boolean {
+  return revs.length > REVISIONS_AT_ONCE;
+}
+
+/** The text of a row but for its document and the closing brace, some revisions at a time. */
+function* rowStart({ row, revs }: SelectedChange): Generator<string, void, void> {
+  yield `{"seq":${row.seq},"id":${JSON.stringify(row.id)},"changes":[`;
+  for (let from = 0; from < revs.length; from += REVISIONS_AT_ONCE) {
+    const some = revs.slice(from, from + REVISIONS_AT_ONCE).map((rev) => `{"rev":${JSON.stringify(rev)}}`);
+    yield `${from > 0 ? ',' : ''}${some.join(',')}`;
+  }
+  yield `]${row.deleted ? ',"deleted":true' : ''}`;
 }
 
 function rowText({ row, revs }: SelectedChange, doc: string | undefined): string {

@@ -15,11 +15,11 @@ import { DOCUMENTS } from '../request/body-bounds.ts';
 import type { Context } from '../request/context.ts';
 import { holdMade } from '../request/parsed-memory.ts';
 
-/** Documents of a bulk request that are not counted. Shorter requests have no more. */
-const FREE_DOCUMENTS = 1_024;
+/** Documents of a bulk request that are not counted. Shorter requests have no more. A thousand requests may come at once. */
+const FREE_DOCUMENTS = 64;
 const FREE_LENGTH = 3 * FREE_DOCUMENTS;
 /** Memory is held for so many at once. */
-const HELD_AT_ONCE = 4_096;
+const HELD_AT_ONCE = 1_024;
 /** Bytes that a document takes from its reading until it is written, beside its text: measured with the smallest ones. */
 const MEMORY_OF_EACH = 2_048;
 

@@ -39,7 +39,7 @@ const MEMORY_PER_BYTE = 4;
 /** Smaller bodies are not counted. */
 const COUNTED_BYTES = 65_536;
 /** Values of shorter texts are not counted: they come and go in one turn. */
-const COUNTED_LENGTH = 16_384;
+const COUNTED_LENGTH = 4_096;
 /** What an upload holds that is stored while it comes, about: chunks, pages before they are written, and what compresses them. */
 const UPLOAD_BYTES = 1_310_720;
 /** Bytes of a Blob that are read at once. */

@@ -4,7 +4,7 @@ import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import type { Context } from './context.ts';
 
 /** So many are not counted: their bodies take more. */
-const FREE = 64;
+const FREE = 16;
 /** What a small one takes from its arrival until its document is written, beside its bytes. */
 const MEMORY_OF_EACH = 4_096;
 

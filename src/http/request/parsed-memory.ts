@@ -17,7 +17,7 @@ const CONTAINER = 64;
 const MEMBER = 96;
 const FURTHER = 32;
 /** Less than that is not counted. */
-const FREE_BYTES = 262_144;
+const FREE_BYTES = 65_536;
 
 /** To be called before the values are built. Fails as `holdMade`. */
 export function holdValues(context: Context, counted: Survey, made: MadeOfValues = {}): MaybePromise<void> {

@@ -1,5 +1,6 @@
 import { assert } from 'chai';
 import { fakeRev, replicated } from '../../../support/conformance/fake-revisions.ts';
+import { at } from '../../../support/conformance/json.ts';
 import { suite, test } from '../../../support/conformance/suite.ts';
 import { json } from '../../../support/conformance/view-steps.ts';
 import { changes } from './steps.ts';
@@ -47,6 +48,34 @@ export default suite('changes_leaves', [
     const { rows, lastSeq } = await changes(t, `since=${before}`);
     assert.deepEqual(rows, [{ seq: lastSeq, id: 'x', changes: [{ rev: fakeRev(2, 'c') }] }]);
     assert.isAbove(lastSeq, before);
+  }),
+
+  test('very many leaves are told in each format, with the document and without', async (t) => {
+    const revs = Array.from({ length: 3_000 }, (_, n) => `1-${String(n).padStart(32, '0')}`);
+    await t.put('before', {});
+    await t.replicate(revs.map((_rev) => ({ _id: 'x', _rev, n: 1 })));
+    await t.put('y', {});
+    const told = revs.toReversed().map((rev) => ({ rev }));
+    const winner = { _id: 'x', _rev: revs.at(-1), n: 1 };
+    for (const [query, doc] of [
+      ['', {}],
+      ['&include_docs=true', { doc: winner }],
+    ] as const) {
+      const rowsOf = (lines: readonly string[]) => lines.map((line): unknown => JSON.parse(line));
+      const { rows } = await changes(t, `style=all_docs${query}`);
+      assert.deepEqual(
+        rows.map((row) => at(row, 'id')),
+        ['before', 'x', 'y'],
+      );
+      assert.deepEqual(rows[1], { seq: at(rows[1], 'seq'), id: 'x', changes: told, ...doc });
+      const lines = await t.get(`/_changes?style=all_docs&feed=continuous&timeout=1${query}`);
+      assert.deepEqual(rowsOf(lines.text.trimEnd().split('\n').slice(0, -1)), rows);
+      const longpoll = await t.get(`/_changes?style=all_docs&feed=longpoll${query}`);
+      assert.deepEqual(at(longpoll.json, 'results'), rows);
+      const events = await t.get(`/_changes?style=all_docs&feed=eventsource&timeout=1${query}`);
+      const data = events.text.split('\n').filter((line) => line.startsWith('data: {'));
+      assert.deepEqual(rowsOf(data.map((line) => line.slice('data: '.length))), rows);
+    }
   }),
 
   test('a document of deleted branches alone is deleted', async (t) => {
