@@ -4,7 +4,7 @@ import type { RevId } from '../../documents/contract.ts';
 import { findNode, leavesFrom } from '../../documents/revisions/revision-tree.ts';
 import { toRevision } from '../../documents/revisions/revisions.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
-import { inTurns, type Steps } from '../../shared/turn.ts';
+import { inTurns, mapInSteps, type Steps } from '../../shared/turn.ts';
 import { flagsAmongLeaves, revOf } from '../shown/document-rendering.ts';
 import type { ShownRevision } from '../shown/shown-revision.ts';
 
@@ -31,6 +31,40 @@ export function selectRevisions(
   return record === undefined ? [] : { [Symbol.iterator]: () => leavesOf(record) };
 }
 
+/** As `selectRevisions` for each of the revisions by itself. The document's tree is passed once for all of them. */
+export function selectEach(
+  record: DocumentRecord | undefined,
+  wanted: readonly RevId[],
+  latest: boolean,
+): MaybePromise<readonly (readonly Selected[])[]> {
+  return inTurns(selectEachNamed(record, wanted, latest));
+}
+
+function* selectEachNamed(
+  record: DocumentRecord | undefined,
+  wanted: readonly RevId[],
+  latest: boolean,
+): Steps<(readonly Selected[])[]> {
+  const nodesOfRev = record === undefined ? () => [] : yield* finderOf(record.leaves, wanted, latest);
+  return yield* mapInSteps(wanted, (rev): readonly Selected[] => {
+    const nodes = nodesOfRev(rev);
+    if (record === undefined || nodes.length === 0) return [{ missing: rev }];
+    return nodes.map((node) => ({ record, node }));
+  });
+}
+
+/** Gives the nodes of a revision, one of `wanted`. */
+function* finderOf(
+  leaves: readonly StoredNode[],
+  wanted: readonly RevId[],
+  latest: boolean,
+): Steps<(rev: RevId) => readonly StoredNode[]> {
+  const isMany = wanted.length > 1 && wanted.length * leaves.length > MANY_COMPARISONS;
+  if (!isMany) return (rev) => nodesOf(leaves, rev, latest);
+  const known = yield* findAll(leaves, wanted, latest);
+  return (rev) => known.get(rev) ?? [];
+}
+
 function* leavesOf(record: DocumentRecord): Generator<Selected, undefined> {
   for (const node of record.leaves) yield { record, node };
 }
@@ -41,13 +75,11 @@ function* selectNamed(
   latest: boolean,
 ): Steps<Selected[]> {
   if (record === undefined) return wanted.map((rev) => ({ missing: rev }));
-  const { leaves } = record;
-  const isMany = wanted.length > 1 && wanted.length * leaves.length > MANY_COMPARISONS;
-  const known = isMany ? yield* findAll(leaves, wanted, latest) : undefined;
+  const nodesOfRev = yield* finderOf(record.leaves, wanted, latest);
   const given = new Set<StoredNode>();
   const selected: Selected[] = [];
   for (const rev of wanted) {
-    const nodes = known === undefined ? nodesOf(leaves, rev, latest) : (known.get(rev) ?? []);
+    const nodes = nodesOfRev(rev);
     if (nodes.length === 0) selected.push({ missing: rev });
     for (const node of nodes) {
       if (latest && given.has(node)) continue;

@@ -1,6 +1,6 @@
 /** `POST /{db}/_bulk_get`: many revisions in one request (docs/http.md#bulk-reads). Order and duplicates are kept. */
 
-import type { Snapshot } from '../../database/contract.ts';
+import type { DocumentRecord, Snapshot } from '../../database/contract.ts';
 import type { DocId, RevId } from '../../documents/contract.ts';
 import { parseDocId } from '../../documents/identifiers.ts';
 import { parseRevId } from '../../documents/revisions/revisions.ts';
@@ -8,7 +8,7 @@ import { DatabaseError } from '../../errors/database-error.ts';
 import { isObject, ownMember } from '../../json/objects.ts';
 import { must } from '../../shared/assert.ts';
 import { type MixedPart, mixedAnswer } from '../documents/mixed-answer.ts';
-import { revisionOf, type Selected, selectRevisions, shownOf } from '../documents/revision-selection.ts';
+import { revisionOf, type Selected, selectEach, selectRevisions, shownOf } from '../documents/revision-selection.ts';
 import { accepts } from '../request/accept.ts';
 import { readObject } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
@@ -101,15 +101,36 @@ async function* entries(context: Context, snapshot: Snapshot, docs: readonly unk
   const asked: Asked[] = [];
   for await (const records of snapshot.documentBatches(idsOf(docs, asked))) {
     const now = asked.splice(0, records.length);
-    for (const [index, record] of records.entries()) {
-      const one = must(now[index]);
+    for (let from = 0; from < records.length; ) {
+      const one = must(now[from]);
+      const revs = revisionsOfOne(records, now, from);
       if (one.refused !== undefined) yield { asked: one, selected: [] };
-      else {
-        const selected = selectRevisions(record, one.rev === undefined ? 'all' : [one.rev], latest);
+      else if (revs.length === 0) {
+        const selected = selectRevisions(records[from], 'all', latest);
         yield { asked: one, selected: selected instanceof Promise ? await selected : selected };
+      } else {
+        const selected = selectEach(records[from], revs, latest);
+        const each = selected instanceof Promise ? await selected : selected;
+        for (const [index, some] of each.entries()) yield { asked: must(now[from + index]), selected: some };
       }
+      from += Math.max(1, revs.length);
     }
   }
+}
+
+/** The revisions that entries from there on name of one document. */
+function revisionsOfOne(
+  records: readonly (DocumentRecord | undefined)[],
+  asked: readonly Asked[],
+  from: number,
+): readonly RevId[] {
+  const revs: RevId[] = [];
+  for (let at = from; at < records.length && records[at] === records[from]; at++) {
+    const one = must(asked[at]);
+    if (one.refused !== undefined || one.rev === undefined) break;
+    revs.push(one.rev);
+  }
+  return revs;
 }
 
 function* idsOf(docs: readonly unknown[], asked: Asked[]): Iterable<DocId | undefined> {
