@@ -1,6 +1,6 @@
 /** `POST /{db}/_bulk_get`: many revisions in one request (docs/http.md#bulk-reads). Order and duplicates are kept. */
 
-import type { DocumentRecord, Snapshot } from '../../database/contract.ts';
+import type { Snapshot } from '../../database/contract.ts';
 import type { DocId, RevId } from '../../documents/contract.ts';
 import { parseDocId } from '../../documents/identifiers.ts';
 import { parseRevId } from '../../documents/revisions/revisions.ts';
@@ -94,51 +94,51 @@ interface Entry {
   readonly selected: Iterable<Selected>;
 }
 
-/** A record is read once for neighbours that ask for the same document. Entries are looked at when their turn comes. */
+/** Neighbours that ask for revisions of one document are looked up together. Entries are looked at when their turn comes. */
 async function* entries(context: Context, snapshot: Snapshot, docs: readonly unknown[]): AsyncGenerator<Entry> {
   const latest = context.query.flag('latest');
   /** Those whose records were not read yet. */
-  const asked: Asked[] = [];
+  const asked: (readonly Asked[])[] = [];
   for await (const records of snapshot.documentBatches(idsOf(docs, asked))) {
     const now = asked.splice(0, records.length);
-    for (let from = 0; from < records.length; ) {
-      const one = must(now[from]);
-      const revs = revisionsOfOne(records, now, from);
-      if (one.refused !== undefined) yield { asked: one, selected: [] };
-      else if (revs.length === 0) {
-        const selected = selectRevisions(records[from], 'all', latest);
-        yield { asked: one, selected: selected instanceof Promise ? await selected : selected };
-      } else {
-        const selected = selectEach(records[from], revs, latest);
+    for (const [index, record] of records.entries()) {
+      const ofOne = must(now[index]);
+      const revs = ofOne.flatMap((one) => (one.refused === undefined ? (one.rev ?? []) : []));
+      if (revs.length === ofOne.length) {
+        const selected = selectEach(record, revs, latest);
         const each = selected instanceof Promise ? await selected : selected;
-        for (const [index, some] of each.entries()) yield { asked: must(now[from + index]), selected: some };
+        for (const [at, some] of each.entries()) yield { asked: must(ofOne[at]), selected: some };
+        continue;
       }
-      from += Math.max(1, revs.length);
+      const one = must(ofOne[0]);
+      const all = one.refused === undefined ? selectRevisions(record, 'all', latest) : [];
+      yield { asked: one, selected: all instanceof Promise ? await all : all };
     }
   }
 }
 
-/** The revisions that entries from there on name of one document. */
-function revisionsOfOne(
-  records: readonly (DocumentRecord | undefined)[],
-  asked: readonly Asked[],
-  from: number,
-): readonly RevId[] {
-  const revs: RevId[] = [];
-  for (let at = from; at < records.length && records[at] === records[from]; at++) {
-    const one = must(asked[at]);
-    if (one.refused !== undefined || one.rev === undefined) break;
-    revs.push(one.rev);
+/** Entries that are looked up together, at most. */
+const MOST_TOGETHER = 4_096;
+
+/** An id for each document. `asked` gets the entries that name revisions of it, or the one that does not. */
+function* idsOf(docs: readonly unknown[], asked: (readonly Asked[])[]): Iterable<DocId | undefined> {
+  let together: Asked[] = [];
+  for (let at = 0; at < docs.length; at++) {
+    const one = readEntry(docs[at]);
+    together.push(one);
+    const { id, rev, refused } = one;
+    const mayGoOn = refused === undefined && rev !== undefined && together.length < MOST_TOGETHER;
+    if (mayGoOn && namesRevisionOf(docs[at + 1], id)) continue;
+    asked.push(together);
+    together = [];
+    yield refused === undefined ? id : undefined;
   }
-  return revs;
 }
 
-function* idsOf(docs: readonly unknown[], asked: Asked[]): Iterable<DocId | undefined> {
-  for (const entry of docs) {
-    const one = readEntry(entry);
-    asked.push(one);
-    yield one.refused === undefined ? one.id : undefined;
-  }
+/** Whether an entry can be looked up with others of that document. */
+function namesRevisionOf(entry: unknown, id: string): boolean {
+  const next = isObject(entry) && ownMember(entry, 'id') === id ? readEntry(entry) : undefined;
+  return next !== undefined && next.refused === undefined && next.rev !== undefined;
 }
 
 /** One revision of an entry, or what is told in the place of all of them. */
