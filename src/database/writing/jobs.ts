@@ -45,7 +45,7 @@ export interface Job {
 
 /** Characters of document text between two looks at the clock; each document counts as so many in addition. */
 const STEP_LENGTH = 65_536;
-const DOCUMENT_LENGTH = 1_000;
+const DOCUMENT_LENGTH = 8_192;
 /** Characters of a body from which on encoding and hashing it is long work. */
 const LONG_BODY = 1_048_576;
 /** More of them are hashed in steps. */
