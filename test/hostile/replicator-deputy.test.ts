@@ -27,6 +27,8 @@ let server: AttackedServer;
 /** A server of the attacker, and one that only this machine reaches. */
 let attacker: TestPeer;
 let inner: TestPeer;
+/** One that users may name. */
+let permitted: TestPeer;
 
 interface Seen {
   readonly method: string;
@@ -78,10 +80,12 @@ class TestPeer {
 beforeAll(async () => {
   attacker = await TestPeer.start();
   inner = await TestPeer.start();
+  permitted = await TestPeer.start();
+  const allowedHosts = `127.0.0.1:${attacker.port},127.0.0.1:${permitted.port}`;
   server = await AttackedServer.start({
     settings: [
       ...['admins/root=rootpw', 'httpd/trusted_proxies=127.0.0.1,::1', 'replicator/retries_per_request=0'],
-      ...['httpd/authentication_handlers=cookie,proxy,default', `replicator/allowed_hosts=127.0.0.1:${attacker.port}`],
+      ...['httpd/authentication_handlers=cookie,proxy,default', `replicator/allowed_hosts=${allowedHosts}`],
       'vhosts/app.example=/',
     ],
   });
@@ -107,6 +111,7 @@ beforeEach(async () => {
 afterAll(async () => {
   attacker?.close();
   inner?.close();
+  permitted?.close();
   await server?.remove();
 });
 
@@ -250,6 +255,7 @@ describe('the server itself', () => {
     ] as const) {
       const { status, text } = await replicate({ source, target: 'pub' }, headers);
       assert.equal(status, 500, text);
+      assert.include(text, 'this server itself');
       assert.notInclude(text, SECRET);
     }
     assert.isNotEmpty(attacker.seen);
@@ -260,19 +266,21 @@ describe('the server itself', () => {
 
 describe('headers and credentials', () => {
   test('do not follow a redirection to another origin', { timeout }, async () => {
-    attacker.redirectTo(`http://127.0.0.1:${inner.port}/db`);
-    inner.answer = (_request, response) => response.writeHead(404).end('{}');
+    attacker.redirectTo(`http://127.0.0.1:${permitted.port}/db`);
+    permitted.seen.length = 0;
     const source = {
       url: `http://127.0.0.1:${attacker.port}/db`,
       headers: { 'X-Api-Key': 'key', Cookie: 'AuthSession=x' },
       auth: { basic: { username: 'joe', password: 'joepw' } },
     };
     await replicate({ source, target: 'pub' }, ROOT);
-    assert.isNotEmpty(inner.seen);
+    assert.isNotEmpty(permitted.seen);
     assert.deepInclude(attacker.seen[0]?.headers, { 'x-api-key': 'key', authorization: 'Basic am9lOmpvZXB3' });
-    const taken = inner.seen.filter(({ headers }) => headers['x-api-key'] ?? headers.authorization ?? headers.cookie);
+    const taken = permitted.seen.filter(
+      ({ headers }) => headers['x-api-key'] ?? headers.authorization ?? headers.cookie,
+    );
     assert.deepEqual(taken, []);
-    tell(`redirections elsewhere: ${inner.seen.length} followed, ${taken.length} with headers or credentials`);
+    tell(`redirections elsewhere: ${permitted.seen.length} followed, ${taken.length} with headers or credentials`);
   });
 });
 
@@ -314,6 +322,15 @@ describe('what only this machine reaches', () => {
     tell(
       `addresses of this machine: ${hosts.length + mapped.length} spellings, ${inner.seen.length} requests reached the inner server`,
     );
+    assert.deepEqual(inner.seen, []);
+  });
+
+  test('is not asked by a redirection for an admin either', { timeout }, async () => {
+    attacker.redirectTo(`http://127.0.0.1:${inner.port}/db`);
+    const { status, text } = await replicate({ source: `http://127.0.0.1:${attacker.port}/db`, target: 'pub' }, ROOT);
+    assert.equal(status, 500, text);
+    assert.include(text, `redirects to http://127.0.0.1:${inner.port}`);
+    assert.include(text, 'replicator/allowed_hosts');
     assert.deepEqual(inner.seen, []);
   });
 

@@ -14,7 +14,7 @@ import { beginSession } from './credentials/sessions.ts';
 import { DatabasePeer } from './database-peer.ts';
 import type { Transport } from './transport/contract.ts';
 import { LocalTransport } from './transport/local-transport.ts';
-import { NetworkTransport } from './transport/network-transport.ts';
+import { NetworkTransport, type OtherServers } from './transport/network-transport.ts';
 
 type RemoteEndpoint = Extract<Endpoint, { kind: 'remote' }>;
 
@@ -72,7 +72,15 @@ function openTransport(endpoint: Endpoint, replication: Replication, host: Repli
     const what = proxy === undefined ? 'reach databases on the network' : 'use a proxy';
     throw new ReplicationError('replication_failed', `This host can't ${what}: ${url}`, { mayPass: false });
   }
-  return new NetworkTransport({ url, fetch, isBrowserFetch: host.isBrowserFetch === true });
+  const isBrowserFetch = host.isBrowserFetch === true;
+  return new NetworkTransport({ url, fetch, isBrowserFetch, elsewhere: otherServers(host, proxy) });
+}
+
+/** What peers redirect to is asked for by them, and not by whoever named them: no admin's rights hold for it. */
+function otherServers({ guard }: ReplicatorHost, proxy: string | undefined): OtherServers | undefined {
+  if (guard === undefined) return undefined;
+  const fetch = proxy === undefined ? guard.fetch : guard.fetchThrough?.(proxy);
+  return fetch && { fetch, isOwn: (url) => guard.isOwn(url) };
 }
 
 /** Credentials are judged as those of any client at the address of whoever asks. Without any, it is who asks. */

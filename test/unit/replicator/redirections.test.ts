@@ -3,6 +3,8 @@ import { type Sent, sendOn } from '../../../src/replicator/peers/transport/redir
 
 interface Asked extends Sent {
   readonly address: string;
+  /** As an address that is not the peer's. */
+  readonly isElsewhere?: true;
 }
 
 const POST: Sent = {
@@ -19,14 +21,19 @@ async function follow(
   isConfidential = false,
 ) {
   const asked: Asked[] = [];
-  const send = async (address: string, what: Sent) => {
+  const note = (what: Asked) => {
     const hop = hops[asked.length];
-    asked.push({ address, ...what });
+    asked.push(what);
     return hop === undefined
       ? new Response('end')
       : new Response(null, { status: hop[0], headers: { location: hop[1] } });
   };
-  const response = await sendOn('http://a.test/db', sent, { send, isConfidential });
+  const send = async (address: string, what: Sent) => note({ address, ...what });
+  const sendElsewhere = async (address: string, what: Sent) => {
+    if (address.startsWith('http://refused.test')) throw new TypeError('fetch failed', { cause: new Error('no') });
+    return note({ address, ...what, isElsewhere: true });
+  };
+  const response = await sendOn('http://a.test/db', sent, { send, sendElsewhere, isConfidential });
   return { asked, response };
 }
 
@@ -60,6 +67,20 @@ test.each(['http://b.test/db', 'https://a.test/db', 'http://a.test:81/db', '//b.
 );
 
 test.each([
+  ['http://a.test/x', undefined],
+  ['https://a.test/x', undefined],
+  ['http://a.test:81/x', true],
+  ['http://b.test/x', true],
+])('%s is asked as what is elsewhere: %s', async (location, isElsewhere) => {
+  const { asked } = await follow([
+    [307, location],
+    [307, '/next'],
+    [307, 'http://a.test/db'],
+  ]);
+  expect(asked.map((one) => one.isElsewhere)).toEqual([undefined, isElsewhere, isElsewhere, undefined]);
+});
+
+test.each([
   [301, 'POST', 'GET'],
   [302, 'POST', 'GET'],
   [303, 'POST', 'GET'],
@@ -82,7 +103,9 @@ test('name and password of a location are not used', async () => {
 
 test('an answer without a location is the answer', async () => {
   const response = new Response(null, { status: 304 });
-  expect(await sendOn('http://a.test/', POST, { send: async () => response, isConfidential: false })).toBe(response);
+  const send = async () => response;
+  const sending = { send, sendElsewhere: send, isConfidential: false };
+  expect(await sendOn('http://a.test/', POST, sending)).toBe(response);
 });
 
 describe('it fails', () => {
@@ -91,6 +114,11 @@ describe('it fails', () => {
     expect(causeOf(await follow([[307, 'http://b.test/']], POST, true).catch((error) => error))).toMatch(
       /another server/,
     );
+  });
+
+  test('where another server may not be asked, and says which', async () => {
+    const error: unknown = await follow([[307, 'http://refused.test/db']]).catch((failure) => failure);
+    expect(causeOf(error)).toBe('it redirects to http://refused.test, and no');
   });
 
   test.each(['ftp://a.test/', 'http://', 'javascript:1'])('to %s', async (location) => {

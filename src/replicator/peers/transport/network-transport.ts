@@ -8,6 +8,14 @@ export interface NetworkTransportOptions {
   readonly url: string;
   readonly fetch: typeof globalThis.fetch;
   readonly isBrowserFetch: boolean;
+  /** For other servers, which the database's redirects to; undefined where the host's own rules are enough. */
+  readonly elsewhere?: OtherServers | undefined;
+}
+
+export interface OtherServers {
+  readonly fetch: typeof globalThis.fetch;
+  /** Whether it leads to this service. */
+  isOwn(url: string): Promise<boolean>;
 }
 
 /** Chunks of a body that a browser's `fetch` can't take piece by piece are put together to Blobs of such a size, which it keeps on the disk. */
@@ -21,6 +29,7 @@ const OF_BROWSERS: object = { cache: 'no-store', credentials: 'omit' };
 const STREAMED: object = { duplex: 'half', redirect: 'error', window: null };
 /** A session takes one. */
 const MOST_COOKIES = 50;
+const IS_OWN = 'that is this server itself, which no other server may have asked';
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
 export class NetworkTransport implements Transport {
@@ -49,7 +58,7 @@ export class NetworkTransport implements Transport {
   }
 
   async #ask(request: TransportRequest): Promise<Response> {
-    const { url, fetch, isBrowserFetch } = this.#options;
+    const { url, fetch, isBrowserFetch, elsewhere } = this.#options;
     const { path, ofServer, signal, isConfidential = false, ownHeaders = {} } = request;
     const base = ofServer === true ? url.slice(0, url.lastIndexOf('/')) : url;
     const sent: Sent = {
@@ -62,11 +71,17 @@ export class NetworkTransport implements Transport {
     const mayFollow = !isConfidential && Object.keys(ownHeaders).every((name) => name === 'authorization');
     const inBrowsers = mayFollow ? 'follow' : 'error';
     const redirect = isBrowserFetch ? inBrowsers : 'manual';
-    const send = (address: string, { headers, ownHeaders: own, ...more }: Sent) => {
+    const sendBy = (by: typeof fetch, address: string, { headers, ownHeaders: own, ...more }: Sent) => {
       const init: RequestInit = { redirect, signal, ...more, headers: { ...headers, ...own } };
-      return fetch(address, Object.assign(init, OF_BROWSERS));
+      return by(address, Object.assign(init, OF_BROWSERS));
     };
-    return isBrowserFetch ? send(`${base}${path}`, sent) : sendOn(`${base}${path}`, sent, { send, isConfidential });
+    const send = (address: string, what: Sent) => sendBy(fetch, address, what);
+    if (isBrowserFetch) return send(`${base}${path}`, sent);
+    const sendElsewhere = async (address: string, what: Sent) => {
+      if ((await elsewhere?.isOwn(address)) === true) throw new TypeError(IS_OWN);
+      return sendBy(elsewhere?.fetch ?? fetch, address, what);
+    };
+    return sendOn(`${base}${path}`, sent, { send, sendElsewhere, isConfidential });
   }
 
   async #bodyOf(body: TransportRequest['body']): Promise<Pick<Sent, 'body'>> {

@@ -16,6 +16,8 @@ export interface Sent {
 
 export interface Sending {
   readonly send: (address: string, sent: Sent) => Promise<Response>;
+  /** For what a peer redirects to that is no address of its own. Fails where that may not be asked. */
+  readonly sendElsewhere: (address: string, sent: Sent) => Promise<Response>;
   /** The body itself is for that server alone. */
   readonly isConfidential: boolean;
 }
@@ -28,9 +30,12 @@ const KEEPS_METHOD = 307;
 const OF_BODY: readonly string[] = ['content-type', 'content-encoding'];
 
 /** Fails with a `TypeError`, as `fetch` does, where a redirection can't be followed. */
-export async function sendOn(address: string, sent: Sent, { send, isConfidential }: Sending): Promise<Response> {
+export async function sendOn(address: string, sent: Sent, sending: Sending): Promise<Response> {
+  const { send, isConfidential } = sending;
+  const first = new URL(address);
   for (let count = 0; ; count++) {
-    const response = await send(address, sent);
+    const isOfPeer = isOfSamePeer(new URL(address), first);
+    const response = await (isOfPeer ? send(address, sent) : sendElsewhere(address, sent, sending));
     const location = REDIRECTIONS.includes(response.status) ? response.headers.get('location') : null;
     if (location === null) return response;
     // Whether it comes to its end does not matter to anybody.
@@ -41,6 +46,23 @@ export async function sendOn(address: string, sent: Sent, { send, isConfidential
     if (isConfidential && isElsewhere) throw failure('it redirects to another server, which gets no credentials');
     sent = redirected(sent, response.status, isElsewhere);
     address = next.href;
+  }
+}
+
+/** The origin that was asked for, or the same host behind TLS. */
+function isOfSamePeer({ origin, protocol, hostname }: URL, first: URL): boolean {
+  return (
+    origin === first.origin || (protocol === 'https:' && first.protocol === 'http:' && hostname === first.hostname)
+  );
+}
+
+async function sendElsewhere(address: string, sent: Sent, sending: Sending): Promise<Response> {
+  try {
+    return await sending.sendElsewhere(address, sent);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    const why = error.cause instanceof Error ? error.cause.message : error.message;
+    throw failure(`it redirects to ${new URL(address).origin}, and ${why}`);
   }
 }
 
