@@ -33,12 +33,12 @@ afterEach(() => {
   server.close();
 });
 
-async function runFrom(more = {}) {
+async function runFrom(more = {}, bytes = BYTES) {
   const core = await newCore();
   await must(core, 'PUT /db');
   const address = server.address();
   const port = typeof address === 'object' ? address?.port : 0;
-  const memory = new PeerMemory(() => BYTES);
+  const memory = new PeerMemory(() => bytes);
   const replication = replicationOf(remote(`http://127.0.0.1:${port}/db`), local('db'), {
     retriesPerRequest: 0,
     ...more,
@@ -106,6 +106,24 @@ describe('a source', () => {
     const { host, replication, memory } = await runFrom({ continuous: true });
     const { result } = begin(host, replication);
     await expect(result).rejects.toMatchObject({ mayPass: true, reason: expect.stringContaining('memory') });
+    expect(memory.used).toBe(0);
+  });
+
+  test('whose document with attachments never ends, within what it may be longer', async () => {
+    const rev = `1-${'a'.repeat(32)}`;
+    const stub = { stub: true, length: 100_000, digest: `md5-${'A'.repeat(22)}==`, revpos: 1, content_type: 'x/y' };
+    const document = { _id: 'a', _rev: rev, _revisions: { start: 1, ids: ['a'.repeat(32)] }, _attachments: { stub } };
+    const json = (value: unknown): RequestListener => {
+      return (_request, response) => response.setHeader('content-type', 'application/json').end(JSON.stringify(value));
+    };
+    answers['/db/_changes'] = json({ results: [{ seq: 1, id: 'a', changes: [{ rev }] }], last_seq: 1 });
+    answers['/db/_bulk_get'] = json({ results: [{ id: 'a', docs: [{ ok: document }] }] });
+    answers['/db/a'] = (request, response) => {
+      response.setHeader('content-type', 'multipart/related; boundary="B"');
+      endless('--B\r\ncontent-type: application/json\r\n\r\n{"pad":"', '€')(request, response);
+    };
+    const { host, replication, memory } = await runFrom({}, 2_097_152);
+    await expect(run(host, replication)).rejects.toMatchObject({ reason: expect.stringContaining('memory') });
     expect(memory.used).toBe(0);
   });
 

@@ -86,7 +86,7 @@ export class RelatedReader {
     try {
       if (answer.status >= 300 || !RELATED.test(type) || boundary === undefined) return 'other form';
       const parts = readParts(answer.chunks(), boundary, (reason) => new ContentMismatch(reason));
-      const following = await readFollowing(parts, wanted);
+      const following = await readFollowing(parts, wanted, answer);
       if (following === undefined) return 'useless';
       const contentOf = (one: Following) => nextContent(parts, one);
       return { result: await use(this.#bodyOf(wanted, following, contentOf)) };
@@ -152,11 +152,20 @@ function isNotFound(failure: unknown): boolean {
 /** The attachments whose content comes, as the first part announces them; undefined where it is another document, or says other things of them. */
 async function readFollowing(
   parts: AsyncIterator<IncomingPart, void, void>,
-  { document, stubs }: AttachedDocument,
+  wanted: AttachedDocument,
+  answer: Answer,
 ): Promise<readonly Following[] | undefined> {
   const first = await parts.next();
   if (first.done === true) return undefined;
-  const text = await textOf(first.value.chunks, 2 * document.text.length + LONGEST_MORE);
+  const { text, bytes } = await textOf(first.value.chunks, 2 * wanted.document.text.length + LONGEST_MORE, answer);
+  try {
+    return followingIn(text, wanted);
+  } finally {
+    answer.free(bytes);
+  }
+}
+
+function followingIn(text: string, { document, stubs }: AttachedDocument): readonly Following[] | undefined {
   try {
     const { id, rev, attachments = {} } = readDocumentText(text);
     if (id !== document.id || rev !== document.rev) return undefined;
@@ -184,14 +193,20 @@ function toFollowing(stub: Stub | undefined, { digest, length, encoding, encoded
   return { stub, encodedLength: encoded_length, hasDigest: true };
 }
 
-async function textOf(chunks: AsyncIterable<Uint8Array>, longest: number): Promise<string> {
+/** The text, and the bytes that the answer holds for it. */
+async function textOf(chunks: AsyncIterable<Uint8Array>, longest: number, answer: Answer) {
   const decoder = new TextDecoder();
   let text = '';
+  let bytes = 0;
   for await (const chunk of chunks) {
-    text += decoder.decode(chunk, { stream: true });
+    const piece = decoder.decode(chunk, { stream: true });
+    const size = answer.sizeOf(piece);
+    await answer.hold(size);
+    bytes += size;
+    text += piece;
     if (text.length > longest) throw new ContentMismatch('the document is another one: it is longer');
   }
-  return text + decoder.decode();
+  return { text: text + decoder.decode(), bytes };
 }
 
 async function* nextContent(
