@@ -95,7 +95,7 @@ export interface CoreOptions {
 }
 
 /** See `ReplicatorHost`. */
-export type Network = Pick<ReplicatorHost, 'fetch' | 'fetchThrough' | 'guard' | 'isBrowserFetch'>;
+export type Network = Pick<ReplicatorHost, 'fetch' | 'fetchThrough' | 'guard' | 'isBrowserFetch' | 'mostConnections'>;
 
 export interface Core {
   readonly handle: Handle;

@@ -18,6 +18,8 @@ const LONGEST_END_MS = 5_000;
 /** Before what requests had asked for is tried again where it could not be begun. */
 const RESUME_AGAIN_MS = 10_000;
 
+type NetworkMember = 'fetch' | 'fetchThrough' | 'guard' | 'isBrowserFetch' | 'mostConnections';
+
 export interface ReplicationsParts {
   readonly registry: Registry;
   readonly config: Config;
@@ -26,7 +28,7 @@ export interface ReplicationsParts {
   readonly random: RandomBytes;
   readonly tasks: ActiveTasks;
   readonly basePath: string;
-  readonly network?: Pick<ReplicatorHost, 'fetch' | 'fetchThrough' | 'guard' | 'isBrowserFetch'> | undefined;
+  readonly network?: Pick<ReplicatorHost, NetworkMember> | undefined;
   readonly ownBase?: (() => string | undefined) | undefined;
   readonly bytesInFlight?: ByteBudget | undefined;
   readonly standings: Standings;

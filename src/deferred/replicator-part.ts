@@ -1,6 +1,7 @@
 import { replicatorHandlers } from '../http/replicator/replicator-handlers.ts';
 import type { ReadFilter, RunReplication } from '../replicator/contract.ts';
 import { ReplicationDocuments } from '../replicator/documents/replication-documents.ts';
+import { FairConnections } from '../replicator/fair-connections.ts';
 import { HostConnections } from '../replicator/host-connections.ts';
 import { Replicator } from '../replicator/jobs/replicator.ts';
 import { readReplicatorSettings } from '../replicator/jobs/replicator-settings.ts';
@@ -14,7 +15,9 @@ const DEFAULT_BYTES = 268_435_456;
 /** The part that replicates, with what copies from one database to another. */
 export function createReplicatorPart(run: RunReplication, readFilter: ReadFilter): DeferredCode['replicator'] {
   return ({ registry, config, tasks, ownBase, bytesInFlight, ...needs }) => {
-    const connections = needs.host.isBrowserFetch === true ? new HostConnections() : undefined;
+    const { isBrowserFetch, mostConnections } = needs.host;
+    const fair = mostConnections === undefined ? undefined : new FairConnections(mostConnections);
+    const connections = isBrowserFetch === true ? new HostConnections() : fair;
     const bytes = () => integerSetting(config, 'httpd', 'max_bytes_in_flight') ?? DEFAULT_BYTES;
     const host = { ...needs.host, connections, memory: new PeerMemory(bytes, bytesInFlight) };
     const settings = () => readReplicatorSettings(config);

@@ -12,7 +12,7 @@ import type { Clock, RandomBytes } from '../shared/clock.ts';
 import type { MaybePromise } from '../shared/maybe-promise.ts';
 import type { Handle } from '../shared/message.ts';
 import type { Log } from '../system/contract.ts';
-import type { HostConnections } from './host-connections.ts';
+import type { Connections } from './host-connections.ts';
 import type { PeerMemory } from './peer-memory.ts';
 
 /** As the peer gave it, to be handed back as it is: a number, a text, or a list of them in some servers of the family. */
@@ -202,8 +202,10 @@ export interface ReplicatorHost {
   readonly guard?: NetworkGuard | undefined;
   /** `fetch` is a browser's: it sends no cookies that are set by hand, and no bodies that are still being made. False by default. */
   readonly isBrowserFetch?: boolean | undefined;
-  /** Undefined where there may be as many connections to a host as one likes. */
-  readonly connections?: HostConnections | undefined;
+  /** Undefined where there may be as many connections as one likes. */
+  readonly connections?: Connections | undefined;
+  /** Connections of all replications together, where the host bounds them. */
+  readonly mostConnections?: number | undefined;
   /** What peers' answers take in all replications together; undefined where nobody counts it. */
   readonly memory?: PeerMemory | undefined;
   readonly clock: Clock;

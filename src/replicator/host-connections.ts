@@ -1,5 +1,6 @@
 /**
- * What all replications together take of the connections to a host. Browsers have six for each host, for pages and workers of an app alike: the
+ * What all replications together take of the connections there are: on a server, of those that a process may have open at all
+ * (`FairConnections`); in browsers, of those to a host. Browsers have six for each host, for pages and workers of an app alike: the
  * app's own requests must never wait until a feed of ours has something to tell.
  */
 import { startBackgroundTimer } from '../shared/background-timer.ts';
@@ -103,19 +104,43 @@ export class DatabaseNews {
   }
 }
 
-export interface HostPlaces {
-  readonly feeds: Places;
-  readonly requests: Places;
-  /** Of the server of that address: a host may have more than one, below different paths. */
-  readonly news: DatabaseNews;
+export interface FeedPlaces {
+  /** Whether there was a place at once, and `spare` more. Who gets one has to `leave` it. */
+  tryEnter(spare?: number): boolean;
+  leave(): void;
 }
 
-export class HostConnections {
-  readonly #hosts = new Map<string, Omit<HostPlaces, 'news'>>();
+export interface RequestPlaces {
+  /** Waits for a place. Who was let go on has to `leave`. Fails with the signal's reason where that comes before. */
+  enter(signal: AbortSignal): Promise<void>;
+  leave(): void;
+}
+
+export interface HostPlaces {
+  readonly feeds: FeedPlaces;
+  readonly requests: RequestPlaces;
+  /** Of the server of that address: a host may have more than one, below different paths. Undefined where users may not share what it tells. */
+  readonly news: DatabaseNews | undefined;
+}
+
+/** One end of one run of a replication. */
+export interface RunEnd {
+  /** The absolute address of the database. */
+  readonly url: string;
+  readonly side: 'source' | 'target';
+  /** Who the run belongs to: users share what there is. */
+  readonly user: string;
+}
+
+export interface Connections {
+  of(end: RunEnd): HostPlaces;
+}
+
+export class HostConnections implements Connections {
+  readonly #hosts = new Map<string, Pick<HostPlaces, 'feeds' | 'requests'>>();
   readonly #news = new Map<string, DatabaseNews>();
 
-  /** `url`: the absolute address of a database of that host. */
-  of(url: string): HostPlaces {
+  of({ url }: Pick<RunEnd, 'url'>): HostPlaces {
     const { origin } = new URL(url);
     const places = this.#hosts.get(origin) ?? { feeds: new Places(MOST_FEEDS), requests: new Places(MOST_REQUESTS) };
     this.#hosts.set(origin, places);

@@ -15,6 +15,14 @@ export function connectionsWithinDescriptors(limit = openFilesLimit()): number |
   return rest - Math.min(OF_STORAGE, Math.floor(rest / 2));
 }
 
+/** How many connections replications may have open together, at most, and of the files that the process may have open. */
+const OF_REPLICATIONS = 512;
+const PART_OF_REPLICATIONS = 4;
+
+export function connectionsOfReplications(limit = openFilesLimit()): number {
+  return Math.min(OF_REPLICATIONS, Math.floor((limit ?? Number.POSITIVE_INFINITY) / PART_OF_REPLICATIONS));
+}
+
 function openFilesLimit(): number | undefined {
   try {
     const [, soft] = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];

@@ -20,6 +20,7 @@ import type { LogLevel } from '../../system/log.ts';
 import { VERSION } from '../../system/version.ts';
 import { CONFIG_FILE } from '../config-file/ini-file.ts';
 import { holdsDatabases, openDataFolder, openStorage } from '../data-folder/data-folder.ts';
+import { connectionsOfReplications } from '../http/descriptor-share.ts';
 import { assertHostName } from '../http/host-check.ts';
 import { type HttpServer, type ListenOptions, listen } from '../http/http-server.ts';
 import { createListener } from '../http/listener.ts';
@@ -166,7 +167,7 @@ async function start(options: ServerOptions, undo: UndoList): Promise<RunningSer
       config: settings,
       log,
       logTail,
-      network: network.forReplications,
+      network: { ...network.forReplications, mostConnections: connectionsOfReplications() },
       ownBase: () => ownUrl,
       replicatesByDocuments: options.replicatesByDocuments,
       restart: async () => service?.restart(),

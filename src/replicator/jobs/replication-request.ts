@@ -34,6 +34,10 @@ const RANGES = {
   checkpoint_interval: { lowest: 1, highest: A_DAY_MS },
 } as const;
 
+/** More is taken for that. */
+const MOST = { workers: 64, connections: 64 };
+const MOST_OF_USERS = { workers: 16, connections: 32 };
+
 /** What a request brings beside its body. */
 export interface RequestOrigin {
   readonly user: DatabaseUser;
@@ -81,6 +85,8 @@ export function* parseReplication(body: JsonObject, needs: RequestNeeds): Steps<
   const sourceProxy = parseProxy('source_proxy', memberOf(body, 'source_proxy')) ?? proxy;
   const targetProxy = parseProxy('target_proxy', memberOf(body, 'target_proxy')) ?? proxy;
   const number = (name: keyof typeof RANGES) => integerMember(body, name, RANGES[name]);
+  const most = asker.isAdmin ? MOST : MOST_OF_USERS;
+  const [workers, connections] = [number('worker_processes'), number('http_connections')];
   return {
     source: parseEndpoint('source', memberOf(body, 'source'), sourceProxy, needs),
     target: parseEndpoint('target', memberOf(body, 'target'), targetProxy, needs),
@@ -91,8 +97,8 @@ export function* parseReplication(body: JsonObject, needs: RequestNeeds): Steps<
     useCheckpoints: booleanMember(body, 'use_checkpoints') ?? defaults.useCheckpoints,
     checkpointIntervalMs: number('checkpoint_interval') ?? defaults.checkpointIntervalMs,
     batchSize: number('worker_batch_size') ?? defaults.batchSize,
-    workers: number('worker_processes') ?? defaults.workers,
-    connections: number('http_connections') ?? defaults.connections,
+    workers: workers === undefined ? defaults.workers : Math.min(workers, most.workers),
+    connections: connections === undefined ? defaults.connections : Math.min(connections, most.connections),
     connectionTimeoutMs: number('connection_timeout') ?? defaults.connectionTimeoutMs,
     retriesPerRequest: number('retries_per_request') ?? defaults.retriesPerRequest,
     user,

@@ -4,6 +4,7 @@ import { randomHex } from '../../shared/hex.ts';
 import type { Handle } from '../../shared/message.ts';
 import type { Credentials, Endpoint, Replication, ReplicatorHost, Trouble } from '../contract.ts';
 import { ReplicationError } from '../failure.ts';
+import type { RunEnd } from '../host-connections.ts';
 import type { MemoryShare } from '../peer-memory.ts';
 import { PeerClient } from './asking/peer-client.ts';
 import type { Peer } from './contract.ts';
@@ -19,6 +20,7 @@ import { NetworkTransport, type OtherServers } from './transport/network-transpo
 type RemoteEndpoint = Extract<Endpoint, { kind: 'remote' }>;
 
 export interface PeerUse {
+  readonly side: RunEnd['side'];
   /** Ends all requests. */
   readonly signal: AbortSignal;
   /** Where what comes from the network is counted. */
@@ -32,7 +34,7 @@ export function openPeer(
   endpoint: Endpoint,
   replication: Replication,
   host: ReplicatorHost,
-  { signal, memory, onTrouble }: PeerUse,
+  { side, signal, memory, onTrouble }: PeerUse,
 ): Peer {
   const transport = openTransport(endpoint, replication, host);
   const { connections, connectionTimeoutMs, retriesPerRequest } = replication;
@@ -42,7 +44,9 @@ export function openPeer(
     authorization: openAuthorization(endpoint, transport, host),
     headers: endpoint.kind === 'remote' ? endpoint.headers : {},
     connections,
-    places: endpoint.kind === 'remote' ? host.connections?.of(endpoint.url) : undefined,
+    places: transport.isLocal
+      ? undefined
+      : host.connections?.of({ url: transport.name, side, user: memory?.user ?? '' }),
     memory: transport.isLocal ? undefined : memory,
     tellsReasons: transport.isLocal || replication.asker.isAdmin,
     connectionTimeoutMs,

@@ -11,7 +11,10 @@ export const readFilter: ReadFilter = async (replication, filter, host, signal) 
   // What the memory fails with, the request fails with.
   const memory = host.memory?.open(userKey(replication.user), () => undefined);
   try {
-    return await openPeer(replication.source, replication, host, { signal, memory }).filterSource(design, name);
+    return await openPeer(replication.source, replication, host, { side: 'source', signal, memory }).filterSource(
+      design,
+      name,
+    );
   } finally {
     memory?.end();
   }

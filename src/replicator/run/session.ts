@@ -270,7 +270,7 @@ export class Session {
     const { host, figures } = this.#options;
     const open = (side: 'source' | 'target') =>
       openPeer(replication[side], replication, host, {
-        ...{ signal, memory },
+        ...{ side, signal, memory },
         onTrouble: (one) => figures.setTrouble(side, one),
       });
     return { source: open('source'), target: open('target') };

@@ -17,7 +17,7 @@ afterAll(() => world.close());
 const never = new AbortController().signal;
 
 function peerOf({ endpoint }: Pick<Place, 'endpoint'>, signal = never): Peer {
-  return openPeer(endpoint, replicationOf(endpoint, endpoint), world.host, { signal });
+  return openPeer(endpoint, replicationOf(endpoint, endpoint), world.host, { side: 'source', signal });
 }
 
 async function found(peer: Peer, wanted: readonly [id: string, revs: readonly string[]][], attachments = false) {

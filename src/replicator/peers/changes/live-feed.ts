@@ -30,7 +30,8 @@ export class LiveFeeds {
     this.#client = client;
     this.#heartbeatMs = heartbeatMs;
     const { places } = client;
-    this.#news = places === undefined ? undefined : new SharedNews(client, places, heartbeatMs);
+    const { feeds, news } = places ?? {};
+    this.#news = feeds && news && new SharedNews(client, { feeds, news }, heartbeatMs);
   }
 
   /** Resolves when the feed has ended, or broken off: the database may be another one then. */

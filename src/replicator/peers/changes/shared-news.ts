@@ -5,7 +5,7 @@
 import { isObject, ownMember } from '../../../json/objects.ts';
 import { startBackgroundTimer } from '../../../shared/background-timer.ts';
 import type { Sequence } from '../../contract.ts';
-import type { HostPlaces, NewsOfDatabase } from '../../host-connections.ts';
+import type { DatabaseNews, FeedPlaces, NewsOfDatabase } from '../../host-connections.ts';
 import type { Answer } from '../asking/answer.ts';
 import { LineCutter } from '../asking/answered-lines.ts';
 import type { PeerClient } from '../asking/peer-client.ts';
@@ -19,17 +19,22 @@ const MOST_FAILURES = 3;
 const LONGEST_EVENT = 65_536;
 const REFUSALS: readonly number[] = [400, 401, 403, 404, 405, 500, 501];
 
+interface NewsPlaces {
+  readonly feeds: FeedPlaces;
+  readonly news: DatabaseNews;
+}
+
 type Look = (request: ChangesRequest) => Promise<ChangesPage>;
 type TakePage = (page: ChangesPage) => Promise<void>;
 
 export class SharedNews {
   readonly #client: PeerClient;
-  readonly #places: HostPlaces;
+  readonly #places: NewsPlaces;
   readonly #path: string;
   readonly #name: string;
   #failures = 0;
 
-  constructor(client: PeerClient, places: HostPlaces, heartbeatMs: number) {
+  constructor(client: PeerClient, places: NewsPlaces, heartbeatMs: number) {
     this.#client = client;
     this.#places = places;
     // Seconds for servers of the 1.x line and for Settee, milliseconds for later ones. Only those know `since`; the others tell what comes.

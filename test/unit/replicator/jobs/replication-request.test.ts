@@ -80,12 +80,18 @@ test('each option is read, numbers also as digits', () => {
     useCheckpoints: false,
     checkpointIntervalMs: 1,
     batchSize: 10_000,
-    workers: 64,
-    connections: 256,
+    workers: 16,
+    connections: 32,
     connectionTimeoutMs: 86_400_000,
     retriesPerRequest: 0,
     selection: undefined,
   });
+});
+
+test('admins have more workers and connections', () => {
+  const body = { ...ends, worker_processes: 64, http_connections: 256 };
+  const replication = atOnce(parseReplication(body, { ...needs, asker: { isAdmin: true } }));
+  expect(replication).toMatchObject({ workers: 64, connections: 64 });
 });
 
 describe('endpoints', () => {
