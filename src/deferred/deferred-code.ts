@@ -54,12 +54,12 @@ export function deferredAtHand(sandbox?: Sandbox): LoadDeferredCode {
   return () => code;
 }
 
-function createQueryServer({ clock, config, log }: QueryServerNeeds, sandbox: Sandbox | undefined): QueryServer {
+function createQueryServer({ config, log }: QueryServerNeeds, sandbox: Sandbox | undefined): QueryServer {
   const programs = new DesignPrograms({ sandbox, config, log });
   return {
     sandbox,
     programs,
-    openValidators: (database, designs) => openValidators(database, designs, { programs, clock, log }),
+    openValidators: (database, designs) => openValidators(database, designs, { programs, log }),
     close: () => sandbox?.close(),
   };
 }

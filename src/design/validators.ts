@@ -5,8 +5,7 @@ import { isObject } from '../json/objects.ts';
 import { parseInTurns } from '../json/parse-in-steps.ts';
 import type { Program, ValidatedWrite } from '../query-server/contract.ts';
 import { must } from '../shared/assert.ts';
-import type { Clock } from '../shared/clock.ts';
-import { nextTurn } from '../shared/turn.ts';
+import { Pace } from '../shared/turn.ts';
 import type { Log } from '../system/contract.ts';
 import { createDeclarativeValidator } from './declarative-validator.ts';
 import { type DesignPrograms, languageOf, SCRIPT_LANGUAGE, type StoredDesign } from './design-programs.ts';
@@ -15,7 +14,6 @@ import type { Validators } from './write-validation.ts';
 
 interface ValidatorsParts {
   readonly programs: DesignPrograms;
-  readonly clock: Clock;
   readonly log: Log;
 }
 
@@ -24,8 +22,6 @@ const SELECTOR_LANGUAGE = 'query';
 
 /** Writes whose bodies are read and validated at once. */
 const BATCH = 50;
-/** Milliseconds of work after which other work gets a turn. */
-const TURN_MS = 10;
 
 const ADMIN = { name: null, roles: ['_admin'] };
 
@@ -41,7 +37,7 @@ type Validate = (writes: readonly ValidatedWrite[]) => Promise<Refusals>;
 export async function openValidators(
   database: Database,
   designs: readonly StoredDesign[],
-  { programs, clock, log }: ValidatorsParts,
+  { programs, log }: ValidatorsParts,
 ): Promise<Validators | null> {
   const validators: Validate[] = [];
   for (const design of designs) {
@@ -49,7 +45,7 @@ export async function openValidators(
     if (validate !== undefined) validators.push(validate);
     else log.info(`${design.id} in ${database.name}: its validate_doc_update is not in a form that this host asks.`);
   }
-  return validators.length === 0 ? null : new DesignValidators(database, validators, clock);
+  return validators.length === 0 ? null : new DesignValidators(database, validators);
 }
 
 /**
@@ -110,33 +106,28 @@ function permanentError(error: unknown): DatabaseError {
 class DesignValidators implements Validators {
   readonly #database: Database;
   readonly #validators: readonly Validate[];
-  readonly #clock: Clock;
 
-  constructor(database: Database, validators: readonly Validate[], clock: Clock) {
+  constructor(database: Database, validators: readonly Validate[]) {
     this.#database = database;
     this.#validators = validators;
-    this.#clock = clock;
   }
 
   async validate(writes: readonly DocumentWrite[], options: WriteOptions): Promise<Refusals> {
     const refusals: Refusal[] = [];
-    let turnEnd = this.#clock.monotonic() + TURN_MS;
+    const pace = new Pace();
     for (let start = 0; start < writes.length; start += BATCH) {
-      if (this.#clock.monotonic() > turnEnd) {
-        await nextTurn();
-        turnEnd = this.#clock.monotonic() + TURN_MS;
-      }
-      refusals.push(...(await this.#validateBatch(writes.slice(start, start + BATCH), options)));
+      refusals.push(...(await this.#validateBatch(writes.slice(start, start + BATCH), options, pace)));
     }
     return refusals;
   }
 
-  async #validateBatch(writes: readonly DocumentWrite[], options: WriteOptions): Promise<Refusals> {
+  async #validateBatch(writes: readonly DocumentWrite[], options: WriteOptions, pace: Pace): Promise<Refusals> {
     const { name, security } = this.#database;
     const userContext = JSON.stringify({ db: name, ...(options.user ?? ADMIN) });
     const inputs = await this.#inputsOf(writes, options);
     const refusals: Refusal[] = inputs.map(({ refusal }) => refusal);
     for (const validate of this.#validators) {
+      if (pace.isDue) await pace.endTurn();
       const validated = [...inputs.entries()].filter(
         ([index, { newDocument }]) => newDocument !== undefined && refusals[index] === undefined,
       );

@@ -2,6 +2,7 @@
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { Clock } from '../../shared/clock.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
+import { roomInTurn } from '../../shared/turn.ts';
 import { LIST_BYTES } from '../contract.ts';
 import { IsolateFailure } from '../isolates/call-failures.ts';
 import type { Isolate } from '../isolates/isolate.ts';
@@ -28,6 +29,11 @@ export class LocalExecutor implements Executor {
     this.#pool = pool;
     this.#clock = clock;
     this.#onStep = onStep;
+  }
+
+  /** Whether the owner's calls can be carried out here without taking the isolate of another owner that is called, too. */
+  hasRoomFor(owner: IsolateOwner): boolean {
+    return this.#pool.hasRoomFor(owner);
   }
 
   /** In the same turn where the owner has its isolate. Each step may take the owner's time; with `sliceMs`, all together that. */
@@ -103,9 +109,13 @@ export class LocalExecutor implements Executor {
   }
 
   #use<T>(owner: IsolateOwner, work: (isolate: Isolate) => T): MaybePromise<T> {
-    return whenReady(this.#pool.getNow(owner) ?? this.#pool.create(owner), (isolate) =>
-      this.#guard(owner, isolate, () => work(isolate)),
-    );
+    return whenReady(this.#isolateOf(owner), (isolate) => this.#guard(owner, isolate, () => work(isolate)));
+  }
+
+  /** To make one takes up to 10 ms: in a turn that has lasted for long it is not begun. */
+  #isolateOf(owner: IsolateOwner): MaybePromise<Isolate> {
+    const room = this.#pool.has(owner) ? undefined : roomInTurn();
+    return whenReady(room, () => this.#pool.getNow(owner) ?? this.#pool.create(owner));
   }
 
   #useSame<T>(owner: IsolateOwner, isolate: Isolate, work: () => T): T {

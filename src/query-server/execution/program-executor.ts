@@ -153,6 +153,6 @@ export class ProgramExecutor {
 
   #mayBeginHere(call: FunctionCall): boolean {
     if (!this.#isSmall || !this.#proven.has(call) || lengthOf(call) > MAX_SLICE_LENGTH) return false;
-    return this.#clock.monotonic() >= this.#avoidedUntil;
+    return this.#clock.monotonic() >= this.#avoidedUntil && this.#local.hasRoomFor(this.#owner);
   }
 }

@@ -23,6 +23,8 @@ export interface PoolLimits {
 
 /** An instance that grew beyond this is not used again: WebAssembly memory never shrinks. */
 const MAX_REUSED_BYTES = 48 * 1024 * 1024;
+/** An isolate that was used so recently is in use still. */
+const IN_USE_MS = 1_000;
 
 export class IsolatePool {
   readonly #factory: QuickJsInstanceFactory;
@@ -45,6 +47,20 @@ export class IsolatePool {
     this.#memory = memory;
   }
 
+  has(owner: IsolateOwner): boolean {
+    return this.#isolates.has(owner);
+  }
+
+  /**
+   * Whether the owner has an isolate, or can have one without taking the place of one in use. More programs than places, called in turn, would
+   * each find that theirs was just disposed.
+   */
+  hasRoomFor(owner: IsolateOwner): boolean {
+    if (this.#isolates.has(owner) || this.#isolates.size < this.#maxIsolates) return true;
+    const [oldest] = this.#isolates.values();
+    return oldest === undefined || this.#clock.monotonic() - oldest.usedAt >= IN_USE_MS;
+  }
+
   /** The owner's isolate if it can be had in this turn. */
   getNow(owner: IsolateOwner): Isolate | undefined {
     if (this.#isClosed)
@@ -55,6 +71,7 @@ export class IsolatePool {
     if (isolate !== undefined) {
       this.#isolates.delete(owner);
       this.#isolates.set(owner, isolate);
+      isolate.usedAt = this.#clock.monotonic();
       return isolate;
     }
     if (this.#spare === undefined && this.#isolates.size >= this.#maxIsolates) this.#evictOldest(this.#maxIsolates * 2);
@@ -129,6 +146,7 @@ export class IsolatePool {
     const isolate = new Isolate(instance, owner.options, this.#clock);
     if (this.#isolates.size >= this.#maxIsolates) this.#evictOldest(this.#maxIsolates * 2);
     this.#isolates.set(owner, isolate);
+    isolate.usedAt = this.#clock.monotonic();
     return isolate;
   }
 

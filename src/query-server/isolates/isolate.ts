@@ -39,6 +39,8 @@ export class Isolate {
   isBroken = false;
   /** How long each call from now on may take. */
   timeoutMs: number;
+  /** By the clock, in milliseconds; for the pool alone. */
+  usedAt = 0;
   readonly #clock: Clock;
   readonly #runtime: QuickJSRuntime;
   readonly #context: QuickJSContext;

@@ -1,9 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
+import type { Program } from '../../../src/query-server/contract.ts';
 import { IsolatePool } from '../../../src/query-server/isolates/isolate-pool.ts';
 import { shareMemory } from '../../../src/query-server/isolates/memory-shares.ts';
 import { QuickJsInstanceFactory } from '../../../src/query-server/isolates/quickjs-instance.ts';
 import { systemClock } from '../../../src/shared/clock.ts';
+import { nextTurn } from '../../../src/shared/turn.ts';
 import { InProcessWorkers } from './in-process-workers.ts';
 import { createTestSandbox, openProgram, quickJsPath } from './quickjs-files.ts';
 
@@ -28,6 +30,49 @@ test('a program keeps its isolate, and gets another when others needed the place
   // The first was not used for the longest time.
   expect([await countOf(second.program), await countOf(first.program)]).toEqual(['2', '1']);
   sandbox.close();
+});
+
+const write = { newDocument: '{}', oldDocument: 'null', userContext: '{}', securityObject: '{}' };
+
+test('where programs take turns for their isolates, others have turns between them', async () => {
+  const sandbox = createTestSandbox({ maxIsolates: 2 });
+  const programs: Program[] = [];
+  for (let n = 0; n < 40; n++) {
+    programs.push((await openProgram(sandbox, { validate_doc_update: 'function () {}' })).program);
+  }
+  let isOver = false;
+  let turns = 0;
+  const others = (async () => {
+    for (; !isOver; turns++) await nextTurn();
+  })();
+  for (const program of programs) expect(await program.validate([write])).toEqual([undefined]);
+  isOver = true;
+  await others;
+  expect(turns).toBeGreaterThan(4);
+  sandbox.close();
+});
+
+test('a program has no room where all places are in use', async () => {
+  const wasm = await readFile(quickJsPath);
+  const memory = shareMemory(1024 * megabyte, 0).local;
+  let now = 0;
+  const clock = { ...systemClock, monotonic: () => now };
+  const factory = new QuickJsInstanceFactory(async () => new Uint8Array(wasm), memory.isolateBytes);
+  const pool = new IsolatePool(factory, clock, { maxIsolates: 2, memory });
+  const options = { designId: '_design/d', designDocument: '{}', timeoutMs: 5_000, memoryBytes: megabyte };
+  const owner = () => ({ options: { ...options, log: () => undefined } });
+  const [first, second, third] = [owner(), owner(), owner()];
+  await pool.create(first);
+  expect(pool.hasRoomFor(second)).toBe(true);
+  await pool.create(second);
+  expect([first, second, third].map((each) => pool.hasRoomFor(each))).toEqual([true, true, false]);
+  now += 1_000;
+  expect(pool.hasRoomFor(third)).toBe(true);
+  pool.getNow(second);
+  expect(pool.hasRoomFor(third)).toBe(true);
+  pool.getNow(first);
+  expect(pool.hasRoomFor(third)).toBe(false);
+  pool.close();
 });
 
 const waiting = { lists: { l: 'function () { var row; while (row = getRow()) send(row); }' } };
