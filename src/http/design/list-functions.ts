@@ -13,6 +13,7 @@ import { type SnapshotLease, withSnapshot, withSnapshotLease } from '../request/
 import { matchesTag, tagOf } from '../response/etags.ts';
 import { notModified } from '../response/responses.ts';
 import { streamedBody } from '../response/streams.ts';
+import { CALLED_WITH } from '../shown/long-document.ts';
 import { type ViewGroupLease, withDesignGroup } from '../views/view-group-lease.ts';
 import { toReduceOptions } from '../views/view-parameters.ts';
 import { openSource, readViewQuery, tagInputs, type ViewQuery } from '../views/view-query.ts';
@@ -112,7 +113,7 @@ async function answer(
   }
   const program = await service.programs.open(database, design);
   const request = await functionRequest(context, database, null, body);
-  const made = await program.list(functionName, head, request, rowSource(batches));
+  const made = await program.list(functionName, head, request, rowSource(context, batches));
   const end = () => {
     made.close();
     release();
@@ -127,7 +128,19 @@ async function answer(
   return functionAnswer(context.services.config, { code, headers, body: text }, defaults);
 }
 
-function rowSource(batches: AsyncIterable<RowBatch>): RowSource {
+function rowSource(context: Context, batches: AsyncIterable<RowBatch>): RowSource {
+  /** Characters of the longest row so far, which count until the request is answered. */
+  let longest = 0;
+  const whole = async (pieces: AsyncIterable<string>): Promise<string> => {
+    let text = '';
+    for await (const piece of pieces) {
+      const more = text.length + piece.length - longest;
+      if (more > 0) await context.holdBytes(more * CALLED_WITH);
+      longest += Math.max(0, more);
+      text += piece;
+    }
+    return text;
+  };
   const iterator = batches[Symbol.asyncIterator]();
   return {
     next: async () => {
@@ -141,10 +154,4 @@ function rowSource(batches: AsyncIterable<RowBatch>): RowSource {
     // The iterator waits for its step under way; nobody here has to.
     close: () => void iterator.return?.().catch(() => undefined),
   };
-}
-
-async function whole(pieces: AsyncIterable<string>): Promise<string> {
-  let text = '';
-  for await (const piece of pieces) text += piece;
-  return text;
 }

@@ -7,7 +7,7 @@ import { matchesTag, tagOf } from '../response/etags.ts';
 import { notModified } from '../response/responses.ts';
 import type { DesignService } from './design-service.ts';
 import { functionAnswer, HTML_TYPE } from './function-answer.ts';
-import { readFunctionDocument } from './function-document.ts';
+import { findFunctionDocument } from './function-document.ts';
 import { functionRequest } from './function-request.ts';
 
 /** `rest`: the design document's name, the function's, and the document's id, whose slashes may stand plain. */
@@ -22,15 +22,14 @@ export async function show(
   const id = idSegments.length === 0 ? undefined : idSegments.join('/');
   return withSnapshot(context, name, async (snapshot, database) => {
     const design = await readDesign(snapshot, designName);
-    const document = await readFunctionDocument(database, snapshot, id);
-    // The text, since it has more than its revision says: conflicts, and local documents, whose revisions come again.
-    const tag = await tagOf([design.id, design.rev, document, ...requesterOf(context, database)]);
+    const document = await findFunctionDocument(context, database, snapshot, id);
+    const tag = await tagOf([design.id, design.rev, document.identity, ...requesterOf(context, database)]);
     if (context.method === 'GET' && matchesTag(context.header('if-none-match'), tag)) {
       return notModified(tag);
     }
     const program = await service.programs.open(database, design);
     const request = await functionRequest(context, database, id ?? null);
-    const made = await program.show(functionName, document, request);
+    const made = await program.show(functionName, await document.text(), request);
     return functionAnswer(context.services.config, made, {
       code: 200,
       type: HTML_TYPE,

@@ -11,7 +11,7 @@ import { writeOptions } from '../request/write-options.ts';
 import { fitsHeader } from '../response/locations.ts';
 import type { DesignService } from './design-service.ts';
 import { functionAnswer, HTML_TYPE } from './function-answer.ts';
-import { readFunctionDocument } from './function-document.ts';
+import { findFunctionDocument } from './function-document.ts';
 import { functionRequest } from './function-request.ts';
 
 /** `rest`: the design document's name, the function's, and the document's id, whose slashes may stand plain. */
@@ -26,10 +26,10 @@ export async function update(
   const id = idSegments.length === 0 ? undefined : idSegments.join('/');
   return withSnapshot(context, name, async (snapshot, database) => {
     const design = await readDesign(snapshot, designName);
-    const document = await readFunctionDocument(database, snapshot, id);
+    const document = await findFunctionDocument(context, database, snapshot, id);
     const program = await service.programs.open(database, design);
     const request = await functionRequest(context, database, id ?? null);
-    const { document: made, response } = await program.update(functionName, document, request);
+    const { document: made, response } = await program.update(functionName, await document.text(), request);
     if (made === undefined) return functionAnswer(context.services.config, response, { code: 200, type: HTML_TYPE });
     const saved = await save(context, database, made);
     const encodedId = encodeURIComponent(saved.id);

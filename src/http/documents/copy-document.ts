@@ -6,6 +6,7 @@ import { isLocalId } from '../../documents/identifiers.ts';
 import { isLocalRev, parseRevId } from '../../documents/revisions/revisions.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { withSnapshot, withSnapshotLease } from '../request/snapshot-lease.ts';
+import { COPIED, holdDocument } from '../shown/long-document.ts';
 import { keptAttachment, noLocalAttachments } from './attached-writes.ts';
 import { baseRevision } from './base-revision.ts';
 import { writeElsewhere } from './copy-elsewhere.ts';
@@ -46,23 +47,32 @@ async function shownSource(
   id: DocId,
   rev: RevId | undefined,
 ): Promise<string> {
-  const body = isLocalId(id) ? await readLocalSource(database, id, rev) : await readSource(snapshot, id, rev);
+  const body = isLocalId(id)
+    ? await readLocalSource(context, database, id, rev)
+    : await readSource(context, snapshot, id, rev);
   const shown = context.shield === undefined ? body : context.shield.show(id, body);
   if (shown === undefined) throw missing();
   return shown;
 }
 
 /** Also of a tombstone, whose copy is live (docs/http.md#copying-a-document). */
-async function readSource(snapshot: Snapshot, id: DocId, rev: RevId | undefined): Promise<string> {
+async function readSource(context: Context, snapshot: Snapshot, id: DocId, rev: RevId | undefined): Promise<string> {
   const node = nodeToRead(await snapshot.document(id), rev);
+  await holdDocument(context, node?.body?.length ?? 0, COPIED);
   const body = node === undefined ? undefined : await snapshot.body(node);
   if (node === undefined || body === undefined) throw missing();
   return body;
 }
 
-async function readLocalSource(database: Database, id: DocId, rev: RevId | undefined): Promise<string> {
+async function readLocalSource(
+  context: Context,
+  database: Database,
+  id: DocId,
+  rev: RevId | undefined,
+): Promise<string> {
   const local = await database.readLocal(id);
   if (local === undefined || (rev !== undefined && rev !== local.rev)) throw missing();
+  await holdDocument(context, local.body.length, COPIED);
   return local.body;
 }
 
