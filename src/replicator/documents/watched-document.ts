@@ -21,6 +21,7 @@ import type { ReplicationId } from '../jobs/replication-id.ts';
 import { locateReplication, parseReplication, parseUser, type RequestNeeds } from '../jobs/replication-request.ts';
 import type { Replicator } from '../jobs/replicator.ts';
 import type { ReplicatorSettings } from '../jobs/replicator-settings.ts';
+import { assertSelectionFits } from '../jobs/request-bounds.ts';
 import { booleanMember } from '../jobs/request-members.ts';
 import { rightsOfDocument } from '../jobs/rights.ts';
 import { isAdmin } from '../user-key.ts';
@@ -239,6 +240,7 @@ export class WatchedDocument {
       else await other.result().catch(() => undefined);
       if (this.#isStopped) return;
     }
+    assertSelectionFits(order.owner, order.replication.selection, jobs.list());
     this.#setStatus('started');
     this.job = jobs.add(order);
   }

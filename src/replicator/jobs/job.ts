@@ -7,7 +7,7 @@
  *        └────────────────── after a while ────────┘
  */
 import type { DatabaseUser } from '../../database/contract.ts';
-import type { Replication, RunFigures, RunResult } from '../contract.ts';
+import type { Replication, RunFigures, RunResult, Selection } from '../contract.ts';
 import type { RefusedLedger } from './refused-ledger.ts';
 import type { ReplicationId } from './replication-id.ts';
 
@@ -57,10 +57,24 @@ interface Waiter {
   readonly lasting: boolean;
 }
 
+/** Bytes of memory for each id beside its text: in the list, and in what finds out whether it was asked for. */
+const BYTES_OF_ID = 100;
+
+/** What a selection takes of the memory for as long as its replication is kept, about. */
+export function selectionBytes(selection: Selection | undefined): number {
+  if (selection === undefined) return 0;
+  const { kind } = selection;
+  if (kind === 'ids') return selection.ids.reduce((sum, id) => sum + BYTES_OF_ID + 2 * id.length, 0);
+  if (kind === 'selector') return 2 * selection.selector.length;
+  return Object.entries(selection.parameters).reduce((sum, [name, text]) => sum + 2 * (name.length + text.length), 0);
+}
+
 /** What is kept of a replication. Only `replication-jobs.ts` changes it. */
 export class Job {
   readonly order: JobOrder;
   readonly ledger: RefusedLedger;
+  /** See `selectionBytes`. */
+  readonly selectionBytes: number;
   /** Counts the jobs of this process, for listings. */
   readonly number: number;
   state: JobState = 'pending';
@@ -88,6 +102,7 @@ export class Job {
 
   constructor(order: JobOrder, ledger: RefusedLedger, number: number, now: number, mostEvents: number) {
     this.order = order;
+    this.selectionBytes = selectionBytes(order.replication.selection);
     this.ledger = ledger;
     this.number = number;
     this.#most = mostEvents;

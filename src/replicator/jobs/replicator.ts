@@ -20,7 +20,7 @@ import {
   type RequestNeeds,
   type RequestOrigin,
 } from './replication-request.ts';
-import { assertMayAsk } from './request-bounds.ts';
+import { assertMayAsk, assertSelectionFits } from './request-bounds.ts';
 import { assertRights, rightsOfRequest } from './rights.ts';
 
 /** Ledgers of replications that are over. */
@@ -200,7 +200,9 @@ export class Replicator {
 
   #assertMayAsk({ owner, replication }: JobOrder): void {
     const { address } = replication.asker;
-    assertMayAsk({ owner, address }, this.jobs.list(), this.#parts.settings());
+    const jobs = this.jobs.list();
+    assertMayAsk({ owner, address }, jobs, this.#parts.settings());
+    assertSelectionFits(owner, replication.selection, jobs);
   }
 
   #running(job: Job): ReplicateOutcome {

@@ -3,8 +3,9 @@ import type { DatabaseUser } from '../../database/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { RetryLaterError } from '../../errors/retry-later.ts';
 import { networkOf } from '../../system/network-of.ts';
+import type { Selection } from '../contract.ts';
 import { isAdmin, userKey } from '../user-key.ts';
-import type { Job } from './job.ts';
+import { type Job, selectionBytes } from './job.ts';
 import type { ReplicatorSettings } from './replicator-settings.ts';
 
 const RETRY_AFTER_S = 60;
@@ -16,6 +17,37 @@ export interface Asked {
   readonly owner: DatabaseUser;
   /** IP address of the client; undefined where it is not known. */
   readonly address: string | undefined;
+}
+
+/** What the ids, selectors and parameters of all replications that users have asked for take of the memory, about, and those of one user. */
+const MOST_BYTES = 100_663_296;
+const MOST_BYTES_OF_USER = 67_108_864;
+/**
+ * Fails with `too_large` where the selection takes more than a user may have, and with `too_many_requests` or `too_busy` where it does together
+ * with those that are kept. Admins may have any.
+ */
+export function assertSelectionFits(owner: DatabaseUser, selection: Selection | undefined, jobs: Iterable<Job>): void {
+  const bytes = isAdmin(owner) ? 0 : selectionBytes(selection);
+  if (bytes === 0) return;
+  const remedy = 'Name fewer documents, or take a selector or a filter.';
+  if (bytes > MOST_BYTES_OF_USER) {
+    const reason = `The replication's ids and parameters take more than the ${MOST_BYTES_OF_USER} bytes of memory that those of one user may. ${remedy}`;
+    throw new DatabaseError('too_large', reason);
+  }
+  let own = bytes;
+  let all = bytes;
+  for (const { order, selectionBytes: kept } of jobs) {
+    if (kept === 0 || isAdmin(order.owner)) continue;
+    all += kept;
+    if (userKey(order.owner) === userKey(owner)) own += kept;
+  }
+  if (own > MOST_BYTES_OF_USER) {
+    const reason = `The ids and parameters of your replications take more than ${MOST_BYTES_OF_USER} bytes of memory together. Cancel some of them. ${remedy}`;
+    throw new RetryLaterError('too_many_requests', reason, RETRY_AFTER_S);
+  }
+  if (all <= MOST_BYTES) return;
+  const reason = `The ids and parameters of all users' replications take more than ${MOST_BYTES} bytes of memory together. Try again later. ${remedy}`;
+  throw new DatabaseError('too_busy', reason);
 }
 
 /**

@@ -359,6 +359,26 @@ describe('a user who is no admin', () => {
   });
 });
 
+test('the ids of users take a bounded part of the memory, and those of an admin what they like', async () => {
+  const service = open();
+  // Each takes 100 bytes and two for each of its eight characters: 300,000 of them 35 MB.
+  const idsFrom = (first: number, count: number) =>
+    Array.from({ length: count }, (_, n) => `${first + n}`.padStart(8, '0'));
+  const ask = (target: string, count: number, user?: { name: string | null; roles: string[] }) =>
+    post(service, { ...LIVE, target, doc_ids: idsFrom(count, count) }, user);
+  await expect(ask('b', 600_000, JOE)).rejects.toMatchObject({ code: 'too_large' });
+  expect(await ask('b', 300_000, JOE)).toMatchObject({ kind: 'started' });
+  await expect(ask('c', 300_000, JOE)).rejects.toMatchObject({ code: 'too_many_requests' });
+  expect(await ask('c', 200_000, JOE)).toMatchObject({ kind: 'started' });
+  const jane = { name: 'jane', roles: [] };
+  await expect(ask('b', 400_000, jane)).rejects.toMatchObject({ code: 'too_busy' });
+  expect(await ask('b', 300_000, jane)).toMatchObject({ kind: 'started' });
+  expect(await ask('b', 600_000)).toMatchObject({ kind: 'started' });
+  // What others take is free when they are done.
+  await post(service, { ...LIVE, target: 'b', doc_ids: idsFrom(300_000, 300_000), cancel: true }, JOE);
+  expect(await ask('d', 300_000, JOE)).toMatchObject({ kind: 'started' });
+});
+
 const gone = () => new ReplicationError('not_found', 'could not open it', { mayPass: true });
 
 test('what others than admins ask for is told among the entries of clients', async () => {
