@@ -15,7 +15,7 @@ interface Waiter {
   goOn(): void;
 }
 
-/** Places that are shared. Those who wait are served in the order in which they came, but for whoever has as many as may be. */
+/** Places that are shared. Those who wait are served in the order in which they came; a user who has as many as permitted is passed over. */
 export class FairPlaces {
   readonly #most: number;
   #used = 0;

@@ -148,7 +148,7 @@ function hasMany({ revs }: SelectedChange): boolean {
   return revs.length > REVISIONS_AT_ONCE;
 }
 
-/** The text of a row but for its document and the closing brace, some revisions at a time. */
+/** The text of a row without its document and the closing brace, some revisions at a time. */
 function* rowStart({ row, revs }: SelectedChange): Generator<string, void, void> {
   yield `{"seq":${row.seq},"id":${JSON.stringify(row.id)},"changes":[`;
   for (let from = 0; from < revs.length; from += REVISIONS_AT_ONCE) {

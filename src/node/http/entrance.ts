@@ -4,7 +4,7 @@ import { heldMs, nextTurn } from '../../shared/turn.ts';
 /** Requests that come in a turn of the thread begin in it until it has lasted for so many milliseconds; the others wait for later turns. */
 const FULL_TURN_MS = 10;
 
-/** Begins requests: a thousand that come at once don't hold the thread together, and each address has its share of those that wait. */
+/** Begins requests in turns, so that a thousand that come at once don't hold the thread. Addresses take turns among those that wait. */
 export class Entrance {
   /** By address; who comes next is first. */
   readonly #waiting = new Map<string, (() => void)[]>();

@@ -80,7 +80,7 @@ function openTransport(endpoint: Endpoint, replication: Replication, host: Repli
   return new NetworkTransport({ url, fetch, isBrowserFetch, elsewhere: otherServers(host, proxy) });
 }
 
-/** What peers redirect to is asked for by them, and not by whoever named them: no admin's rights hold for it. */
+/** A peer chooses where it redirects to, not the user who named the peer. So an admin's rights don't hold for that address. */
 function otherServers({ guard }: ReplicatorHost, proxy: string | undefined): OtherServers | undefined {
   if (guard === undefined) return undefined;
   const fetch = proxy === undefined ? guard.fetch : guard.fetchThrough?.(proxy);
