@@ -4,6 +4,7 @@ import type { HandlerPart, PartHandlers } from '../request/handlers.ts';
 import type { AdministrationService } from './administration-service.ts';
 import { getClusterSetup, postClusterSetup } from './cluster-setup.ts';
 import { answerConfig } from './config-requests.ts';
+import { getIcon } from './icon.ts';
 import { getLog, postLog } from './log.ts';
 import { answerNode, getMembership } from './node-requests.ts';
 import { postRestart } from './restart.ts';
@@ -21,6 +22,7 @@ function config(
 export const administrationHandlers = {
   config,
   node: answerNode,
+  getIcon,
   getMembership,
   getClusterSetup,
   postClusterSetup,

@@ -34,7 +34,6 @@ import type { Answer, Context } from '../request/context.ts';
 import type { AttachmentHandler, DatabaseHandler, DocumentHandler, ServerHandler } from '../request/handlers.ts';
 import { getActiveTasks } from '../server/active-tasks.ts';
 import { getDatabaseEvents } from '../server/database-events.ts';
-import { getIcon } from '../server/icon.ts';
 import { getUuids } from '../server/uuids.ts';
 import { getUp, getWelcome } from '../server/welcome.ts';
 import type { ViewPart } from '../views/view-handlers.ts';
@@ -92,7 +91,7 @@ export function createRoutes(parts: DeferredParts): Routes {
 function serverRoutes({ accounts, replicator, administration }: DeferredParts): Table<ServerHandler> {
   return new Map<string, Resource<ServerHandler>>([
     ['', resource('GET,HEAD', { GET: anyone(getWelcome) })],
-    ['favicon.ico', resource('GET,HEAD', { GET: anyone(getIcon) })],
+    ['favicon.ico', resource('GET,HEAD', { GET: anyone(deferredOfServer(administration, 'getIcon')) })],
     ['_active_tasks', resource('GET,HEAD', { GET: serverAdmin(getActiveTasks) })],
     ['_all_dbs', resource('GET,HEAD', { GET: anyone(getAllDatabases) })],
     [
