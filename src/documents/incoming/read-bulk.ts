@@ -77,7 +77,7 @@ function* readList(cursor: JsonCursor, documents: IncomingDocument[], count: Rea
   if (text.charCodeAt(at) !== OPEN_BRACE) return position;
   let restedAt = at;
   for (;;) {
-    const isSure = yield* scan(json, scanner, at);
+    const isSure = scanNear(json, scanner, at) || (json.isBeyond && (yield* scanner.scanInSteps(at)));
     if (!isSure) cursor.moveTo(at);
     documents.push(isSure ? toIncomingDocument(scanner, scanner.body) : yield* parseDocumentInSteps(cursor));
     const end = isSure ? scanner.end : cursor.position;
@@ -93,14 +93,14 @@ function* readList(cursor: JsonCursor, documents: IncomingDocument[], count: Rea
   }
 }
 
-/** In steps only where the document is long: most are not, and there are many. */
-function* scan(json: JsonScanner, scanner: DocumentScanner, at: number): Steps<boolean> {
+/** Whether the scanner is sure of the document. `isBeyond` says then that it is a long one, which has to be scanned in steps. */
+function scanNear(json: JsonScanner, scanner: DocumentScanner, at: number): boolean {
   const { length } = json.text;
   json.isBeyond = false;
   json.limit = Math.min(length, at + LONG_DOCUMENT);
   const isSure = scanner.scan(at);
   json.limit = length;
-  return isSure || (json.isBeyond && (yield* scanner.scanInSteps(at)));
+  return isSure;
 }
 
 /** Another character is none of what can be there. */
