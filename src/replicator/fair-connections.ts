@@ -1,7 +1,6 @@
 /**
- * Bounds the connections that all replications of a server have open together, of those that its process may have. A user gets at most as many as
- * are left for others then, and a run as many as its user may still have: all runs of a user take half of what is there at most, and one of them
- * a third.
+ * Bounds how many connections all replications of a server have open together. All runs of one user take at most half of them, and one run at most a
+ * third.
  */
 import type { Connections, HostPlaces, RequestPlaces, RunEnd } from './host-connections.ts';
 
