@@ -10,7 +10,17 @@ import { withHeader } from './responses.ts';
 const POLICY = 'content-security-policy';
 const RESOURCE_POLICY = 'cross-origin-resource-policy';
 /** What holds for the whole origin, and beyond the one answer. */
-const OF_ORIGIN = ['clear-site-data', 'service-worker-allowed', 'strict-transport-security'] as const;
+const OF_ORIGIN = [
+  'accept-ch',
+  'alt-svc',
+  'clear-site-data',
+  'nel',
+  'report-to',
+  'service-worker-allowed',
+  'strict-transport-security',
+] as const;
+/** By these a server tells a proxy in front of it to send something else, such as a file of the proxy's machine. */
+const FOR_PROXIES = /^(?:x-accel-|x-sendfile|x-lighttpd-send-|x-reproxy-)/;
 /** A cookie without a name is sent as its value is. */
 const SESSION = /\bAuthSession\s*=/i;
 
@@ -22,6 +32,7 @@ const SHOWN_ALONE = /^(?:image|audio|video|font)\//i;
  * Pages of other origins, those on another port of the host among them, can't run it as a script, nor take it for a style sheet.
  */
 export function sandboxed(answer: Answer, config: Config, kind: 'attachments' | 'showlist'): Answer {
+  for (const name of Object.keys(answer.headers)) if (FOR_PROXIES.test(name)) delete answer.headers[name];
   delete answer.headers[RESOURCE_POLICY];
   if (!SHOWN_ALONE.test(answer.headers['content-type'] ?? '')) withHeader(answer, RESOURCE_POLICY, 'same-origin');
   if (!booleanSetting(config, 'csp', `${kind}_enable`)) return answer;

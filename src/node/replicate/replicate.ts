@@ -16,6 +16,7 @@ import { systemClock, systemRandom } from '../../shared/clock.ts';
 import { escapeControls } from '../../shared/escape-controls.ts';
 import { atOnce } from '../../shared/turn.ts';
 import type { Log } from '../../system/contract.ts';
+import { GuardedNetwork } from '../network/guarded-network.ts';
 import { ProxiedFetches } from '../network/proxied-fetch.ts';
 import { onEndSignals, type SignalHost } from '../server/end-signals.ts';
 import { type RunningServer, startServer } from '../server/server.ts';
@@ -58,6 +59,7 @@ export async function replicate(options: ReplicateOptions, host: ReplicateHost):
   const settings = () => readReplicatorSettings(config);
   const replication = parse(options.members, settings().defaults);
   const proxies = new ProxiedFetches();
+  const guard = guardOfRedirections(proxies);
   const isLocal = [replication.source, replication.target].some(({ kind }) => kind === 'local');
   const server = isLocal ? await openFolder(options.dataFolder) : undefined;
   const progress = new ReplicationProgress(host.stderr);
@@ -68,6 +70,7 @@ export async function replicate(options: ReplicateOptions, host: ReplicateHost):
       handle: server?.handle ?? (() => Promise.reject(new Error('no database of this process was named'))),
       fetch: (...request) => fetch(...request),
       fetchThrough: proxies.through,
+      guard,
       clock: systemClock,
       random: systemRandom,
       log: sayRetries(host),
@@ -84,9 +87,14 @@ export async function replicate(options: ReplicateOptions, host: ReplicateHost):
   } finally {
     progress.end();
     await replicator.close();
-    await proxies.close();
+    await Promise.all([guard.close(), proxies.close()]);
     await server?.close();
   }
+}
+
+/** Peers may redirect to public addresses alone: others are for whoever gives the command to name. */
+function guardOfRedirections(proxies: ProxiedFetches): GuardedNetwork {
+  return new GuardedNetwork({ allowedHosts: () => '', proxies, own: { isOwn: () => Promise.resolve(false) } });
 }
 
 /** What a run says to those who look for the reason of something: above all that a request failed, and when it is sent again. */

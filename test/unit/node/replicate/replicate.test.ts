@@ -1,5 +1,6 @@
-import { EventEmitter } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -127,6 +128,30 @@ describe('replicate', () => {
     expect(signals.listenerCount('SIGINT')).toBe(0);
     const once = await runCommand(['replicate', members.source, members.target]);
     expect(once.stdout).toMatch(/^0 written, /);
+  });
+
+  test('does not follow a peer to an address that it alone can reach', async () => {
+    await write(1);
+    await must('PUT', 'target');
+    const stranger = createServer(({ url = '' }, response) => {
+      response.writeHead(307, { location: new URL(url.slice(1), server.url).href }).end();
+    });
+    await new Promise<void>((resolve) => stranger.listen(0, '127.0.0.1', resolve));
+    try {
+      const { port } = Object(stranger.address());
+      const members = { source: `http://127.0.0.1:${port}/source`, target: `${server.url}target` };
+      const stderr = new PassThrough();
+      const host = Object.assign(new EventEmitter(), { stdout: new PassThrough(), stderr, exit: () => undefined });
+      const ended = replicate({ members, retryRefused: false, dataFolder: folder }, host);
+      // It is tried again, as where a host does not answer.
+      const [said] = await once(stderr, 'data');
+      host.emit('SIGINT');
+      await ended;
+      expect(String(said)).toContain(`it redirects to ${new URL(server.url).origin}`);
+      expect(await countOf('target')).toBe(0);
+    } finally {
+      stranger.close();
+    }
   });
 
   test('a folder that a server uses is refused, with the way to its databases', async () => {
