@@ -11,6 +11,7 @@ import type { DatabaseState } from './state/database-state.ts';
 import { DISK_FORMAT_VERSION, decodeHead, encodeHead, type Head } from './state/head.ts';
 import { decodeLineage, encodeLineage, LINEAGE_KEY } from './state/lineage.ts';
 import { type OpenedFile, openFile } from './state/opened-file.ts';
+import { CEILING_STEP } from './state/stored-head.ts';
 import { StoredDatabase } from './stored-database.ts';
 import { type OnDamagedRecord, readRemains, replayJournal } from './writing/recovery.ts';
 
@@ -33,7 +34,7 @@ export async function openDatabase(parts: OpenParts): Promise<StoredDatabase> {
   const { file, supports } = parts;
   const { crc32 } = supports;
   if (file.opening.head === undefined) {
-    await mustBeNew(file);
+    if (file.opening.epoch > 1) await mustBeNew(file);
     const head = newHead(parts);
     await file.commit({ durability: 'strict', head: encodeHead(head, crc32) });
     const database = new StoredDatabase(parts, openFileOf(parts, head));
@@ -82,7 +83,7 @@ function newHead({ clock, random, supports }: OpenParts): Head {
     uuid: randomHex(random, 16),
     updateSeq: 0,
     purgeSeq: 0,
-    seqCeiling: 0,
+    seqCeiling: CEILING_STEP,
     docCount: 0,
     docDelCount: 0,
     roots: { byId: null, bySeq: null, locals: null, space: null, attachments: null },
@@ -93,7 +94,8 @@ function newHead({ clock, random, supports }: OpenParts): Head {
     bodyPageBytes: supports.bodyPageBytes,
     maxPageBytes: supports.maxPageBytes - PAGE_OVERHEAD,
     garbage: [],
-    clean: true,
+    // So that the first write need not say so.
+    clean: false,
     instanceStartTime: String(clock.now() * 1000),
   };
 }
@@ -103,7 +105,7 @@ function laterTime({ clock }: OpenParts, former: string): string {
   return String(Math.max(Math.round(clock.now() * 1000), Number(former) + 1));
 }
 
-/** Goes on numbering above what may have been seen, and notes where the stretch before the loss ended. */
+/** Goes on numbering above what may have been seen, and notes where the stretch before the loss ended: at once for who reads, and in the file soon after. */
 async function continueLineage(database: StoredDatabase, { file, head, state }: OpenedFile, log: Log): Promise<void> {
   const formerEnd = state.current.updateSeq;
   const firstSeq = Math.max(formerEnd, head.current.seqCeiling) + 1;
@@ -111,17 +113,15 @@ async function continueLineage(database: StoredDatabase, { file, head, state }: 
   const lineage = decodeLineage(await state.current.locals.get(LINEAGE_KEY));
   lineage.push({ epoch: file.opening.epoch, firstSeq, formerEnd });
   const value = encodeLineage(lineage);
-  try {
-    await database.setLineage(value);
-  } catch (error) {
-    // What a full medium holds can be read all the same. The next record that is stored takes the note along.
-    if (!isDatabaseError(error, 'storage_full')) throw error;
+  await noteInMemory(state, value);
+  // Nobody has to wait for it: until it is in the file, each record takes it along. What else fails, the database says itself.
+  database.setLineage(value).catch((error: unknown) => {
+    if (!isDatabaseError(error, 'storage_full')) return;
     log.error(`${database.name}: there was no room yet to note that it was not closed in order`, error);
-    await noteInMemory(state, value);
-  }
+  });
 }
 
-/** Indexes that have seen what was lost must notice it, also while this owner can't store the lineage. */
+/** Indexes that have seen what was lost notice it from now on. */
 async function noteInMemory(state: DatabaseState, lineage: string): Promise<void> {
   const { current } = state;
   const { tree, replaced } = await current.locals.update([{ key: LINEAGE_KEY, value: lineage }]);

@@ -75,7 +75,7 @@ export class DatabaseState {
     return this.#journalRecords > 0 || this.#replaced.length > 0 || this.#emptied.length > 0;
   }
 
-  /** A lineage that there was no room for in the journal when the database was opened: the next record has to hold it. */
+  /** A lineage that was made when the database was opened, and is not in the journal yet: the next record has to hold it. */
   get unnotedLineage(): string | undefined {
     return this.#unnotedLineage;
   }

@@ -3,7 +3,7 @@ import type { Commit, PageFile } from '../../storage/page-store.ts';
 import { encodeHead, type Head } from './head.ts';
 
 /** Sequence numbers that one durable head makes room for, at least … */
-const CEILING_STEP = 10_000;
+export const CEILING_STEP = 10_000;
 /** … and for how many commits like the one that needs it: large ones should not wait for the medium time and again. */
 const CEILING_COMMITS = 50;
 
@@ -42,19 +42,19 @@ export class StoredHead {
   }
 
   /**
-   * Whether a head has to be written before this sequence number may be given out; also before the first journal record
-   * of this release, which releases that don't know the format must not read.
+   * Whether a commit up to this sequence number has to write a head, and to be durable; also the first one of this release, whose
+   * journal releases that don't know the format must not read.
    */
   mustRaiseCeiling(updateSeq: number): boolean {
     return updateSeq > this.#current.seqCeiling || this.#current.clean || !this.#isUpgraded;
   }
 
   /**
-   * Durably makes room for sequence numbers up to `updateSeq` and some more, so that after a loss (a power cut with relaxed
-   * durability) numbering can go on above everything that anyone may have seen. `needed`: how many the next commit takes; `reserve`: see `Commit`.
+   * The head that makes room for sequence numbers up to `updateSeq` and some more, so that after a loss (a power cut with relaxed
+   * durability) numbering can go on above everything that anyone may have seen. `needed`: how many the commit takes.
    */
-  raiseCeiling(updateSeq: number, needed: number, reserve?: Commit['reserve']): Promise<void> {
+  withRaisedCeiling(updateSeq: number, needed: number): Head {
     const seqCeiling = updateSeq + Math.max(CEILING_STEP, CEILING_COMMITS * needed);
-    return this.write({ ...this.#current, seqCeiling, clean: false }, { durability: 'strict', reserve });
+    return { ...this.#current, seqCeiling, clean: false };
   }
 }

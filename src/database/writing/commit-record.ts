@@ -2,6 +2,7 @@ import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import { inTurns, ready, type Steps } from '../../shared/turn.ts';
 import type { Commit, JournalRecord, Page } from '../../storage/page-store.ts';
 import type { BodyStore } from '../bodies/body-store.ts';
+import type { Head } from '../state/head.ts';
 import type { OpenedFile } from '../state/opened-file.ts';
 import type { NextState } from '../state/tree-updates.ts';
 import { encodeJournalEntry } from './journal.ts';
@@ -33,19 +34,22 @@ export function* prepareCommit(
 /**
  * Puts a group's record into the file, and makes the state that it leads to: in this turn where the record is short and all nodes of the
  * trees are in memory, else at the same time. Rejected where the record is in the file but the state could not be made; fails where the
- * record is not known to be in the file.
+ * record is not known to be in the file. `raised`: a head that goes with it, which makes the commit durable.
  */
 export function* commitRecord(
-  { file, state }: Pick<OpenedFile, 'file' | 'state'>,
+  { file, state, head }: Pick<OpenedFile, 'file' | 'state' | 'head'>,
   batch: WriteBatch,
   commit: RecordCommit,
+  raised: Head | undefined,
 ): Steps<PromiseSettledResult<NextState>> {
   const make = (): MaybePromise<NextState> => inTurns(nextState(state.current, batch));
-  const early = file.append !== undefined && isShortRecord(commit) ? make() : undefined;
+  const early = file.append !== undefined && raised === undefined && isShortRecord(commit) ? make() : undefined;
   if (early !== undefined && !(early instanceof Promise) && (yield* ready(file.append?.(commit.journal)))) {
     return { status: 'fulfilled', value: early };
   }
-  const committing = outcomeOf(() => file.commit(commit));
+  const committing = outcomeOf(() => {
+    return raised === undefined ? file.commit(commit) : head.write(raised, { ...commit, durability: 'strict' });
+  });
   // To hand many pages to the file may have taken long.
   if (early === undefined) yield;
   const making = outcomeOf(() => early ?? make());

@@ -117,6 +117,7 @@ export class WriteQueue {
    */
   endOpening(): void {
     this.#isOpening = false;
+    this.#backgroundPaused = true;
   }
 
   /** Lets the queue look for work: jobs, or background work that was asked for. */
@@ -304,10 +305,11 @@ export class WriteQueue {
     const { bodies } = state;
     const mark = bodies.mark();
     try {
-      if (state.unnotedLineage !== undefined) batch.setLocal(LINEAGE_KEY, state.unnotedLineage);
+      const { unnotedLineage } = state;
+      if (unnotedLineage !== undefined) batch.setLocal(LINEAGE_KEY, unnotedLineage);
       const { updateSeq } = batch;
-      const growth = updateSeq - state.current.updateSeq;
-      if (head.mustRaiseCeiling(updateSeq)) yield* ready(head.raiseCeiling(updateSeq, growth, reserve));
+      // After a loss all room is used up: the next number would raise it.
+      const raises = unnotedLineage !== undefined || head.mustRaiseCeiling(updateSeq);
       const { record, pages } = yield* prepareCommit(batch, bodies, this.#options.packFrom);
       const rightless = areInDoubt(group) ? yield* ready(findRightless(group)) : NONE;
       if (rightless.size > 0) {
@@ -315,8 +317,9 @@ export class WriteQueue {
         return rightless;
       }
       const journal = { number: state.nextJournal, ...record };
+      const raised = raises ? head.withRaisedCeiling(updateSeq, updateSeq - state.current.updateSeq) : undefined;
       const commit = { durability, journal, reserve, ...(pages.length > 0 ? { writePages: pages } : {}) };
-      const made = yield* commitRecord(this.#opened, batch, commit);
+      const made = yield* commitRecord(this.#opened, batch, commit, raised);
       if (made.status === 'rejected') {
         // The record is in the journal, so the jobs have succeeded; only opening the file again can go on from there.
         this.#giveUp(made.reason);

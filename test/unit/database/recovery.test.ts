@@ -22,7 +22,7 @@ describe('opening after a crash', () => {
     const info = await again.info();
     expect(info.uuid).toBe(before.uuid);
     expect(info.instanceStartTime).toBe('1700000001000000');
-    expect(info.updateSeq).toBeGreaterThan(10_000);
+    expect(info.updateSeq).toBe(10_000);
     await put(again, 'b');
     expect((await seeAll(again)).changes).toEqual(['1 a', `${info.updateSeq + 1} b`]);
     await again.close();
@@ -36,23 +36,45 @@ describe('opening after a crash', () => {
     expect((await (await crashed.open()).info()).instanceStartTime).toBe('1700000000000001');
   });
 
-  test('the sequence ceiling is raised strictly before a number is given out', async () => {
+  test('the sequence ceiling is raised with the first record that needs it, strictly', async () => {
     const commits: Commit[] = [];
-    const db = await new Bench({ hooks: { beforeCommit: (commit) => void commits.push(commit) } }).open();
+    const bench = new Bench({ hooks: { beforeCommit: (commit) => void commits.push(commit) } });
+    const first = await bench.open();
+    const parts = () => commits.map(({ durability, head, journal }) => [durability, !!head, !!journal]);
+    // A file is begun with room for some.
+    expect(parts()).toEqual([['strict', true, false]]);
+    expect(JSON.parse(commits[0]?.head ?? '')).toMatchObject({ seqCeiling: 10_000, clean: false });
     commits.length = 0;
-    await put(db, 'a');
-    expect(
-      commits.map(({ durability, head, journal }) => [durability, head !== undefined, journal !== undefined]),
-    ).toEqual([
-      ['strict', true, false],
+    await put(first, 'a');
+    expect(parts()).toEqual([['relaxed', false, true]]);
+    await first.close();
+    const db = await bench.open();
+    commits.length = 0;
+    await put(db, 'b');
+    await put(db, 'c');
+    expect(parts()).toEqual([
+      ['strict', true, true],
       ['relaxed', false, true],
     ]);
-    expect(JSON.parse(commits[0]?.head ?? '')).toMatchObject({ seqCeiling: 10_001, clean: false });
+    expect(JSON.parse(commits[0]?.head ?? '')).toMatchObject({ seqCeiling: 10_002, clean: false });
+    await db.close();
+  });
+
+  test('the number above the ceiling is given out by a strict commit', async () => {
+    const commits: Commit[] = [];
+    const db = await new Bench({ hooks: { beforeCommit: (commit) => void commits.push(commit) } }).open();
+    const many = (count: number) => Array.from({ length: count }, (_unused, n) => toWrite(`${commits.length}-${n}`));
+    await db.write(many(10_000), NEW_EDITS);
+    await put(db, 'above');
+    const records = commits.filter(({ journal }) => journal !== undefined);
+    expect(records.map(({ durability }) => durability)).toEqual(['relaxed', 'strict']);
+    expect(JSON.parse(records.at(-1)?.head ?? '')).toMatchObject({ seqCeiling: 20_001 });
     await db.close();
   });
 
   test('a large commit makes room for more like it', async () => {
     const bench = new Bench();
+    await (await bench.open()).close();
     const db = await bench.open();
     await db.write(
       Array.from({ length: 1_000 }, (_unused, index) => toWrite(`d${index}`)),
