@@ -9,6 +9,7 @@ import {
   storageNewerFormat,
 } from '../storage-errors.ts';
 import { type Deadline, withDeadline } from './deadline.ts';
+import { claimNewFile } from './file-claim.ts';
 import { nameOf, toDatabaseError } from './indexeddb-errors.ts';
 import { asFileDatabase, createStores, type FileDatabase, INDEXEDDB_FORMAT } from './schema.ts';
 
@@ -24,11 +25,17 @@ interface ConnectionRequest {
   readonly deadlineMs: number;
 }
 
+interface Connection {
+  readonly database: FileDatabase;
+  /** The file was made, and has its first claim. */
+  readonly isNew: boolean;
+}
+
 /**
  * Opens the database of a file. IndexedDB itself opens and creates alike; the version change transaction shows which
  * of the two it would be, and is aborted where that is not what was asked for.
  */
-export async function openConnection(request: ConnectionRequest): Promise<FileDatabase> {
+export async function openConnection(request: ConnectionRequest): Promise<Connection> {
   const { factory, file, databaseName, mode, deadlineMs } = request;
   const opening = factory.open(databaseName, INDEXEDDB_FORMAT);
   let isNew = false;
@@ -37,8 +44,12 @@ export async function openConnection(request: ConnectionRequest): Promise<FileDa
     isNew = oldVersion === 0;
     const { transaction } = opening;
     if (transaction === null) return;
-    if ((isNew && mode === 'open') || isGivenUp) transaction.abort();
-    else createStores(transaction, oldVersion);
+    if ((isNew && mode === 'open') || isGivenUp) {
+      transaction.abort();
+      return;
+    }
+    createStores(transaction, oldVersion);
+    if (isNew) claimNewFile(transaction);
   });
   let database: FileDatabase;
   try {
@@ -54,7 +65,7 @@ export async function openConnection(request: ConnectionRequest): Promise<FileDa
     database.close();
     throw storageExists(file);
   }
-  return database;
+  return { database, isNew };
 }
 
 /**

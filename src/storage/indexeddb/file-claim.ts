@@ -22,6 +22,14 @@ export interface FileClaim {
   readonly claims: readonly number[];
 }
 
+/** That of the owner who made the file. */
+export const FIRST_CLAIM: FileClaim = {
+  opening: { epoch: 1, head: undefined, journal: [], nextJournal: 2 },
+  pageCounts: { pages: 0, bytes: 0, kept: 0 },
+  journalFloor: 1,
+  claims: [1],
+};
+
 /** A file as a claim finds it, and what the claim would write. */
 interface ReadFile {
   readonly claim: FileClaim;
@@ -38,6 +46,15 @@ interface JournalReading {
   readonly hasSegments?: boolean;
   /** From the numbers that IndexedDB has from the floor on, ascending, and what is stored under them. */
   read(numbers: readonly number[], values: readonly JournalValue[], floor: number): ReadJournal;
+}
+
+/** Writes the first claim, in the version change that makes the file. */
+export function claimNewFile(transaction: IDBTransaction): void {
+  const { epoch } = FIRST_CLAIM.opening;
+  transaction.objectStore('journal').add(epoch, FIRST_CLAIM.journalFloor);
+  const head = transaction.objectStore('head');
+  head.put(epoch, 'epoch');
+  head.put({ holds: 'file' }, `owner-${epoch}`);
 }
 
 /**

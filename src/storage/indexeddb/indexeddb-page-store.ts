@@ -7,6 +7,7 @@ import { MAX_PAGE_BYTES, type PageFile, type PageStore, type PageStoreSupport } 
 import { deleteDatabase, type LossReason, openConnection, watchConnection } from './connection.ts';
 import { withDeadline } from './deadline.ts';
 import { type EarlyCommits, earlyCommitsFor } from './early-commit.ts';
+import { FIRST_CLAIM } from './file-claim.ts';
 import { toDatabaseError } from './indexeddb-errors.ts';
 import { IndexedDbPageFile } from './indexeddb-page-file.ts';
 import type { LoadJournalFiles } from './journal-files.ts';
@@ -78,7 +79,7 @@ class IndexedDbPageStore implements PageStore {
   open(file: string, mode: 'create' | 'open'): Promise<PageFile> {
     return this.#open.open(async () => {
       assertFileName(file);
-      const database = await openConnection({
+      const { database, isNew } = await openConnection({
         factory: this.#factory,
         file,
         databaseName: this.#prefix + file,
@@ -87,7 +88,7 @@ class IndexedDbPageStore implements PageStore {
       });
       const life = new FileLife();
       watchConnection(file, database, life, (why) => this.#options.onLost?.(file, why));
-      const ownership = await this.#own(file, database, life);
+      const ownership = isNew ? FIRST_CLAIM : await this.#own(file, database, life);
       return new IndexedDbPageFile({
         name: file,
         database,

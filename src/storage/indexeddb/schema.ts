@@ -56,7 +56,7 @@ export function createStores(transaction: IDBTransaction, oldFormat: number): vo
   if (oldFormat === 0) {
     db.createObjectStore('pages');
     db.createObjectStore('journal');
-    db.createObjectStore('head').put(0, 'epoch');
+    db.createObjectStore('head');
   }
   // Where it is missing, the opening finds that out, and says so.
   if (oldFormat >= 2 || !db.objectStoreNames.contains('head')) return;
