@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
-import type { Plugin } from 'vite';
+import type { HtmlTagDescriptor, IndexHtmlTransformContext, Plugin } from 'vite';
 
 export interface SetteePluginOptions {
   /** What the app gives to `start`. Default: `/db/`. */
@@ -64,6 +64,10 @@ export function createPlugin({ base = '/db/' }: SetteePluginOptions, folder: str
     configurePreviewServer: ({ middlewares }) => {
       middlewares.use(explain);
     },
+    transformIndexHtml: {
+      order: 'post',
+      handler: (_html, page) => (startsAtOnce(page, workerFolder) ? [preloading(root, workerFolder, page.path)] : []),
+    },
     generateBundle() {
       if (this.environment.config.consumer !== 'client') return;
       for (const fileName of ROOT_FILES) this.emitFile({ type: 'asset', fileName, source: read(fileName) });
@@ -71,6 +75,27 @@ export function createPlugin({ base = '/db/' }: SetteePluginOptions, folder: str
         this.emitFile({ type: 'asset', fileName: workerFolder + file, source: read(file) });
     },
   };
+}
+
+/** Whether the page's script is built with the client, or imports it other than by `import()`. The client names the folder. */
+function startsAtOnce({ bundle, chunk }: IndexHtmlTransformContext, workerFolder: string): boolean {
+  if (bundle === undefined || chunk === undefined) return false;
+  const chunks = new Set([chunk]);
+  for (const { code, imports } of chunks) {
+    if (code.includes(workerFolder)) return true;
+    for (const name of imports) {
+      const imported = bundle[name];
+      if (imported?.type === 'chunk') chunks.add(imported);
+    }
+  }
+  return false;
+}
+
+/** Browsers that know the tag load the worker while they load the page's script, instead of after it. */
+function preloading(root: string, workerFolder: string, page: string): HtmlTagDescriptor {
+  const toRoot = root === './' ? '../'.repeat(page.split('/').length - 2) || './' : root;
+  const href = `${toRoot}${workerFolder}settee-worker.js`;
+  return { tag: 'link', attrs: { rel: 'modulepreload', as: 'worker', href }, injectTo: 'head' };
 }
 
 /** Of all that lies in the folder of the page's worker: it may be kept for ever under an address with this in it. */

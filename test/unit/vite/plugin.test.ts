@@ -206,6 +206,31 @@ describe('the build', () => {
     expect(code.replaceAll(/['`]/g, '"')).toContain(`"${root}"`);
   });
 
+  test.for([
+    ['/app/', '/app/', '/app/'],
+    ['./', './', '../../'],
+  ] as const)(
+    'with the base %s preloads the worker with pages that import the client at once',
+    async ([base, root, above]) => {
+      const outDir = join(app, 'dist-preload');
+      const pages = { 'index.html': 'main', 'deep/er/page.html': 'main', 'later.html': 'later', 'none.html': 'none' };
+      const scripts = { later: "import('./main.js');\n", none: 'console.log(1);\n' };
+      await mkdir(join(app, 'deep/er'), { recursive: true });
+      for (const [page, script] of Object.entries(pages)) {
+        await writeFile(join(app, page), `<!doctype html><script type="module" src="/${script}.js"></script>`);
+      }
+      for (const [name, text] of Object.entries(scripts)) await writeFile(join(app, `${name}.js`), text);
+      const input = Object.keys(pages).map((page) => join(app, page));
+      await build({ ...configOf(base), build: { outDir, emptyOutDir: true, rollupOptions: { input } } });
+      const worker = `assets/${await workerFolderOf(outDir)}/settee-worker.js`;
+      const tags = Object.keys(pages).map(async (page) => {
+        const html = await readFile(join(outDir, page), 'utf8');
+        return /<link rel="modulepreload" as="worker" href="([^"]*)">/.exec(html)?.[1];
+      });
+      expect(await Promise.all(tags)).toEqual([root + worker, above + worker, undefined, undefined]);
+    },
+  );
+
   test('leaves the build for a server alone', async () => {
     const outDir = join(app, 'dist-ssr');
     await build({ ...configOf('/'), build: { outDir, ssr: join(app, 'main.js') } });
