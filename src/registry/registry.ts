@@ -27,8 +27,9 @@ const DEFAULT_MAX_OPEN = 100;
 
 /** Opens the list of databases, or begins one, and begins the removals that an earlier run left undone. */
 export async function openRegistry(parts: RegistryParts): Promise<Registry> {
-  const registry = new StoredRegistry(parts, await createRevisionHasher(parts.md5));
-  await registry.open();
+  const [files, hasher] = await Promise.all([parts.store.list(), createRevisionHasher(parts.md5)]);
+  const registry = new StoredRegistry(parts, hasher);
+  await registry.open(files);
   return registry;
 }
 
@@ -56,41 +57,43 @@ class StoredRegistry implements Registry {
     this.#handles = new HandleCache(maxOpen, (name) => this.#open(name));
   }
 
-  async open(): Promise<void> {
+  /** `files`: those of the store. */
+  async open(files: readonly string[]): Promise<void> {
+    let found: readonly string[] | undefined = files;
     this.#openedList = await DatabaseList.open({
-      open: (onFailure) => this.#openListFile(onFailure),
+      open: async (onFailure) => {
+        const { store } = this.#parts;
+        const exists = (found ?? (await store.list())).includes(REGISTRY_FILE);
+        // Where the list is opened again, the browser may have cleared the site's data.
+        found = undefined;
+        const file = await store.open(REGISTRY_FILE, exists ? 'open' : 'create');
+        return this.#openIn(REGISTRY_FILE, file, onFailure);
+      },
       newUuid: () => randomHex(this.#parts.random, 16),
       onLost: () => this.#recoverInBackground(),
     });
-    await this.#sortUnlisted();
+    await this.#sortUnlisted(files);
   }
 
   get #list(): DatabaseList {
     return must(this.#openedList, 'the registry is used after it was opened');
   }
 
-  async #openListFile(onFailure: () => void): Promise<StoredDatabase> {
-    const { store } = this.#parts;
-    const exists = (await store.list()).includes(REGISTRY_FILE);
-    const file = await store.open(REGISTRY_FILE, exists ? 'open' : 'create');
-    return this.#openIn(REGISTRY_FILE, file, onFailure);
-  }
-
   /**
    * Files that the list gave up, or that it never came to name, belong to nothing. A database that it does not know is one that a later
    * list had: whoever put this one back does not want to lose it.
    */
-  async #sortUnlisted(): Promise<void> {
+  async #sortUnlisted(files: readonly string[]): Promise<void> {
     const { store, log } = this.#parts;
     const known = [...this.#list.entries.values(), ...this.#drafts.values()];
     const listed = new Set([REGISTRY_FILE, ...known.map(({ file }) => file)]);
-    const { leftovers, unknown } = await findUnlisted(store, listed, this.#list.removedFiles);
+    const { leftovers, unknown } = await findUnlisted(store, files, { listed, removed: this.#list.removedFiles });
     for (const file of unknown) await this.#setAside(file);
     for (const file of leftovers) {
       log.info(`removing ${file}, a leftover`);
       this.#removals.beginFile(file);
     }
-    const present = new Set((await store.list()).map(databaseFileOf));
+    const present = new Set(files.map(databaseFileOf));
     for (const file of this.#list.removedFiles) if (!present.has(file)) await this.#forgetRemoved(file);
   }
 
@@ -368,7 +371,7 @@ class StoredRegistry implements Registry {
     for (const [name, { file }] of entries) {
       if (before.get(name)?.file !== file) this.#emit({ type: 'created', name });
     }
-    await this.#sortUnlisted();
+    await this.#sortUnlisted(await this.#parts.store.list());
   }
 
   async close(): Promise<void> {

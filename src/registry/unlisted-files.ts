@@ -10,18 +10,20 @@ interface UnlistedFiles {
   readonly unknown: readonly string[];
 }
 
-/**
- * Sorts the files that the list of databases does not name.
- *
- * @param listed the files of databases.
- * @param removed the files of databases that were deleted.
- */
+interface KnownFiles {
+  /** Those of databases. */
+  readonly listed: ReadonlySet<string>;
+  /** Those of databases that were deleted. */
+  readonly removed: ReadonlySet<string>;
+}
+
+/** Sorts those of the store's files that the list of databases does not name. */
 export async function findUnlisted(
   store: PageStore,
-  listed: ReadonlySet<string>,
-  removed: ReadonlySet<string>,
+  files: readonly string[],
+  { listed, removed }: KnownFiles,
 ): Promise<UnlistedFiles> {
-  const unlisted = (await store.list()).filter((file) => isDatabaseFile(file) && !listed.has(databaseFileOf(file)));
+  const unlisted = files.filter((file) => isDatabaseFile(file) && !listed.has(databaseFileOf(file)));
   const unknown = new Set<string>();
   for (const file of unlisted) {
     if (file !== databaseFileOf(file) || removed.has(file)) continue;
