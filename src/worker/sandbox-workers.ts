@@ -44,7 +44,7 @@ function createWorkers(config: Config, log: Log, create: () => SandboxPort): San
 function createNestedWorker(file: URL): SandboxPort {
   const worker = new Worker(scriptAddress(file), { type: 'module', name: 'settee sandbox' });
   return {
-    post: (message) => worker.postMessage(message),
+    post: (message, handedOver = []) => worker.postMessage(message, [...handedOver]),
     listen: (onMessage, onEnd) => {
       worker.addEventListener('message', ({ data }) => onMessage(data));
       worker.addEventListener('messageerror', () => onEnd('a message could not be read'));
@@ -64,7 +64,7 @@ function createPageWorker(file: URL): SandboxPort {
   const request: SandboxRequest = { type: 'SETTEE_SANDBOX', file: file.href };
   self.postMessage(request, [messages.port2, control.port2]);
   return {
-    post: (message) => messages.port1.postMessage(message),
+    post: (message, handedOver = []) => messages.port1.postMessage(message, [...handedOver]),
     listen: (onMessage, onEnd) => {
       messages.port1.onmessage = ({ data }) => onMessage(data);
       messages.port1.onmessageerror = () => onEnd('a message could not be read');

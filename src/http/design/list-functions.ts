@@ -1,6 +1,7 @@
 /** List functions: the rows of a view, or of `_all_docs`, in any form (docs/http.md#list-functions). */
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { RowSource } from '../../query-server/contract.ts';
+import { Pace } from '../../shared/turn.ts';
 import type { DesignDocument } from '../../views/contract.ts';
 import { readDesign } from '../documents/design-document.ts';
 import { AllDocuments } from '../lists/all-documents.ts';
@@ -131,9 +132,11 @@ async function answer(
 function rowSource(context: Context, batches: AsyncIterable<RowBatch>): RowSource {
   /** Characters of the longest row so far, which count until the request is answered. */
   let longest = 0;
+  const pace = new Pace();
   const whole = async (pieces: AsyncIterable<string>): Promise<string> => {
     let text = '';
     for await (const piece of pieces) {
+      if (pace.isDue) await pace.rest();
       const more = text.length + piece.length - longest;
       if (more > 0) await context.holdBytes(more * CALLED_WITH);
       longest += Math.max(0, more);

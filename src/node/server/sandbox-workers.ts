@@ -35,7 +35,7 @@ function createThread(file: URL): SandboxPort {
   // Options of the process may be such as threads refuse (`--input-type`), and none is needed for this file.
   const thread = new Worker(file, { execArgv: [], resourceLimits: { maxOldGenerationSizeMb: HEAP_MB } });
   return {
-    post: (message) => thread.postMessage(message),
+    post: (message, handedOver = []) => thread.postMessage(message, handedOver),
     listen: (onMessage, onEnd) => {
       thread.on('message', onMessage);
       thread.on('error', onEnd);

@@ -6,14 +6,15 @@ import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import type { IsolateOwner } from '../isolates/isolate-pool.ts';
 import type { OperationName } from '../runtime/protocol.ts';
 import type { ResumableSource } from '../sources/resumable-source.ts';
+import { type CallText, lengthOfText } from './long-texts.ts';
 
 export interface FunctionCall {
   /** Compiled before. The first text of the operation is then the numbers that these have, with commas between. */
   readonly functions?: CompiledFunctions;
   readonly operation: OperationName | 'compile';
-  readonly texts: readonly string[];
+  readonly texts: readonly CallText[];
   /** All rows, for `list`, in batches. What the function sent is behind the head, all of it. */
-  readonly rows?: readonly string[];
+  readonly rows?: readonly CallText[];
 }
 
 interface CompiledFunctions {
@@ -34,7 +35,7 @@ export interface BegunList {
   /** What `beginList` gave. */
   readonly answer: string;
   /** Calls the isolate in which the list waits; `os_process_error` where that is gone. */
-  call(operation: 'resumeList' | 'dropList', texts: readonly string[]): MaybePromise<string>;
+  call(operation: 'resumeList' | 'dropList', texts: readonly CallText[]): MaybePromise<string>;
   release(): void;
 }
 
@@ -53,6 +54,6 @@ export interface Executor {
 
 /** How many characters a call passes to its isolate. */
 export function lengthOf({ functions, texts, rows = [] }: FunctionCall): number {
-  const sum = (list: readonly string[]): number => list.reduce((length, text) => length + text.length, 0);
+  const sum = (list: readonly CallText[]): number => list.reduce((length, text) => length + lengthOfText(text), 0);
   return sum(functions?.sources ?? []) + sum(texts) + sum(rows);
 }

@@ -10,6 +10,7 @@ import type { IsolateOwner, IsolatePool } from '../isolates/isolate-pool.ts';
 import { type OperationName, SEPARATOR } from '../runtime/protocol.ts';
 import type { BegunList, CallAnswer, Executor, FunctionCall, ListBeginning } from './function-call.ts';
 import { listLost, listTooLarge } from './list-failures.ts';
+import type { CallText } from './long-texts.ts';
 
 /** There is no isolate for a call that can't wait for one. */
 export class IsolateMissing extends DatabaseError {
@@ -80,7 +81,7 @@ export class LocalExecutor implements Executor {
             limit(isolate);
             return isolate.call(operation, ...texts);
           }),
-        release: () => this.#pool.release(isolate),
+        release: () => this.#pool.release(owner, isolate),
       };
     });
   }
@@ -126,7 +127,9 @@ export class LocalExecutor implements Executor {
   #guard<T>(owner: IsolateOwner, isolate: Isolate, work: () => T): T {
     isolate.timeoutMs = owner.options.timeoutMs;
     try {
-      return work();
+      const result = work();
+      this.#pool.disposeGrown(owner);
+      return result;
     } catch (failure) {
       if (failure instanceof IsolateFailure) this.#pool.dispose(owner);
       throw failure;
@@ -137,16 +140,15 @@ export class LocalExecutor implements Executor {
 function callWithRows(
   isolate: Isolate,
   operation: OperationName,
-  texts: readonly string[],
-  rows: readonly string[] | undefined,
+  texts: readonly CallText[],
+  rows: readonly CallText[] | undefined,
 ): string {
   if (rows === undefined) return isolate.call(operation, ...texts);
   const chunks: string[] = [];
   let length = 0;
   let next = 0;
   let isTooLong = false;
-  const [name = '', head = '', request = ''] = texts;
-  const text = isolate.callList(name, head, request, (sent) => {
+  const text = isolate.callList(texts, (sent) => {
     length += sent.length;
     isTooLong ||= length > LIST_BYTES;
     if (isTooLong) return '';

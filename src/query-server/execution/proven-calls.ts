@@ -46,5 +46,6 @@ function identify({ functions, operation, texts }: FunctionCall): string {
     const [first = '', ...others] = functions.sources;
     return others.length === 0 ? first : functions.sources.join('\n');
   }
-  return operation === 'validate' || operation === 'compile' ? '' : (texts[0] ?? '');
+  const [name] = texts;
+  return operation !== 'validate' && operation !== 'compile' && typeof name === 'string' ? name : '';
 }

@@ -29,7 +29,8 @@ export function createSandboxWorker(post: (message: FromWorker) => void, clock: 
           return;
         }
         const { compiled, limits } = message;
-        const pool = new IsolatePool(new QuickJsInstanceFactory(compiled, limits.memory.isolateBytes), clock, limits);
+        const factory = new QuickJsInstanceFactory(compiled, limits.memory.isolateBytes);
+        const pool = new IsolatePool(factory, clock, limits, () => post({ type: 'spent' }));
         worker = new SandboxWorker(new LocalExecutor(pool, clock, () => post({ type: 'step' })), post);
         post({ type: 'ready', version: WIRE_VERSION });
       });

@@ -3,12 +3,20 @@
  * stuck inside the engine, the worker is ended as a whole.
  */
 import { startBackgroundTimer } from '../../shared/background-timer.ts';
-import type { FromWorker, ToWorker, WireAnswer, WireFailure } from './wire.ts';
-import { WIRE_VERSION } from './wire.ts';
+import { buffersOf } from './long-texts.ts';
+import {
+  type FromWorker,
+  longTextsOf,
+  type ToWorker,
+  WIRE_VERSION,
+  type WireAnswer,
+  type WireFailure,
+} from './wire.ts';
 
 /** A thread, as its host makes it. It runs `createSandboxWorker` (sandbox-worker.ts). */
 export interface SandboxPort {
-  post(message: unknown): void;
+  /** `handedOver`: buffers in the message that the other thread takes over, instead of having copies of them. */
+  post(message: unknown, handedOver?: readonly ArrayBuffer[]): void;
   /** Called once. `onEnd`: the thread has ended by itself, or could not be started. */
   listen(onMessage: (message: unknown) => void, onEnd: (cause: unknown) => void): void;
   /** Ends the thread, whatever it does. `onEnd` need not be called then. */
@@ -100,8 +108,10 @@ export class SupervisedWorker {
 
   ask(job: Job): void {
     this.#jobs.push(job);
-    if (this.#jobs.length === 1) this.#await(job);
-    this.#post(job.question);
+    const isFirst = this.#jobs.length === 1;
+    if (isFirst) this.#await(job);
+    // What it does not begin at once may have to be given to another one.
+    this.#post(job.question, isFirst ? buffersOf(longTextsOf(job.question)) : []);
   }
 
   /** Ends the thread. Nobody is told. */
@@ -111,8 +121,8 @@ export class SupervisedWorker {
     this.#port.end();
   }
 
-  #post(message: ToWorker): void {
-    if (!this.isEnded) this.#port.post(message);
+  #post(message: ToWorker, handedOver: readonly ArrayBuffer[] = []): void {
+    if (!this.isEnded) this.#port.post(message, handedOver);
   }
 
   #receive(message: FromWorker): void {
@@ -120,6 +130,9 @@ export class SupervisedWorker {
     const [job, ...rest] = this.#jobs;
     if (message.type === 'ready') {
       this.#started(message.version);
+    } else if (message.type === 'spent') {
+      this.isRetiring = true;
+      this.#events.onFree();
     } else if (job !== undefined && message.type === 'step') {
       this.#await(job);
     } else if (job !== undefined && message.type !== 'step') {

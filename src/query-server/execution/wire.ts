@@ -10,9 +10,10 @@ import { type FailureKind, IsolateFailure } from '../isolates/call-failures.ts';
 import type { PoolLimits } from '../isolates/isolate-pool.ts';
 import type { CompiledWasm } from '../isolates/quickjs-instance.ts';
 import type { FunctionCall, ListBeginning } from './function-call.ts';
+import type { CallText } from './long-texts.ts';
 
 /** Raised with each change of the messages below. */
-const MESSAGES_VERSION = 2;
+const MESSAGES_VERSION = 3;
 
 /**
  * A worker of another version is not used: after an update of the app, or of a server that runs, the file that workers are started from may
@@ -40,7 +41,7 @@ export type ToWorker =
       readonly type: 'callList';
       readonly list: number;
       readonly operation: 'resumeList' | 'dropList';
-      readonly texts: readonly string[];
+      readonly texts: readonly CallText[];
     }
   | { readonly type: 'releaseList'; readonly list: number };
 
@@ -49,8 +50,18 @@ export type FromWorker =
   | { readonly type: 'ready'; readonly version: string }
   /** One of several steps of a call is done; the next one has its time for itself. */
   | { readonly type: 'step' }
+  /** The worker holds memory that only its end is sure to free. */
+  | { readonly type: 'spent' }
   | { readonly type: 'answer'; readonly answer: WireAnswer; readonly messages: readonly string[] }
   | { readonly type: 'failure'; readonly failure: WireFailure; readonly messages: readonly string[] };
+
+/** What a question passes to an isolate that may be long. */
+export function longTextsOf(
+  question: Extract<ToWorker, { type: 'call' | 'beginList' | 'callList' }>,
+): readonly CallText[] {
+  if (question.type === 'call') return [...question.call.texts, ...(question.call.rows ?? [])];
+  return question.type === 'callList' ? question.texts : [];
+}
 
 export interface WireAnswer {
   readonly text: string;

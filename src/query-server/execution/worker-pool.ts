@@ -5,10 +5,19 @@
  */
 import { must } from '../../shared/assert.ts';
 import type { Clock } from '../../shared/clock.ts';
+import { inTurns, type Steps } from '../../shared/turn.ts';
 import type { IsolateOwner, PoolLimits } from '../isolates/isolate-pool.ts';
 import type { CompiledWasm } from '../isolates/quickjs-instance.ts';
-import type { BegunList, CallAnswer, Executor, FunctionCall, ListBeginning } from './function-call.ts';
+import {
+  type BegunList,
+  type CallAnswer,
+  type Executor,
+  type FunctionCall,
+  type ListBeginning,
+  lengthOf,
+} from './function-call.ts';
 import { JobQueue } from './job-queue.ts';
+import { allToBytes, type CallText, LONG_CALL, LongCalls } from './long-texts.ts';
 import { type Job, type SandboxPort, SupervisedWorker } from './supervised-worker.ts';
 import { fromWireFailure, type WireAnswer } from './wire.ts';
 
@@ -53,6 +62,7 @@ export class WorkerPool implements Executor {
   readonly #programs = new WeakMap<IsolateOwner, number>();
   readonly #owners = new WeakMap<Job, IsolateOwner>();
   readonly #workerOf = new WeakMap<Job, SupervisedWorker>();
+  readonly #long = new LongCalls();
   #lastProgram = 0;
   #compiled: CompiledWasm | undefined;
   #failedStarts = 0;
@@ -79,8 +89,12 @@ export class WorkerPool implements Executor {
 
   /** Fails with `WorkersUnavailable` too. */
   async run(owner: IsolateOwner, call: FunctionCall): Promise<CallAnswer> {
-    const { answer } = await this.#ask(owner, { type: 'call', program: this.#numberOf(owner), call });
-    return answer;
+    const ask = async (passed: FunctionCall) => {
+      const { answer } = await this.#ask(owner, { type: 'call', program: this.#numberOf(owner), call: passed });
+      return answer;
+    };
+    const length = lengthOf(call);
+    return length <= LONG_CALL ? ask(call) : this.#long.run(length, async () => ask(await inTurns(withBytes(call))));
   }
 
   async beginList(owner: IsolateOwner, list: ListBeginning): Promise<BegunList | undefined> {
@@ -91,8 +105,14 @@ export class WorkerPool implements Executor {
     return {
       answer: answer.text,
       call: async (operation, texts) => {
-        const asked = { type: 'callList', list: number, operation, texts } as const;
-        return (await this.#ask(owner, asked, worker)).answer.text;
+        const ask = async (passed: readonly CallText[]) => {
+          const asked = { type: 'callList', list: number, operation, texts: passed } as const;
+          return (await this.#ask(owner, asked, worker)).answer.text;
+        };
+        const length = lengthOf({ operation, texts });
+        return length <= LONG_CALL
+          ? ask(texts)
+          : this.#long.run(length, async () => ask(await inTurns(allToBytes(texts))));
       },
       release: () => {
         worker.releaseList(number);
@@ -249,6 +269,11 @@ export class WorkerPool implements Executor {
     this.#programs.set(owner, this.#lastProgram);
     return this.#lastProgram;
   }
+}
+
+function* withBytes(call: FunctionCall): Steps<FunctionCall> {
+  const { texts, rows } = call;
+  return { ...call, texts: yield* allToBytes(texts), ...(rows && { rows: yield* allToBytes(rows) }) };
 }
 
 const CLOSED = { code: 'shutting_down', reason: 'The service is closing; its sandbox takes no more work.' } as const;

@@ -31,6 +31,7 @@ export class IsolatePool {
   readonly #clock: Clock;
   readonly #maxIsolates: number;
   readonly #memory: MemoryShare;
+  readonly #onWaste: () => void;
   /** In the order of their last use. */
   readonly #isolates = new Map<IsolateOwner, Isolate>();
   /** How many lists wait in an isolate. */
@@ -40,7 +41,14 @@ export class IsolatePool {
   #lastUser: IsolateOwner | undefined;
   #isClosed = false;
 
-  constructor(factory: QuickJsInstanceFactory, clock: Clock, { maxIsolates, memory }: PoolLimits) {
+  /** `onWaste` is called where an isolate that had grown is disposed: the collector frees its memory some time, and the end of the thread at once. */
+  constructor(
+    factory: QuickJsInstanceFactory,
+    clock: Clock,
+    { maxIsolates, memory }: PoolLimits,
+    onWaste: () => void = () => undefined,
+  ) {
+    this.#onWaste = onWaste;
     this.#factory = factory;
     this.#clock = clock;
     this.#maxIsolates = maxIsolates;
@@ -96,10 +104,18 @@ export class IsolatePool {
     this.#retains.set(isolate, (this.#retains.get(isolate) ?? 0) + 1);
   }
 
-  release(isolate: Isolate): void {
+  release(owner: IsolateOwner, isolate: Isolate): void {
     const retains = (this.#retains.get(isolate) ?? 0) - 1;
     if (retains > 0) this.#retains.set(isolate, retains);
     else this.#retains.delete(isolate);
+    if (this.owns(owner, isolate)) this.disposeGrown(owner);
+  }
+
+  /** Disposes the owner's isolate if that has taken much memory, which comes back in no other way, and no list waits in it. */
+  disposeGrown(owner: IsolateOwner): void {
+    const isolate = this.#isolates.get(owner);
+    if (isolate === undefined || bytesOf(isolate.instance) <= MAX_REUSED_BYTES || this.#retains.has(isolate)) return;
+    this.dispose(owner);
   }
 
   /**
@@ -128,9 +144,10 @@ export class IsolatePool {
   dispose(owner: IsolateOwner): void {
     const isolate = this.#isolates.get(owner);
     this.#isolates.delete(owner);
-    if (isolate?.dispose() && bytesOf(isolate.instance) <= MAX_REUSED_BYTES) {
-      this.#spare ??= isolate.instance;
-    }
+    if (isolate === undefined) return;
+    const hasGrown = bytesOf(isolate.instance) > MAX_REUSED_BYTES;
+    if (hasGrown) this.#onWaste();
+    if (isolate.dispose() && !hasGrown) this.#spare ??= isolate.instance;
   }
 
   close(): void {

@@ -7,6 +7,7 @@
 import { SANDBOX_PROGRAM } from 'virtual:sandbox-program';
 import type { QuickJSContext, QuickJSHandle, QuickJSRuntime } from 'quickjs-emscripten-core';
 import type { Clock } from '../../shared/clock.ts';
+import type { CallText } from '../execution/long-texts.ts';
 import { type OperationName, SEPARATOR } from '../runtime/protocol.ts';
 import type { ResumableSource } from '../sources/resumable-source.ts';
 import { IsolateFailure, toCallError, toList } from './call-failures.ts';
@@ -49,7 +50,7 @@ export class Isolate {
   readonly #constants = new Map<string, QuickJSHandle>();
   /** What the program answered to `addMap` and the like, by operation and source or name. */
   readonly #added = new Map<string, string>();
-  #pullRows: ((sent: string) => string) | undefined;
+  #pullRows: ((sent: string) => CallText) | undefined;
   #deadline = Number.POSITIVE_INFINITY;
   #isOutOfTime = false;
 
@@ -87,7 +88,7 @@ export class Isolate {
   }
 
   /** Runs one operation of the program. */
-  call(operation: OperationName, first = '', second = '', third = ''): string {
+  call(operation: OperationName, first: CallText = '', second: CallText = '', third: CallText = ''): string {
     this.#isOutOfTime = false;
     this.#deadline = this.#clock.monotonic() + this.timeoutMs;
     let answer: string;
@@ -105,7 +106,7 @@ export class Isolate {
   }
 
   /** As `call('list', …)`; `pullRows` takes what was sent so far, and gives the next rows (JSON array) or `''`. */
-  callList(name: string, head: string, request: string, pullRows: (sent: string) => string): string {
+  callList([name, head, request]: readonly CallText[], pullRows: (sent: string) => CallText): string {
     this.#pullRows = pullRows;
     try {
       return this.call('list', name, head, request);
@@ -133,7 +134,7 @@ export class Isolate {
   #begin(): QuickJSHandle {
     const context = this.#context;
     const pull = context.newFunction('pullRows', (sent) => {
-      return context.newString(this.#pullRows?.(context.getString(sent)) ?? '');
+      return this.#newText(this.#pullRows?.(context.getString(sent)) ?? '');
     });
     const create = context.unwrapResult(
       context.evalCode(SANDBOX_PROGRAM, 'settee.js', { type: 'global', strict: false }),
@@ -144,9 +145,14 @@ export class Isolate {
     return perform;
   }
 
-  #run(operation: OperationName, texts: readonly string[]): string {
+  #newText(text: CallText): QuickJSHandle {
+    const { instance } = this;
+    return this.#context.newString(typeof text === 'string' ? text : instance.standInFor(text));
+  }
+
+  #run(operation: OperationName, texts: readonly CallText[]): string {
     const context = this.#context;
-    const values = texts.map((text) => (text === '' ? this.#constant('') : context.newString(text)));
+    const values = texts.map((text) => (text === '' ? this.#constant('') : this.#newText(text)));
     const result = context.callFunction(this.#perform, context.undefined, [this.#constant(operation), ...values]);
     for (const [index, value] of values.entries()) if (texts[index] !== '') value.dispose();
     if (result.error !== undefined) {

@@ -8,6 +8,7 @@ import { QuickJSWASMModule } from 'quickjs-emscripten-core';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { functionsUnavailable } from '../../errors/functions-unavailable.ts';
 import { inTurns, nextTurn } from '../../shared/turn.ts';
+import { lengthOfText, type TextBytes } from '../execution/long-texts.ts';
 import { guardLoops } from './loop-guard.ts';
 import { findLocalTime, type LocalTime, utcLocalTime } from './utc.ts';
 import type { ImportName } from './wasm-imports.ts';
@@ -34,6 +35,8 @@ export interface QuickJsInstance {
   readonly quickjs: QuickJSWASMModule;
   /** Called now and then by long native loops. What it throws stops the instance for good. */
   onTick: () => void;
+  /** A text that, where it is passed to QuickJS next, stands for these bytes. */
+  standInFor(bytes: TextBytes): string;
 }
 
 type Instantiate = NonNullable<NonNullable<Parameters<typeof loadEmscripten>[0]>['instantiateWasm']>;
@@ -147,8 +150,11 @@ async function instantiate(compiled: CompiledWasm, mostPages: number): Promise<Q
     },
   });
   module.type = 'sync';
-  convertTextFast(module);
-  return Object.assign(ticking, { quickjs: new QuickJSWASMModule(module, new QuickJSFFI(module)) });
+  const standInFor = convertTextFast(module);
+  return Object.assign(ticking, {
+    standInFor,
+    quickjs: new QuickJSWASMModule(module, new QuickJSFFI(module)),
+  });
 }
 
 /** The imports with another function in the place of one. */
@@ -162,13 +168,15 @@ function replaced(imports: WasmImports, name: ImportName | undefined, by: Import
 const KEPT_BYTES = 1024 * 1024;
 
 /** Emscripten's own conversions go byte by byte in JavaScript: 6.6 MB cost 170 ms, and these 5. */
-function convertTextFast(module: EmscriptenModule): void {
+function convertTextFast(module: EmscriptenModule): QuickJsInstance['standInFor'] {
   const encoder = new TextEncoder();
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   let scratch = new Uint8Array(64 * 1024);
   let written = 0;
+  let stoodFor: TextBytes | undefined;
   // quickjs-emscripten asks for the length of a text right before it writes that text.
   module.lengthBytesUTF8 = (text) => {
+    if (stoodFor !== undefined) return lengthOfText(stoodFor);
     if (scratch.length < text.length * 3) scratch = new Uint8Array(text.length * 3);
     written = encoder.encodeInto(text, scratch).written;
     return written;
@@ -176,12 +184,21 @@ function convertTextFast(module: EmscriptenModule): void {
   module.stringToUTF8 = (_text, pointer) => {
     // QuickJS had no room for the text; what is at 0 belongs to QuickJS itself.
     if (pointer === 0) throw new InstanceStopped('out of memory');
-    module.HEAPU8.set(scratch.subarray(0, written), pointer);
-    module.HEAPU8[pointer + written] = 0;
+    let end: number = pointer;
+    for (const bytes of stoodFor ?? [scratch.subarray(0, written)]) {
+      module.HEAPU8.set(bytes, end);
+      end += bytes.length;
+    }
+    stoodFor = undefined;
+    module.HEAPU8[end] = 0;
     if (scratch.length > KEPT_BYTES) scratch = new Uint8Array(64 * 1024);
   };
   module.UTF8ToString = (pointer) => {
     const bytes = module.HEAPU8;
     return decoder.decode(bytes.subarray(pointer, bytes.indexOf(0, pointer)));
+  };
+  return (bytes) => {
+    stoodFor = bytes;
+    return '';
   };
 }

@@ -8,9 +8,10 @@ import { type MaybePromise, orElse, whenReady } from '../../shared/maybe-promise
 import { inTurns, Pace, type Steps } from '../../shared/turn.ts';
 import type { MappedRows, Mapper } from '../contract.ts';
 import type { CallAnswer, FunctionCall } from '../execution/function-call.ts';
+import { LONG_CALL } from '../execution/long-texts.ts';
 import { IsolateFailure } from '../isolates/call-failures.ts';
 import { SEPARATOR } from '../runtime/protocol.ts';
-import { membersToKeep, project } from '../sources/projection.ts';
+import { membersToKeep, project, projectInSteps } from '../sources/projection.ts';
 import { mayChangeDocuments } from '../sources/source-scan.ts';
 
 /** How long a batch is meant to take. */
@@ -88,8 +89,12 @@ export class ProgramMapper implements Mapper {
   }
 
   #mapBatch(maps: readonly string[], documents: readonly string[]): MaybePromise<MappedRows[]> {
+    return whenReady(this.#toText(documents), (text) => this.#mapText(maps, documents, text));
+  }
+
+  #mapText(maps: readonly string[], documents: readonly string[], passed: string): MaybePromise<MappedRows[]> {
     const functions = { kind: 'addMap', sources: maps } as const;
-    const call: FunctionCall = { functions, operation: 'map', texts: [this.#frozen, this.#toText(documents)] };
+    const call: FunctionCall = { functions, operation: 'map', texts: [this.#frozen, passed] };
     const isSmall = documents.length <= SMALL_BATCH;
     return whenReady(isSmall ? this.#runner.run(call) : this.#runner.runInWorker(call), ({ text, ms }) => {
       return whenReady(inTurns(toRows(text, maps.length)), (all) => {
@@ -101,9 +106,13 @@ export class ProgramMapper implements Mapper {
     });
   }
 
-  #toText(documents: readonly string[]): string {
+  #toText(documents: readonly string[]): MaybePromise<string> {
     const kept = this.#kept;
     if (kept === undefined) return documents.join(SEPARATOR);
+    const [only] = documents;
+    if (only !== undefined && documents.length === 1 && only.length > LONG_CALL) {
+      return inTurns(projectInSteps(only, kept));
+    }
     return documents.map((document) => project(document, kept)).join(SEPARATOR);
   }
 

@@ -21,6 +21,8 @@ import type { RowWatches } from './row-watches.ts';
 const DEFAULT_BATCH = 100;
 /** Documents that are mapped at once have about so many bytes, but for a single one that is larger. */
 const BATCH_BYTES = 1024 * 1024;
+/** Documents that are mapped at a time, in several threads, have so many bytes, but for a single one that is larger. */
+const BYTES_UNDER_WAY = 16 * BATCH_BYTES;
 /** The least part of `stepRows` in one step: rows that are far apart in the tree take so much longer. */
 const LEAST_STEP = 1 / 10;
 
@@ -66,7 +68,12 @@ export class Updater {
   readonly #pending: PendingRows;
   readonly #pace: Pace;
   /** Batches that are being mapped, in their order. What they give is not pending yet. */
-  readonly #underWay: { readonly input: MapInput; readonly results: Promise<readonly MappedRows[]> }[] = [];
+  readonly #underWay: {
+    readonly input: MapInput;
+    readonly bytes: number;
+    readonly results: Promise<readonly MappedRows[]>;
+  }[] = [];
+  #bytesUnderWay = 0;
   #state: IndexState;
   /** In the first pass, in which no document has rows in the index yet: the sequence that it will have reached. */
   #firstPassSeq: number | undefined;
@@ -111,15 +118,19 @@ export class Updater {
         if (!isMapped(row.id, this.#parts.definition)) continue;
         const found = row.record();
         const record = found instanceof Promise ? await found : found;
+        // A long document is mapped by itself.
+        const isFull = records.length >= this.#batchSize || bytes + bodyBytes(record) > BATCH_BYTES;
+        const last = records.at(-1);
+        if (isFull && last !== undefined) {
+          await this.#mapRecords(snapshot, records);
+          done += records.length;
+          records = [];
+          bytes = 0;
+          const progress = { done, total: Math.max(done, snapshot.docCount) };
+          await this.#afterBatch(snapshot, { firstPass: { seq, after: last.id } }, progress);
+        }
         records.push(record);
         bytes += bodyBytes(record);
-        if (records.length < this.#batchSize && bytes < BATCH_BYTES) continue;
-        await this.#mapRecords(snapshot, records);
-        done += records.length;
-        records = [];
-        bytes = 0;
-        const progress = { done, total: Math.max(done, snapshot.docCount) };
-        await this.#afterBatch(snapshot, { firstPass: { seq, after: row.id } }, progress);
       }
     }
     await this.#mapRecords(snapshot, records);
@@ -205,17 +216,20 @@ export class Updater {
 
   async #mapRecords(snapshot: Snapshot, records: readonly DocumentRecord[]): Promise<void> {
     if (records.length === 0) return;
-    await this.#map(snapshot, await readBodies(snapshot, records, this.#parts.definition));
+    const bytes = records.reduce((sum, record) => sum + bodyBytes(record), 0);
+    if (this.#bytesUnderWay + bytes > BYTES_UNDER_WAY) await this.#takeResults(snapshot, 0);
+    await this.#map(snapshot, await readBodies(snapshot, records, this.#parts.definition), bytes);
   }
 
   /** Begins to map, and waits where enough is under way. Results are taken in the order in which the documents came. */
-  async #map(snapshot: Snapshot, input: MapInput): Promise<void> {
+  async #map(snapshot: Snapshot, input: MapInput, bytes: number): Promise<void> {
     const results = this.#parts.mapper.map(input.texts);
     if (!(results instanceof Promise) && this.#underWay.length === 0) return this.#add(snapshot, input, results);
     const later = Promise.resolve(results);
     // Whoever takes the results finds the failure.
     later.catch(() => undefined);
-    this.#underWay.push({ input, results: later });
+    this.#underWay.push({ input, bytes, results: later });
+    this.#bytesUnderWay += bytes;
     await this.#takeResults(snapshot, (this.#parts.mapper.concurrency ?? 1) - 1);
   }
 
@@ -241,7 +255,8 @@ export class Updater {
   /** Waits for the first of the batches that are being mapped, until there are only so many. */
   async #takeResults(snapshot: Snapshot, most: number): Promise<void> {
     while (this.#underWay.length > most) {
-      const { input, results } = must(this.#underWay.shift());
+      const { input, bytes, results } = must(this.#underWay.shift());
+      this.#bytesUnderWay -= bytes;
       await this.#add(snapshot, input, await results);
       if (this.#pace.isDue) await this.#pace.rest();
     }

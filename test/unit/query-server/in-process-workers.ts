@@ -43,8 +43,8 @@ export class InProcessWorkers implements SandboxWorkers {
       if (!control.isEnded && !control.isStuck) setImmediate(() => onMessage(structuredClone(message)));
     });
     return {
-      post: (message) => {
-        const copy = structuredClone(message) as ToWorker;
+      post: (message, handedOver = []) => {
+        const copy = structuredClone(message, { transfer: [...handedOver] }) as ToWorker;
         control.received.push(copy.type);
         setImmediate(() => {
           if (!control.isEnded && !control.isStuck) worker.receive(copy);

@@ -329,3 +329,44 @@ test('what waits when the sandbox is closed fails', async () => {
   sandbox.close();
   await expect(waiting).rejects.toMatchObject({ code: 'shutting_down' });
 });
+
+describe('a long call', () => {
+  const length = 'function (doc) { return doc.s.length + " " + doc.s.slice(-3); }';
+  // A piece that is cut anywhere ends within a character.
+  const long = (characters: number) => JSON.stringify({ s: '\u{1f600}'.repeat(characters / 2) });
+
+  test('passes its texts as they are', async () => {
+    const { sandbox } = start(1);
+    const { program } = await openProgram(sandbox, { shows: { s: length } });
+    for (const characters of [3_000_000, 3_000_002]) {
+      const { body } = await program.show('s', long(characters), '{"a":1}');
+      expect(body).toBe(`${characters} ${'\u{1f600}\u{1f600}'.slice(-3)}`);
+    }
+  });
+
+  test('waits while others have as much as may be passed at a time', async () => {
+    const { sandbox, workers } = start(2);
+    const { program } = await openProgram(sandbox, { shows: { s: 'function () { return "here"; }' } });
+    const text = JSON.stringify({ s: 'x'.repeat(9_000_000) });
+    const before = callsOf(workers);
+    let most = 0;
+    const ended = [0, 1, 2].map(async () => {
+      await program.show('s', text, '{}');
+      most = Math.max(most, callsOf(workers) - before);
+      return most;
+    });
+    // Each is passed when the one before it was answered.
+    expect(await Promise.all(ended)).toEqual([1, 2, 3]);
+  });
+
+  test('that needs much memory gives it back with its worker, whose place another one takes', async () => {
+    const { sandbox, workers } = start(1);
+    const show = 'function (doc) { return doc.n ? "" + new Array(doc.n).join("x").length : "small"; }';
+    const { program } = await openProgram(sandbox, { shows: { s: show } });
+    expect((await program.show('s', '{"n":0}', '{}')).body).toBe('small');
+    expect(workers.started.map(({ isEnded }) => isEnded)).toEqual([false]);
+    expect((await program.show('s', '{"n":40000000}', '{}')).body).toBe('39999999');
+    expect((await program.show('s', '{"n":0}', '{}')).body).toBe('small');
+    expect(workers.started.map(({ isEnded }) => isEnded)).toEqual([true, false]);
+  });
+});
