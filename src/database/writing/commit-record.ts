@@ -1,3 +1,4 @@
+import { isDatabaseError } from '../../errors/database-error.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import { inTurns, ready, type Steps } from '../../shared/turn.ts';
 import type { Commit, JournalRecord, Page } from '../../storage/page-store.ts';
@@ -44,8 +45,13 @@ export function* commitRecord(
 ): Steps<PromiseSettledResult<NextState>> {
   const make = (): MaybePromise<NextState> => inTurns(nextState(state.current, batch));
   const early = file.append !== undefined && raised === undefined && isShortRecord(commit) ? make() : undefined;
-  if (early !== undefined && !(early instanceof Promise) && (yield* ready(file.append?.(commit.journal)))) {
-    return { status: 'fulfilled', value: early };
+  if (early !== undefined && !(early instanceof Promise)) {
+    try {
+      if (yield* ready(file.append?.(commit.journal))) return { status: 'fulfilled', value: early };
+    } catch (error) {
+      // A commit may use the reserved space.
+      if (commit.reserve === undefined || !isDatabaseError(error, 'storage_full')) throw error;
+    }
   }
   const committing = outcomeOf(() => {
     return raised === undefined ? file.commit(commit) : head.write(raised, { ...commit, durability: 'strict' });
@@ -59,9 +65,8 @@ export function* commitRecord(
 }
 
 /** Whether the commit is nothing else, and may be appended. */
-function isShortRecord({ durability, journal, reserve, writePages }: RecordCommit): boolean {
-  const isAlone = writePages === undefined && reserve === undefined;
-  return isAlone && durability === 'relaxed' && journal.text.length <= SHORT_RECORD;
+function isShortRecord({ durability, journal, writePages }: RecordCommit): boolean {
+  return writePages === undefined && durability === 'relaxed' && journal.text.length <= SHORT_RECORD;
 }
 
 /** What comes of the work. Never fails. */

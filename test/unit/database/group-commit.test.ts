@@ -17,18 +17,27 @@ function watched(): { bench: Bench; journalled: Commit[]; hold: { gate: Gate | u
 }
 
 describe('group commit', () => {
-  test('a lone write is committed in its own turn', async () => {
-    const bench = new Bench();
-    const db = await bench.open();
-    // The first one raises the ceiling of the sequence numbers.
-    await put(db, 'first');
+  test('a lone write is committed in its own turn, a deletion too', async () => {
+    const commits: Commit[] = [];
+    const db = await new Bench({ hooks: { beforeCommit: (commit) => void commits.push(commit) } }).open();
     await settle();
-    let isNextTurn = false;
-    setImmediate(() => {
-      isNextTurn = true;
-    });
-    await put(db, 'a');
-    expect([db.updateSeq, isNextTurn]).toEqual([2, false]);
+    commits.length = 0;
+    let turns = 0;
+    const takesNoTurn = async (write: Parameters<typeof put>[2]) => {
+      const before = turns;
+      setImmediate(() => {
+        turns += 1;
+      });
+      const rev = await put(db, 'a', write);
+      expect(turns).toBe(before);
+      await settle();
+      return rev;
+    };
+    const rev = await takesNoTurn({});
+    await takesNoTurn({ rev, deleted: true, body: '{}' });
+    expect(db.updateSeq).toBe(2);
+    // Both were appended; a commit of the deletion would name the space that it may use.
+    expect(commits.map(({ reserve }) => reserve)).toEqual([undefined, undefined]);
     await db.close();
   });
 
