@@ -8,6 +8,7 @@ import { DESIGN_RANGE, isDesignId } from '../documents/identifiers.ts';
 import type { DatabaseError } from '../errors/database-error.ts';
 import { parseInTurns } from '../json/parse-in-steps.ts';
 import { must } from '../shared/assert.ts';
+import { startBackgroundTimer } from '../shared/background-timer.ts';
 import { allReady } from '../shared/maybe-promise.ts';
 import { inTurns, someInSteps } from '../shared/turn.ts';
 import type { StoredDesign } from './design-programs.ts';
@@ -24,6 +25,8 @@ export type OpenValidators = (database: Database, designs: readonly StoredDesign
 type Refusal = DatabaseError | undefined;
 
 const NO_REFUSALS: readonly Refusal[] = [];
+/** How long after its opening a database is searched for design documents, where nobody has written to it by then. */
+const REST_MS = 1_000;
 
 /** Validates the writes of one open database. */
 export class WriteValidation implements WriteGuard {
@@ -34,11 +37,22 @@ export class WriteValidation implements WriteGuard {
   #validators: Validators | null | undefined;
   #loading: Promise<Validators | null> | undefined;
 
-  /** `onDesigns` is called where there are design documents, and where one may have been written. */
+  /** `onDesigns` is called where there are design documents, also a while after the opening, and where one may have been written. */
   constructor(database: Database, open: OpenValidators, onDesigns: () => void) {
     this.#database = database;
     this.#open = open;
     this.#onDesigns = onDesigns;
+    startBackgroundTimer(REST_MS, () => void this.#tellOfDesigns());
+  }
+
+  /** Whoever only reads finds indexes and engine ready, too. */
+  async #tellOfDesigns(): Promise<void> {
+    if (this.#validators !== undefined || this.#loading !== undefined) return;
+    try {
+      if (await hasDesigns(this.#database)) this.#onDesigns();
+    } catch {
+      // It was closed meanwhile, or can't be read: who asks is told.
+    }
   }
 
   get isNeeded(): boolean {
@@ -80,6 +94,16 @@ export class WriteValidation implements WriteGuard {
     const validating: StoredDesign[] = [];
     for (const design of designs) if (await hasValidator(design)) validating.push(design);
     return validating.length === 0 ? null : this.#open(this.#database, validating);
+  }
+}
+
+async function hasDesigns(database: Database): Promise<boolean> {
+  const snapshot = database.snapshot();
+  try {
+    for await (const rows of snapshot.rows(DESIGN_RANGE)) if (rows.length > 0) return true;
+    return false;
+  } finally {
+    snapshot.release();
   }
 }
 

@@ -1,12 +1,15 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Core, createCore } from '../../../src/core.ts';
+import type { Database } from '../../../src/database/contract.ts';
 import { deferredAtHand } from '../../../src/deferred/deferred-code.ts';
+import { WriteValidation } from '../../../src/design/write-validation.ts';
 import { DatabaseError } from '../../../src/errors/database-error.ts';
 import { createFetch } from '../../../src/http/fetch-adapter.ts';
 import type { Program, ProgramSource, Sandbox, ValidatedWrite } from '../../../src/query-server/contract.ts';
 import { systemClock, systemRandom } from '../../../src/shared/clock.ts';
 import { nextTurn } from '../../../src/shared/turn.ts';
 import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
+import { Bench, put, settle } from '../database/harness.ts';
 
 /** A sandbox that records its calls, and refuses documents that contain `bad`. */
 class FakeSandbox implements Sandbox {
@@ -210,5 +213,42 @@ describe('where functions can not be run', () => {
     expect([status, rows]).toMatchObject([201, [{ id: 'a', error: 'not_implemented' }, { ok: true }]]);
     expect((await ask('PUT', '/db/a', {}, bare))[0]).toBe(201);
     await bare.close();
+  });
+});
+
+describe('a database that is opened, and not written to', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  });
+
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  /** How often those who build indexes were told, a second after the opening. */
+  async function toldAfter(docs: readonly string[], act: (database: Database) => unknown = () => undefined) {
+    const database = await new Bench().open();
+    for (const name of docs) await put(database, name);
+    let told = 0;
+    const unused = () => Promise.reject(new Error('not part of this test'));
+    new WriteValidation(database, unused, () => {
+      told += 1;
+    });
+    await act(database);
+    vi.advanceTimersByTime(999);
+    await settle();
+    expect(told).toBe(0);
+    vi.advanceTimersByTime(1);
+    await settle();
+    return told;
+  }
+
+  test('has its design documents looked for after a second', async () => {
+    expect(await toldAfter(['a', '_design/d', 'z'])).toBe(1);
+  });
+
+  test('without any, or closed meanwhile, is left alone', async () => {
+    expect(await toldAfter(['a', 'z'])).toBe(0);
+    expect(await toldAfter(['_design/d'], (database) => database.close())).toBe(0);
   });
 });
