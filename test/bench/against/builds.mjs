@@ -6,14 +6,15 @@ import { pathToFileURL } from 'node:url';
 import { root } from '../../../src/node/prepare.mjs';
 
 /**
- * The build of `ref`, any name that git has for a commit. Gives `{ commit, main }`: the short name of the commit and the file of its
- * command (dist/node/main.js). The first time it checks the commit out, installs what its package-lock.json asks for, and builds.
+ * The build of `ref`, any name that git has for a commit. Gives `{ commit, main, browser }`: the short name of the commit, the file of
+ * its command (dist/node/main.js), and the folder of its files for browsers. The first time it checks the commit out, installs what its package-lock.json asks for, and builds.
  */
 export function buildOf(ref) {
   const commit = git('rev-parse', '--short=10', '--verify', `${ref}^{commit}`);
   const folder = join(root, 'dist', 'bench', 'builds', commit);
   const main = join(folder, 'dist', 'node', 'main.js');
-  if (existsSync(main)) return { commit, main };
+  const built = { commit, main, browser: join(folder, 'dist', 'browser') };
+  if (existsSync(main)) return built;
   process.stderr.write(`building ${commit} …\n`);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
@@ -26,7 +27,7 @@ export function buildOf(ref) {
     stdio: ['ignore', 2, 2],
   });
   if (status !== 0) throw new Error(`${ref} (${commit}) could not be built; the reason stands above.`);
-  return { commit, main };
+  return built;
 }
 
 function git(...gitArguments) {

@@ -6,11 +6,8 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { median } from '../figures.mjs';
+import { BUILDS, inTurn, isLoss, noiseOf, ratioOf, short, toLines } from './ratios.mjs';
 import { requestKinds, Session } from './request-kinds.mjs';
-
-const BUILDS = ['former', 'current', 'twin'];
-/** A ratio below this, and by more than the noise, is a loss. */
-const LOSS = 0.9;
 
 /**
  * `start(build, nodeArguments)` starts a server of a build: `former` or `current`. Gives a row for each kind of requests:
@@ -57,13 +54,6 @@ async function runGeneration(start, kinds, rounds, measured) {
     }
   }
   for (const session of Object.values(sessions)) await endSession(session);
-}
-
-/** No build is always the first. */
-function inTurn(round) {
-  const at = round % BUILDS.length;
-  const turned = [...BUILDS.slice(at), ...BUILDS.slice(0, at)];
-  return round % 2 === 0 ? turned : turned.reverse();
 }
 
 async function openSession(start, build, nodeArguments) {
@@ -129,24 +119,24 @@ async function countRequests(start, build, kinds) {
 }
 
 function toRow(name, values, counts) {
-  const of = (build, what) => median(values[build].map((value) => value[what]));
-  const both = (what) => median([...values.current, ...values.twin].map((value) => value[what]));
-  const noiseOf = (what) =>
-    Math.max(
-      Math.abs(1 - of('current', what) / of('twin', what)),
-      median(values.current.map((value, at) => Math.abs(1 - value[what] / values.twin[at][what]))),
-    );
-  const ratioOf = (what) => of('former', what) / both(what);
-  const isLoss = (what) => ratioOf(what) + noiseOf(what) < LOSS;
+  const valuesOf = (what) =>
+    Object.fromEntries(BUILDS.map((build) => [build, values[build].map((value) => value[what])]));
+  const [ms, all] = [valuesOf('ms'), valuesOf('all')];
+  const ratio = { ms: ratioOf(ms), all: ratioOf(all) };
+  const noise = { ms: noiseOf(ms), all: noiseOf(all) };
+  const medians = (...builds) => {
+    const of = (what) => median(builds.flatMap((build) => valuesOf(what)[build]));
+    return { ms: of('ms'), all: of('all'), main: of('main') };
+  };
   return {
     name,
-    former: { ms: of('former', 'ms'), all: of('former', 'all'), main: of('former', 'main') },
-    current: { ms: both('ms'), all: both('all'), main: both('main') },
-    ratio: { ms: ratioOf('ms'), all: ratioOf('all') },
-    noise: { ms: noiseOf('ms'), all: noiseOf('all') },
+    former: medians('former'),
+    current: medians('current', 'twin'),
+    ratio,
+    noise,
     counts,
     // Time alone says little on a loaded machine.
-    isLoss: isLoss('ms') && isLoss('all'),
+    isLoss: isLoss(ratio.ms, noise.ms) && isLoss(ratio.all, noise.all),
   };
 }
 
@@ -174,11 +164,5 @@ export function toTable(rows) {
     'own calls',
     '',
   ];
-  const widths = titles.map((title, column) => Math.max(title.length, ...cells.map((row) => row[column].length)));
-  const line = (row) => `| ${row.map((cell, column) => cell.padEnd(widths[column])).join(' | ')} |`;
-  return [line(titles), line(widths.map((width) => '-'.repeat(width))), ...cells.map(line)].join('\n');
-}
-
-function short(value) {
-  return Math.abs(value) >= 100 ? value.toFixed(0) : Number(value.toPrecision(3)).toString();
+  return toLines(titles, cells);
 }

@@ -10,7 +10,9 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { build as buildVite } from 'vite';
 import { build, install, root } from '../../../src/node/prepare.mjs';
+import { buildOf } from '../against/builds.mjs';
 import { toMarkdown } from '../figures.mjs';
+import { compareInBrowser } from './against.mjs';
 import { launch } from './launch.mjs';
 import { startRemote } from './remote-server.mjs';
 import { watchRenderers } from './renderers.mjs';
@@ -36,6 +38,8 @@ const help = `Usage: npm run bench:browser -- [options]
 
   --engine NAME  chromium (default), firefox or webkit
   --quick        smaller numbers, a minute or two in all
+  --against REF  this build beside that of another commit, in turns; see docs/contributing.md
+  --generations N  browsers of each build then (default 5)
   --only NAME    one scenario; may be given several times: ${SCENARIOS.join(', ')}
   -h, --help     this text
 
@@ -46,6 +50,8 @@ const { values: options } = parseArgs({
   options: {
     engine: { type: 'string', default: 'chromium' },
     quick: { type: 'boolean', default: false },
+    against: { type: 'string' },
+    generations: { type: 'string', default: '5' },
     only: { type: 'string', multiple: true, default: [] },
     help: { type: 'boolean', short: 'h', default: false },
   },
@@ -56,7 +62,24 @@ if (options.help) process.stdout.write(help);
 else if (unknown.length > 0) {
   process.stderr.write(`There is no scenario ${unknown.join(', ')}.\n\n${help}`);
   process.exitCode = 2;
-} else await main();
+} else if (options.against !== undefined) await compareBuilds();
+else await main();
+
+async function compareBuilds() {
+  install();
+  build();
+  const { commit, browser: former } = buildOf(options.against);
+  const { table, hasLoss } = await compareInBrowser({
+    engine: options.engine,
+    folders: { former, current: join(root, 'dist', 'browser') },
+    generations: options.quick ? 2 : Number(options.generations),
+    isQuick: options.quick,
+  });
+  const text = `${commit} → this build, ${options.engine}, ${new Date().toISOString().slice(0, 10)}\n\n${table}\n`;
+  process.stdout.write(`\n${text}`);
+  writeFileSync(join(root, 'dist', `bench-${options.engine}-against-${commit}.md`), text);
+  process.exitCode = hasLoss ? 1 : 0;
+}
 
 async function main() {
   install();

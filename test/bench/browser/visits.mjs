@@ -4,6 +4,7 @@
  * and PouchDB need for the same.
  */
 import { interleave } from '../figures.mjs';
+import { visit } from './visit.mjs';
 
 const WAYS = ['direct', 'plain', 'write', 'worker', 'serviceWorker', 'pouchdb'];
 
@@ -32,23 +33,4 @@ export async function visits(bench) {
 
 function middle(values) {
   return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)];
-}
-
-/** Milliseconds that the frame tells. It is left afterwards, so that its worker ends. */
-async function visit(origin, way) {
-  const frame = document.createElement('iframe');
-  const told = new Promise((resolve, reject) => {
-    addEventListener('message', function listen({ source, data }) {
-      if (source !== frame.contentWindow) return;
-      removeEventListener('message', listen);
-      if (typeof data === 'number') resolve(data);
-      else reject(new Error(`${way}: ${data}`));
-    });
-  });
-  frame.src = `${origin}/constant/visit.html?${way}`;
-  document.body.append(frame);
-  const ms = await told;
-  frame.remove();
-  await new Promise((resolve) => setTimeout(resolve, 300));
-  return ms;
 }

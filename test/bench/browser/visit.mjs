@@ -1,0 +1,18 @@
+/** Milliseconds from the beginning of a frame's navigation to the first answer there, by one of the ways of constant/visit.html. It is left afterwards, so that its worker ends. */
+export async function visit(origin, way) {
+  const frame = document.createElement('iframe');
+  const told = new Promise((resolve, reject) => {
+    addEventListener('message', function listen({ source, data }) {
+      if (source !== frame.contentWindow) return;
+      removeEventListener('message', listen);
+      if (typeof data === 'number') resolve(data);
+      else reject(new Error(`${way}: ${data}`));
+    });
+  });
+  frame.src = `${origin}/constant/visit.html?${way}`;
+  document.body.append(frame);
+  const ms = await told;
+  frame.remove();
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  return ms;
+}
