@@ -3,7 +3,7 @@ import type { Database } from '../database/contract.ts';
 import { isDatabaseError } from '../errors/database-error.ts';
 import type { Clock } from '../shared/clock.ts';
 import { type MaybePromise, whenReady } from '../shared/maybe-promise.ts';
-import { inTurns, isThreadUsedUp, joinInSteps, Pace } from '../shared/turn.ts';
+import { inTurns, isThreadUsedUp, joinInSteps, Pace, roomInTurn } from '../shared/turn.ts';
 import type { ViewIndexes } from '../views/contract.ts';
 import type { FindAnswer, Finder, IndexAddress, IndexWriter, JsonObject } from './contract.ts';
 import { StepBudget } from './effort.ts';
@@ -119,6 +119,9 @@ class IndexFinder implements Finder {
   }
 
   async createIndex(database: Database, body: JsonObject, writer: IndexWriter): Promise<string> {
+    // A thousand may begin in one turn.
+    const room = roomInTurn();
+    if (room !== undefined) await room;
     const request = await parseIndexRequest(body);
     const wasThere = await putIndex(database, request, writer);
     return JSON.stringify({ result: wasThere ? 'exists' : 'created', id: request.design, name: request.name });

@@ -63,7 +63,7 @@ export async function list(
   const [viewDesign, view] = second === undefined ? [designName, first] : [first, second];
   return withDesignGroup(service.views, context, name, viewDesign, async (lease) => {
     const query = await readViewQuery(context, lease, view, body);
-    const source = await openSource(lease, view, [query.parameters]);
+    const source = await openSource(lease, view, query.parameters);
     const rows = await viewRows(lease, source, query);
     return answer(service, context, { database: lease.database, release: lease.release }, subject, rows);
   });

@@ -1,9 +1,9 @@
 /** `_all_docs`, `_design_docs` and `_local_docs`: by GET, by POST with keys, and several at once (docs/http.md#list-of-all-documents). */
 
 import { DatabaseError } from '../../errors/database-error.ts';
-import { isObject, ownMember } from '../../json/objects.ts';
-import { inTurns, mapInSteps } from '../../shared/turn.ts';
-import { readObject, toObject } from '../request/bodies.ts';
+import { isObject, type JsonObject, ownMember } from '../../json/objects.ts';
+import { eachInSteps, inTurns } from '../../shared/turn.ts';
+import { readObject } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { type SnapshotLease, withSnapshotLease } from '../request/snapshot-lease.ts';
 import { matchesTag, momentTag, readerTag } from '../response/etags.ts';
@@ -15,9 +15,6 @@ import type { DocumentList, RowOptions } from './document-list.ts';
 import { type ListParameters, parseListParameters, parseListQuery, parseQueryValues } from './list-parameters.ts';
 import { listText } from './list-text.ts';
 import { LocalDocuments } from './local-documents.ts';
-
-/** Memory that is held for each list of several: its parameters. */
-const QUERY_BYTES = 512;
 
 interface ListKind {
   open(lease: SnapshotLease, options: RowOptions, context: Context): DocumentList;
@@ -84,19 +81,25 @@ async function* withNewline(text: AsyncGenerator<string, void, void>): AsyncGene
   yield '\n';
 }
 
-async function readQueries(context: Context): Promise<ListParameters[]> {
-  const queries = ownMember(await readObject(context, undefined, { container: QUERY_BYTES }), 'queries');
+async function readQueries(context: Context): Promise<readonly JsonObject[]> {
+  const queries = ownMember(await readObject(context), 'queries');
   if (!Array.isArray(queries) || !queries.every(isObject)) {
     throw new DatabaseError('bad_request', '`queries` must be a JSON list of objects.');
   }
-  return inTurns(mapInSteps(queries, (query) => parseListParameters(Object.entries(toObject(query)))));
+  await inTurns(eachInSteps(queries, parametersOf));
+  return queries;
+}
+
+/** Made when the list's turn comes: those of all would take ten times the memory of what was asked. */
+function parametersOf(query: JsonObject): ListParameters {
+  return parseListParameters(Object.entries(query));
 }
 
 async function answerQueries(
   context: Context,
   name: string,
   kind: ListKind,
-  queries: readonly ListParameters[],
+  queries: readonly JsonObject[],
 ): Promise<Answer> {
   return withSnapshotLease(context, name, async (lease) => {
     const pieces = queriesText(context, lease, kind, queries);
@@ -108,10 +111,11 @@ async function* queriesText(
   context: Context,
   lease: SnapshotLease,
   kind: ListKind,
-  queries: readonly ListParameters[],
+  queries: readonly JsonObject[],
 ): AsyncGenerator<string, void, void> {
   yield '{"results":[';
-  for (const [index, parameters] of queries.entries()) {
+  for (const [index, query] of queries.entries()) {
+    const parameters = parametersOf(query);
     yield index === 0 ? '\r\n' : ',\r\n';
     yield* listText(kind.open(lease, parameters, context), parameters, lease.snapshot.updateSeq);
   }

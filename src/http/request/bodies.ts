@@ -10,7 +10,7 @@ import { parseInSteps, parseMembersInSteps } from '../../json/parse-in-steps.ts'
 import { type Survey, surveyInSteps, TooLongString, TooManyMembers } from '../../json/survey.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import type { ByteStream, RequestBody } from '../../shared/message.ts';
-import { inTurns, Pace, type Steps } from '../../shared/turn.ts';
+import { inTurns, Pace, roomInTurn, type Steps } from '../../shared/turn.ts';
 import { putTogether } from '../../shared/utf8.ts';
 import {
   ANY_MEMBERS,
@@ -135,9 +135,20 @@ export function parseBody(
   fitting?: BodyBound,
   made?: MadeOfValues,
 ): MaybePromise<unknown> {
-  if (text.length < COUNTED_LENGTH) return parseJson(text);
-  return whenReady(inTurns(surveyed(text, fitting)), (counted) =>
-    whenReady(holdValues(context, counted, made), () => inTurns(parsedInSteps(text, parseInSteps))),
+  return text.length < COUNTED_LENGTH ? parseJson(text) : parseLong(context, text, fitting, made);
+}
+
+/** A thousand requests may come here in one turn, where all of them have waited for the same. */
+function parseLong(
+  context: Context,
+  text: string,
+  fitting: BodyBound | undefined,
+  made: MadeOfValues | undefined,
+): MaybePromise<unknown> {
+  return whenReady(roomInTurn(), () =>
+    whenReady(inTurns(surveyed(text, fitting)), (counted) =>
+      whenReady(holdValues(context, counted, made), () => inTurns(parsedInSteps(text, parseInSteps))),
+    ),
   );
 }
 
@@ -147,6 +158,8 @@ export async function readMembers(
   made?: MadeOfValues,
 ): Promise<readonly (readonly [string, unknown])[]> {
   const text = await readText(context);
+  const room = text.length < COUNTED_LENGTH ? undefined : roomInTurn();
+  if (room !== undefined) await room;
   const counted = await inTurns(surveyed(text, ANY_MEMBERS));
   await holdValues(context, counted, made);
   return (await inTurns(parsedInSteps(text, parseMembersInSteps))) ?? notAnObject();

@@ -6,8 +6,6 @@ import type { Context } from './context.ts';
 
 /** What is made of values takes so many bytes of memory, beside what the values themselves take. */
 export interface MadeOfValues {
-  /** For each array and object. */
-  readonly container?: number;
   /** For each member of an object. */
   readonly member?: number;
 }
@@ -22,12 +20,8 @@ const FREE_BYTES = 65_536;
 /** To be called before the values are built. Fails as `holdMade`. */
 export function holdValues(context: Context, counted: Survey, made: MadeOfValues = {}): MaybePromise<void> {
   const { containers, members, further } = counted;
-  const { container = 0, member = 0 } = made;
-  return holdMade(
-    context,
-    containers * (CONTAINER + container) + members * (MEMBER + member) + further * FURTHER,
-    'values',
-  );
+  const { member = 0 } = made;
+  return holdMade(context, containers * CONTAINER + members * (MEMBER + member) + further * FURTHER, 'values');
 }
 
 /**

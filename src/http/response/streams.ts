@@ -19,6 +19,9 @@ export interface TextSource {
 /** UTF-16 units, and so 64 KB of most texts. */
 export const CHUNK_UNITS = 65_536;
 
+/** So much text is put together in memory: as small pieces a chunk would take five times its bytes, and a thousand may be made at once. */
+const FLAT_UNITS = 2_048;
+
 /**
  * Produces the first chunk, so that what fails at once still has a status of its own. Takes over the source: it is
  * released in every case, provided that a stream is pulled to its end or cancelled.
@@ -103,18 +106,27 @@ class TextStream implements ByteStream {
   /** At least a chunk of text, or all that is left of it. */
   async gather(): Promise<string> {
     let text = '';
+    let latest = '';
     try {
-      while (text.length < CHUNK_UNITS && !this.ended) {
+      while (text.length + latest.length < CHUNK_UNITS && !this.ended) {
         if (this.#pace.isDue) await this.#pace.rest();
         const step = await this.#source.pieces.next();
-        if (step.done === true) this.#end();
-        else text += step.value;
+        if (step.done === true) {
+          this.#end();
+          break;
+        }
+        latest += step.value;
+        if (latest.length < FLAT_UNITS) continue;
+        // Engines keep a text as the pieces that it was made of until somebody looks at it.
+        latest.charCodeAt(0);
+        text += latest;
+        latest = '';
       }
     } catch (error) {
       this.#end();
       throw error;
     }
-    return text;
+    return text + latest;
   }
 
   /** The head is out: all that can be done is to break off, so that nobody takes what came for the whole. */

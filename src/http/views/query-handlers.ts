@@ -12,7 +12,15 @@ import { streamedBody } from '../response/streams.ts';
 import { answerLive, liveFeedOf } from './live-view.ts';
 import { type ViewGroupLease, withDesignGroup, withGroup } from './view-group-lease.ts';
 import type { ViewParameters } from './view-parameters.ts';
-import { openSource, readKeysOnly, readViewQueries, readViewQuery, tagInputs, type ViewQuery } from './view-query.ts';
+import {
+  openSource,
+  readKeysOnly,
+  readViewQueries,
+  readViewQuery,
+  tagInputs,
+  type ViewQueries,
+  type ViewQuery,
+} from './view-query.ts';
 import { type ViewSource, viewText } from './view-text.ts';
 
 interface ViewPath {
@@ -62,10 +70,10 @@ async function postQueries(
   const body = await readText(context);
   context.services.statistics.counters.viewReads.value += 1;
   return withDesignGroup(views, context, database, design, async (lease) => {
-    const queries = await readViewQueries(context, lease, view, body);
-    if (queries === undefined) throw new DatabaseError('bad_request', '`queries` must be a JSON list of objects.');
-    const source = await openSource(lease, view, queries);
-    return textAnswer(context, 200, await streamedBody(context, queriesText(source, queries), lease.release));
+    const asked = await readViewQueries(context, lease, view, body);
+    if (asked === undefined) throw new DatabaseError('bad_request', '`queries` must be a JSON list of objects.');
+    const source = await openSource(lease, view, asked.needs);
+    return textAnswer(context, 200, await streamedBody(context, queriesText(source, asked), lease.release));
   });
 }
 
@@ -78,7 +86,7 @@ export async function postTemporaryView(views: ViewIndexes, context: Context, da
   const open = (opened: Database) => views.temporary(opened, definition);
   return withGroup(context, database, open, async (lease) => {
     const parameters = await readKeysOnly(context, lease, TEMPORARY, definition);
-    const source = await openSource(lease, TEMPORARY, [parameters]);
+    const source = await openSource(lease, TEMPORARY, parameters);
     return textAnswer(context, 200, await streamedBody(context, single(source, parameters), lease.release));
   });
 }
@@ -96,7 +104,7 @@ async function answerQuery(
 
 async function answerRows(context: Context, lease: ViewGroupLease, query: ViewQuery): Promise<Answer> {
   const { view, parameters } = query;
-  const source = await openSource(lease, view, [parameters]);
+  const source = await openSource(lease, view, parameters);
   const tag = await tagOf(tagInputs(lease, source, query));
   if (matchesTag(context.header('if-none-match'), tag)) {
     lease.release();
@@ -113,12 +121,12 @@ async function* single(source: ViewSource, parameters: ViewParameters): AsyncGen
 
 async function* queriesText(
   source: ViewSource,
-  queries: readonly ViewParameters[],
+  { queries, parametersOf }: ViewQueries,
 ): AsyncGenerator<string, void, void> {
   yield '{"results":[';
-  for (const [index, parameters] of queries.entries()) {
+  for (const [index, query] of queries.entries()) {
     yield index === 0 ? '\r\n' : ',\r\n';
-    yield* viewText(source, parameters);
+    yield* viewText(source, parametersOf(query));
   }
   yield '\r\n]}\n';
 }

@@ -1,7 +1,7 @@
 /** One query of a view: its parameters, the moment of the index that it reads, and what its answer depends on. */
 
 import { isObject, type JsonObject, ownMember } from '../../json/objects.ts';
-import { inTurns, mapInSteps } from '../../shared/turn.ts';
+import { eachInSteps, inTurns } from '../../shared/turn.ts';
 import { parseQueryValues } from '../lists/list-parameters.ts';
 import { parseBody, toObject } from '../request/bodies.ts';
 import type { Context } from '../request/context.ts';
@@ -16,9 +16,6 @@ export interface ViewQuery {
   /** The request's own text of the parameters, which is part of the tag. */
   readonly asked: readonly string[];
 }
-
-/** Memory that is held for each query of several: its parameters. */
-const QUERY_BYTES = 512;
 
 type Entries = readonly (readonly [string, unknown])[];
 
@@ -46,35 +43,59 @@ export async function readKeysOnly(
   return parseViewParameters([...queryValues(context), ...given], lease.traitsOf(view));
 }
 
-/** What the address says holds for each of the queries that does not say otherwise. Undefined where there are none. */
+/** What a query needs of its source. */
+type SourceNeeds = Pick<ViewParameters, 'update' | 'includeDocs'>;
+
+/** Several queries of one view. */
+export interface ViewQueries {
+  readonly queries: readonly JsonObject[];
+  /** Of all of them together. */
+  readonly needs: SourceNeeds;
+  /** To be made when the query's turn comes: those of all would take ten times the memory of what was asked. */
+  parametersOf(query: JsonObject): ViewParameters;
+}
+
+/**
+ * What the address says holds for each of the queries that does not say otherwise. Undefined where there are none. Fails as `parseViewParameters`
+ * where one of them can't be answered.
+ */
 export async function readViewQueries(
   context: Context,
   lease: ViewGroupLease,
   view: string,
   body: string,
-): Promise<readonly ViewParameters[] | undefined> {
-  const queries = ownMember(toObject(await parseBody(context, body, undefined, { container: QUERY_BYTES })), 'queries');
+): Promise<ViewQueries | undefined> {
+  const queries = ownMember(toObject(await parseBody(context, body)), 'queries');
   if (!Array.isArray(queries) || !queries.every(isObject)) return undefined;
   const shared = queryValues(context);
   const traits = lease.traitsOf(view);
-  const parse = (query: JsonObject) => parseViewParameters([...shared, ...Object.entries(query)], traits);
-  return inTurns(mapInSteps(queries, parse));
+  const parametersOf = (query: JsonObject) => parseViewParameters([...shared, ...Object.entries(query)], traits);
+  let needs: SourceNeeds = { update: 'never', includeDocs: false };
+  const look = (query: JsonObject) => {
+    needs = bothOf(needs, parametersOf(query));
+  };
+  await inTurns(eachInSteps(queries, look));
+  return { queries, needs, parametersOf };
+}
+
+function bothOf(one: SourceNeeds, other: SourceNeeds): SourceNeeds {
+  const updates = [one.update, other.update];
+  const update = updates.includes('before') ? 'before' : updates.includes('after') ? 'after' : 'never';
+  return { update, includeDocs: one.includeDocs || other.includeDocs };
 }
 
 function queryValues(context: Context): Entries {
   return context.query.isEmpty ? [] : parseQueryValues(context.query.entries());
 }
 
-/** One moment for all of the queries, brought up to date where one of them wants that. */
+/** One moment, brought up to date where that is wanted. */
 export async function openSource(
   lease: ViewGroupLease,
   view: string,
-  all: readonly ViewParameters[],
+  { update, includeDocs }: SourceNeeds,
 ): Promise<ViewSource> {
-  const modes = all.map(({ update }) => update);
-  const mode = modes.includes('before') ? 'before' : modes.includes('after') ? 'after' : 'never';
-  const reader = await lease.read(mode);
-  return { reader, view, snapshot: all.some(({ includeDocs }) => includeDocs) ? lease.snapshot() : undefined };
+  const reader = await lease.read(update);
+  return { reader, view, snapshot: includeDocs ? lease.snapshot() : undefined };
 }
 
 /** They change when the view's own rows do, and with the database where documents are shown (docs/http.md#view-etags). */

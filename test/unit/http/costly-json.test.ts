@@ -37,7 +37,7 @@ describe('refused, and nothing is changed', () => {
       'documents',
     ],
     ['very many keys', 'POST /db/_all_docs', `{"keys":[${list('[]', 30_000)}]}`, 'values'],
-    ['very many lists', 'POST /db/_all_docs/queries', `{"queries":[${list('{}', 6_000)}]}`, 'values'],
+    ['very many lists', 'POST /db/_all_docs/queries', `{"queries":[${list('{}', 30_000)}]}`, 'values'],
     ['very many entries', 'POST /db/_bulk_get', `{"docs":[${list('{}', 30_000)}]}`, 'values'],
     [
       'very many names',
