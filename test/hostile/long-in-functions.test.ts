@@ -1,4 +1,5 @@
 import { afterAll, afterEach, assert, beforeAll, beforeEach, describe, test } from 'vitest';
+import { at } from '../support/conformance/json.ts';
 import { AttackedServer } from './support/attacked-server.ts';
 import { attack } from './support/figures.ts';
 import { Neighbour } from './support/neighbour.ts';
@@ -97,5 +98,30 @@ describe.skipIf(noProcessFiles !== undefined)('thirty documents of 20 MB', () =>
   test('are shown, thirty at once', { timeout }, async () => {
     const answers = await ask('30 shows', 30, () => '/db/_design/d/_show/s/doc-1');
     assertAnswers(answers, /^200 20000000$/);
+  });
+
+  test('are written where a function validates them', { timeout }, async () => {
+    const validator = 'function (doc, old) { if (old && old.s.length > doc.s.length) throw { forbidden: "shorter" }; }';
+    await server.client.must(201, 'PUT', '/valid');
+    await server.client.must(201, 'PUT', '/valid/_design/v', { json: { validate_doc_update: validator } });
+    const put = async (id: string, rev: string, length: number) => {
+      const { status, json } = await server.client.ask('PUT', `/valid/${id}${rev}`, {
+        body: `{"s":"${'a'.repeat(length)}"}`,
+      });
+      return { status, json };
+    };
+    const { result } = await attack(server, neighbour, '20 MB validated', {
+      work: async () => {
+        const first = await put('doc', '', LONG);
+        const second = await put('doc', `?rev=${at(first.json, 'rev')}`, LONG);
+        return [first, second, ...(await Promise.all(Array.from({ length: 4 }, (_, n) => put(`doc-${n}`, '', LONG))))];
+      },
+      outcome: (answers) =>
+        answers.map(({ status, json }) => `${status} ${status < 300 ? '' : JSON.stringify(json)}`).join(' '),
+    });
+    assert.deepEqual(
+      result.map(({ status }) => status),
+      result.map(() => 201),
+    );
   });
 });

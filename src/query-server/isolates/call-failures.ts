@@ -18,7 +18,7 @@ export class IsolateFailure extends DatabaseError {
 
 const REASONS: Readonly<Record<FailureKind, string>> = {
   time: 'OS process timed out.',
-  memory: 'The function ran out of memory: it must do with less data at a time.',
+  memory: 'The function ran out of memory: it must do with less data at a time. Keep large data in attachments.',
   stack: 'The function overflowed the stack: it, or a document, is nested too deeply.',
   fault: 'The sandbox failed inside; it has been started again.',
 };

@@ -93,13 +93,13 @@ export class QuickJsProgram implements Program, IsolateOwner {
   }
 
   #validateBatch(writes: readonly ValidatedWrite[]): MaybePromise<readonly (DatabaseError | undefined)[]> {
-    const texts = writes.flatMap((write) => [
-      write.newDocument,
-      write.oldDocument,
-      write.userContext,
-      write.securityObject,
-    ]);
-    return whenReady(this.#call('validate', texts.join(SEPARATOR)), (answer) =>
+    // Those of a single write stay as they are: to cut them apart again would take their length once more.
+    const texts = [
+      writes.map(({ newDocument }) => newDocument).join(SEPARATOR),
+      writes.map(({ oldDocument }) => oldDocument).join(SEPARATOR),
+      writes.flatMap(({ userContext, securityObject }) => [userContext, securityObject]).join(SEPARATOR),
+    ];
+    return whenReady(this.#call('validate', ...texts), (answer) =>
       answer.split(SEPARATOR).map((outcome) => (outcome === '' ? undefined : toCallError(outcome))),
     );
   }

@@ -16,19 +16,20 @@ export function filterBatch(name: string, request: string, text: string): string
 }
 
 /**
- * Takes four texts for each write: the new document, the old one, user context, security object. Gives an outcome for each: empty
+ * Takes the new document and the old one of each write, and its user context and security object one after the other. Gives an outcome for each: empty
  * where it passes, else a failure's text. A function may change what it is given, so each write has its own.
  */
-export function validateBatch(text: string): string {
+export function validateBatch(newTexts: string, oldTexts: string, contextTexts: string): string {
   const kind = 'validate_doc_update';
   const validate = compiledOnce(kind, () => compile(kind, designDocument[kind]));
-  const texts = text.split(SEPARATOR);
+  const [news, olds, contexts] = [newTexts, oldTexts, contextTexts].map((texts) => texts.split(SEPARATOR));
   const outcomes: string[] = [];
-  const parseAt = (at: number) => parse(texts[at] as string);
-  for (let at = 0; at < texts.length; at += 4) {
+  const parseOf = (texts: readonly string[] | undefined, at: number) => parse(texts?.[at] as string);
+  for (let at = 0; at < (news?.length ?? 0); at++) {
     let outcome = '';
     try {
-      validate.call(designDocument, parseAt(at), parseAt(at + 1), parseAt(at + 2), parseAt(at + 3));
+      const [newDocument, oldDocument] = [parseOf(news, at), parseOf(olds, at)];
+      validate.call(designDocument, newDocument, oldDocument, parseOf(contexts, 2 * at), parseOf(contexts, 2 * at + 1));
     } catch (thrown) {
       const failure = toValidationFailure(thrown);
       if (failure.code === 'memory') throw failure;

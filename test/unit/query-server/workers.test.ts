@@ -359,6 +359,15 @@ describe('a long call', () => {
     expect(await Promise.all(ended)).toEqual([1, 2, 3]);
   });
 
+  test('of a validator has room for a document of 20 MB and the one that it replaces', async () => {
+    const { sandbox } = start(1);
+    const validate_doc_update = 'function (doc, old) { if (doc.s.length !== old.s.length) throw { forbidden: "no" }; }';
+    const { program } = await openProgram(sandbox, { validate_doc_update });
+    const document = JSON.stringify({ s: 'x'.repeat(20_000_000) });
+    const write = { newDocument: document, oldDocument: document, userContext: '{}', securityObject: '{}' };
+    expect(await program.validate([write])).toEqual([undefined]);
+  });
+
   test('that needs much memory gives it back with its worker, whose place another one takes', async () => {
     const { sandbox, workers } = start(1);
     const show = 'function (doc) { return doc.n ? "" + new Array(doc.n).join("x").length : "small"; }';
