@@ -1,6 +1,8 @@
 /** Gives the bytes of attachments out. */
 import type { AttachmentReader } from '../database/contract.ts';
+import { joinBytes } from '../shared/bytes.ts';
 import type { ByteStream } from '../shared/message.ts';
+import { Pace } from '../shared/turn.ts';
 import { decompress } from './gzip-stream.ts';
 
 /** The bytes without their encoding. */
@@ -13,11 +15,18 @@ export function storedBytes(reader: AttachmentReader): AsyncIterable<Uint8Array>
   return reader.read(0, reader.stored.storedLength);
 }
 
-/** Chunks as a stream. `release` is called once: at the end, after a failure, or when nobody reads on. */
+/** Bytes from which on a chunk is handed on as it is. */
+const CHUNK_BYTES = 16_384;
+
+/**
+ * Chunks as a stream, with small ones put together. `release` is called once: at the end, after a failure, or when nobody reads on.
+ */
 export class ChunkStream implements ByteStream {
   readonly length?: number;
   readonly #chunks: AsyncIterator<Uint8Array>;
   readonly #release: () => void;
+  /** A reader that always takes what is there would hold the thread to the end: promises alone let nobody else have a turn. */
+  readonly #pace = new Pace();
   #isOver = false;
 
   constructor(chunks: AsyncIterable<Uint8Array>, length: number | undefined, release: () => void) {
@@ -27,16 +36,23 @@ export class ChunkStream implements ByteStream {
   }
 
   async pull(): Promise<Uint8Array | undefined> {
-    if (this.#isOver) return undefined;
+    const parts: Uint8Array[] = [];
+    let bytes = 0;
     try {
-      const step = await this.#chunks.next();
-      if (step.done !== true) return step.value;
-      this.#end();
-      return undefined;
+      while (bytes < CHUNK_BYTES && !this.#isOver) {
+        if (this.#pace.isDue) await this.#pace.rest();
+        const step = await this.#chunks.next();
+        if (step.done === true) this.#end();
+        else {
+          parts.push(step.value);
+          bytes += step.value.length;
+        }
+      }
     } catch (failure) {
       this.#end();
       throw failure;
     }
+    return parts.length < 2 ? parts[0] : joinBytes(parts);
   }
 
   async cancel(): Promise<void> {

@@ -6,6 +6,7 @@
  */
 import { DatabaseError } from '../../errors/database-error.ts';
 import { fromBase64, toBase64 } from '../../shared/base64.ts';
+import { joinBytes } from '../../shared/bytes.ts';
 import type { Clock, RandomBytes } from '../../shared/clock.ts';
 import { areEqualSecretBytes } from '../../shared/constant-time.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
@@ -108,7 +109,7 @@ export class SessionCookies {
     const { config, secret, ended } = this.#parts;
     const signed = `${account.name}:${ended.timeOfNew(account.name).toString(16).toUpperCase()}:${id}`;
     const signature = await hmacSha1((await secret.get()) + saltOf(account), signed);
-    const bytes = concatenate(new TextEncoder().encode(`${signed}:`), signature);
+    const bytes = joinBytes([new TextEncoder().encode(`${signed}:`), signature]);
     return (
       setCookie(config, toAddressBase64(bytes), way) + (authFlag(config, 'allow_persistent_cookies') ? this.#age() : '')
     );
@@ -204,11 +205,4 @@ function malformed(): DatabaseError {
 
 function seconds(clock: Clock): number {
   return Math.floor(clock.now() / 1000);
-}
-
-function concatenate(one: Uint8Array, other: Uint8Array): Uint8Array {
-  const both = new Uint8Array(one.length + other.length);
-  both.set(one);
-  both.set(other, one.length);
-  return both;
 }

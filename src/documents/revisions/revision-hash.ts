@@ -14,6 +14,7 @@
  * different versions must agree.
  */
 import { LINE_FEED, ZERO } from '../../json/characters.ts';
+import { joinBytes } from '../../shared/bytes.ts';
 import { sortInSteps } from '../../shared/sort-in-steps.ts';
 import type { Steps } from '../../shared/turn.ts';
 import type { RevId } from '../contract.ts';
@@ -73,7 +74,7 @@ class ScratchHasher implements RevisionHasher {
     const body = typeof input.body === 'string' ? encoder.encode(input.body) : input.body;
     const headEnd = this.#putPlainHead(input);
     const end = headEnd + body.length;
-    if (headEnd === 0 || end > SCRATCH_BYTES) return this.#md5(join(encoder.encode(writeHead(input)), body));
+    if (headEnd === 0 || end > SCRATCH_BYTES) return this.#md5(joinBytes([encoder.encode(writeHead(input)), body]));
     this.#scratch.set(body, headEnd);
     return this.#md5(this.#scratch.subarray(0, end));
   }
@@ -100,13 +101,6 @@ class ScratchHasher implements RevisionHasher {
     scratch[end] = LINE_FEED;
     return end + 1;
   }
-}
-
-function join(head: Uint8Array, body: Uint8Array): Uint8Array {
-  const joined = new Uint8Array(head.length + body.length);
-  joined.set(head);
-  joined.set(body, head.length);
-  return joined;
 }
 
 function* piecesOf(

@@ -8,6 +8,7 @@ import { parseRevId, toRevision } from '../../documents/revisions/revisions.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { must } from '../../shared/assert.ts';
 import { toBase64 } from '../../shared/base64.ts';
+import { joinBytes } from '../../shared/bytes.ts';
 import { parseJson } from '../request/bodies.ts';
 import type { Query } from '../request/query.ts';
 
@@ -91,7 +92,7 @@ async function* base64Of(snapshot: Snapshot, attachment: StoredAttachment): Asyn
   try {
     let rest: Uint8Array = new Uint8Array();
     for await (const chunk of plainBytes(reader)) {
-      const bytes = rest.length === 0 ? chunk : joined(rest, chunk);
+      const bytes = rest.length === 0 ? chunk : joinBytes([rest, chunk]);
       const end = bytes.length - (bytes.length % 3);
       yield toBase64(bytes.subarray(0, end));
       rest = bytes.slice(end);
@@ -100,11 +101,4 @@ async function* base64Of(snapshot: Snapshot, attachment: StoredAttachment): Asyn
   } finally {
     reader.release();
   }
-}
-
-function joined(first: Uint8Array, second: Uint8Array): Uint8Array {
-  const bytes = new Uint8Array(first.length + second.length);
-  bytes.set(first);
-  bytes.set(second, first.length);
-  return bytes;
 }
