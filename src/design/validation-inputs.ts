@@ -8,6 +8,7 @@ import { metaText, writeDocument } from '../documents/outgoing.ts';
 import { findNode, pathOf } from '../documents/revisions/revision-tree.ts';
 import { toRevId, toRevision } from '../documents/revisions/revisions.ts';
 import { DatabaseError } from '../errors/database-error.ts';
+import { inTurns, mapInSteps, Pace, type Steps } from '../shared/turn.ts';
 
 /** The input of the validation functions for one write. */
 export interface ValidationInput {
@@ -46,12 +47,16 @@ export async function validationInputs(
   });
   const oldNodes = resolved.flatMap(({ old }) => (old === undefined ? [] : [old]));
   const bodies = await snapshot.bodies(oldNodes);
+  const inputs: ValidationInput[] = [];
+  const pace = new Pace();
   let next = 0;
-  return resolved.map(({ write, refusal, history, old }) => {
+  for (const { write, refusal, history, old } of resolved) {
     const oldBody = old === undefined ? undefined : bodies[next++];
-    const newDocument = history === undefined ? undefined : newDocumentText(write, history);
-    return { refusal, newDocument, oldDocument: oldDocumentText(write, old, oldBody) };
-  });
+    const newDocument = history === undefined ? undefined : await inTurns(newDocumentText(write, history));
+    if (pace.isDue) await pace.rest();
+    inputs.push({ refusal, newDocument, oldDocument: oldDocumentText(write, old, oldBody) });
+  }
+  return inputs;
 }
 
 /** A write without a revision replaces no document, also where there is a deleted one. */
@@ -91,10 +96,10 @@ function resolveReplicated(write: DocumentWrite, record: DocumentRecord | undefi
 }
 
 /** With stubs of its attachments: those that are new have the generation that the revision will have. */
-function newDocumentText(write: DocumentWrite, { start, ids }: RevisionPath): string {
+function* newDocumentText(write: DocumentWrite, { start, ids }: RevisionPath): Steps<string> {
   const { id, rev, deleted, attachments = [] } = write;
-  const stubs = attachments.map(({ revpos = start + 1, ...attachment }) => ({ ...attachment, revpos }));
-  const body = joinAttachments(write.body, stubs);
+  const stubs = yield* mapInSteps(attachments, (one) => ({ ...one, revpos: one.revpos ?? start + 1 }));
+  const body = yield* joinAttachments(write.body, stubs);
   const revMember = rev === undefined ? '' : `,"_rev":${JSON.stringify(rev)}`;
   const identity = `{"_id":${JSON.stringify(id)}${revMember}${deleted ? ',"_deleted":true' : ''}`;
   const revisions = `,"_revisions":{"start":${start},"ids":${JSON.stringify(ids)}}`;

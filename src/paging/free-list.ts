@@ -84,13 +84,16 @@ export class FreeList {
   /** Removes the first `count` of what `#droppable` gives. */
   #forget(count: number): void {
     let rest = count;
+    let emptied = 0;
     while (rest > 0) {
-      const oldest = must(this.#freed[0]);
+      const oldest = must(this.#freed[emptied]);
       const forgotten = Math.min(rest, oldest.pages.length);
       oldest.pages.length -= forgotten;
       rest -= forgotten;
-      if (oldest.pages.length === 0) this.#freed.shift();
+      if (oldest.pages.length === 0) emptied++;
     }
+    // At once: thousands of uploads may have been given up, and each shift would move all that are left.
+    this.#freed.splice(0, emptied);
   }
 }
 

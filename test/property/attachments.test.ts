@@ -14,6 +14,7 @@ import { splitAttachments } from '../../src/documents/attachments/stored-attachm
 import type { RevId } from '../../src/documents/contract.ts';
 import { toRevId } from '../../src/documents/revisions/revisions.ts';
 import { must } from '../../src/shared/assert.ts';
+import { atOnce } from '../../src/shared/turn.ts';
 import { Bench, id, rev, TINY, TINY_PAGES } from '../unit/database/harness.ts';
 
 /**
@@ -261,7 +262,7 @@ class Run {
     expect(node.deleted).toBe(deleted);
     const snapshot = this.#db.snapshot();
     try {
-      const stubs = splitAttachments((await snapshot.body(node)) ?? '').attachments;
+      const stubs = atOnce(splitAttachments((await snapshot.body(node)) ?? '')).attachments;
       expect(stubs.map((stub) => stub.name).sort()).toEqual(Object.keys(attachments).sort());
       for (const stub of stubs) {
         const reader = must(await snapshot.openAttachment(stub));

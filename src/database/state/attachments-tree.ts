@@ -133,6 +133,6 @@ export const attachmentsSpec: TreeSpec<string, AttachmentSpace> = {
 const REFERENCE = /\.([0-9a-f]{32})/g;
 
 /** The digests to which a document's revisions refer, by the text of its by-id entry: only there a point stands before 32 such digits. */
-export function digestsIn(entry: string): string[] {
-  return Array.from(entry.matchAll(REFERENCE), ([, digest = '']) => digest);
+export function* digestsIn(entry: string): Generator<string, void, void> {
+  for (const [, digest = ''] of entry.matchAll(REFERENCE)) yield digest;
 }

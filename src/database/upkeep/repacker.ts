@@ -3,7 +3,7 @@ import { collectEntries } from '../../btree/reading/tree-collect.ts';
 import { compareCodePoints } from '../../collation/code-points.ts';
 import type { DocId } from '../../documents/contract.ts';
 import { mapBodies } from '../../documents/revisions/body-changes.ts';
-import { inTurns, Pace } from '../../shared/turn.ts';
+import { eachInSteps, inTurns, Pace, type Steps } from '../../shared/turn.ts';
 import type { PageNumber } from '../../storage/page-store.ts';
 import type { BodyLocation, DocumentRecord, StoredNode } from '../contract.ts';
 import { digestsIn } from '../state/attachments-tree.ts';
@@ -92,7 +92,7 @@ export class Repacker {
     const emptied = new Set(sound.map(({ page }) => page));
     const deltas = new Map<number, SpaceDelta>();
     const attachments = new AttachmentChanges();
-    if (current.attachments.count > 0) await attachments.load(current.attachments, digestsOf(documents));
+    if (current.attachments.count > 0) await attachments.load(current.attachments, await inTurns(digestsOf(documents)));
     const changes = await this.#moveBodies(documents, emptied, deltas, attachments);
     const updates = new TreeUpdates();
     const byId = await updates.apply(current.byId, changes);
@@ -153,12 +153,14 @@ export class Repacker {
     for (const { id, seq, leaves } of documents) {
       if (pace.isDue) await pace.rest();
       const moved = await this.#moveLeaves(id, leaves, emptied, deltas);
+      const gone: (readonly string[])[] = [];
       const next = mapBodies(leaves, (node) => {
         if (node.body === undefined || !emptied.has(node.body.page)) return node.body;
         const kept = moved.get(node);
-        if (kept === undefined) attachments.remove(node.body.attachments);
+        if (kept === undefined && node.body.attachments !== undefined) gone.push(node.body.attachments);
         return kept;
       });
+      for (const digests of gone) await inTurns(attachments.remove(digests));
       if (next === leaves) continue;
       const value = next.length < MANY_LEAVES ? encodeEntry(seq, next) : await inTurns(encodeEntryInSteps(seq, next));
       changes.push({ key: id, value });
@@ -173,7 +175,9 @@ export class Repacker {
     deltas: Map<number, SpaceDelta>,
   ): Promise<Map<StoredNode, BodyLocation>> {
     const moved = new Map<StoredNode, BodyLocation>();
+    const pace = new Pace();
     for (const leaf of leaves) {
+      if (pace.isDue) await pace.rest();
       if (leaf.body === undefined || !emptied.has(leaf.body.page)) continue;
       const bytes = await this.#state.bodies.reader.readBytes(leaf.body);
       const { attachments } = leaf.body;
@@ -188,8 +192,13 @@ export class Repacker {
 }
 
 /** The digests to which revisions of the documents refer. */
-function digestsOf(documents: readonly DocumentRecord[]): Set<string> {
-  return new Set(documents.flatMap(({ seq, leaves }) => digestsIn(encodeEntry(seq, leaves))));
+function* digestsOf(documents: readonly DocumentRecord[]): Steps<Set<string>> {
+  const digests = new Set<string>();
+  for (const { seq, leaves } of documents) {
+    yield* eachInSteps(digestsIn(yield* encodeEntryInSteps(seq, leaves)), (digest) => digests.add(digest));
+    yield;
+  }
+  return digests;
 }
 
 /** Whether compaction gains by moving a page: it holds garbage, or is far from full. */

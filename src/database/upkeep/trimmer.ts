@@ -2,7 +2,7 @@ import type { TreeChange } from '../../btree/contract.ts';
 import type { DocId } from '../../documents/contract.ts';
 import { isDatabaseError } from '../../errors/database-error.ts';
 import type { SnapshotRegister } from '../../paging/snapshot-register.ts';
-import { inTurns, Pace } from '../../shared/turn.ts';
+import { eachInSteps, inTurns, Pace } from '../../shared/turn.ts';
 import { digestsIn } from '../state/attachments-tree.ts';
 import { decodeInTurns, encodeEntry, encodeEntryInSteps, MANY_LEAVES } from '../state/entry.ts';
 import type { OpenedFile } from '../state/opened-file.ts';
@@ -94,8 +94,8 @@ export class Trimmer {
       const next = value === undefined ? undefined : await trimmedLeaves(id, value, settings.revsLimit);
       if (value === undefined || next === undefined) continue;
       const { seq, leaves } = await decodeInTurns(id, value);
-      attachments.count(leaves, -1);
-      attachments.count(next, 1);
+      await inTurns(attachments.count(leaves, -1));
+      await inTurns(attachments.count(next, 1));
       const text = next.length < MANY_LEAVES ? encodeEntry(seq, next) : await inTurns(encodeEntryInSteps(seq, next));
       changes.push({ key: id, value: text });
     }
@@ -117,7 +117,8 @@ function endOfReadable(error: unknown): Look {
 async function loadAttachments(current: State, values: readonly (string | undefined)[]): Promise<AttachmentChanges> {
   const attachments = new AttachmentChanges();
   if (current.attachments.count === 0) return attachments;
-  const digests = new Set(values.flatMap((value) => (value === undefined ? [] : digestsIn(value))));
+  const digests = new Set<string>();
+  for (const value of values) await inTurns(eachInSteps(digestsIn(value ?? ''), (digest) => digests.add(digest)));
   await attachments.load(current.attachments, digests);
   return attachments;
 }

@@ -1,4 +1,4 @@
-import { joinAttachmentsInSteps } from '../../documents/attachments/stored-attachments.ts';
+import { joinAttachments } from '../../documents/attachments/stored-attachments.ts';
 import type { StoredAttachment } from '../../documents/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { eachInSteps, type Steps } from '../../shared/turn.ts';
@@ -39,7 +39,7 @@ export function* attach(batch: WriteBatch, write: DocumentWrite, generation: num
   });
   if (missing !== undefined) return missingStub(write, missing);
   const digests = [...new Set(stored.map(({ digest }) => digest))];
-  return { hashed, digests, text: yield* joinAttachmentsInSteps(body, stored) };
+  return { hashed, digests, text: yield* joinAttachments(body, stored) };
 }
 
 function bytesOf({ attachments }: WriteBatch, attachment: AttachmentWrite): StoredBytes | undefined {

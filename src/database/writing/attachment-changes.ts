@@ -24,6 +24,9 @@ interface WorkingAttachment {
   leaves: number;
 }
 
+/** Revisions that are looked at between two looks at the clock. */
+const NODES_PER_STEP = 1_024;
+
 /** What a group of changes does to the tree of attachments: which bytes come, and how many revisions refer to which. */
 export class AttachmentChanges {
   readonly #working = new Map<string, WorkingAttachment>();
@@ -65,27 +68,29 @@ export class AttachmentChanges {
   }
 
   /** Adds `step` for each revision of the tree whose body is kept. */
-  count(leaves: readonly StoredNode[], step: 1 | -1): void {
+  *count(leaves: readonly StoredNode[], step: 1 | -1): Steps<void> {
     const seen = new Set<StoredNode>();
     for (const leaf of leaves) {
       for (let node: StoredNode | undefined = leaf; node !== undefined && !seen.has(node); node = node.parent) {
         seen.add(node);
-        if (node.body?.attachments !== undefined) this.#add(node.body.attachments, step, node === leaf ? step : 0);
+        const digests = node.body?.attachments;
+        if (digests !== undefined) yield* this.#add(digests, step, node === leaf ? step : 0);
+        if (seen.size % NODES_PER_STEP === 0) yield;
       }
     }
   }
 
   /** A revision that is no leaf is kept no longer. */
-  remove(digests: readonly string[] | undefined): void {
-    if (digests !== undefined) this.#add(digests, -1, 0);
+  *remove(digests: readonly string[]): Steps<void> {
+    yield* this.#add(digests, -1, 0);
   }
 
-  #add(digests: readonly string[], references: number, leaves: number): void {
-    for (const digest of digests) {
+  #add(digests: readonly string[], references: number, leaves: number): Steps<void> {
+    return eachInSteps(digests, (digest) => {
       const working = must(this.#working.get(digest), 'an attachment of the group was not loaded');
       working.references += references;
       working.leaves += leaves;
-    }
+    });
   }
 
   /** The uploads whose bytes the group keeps. */

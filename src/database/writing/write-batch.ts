@@ -10,7 +10,7 @@ import type { BodyStore } from '../bodies/body-store.ts';
 import type { TextArena } from '../bodies/text-arena.ts';
 import type { BodyLocation } from '../contract.ts';
 import { digestsIn } from '../state/attachments-tree.ts';
-import { decodeEntry } from '../state/entry.ts';
+import { decodeEntryInSteps } from '../state/entry.ts';
 import type { State } from '../state/state.ts';
 import type { SpaceDelta } from '../state/tree-updates.ts';
 import { AttachmentChanges } from './attachment-changes.ts';
@@ -123,12 +123,15 @@ export class WriteBatch {
   *#loadAttachments(state: State, digests: readonly string[]): Steps<void> {
     const known = state.attachments.count === 0 ? [] : this.#documents.values();
     const all = new Set(digests);
-    const note = (document: WorkingDocument) => {
-      const found = digestsIn(document.formerValue ?? '');
-      if (found.length > 0) this.#attached.add(document);
-      for (const digest of found) all.add(digest);
-    };
-    yield* eachInSteps(known, note);
+    let looked = 0;
+    for (const document of known) {
+      for (const digest of digestsIn(document.formerValue ?? '')) {
+        this.#attached.add(document);
+        all.add(digest);
+        if (isStepEnd(looked++)) yield;
+      }
+      if (isStepEnd(looked++)) yield;
+    }
     if (all.size > 0) yield* ready(this.attachments.load(state.attachments, all));
   }
 
@@ -237,7 +240,7 @@ export class WriteBatch {
    */
   *place(store: BodyStore, packFrom: number): Steps<Placed> {
     yield* this.#settleTrees();
-    yield* eachInSteps(this.#attached, (document) => this.#countAttachments(document));
+    for (const document of this.#attached) yield* this.#countAttachments(document);
     const packAll = (yield* this.#bodyBytes()) >= packFrom;
     const isPacked = (body: NewBody) => packAll || store.reader.isLarge(body.bytes.length);
     const unsorted: NewBody[] = [];
@@ -269,10 +272,12 @@ export class WriteBatch {
   }
 
   /** What the group changes in how many of the document's revisions refer to which attachments. */
-  #countAttachments({ id, formerValue, tree, changed }: WorkingDocument): void {
+  *#countAttachments({ id, formerValue, tree, changed }: WorkingDocument): Steps<void> {
     if (!changed) return;
-    if (formerValue !== undefined) this.attachments.count(decodeEntry(id, formerValue).leaves, -1);
-    this.attachments.count(tree.leaves, 1);
+    const former = formerValue === undefined ? [] : (yield* decodeEntryInSteps(id, formerValue)).leaves;
+    yield* this.attachments.count(former, -1);
+    yield* this.attachments.count(tree.leaves, 1);
+    yield;
   }
 
   *#settleTrees(): Steps<void> {

@@ -14,17 +14,12 @@ export function hasAttachments(body: string): boolean {
   return body.startsWith(START);
 }
 
-/** The stored form of a body without members that begin with `_`, and of its attachments. */
-export function joinAttachments(body: string, attachments: readonly StoredAttachment[]): string {
-  return attachments.length === 0 ? body : withStubs(body, attachments.map(writeMember).join(','));
-}
-
-/** As `joinAttachments`: others may have a turn between many of them. */
-export function* joinAttachmentsInSteps(body: string, attachments: readonly StoredAttachment[]): Steps<string> {
-  return attachments.length === 0 ? body : withStubs(body, yield* joinInSteps(attachments, writeMember));
-}
-
-function withStubs(body: string, stubs: string): string {
+/**
+ * The stored form of a body without members that begin with `_`, and of its attachments. Others may have a turn between many of them.
+ */
+export function* joinAttachments(body: string, attachments: readonly StoredAttachment[]): Steps<string> {
+  if (attachments.length === 0) return body;
+  const stubs = yield* joinInSteps(attachments, writeMember);
   const rest = body === '{}' ? '}' : `,${body.slice(1)}`;
   return `${START}{${stubs}}${rest}`;
 }
@@ -33,31 +28,35 @@ function writeMember(attachment: StoredAttachment): string {
   return `${JSON.stringify(attachment.name)}:${writeStub(attachment)}`;
 }
 
-/** The parts of a stored body: its attachments, and the body without them. */
-export function splitAttachments(stored: string): {
+/** The parts of a stored body: its attachments, and the body without them. Others may have a turn between many of them. */
+export function* splitAttachments(stored: string): Steps<{
   readonly attachments: readonly StoredAttachment[];
   readonly body: string;
-} {
+}> {
   if (!hasAttachments(stored)) return { attachments: [], body: stored };
-  const { attachments, rest } = readAttachments(stored);
+  const { attachments, rest } = yield* readAttachments(stored);
   return { attachments, body: rest === '}' ? '{}' : `{${rest.slice(1)}` };
 }
 
+/** Attachments that are read between two looks at the clock. */
+const PER_STEP = 256;
+
 /**
  * The attachments of a stored body that has some, and the text behind the member with them: a closing brace, or further members. That is a
- * part of the same text, so that none of it is copied.
+ * part of the same text, so that none of it is copied. Others may have a turn between many attachments.
  */
-export function readAttachments(stored: string): {
+export function* readAttachments(stored: string): Steps<{
   readonly attachments: readonly StoredAttachment[];
   readonly rest: string;
-} {
-  const cursor = new JsonCursor(stored);
+}> {
+  const cursor = new JsonCursor(stored, START.length);
+  const attachments: StoredAttachment[] = [];
   cursor.enter();
-  cursor.nextMember();
-  const end = cursor.valueEnd;
-  const stubs: unknown = JSON.parse(stored.slice(START.length, end));
-  const attachments = Object.entries(Object(stubs)).map(([name, stub]) => readStub(name, Object(stub)));
-  return { attachments, rest: stored.slice(end) };
+  while (cursor.nextMember()) {
+    attachments.push(readStub(cursor.name, Object(JSON.parse(cursor.valueText))));
+    if (attachments.length % PER_STEP === 0) yield;
+  }
+  return { attachments, rest: stored.slice(cursor.position) };
 }
 
 function writeStub({ contentType, revpos, digest, length }: StoredAttachment): string {

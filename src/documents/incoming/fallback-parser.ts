@@ -27,7 +27,7 @@ import {
 import { assert } from '../../shared/assert.ts';
 import { atOnce, joinInSteps, type Steps } from '../../shared/turn.ts';
 import type { IncomingDocument } from '../contract.ts';
-import { staysInBody, toIncomingDocument } from './reserved-members.ts';
+import { type ReservedValues, staysInBody, toIncomingDocument, toIncomingDocumentInSteps } from './reserved-members.ts';
 
 /** Characters of a document from which on reading it is long work. */
 const LONG_DOCUMENT = 262_144;
@@ -107,19 +107,19 @@ function toDocument(text: string, cut: CutBody, value: unknown): IncomingDocumen
   if (mayBeUnportable(cut.body)) checkPortable(value);
   const isDistinct = cut.members === countMembers(value);
   const body = isDistinct ? cut.body : atOnce(readDistinctMembers(text, cut.start));
-  return withReserved(cut, value, cut.hasSpace ? minify(body) : body);
+  return toIncomingDocument(reserved(cut, value), cut.hasSpace ? minify(body) : body);
 }
 
 function* toLongDocument(text: string, cut: CutBody, { distinct, wanted }: SomeMembers): Steps<IncomingDocument> {
   const isDistinct = cut.members === distinct;
   const body = isDistinct ? cut.body : yield* readDistinctMembers(text, cut.start);
   if (yield* mayBeUnportableInSteps(body)) yield* checkPortableInSteps(body);
-  return withReserved(cut, wanted, cut.hasSpace ? yield* minifyInSteps(body) : body);
+  return yield* toIncomingDocumentInSteps(reserved(cut, wanted), cut.hasSpace ? yield* minifyInSteps(body) : body);
 }
 
-function withReserved({ attachmentNames }: CutBody, value: JsonObject, body: string): IncomingDocument {
+function reserved({ attachmentNames }: CutBody, value: JsonObject): ReservedValues {
   const { _id: id, _rev: rev, _deleted: deleted, _revisions: revisions, _attachments: attachments } = value;
-  return toIncomingDocument({ id, rev, deleted, revisions, attachments, attachmentNames }, body);
+  return { id, rev, deleted, revisions, attachments, attachmentNames };
 }
 
 function mustBeDocument(value: unknown): asserts value is JsonObject {

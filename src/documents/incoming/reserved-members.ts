@@ -4,6 +4,7 @@
  */
 import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import { isObject } from '../../json/objects.ts';
+import { atOnce, mapInSteps, type Steps } from '../../shared/turn.ts';
 import {
   duplicateAttachments,
   MOST_ATTACHMENTS,
@@ -72,9 +73,17 @@ export function toIncomingDocument(values: ReservedValues, body: string): Incomi
     badRev: isBad ? found : undefined,
     deleted: deleted === undefined ? false : parseDeleted(deleted),
     revisions: path,
-    attachments: attachments === undefined ? NONE : parseAttachments(attachments, attachmentNames),
+    attachments: attachments === undefined ? NONE : atOnce(parseAttachments(attachments, attachmentNames)),
     body,
   };
+}
+
+/** As `toIncomingDocument`: others may have a turn between many attachments. */
+export function* toIncomingDocumentInSteps(values: ReservedValues, body: string): Steps<IncomingDocument> {
+  const { attachments, attachmentNames } = values;
+  const document = toIncomingDocument({ ...values, attachments: undefined }, body);
+  if (attachments === undefined) return document;
+  return { ...document, attachments: yield* parseAttachments(attachments, attachmentNames) };
 }
 
 function findRev(value: unknown, id: DocId | undefined, path: RevisionPath | undefined): RevId | BadRev | undefined {
@@ -127,12 +136,15 @@ function parseDeleted(value: unknown): boolean {
 }
 
 /** In the order in which they were written: that in which they follow, where they do. */
-function parseAttachments(value: unknown, written: readonly string[] | undefined): readonly IncomingAttachment[] {
+function* parseAttachments(
+  value: unknown,
+  written: readonly string[] | undefined,
+): Steps<readonly IncomingAttachment[]> {
   if (!isObject(value)) throw badMember('_attachments');
   const names = written ?? Object.keys(value);
   if (names.length > MOST_ATTACHMENTS) throw tooManyAttachments();
   if (new Set(names).size < names.length) throw duplicateAttachments();
-  return names.map((name) => parseAttachment(name, value[name]));
+  return yield* mapInSteps(names, (name) => parseAttachment(name, value[name]));
 }
 
 function badMember(name: string): DatabaseError {

@@ -12,6 +12,7 @@ import type { DocId, RevId, StoredAttachment } from '../../documents/contract.ts
 import { DatabaseError } from '../../errors/database-error.ts';
 import { must } from '../../shared/assert.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
+import { inTurns } from '../../shared/turn.ts';
 import { keptAttachment, uploadOf } from '../documents/attached-writes.ts';
 import { baseRevision } from '../documents/base-revision.ts';
 import { missing, nodeToRead } from '../documents/requested-revision.ts';
@@ -34,7 +35,7 @@ export async function getAttachment(context: Context, database: string, id: DocI
     const node = nodeToRead(record, context.query.get('rev'));
     const body = node === undefined ? undefined : await snapshot.body(node);
     if (body === undefined) throw missing();
-    const attachment = find(splitAttachments(body).attachments, name);
+    const attachment = find((await inTurns(splitAttachments(body))).attachments, name);
     const reader = await snapshot.openAttachment(attachment);
     return { attachment, reader: must(reader, 'what a kept revision refers to is there') };
   });

@@ -5,6 +5,7 @@ import type { DocId, RevId, StoredAttachment } from '../../documents/contract.ts
 import { findNode } from '../../documents/revisions/revision-tree.ts';
 import { toRevision } from '../../documents/revisions/revisions.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
+import { inTurns } from '../../shared/turn.ts';
 
 /**
  * The document at the revision that is to be replaced. Without a revision there must be none, or a deleted one: of that nothing is kept.
@@ -25,7 +26,7 @@ export async function documentBefore(
     const node = leafOf(record, rev);
     const body = node === undefined ? undefined : await snapshot.body(node);
     if (body === undefined) throw conflict();
-    return splitAttachments(body);
+    return await inTurns(splitAttachments(body));
   } finally {
     snapshot.release();
   }

@@ -1,7 +1,8 @@
 /** Update functions: they make a document of a request, which is then written like any other (docs/http.md#update-functions). */
 import type { Database } from '../../database/contract.ts';
-import { readDocument } from '../../documents/incoming/read-document.ts';
+import { readDocumentInSteps } from '../../documents/incoming/read-document.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
+import { inTurns } from '../../shared/turn.ts';
 import { revOfOwnKind } from '../documents/base-revision.ts';
 import { readDesign } from '../documents/design-document.ts';
 import { writeOne } from '../documents/single-write.ts';
@@ -43,7 +44,7 @@ async function save(
   database: Database,
   text: string,
 ): Promise<{ readonly id: string; readonly rev: string }> {
-  const { id, rev, deleted, body, attachments: incoming } = readDocument(text);
+  const { id, rev, deleted, body, attachments: incoming } = await inTurns(readDocumentInSteps(text));
   if (id === undefined) throw new DatabaseError('bad_request', 'Document id must not be empty');
   const write = { id, rev: rev === undefined ? undefined : revOfOwnKind(id, rev), deleted, body, incoming };
   return writeOne(context, database, write, writeOptions(context, true));

@@ -209,7 +209,7 @@ async function attachmentsBefore(
   const record = await snapshot.document(write.id);
   const node = record === undefined ? undefined : nodeBefore(record, write, newEdits);
   const body = node === undefined ? undefined : await snapshot.body(node);
-  const attachments = body === undefined ? [] : splitAttachments(body).attachments;
+  const attachments = body === undefined ? [] : (await inTurns(splitAttachments(body))).attachments;
   return new Map(attachments.map((one) => [one.name, one]));
 }
 

@@ -4,6 +4,7 @@ import { splitAttachments } from '../../documents/attachments/stored-attachments
 import type { DocId, RevId } from '../../documents/contract.ts';
 import { isLocalId } from '../../documents/identifiers.ts';
 import { isLocalRev, parseRevId } from '../../documents/revisions/revisions.ts';
+import { inTurns } from '../../shared/turn.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { withSnapshot, withSnapshotLease } from '../request/snapshot-lease.ts';
 import { COPIED, holdDocument } from '../shown/long-document.ts';
@@ -29,7 +30,7 @@ export async function copyDocument(context: Context, database: string, id: DocId
     shownSource(context, { snapshot, database: open }, id, sourceRev),
   );
   const rev = target.rev === undefined ? undefined : parseTargetRev(target.id, target.rev);
-  const { attachments, body: own } = splitAttachments(shown);
+  const { attachments, body: own } = await inTurns(splitAttachments(shown));
   if (isLocalId(target.id) && attachments.length > 0) throw noLocalAttachments();
   const copies = attachments.map((one) => ({ ...keptAttachment(one), revpos: undefined }));
   return answerWrite(context, database, { id: target.id, rev, deleted: false, body: own, attachments: copies }, true);

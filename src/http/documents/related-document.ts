@@ -5,7 +5,7 @@ import { writeDigest } from '../../documents/attachments/digests.ts';
 import { hasAttachments, readAttachments } from '../../documents/attachments/stored-attachments.ts';
 import type { StoredAttachment } from '../../documents/contract.ts';
 import { must } from '../../shared/assert.ts';
-import { inTurns } from '../../shared/turn.ts';
+import { inTurns, Pace } from '../../shared/turn.ts';
 import { utf8Length, utf8LengthInSteps, wholeCharacterPieces } from '../../shared/utf8.ts';
 import type { Context } from '../request/context.ts';
 import { headerText } from '../response/header-text.ts';
@@ -95,7 +95,7 @@ export async function relatedText(
   boundary: string,
 ): Promise<RelatedDocument | undefined> {
   if (!hasAttachments(body)) return undefined;
-  const { attachments, rest } = readAttachments(body);
+  const { attachments, rest } = await inTurns(readAttachments(body));
   if (!attachments.some(({ revpos }) => revpos > known)) return undefined;
   const sent: Sent[] = [];
   const release = () => {
@@ -103,7 +103,9 @@ export async function relatedText(
   };
   try {
     const entries: string[] = [];
+    const pace = new Pace();
     for (const attachment of attachments) {
+      if (pace.isDue) await pace.rest();
       const isSent = attachment.revpos > known;
       const reader = isSent ? await open(snapshot, attachment) : undefined;
       if (reader !== undefined) sent.push({ reader, head: encoder.encode(partHead(attachment, reader)) });

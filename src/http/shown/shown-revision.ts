@@ -3,6 +3,7 @@ import type { DocumentRecord, Snapshot, StoredNode } from '../../database/contra
 import { splitAttachments } from '../../documents/attachments/stored-attachments.ts';
 import type { StoredAttachment } from '../../documents/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
+import { inTurns } from '../../shared/turn.ts';
 import { documentText, type MetaFlags, metaCount, metaOf, metaPieces } from './document-rendering.ts';
 import { type AttachmentFlags, attachmentsPieces } from './inline-attachments.ts';
 import { bodyParts } from './stored-body.ts';
@@ -80,7 +81,7 @@ async function* bodyMembers(
   const { node, attachments: flags } = shown;
   if (flags === undefined || !hasShownAttachments(shown)) return yield* behindOthers(snapshot.bodyPieces(node));
   const { stubs, rest } = await bodyParts(snapshot.bodyPieces(node));
-  const { attachments } = splitAttachments(stubs);
+  const { attachments } = await inTurns(splitAttachments(stubs));
   if (flags.content) assertShowable(attachments, mostAttached);
   yield* attachmentsPieces(snapshot, node, attachments, flags);
   yield* rest;

@@ -1,5 +1,6 @@
 /** Takes the text of a stored body apart while it is read: its attachments stand first in it, and the rest may be of any length. */
 import { hasAttachments } from '../../documents/attachments/stored-attachments.ts';
+import { Pace } from '../../shared/turn.ts';
 
 export interface BodyParts {
   /** The body as it is stored, up to the end of its attachments and closed there. */
@@ -10,17 +11,21 @@ export interface BodyParts {
 
 export async function bodyParts(pieces: AsyncIterable<string>): Promise<BodyParts> {
   const iterator = pieces[Symbol.asyncIterator]();
-  let text = '';
   const search = new EndOfAttachments();
+  const pace = new Pace();
+  let stubs = '';
   for (;;) {
     const step = await iterator.next();
-    if (step.done === true) return { stubs: text, rest: only('}') };
-    text += step.value;
-    if (!hasAttachments(text)) {
+    if (step.done === true) return { stubs, rest: only('}') };
+    const text = step.value;
+    // The first piece of a body is longer than what attachments begin with.
+    if (stubs === '' && !hasAttachments(text)) {
       return { stubs: '{}', rest: behind(text === '{}' ? '}' : `,${text.slice(1)}`, iterator) };
     }
     const end = search.in(text);
-    if (end !== undefined) return { stubs: `${text.slice(0, end)}}`, rest: behind(text.slice(end), iterator) };
+    if (end !== undefined) return { stubs: `${stubs}${text.slice(0, end)}}`, rest: behind(text.slice(end), iterator) };
+    stubs += text;
+    if (pace.isDue) await pace.rest();
   }
 }
 
@@ -37,13 +42,14 @@ async function* behind(text: string, iterator: AsyncIterator<string>): AsyncGene
   }
 }
 
-/** Finds where the object ends that is the first member's value, in a text that grows. */
+/** Finds where the object ends that is the first member's value, in a text that comes in pieces. */
 class EndOfAttachments {
+  /** In the next piece: behind the brace that the text begins with, or behind what is escaped at the end of the piece before. */
   #at = 1;
   #depth = 0;
   #isInString = false;
 
-  /** Undefined where it is not in the text yet. */
+  /** Undefined where it is not in this piece. */
   in(text: string): number | undefined {
     for (; this.#at < text.length; this.#at += 1) {
       const character = text[this.#at];
@@ -56,6 +62,7 @@ class EndOfAttachments {
       else if (character === '}') this.#depth -= 1;
       if (character === '}' && !this.#isInString && this.#depth === 0) return this.#at + 1;
     }
+    this.#at -= text.length;
     return undefined;
   }
 }

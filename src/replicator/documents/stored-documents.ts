@@ -7,7 +7,7 @@ import { toRevId } from '../../documents/revisions/revisions.ts';
 import { isDatabaseError } from '../../errors/database-error.ts';
 import type { JsonObject } from '../../json/objects.ts';
 import type { Registry } from '../../registry/contract.ts';
-import { Pace } from '../../shared/turn.ts';
+import { inTurns, Pace } from '../../shared/turn.ts';
 import { REPLICATOR_DATABASE } from '../../system/system-databases.ts';
 import { REPLICATOR } from './document-rules.ts';
 import { parseBody, type StateMembers, withState } from './state-members.ts';
@@ -101,7 +101,7 @@ export async function writeState(
   return registry.use(REPLICATOR_DATABASE, async (database) => {
     const stored = await readWinner(database, id);
     if (stored?.rev !== rev || stored.body === undefined) return undefined;
-    const { attachments, body } = splitAttachments(stored.body);
+    const { attachments, body } = await inTurns(splitAttachments(stored.body));
     const kept: readonly AttachmentWrite[] = attachments;
     const write = { id, rev, deleted: false, body: withState(body, state), attachments: kept };
     const options = { newEdits: true, durability: 'relaxed', user: REPLICATOR } as const;

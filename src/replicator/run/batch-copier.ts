@@ -1,4 +1,5 @@
 /** Copies what a batch of changes names: asks the target what it lacks, reads that from the source, and writes it while more is coming. */
+import { inTurns, type Steps } from '../../shared/turn.ts';
 import { utf8Length } from '../../shared/utf8.ts';
 import type { RefusedDocument } from '../contract.ts';
 import type { MemoryShare } from '../peer-memory.ts';
@@ -97,7 +98,7 @@ export class BatchCopier {
     }
     if (found.type === 'not chosen') return;
     const { stubs, wanted } = found;
-    const document = withPlainStubs(found.document, stubs);
+    const document = await inTurns(withPlainStubs(found.document, stubs));
     const bytes = utf8Length(document.text);
     const wait = held.hold(bytes);
     if (wait !== undefined) await wait;
@@ -149,9 +150,9 @@ class Held {
 }
 
 /** Which form the source stores is of no meaning to others, and some would take it for that of their own. */
-function withPlainStubs(document: DocumentText, stubs: readonly Stub[] | undefined): DocumentText {
+function* withPlainStubs(document: DocumentText, stubs: readonly Stub[] | undefined): Steps<DocumentText> {
   const isEncoded = stubs?.some((stub) => stub.isEncoded) === true;
-  return isEncoded ? { ...document, text: withFollowing(document.text, [], stubs) } : document;
+  return isEncoded ? { ...document, text: yield* withFollowing(document.text, [], stubs) } : document;
 }
 
 function isOf({ id, rev }: DocumentText, refused: RefusedDocument): boolean {

@@ -1,6 +1,7 @@
 import type { Database } from '../../../src/database/contract.ts';
 import { splitAttachments } from '../../../src/documents/attachments/stored-attachments.ts';
 import { openDataFolder } from '../../../src/node/data-folder/data-folder.ts';
+import { atOnce } from '../../../src/shared/turn.ts';
 import { createLmdbPageStore } from '../../../src/storage/lmdb/lmdb-page-store.ts';
 import { inFolder } from './check.ts';
 
@@ -43,7 +44,7 @@ async function referredBytes(open: Database): Promise<number> {
   for await (const rows of snapshot.changes({ since: 0 })) {
     for (const { id } of rows) {
       for (const leaf of (await snapshot.document(id))?.leaves ?? []) {
-        for (const attachment of splitAttachments((await snapshot.body(leaf)) ?? '{}').attachments) {
+        for (const attachment of atOnce(splitAttachments((await snapshot.body(leaf)) ?? '{}')).attachments) {
           lengths.set(attachment.digest, (await snapshot.attachment(attachment))?.storedLength ?? Number.NaN);
         }
       }

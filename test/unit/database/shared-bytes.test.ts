@@ -6,6 +6,7 @@ import type { StoredDatabase } from '../../../src/database/stored-database.ts';
 import { splitAttachments } from '../../../src/documents/attachments/stored-attachments.ts';
 import type { RevId } from '../../../src/documents/contract.ts';
 import { must } from '../../../src/shared/assert.ts';
+import { atOnce } from '../../../src/shared/turn.ts';
 import { Bench, id, TINY_PAGES } from './harness.ts';
 
 /**
@@ -54,7 +55,7 @@ async function seen(db: StoredDatabase, name: string): Promise<Record<string, { 
   const snapshot = db.snapshot();
   try {
     const leaf = must((await snapshot.document(id(name)))?.leaves[0]);
-    const stubs = splitAttachments(must(await snapshot.body(leaf))).attachments;
+    const stubs = atOnce(splitAttachments(must(await snapshot.body(leaf)))).attachments;
     const entries = stubs.map(async (stub) => {
       const reader = must(await snapshot.openAttachment(stub));
       const parts: Uint8Array[] = [];

@@ -1,6 +1,7 @@
 /** The form in which a document goes to the target with content behind it: the document, and its attachments in the order in which it names them. */
 import { JsonCursor } from '../../../json/json-cursor.ts';
 import { KeptMembers } from '../../../json/kept-members.ts';
+import { joinInSteps, type Steps } from '../../../shared/turn.ts';
 import type { Stub } from '../contract.ts';
 
 /** An attachment of which the content follows. */
@@ -44,8 +45,8 @@ function partHead({ stub, encodedLength }: Following): string {
 }
 
 /** The document's text, those that follow announced in their order. What else it has stays as it was written. */
-export function withFollowing(text: string, following: readonly Following[], kept: readonly Stub[]): string {
-  const entries = [...following.map(followingEntry), ...kept.map(stubEntry)];
+export function* withFollowing(text: string, following: readonly Following[], kept: readonly Stub[]): Steps<string> {
+  const entries = [yield* joinInSteps(following, followingEntry), yield* joinInSteps(kept, stubEntry)];
   const cursor = new JsonCursor(text);
   cursor.enter();
   const members = new KeptMembers(text);
@@ -55,7 +56,7 @@ export function withFollowing(text: string, following: readonly Following[], kep
     else members.keep(cursor.keyStart, cursor.valueEnd);
   }
   const rest = members.objectText(cursor.position);
-  return `{"_attachments":{${entries.join(',')}},${rest.slice(1)}`;
+  return `{"_attachments":{${entries.filter((some) => some !== '').join(',')}},${rest.slice(1)}`;
 }
 
 function followingEntry({ stub, encodedLength, hasDigest }: Following): string {

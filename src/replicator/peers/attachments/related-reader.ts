@@ -7,6 +7,7 @@
 import { readDigest } from '../../../documents/attachments/digests.ts';
 import { isObject, type JsonObject, ownMember } from '../../../json/objects.ts';
 import { boundaryOf, type IncomingPart, readParts } from '../../../shared/multipart/multipart-reader.ts';
+import { inTurns, type Steps } from '../../../shared/turn.ts';
 import { ReplicationError } from '../../failure.ts';
 import type { Answer } from '../asking/answer.ts';
 import { AttemptFailure } from '../asking/attempt-failure.ts';
@@ -29,6 +30,8 @@ type NewBoundary = () => string;
 type UseBody<T> = (body: RelatedBody) => Promise<T>;
 
 /** `other form`: the source does not answer in this form. `useless`: not with this document. */
+/** Attachments that are looked at between two looks at the clock. */
+const PER_STEP = 256;
 /** Characters by which a document may be longer than when it was read before. */
 const LONGEST_MORE = 1_048_576;
 
@@ -58,7 +61,7 @@ export class RelatedReader {
       if (typeof outcome !== 'string') return outcome.result;
       if (outcome === 'other form') this.#sendsRelated = false;
     }
-    return use(this.#partByPart(wanted));
+    return use(await this.#partByPart(wanted));
   }
 
   /**
@@ -89,13 +92,13 @@ export class RelatedReader {
       const following = await readFollowing(parts, wanted, answer);
       if (following === undefined) return 'useless';
       const contentOf = (one: Following) => nextContent(parts, one);
-      return { result: await use(this.#bodyOf(wanted, following, contentOf)) };
+      return { result: await use(await this.#bodyOf(wanted, following, contentOf)) };
     } finally {
       await answer.discard();
     }
   }
 
-  #partByPart(wanted: AttachedDocument): RelatedBody {
+  #partByPart(wanted: AttachedDocument): Promise<RelatedBody> {
     const following = wanted.stubs
       .filter(({ isMissing }) => isMissing)
       // The digest may be of the bytes as they are stored, compressed, which these are not.
@@ -103,14 +106,15 @@ export class RelatedReader {
     return this.#bodyOf(wanted, following, ({ stub }) => this.#content(wanted.document, stub));
   }
 
-  #bodyOf(
+  async #bodyOf(
     { document, stubs }: AttachedDocument,
     following: readonly Following[],
     contentOf: (one: Following) => AsyncIterable<Uint8Array>,
-  ): RelatedBody {
+  ): Promise<RelatedBody> {
     const boundary = this.#newBoundary();
-    const kept = stubs.filter((stub) => !following.some((one) => one.stub === stub));
-    const text = withFollowing(document.text, following, kept);
+    const coming = new Set(following.map(({ stub }) => stub));
+    const kept = stubs.filter((stub) => !coming.has(stub));
+    const text = await inTurns(withFollowing(document.text, following, kept));
     return { type: relatedType(boundary), chunks: relatedBody(boundary, text, following, contentOf) };
   }
 
@@ -159,19 +163,21 @@ async function readFollowing(
   if (first.done === true) return undefined;
   const { text, bytes } = await textOf(first.value.chunks, 2 * wanted.document.text.length + LONGEST_MORE, answer);
   try {
-    return followingIn(text, wanted);
+    return await inTurns(followingIn(text, wanted));
   } finally {
     answer.free(bytes);
   }
 }
 
-function followingIn(text: string, { document, stubs }: AttachedDocument): readonly Following[] | undefined {
+function* followingIn(text: string, { document, stubs }: AttachedDocument): Steps<readonly Following[] | undefined> {
   try {
     const { id, rev, attachments = {} } = readDocumentText(text);
     if (id !== document.id || rev !== document.rev) return undefined;
+    yield;
     const known = new Map(stubs.map((stub) => [stub.name, stub]));
     const following: Following[] = [];
-    for (const name of attachmentNames(text)) {
+    for (const [index, name] of attachmentNames(text).entries()) {
+      if (index % PER_STEP === 0) yield;
       const entry = ownMember(attachments, name);
       if (!isObject(entry) || entry['follows'] !== true) continue;
       const one = toFollowing(known.get(name), entry);
