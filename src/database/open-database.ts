@@ -1,7 +1,7 @@
 import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
 import { PAGE_OVERHEAD } from '../paging/checksums.ts';
+import { randomHex } from '../shared/bytes.ts';
 import type { RandomBytes } from '../shared/clock.ts';
-import { randomHex } from '../shared/hex.ts';
 import type { PageFile } from '../storage/page-store.ts';
 import type { Log } from '../system/contract.ts';
 import type { DatabaseParts } from './database-parts.ts';

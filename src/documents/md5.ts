@@ -5,7 +5,7 @@
 
 import { md5 as javaScriptMd5 } from '@noble/hashes/legacy.js';
 import { createMD5, type IHasher } from 'hash-wasm';
-import { toHex } from '../shared/hex.ts';
+import { toHex } from '../shared/bytes.ts';
 import { inTurns, type Steps } from '../shared/turn.ts';
 import { wholeCharactersEnd } from '../shared/utf8.ts';
 

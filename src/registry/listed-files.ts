@@ -1,7 +1,7 @@
 import { openDatabase } from '../database/open-database.ts';
 import { createRevisionHasher } from '../documents/revisions/revision-hash.ts';
+import { randomHex } from '../shared/bytes.ts';
 import type { Clock, RandomBytes } from '../shared/clock.ts';
-import { randomHex } from '../shared/hex.ts';
 import type { PageStore } from '../storage/page-store.ts';
 import type { Log } from '../system/contract.ts';
 import { DatabaseList } from './database-list.ts';

@@ -1,3 +1,15 @@
+import type { RandomBytes } from './clock.ts';
+
+/** Hexadecimal digits in lower case, two for each byte. */
+export function toHex(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/** So many random bytes, as hexadecimal digits. */
+export function randomHex(random: RandomBytes, bytes: number): string {
+  return toHex(random(new Uint8Array(bytes)));
+}
+
 /** The parts one behind the other, as new bytes. */
 export function joinBytes(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const joined = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));

@@ -1,6 +1,6 @@
 /** What is computed of passwords. WebCrypto does it beside this thread, on every host. */
 import { DatabaseError } from '../../errors/database-error.ts';
-import { toHex } from '../../shared/hex.ts';
+import { toHex } from '../../shared/bytes.ts';
 import type { Prf } from '../settings.ts';
 
 const DIGESTS: Readonly<Record<Prf, { readonly name: string; readonly bytes: number }>> = {

@@ -3,9 +3,9 @@
  * there is anything stored or not, so that it tells nobody which names exist. Few checks run at a time: they leave processors to others.
  */
 import { DatabaseError } from '../../errors/database-error.ts';
+import { randomHex } from '../../shared/bytes.ts';
 import type { RandomBytes } from '../../shared/clock.ts';
 import { areEqualSecrets } from '../../shared/constant-time.ts';
-import { randomHex } from '../../shared/hex.ts';
 import type { Config } from '../../system/contract.ts';
 import { hashSettings, iterationLimits } from '../settings.ts';
 import { derivePbkdf2, deriveSimple } from './key-derivation.ts';

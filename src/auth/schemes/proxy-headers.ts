@@ -2,8 +2,9 @@
  * A proxy in front of the service has authenticated the user, and says so in headers (docs/http.md#proxies-that-authenticate). Anybody can
  * send headers: these count from proxies that the operator named, or with a token that takes the secret to make. Else they are passed over.
  */
+
+import { toHex } from '../../shared/bytes.ts';
 import { areEqualSecrets } from '../../shared/constant-time.ts';
-import { toHex } from '../../shared/hex.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import type { RequestUser } from '../../shared/message.ts';
 import { addressListSetting } from '../../system/config.ts';

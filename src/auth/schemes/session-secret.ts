@@ -1,7 +1,7 @@
 /** The secret that signs the cookies of sessions, `svc_httpd_auth/secret`. Where it is unset, one is made and kept. */
 import { isDatabaseError } from '../../errors/database-error.ts';
+import { randomHex } from '../../shared/bytes.ts';
 import type { RandomBytes } from '../../shared/clock.ts';
-import { randomHex } from '../../shared/hex.ts';
 import type { ConfigStore } from '../../system/contract.ts';
 
 const BYTES = 32;

@@ -1,6 +1,6 @@
 /** Makes the peer for an endpoint of a replication. */
 
-import { randomHex } from '../../shared/hex.ts';
+import { randomHex } from '../../shared/bytes.ts';
 import type { Handle } from '../../shared/message.ts';
 import type { Credentials, Endpoint, Replication, ReplicatorHost, Trouble } from '../contract.ts';
 import { ReplicationError } from '../failure.ts';

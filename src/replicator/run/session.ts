@@ -2,7 +2,7 @@
  * One session of a replication: from where both ends agree that all was copied, on. Reading of changes, asking for what is missing, reading,
  * writing and checkpoints go on side by side; what is under way is bounded by the number of workers and the bytes of their batches.
  */
-import { randomHex } from '../../shared/hex.ts';
+import { randomHex } from '../../shared/bytes.ts';
 import type { HistoryEntry, Replication, ReplicatorHost, RunResult, Sequence } from '../contract.ts';
 import { ReplicationError } from '../failure.ts';
 import type { MemoryShare } from '../peer-memory.ts';

@@ -1,6 +1,7 @@
 /** Signs each request with OAuth 1.0 (RFC 5849). */
+
+import { randomHex } from '../../../shared/bytes.ts';
 import type { Clock, RandomBytes } from '../../../shared/clock.ts';
-import { randomHex } from '../../../shared/hex.ts';
 import { oauthEncode, oauthSignature } from '../../../shared/oauth-signature.ts';
 import type { Credentials } from '../../contract.ts';
 import type { Authorization, SignedRequest } from './authorization.ts';
