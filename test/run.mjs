@@ -5,7 +5,8 @@
  * with `✗ failed:`; the last line is `N passed, N failed`, and the exit code is 1 when anything failed.
  *
  * Arguments are passed on to vitest (`npm test -- test/unit/node`, `npm test -- test/browser/bodies`); then only those
- * tests run, with no checks before. `npm run test:browsers` is this with `--browsers=firefox,webkit`: only the tests in
+ * tests run, with no checks before. `--chromium-features=NAMES` switches features of Chromium on that it does not have by default yet: `npm run
+ * test:long` is this with its other storage backend. `npm run test:browsers` is this with `--browsers=firefox,webkit`: only the tests in
  * browsers, in those.
  *
  * All files of a process share the modules that it has loaded: no module of ours keeps anything (src/README.md#one-door), and loading them for
@@ -44,9 +45,11 @@ const waiting = ['test/browser/long-bodies.test.ts'];
 const inChromiumOnly = ['test/browser/http-conformance-core.test.ts', 'test/browser/large-attachments.test.ts'];
 
 checkNode();
-const option = '--browsers=';
-const browsers = process.argv.find((argument) => argument.startsWith(option))?.slice(option.length);
-const chosen = process.argv.slice(2).filter((argument) => !argument.startsWith(option));
+const options = ['--browsers=', '--chromium-features='];
+const [browsers, chromiumFeatures] = options.map((option) =>
+  process.argv.find((argument) => argument.startsWith(option))?.slice(option.length),
+);
+const chosen = process.argv.slice(2).filter((argument) => !options.some((option) => argument.startsWith(option)));
 report(isPrepared() ? await runAll(chosen) : [unprepared]);
 
 /** Every folder with a tsconfig.json of its own: each is an environment, with its own globals. */
@@ -111,7 +114,7 @@ function runInBrowser(engine, vitestArguments, isShownLater = false) {
   const common = ['--config', 'test/browser/vitest.config.ts', '--reporter=./test/browser/second-attempts.ts'];
   return runTests(`tests in ${engine}`, [...common, ...vitestArguments], {
     isShownLater,
-    variables: { SETTEE_BROWSERS: engine },
+    variables: { SETTEE_BROWSERS: engine, ...(chromiumFeatures && { SETTEE_CHROMIUM_FEATURES: chromiumFeatures }) },
   });
 }
 

@@ -67,6 +67,8 @@ describe.each(chosenEngines())('the storage in %s', (engine) => {
   test('full in the middle of an upload: 507, and nothing of it is stored', { timeout: 120_000 }, async ({ skip }) => {
     if (engine !== 'chromium')
       skip('the bound of the others is that of all storage, which the test before has used up');
+    if (process.env['SETTEE_CHROMIUM_FEATURES']?.includes('IdbSqliteBackingStore') === true)
+      skip('Chromium does not hold a transaction of IndexedDB on SQLite to the bound while it grows');
     await openControl(quotaBytes);
     const upload = (way: Way, id: string, pieces: number) =>
       tab.evaluate(`(async () => {

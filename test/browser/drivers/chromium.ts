@@ -20,13 +20,16 @@ const flags = [
   '--disable-sync',
 ];
 
+/** Those that are to be switched on, where the run says so. */
+const features = process.env['SETTEE_CHROMIUM_FEATURES'];
+
 export async function startChromium({ blocksSiteData = false }: LaunchOptions = {}): Promise<Browser> {
   const folder = mkdtempSync(join(tmpdir(), 'settee-chromium-'));
   if (blocksSiteData) writePreferences(folder, { profile: { default_content_setting_values: { cookies: 2 } } });
   const context = await chromium.launchPersistentContext(folder, {
     executablePath: findChromium(),
     headless: true,
-    args: flags,
+    args: features === undefined ? flags : [...flags, `--enable-features=${features}`],
     ignoreDefaultArgs: ['--disable-back-forward-cache'],
   });
   return new Chromium(context, folder);
