@@ -3,6 +3,9 @@ export interface DeferredFile<T> {
   readonly loaded: T;
 }
 
+/** So often it is tried at once: a connection may break, and a server may be busy. */
+const ATTEMPTS = 2;
+
 /**
  * Loads a file that lies beside the worker's script. Some browsers remember for as long as the worker lives that an address could not be
  * imported, so that each further attempt has an address of its own.
@@ -13,13 +16,16 @@ export interface DeferredFile<T> {
 export function createFileLoader<T>(name: string, load: () => Promise<DeferredFile<T>>): () => Promise<T> {
   let failures = 0;
   return async () => {
-    try {
-      const file = failures === 0 ? await load() : await importAgain<T>(name, failures);
-      return file.loaded;
-    } catch (error) {
-      failures += 1;
-      const remedy = `${name} must lie beside the worker's script, and be of the same version`;
-      throw new Error(`${remedy}. Try again; if that does not help, reload the page. (${error})`, { cause: error });
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const file = failures === 0 ? await load() : await importAgain<T>(name, failures);
+        return file.loaded;
+      } catch (error) {
+        failures += 1;
+        if (attempt < ATTEMPTS) continue;
+        const remedy = `${name} must lie beside the worker's script, and be of the same version`;
+        throw new Error(`${remedy}. Try again; if that does not help, reload the page. (${error})`, { cause: error });
+      }
     }
   };
 }

@@ -112,6 +112,20 @@ describe.each(chosenEngines())('the file that is loaded on first use in %s', (en
     },
   );
 
+  test('is loaded all the same where the first connection breaks', async () => {
+    await begin();
+    let broken = 0;
+    site.server.intercept((request, response) => {
+      if (broken > 0 || request.url?.startsWith(FILE) !== true) return false;
+      broken += 1;
+      response.destroy();
+      return true;
+    });
+    await addView();
+    expect(await query()).toMatchObject({ status: 200, json: { rows: [{ id: 'a', key: 1 }] } });
+    expect(broken).toBe(1);
+  });
+
   test('where the engine is missing queries are answered 503, and it is tried again', async () => {
     await begin();
     await addView();
