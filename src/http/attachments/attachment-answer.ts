@@ -11,10 +11,12 @@ import { matchesTag } from '../response/etags.ts';
 import { headerText } from '../response/header-text.ts';
 import { MUST_REVALIDATE, notModified } from '../response/responses.ts';
 import { sandboxed } from '../response/sandboxing.ts';
-import { type ByteRange, parseRanges } from './byte-ranges.ts';
+import { type ByteRange, parseRanges, passesOf } from './byte-ranges.ts';
 
 /** Bytes that are read before a slow reader asks for them, beside what every stream holds. */
 const READ_AHEAD_BYTES = 786_432;
+/** So often a compressed attachment is inflated for one request at most: parts that lie so that it takes more give the whole. */
+const MOST_PASSES = 3;
 
 /** Takes over the reader: it is released when the answer was read, or at once where it has no body. */
 export function attachmentAnswer(context: Context, attachment: StoredAttachment, reader: AttachmentReader): Answer {
@@ -68,7 +70,8 @@ class AttachmentAnswer {
   #ranges(): readonly ByteRange[] | undefined {
     const ifRange = this.#context.header('if-range')?.trim();
     if (this.#context.isHead || (ifRange !== undefined && !this.#tagsOfPlain.includes(ifRange))) return undefined;
-    return parseRanges(this.#context.header('range'), this.#length);
+    const ranges = parseRanges(this.#context.header('range'), this.#length);
+    return ranges !== undefined && this.#isEncoded && passesOf(ranges) > MOST_PASSES ? undefined : ranges;
   }
 
   /** Parts are of the plain bytes. */

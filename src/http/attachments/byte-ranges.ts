@@ -32,6 +32,11 @@ export function parseRanges(header: string | undefined, length: number): readonl
   return ranges;
 }
 
+/** How often what can only be read from its beginning is read, to give out these parts in their order. */
+export function passesOf(ranges: readonly ByteRange[]): number {
+  return ranges.filter(({ first }, index) => first <= (ranges[index - 1]?.last ?? first)).length;
+}
+
 function suffix(count: number, length: number): ByteRange | undefined {
   return count === 0 || length === 0 ? undefined : { first: Math.max(length - count, 0), last: length - 1 };
 }
