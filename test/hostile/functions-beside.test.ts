@@ -204,6 +204,21 @@ describe('a design document', () => {
     });
   });
 
+  test('that validates is one of 200, and a document is written', { timeout: 120_000 }, async () => {
+    const docs = Array.from({ length: 200 }, (_, n) => ({
+      _id: `_design/v${n}`,
+      validate_doc_update: `function (doc) { if (doc.n === ${n}) throw { forbidden: "no" }; }`,
+    }));
+    await assertUndisturbed(neighbour, limits, {
+      prepare: async () => {
+        const path = await prepare({});
+        await server.client.must(201, 'POST', `${path}/_bulk_docs`, { json: { docs } });
+        return path;
+      },
+      disturb: (path) => server.client.must(201, 'PUT', `${path}/doc`, { json: { n: 1_000 } }),
+    });
+  });
+
   test('whose source is nested without end is compiled', async () => {
     const map = `function (doc) { emit(${'['.repeat(200_000)}${']'.repeat(200_000)}); }`;
     const { prepared, result } = await assertUndisturbed(neighbour, limits, {
