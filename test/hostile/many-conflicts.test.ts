@@ -87,3 +87,24 @@ test.skipIf(noProcessFiles !== undefined)(
     expect(arrayAt(read.json, '_conflicts')).toHaveLength(59_998);
   },
 );
+
+test('30,000 conflicts are read in all ways, and replicated', { timeout: 120_000 }, async () => {
+  const { client } = server;
+  await replicate(conflictsOf('doc', 0, 30_000));
+  await client.must(201, 'PUT', '/other');
+  const copied = await client.must(200, 'POST', '/_replicate', { json: { source: 'db', target: 'other' } });
+  expect(numberAt(copied.json, 'history', 0, 'docs_written')).toBe(30_000);
+  const doc = Array.from({ length: 30_000 }, (_, n) => `1-${String(2 * n).padStart(32, '0')}`);
+  const reads = [
+    ['GET', '/other/doc?meta=true&revs=true', undefined],
+    ['GET', '/other/doc?open_revs=all&revs=true', undefined],
+    ['GET', '/other/_changes?style=all_docs&include_docs=true&conflicts=true', undefined],
+    ['POST', '/other/_revs_diff', { doc }],
+    ['POST', '/other/_missing_revs', { doc }],
+    ['POST', '/other/_bulk_get', { docs: doc.slice(0, 10_000).map((rev) => ({ id: 'doc', rev })) }],
+    ['POST', '/other/_find', { selector: { _id: 'doc' }, conflicts: true }],
+    ['GET', '/other/_all_docs?include_docs=true&conflicts=true', undefined],
+    ['DELETE', '/other', undefined],
+  ] as const;
+  for (const [method, path, json] of reads) await client.must(200, method, path, { json });
+});

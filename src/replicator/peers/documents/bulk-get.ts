@@ -93,7 +93,7 @@ async function readResults(answer: Answer, asked: AskedById, options: ReadOption
     const { id, results } = readElement(element);
     const one = asked.get(id);
     if (one === undefined) return;
-    for (const result of results) await one.take(() => toFound(result, one.wanted, options));
+    for (const result of results) await one.take(() => toFound(result, one, options));
     if (one.isDone) asked.delete(id);
   };
   const revs = [...asked.values()].reduce((sum, { left }) => sum + left.revs.length, 0);
@@ -160,9 +160,9 @@ function readError(value: unknown) {
 }
 
 /** Undefined where the result does not say what is with one of the wanted revisions. */
-function toFound(result: Result, wanted: WantedDocument, { attachments }: ReadOptions): FoundDocument | undefined {
-  if (result.error === undefined) return foundDocument(result.text, wanted, attachments);
+function toFound(result: Result, asked: Settled, { attachments }: ReadOptions): FoundDocument | undefined {
+  if (result.error === undefined) return foundDocument(result.text, asked, attachments);
   const { rev, error, reason } = result.error;
-  if (error !== 'not_found' || !wanted.revs.includes(rev)) return undefined;
-  return refusedDocument(wanted.id, rev, error, reason);
+  if (error !== 'not_found' || !asked.revs.has(rev)) return undefined;
+  return refusedDocument(asked.wanted.id, rev, error, reason);
 }

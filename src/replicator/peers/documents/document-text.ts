@@ -46,6 +46,12 @@ function hasRevision({ start, ids }: Ancestry, rev: string): boolean {
   return hash === rev.slice(rev.indexOf('-') + 1);
 }
 
+/** Those of `revs` that the document is, or descends from. Costs no more than the document has ancestors, however many revisions there are. */
+export function revisionsAmong({ rev, ancestry }: ReadDocument, revs: ReadonlySet<string>): readonly string[] {
+  const path = ancestry?.ids.map((hash, index) => `${ancestry.start - index}-${hash}`) ?? [rev];
+  return path.filter((one) => revs.has(one));
+}
+
 /** The number that a revision begins with. */
 export function generationOf(rev: string): number {
   return Number.parseInt(rev, 10);

@@ -1,16 +1,22 @@
 import type { FoundDocument, WantedDocument } from '../contract.ts';
-import { descendsFrom, readDocumentText } from './document-text.ts';
+import { readDocumentText, revisionsAmong } from './document-text.ts';
 import { readStubs } from './stubs.ts';
+
+/** What was asked for, and its revisions as a set: there may be very many. */
+interface Asked {
+  readonly wanted: WantedDocument;
+  readonly revs: ReadonlySet<string>;
+}
 
 /**
  * A document as a peer answered it, held against what was asked for. Throws `SyntaxError`, which says why, where it is another document, a
  * revision that was not asked for and descends from none that was, or no document as a replicator needs it.
  */
-export function foundDocument(text: string, wanted: WantedDocument, hasContent: boolean): FoundDocument {
+export function foundDocument(text: string, { wanted, revs }: Asked, hasContent: boolean): FoundDocument {
   const document = readDocumentText(text);
   const { id, rev } = document;
   if (id !== wanted.id) throw new SyntaxError(`it is the document ${JSON.stringify(id)}`);
-  const settles = wanted.revs.filter((one) => descendsFrom(document, one));
+  const settles = revisionsAmong(document, revs);
   if (settles.length === 0) throw new SyntaxError(`it is revision ${rev}, which descends from none that was asked for`);
   const stubs = hasContent ? undefined : readStubs(document, wanted.since);
   return { type: 'document', document: { id, rev, text }, wanted, settles, stubs };

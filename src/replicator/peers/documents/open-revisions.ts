@@ -82,20 +82,20 @@ function pathOf(wanted: WantedDocument, options: ReadOptions): string {
 }
 
 async function readList(answer: Answer, settled: Settled, options: ReadOptions): Promise<undefined> {
-  const read = (element: string) => settled.take(() => readElement(element, settled.wanted, options));
+  const read = (element: string) => settled.take(() => readElement(element, settled, options));
   await readElements(answer, { member: '', most: mostElements(settled.wanted.revs.length) }, read);
 }
 
 /** `{"ok":…}` or `{"missing":rev}` */
-function readElement(text: string, wanted: WantedDocument, { attachments }: ReadOptions): FoundDocument | undefined {
+function readElement(text: string, asked: Settled, { attachments }: ReadOptions): FoundDocument | undefined {
   const cursor = new JsonCursor(text);
   cursor.enter();
   while (cursor.nextMember()) {
-    if (cursor.name === 'ok') return foundDocument(cursor.valueText, wanted, attachments);
+    if (cursor.name === 'ok') return foundDocument(cursor.valueText, asked, attachments);
     if (cursor.name !== 'missing') continue;
     const rev: unknown = JSON.parse(cursor.valueText);
-    const isWanted = typeof rev === 'string' && wanted.revs.includes(rev);
-    return isWanted ? refusedDocument(wanted.id, rev, 'not_found', 'missing') : undefined;
+    const isWanted = typeof rev === 'string' && asked.revs.has(rev);
+    return isWanted ? refusedDocument(asked.wanted.id, rev, 'not_found', 'missing') : undefined;
   }
   return undefined;
 }

@@ -6,6 +6,8 @@ import { readDocumentText } from './document-text.ts';
 export class Settled {
   readonly wanted: WantedDocument;
   readonly #take: (found: FoundDocument) => Promise<void>;
+  /** The revisions that are wanted. */
+  readonly revs: ReadonlySet<string>;
   readonly #open: Set<string>;
   /** Revisions that were given on. Of several that are wanted some may have the same leaf, which comes for each of them. */
   readonly #given = new Set<string>();
@@ -15,7 +17,8 @@ export class Settled {
   constructor(wanted: WantedDocument, take: (found: FoundDocument) => Promise<void>) {
     this.wanted = wanted;
     this.#take = take;
-    this.#open = new Set(wanted.revs);
+    this.revs = new Set(wanted.revs);
+    this.#open = new Set(this.revs);
   }
 
   get isDone(): boolean {
@@ -57,6 +60,6 @@ export class Settled {
 
   /** The stubs are of the one revision that is wanted. Of another one whoever asked has to read the stubs first. */
   #hasContentToCheck(rev: string): boolean {
-    return this.wanted.stubs !== undefined && this.wanted.revs.includes(rev);
+    return this.wanted.stubs !== undefined && this.revs.has(rev);
   }
 }
