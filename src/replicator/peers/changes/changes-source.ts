@@ -59,7 +59,7 @@ export class ChangesSource {
     return async (found) => {
       if (found.type !== 'document') return take(found);
       const { document, settles } = found;
-      const isAsListed = found.wanted.revs.includes(document.rev);
+      const isAsListed = settles.includes(document.rev);
       if (isAsListed && !this.#own.isUsed) return take(found);
       const choice = await this.#choose(document);
       if (choice === 'chosen') return take(found);
