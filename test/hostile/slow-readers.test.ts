@@ -110,4 +110,19 @@ describe.skipIf(noProcessFiles !== undefined)('clients that stop reading or send
     });
     assert.isAtMost(gained, MOST, megabytes(gained));
   });
+
+  test('keep no body from being taken that needs memory of its own', { timeout }, async () => {
+    const request = get('/db/_all_docs?include_docs=true');
+    const body = `{"text":"${'x'.repeat(2_000_000)}"}`;
+    const { gained } = await attack(server, neighbour, '600 × a list with documents, beside a body of 2 MB', {
+      work: async () => {
+        await Promise.all(Array.from({ length: 600 }, () => send(request)));
+        const from = performance.now();
+        await server.client.must(201, 'POST', '/db', { body, headers });
+        return performance.now() - from;
+      },
+      outcome: (ms) => `the body was taken after ${(ms / 1000).toFixed(1)} s`,
+    });
+    assert.isAtMost(gained, MOST, megabytes(gained));
+  });
 });
