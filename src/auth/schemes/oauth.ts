@@ -3,6 +3,7 @@
  * parameters come in the header `Authorization`, or in the query. A signed request counts once, and for some minutes.
  */
 import { WordedError } from '../../errors/database-error.ts';
+import { toHex } from '../../shared/bytes.ts';
 import type { Clock } from '../../shared/clock.ts';
 import { areEqualSecrets } from '../../shared/constant-time.ts';
 import { type OAuthSignatureMethod, oauthSignature } from '../../shared/oauth-signature.ts';
@@ -11,13 +12,11 @@ import type { Account } from '../accounts/account.ts';
 import type { AccountStore } from '../accounts/account-store.ts';
 import { usable } from '../accounts/logins.ts';
 import type { AskingRequest } from '../contract.ts';
-import { RecentEntries } from '../recent-entries.ts';
 import { useUsersForOAuth } from '../settings.ts';
+import { UsedNonces } from './used-nonces.ts';
 
 /** Seconds by which the clocks of a client and of this service may differ. */
 const CLOCK_SKEW_S = 300;
-/** Nonces that are remembered: so many requests of each consumer within the time. */
-const MOST_NONCES = 100_000;
 
 type Parameters = Readonly<Record<string, string>>;
 
@@ -40,7 +39,7 @@ export class OAuth {
   readonly #clock: Clock;
   readonly #accounts: AccountStore;
   readonly #users: OAuthUsers;
-  readonly #nonces = new RecentEntries<string, number>(() => MOST_NONCES);
+  readonly #nonces = new UsedNonces();
 
   constructor(config: ConfigStore, clock: Clock, accounts: AccountStore, users: OAuthUsers) {
     this.#config = config;
@@ -61,7 +60,7 @@ export class OAuth {
     if (version !== undefined && version !== '1.0') throw refusal('invalid_oauth_version', 'Invalid OAuth version.');
     const candidates = await this.#secretsOf(parameters);
     const secrets = await signerOf(request, parameters, candidates, isInHeader);
-    this.#checkNonce(parameters, secrets.name);
+    await this.#checkNonce(parameters, secrets.name);
     const account = await this.#accounts.find(secrets.name);
     if (account === undefined || (secrets.isOfDocument && account.kind === 'admin')) {
       throw refusal('invalid_token', 'Invalid OAuth token.');
@@ -91,18 +90,23 @@ export class OAuth {
   }
 
   /** Remembered under a right signature alone, so that nobody else can use a nonce up. */
-  #checkNonce(parameters: Parameters, name: string): void {
+  async #checkNonce(parameters: Parameters, name: string): Promise<void> {
     const { oauth_nonce: nonce, oauth_timestamp: timestamp } = parameters;
     // A signature that is the secrets themselves can be used again by whoever has seen it, whatever its nonce.
     if (nonce === undefined && timestamp === undefined && parameters['oauth_signature_method'] === 'PLAINTEXT') return;
     const seconds = /^\d{1,12}$/.test(timestamp ?? '') ? Number(timestamp) : Number.NaN;
     const isRecent = Math.abs(this.#clock.now() / 1000 - seconds) <= CLOCK_SKEW_S;
-    const key = JSON.stringify([name, parameters['oauth_consumer_key'], parameters['oauth_token'], timestamp, nonce]);
-    if (nonce === undefined || nonce === '' || !isRecent || this.#nonces.get(key) !== undefined) {
+    const parts = [parameters['oauth_consumer_key'], parameters['oauth_token'], timestamp, nonce];
+    // All of them may be long.
+    const mark = await digestOf(JSON.stringify(parts));
+    if (nonce === undefined || nonce === '' || !isRecent || !this.#nonces.isNew(name, mark)) {
       throw refusal('invalid_signature', 'Invalid signature value.');
     }
-    this.#nonces.set(key, seconds);
   }
+}
+
+async function digestOf(text: string): Promise<string> {
+  return toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))));
 }
 
 /** The one of the candidates by whose secrets it is signed. */

@@ -13,7 +13,8 @@ import { type AskingRequest, SERVER_ADMIN_ROLE } from '../contract.ts';
 import { authFlag } from '../settings.ts';
 import { hmacSha1 } from './hmac.ts';
 
-type ProxyHeader = 'x_auth_username' | 'x_auth_roles' | 'x_auth_token';
+const PROXY_HEADERS = ['x_auth_username', 'x_auth_roles', 'x_auth_token'] as const;
+type ProxyHeader = (typeof PROXY_HEADERS)[number];
 
 const NAMES: Readonly<Record<ProxyHeader, { readonly own: string; readonly original: string }>> = {
   x_auth_username: { own: 'X-Auth-Svc-UserName', original: 'X-Auth-CouchDB-UserName' },
@@ -41,11 +42,34 @@ export function proxiedName(config: Config, request: Pick<AskingRequest, 'header
   return proxyHeader(config, request, 'x_auth_username') || undefined;
 }
 
-/** Under the configured name; where that is the default, under the family's original one, too. */
+/**
+ * Under the configured name; where that is the default, under the family's original one, too. A proxy drops the headers of its clients that it
+ * sends itself: where a request has some under both names, the others may be a client's, and all are passed over.
+ */
 function proxyHeader(config: Config, request: Pick<AskingRequest, 'header'>, key: ProxyHeader): string | undefined {
-  const { own, original } = NAMES[key];
-  const name = config.get('svc_httpd_auth', key) || own;
-  return request.header(name.toLowerCase()) ?? (name === own ? request.header(original.toLowerCase()) : undefined);
+  const name = config.get('svc_httpd_auth', key) || NAMES[key].own;
+  if (name !== NAMES[key].own) return request.header(name.toLowerCase());
+  const own = given(config, request, 'own');
+  const original = given(config, request, 'original');
+  if (own.size === 0 || original.size === 0) return own.get(key) ?? original.get(key);
+  return [...own].every(([other, value]) => original.get(other) === value) && own.size === original.size
+    ? own.get(key)
+    : undefined;
+}
+
+/** What the request says under the names of one kind, where those are not configured otherwise. */
+function given(
+  config: Config,
+  request: Pick<AskingRequest, 'header'>,
+  kind: 'own' | 'original',
+): ReadonlyMap<ProxyHeader, string> {
+  const found = new Map<ProxyHeader, string>();
+  for (const key of PROXY_HEADERS) {
+    const isDefault = (config.get('svc_httpd_auth', key) || NAMES[key].own) === NAMES[key].own;
+    const value = isDefault ? request.header(NAMES[key][kind].toLowerCase()) : undefined;
+    if (value !== undefined) found.set(key, value);
+  }
+  return found;
 }
 
 /** Of the service's own roles a proxy can give that of server admins alone. */

@@ -21,7 +21,8 @@ export function changesHandlers(filters: DeferredFilters): Readonly<Record<'get'
     get: (context, database) => answerChanges(context, database, '', filters),
     post: async (context, database) => {
       requireJsonType(context);
-      const body = await readText(context, context.query.get('filter') === '_selector' ? QUERY : undefined);
+      const { filter } = readChangeParameters(context);
+      const body = await readText(context, filter === '_selector' ? QUERY : undefined);
       return answerChanges(context, database, body, filters);
     },
   };

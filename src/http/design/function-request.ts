@@ -8,14 +8,15 @@ import { type BodyBound, tooLarge } from '../request/body-bounds.ts';
 import { clientAddress } from '../request/client-address.ts';
 import type { Context } from '../request/context.ts';
 
-/** The header in which a rewritten request keeps the address that the client asked for (docs/http.md#rewrite-rules). */
-export const REQUESTED_PATH = 'x-svc-requested-path';
+/** Headers by which functions are told of addresses (docs/http.md#rewrite-rules, #virtual-hosts). What a client says in them is passed over. */
+const REQUESTED_PATH = 'X-Svc-Requested-Path';
+const VHOST_PATH = 'X-Svc-Vhost-Path';
 
-/** Headers by which somebody proves who it is. */
-const CREDENTIALS = /^(?:proxy-)?authorization$|^x-auth-.*token$/;
+/** Headers by which somebody proves who it is, and those that are the service's to send. */
+const NOT_SHOWN = /^(?:proxy-)?authorization$|^x-auth-.*token$|^x-svc-(?:requested|vhost)-path$/;
 const SESSION_COOKIE = 'AuthSession';
 /** By which requests are signed in their address. With PLAINTEXT it is the secrets themselves (docs/http.md#oauth). */
-const SIGNATURE = 'oauth_signature';
+export const SIGNATURE = 'oauth_signature';
 const SIGNATURE_IN_ADDRESS = /(?<=[?&])oauth_signature=[^&#\s]*&?/g;
 const FORM_TYPE = 'application/x-www-form-urlencoded';
 /** Of a form that becomes values for a function. */
@@ -48,7 +49,7 @@ export async function functionRequest(
     id,
     uuid: services.uuids.next(),
     method: context.isHead ? 'HEAD' : context.method,
-    requested_path: segmentsOf(context, context.header(REQUESTED_PATH) ?? rawPath),
+    requested_path: segmentsOf(context, withoutSignature(context.requestedPath ?? rawPath)),
     path: segmentsOf(context, rawPath),
     raw_path: rawPath,
     query: queryOf(context),
@@ -92,7 +93,7 @@ export function jsonValue(text: string): unknown {
 function headersOf(context: Context): Record<string, string> {
   const proxyToken = context.services.config.get('svc_httpd_auth', 'x_auth_token')?.toLowerCase();
   const headers = Object.entries(context.request.headers).flatMap(([name, value]): [string, string][] => {
-    if (CREDENTIALS.test(name) || name === proxyToken) return [];
+    if (NOT_SHOWN.test(name) || name === proxyToken) return [];
     const shown =
       name === 'cookie'
         ? cookiePairs(context)
@@ -101,6 +102,8 @@ function headersOf(context: Context): Record<string, string> {
         : withoutSignature(value);
     return shown === '' && name === 'cookie' ? [] : [[customaryName(name), shown]];
   });
+  const addresses = Object.entries({ [REQUESTED_PATH]: context.requestedPath, [VHOST_PATH]: context.vhostPath });
+  for (const [name, path] of addresses) if (path !== undefined) headers.push([name, withoutSignature(path)]);
   return Object.fromEntries(headers);
 }
 

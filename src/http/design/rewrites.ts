@@ -3,18 +3,21 @@
 import { DatabaseError } from '../../errors/database-error.ts';
 import { ownMember } from '../../json/objects.ts';
 import { parseInTurns } from '../../json/parse-in-steps.ts';
+import { inTurns } from '../../shared/turn.ts';
 import { booleanSetting } from '../../system/config.ts';
 import { originOf } from '../address/target.ts';
 import { readDesign } from '../documents/design-document.ts';
 import { toObject } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { withSnapshot } from '../request/snapshot-lease.ts';
+import { StandingRequest } from '../request/standing-request.ts';
 import type { DesignService } from './design-service.ts';
-import { REQUESTED_PATH } from './function-request.ts';
 import { type Rewritten, rewrite } from './rewrite-rules.ts';
 
 /** Beyond it the rules lead round in a circle (docs/http.md#rewrite-rules). */
 const MAX_REWRITES = 100;
+/** A longer design document counts as several: each time all of it is read. */
+const LENGTH_OF_ONE = 65_536;
 
 /** `rest`: the design document's name, and the path that is rewritten. */
 export async function answerRewritten(
@@ -24,14 +27,19 @@ export async function answerRewritten(
   rest: readonly string[],
 ): Promise<Answer> {
   const [designName = '', ...path] = rest;
+  if (context.request.signal?.aborted === true) throw new DatabaseError('cancelled', 'The client is gone.');
   if (context.rewrites >= MAX_REWRITES) throw new DatabaseError('bad_request', 'Exceeded rewrite recursion limit');
   const design = await withSnapshot(context, name, (snapshot) => readDesign(snapshot, designName));
   const rules = ownMember(toObject(await parseInTurns(design.body)), 'rewrites');
   // Unless it is switched off, rules lead no further than the database that the document is in.
   const isSecure = booleanSetting(context.services.config, 'httpd', 'secure_rewrites');
-  const rewritten = rewrite(rules, { method: methodOf(context), path, query: context.query.entries() }, { isSecure });
+  const asked = { method: methodOf(context), path, query: context.query.entries() };
+  const rewritten = await inTurns(rewrite(rules, asked, { isSecure }));
+  const { url } = context.request;
+  context.requestedPath ??= url.slice(originOf(url)?.length ?? 0);
   const request = rewrittenRequest(context, [name, '_design', designName], rewritten);
-  return context.answerInstead(request, context.method, context.rewrites + 1);
+  const taken = Math.ceil(design.body.length / LENGTH_OF_ONE);
+  return context.answerInstead(request, context.method, context.rewrites + taken);
 }
 
 function methodOf(context: Context): string {
@@ -45,11 +53,7 @@ function rewrittenRequest(context: Context, base: readonly string[], { path, sea
     if (segment === '..') segments.pop();
     else segments.push(segment);
   }
-  const requested = request.headers[REQUESTED_PATH] ?? request.url.slice(originOf(request.url)?.length ?? 0);
   const address = `${services.basePath}/${segments.map(encodeURIComponent).join('/')}`;
-  return {
-    ...request,
-    url: `${originOf(request.url) ?? ''}${address}${search === '' ? '' : `?${search}`}`,
-    headers: { ...request.headers, [REQUESTED_PATH]: requested },
-  };
+  const url = `${originOf(request.url) ?? ''}${address}${search === '' ? '' : `?${search}`}`;
+  return new StandingRequest(request, { url });
 }

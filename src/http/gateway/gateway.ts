@@ -8,10 +8,6 @@ import { ownHost } from '../response/locations.ts';
 import { shareAcrossOrigins } from './cors.ts';
 import { VirtualHosts } from './virtual-hosts.ts';
 
-/** The path that the client asked for: functions of design documents see it under both names. */
-const VHOST_PATH = 'x-svc-vhost-path';
-const REQUESTED_PATH = 'x-svc-requested-path';
-
 export function createGateway(config: ConfigStore, next: Handler): Handler {
   return shareAcrossOrigins(ownHost, serveVirtualHosts(config, next));
 }
@@ -70,9 +66,10 @@ function isGlobal(config: Config, path: string): boolean {
 function standingFor(context: Context, address: string): Context {
   const { request, services } = context;
   const asked = request.url.slice(originOf(request.url)?.length ?? 0);
-  const headers = { ...request.headers, [VHOST_PATH]: asked, [REQUESTED_PATH]: asked };
   const url = `${originOf(request.url) ?? ''}${services.basePath}${address}`;
-  const other = new Context(new StandingRequest(request, { url, headers }), services);
+  const other = new Context(new StandingRequest(request, { url }), services);
+  other.requestedPath = asked;
+  other.vhostPath = asked;
   other.sharedWith = context.sharedWith;
   return other;
 }

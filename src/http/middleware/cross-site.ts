@@ -24,9 +24,14 @@ export function refuseCrossSite(next: Handler): Handler {
  */
 function isAllowedAcrossSites(context: Context): boolean {
   const { request, sharedWith, services } = context;
-  if (request.method === 'GET' && isJsonp(context)) return true;
+  if (request.method === 'GET' && mayBeScript(context) && isJsonp(context)) return true;
   if (sharedWith === undefined) return false;
   return sharedWith.isNamed || hasAdmin(services) || isReadOnlyRequest(request, `${services.basePath}/`);
+}
+
+/** Older browsers don't say what an answer is for. */
+function mayBeScript(context: Context): boolean {
+  return (context.header('sec-fetch-dest') ?? 'script') === 'script';
 }
 
 function hasAdmin({ config }: Context['services']): boolean {

@@ -91,8 +91,12 @@ export class Context {
   sharedWith: { readonly origin: string; readonly isNamed: boolean } | undefined;
   /** The query, without the `?`. */
   search = '';
-  /** How often the request was rewritten on its way. */
+  /** What rewriting the request on its way has taken so far: one for each time, and more where there is much to read for it. */
   rewrites = 0;
+  /** The address that the client asked for, where this is another one; without its origin. */
+  requestedPath: string | undefined;
+  /** The same where a virtual host stands for another address. */
+  vhostPath: string | undefined;
   /** Sends another request through the router, which sets it. */
   dispatch: Handler | undefined;
   #lease: ByteLease | undefined;
@@ -175,6 +179,8 @@ export class Context {
     next.identity = this.identity;
     next.rightsSeen = this.rightsSeen;
     next.rewrites = rewrites;
+    next.requestedPath = this.requestedPath;
+    next.vhostPath = this.vhostPath;
     next.#lease = this.memory;
     return whenReady(must(this.dispatch, 'the router names itself to each request')(next), (answer) => {
       this.grant = next.grant;

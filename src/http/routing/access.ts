@@ -7,6 +7,7 @@ import { isDatabaseAdmin, isServerAdmin } from '../../auth/access/security.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import type { AccountsPart } from '../accounts/accounts-part.ts';
+import { readChangeParameters } from '../changes/change-parameters.ts';
 import type { Context, Right } from '../request/context.ts';
 
 /**
@@ -46,7 +47,8 @@ export function authorize(
   });
 }
 
-function checkRule({ shield, query }: Context, rule: SystemRule | undefined): void {
+function checkRule(context: Context, rule: SystemRule | undefined): void {
+  const { shield } = context;
   if (rule === 'own' || rule === 'shown') return;
   if (rule === 'list') {
     if (shield?.maySeeList === true) return;
@@ -56,7 +58,12 @@ function checkRule({ shield, query }: Context, rule: SystemRule | undefined): vo
     const reason = 'Only admins can access design document actions for system databases.';
     throw new DatabaseError('forbidden', reason);
   }
-  const seesDocuments = query.get('include_docs') === 'true' || query.get('filter') !== undefined;
-  if (rule === 'changes' && shield?.maySeeChanges === true && !seesDocuments) return;
+  if (rule === 'changes' && shield?.maySeeChanges === true && !seesDocuments(context)) return;
   throw new DatabaseError('unauthorized', 'You are not a db or server admin.');
+}
+
+/** By the reader that the handler asks: parameters of `_changes` have names in any case. */
+function seesDocuments(context: Context): boolean {
+  const { includeDocs, filter } = readChangeParameters(context);
+  return includeDocs || filter !== undefined;
 }

@@ -117,6 +117,10 @@ export default suite('cross_site', [
       assert.equal(answer.status, 200);
       assert.match(answer.text, /^\/\* svc \*\/show\(/);
       assert.equal((await permitting.request('GET', '/', { headers })).status, 403);
+      for (const destination of ['image', 'iframe', 'empty']) {
+        const other = { ...headers, 'sec-fetch-dest': destination };
+        assert.equal((await permitting.request('GET', '/?callback=show', { headers: other })).status, 403, destination);
+      }
     },
     { needs: ['forbidden-headers', 'settings'] },
   ),

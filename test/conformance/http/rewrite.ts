@@ -114,6 +114,29 @@ export default suite('rewrite', [
     );
   }),
 
+  test('functions are told of no address that the client made up', async (t) => {
+    await fill(t);
+    const forged = { 'x-svc-requested-path': '/forged', 'x-svc-vhost-path': '/forged' };
+    const rewritten = await t.at('GET', '/_design/test/_rewrite/files/x', { headers: forged });
+    assert.deepEqual(at(rewritten.json, 'requested_path'), [t.db, '_design', 'test', '_rewrite', 'files', 'x']);
+    const direct = await t.at('GET', '/_design/test/_show/request', { headers: forged });
+    assert.deepEqual(at(direct.json, 'requested_path'), [t.db, '_design', 'test', '_show', 'request']);
+    for (const { text } of [rewritten, direct]) assert.notInclude(text, 'forged');
+  }),
+
+  test('the longer the design document, the fewer times it leads on', async (t) => {
+    const filling = 'x'.repeat(500_000);
+    const step = (from: number) => ({ from: `${from}`, to: `_rewrite/${from + 1}` });
+    const rewrites = [...Array.from({ length: 20 }, (_, from) => step(from)), { from: '20', to: '../../doc' }];
+    await t.put('doc', { n: 1 });
+    await t.put('_design/short', { rewrites });
+    await t.put('_design/long', { rewrites, filling });
+    assert.deepInclude((await t.get('/_design/short/_rewrite/0')).json, { n: 1 });
+    assert.deepInclude((await t.get('/_design/long/_rewrite/15')).json, { n: 1 });
+    const reason = 'Exceeded rewrite recursion limit';
+    assertError(await t.get('/_design/long/_rewrite/0'), 400, 'bad_request', reason);
+  }),
+
   test('the first rule that fits is taken', async (t) => {
     await t.put('_design/test', {
       rewrites: [

@@ -76,6 +76,33 @@ export default suite('accounts_oauth', [
   ),
 
   test(
+    'functions and rules of design documents learn nothing of what signs a request',
+    async (given) => {
+      const t = await withUsers(given, [ANA], SETTINGS);
+      const design = {
+        rewrites: [
+          { from: 'query', to: '_show/request', query: { got: ':oauth_signature', word: ':word' } },
+          { from: 'path', to: '_show/request/:oauth_signature' },
+        ],
+        shows: { request: 'function (doc, req) { return { json: req }; }' },
+      };
+      const path = `/${t.db}/_design/signed`;
+      assert.equal((await t.request('PUT', path, { headers: ROOT, json: design })).status, 201);
+      const parameters = {
+        ...{ oauth_consumer_key: 'app', oauth_token: 'tok', oauth_signature_method: 'PLAINTEXT', word: 'x' },
+        oauth_signature: `${oauthEncode(SECRETS.consumer)}&${oauthEncode(SECRETS.token)}`,
+      };
+      for (const way of ['_show/request', '_rewrite/query', '_rewrite/path']) {
+        const answer = await t.request('GET', `${path}/${way}?${new URLSearchParams(parameters)}`);
+        assert.equal(at(answer.json, 'userCtx', 'name'), 'ana', answer.text);
+        assert.equal(at(answer.json, 'query', 'word'), 'x');
+        assert.notMatch(answer.text, /secret/, way);
+      }
+    },
+    { needs },
+  ),
+
+  test(
     'what does not hold is refused',
     async (given) => {
       const t = await withUsers(given, [ANA], SETTINGS);

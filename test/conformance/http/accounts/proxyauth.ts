@@ -54,13 +54,23 @@ export default suite('accounts_proxyauth', [
     async (given) => {
       const t = await withAdmin(given, proxied({ proxy_use_secret: 'true', secret: 'shared' }));
       assert.deepEqual(await whoIs(t, { ...USER, 'x-auth-svc-token': TOKEN }), ANA);
-      assert.deepEqual(await whoIs(t, { ...USER, 'x-auth-couchdb-token': TOKEN }), ANA);
+      // A proxy that sends one kind may let the other one of its clients pass.
+      assert.deepEqual(await whoIs(t, { ...USER, 'x-auth-couchdb-token': TOKEN }), NOBODY);
       const original = {
         'x-auth-couchdb-username': 'ana',
         'x-auth-couchdb-roles': 'a,b',
         'x-auth-couchdb-token': TOKEN,
       };
       assert.deepEqual(await whoIs(t, original), ANA);
+      assert.deepEqual(await whoIs(t, { ...original, 'x-auth-svc-roles': '_admin' }), NOBODY);
+      assert.deepEqual(
+        await whoIs(t, { ...original, 'x-auth-svc-username': 'ana', 'x-auth-svc-token': TOKEN }),
+        NOBODY,
+      );
+      assert.deepEqual(
+        await whoIs(t, { ...original, ...USER, 'x-auth-svc-roles': 'a,b', 'x-auth-svc-token': TOKEN }),
+        ANA,
+      );
       const session = await t.request('GET', '/_session', { headers: original });
       assert.equal(at(session.json, 'info', 'authenticated'), 'proxy');
       for (const token of ['', 'x', TOKEN.slice(1), `${TOKEN}0`, TOKEN.replace(/.$/, '0')]) {

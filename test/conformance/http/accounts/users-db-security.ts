@@ -248,7 +248,11 @@ export default suite('accounts_users_db_security', [
           assertError(refused, 400, 'bad_request', reason);
         }
       }
-      const closed = ['_changes?include_docs=true', '_changes?filter=_selector', '_bulk_get', '_find', '_index'];
+      const closed = [
+        ...['_changes?include_docs=true', '_changes?filter=_selector', '_bulk_get', '_find', '_index'],
+        // Names of these parameters are read in any case; the first value counts.
+        ...['_changes?INCLUDE_DOCS=true', '_changes?Include_docs=true&include_docs=false', '_changes?FILTER=_selector'],
+      ];
       for (const path of closed) {
         const method = path === '_find' || path === '_bulk_get' ? 'POST' : 'GET';
         const answer = await t.request(method, `/_replicator/${path}`, { headers: basic('ana', 'ana') });

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { type Rewritten, rewrite } from '../../../../src/http/design/rewrite-rules.ts';
+import { atOnce } from '../../../../src/shared/turn.ts';
 
 function rewritten(rule: object | readonly object[], path: string, search = '', method = 'GET'): Rewritten {
   const rules = Array.isArray(rule) ? rule : [rule];
   const segments = path === '' ? [] : path.split('/');
-  return rewrite(rules, { method, path: segments, query: new URLSearchParams(search) }, { isSecure: true });
+  return atOnce(rewrite(rules, { method, path: segments, query: new URLSearchParams(search) }, { isSecure: true }));
 }
 
 describe('a rule', () => {
@@ -104,15 +105,17 @@ describe('rules', () => {
     [[{ to: 'x', query: { key: deep() } }], 'rewrite_rules_error', 'A rewrite rule is nested too deeply.'],
     [[], 'not_found', 'missing'],
   ])('rule set %# leads nowhere', (rules, code, reason) => {
-    expect(() => rewrite(rules, request, { isSecure: true })).toThrow(expect.objectContaining({ code, reason }));
+    expect(() => atOnce(rewrite(rules, request, { isSecure: true }))).toThrow(
+      expect.objectContaining({ code, reason }),
+    );
   });
 
   test('lead up to the database, and further only where that is allowed', () => {
     const rules = [{ to: '../../../up' }];
-    expect(() => rewrite(rules, request, { isSecure: true })).toThrow(
+    expect(() => atOnce(rewrite(rules, request, { isSecure: true }))).toThrow(
       expect.objectContaining({ code: 'insecure_rewrite_rule', reason: 'too many ../.. segments' }),
     );
-    expect(rewrite(rules, request, { isSecure: false }).path).toEqual(['..', '..', '..', 'up']);
+    expect(atOnce(rewrite(rules, request, { isSecure: false })).path).toEqual(['..', '..', '..', 'up']);
   });
 
   test.each([
