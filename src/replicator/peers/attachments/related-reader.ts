@@ -29,12 +29,12 @@ import { type Following, relatedBody, relatedType, withFollowing } from './relat
 type NewBoundary = () => string;
 type UseBody<T> = (body: RelatedBody) => Promise<T>;
 
-/** `other form`: the source does not answer in this form. `useless`: not with this document. */
 /** Attachments that are looked at between two looks at the clock. */
 const PER_STEP = 256;
 /** Characters by which a document may be longer than when it was read before. */
 const LONGEST_MORE = 1_048_576;
 
+/** `other form`: the source does not answer in this form. `useless`: not with this document. */
 type WholeOutcome<T> = 'other form' | 'useless' | { readonly result: T };
 
 const RELATED = /^\s*multipart\/related\s*;/i;
