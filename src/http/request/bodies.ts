@@ -38,6 +38,8 @@ const MAX_BYTES_PER_UNIT = 3;
 const MEMORY_PER_BYTE = 4;
 /** Smaller bodies are not counted. */
 const COUNTED_BYTES = 65_536;
+/** What inflating takes besides: the platform's streams, and what waits in them. */
+const INFLATION_BYTES = 1_048_576;
 /** Values of shorter texts are not counted: they come and go in one turn. */
 const COUNTED_LENGTH = 4_096;
 /** What an upload holds that is stored while it comes, about: chunks, pages before they are written, and what compresses them. */
@@ -94,6 +96,7 @@ async function collectPacked(
 }
 
 async function inflateText(context: Context, bound: BodyBound, packed: readonly Uint8Array[]): Promise<TextCollector> {
+  await context.holdBytes(INFLATION_BYTES);
   context.memory.expect();
   const collector = new TextCollector(bound, (bytes) => context.holdBody(bytes, MEMORY_PER_BYTE));
   await inflate(packed, collector);
