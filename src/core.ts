@@ -34,6 +34,7 @@ import type { DeferredParts } from './http/routing/routes.ts';
 import type { Registry } from './registry/contract.ts';
 import { openRegistry } from './registry/registry.ts';
 import type { ReplicatorHost } from './replicator/contract.ts';
+import { AtMost } from './shared/at-most.ts';
 import { ByteBudget, LONGEST_WAIT_MS } from './shared/byte-budget.ts';
 import { CacheBudget } from './shared/cache-budget.ts';
 import type { Clock, RandomBytes } from './shared/clock.ts';
@@ -51,6 +52,8 @@ import { REPLICATOR_DATABASE } from './system/system-databases.ts';
 import { Uuids } from './system/uuids.ts';
 
 const defaultBytesInFlight = 268_435_456;
+/** Answers whose first chunk is being made: each may have read a quarter of a megabyte of documents for it. */
+const MOST_BEGINNINGS = 64;
 
 export interface CoreOptions {
   readonly storage: PageStore;
@@ -197,6 +200,7 @@ function servicesOf({ store, counters, random, ...shared }: ServiceParts, option
     ...shared,
     gzip: options.gzip,
     bytesInFlight: followBytesInFlight(config, options.bytesInFlight ?? new ByteBudget(0, LONGEST_WAIT_MS)),
+    beginnings: new AtMost(MOST_BEGINNINGS, { mayTakeLong: true }),
     uuids: new Uuids(config, clock, random),
     statistics: new Statistics(clock, config, counters, gaugesOf(registry, feeds, store)),
   };

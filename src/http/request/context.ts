@@ -7,6 +7,7 @@ import type { Feeds } from '../../changes/contract.ts';
 import { gaveWay, tooBusy } from '../../errors/too-busy.ts';
 import type { Registry } from '../../registry/contract.ts';
 import { must } from '../../shared/assert.ts';
+import type { AtMost } from '../../shared/at-most.ts';
 import { type ByteBudget, type ByteLease, FREE_BYTES } from '../../shared/byte-budget.ts';
 import type { Clock } from '../../shared/clock.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
@@ -36,6 +37,8 @@ export interface Services {
   readonly gzip?: Gzip | undefined;
   /** Bounds the memory of requests and answers that are on their way. */
   readonly bytesInFlight: ByteBudget;
+  /** For those whose answer is begun, which counts as bytes in flight once its first chunk is there. */
+  readonly beginnings: AtMost;
   /** What every path begins with, without a slash at its end; empty where the service is at the root. */
   readonly basePath: string;
 }

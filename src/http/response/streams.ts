@@ -27,7 +27,16 @@ const FLAT_UNITS = 2_048;
  * released in every case, provided that a stream is pulled to its end or cancelled.
  */
 export async function textBody(source: TextSource, log: Log): Promise<ResponseBody> {
-  const stream = new TextStream(source, log);
+  return begun(new TextStream(source, log));
+}
+
+/** Over a network so many are begun at a time: the documents that are read for a first chunk may be large. */
+function begunInTurn(context: Context, stream: TextStream): Promise<ResponseBody> {
+  const begin = () => begun(stream);
+  return context.request.peer === undefined ? begin() : context.services.beginnings.run(begin, context.memory.owner);
+}
+
+async function begun(stream: TextStream): Promise<ResponseBody> {
   const first = await stream.gather();
   return stream.ended ? first : stream.startingWith(first);
 }
@@ -41,7 +50,7 @@ export async function streamedBody(
   pieces: TextSource['pieces'],
   release: () => void,
 ): Promise<ResponseBody> {
-  const body = await textBody({ pieces, release }, context.services.log);
+  const body = await begunInTurn(context, new TextStream({ pieces, release }, context.services.log));
   if (!context.isHead || !isStream(body)) return body;
   await body.cancel();
   return null;
@@ -49,9 +58,7 @@ export async function streamedBody(
 
 /** As `streamedBody`, of a text of so many bytes. */
 export async function sizedBody(context: Context, source: TextSource, bytes: number): Promise<ResponseBody> {
-  const stream = new TextStream(source, context.services.log, bytes);
-  const first = await stream.gather();
-  return stream.ended ? first : stream.startingWith(first);
+  return begunInTurn(context, new TextStream(source, context.services.log, bytes));
 }
 
 class TextStream implements ByteStream {
