@@ -29,12 +29,11 @@ import { isDatabaseError } from './errors/database-error.ts';
 import { functionsUnavailable } from './errors/functions-unavailable.ts';
 import type { AccountsPart } from './http/accounts/accounts-part.ts';
 import { createHandle } from './http/http-service.ts';
-import type { Gateway, Services } from './http/request/context.ts';
+import type { Beginnings, Gateway, Services } from './http/request/context.ts';
 import type { DeferredParts } from './http/routing/routes.ts';
 import type { Registry } from './registry/contract.ts';
 import { openRegistry } from './registry/registry.ts';
 import type { ReplicatorHost } from './replicator/contract.ts';
-import { AtMost } from './shared/at-most.ts';
 import { ByteBudget, LONGEST_WAIT_MS } from './shared/byte-budget.ts';
 import { CacheBudget } from './shared/cache-budget.ts';
 import type { Clock, RandomBytes } from './shared/clock.ts';
@@ -52,8 +51,6 @@ import { REPLICATOR_DATABASE } from './system/system-databases.ts';
 import { Uuids } from './system/uuids.ts';
 
 const defaultBytesInFlight = 268_435_456;
-/** Answers whose first chunk is being made: each may have read a quarter of a megabyte of documents for it. */
-const MOST_BEGINNINGS = 64;
 
 export interface CoreOptions {
   readonly storage: PageStore;
@@ -91,6 +88,8 @@ export interface CoreOptions {
   readonly replicatesByDocuments?: boolean | undefined;
   /** Where the host counts what comes of bodies before the core gets them. Its limit follows the setting. Default: one of the core's own. */
   readonly bytesInFlight?: ByteBudget | undefined;
+  /** Default: any number of answers is begun at a time. */
+  readonly beginnings?: Beginnings | undefined;
   /** The host's own digest for revisions, where it has a quicker one than WebAssembly. */
   readonly md5?: Md5 | undefined;
   /** The host's own compression, where it has one with levels (`attachments/compression_level`). */
@@ -200,7 +199,7 @@ function servicesOf({ store, counters, random, ...shared }: ServiceParts, option
     ...shared,
     gzip: options.gzip,
     bytesInFlight: followBytesInFlight(config, options.bytesInFlight ?? new ByteBudget(0, LONGEST_WAIT_MS)),
-    beginnings: new AtMost(MOST_BEGINNINGS, { mayTakeLong: true }),
+    beginnings: options.beginnings,
     uuids: new Uuids(config, clock, random),
     statistics: new Statistics(clock, config, counters, gaugesOf(registry, feeds, store)),
   };

@@ -1,76 +1,23 @@
-/** Work that is under way. */
-interface Place {
-  /** How often it was looked at while others waited. */
-  looks: number;
-}
-
-/** While somebody waits it is looked so often who takes long. */
-const LOOK_MS = 250;
-/** Who was seen more often takes long. */
-const MOST_LOOKS = 2;
-
-/**
- * Carries out so much work of one kind at a time. What comes beyond that waits: the owners of the work take turns, so that what one of them
- * wants in hundreds keeps no other one waiting.
- */
+/** Carries out so much work of one kind at a time. What comes beyond that waits, in its order. */
 export class AtMost {
   readonly #most: number;
-  readonly #mayTakeLong: boolean;
-  readonly #underWay = new Set<Place>();
-  /** By owner; who is served next is first. */
-  readonly #waiting = new Map<string, ((place: Place) => void)[]>();
-  #looking: ReturnType<typeof setTimeout> | undefined;
+  #underWay = 0;
+  readonly #waiting: (() => void)[] = [];
 
-  /** `mayTakeLong`: whether work that is still under way after three quarters of a second of somebody's waiting counts no more; by default it does. */
-  constructor(most: number, { mayTakeLong = false }: { readonly mayTakeLong?: boolean } = {}) {
+  constructor(most: number) {
     this.#most = most;
-    this.#mayTakeLong = mayTakeLong;
   }
 
-  async run<T>(work: () => Promise<T>, owner = ''): Promise<T> {
-    // Work that ends leaves its place to who waits, so that nothing comes in between.
-    const place =
-      this.#underWay.size < this.#most && this.#waiting.size === 0 ? this.#newPlace() : await this.#wait(owner);
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    // Work that ends leaves its place to the first that waits, so that nothing comes in between.
+    if (this.#underWay >= this.#most) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else this.#underWay += 1;
     try {
       return await work();
     } finally {
-      this.#underWay.delete(place);
-      this.#serve();
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#underWay -= 1;
+      else next();
     }
-  }
-
-  #newPlace(): Place {
-    const place = { looks: 0 };
-    this.#underWay.add(place);
-    return place;
-  }
-
-  #wait(owner: string): Promise<Place> {
-    return new Promise((resolve) => {
-      const queue = this.#waiting.get(owner);
-      if (queue === undefined) this.#waiting.set(owner, [resolve]);
-      else queue.push(resolve);
-      if (this.#mayTakeLong) this.#looking ??= setTimeout(() => this.#look(), LOOK_MS);
-    });
-  }
-
-  #serve(): void {
-    for (const [owner, queue] of this.#waiting) {
-      if (this.#underWay.size >= this.#most) return;
-      const next = queue.shift();
-      // Behind all others.
-      this.#waiting.delete(owner);
-      if (queue.length > 0) this.#waiting.set(owner, queue);
-      next?.(this.#newPlace());
-    }
-  }
-
-  #look(): void {
-    for (const place of this.#underWay) {
-      place.looks += 1;
-      if (place.looks > MOST_LOOKS) this.#underWay.delete(place);
-    }
-    this.#serve();
-    this.#looking = this.#waiting.size === 0 ? undefined : setTimeout(() => this.#look(), LOOK_MS);
   }
 }

@@ -45,6 +45,14 @@ const write: fc.Arbitrary<Write> = fc.record({
   text: fc.constantFrom('x', 'é', '😀', '\\n'),
 });
 
+const SHORT_ID: Write = {
+  ...{ kind: 'edit', document: 0, idLength: 0, size: 0 },
+  hashLength: 32,
+  depth: 1,
+  text: 'x',
+};
+const LONG_ID: Write = { ...SHORT_ID, document: 3, idLength: 48, text: '\\n' };
+
 const RELAXED = { newEdits: true, durability: 'relaxed' } as const;
 
 function idOf({ document, idLength, text }: Write): DocId {
@@ -115,6 +123,7 @@ test('every write that was accepted can be stored, and the ones after it', { tim
       }
       await database.close();
     }),
-    { numRuns: 60 },
+    // The id is too long for the listing of a page that small.
+    { numRuns: 60, examples: [[[LONG_ID, LONG_ID, SHORT_ID]]] },
   );
 });

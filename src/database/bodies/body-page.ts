@@ -6,7 +6,7 @@ import type { BodyLocation } from '../contract.ts';
 /**
  * The form of body pages: bodies back to back as UTF-8, then a listing of the documents they belong to (a JSON array of
  * ids, in the bodies' order), then the listing's length as eight hexadecimal digits. The listing is how repacking finds
- * the entries that point to a page.
+ * the entries that point to a page. It is empty where the ids are longer than a listing can be.
  */
 
 const LENGTH_DIGITS = 8;
@@ -64,6 +64,11 @@ export class BodyPage {
 
   get count(): number {
     return this.#pieces.length;
+  }
+
+  /** Whether the listing names the documents; undefined while there are none. */
+  get isListed(): boolean | undefined {
+    return this.count === 0 ? undefined : this.#ids[0] !== undefined;
   }
 
   /** Takes back the bodies that were added after the first `count`. */

@@ -38,7 +38,7 @@ export class BodyStore {
   /** Adds a body to the page that waits for the next checkpoint. */
   append(id: DocId, body: Uint8Array): BodyLocation {
     assert(!this.reader.isLarge(body.length), () => `a body of ${body.length} bytes needs pages of its own`);
-    if (this.#open !== undefined && this.#isFull(this.#open, id, body.length)) this.#open = undefined;
+    if (this.#open !== undefined && !this.#fits(this.#open, id, body.length)) this.#open = undefined;
     if (this.#open === undefined) {
       this.#open = new BodyPage(this.#options.allocator.allocate());
       this.#unstored.set(this.#open.number, this.#open);
@@ -47,13 +47,14 @@ export class BodyStore {
   }
 
   /**
-   * Whether a further body would make the page's stored form longer than what the backend stores without waste, or might
-   * make it longer than a page can be.
+   * Whether a page may have a further body: its stored form becomes no longer than what the backend stores without waste, and in no case
+   * longer than a page can be. Either it lists all its bodies or none.
    */
-  #isFull(page: BodyPage, id: DocId, bytes: number): boolean {
+  #fits(page: BodyPage, id: DocId, bytes: number): boolean {
     const { pageBytes, maxPageBytes } = this.#options;
-    const isWaste = page.storedBytes + listingBytes(id) + bytes > pageBytes;
-    return isWaste || page.mostStoredBytes + mostListingBytes(id) + bytes > maxPageBytes;
+    if (page.isListed !== undefined && page.isListed !== this.reader.isListed(id)) return false;
+    const isFrugal = page.storedBytes + listingBytes(id) + bytes <= pageBytes;
+    return isFrugal && page.mostStoredBytes + mostListingBytes(id) + bytes <= maxPageBytes;
   }
 
   #appendTo(page: BodyPage, id: DocId, body: Uint8Array): BodyLocation {
@@ -76,7 +77,7 @@ export class BodyStore {
         pages.push(...large.pages);
         continue;
       }
-      if (page !== undefined && this.#isFull(page, id, bytes.length)) close();
+      if (page !== undefined && !this.#fits(page, id, bytes.length)) close();
       page ??= new BodyPage(this.#options.allocator.allocate());
       locations.push(this.#appendTo(page, id, bytes));
       if (locations.length % BODIES_PER_STEP === 0) yield;

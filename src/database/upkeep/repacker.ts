@@ -112,7 +112,10 @@ export class Repacker {
     const listed = new Set<DocId>();
     // `#soundPages` finds out whether a damaged listing is right.
     for (const { page, total } of candidates) {
-      for (const id of await bodies.reader.listing(page, total, true)) listed.add(id);
+      const listing = await bodies.reader.listing(page, total, true);
+      // Entries that nobody can find may point to it, also such as count as dead: those of older revisions.
+      if (listing.length === 0) this.#damaged.add(page);
+      for (const id of listing) listed.add(id);
     }
     const ids = [...listed].sort(compareCodePoints);
     const values = await current.byId.getMany(ids);
@@ -137,7 +140,9 @@ export class Repacker {
       for (const { body } of leaves)
         if (body !== undefined) live.set(body.page, (live.get(body.page) ?? 0) + body.length);
     }
-    const sound = candidates.filter((candidate) => (live.get(candidate.page) ?? 0) === candidate.live);
+    const sound = candidates.filter(({ page, live: expected }) => {
+      return !this.#damaged.has(page) && (live.get(page) ?? 0) === expected;
+    });
     for (const candidate of candidates) if (!sound.includes(candidate)) this.#damaged.add(candidate.page);
     return sound;
   }

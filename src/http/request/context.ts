@@ -7,7 +7,6 @@ import type { Feeds } from '../../changes/contract.ts';
 import { gaveWay, tooBusy } from '../../errors/too-busy.ts';
 import type { Registry } from '../../registry/contract.ts';
 import { must } from '../../shared/assert.ts';
-import type { AtMost } from '../../shared/at-most.ts';
 import { type ByteBudget, type ByteLease, FREE_BYTES } from '../../shared/byte-budget.ts';
 import type { Clock } from '../../shared/clock.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
@@ -37,8 +36,7 @@ export interface Services {
   readonly gzip?: Gzip | undefined;
   /** Bounds the memory of requests and answers that are on their way. */
   readonly bytesInFlight: ByteBudget;
-  /** For those whose answer is begun, which counts as bytes in flight once its first chunk is there. */
-  readonly beginnings: AtMost;
+  readonly beginnings?: Beginnings | undefined;
   /** What every path begins with, without a slash at its end; empty where the service is at the root. */
   readonly basePath: string;
 }
@@ -69,6 +67,11 @@ export type Handler = (context: Context) => MaybePromise<Answer>;
 
 /** What a host puts in front of the service, around the handler of all requests. */
 export type Gateway = (config: ConfigStore, next: Handler) => Handler;
+
+/** Bounds how many answers are begun at a time: each counts as bytes in flight once its first chunk is there. Owners take turns. */
+export interface Beginnings {
+  run<T>(work: () => Promise<T>, owner: string): Promise<T>;
+}
 
 /** One request on its way. Only middleware and router change it, before the handler runs. */
 export class Context {

@@ -32,8 +32,9 @@ export async function textBody(source: TextSource, log: Log): Promise<ResponseBo
 
 /** Over a network so many are begun at a time: the documents that are read for a first chunk may be large. */
 function begunInTurn(context: Context, stream: TextStream): Promise<ResponseBody> {
-  const begin = () => begun(stream);
-  return context.request.peer === undefined ? begin() : context.services.beginnings.run(begin, context.memory.owner);
+  const { beginnings } = context.services;
+  if (context.request.peer === undefined || beginnings === undefined) return begun(stream);
+  return beginnings.run(() => begun(stream), context.memory.owner);
 }
 
 async function begun(stream: TextStream): Promise<ResponseBody> {

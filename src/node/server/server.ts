@@ -21,6 +21,7 @@ import { VERSION } from '../../system/version.ts';
 import { CONFIG_FILE } from '../config-file/ini-file.ts';
 import { holdsDatabases, openDataFolder, openStorage } from '../data-folder/data-folder.ts';
 import { connectionsOfReplications } from '../http/descriptor-share.ts';
+import { FairWork } from '../http/fair-work.ts';
 import { assertHostName } from '../http/host-check.ts';
 import { type HttpServer, type ListenOptions, listen } from '../http/http-server.ts';
 import { createListener } from '../http/listener.ts';
@@ -47,6 +48,8 @@ const longestCloseMs = 20_000;
 
 /** Bytes a second. */
 const DEFAULT_BODY_RATE = 500;
+/** Answers whose first chunk is being made: each may have read a quarter of a megabyte of documents for it. */
+const MOST_BEGINNINGS = 64;
 
 const DEFAULT_HOST = '127.0.0.1';
 
@@ -240,6 +243,7 @@ function platform(config: Config, log: Log) {
     engine: `node ${process.versions.v8}/${process.versions['icu'] ?? 'none'}`,
     md5: findMd5(),
     gzip,
+    beginnings: new FairWork(MOST_BEGINNINGS),
     deferred: deferredAtHand(createQuickJsSandbox({ loadWasm: readQuickJsWasm, workers, memoryBytes })),
   };
 }

@@ -8,7 +8,6 @@ import { deferredAtHand } from '../../../src/deferred/deferred-code.ts';
 import { Context, type Services } from '../../../src/http/request/context.ts';
 import { Router } from '../../../src/http/routing/router.ts';
 import { createRoutes, type DeferredParts } from '../../../src/http/routing/routes.ts';
-import { AtMost } from '../../../src/shared/at-most.ts';
 import { ByteBudget } from '../../../src/shared/byte-budget.ts';
 import { systemRandom } from '../../../src/shared/clock.ts';
 import type { ByteStream, PlainRequest, PlainResponse, RequestBody } from '../../../src/shared/message.ts';
@@ -114,7 +113,6 @@ export function services(settings: Settings = {}, changes: Partial<Services> = {
     }),
     basePath: '',
     bytesInFlight: new ByteBudget(268_435_456, 1_000),
-    beginnings: new AtMost(64),
     ...changes,
   };
 }

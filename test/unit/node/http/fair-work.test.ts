@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { AtMost } from '../../../src/shared/at-most.ts';
+import { FairWork } from '../../../../src/node/http/fair-work.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -10,7 +10,7 @@ afterEach(() => {
 });
 
 /** Begins works that end when they are told to; `begun` has their names in the order in which they began. */
-function works(atMost: AtMost) {
+function works(fair: FairWork) {
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
   return {
@@ -21,7 +21,7 @@ function works(atMost: AtMost) {
           begun.push(name);
           ends.set(name, () => resolve(name));
         });
-      return atMost.run(work, owner);
+      return fair.run(work, owner);
     },
     end: async (name: string) => {
       ends.get(name)?.();
@@ -31,12 +31,12 @@ function works(atMost: AtMost) {
 }
 
 test('so many are under way, and the others begin when one ends, also where that fails', async () => {
-  const atMost = new AtMost(2);
-  const { begun, begin, end } = works(atMost);
-  const failed = atMost.run(() => Promise.reject(new Error('no')));
+  const fair = new FairWork(2);
+  const { begun, begin, end } = works(fair);
+  const failed = fair.run(() => Promise.reject(new Error('no')), '');
   await expect(failed).rejects.toThrow('no');
   const all = ['a', 'b', 'c', 'd'].map((name) => begin(name));
-  await vi.advanceTimersByTimeAsync(60_000);
+  await vi.advanceTimersByTimeAsync(600);
   expect(begun).toEqual(['a', 'b']);
   await end('b');
   expect(begun).toEqual(['a', 'b', 'c']);
@@ -45,7 +45,7 @@ test('so many are under way, and the others begin when one ends, also where that
 });
 
 test('owners take turns', async () => {
-  const { begun, begin, end } = works(new AtMost(1));
+  const { begun, begin, end } = works(new FairWork(1));
   for (const name of ['a1', 'a2', 'a3']) void begin(name, 'a');
   for (const name of ['b1', 'b2']) void begin(name, 'b');
   void begin('c1', 'c');
@@ -53,8 +53,8 @@ test('owners take turns', async () => {
   expect(begun).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2']);
 });
 
-test('who takes long keeps others waiting for three quarters of a second, where that is expected', async () => {
-  const { begun, begin, end } = works(new AtMost(2, { mayTakeLong: true }));
+test('who takes long keeps others waiting for three quarters of a second', async () => {
+  const { begun, begin, end } = works(new FairWork(2));
   for (const name of ['slow', 'slower', 'next', 'last']) void begin(name);
   await vi.advanceTimersByTimeAsync(500);
   expect(begun).toEqual(['slow', 'slower']);
