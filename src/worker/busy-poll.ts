@@ -10,35 +10,23 @@ export interface BusyPoll {
 const SEQUENCE_MS = 5;
 /** How long the thread is kept awake behind an answer. */
 const POLL_MS = 0.3;
-/** A message that arrives later than this shows that somebody else wants the processor, such as the page whose answer is on its way. */
-const LATE_MS = 0.2;
-/** For how long nothing is polled then. */
-const REST_MS = 1_000;
 
 /**
  * A page that awaits one request after another sends the next within a fraction of a millisecond. If the worker's thread has gone to sleep
  * meanwhile, waking it takes Chromium as long as the request itself: a GET takes 0.22 ms then, and 0.18 ms otherwise. So behind an answer
  * that soon follows another the worker posts messages to itself for 0.3 ms, or until the next request. Other tasks of the thread have their
- * turns between these messages. Where messages come late it rests: on two cores that are busy a GET takes half as long without it.
+ * turns between these messages.
  */
 export function createBusyPoll(): BusyPoll {
   const { port1, port2 } = new MessageChannel();
   let answeredAt = 0;
   let pollUntil = 0;
-  let postedAt = 0;
-  let restUntil = 0;
   let isPolling = false;
-  const poll = (now: number): void => {
-    isPolling = now < pollUntil && now >= restUntil;
-    if (!isPolling) return;
-    postedAt = now;
-    port2.postMessage(0);
+  const poll = (): void => {
+    isPolling = performance.now() < pollUntil;
+    if (isPolling) port2.postMessage(0);
   };
-  port1.onmessage = () => {
-    const now = performance.now();
-    if (now - postedAt > LATE_MS && pollUntil > 0) restUntil = now + REST_MS;
-    poll(now);
-  };
+  port1.onmessage = poll;
   return {
     onRequest: () => {
       pollUntil = 0;
@@ -47,7 +35,7 @@ export function createBusyPoll(): BusyPoll {
       const now = performance.now();
       if (now - answeredAt < SEQUENCE_MS) pollUntil = now + POLL_MS;
       answeredAt = now;
-      if (!isPolling) poll(now);
+      if (!isPolling) poll();
     },
   };
 }

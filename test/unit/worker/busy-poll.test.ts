@@ -65,35 +65,3 @@ test('it turns once at a time, and no more once there is a request', () => {
   busyPoll.onAnswer();
   expect(turns()).toBeGreaterThan(4);
 });
-
-test('where a turn comes late it rests for a second', () => {
-  const busyPoll = createBusyPoll();
-  const { latest } = ManualChannel;
-  busyPoll.onAnswer();
-  busyPoll.onAnswer();
-  latest.sent--;
-  now += 0.25;
-  latest.port1.onmessage();
-  expect(turns()).toBe(0);
-  for (let answer = 0; answer < 249; answer++) {
-    now += 4;
-    busyPoll.onAnswer();
-  }
-  expect(turns()).toBe(0);
-  now += 4;
-  busyPoll.onAnswer();
-  expect(turns()).toBeGreaterThan(4);
-});
-
-test('a request that takes long is no reason to rest', () => {
-  const busyPoll = createBusyPoll();
-  const { latest } = ManualChannel;
-  busyPoll.onAnswer();
-  busyPoll.onAnswer();
-  busyPoll.onRequest();
-  latest.sent--;
-  now += 2;
-  latest.port1.onmessage();
-  busyPoll.onAnswer();
-  expect(turns()).toBeGreaterThan(4);
-});
