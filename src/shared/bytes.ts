@@ -11,7 +11,7 @@ export function randomHex(random: RandomBytes, bytes: number): string {
 }
 
 /** The parts one behind the other, as new bytes. */
-export function joinBytes(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+export function joinBytes(parts: readonly (Uint8Array | readonly number[])[]): Uint8Array<ArrayBuffer> {
   const joined = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
   let at = 0;
   for (const part of parts) {

@@ -11,6 +11,7 @@
  * Written against the WebAssembly core specification 2.0, chapter 5 (binary format). A module that has anything else
  * in it is left as it is.
  */
+import { joinBytes } from '../../shared/bytes.ts';
 import type { Steps } from '../../shared/turn.ts';
 import { findImport, type ImportName, readSections, SECTION, type Section, TYPE } from './wasm-imports.ts';
 import { WasmReader } from './wasm-reader.ts';
@@ -39,7 +40,7 @@ export function* guardLoops(bytes: Uint8Array<ArrayBuffer>): Steps<GuardedModule
     if (section === code) return toSection(SECTION.code, guarded);
     return bytes.subarray(section.start, section.end);
   });
-  return { bytes: concat([bytes.subarray(0, 8), ...parts]), tick };
+  return { bytes: joinBytes([bytes.subarray(0, 8), ...parts]), tick };
 }
 
 /** One more global, a changeable i32 that begins with the countdown. */
@@ -47,7 +48,7 @@ function withGlobal(bytes: Uint8Array, section: Section, count: number): Uint8Ar
   const reader = new WasmReader(bytes, section.contentStart);
   reader.unsigned();
   const added = [TYPE.i32, 1, 0x41, ...signed(COUNTDOWN), 0x0b];
-  return concat([unsigned(count + 1), bytes.subarray(reader.position, section.end), added]);
+  return joinBytes([unsigned(count + 1), bytes.subarray(reader.position, section.end), added]);
 }
 
 /** global -= 1; if (global == 0) { global = countdown; tick(); } */
@@ -76,7 +77,7 @@ function* guardCode(bytes: Uint8Array, section: Section, guard: readonly number[
     parts.push(unsigned(body.reduce((length, part) => length + part.length, 0)), ...body);
     yield;
   }
-  return concat(parts);
+  return joinBytes(parts);
 }
 
 function guardBody(bytes: Uint8Array, start: number, end: number, guard: readonly number[]): Bytes[] | undefined {
@@ -115,17 +116,7 @@ function isPollInterval(bytes: Uint8Array, at: number): boolean {
 type Bytes = Uint8Array | readonly number[];
 
 function toSection(id: number, content: Uint8Array): Uint8Array {
-  return concat([[id], unsigned(content.length), content]);
-}
-
-function concat(parts: readonly Bytes[]): Uint8Array<ArrayBuffer> {
-  const joined = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    joined.set(part, at);
-    at += part.length;
-  }
-  return joined;
+  return joinBytes([[id], unsigned(content.length), content]);
 }
 
 /** LEB128. */

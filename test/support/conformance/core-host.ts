@@ -7,6 +7,7 @@ import {
   type SandboxWorkers,
   type WasmLoader,
 } from '../../../src/query-server/programs/quickjs-sandbox.ts';
+import { joinBytes } from '../../../src/shared/bytes.ts';
 import { type Clock, systemRandom } from '../../../src/shared/clock.ts';
 import type { ByteStream, Handle, PlainResponse, RequestBody } from '../../../src/shared/message.ts';
 import type { PageStore } from '../../../src/storage/page-store.ts';
@@ -188,15 +189,5 @@ async function collect(body: PlainResponse['body']): Promise<Uint8Array> {
   const stream = toStream(body);
   const chunks: Uint8Array[] = [];
   for (let chunk = await stream.pull(); chunk !== undefined; chunk = await stream.pull()) chunks.push(chunk.slice());
-  return concatenate(chunks);
-}
-
-function concatenate(chunks: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0));
-  let offset = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, offset);
-    offset += chunk.length;
-  }
-  return whole;
+  return joinBytes(chunks);
 }
