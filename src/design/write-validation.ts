@@ -45,13 +45,13 @@ export class WriteValidation implements WriteGuard {
     startBackgroundTimer(REST_MS, () => void this.#tellOfDesigns());
   }
 
-  /** Whoever only reads finds indexes and engine ready, too. */
+  /** Indexes and engine are prepared also for clients that only read. */
   async #tellOfDesigns(): Promise<void> {
     if (this.#validators !== undefined || this.#loading !== undefined) return;
     try {
       if (await hasDesigns(this.#database)) this.#onDesigns();
     } catch {
-      // It was closed meanwhile, or can't be read: who asks is told.
+      // The database was closed meanwhile, or can't be read. The next request to it fails with the reason.
     }
   }
 

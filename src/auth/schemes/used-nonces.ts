@@ -1,7 +1,7 @@
 /** Nonces that are remembered of all users together. */
 const MOST_NONCES = 100_000;
 
-/** Which signed requests have come (RFC 5849, 3.3). Where there are too many, those of whoever has most go first: nobody pushes out another one's. */
+/** Remembers signed requests, so that each counts once (RFC 5849, 3.3). Where there are too many, the oldest of the user who has most are forgotten: no user pushes out another one's. */
 export class UsedNonces {
   /** In the order in which they came. */
   readonly #ofUsers = new Map<string, Set<string>>();

@@ -53,7 +53,7 @@ const JSON_VALUED: ReadonlySet<string> = new Set(['key', 'startkey', 'start_key'
  */
 export function* rewrite(rules: unknown, request: RewriteRequest, options: RewriteOptions): Steps<Rewritten> {
   const query = [...request.query];
-  // Whoever writes a rule must not learn by which secrets others sign their requests.
+  // The author of a rule must not learn the secrets by which other users sign their requests.
   const readable = query.filter(([name]) => name !== SIGNATURE);
   for (const rule of yield* parseRules(rules, options)) {
     const bound = bindPath(rule, request);
