@@ -18,9 +18,9 @@ const builtDemo = join(root, 'dist', 'demo', 'index.html');
 
 const sources = ['src', 'sw', 'demo', 'public', 'package.json', 'package-lock.json', 'vite.config.ts'];
 
-/** Installs the dependencies, unless exactly those of package-lock.json are installed already. */
-export function install() {
-  if (isInstalled()) return;
+/** Installs the dependencies of the package in `folder`, unless exactly those of its package-lock.json are installed already. */
+export function install(folder = root) {
+  if (isInstalled(folder)) return;
   print('Installing dependencies …');
   const pinned = ['ci', '--no-audit', '--no-fund', '--loglevel=error'];
   // Every native dependency has its binaries in its package; install scripts would only try to compile them.
@@ -28,8 +28,8 @@ export function install() {
   const npm = process.env.npm_execpath;
   const status =
     npm && /npm-cli\.c?js$/.test(npm)
-      ? run(process.execPath, [npm, ...npmArguments])
-      : run('npm', npmArguments, { shell: process.platform === 'win32' });
+      ? run(process.execPath, [npm, ...npmArguments], { cwd: folder })
+      : run('npm', npmArguments, { cwd: folder, shell: process.platform === 'win32' });
   if (status !== 0) fail('The dependencies could not be installed; npm says why above.');
 }
 
@@ -76,9 +76,9 @@ function putInPlace(staging, files) {
   }
 }
 
-function isInstalled() {
-  const wanted = readPackages(join(root, 'package-lock.json'));
-  const present = readPackages(join(root, 'node_modules', '.package-lock.json'));
+function isInstalled(folder) {
+  const wanted = readPackages(join(folder, 'package-lock.json'));
+  const present = readPackages(join(folder, 'node_modules', '.package-lock.json'));
   if (!wanted || !present) return false;
   return Object.entries(wanted).every(([path, entry]) => {
     if (path === '') return true;

@@ -33,8 +33,9 @@ async function visits() {
   const seconds = [];
   for (let round = 0; round < size(7, 2); round += 1) {
     const origin = await (await fetch('/new-origin', { method: 'POST' })).text();
-    firsts.push(await visit(origin, 'write'));
-    seconds.push(await visit(origin, 'write'), await visit(origin, 'write'));
+    const page = `${origin}/constant/visit.html?write`;
+    firsts.push(await visit(page));
+    seconds.push(await visit(page), await visit(page));
   }
   return { newOrigin: median(firsts), secondVisit: median(seconds) };
 }

@@ -12,6 +12,7 @@ import { build as buildVite } from 'vite';
 import { build, install, root } from '../../../src/node/prepare.mjs';
 import { buildOf } from '../against/builds.mjs';
 import { toMarkdown } from '../figures.mjs';
+import { comparePeers } from '../peers/run.mjs';
 import { compareInBrowser } from './against.mjs';
 import { launch } from './launch.mjs';
 import { startRemote } from './remote-server.mjs';
@@ -40,7 +41,8 @@ const help = `Usage: npm run bench:browser -- [options]
   --quick        smaller numbers, a minute or two in all
   --against REF  this build beside that of another commit, in turns; see docs/contributing.md
   --generations N  browsers of each build then (default 5)
-  --only NAME    one scenario; may be given several times: ${SCENARIOS.join(', ')}
+  --peers        beside Dexie, RxDB, SQLite and PGlite; see docs/contributing.md
+  --only NAME    one scenario, or with --peers one of them; may be given several times: ${SCENARIOS.join(', ')}
   -h, --help     this text
 
 The exit code is 1 when a figure is not what is asked; what is asked of figures holds for Chromium.
@@ -51,6 +53,7 @@ const { values: options } = parseArgs({
     engine: { type: 'string', default: 'chromium' },
     quick: { type: 'boolean', default: false },
     against: { type: 'string' },
+    peers: { type: 'boolean', default: false },
     generations: { type: 'string', default: '5' },
     only: { type: 'string', multiple: true, default: [] },
     help: { type: 'boolean', short: 'h', default: false },
@@ -59,6 +62,7 @@ const { values: options } = parseArgs({
 
 const unknown = options.only.filter((name) => !SCENARIOS.includes(name));
 if (options.help) process.stdout.write(help);
+else if (options.peers) await comparePeersHere();
 else if (unknown.length > 0) {
   process.stderr.write(`There is no scenario ${unknown.join(', ')}.\n\n${help}`);
   process.exitCode = 2;
@@ -79,6 +83,15 @@ async function compareBuilds() {
   process.stdout.write(`\n${text}`);
   writeFileSync(join(root, 'dist', `bench-${options.engine}-against-${commit}.md`), text);
   process.exitCode = hasLoss ? 1 : 0;
+}
+
+async function comparePeersHere() {
+  install();
+  build();
+  const { engine, quick: isQuick, only } = options;
+  const table = await comparePeers({ engine, isQuick, only });
+  process.stdout.write(`\n${table}`);
+  writeFileSync(join(root, 'dist', `bench-${engine}-peers.md`), table);
 }
 
 async function main() {

@@ -4,7 +4,13 @@ import { createServer } from 'node:http';
 import { extname, join, normalize } from 'node:path';
 import { text } from 'node:stream/consumers';
 
-const types = { '.js': 'text/javascript', '.mjs': 'text/javascript', '.html': 'text/html; charset=utf-8' };
+const types = {
+  '.js': 'text/javascript',
+  '.mjs': 'text/javascript',
+  '.html': 'text/html; charset=utf-8',
+  // Its compiling begins while it comes.
+  '.wasm': 'application/wasm',
+};
 
 /**
  * `results` resolves to what the page posts to `/results`, and rejects with what it posts to `/failure`. `services`: what else it may ask for,
