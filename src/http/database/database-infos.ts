@@ -3,7 +3,7 @@ import { authorizeUser } from '../../auth/access/authorization.ts';
 import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import { ownMember } from '../../json/objects.ts';
 import { inTurns, mapInSteps } from '../../shared/turn.ts';
-import { parseListQuery } from '../lists/list-parameters.ts';
+import { readListQuery } from '../lists/list-parameters.ts';
 import { readObject } from '../request/bodies.ts';
 import { NAMES } from '../request/body-bounds.ts';
 import type { Answer, Context } from '../request/context.ts';
@@ -14,7 +14,7 @@ import { namesOf } from './database-names.ts';
 
 /** All databases, or those in the range of names that the query asks for. */
 export async function getDatabaseInfos(context: Context): Promise<Answer> {
-  const parameters = parseListQuery(context.query.entries());
+  const parameters = await readListQuery(context);
   return answerInfos(context, parameters.keys ?? namesOf(context.services.registry.names(), parameters));
 }
 

@@ -1,11 +1,11 @@
 /** The names of all databases, or of a range of them (docs/http.md#list-of-databases). */
 import { isEmptyRange, toRowRange } from '../lists/key-range.ts';
-import { type ListParameters, parseListQuery } from '../lists/list-parameters.ts';
+import { type ListParameters, readListQuery } from '../lists/list-parameters.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { jsonAnswer } from '../response/responses.ts';
 
-export function getAllDatabases(context: Context): Answer {
-  const names = namesOf(context.services.registry.names(), parseListQuery(context.query.entries()));
+export async function getAllDatabases(context: Context): Promise<Answer> {
+  const names = namesOf(context.services.registry.names(), await readListQuery(context));
   return jsonAnswer(context, 200, JSON.stringify(names));
 }
 

@@ -6,7 +6,7 @@ import type { DesignDocument } from '../../views/contract.ts';
 import { readDesign } from '../documents/design-document.ts';
 import { AllDocuments } from '../lists/all-documents.ts';
 import { isLongRow, type RowBatch } from '../lists/document-list.ts';
-import { parseListParameters, parseQueryValues } from '../lists/list-parameters.ts';
+import { parseListParameters, readQueryValues } from '../lists/list-parameters.ts';
 import { readList } from '../lists/list-text.ts';
 import { parseBody, readText, toObject } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
@@ -77,7 +77,7 @@ async function answerDocuments(
 ): Promise<Answer> {
   const { database, snapshot } = lease;
   const given = subject.body === undefined ? [] : Object.entries(toObject(await parseBody(context, subject.body)));
-  const parameters = parseListParameters([...parseQueryValues(context.query.entries()), ...given]);
+  const parameters = parseListParameters([...(await readQueryValues(context)), ...given]);
   const list = new AllDocuments(snapshot, parameters);
   const { head, rows } = await readList(list, parameters, snapshot.updateSeq);
   const { uuid, instanceStartTime } = database;

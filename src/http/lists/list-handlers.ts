@@ -12,7 +12,7 @@ import { streamedBody } from '../response/streams.ts';
 import { AllDocuments } from './all-documents.ts';
 import { DesignDocuments } from './design-documents.ts';
 import type { DocumentList, RowOptions } from './document-list.ts';
-import { type ListParameters, parseListParameters, parseListQuery, parseQueryValues } from './list-parameters.ts';
+import { type ListParameters, parseListParameters, readListQuery, readQueryValues } from './list-parameters.ts';
 import { listText } from './list-text.ts';
 import { LocalDocuments } from './local-documents.ts';
 
@@ -49,10 +49,10 @@ export const localDocs = handlersFor({
 
 function handlersFor(kind: ListKind): ListHandlers {
   return {
-    get: async (context, database) => answerList(context, database, kind, parseListQuery(context.query.entries())),
+    get: async (context, database) => answerList(context, database, kind, await readListQuery(context)),
     post: async (context, database) => {
       const given = Object.entries(await readObject(context));
-      const parameters = parseListParameters([...parseQueryValues(context.query.entries()), ...given]);
+      const parameters = parseListParameters([...(await readQueryValues(context)), ...given]);
       return answerList(context, database, kind, parameters);
     },
     postQueries: async (context, database) => answerQueries(context, database, kind, await readQueries(context)),

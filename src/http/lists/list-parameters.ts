@@ -4,7 +4,8 @@
  * value counts.
  */
 import { DatabaseError } from '../../errors/database-error.ts';
-import { parseJson } from '../request/bodies.ts';
+import { parseBody } from '../request/bodies.ts';
+import type { Context } from '../request/context.ts';
 import { parseBoolean, parseCount, parseError, shortText } from '../request/parameter-values.ts';
 
 export interface ListParameters {
@@ -78,9 +79,9 @@ const READERS: ReadonlyMap<string, Read> = new Map<string, Read>([
 /** Names whose value in a query string is JSON. */
 const JSON_VALUED: ReadonlySet<string> = new Set(['keys', 'key', 'startkey', 'start_key', 'endkey', 'end_key']);
 
-/** Reads name and value as they stand in a query string. */
-export function parseListQuery(entries: Iterable<readonly [string, string]>): ListParameters {
-  return parseListParameters(parseQueryValues(entries));
+/** Those of the address. Fails as `parseListParameters` and `readQueryValues`. */
+export async function readListQuery(context: Context): Promise<ListParameters> {
+  return parseListParameters(await readQueryValues(context));
 }
 
 /**
@@ -97,10 +98,14 @@ export function parseListParameters(entries: Iterable<readonly [string, unknown]
   return draft;
 }
 
-/** The pairs of a query string, those whose value is JSON parsed. Fails with `bad_request` "invalid_json". */
-export function parseQueryValues(entries: Iterable<readonly [string, string]>): [string, unknown][] {
+/** The pairs of the address's query, those whose value is JSON parsed, which counts as memory of the request. Fails as `parseBody`. */
+export async function readQueryValues(context: Context): Promise<[string, unknown][]> {
   const values: [string, unknown][] = [];
-  for (const [name, text] of entries) values.push([name, JSON_VALUED.has(name) ? parseJson(text) : text]);
+  if (context.query.isEmpty) return values;
+  for (const [name, text] of context.query.entries()) {
+    const value = JSON_VALUED.has(name) ? parseBody(context, text) : text;
+    values.push([name, value instanceof Promise ? await value : value]);
+  }
   return values;
 }
 

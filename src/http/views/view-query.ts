@@ -2,7 +2,7 @@
 
 import { isObject, type JsonObject, ownMember } from '../../json/objects.ts';
 import { eachInSteps, inTurns } from '../../shared/turn.ts';
-import { parseQueryValues } from '../lists/list-parameters.ts';
+import { readQueryValues } from '../lists/list-parameters.ts';
 import { parseBody, toObject } from '../request/bodies.ts';
 import type { Context } from '../request/context.ts';
 import type { ViewGroupLease } from './view-group-lease.ts';
@@ -27,7 +27,7 @@ export async function readViewQuery(
   body?: string,
 ): Promise<ViewQuery> {
   const given = body === undefined ? [] : Object.entries(toObject(await parseBody(context, body)));
-  const parameters = parseViewParameters([...queryValues(context), ...given], lease.traitsOf(view));
+  const parameters = parseViewParameters([...(await readQueryValues(context)), ...given], lease.traitsOf(view));
   return { view, parameters, asked: body === undefined ? [context.search] : [context.search, body] };
 }
 
@@ -40,7 +40,7 @@ export async function readKeysOnly(
 ): Promise<ViewParameters> {
   const keys = ownMember(toObject(await parseBody(context, body)), 'keys');
   const given: Entries = keys === undefined ? [] : [['keys', keys]];
-  return parseViewParameters([...queryValues(context), ...given], lease.traitsOf(view));
+  return parseViewParameters([...(await readQueryValues(context)), ...given], lease.traitsOf(view));
 }
 
 /** What a query needs of its source. */
@@ -67,7 +67,7 @@ export async function readViewQueries(
 ): Promise<ViewQueries | undefined> {
   const queries = ownMember(toObject(await parseBody(context, body)), 'queries');
   if (!Array.isArray(queries) || !queries.every(isObject)) return undefined;
-  const shared = queryValues(context);
+  const shared = await readQueryValues(context);
   const traits = lease.traitsOf(view);
   const parametersOf = (query: JsonObject) => parseViewParameters([...shared, ...Object.entries(query)], traits);
   let needs: SourceNeeds = { update: 'never', includeDocs: false };
@@ -82,10 +82,6 @@ function bothOf(one: SourceNeeds, other: SourceNeeds): SourceNeeds {
   const updates = [one.update, other.update];
   const update = updates.includes('before') ? 'before' : updates.includes('after') ? 'after' : 'never';
   return { update, includeDocs: one.includeDocs || other.includeDocs };
-}
-
-function queryValues(context: Context): Entries {
-  return context.query.isEmpty ? [] : parseQueryValues(context.query.entries());
 }
 
 /** One moment, brought up to date where that is wanted. */

@@ -143,6 +143,13 @@ export function contextOf(
   return context;
 }
 
+/** Of a GET with that query. */
+export function contextAt(search: string): Context {
+  const context = contextOf({});
+  context.search = search;
+  return context;
+}
+
 /** A body in the given chunks. `broken`: its sender vanishes behind them. */
 export function streamOf(chunks: readonly Uint8Array[], options: { broken?: boolean; length?: number } = {}) {
   const left = [...chunks];

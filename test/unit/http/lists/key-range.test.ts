@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { toRowRange } from '../../../../src/http/lists/key-range.ts';
-import { parseListQuery } from '../../../../src/http/lists/list-parameters.ts';
-import { Query } from '../../../../src/http/request/query.ts';
+import { readListQuery } from '../../../../src/http/lists/list-parameters.ts';
+import { contextAt } from '../support.ts';
 
-function range(search: string) {
-  return toRowRange(parseListQuery(new Query(search).entries()));
+async function range(search: string) {
+  return toRowRange(await readListQuery(contextAt(search)));
 }
 
 const open = { startInclusive: true, endInclusive: true, descending: false, skip: 0, start: undefined, end: undefined };
@@ -22,18 +22,18 @@ describe('the range of ids that keys mean', () => {
     ],
     ['startkey_docid=b&endkey_docid=d', { ...open, start: 'b', end: 'd' }],
     ['startkey="c"&startkey_docid=b', { ...open, start: 'c' }],
-  ])('?%s', (search, expected) => {
-    expect(range(search)).toEqual(expected);
+  ])('?%s', async (search, expected) => {
+    expect(await range(search)).toEqual(expected);
   });
 
-  test('other types sort below or above all ids', () => {
-    expect(range('startkey=null&endkey={}')).toEqual(open);
-    expect(range('startkey=7')).toEqual(open);
-    expect(range('startkey=[]')).toEqual({ beginsBehindAll: true });
-    expect(range('endkey=false')).toEqual({ beginsBehindAll: false });
-    expect(range('key=7')).toEqual({ beginsBehindAll: false });
-    expect(range('startkey={}&endkey=null&descending=true')).toEqual({ ...open, descending: true });
-    expect(range('startkey=1&descending=true')).toEqual({ beginsBehindAll: true });
-    expect(range('endkey=[]&descending=true')).toEqual({ beginsBehindAll: false });
+  test('other types sort below or above all ids', async () => {
+    expect(await range('startkey=null&endkey={}')).toEqual(open);
+    expect(await range('startkey=7')).toEqual(open);
+    expect(await range('startkey=[]')).toEqual({ beginsBehindAll: true });
+    expect(await range('endkey=false')).toEqual({ beginsBehindAll: false });
+    expect(await range('key=7')).toEqual({ beginsBehindAll: false });
+    expect(await range('startkey={}&endkey=null&descending=true')).toEqual({ ...open, descending: true });
+    expect(await range('startkey=1&descending=true')).toEqual({ beginsBehindAll: true });
+    expect(await range('endkey=[]&descending=true')).toEqual({ beginsBehindAll: false });
   });
 });
