@@ -33,7 +33,12 @@ const bypassed = (engine: Engine, way: Way, isReplaced: boolean) =>
 /** How often a page is left in each way. Those of Chromium are the most likely to show a loss that is rare. */
 const rounds = { chromium: 50, firefox: 10, webkit: 10 };
 
-/** Firefox loses about one in fifty that are sent while the only tab is closed, so that it has another attempt. WebKit now and then leaves a transaction of a closed page open, which blocks the storage (docs/browser.md#when-a-tab-goes-away). */
+/** Firefox may lose what is sent in `pagehide` while the tab is closed (docs/browser.md#the-last-edit-of-a-page). */
+const mayBeLost = (engine: Engine, isAtEnd: boolean, round: number) =>
+  engine === 'firefox' && isAtEnd && isClosed(round);
+const isClosed = (round: number) => round % 5 === 4;
+
+/** WebKit now and then leaves a transaction of a closed page open, which blocks the storage (docs/browser.md#when-a-tab-goes-away). */
 const isBlocked = (error: unknown) => /storage_blocked|No tab offered the database/.test(inspect(error));
 
 describe.each(chosenEngines())('the last edit before a page is left, in %s', (engine) => {
@@ -61,13 +66,15 @@ describe.each(chosenEngines())('the last edit before a page is left, in %s', (en
     return tab.evaluate(isAtEnd ? `void addEventListener('pagehide', () => ${send})` : send);
   }
 
-  async function expectAll(names: readonly string[]): Promise<void> {
+  /** Expects all of them, each once, and none but these and those that may be lost. */
+  async function expectStored(names: readonly string[], lossy: readonly string[]): Promise<void> {
     const tab = await openPage(false);
     const namesIn = async () => {
       const { status, json } = await call(tab, 'request', 'fetch', 'GET', `${database}/_all_docs?include_docs=true`);
       if (status !== 200) throw new Error(JSON.stringify(json));
       const { rows }: { rows: { doc: { name: string } }[] } = Object(json);
-      return rows.map(({ doc }) => doc.name).toSorted();
+      const stored = rows.map(({ doc }) => doc.name);
+      return stored.filter((name, at) => !lossy.includes(name) || stored.indexOf(name) !== at).toSorted();
     };
     await expect.poll(namesIn, { timeout: 20_000, interval: 200 }).toEqual([...names].toSorted());
   }
@@ -76,33 +83,35 @@ describe.each(chosenEngines())('the last edit before a page is left, in %s', (en
   async function leave(tab: Tab, round: number): Promise<Tab | undefined> {
     // To another site, which browsers show by another process.
     const elsewhere = round % 5 === 3;
-    if (round % 5 === 4) await tab.close();
+    if (isClosed(round)) await tab.close();
     else if (round % 5 === 2) await tab.reload();
     else if (elsewhere) await tab.navigate(site.server.page('empty').replace('127.0.0.1', 'localhost'));
     else await tab.navigate(site.server.page('control', { round: `${round}` }));
     if (elsewhere) await tab.navigate(site.server.page('control'));
-    return round % 5 === 4 ? undefined : tab;
+    return isClosed(round) ? undefined : tab;
   }
 
   async function leaveAgainAndAgain(way: Way, isReplaced: boolean, count: number): Promise<void> {
     const names: string[] = [];
+    const lossy: string[] = [];
     let tab: Tab | undefined;
     for (let round = 0; round < count; round += 1) {
       if (tab === undefined) tab = await openPage(isReplaced);
       else await start(tab, isReplaced);
       const name = `edit-${`${round}`.padStart(2, '0')}`;
-      names.push(name);
-      await sendLast(tab, way, name, round % 2 === 0);
+      const isAtEnd = round % 2 === 0;
+      (mayBeLost(engine, isAtEnd, round) ? lossy : names).push(name);
+      await sendLast(tab, way, name, isAtEnd);
       tab = await leave(tab, round);
     }
     await tab?.close();
-    await expectAll(names);
+    await expectStored(names, lossy);
   }
 
   describe.each(all)('by %s, replaced: %s', (way, isReplaced) => {
     const isBypassed = bypassed(engine, way, isReplaced);
 
-    const options = { timeout: 300_000, retry: engine === 'chromium' ? 0 : 2 };
+    const options = { timeout: 300_000, retry: engine === 'webkit' ? 2 : 0 };
 
     test.skipIf(isBypassed)('of the only tab: each is stored, once', options, async ({ skip }) => {
       site = await session.openSite();
