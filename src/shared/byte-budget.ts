@@ -110,6 +110,11 @@ export class ByteBudget {
     if (this.#used > this.#limit && bytes > 0) this.#look();
   }
 
+  giveBack(lease: ByteLease, bytes: number): void {
+    this.add(lease, -bytes);
+    this.#serve();
+  }
+
   release(lease: ByteLease): void {
     this.add(lease, -lease.bytes);
     this.settled(lease);
@@ -334,6 +339,12 @@ export class ByteLease {
   /** Counts bytes without waiting for them. */
   add(bytes: number): void {
     if (!this.#hasGivenWay) this.#budget.add(this, bytes);
+  }
+
+  /** Gives some of them back, and may take more. */
+  giveBack(bytes: number): void {
+    if (this.#hasGivenWay || bytes <= 0) return;
+    this.#budget.giveBack(this, bytes);
   }
 
   /** Tells that no more bytes will be taken; those that were stay until `release`. */

@@ -35,9 +35,14 @@ export function* readBulkInSteps(text: string): Steps<IncomingBulk> {
   return (yield* scanBulkInSteps(text)) ?? (yield* parseBulkInSteps(text, yield* parseJsonInSteps(text)));
 }
 
-/** How many documents of a request were read so far. */
+/** How many documents of a request were read so far, and how many characters. */
 export interface ReadCount {
   documents: number;
+  characters: number;
+}
+
+function noneRead(): ReadCount {
+  return { documents: 0, characters: 0 };
 }
 
 /**
@@ -46,7 +51,7 @@ export interface ReadCount {
  * `parseBulkInSteps` says it. What it gives is what `JSON.parse` would read: each document is read by itself, and so is what is around the list,
  * with a 0 instead of the documents.
  */
-export function* scanBulkInSteps(whole: string, count: ReadCount = { documents: 0 }): Steps<IncomingBulk | undefined> {
+export function* scanBulkInSteps(whole: string, count = noneRead()): Steps<IncomingBulk | undefined> {
   const text = yield* shortenSpaceInSteps(whole);
   const cursor = new JsonCursor(text);
   try {
@@ -84,6 +89,7 @@ function* readList(cursor: JsonCursor, documents: IncomingDocument[], count: Rea
     if (end - restedAt >= STEP_LENGTH || documents.length % DOCUMENTS_PER_STEP === 0) {
       restedAt = end;
       count.documents = documents.length;
+      count.characters = end;
       yield;
     }
     at = json.skipSpace(end);
@@ -125,11 +131,7 @@ function* moveToDocs(cursor: JsonCursor): Steps<boolean> {
 }
 
 /** Reads a request of whatever form, `request` being its value. */
-export function* parseBulkInSteps(
-  text: string,
-  request: unknown,
-  count: ReadCount = { documents: 0 },
-): Steps<IncomingBulk> {
+export function* parseBulkInSteps(text: string, request: unknown, count = noneRead()): Steps<IncomingBulk> {
   if (!isObject(request)) throw new DatabaseError('bad_request', 'Request body must be a JSON object');
   const values: unknown = request['docs'];
   if (!Array.isArray(values)) throw new DatabaseError('bad_request', "Missing JSON list of 'docs'");
@@ -156,6 +158,7 @@ function* parseList(text: string, values: readonly unknown[], count: ReadCount):
     if (cursor.position - restedAt < STEP_LENGTH && documents.length % DOCUMENTS_PER_STEP > 0) continue;
     restedAt = cursor.position;
     count.documents = documents.length;
+    count.characters = restedAt;
     yield;
   }
   return documents;

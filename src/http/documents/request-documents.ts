@@ -8,6 +8,7 @@ import {
   scanBulkInSteps,
 } from '../../documents/incoming/read-bulk.ts';
 import { readDocumentInSteps } from '../../documents/incoming/read-document.ts';
+import { must } from '../../shared/assert.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import { inTurns, LONG_STEP, Pace, type Steps } from '../../shared/turn.ts';
 import { parseBody, readText } from '../request/bodies.ts';
@@ -18,7 +19,7 @@ import { holdMade } from '../request/parsed-memory.ts';
 /** Documents of a bulk request that are not counted. Shorter requests have no more. A thousand requests may come at once. */
 const FREE_DOCUMENTS = 64;
 const FREE_LENGTH = 3 * FREE_DOCUMENTS;
-/** Memory is held for so many at once. */
+/** Memory is held for so many at least at once. */
 const HELD_AT_ONCE = 1_024;
 /** Bytes that a document takes from its reading until it is written, beside its text: measured with the smallest ones. */
 const MEMORY_OF_EACH = 2_048;
@@ -36,25 +37,68 @@ export function readBulkBody(context: Context): MaybePromise<IncomingBulk> {
 }
 
 async function readLongBulk(context: Context, text: string): Promise<IncomingBulk> {
-  const count = { documents: 0 };
-  const scanned = await countedInTurns(context, count, scanBulkInSteps(text, count));
+  const read = (steps: (count: ReadCount) => Steps<IncomingBulk | undefined>) => countedInTurns(context, text, steps);
+  const scanned = await read((count) => scanBulkInSteps(text, count));
   if (scanned !== undefined) return scanned;
   const value = await parseBody(context, text, DOCUMENTS);
-  return countedInTurns(context, count, parseBulkInSteps(text, value, count));
+  return must(await read((count) => parseBulkInSteps(text, value, count)));
 }
 
-/** As `inTurns`. Memory is held for the documents while they are counted. */
-async function countedInTurns<T>(context: Context, count: ReadCount, steps: Steps<T>): Promise<T> {
+/** As `inTurns`. Memory is held for the documents while they are counted; what proves to be too much is given back. */
+async function countedInTurns(
+  context: Context,
+  text: string,
+  read: (count: ReadCount) => Steps<IncomingBulk | undefined>,
+): Promise<IncomingBulk | undefined> {
   const pace = new Pace();
-  let held = FREE_DOCUMENTS;
+  const count = { documents: 0, characters: 0 };
+  const held = new HeldDocuments(context, text.length);
+  const steps = read(count);
   for (;;) {
     const { done, value } = steps.next();
-    if (done === true) return value;
-    if (count.documents > held) {
-      const before = (held - FREE_DOCUMENTS) * MEMORY_OF_EACH;
-      await holdMade(context, HELD_AT_ONCE * MEMORY_OF_EACH, 'documents', before);
-      held += HELD_AT_ONCE;
+    if (done === true) {
+      held.settle(value?.documents.length ?? 0);
+      return value;
     }
+    await held.growTo(count);
     if (value === LONG_STEP || pace.isDue) await pace.endTurn();
+  }
+}
+
+/**
+ * Memory for the documents of a request. It is taken for all that the text may have if they go on as the latest do: of many requests that took it bit by bit, each
+ * would have a part of it, and none could go on.
+ */
+class HeldDocuments {
+  readonly #context: Context;
+  readonly #length: number;
+  #held = FREE_DOCUMENTS;
+  #seen: ReadCount = { documents: 0, characters: 0 };
+
+  constructor(context: Context, length: number) {
+    this.#context = context;
+    this.#length = length;
+  }
+
+  growTo({ documents, characters }: ReadCount): MaybePromise<void> {
+    const seen = this.#seen;
+    this.#seen = { documents, characters };
+    if (documents <= this.#held) return;
+    const lengthOfEach = (characters - seen.characters) / (documents - seen.documents);
+    const expected = Math.ceil((this.#length - characters) / lengthOfEach);
+    const before = this.#bytesOf(this.#held);
+    const most = Math.floor((this.#context.services.bytesInFlight.limit - before) / MEMORY_OF_EACH);
+    const more = Math.max(HELD_AT_ONCE, Math.min(documents - this.#held + expected, most));
+    this.#held += more;
+    return holdMade(this.#context, more * MEMORY_OF_EACH, 'documents', before);
+  }
+
+  /** There are so many. */
+  settle(documents: number): void {
+    this.#context.memory.giveBack(this.#bytesOf(this.#held) - this.#bytesOf(documents));
+  }
+
+  #bytesOf(documents: number): number {
+    return Math.max(0, documents - FREE_DOCUMENTS) * MEMORY_OF_EACH;
   }
 }
