@@ -94,7 +94,8 @@ class StoredRegistry implements Registry {
       this.#removals.beginFile(file);
     }
     const present = new Set(files.map(databaseFileOf));
-    for (const file of this.#list.removedFiles) if (!present.has(file)) await this.#forgetRemoved(file);
+    // Nothing waits for the list to be shorter, neither the start nor who comes first.
+    for (const file of this.#list.removedFiles) if (!present.has(file)) this.#removed(file);
   }
 
   async #setAside(file: string): Promise<void> {

@@ -3,7 +3,7 @@ import { DatabaseError } from '../../../src/errors/database-error.ts';
 import { REGISTRY_FILE } from '../../../src/registry/registry.ts';
 import { must } from '../../../src/shared/assert.ts';
 import type { MemoryFile } from '../../../src/storage/memory/memory-medium.ts';
-import { settle } from '../database/harness.ts';
+import { Gate, settle } from '../database/harness.ts';
 import { count, Service, write } from './service.ts';
 
 /** Somebody puts back the list of databases as it was once, and nothing else. */
@@ -109,5 +109,31 @@ describe('a database that was deleted', () => {
     const pages = JSON.stringify([...listOf(service).pages.values()]);
     expect(pages).toContain('file');
     expect(pages).not.toContain('removed');
+  });
+
+  test('is forgotten beside the first requests where its file is gone, which wait for nothing', async () => {
+    const service = new Service();
+    const registry = await service.open();
+    await registry.create('a');
+    await registry.create('b');
+    let isForgotten = false;
+    service.hooks.beforeCommit = (_commit, file) => {
+      if (file === REGISTRY_FILE && isForgotten) throw new DatabaseError('storage_failed', 'Cut off');
+    };
+    // The file goes, and the service ends before the list hears of it.
+    service.hooks.beforeDestroy = () => {
+      isForgotten = true;
+    };
+    await registry.delete('a');
+    await settle();
+    const next = service.crashed();
+    const held = new Gate();
+    next.hooks.beforeCommit = (commit, file) =>
+      file === REGISTRY_FILE && commit.journal !== undefined ? held.opened : undefined;
+    const again = await next.open();
+    await write(again, 'b', 'x');
+    held.open();
+    await again.close();
+    expect(JSON.stringify([...listOf(next).pages.values()])).not.toContain('removed');
   });
 });
