@@ -139,7 +139,10 @@ export async function createCore(options: CoreOptions): Promise<Core> {
       ),
     (part) => part.close(),
   );
-  const createGuard = guardedBy({ code, queryServer, designs, accounts, config });
+  const createGuard = guardedBy({
+    ...{ code, queryServer, designs, accounts, config },
+    expectFunctions: () => options.deferred.expectFunctions?.(config),
+  });
   const counters = new Counters();
   const registry: Registry = await openRegistry({ ...common, random, createGuard, counters, md5: options.md5 });
   const access = new Access(config, registry);
@@ -262,17 +265,19 @@ interface GuardParts {
   readonly designs: Notifier<string>;
   readonly accounts: Deferred<AccountsPart>;
   readonly config: ConfigStore;
+  /** See `LoadDeferredCode`. */
+  readonly expectFunctions: () => void;
 }
 
 /** Each write is judged by who writes, and validated by the functions of its database's design documents; `designs` hears of those that came. */
-function guardedBy({ code, queryServer, designs, accounts, config }: GuardParts): CreateWriteGuard {
+function guardedBy({ code, queryServer, designs, accounts, config, expectFunctions }: GuardParts): CreateWriteGuard {
   const users = () => accounts.use(({ userWrites }) => userWrites);
   const isUsersDatabase = (name: string) => name === authenticationDatabase(config);
   return (database) => {
     const validation = new WriteValidation(
       database,
       async (...wanted) => queryServer.use((server) => server.openValidators(...wanted)),
-      () => designs.notify(database.name),
+      { onDesigns: () => designs.notify(database.name), expectFunctions },
     );
     const isReplicator = database.name === REPLICATOR_DATABASE;
     const inner = isReplicator ? new ReplicatorGuard(database, code, validation) : validation;

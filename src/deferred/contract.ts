@@ -132,4 +132,8 @@ export interface ViewService extends ViewPart {
  * Gets hold of the code. Called when a part of it is first needed, and again at the next need after it failed, never twice at a time.
  * A host that has the code at hand gives it at once. An error's message goes to whoever asked: it says what to do.
  */
-export type LoadDeferredCode = () => MaybePromise<DeferredCode>;
+export interface LoadDeferredCode {
+  (): MaybePromise<DeferredCode>;
+  /** Told when functions of documents will soon be called, before the code is asked for: what takes long may begin beside. Never fails. */
+  readonly expectFunctions?: (config: Config) => void;
+}

@@ -28,20 +28,26 @@ const NO_REFUSALS: readonly Refusal[] = [];
 /** How long after its opening a database is searched for design documents, where nobody has written to it by then. */
 const REST_MS = 1_000;
 
+interface WriteListeners {
+  /** Called where there are design documents, also a while after the opening, and where one may have been written. */
+  onDesigns(): void;
+  /** Called where a design document with functions is about to be written, and before those that judge writes are opened. */
+  expectFunctions(): void;
+}
+
 /** Validates the writes of one open database. */
 export class WriteValidation implements WriteGuard {
   readonly #database: Database;
   readonly #open: OpenValidators;
-  readonly #onDesigns: () => void;
+  readonly #listeners: WriteListeners;
   /** Undefined before the functions were searched; null where there are none. */
   #validators: Validators | null | undefined;
   #loading: Promise<Validators | null> | undefined;
 
-  /** `onDesigns` is called where there are design documents, also a while after the opening, and where one may have been written. */
-  constructor(database: Database, open: OpenValidators, onDesigns: () => void) {
+  constructor(database: Database, open: OpenValidators, listeners: WriteListeners) {
     this.#database = database;
     this.#open = open;
-    this.#onDesigns = onDesigns;
+    this.#listeners = listeners;
     startBackgroundTimer(REST_MS, () => void this.#tellOfDesigns());
   }
 
@@ -49,7 +55,7 @@ export class WriteValidation implements WriteGuard {
   async #tellOfDesigns(): Promise<void> {
     if (this.#validators !== undefined || this.#loading !== undefined) return;
     try {
-      if (await hasDesigns(this.#database)) this.#onDesigns();
+      if (await hasDesigns(this.#database)) this.#listeners.onDesigns();
     } catch {
       // The database was closed meanwhile, or can't be read. The next request to it fails with the reason.
     }
@@ -62,10 +68,11 @@ export class WriteValidation implements WriteGuard {
   designsChanged(): void {
     this.#validators = undefined;
     this.#loading = undefined;
-    this.#onDesigns();
+    this.#listeners.onDesigns();
   }
 
   async validate(writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly Refusal[]> {
+    if (await inTurns(someInSteps(writes, hasFunctions))) this.#listeners.expectFunctions();
     if (!(await inTurns(someInSteps(writes, ({ id }) => !isDesignId(id))))) return NO_REFUSALS;
     const validators = this.#validators === undefined ? await this.#load() : this.#validators;
     return validators === null ? NO_REFUSALS : validators.validate(writes, options);
@@ -90,11 +97,18 @@ export class WriteValidation implements WriteGuard {
 
   async #findValidators(): Promise<Validators | null> {
     const designs = await readDesigns(this.#database);
-    if (designs.length > 0) this.#onDesigns();
+    if (designs.length > 0) this.#listeners.onDesigns();
     const validating: StoredDesign[] = [];
     for (const design of designs) if (await hasValidator(design)) validating.push(design);
-    return validating.length === 0 ? null : this.#open(this.#database, validating);
+    if (validating.length === 0) return null;
+    this.#listeners.expectFunctions();
+    return this.#open(this.#database, validating);
   }
+}
+
+/** Those of `_index` have none. Where that is written in another way, one is taken for one with functions, which does no harm. */
+function hasFunctions({ id, deleted, body }: DocumentWrite): boolean {
+  return isDesignId(id) && !deleted && !body.includes('"language":"query"');
 }
 
 async function hasDesigns(database: Database): Promise<boolean> {

@@ -4,15 +4,20 @@ import { createDeferredCode } from '../deferred/deferred-code.ts';
 import { createQuickJsSandbox } from '../query-server/programs/quickjs-sandbox.ts';
 import { sandboxMemoryBytes } from '../system/config.ts';
 import { fetchQuickJsWasm } from './quickjs-wasm.ts';
-import { createNestedWorkers, createPageWorkers } from './sandbox-workers.ts';
+import { createSandboxPort } from './sandbox-ports.ts';
+import type { SandboxStart } from './sandbox-start.ts';
+import { createWorkers } from './sandbox-workers.ts';
 
-const isFirefox = navigator.userAgent.includes('Firefox/');
-
-export const loaded: DeferredCode = createDeferredCode(({ config, log }) =>
-  createQuickJsSandbox({
-    loadWasm: fetchQuickJsWasm,
-    workers: isFirefox ? createPageWorkers(config, log) : createNestedWorkers(config, log),
-    memoryBytes: sandboxMemoryBytes(config),
-    sharesThread: true,
-  }),
-);
+/** `start`: may have begun, or begins when a function is first called. */
+export const loaded = (start: SandboxStart): DeferredCode =>
+  createDeferredCode(({ config, log }) =>
+    createQuickJsSandbox({
+      loadWasm: async () => {
+        start.begin(config);
+        return (await start.compiled()) ?? fetchQuickJsWasm();
+      },
+      workers: createWorkers(config, log, () => start.take() ?? createSandboxPort()),
+      memoryBytes: sandboxMemoryBytes(config),
+      sharesThread: true,
+    }),
+  );

@@ -1,8 +1,11 @@
 /** The entry of a page's worker: offers the endpoint to the page, and does nothing until the page opens it. */
 import { expose } from 'comlink';
+import type { Config } from '../system/contract.ts';
 import { createBusyPoll } from './busy-poll.ts';
 import { createFileLoader } from './deferred-file.ts';
 import { servePageCalls } from './page-calls.ts';
+import { createSandboxPort } from './sandbox-ports.ts';
+import { SandboxStart } from './sandbox-start.ts';
 import { WorkerEndpoint } from './worker-endpoint.ts';
 
 /**
@@ -18,12 +21,17 @@ const journalFiles = isChromium
 // Loaded right away: a worker that takes a file over needs them, and by then the network or this version of them may be gone.
 journalFiles?.().catch(() => undefined);
 
+const sandbox = new SandboxStart(() => createSandboxPort());
+const loadFunctions = createFileLoader('settee-functions.js', () => import('./browser-functions.ts'));
+
 const endpoint = new WorkerEndpoint({
   address: self.location.href,
   locks: navigator.locks,
   indexedDB: indexedDbOfBrowser(),
   network: self,
-  deferred: createFileLoader('settee-functions.js', () => import('./browser-functions.ts')),
+  deferred: Object.assign(async () => (await loadFunctions())(sandbox), {
+    expectFunctions: (config: Config) => sandbox.begin(config),
+  }),
   journalFiles,
   offerPort: isChromium ? (offer, port) => self.postMessage(offer, [port]) : undefined,
   sendKeepAlive: (message) => self.postMessage(message),

@@ -1,18 +1,22 @@
-const FILE = 'settee-quickjs.wasm';
+export const QUICKJS_FILE = 'settee-quickjs.wasm';
 
 /**
  * Where a worker finds the sandbox's WebAssembly: `settee-quickjs.wasm`, beside the worker's own script. A page's
  * Content-Security-Policy, where it has one, needs `'wasm-unsafe-eval'` for workers, and no `'unsafe-eval'`.
  */
 export async function fetchQuickJsWasm(): Promise<Uint8Array<ArrayBuffer>> {
-  const response = await load(new URL(FILE, self.location.href));
+  const response = await load(new URL(QUICKJS_FILE, self.location.href));
   if (!response.ok) {
-    throw new Error(`${FILE} was answered with ${response.status}; it must lie beside the worker's script. Try again.`);
+    throw new Error(
+      `${QUICKJS_FILE} was answered with ${response.status}; it must lie beside the worker's script. Try again.`,
+    );
   }
   const bytes = new Uint8Array(await response.arrayBuffer());
   if (!isWasm(bytes)) {
     const type = response.headers.get('content-type') ?? 'no type';
-    throw new Error(`${FILE} was answered with ${type} and is no WebAssembly; it must lie beside the worker's script`);
+    throw new Error(
+      `${QUICKJS_FILE} was answered with ${type} and is no WebAssembly; it must lie beside the worker's script`,
+    );
   }
   return bytes;
 }

@@ -8,10 +8,8 @@ import { chosenEngines } from './drivers/start.ts';
 
 /** What the worker of a page loads on first use: when it does, and what happens where it can't. */
 const FILE = '/settee-functions.js';
-const otherBuild = readFileSync(join(import.meta.dirname, '../../dist/browser', FILE), 'utf8').replace(
-  /settee [0-9a-f]{16}/,
-  'settee of-another-day',
-);
+const script = readFileSync(join(import.meta.dirname, '../../dist/browser', FILE), 'utf8');
+const otherBuild = script.replace(/settee [0-9a-f]{16}/, 'settee of-another-day');
 
 describe.each(chosenEngines())('the file that is loaded on first use in %s', (engine) => {
   let session: BrowserSession;
@@ -126,10 +124,32 @@ describe.each(chosenEngines())('the file that is loaded on first use in %s', (en
     expect(refused).toBe(1);
   });
 
+  test('is loaded while the engine is, where a design document with functions is written, and without that where it has none', async () => {
+    await begin();
+    let letGo = () => {};
+    const held = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    site.server.intercept((request, response) => {
+      if (request.url?.startsWith(FILE) !== true) return false;
+      void held.then(() => response.writeHead(200, { 'content-type': 'text/javascript' }).end(script));
+      return true;
+    });
+    const engineFiles = () => site.server.seen.filter((path) => /sandbox|quickjs/.test(path)).sort();
+    await call(tab, 'request', 'settee', 'PUT', '/db/notes/_design/q', { language: 'query', views: {} });
+    await expect.poll(loads).toHaveLength(1);
+    expect(engineFiles()).toEqual([]);
+    await addView();
+    await expect.poll(engineFiles).toEqual(['/settee-quickjs.wasm', '/settee-sandbox.js']);
+    letGo();
+    expect(await query()).toMatchObject({ status: 200, json: { rows: [{ id: 'a', key: 1 }] } });
+    expect(engineFiles().filter((path) => path.endsWith('.wasm'))).toHaveLength(1);
+  });
+
   test('where the engine is missing queries are answered 503, and it is tried again', async () => {
     await begin();
-    await addView();
     instead = { file: '/settee-quickjs.wasm', status: 404, text: 'gone' };
+    await addView();
     expect(await query()).toMatchObject({
       status: 503,
       json: {

@@ -2,8 +2,7 @@
 
 import { must } from '../../shared/assert.ts';
 import { type Clock, systemClock } from '../../shared/clock.ts';
-import type { IsolateOwner } from '../isolates/isolate-pool.ts';
-import { IsolatePool } from '../isolates/isolate-pool.ts';
+import { type IsolateOwner, IsolatePool } from '../isolates/isolate-pool.ts';
 import { QuickJsInstanceFactory } from '../isolates/quickjs-instance.ts';
 import type { BegunList } from './function-call.ts';
 import { listLost } from './list-failures.ts';
@@ -33,6 +32,7 @@ export function createSandboxWorker(post: (message: FromWorker) => void, clock: 
         const pool = new IsolatePool(factory, clock, limits, () => post({ type: 'spent' }));
         worker = new SandboxWorker(new LocalExecutor(pool, clock, () => post({ type: 'step' })), post);
         post({ type: 'ready', version: WIRE_VERSION });
+        await pool.prepare();
       });
     },
   };

@@ -15,6 +15,8 @@ import {
 
 /** A thread, as its host makes it. It runs `createSandboxWorker` (sandbox-worker.ts). */
 export interface SandboxPort {
+  /** It was sent `start` already. */
+  readonly isStarted?: boolean;
   /** `handedOver`: buffers in the message that the other thread takes over, instead of having copies of them. */
   post(message: unknown, handedOver?: readonly ArrayBuffer[]): void;
   /** Called once. `onEnd`: the thread has ended by itself, or could not be started. */
@@ -80,7 +82,7 @@ export class SupervisedWorker {
       (cause) => this.#ended('memory', cause),
     );
     this.#endAfter(START_MS);
-    this.#post(start);
+    if (port.isStarted !== true) this.#post(start);
   }
 
   get jobs(): readonly Job[] {

@@ -7,7 +7,7 @@
 import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import type { Clock } from '../../shared/clock.ts';
 import { nextTurn } from '../../shared/turn.ts';
-import { Isolate, type IsolateOptions } from './isolate.ts';
+import { Isolate, type IsolateOptions, type PreparedContext, prepareContext } from './isolate.ts';
 import type { MemoryShare } from './memory-shares.ts';
 import type { QuickJsInstance, QuickJsInstanceFactory } from './quickjs-instance.ts';
 
@@ -36,7 +36,8 @@ export class IsolatePool {
   readonly #isolates = new Map<IsolateOwner, Isolate>();
   /** How many lists wait in an isolate. */
   readonly #retains = new Map<Isolate, number>();
-  #spare: QuickJsInstance | undefined;
+  /** For the next isolate; the first one may have its context already. */
+  #spare: { readonly instance: QuickJsInstance; readonly prepared?: PreparedContext } | undefined;
   /** What its isolate takes may have changed. */
   #lastUser: IsolateOwner | undefined;
   #isClosed = false;
@@ -53,6 +54,16 @@ export class IsolatePool {
     this.#clock = clock;
     this.#maxIsolates = maxIsolates;
     this.#memory = memory;
+  }
+
+  /** Does for the first isolate what can be done before its owner is known. Where that fails, the first owner is told. */
+  async prepare(): Promise<void> {
+    try {
+      const instance = await this.#factory.create();
+      this.#spare ??= { instance, prepared: prepareContext(instance) };
+    } catch {
+      // It is tried again.
+    }
   }
 
   has(owner: IsolateOwner): boolean {
@@ -133,7 +144,7 @@ export class IsolatePool {
     }
     // Beginning the program in it takes tens of milliseconds, as making it did: others have a turn between the two.
     await nextTurn();
-    this.#spare ??= instance;
+    this.#spare ??= { instance };
     this.getNow(owner);
     // And before it is called.
     await nextTurn();
@@ -147,7 +158,7 @@ export class IsolatePool {
     if (isolate === undefined) return;
     const hasGrown = bytesOf(isolate.instance) > MAX_REUSED_BYTES;
     if (hasGrown) this.#onWaste();
-    if (isolate.dispose() && !hasGrown) this.#spare ??= isolate.instance;
+    if (isolate.dispose() && !hasGrown) this.#spare ??= { instance: isolate.instance };
   }
 
   close(): void {
@@ -157,10 +168,10 @@ export class IsolatePool {
   }
 
   #createOnSpare(owner: IsolateOwner): Isolate | undefined {
-    const instance = this.#spare;
+    const spare = this.#spare;
     this.#spare = undefined;
-    if (instance === undefined) return undefined;
-    const isolate = new Isolate(instance, owner.options, this.#clock);
+    if (spare === undefined) return undefined;
+    const isolate = new Isolate(spare.instance, owner.options, this.#clock, spare.prepared);
     if (this.#isolates.size >= this.#maxIsolates) this.#evictOldest(this.#maxIsolates * 2);
     this.#isolates.set(owner, isolate);
     isolate.usedAt = this.#clock.monotonic();

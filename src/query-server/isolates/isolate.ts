@@ -33,6 +33,33 @@ export interface IsolateOptions {
   log(message: string): void;
 }
 
+/** A runtime and a context in which the sandboxes' program was evaluated, before it is known for which design document. */
+export interface PreparedContext {
+  readonly runtime: QuickJSRuntime;
+  readonly context: QuickJSContext;
+  readonly perform: QuickJSHandle;
+  /** What the program's `pullRows` calls. */
+  readonly rows: { pull?: ((sent: string) => CallText) | undefined };
+}
+
+/** Takes some 50 ms where nothing of QuickJS ran before, which the next isolate in this instance is spared. */
+export function prepareContext(instance: QuickJsInstance): PreparedContext {
+  const runtime = instance.quickjs.newRuntime();
+  runtime.setMaxStackSize(STACK_BYTES);
+  const context = runtime.newContext();
+  const rows: PreparedContext['rows'] = {};
+  const pull = context.newFunction('pullRows', (sent) => {
+    return newText(context, instance, rows.pull?.(context.getString(sent)) ?? '');
+  });
+  const create = context.unwrapResult(
+    context.evalCode(SANDBOX_PROGRAM, 'settee.js', { type: 'global', strict: false }),
+  );
+  const perform = context.unwrapResult(context.callFunction(create, context.undefined, pull));
+  create.dispose();
+  pull.dispose();
+  return { runtime, context, perform, rows };
+}
+
 export class Isolate {
   readonly instance: QuickJsInstance;
   readonly options: IsolateOptions;
@@ -50,24 +77,25 @@ export class Isolate {
   readonly #constants = new Map<string, QuickJSHandle>();
   /** What the program answered to `addMap` and the like, by operation and source or name. */
   readonly #added = new Map<string, string>();
-  #pullRows: ((sent: string) => CallText) | undefined;
+  readonly #rows: PreparedContext['rows'];
   #deadline = Number.POSITIVE_INFINITY;
   #isOutOfTime = false;
 
-  constructor(instance: QuickJsInstance, options: IsolateOptions, clock: Clock) {
+  /** `prepared`: of that instance, if it was prepared. */
+  constructor(instance: QuickJsInstance, options: IsolateOptions, clock: Clock, prepared = prepareContext(instance)) {
     this.instance = instance;
     this.options = options;
     this.timeoutMs = options.timeoutMs;
     this.#clock = clock;
-    this.#runtime = instance.quickjs.newRuntime();
+    this.#runtime = prepared.runtime;
+    this.#context = prepared.context;
+    this.#perform = prepared.perform;
+    this.#rows = prepared.rows;
     this.#runtime.setMemoryLimit(options.memoryBytes + BASE_BYTES);
-    this.#runtime.setMaxStackSize(STACK_BYTES);
     this.#runtime.setInterruptHandler(() => this.#isLate(0));
     instance.onTick = () => {
       if (this.#isLate(Math.min(GRACE_MS, this.timeoutMs))) throw new InstanceStopped('a native loop ran out of time');
     };
-    this.#context = this.#runtime.newContext();
-    this.#perform = this.#begin();
     this.call('begin', options.designId, options.designDocument);
   }
 
@@ -107,11 +135,11 @@ export class Isolate {
 
   /** As `call('list', …)`; `pullRows` takes what was sent so far, and gives the next rows (JSON array) or `''`. */
   callList([name, head, request]: readonly CallText[], pullRows: (sent: string) => CallText): string {
-    this.#pullRows = pullRows;
+    this.#rows.pull = pullRows;
     try {
       return this.call('list', name, head, request);
     } finally {
-      this.#pullRows = undefined;
+      this.#rows.pull = undefined;
     }
   }
 
@@ -131,28 +159,9 @@ export class Isolate {
     }
   }
 
-  #begin(): QuickJSHandle {
-    const context = this.#context;
-    const pull = context.newFunction('pullRows', (sent) => {
-      return this.#newText(this.#pullRows?.(context.getString(sent)) ?? '');
-    });
-    const create = context.unwrapResult(
-      context.evalCode(SANDBOX_PROGRAM, 'settee.js', { type: 'global', strict: false }),
-    );
-    const perform = context.unwrapResult(context.callFunction(create, context.undefined, pull));
-    create.dispose();
-    pull.dispose();
-    return perform;
-  }
-
-  #newText(text: CallText): QuickJSHandle {
-    const { instance } = this;
-    return this.#context.newString(typeof text === 'string' ? text : instance.standInFor(text));
-  }
-
   #run(operation: OperationName, texts: readonly CallText[]): string {
     const context = this.#context;
-    const values = texts.map((text) => (text === '' ? this.#constant('') : this.#newText(text)));
+    const values = texts.map((text) => (text === '' ? this.#constant('') : newText(context, this.instance, text)));
     const result = context.callFunction(this.#perform, context.undefined, [this.#constant(operation), ...values]);
     for (const [index, value] of values.entries()) if (texts[index] !== '') value.dispose();
     if (result.error !== undefined) {
@@ -201,6 +210,10 @@ export class Isolate {
       error,
     );
   }
+}
+
+function newText(context: QuickJSContext, instance: QuickJsInstance, text: CallText): QuickJSHandle {
+  return context.newString(typeof text === 'string' ? text : instance.standInFor(text));
 }
 
 function messageOf(thrown: unknown): string {

@@ -115,7 +115,7 @@ function isPollInterval(bytes: Uint8Array, at: number): boolean {
 
 type Bytes = Uint8Array | readonly number[];
 
-function toSection(id: number, content: Uint8Array): Uint8Array {
+export function toSection(id: number, content: Uint8Array): Uint8Array {
   return joinBytes([[id], unsigned(content.length), content]);
 }
 

@@ -1,5 +1,4 @@
 /** How the threads that run functions share the memory that all of them may take (setting `query_server_config/memory_bytes`). */
-import { MOST_BYTES } from './quickjs-instance.ts';
 
 /** What the isolates of one thread may take. */
 export interface MemoryShare {
@@ -18,7 +17,14 @@ export interface MemoryShares {
   readonly workers: number;
 }
 
+/** How many isolates a thread may have at a time, by default. */
+export const MOST_ISOLATES = 16;
+
 const MEGABYTE = 1024 * 1024;
+/** What all of them may take by default. */
+const TOTAL_BYTES = 1024 * MEGABYTE;
+/** What one isolate may have at most. */
+const MOST_BYTES = 128 * MEGABYTE;
 /** An isolate of 32 MB, and one that was not used yet beside it. */
 const LEAST_THREAD_BYTES = 48 * MEGABYTE;
 const LEAST_ISOLATE_BYTES = 32 * MEGABYTE;
@@ -27,7 +33,7 @@ const LOCAL_PART = 3 / 8;
 /** The part of its thread's memory that one isolate may take. */
 const ISOLATE_PART = 2 / 3;
 
-export function shareMemory(totalBytes: number, workers: number): MemoryShares {
+export function shareMemory(totalBytes = TOTAL_BYTES, workers = 0): MemoryShares {
   const localBytes = workers === 0 ? totalBytes : totalBytes * LOCAL_PART;
   const local = shareOf(localBytes);
   const rest = totalBytes - local.threadBytes;

@@ -9,24 +9,25 @@ import { DatabaseError } from '../../errors/database-error.ts';
 import { functionsUnavailable } from '../../errors/functions-unavailable.ts';
 import { inTurns, nextTurn } from '../../shared/turn.ts';
 import { lengthOfText, type TextBytes } from '../execution/long-texts.ts';
+import { namesOfGuarded } from './guarded-module.ts';
+import type { GuardedNames } from './guarded-names.ts';
 import { guardLoops } from './loop-guard.ts';
 import { findLocalTime, type LocalTime, utcLocalTime } from './utc.ts';
 import type { ImportName } from './wasm-imports.ts';
 
 /**
- * Gives the bytes of the package's `emscripten-module.wasm`, from where the host keeps them. Called on first use, and
- * again only when it failed.
+ * Gives the bytes of the package's `emscripten-module.wasm`, from where the host keeps them, or what another thread has compiled them to.
+ * Called on first use, and again only when it failed.
  */
-export type WasmLoader = () => Promise<Uint8Array<ArrayBuffer>>;
+export type WasmLoader = () => Promise<Uint8Array<ArrayBuffer> | CompiledWasm>;
 
 const PAGE_BYTES = 64 * 1024;
 /**
- * Pages that an instance begins with (16 MB), and the bytes that it may have at most. QuickJS's own limit counts blocks,
+ * Pages that an instance begins with (16 MB). How many it may have at most is given: QuickJS's own limit counts blocks,
  * not their bytes, in this build: Emscripten does not tell it how large a block is. Here an allocation fails, which
  * QuickJS makes an error of.
  */
 const FIRST_PAGES = 256;
-export const MOST_BYTES = 128 * 1024 * 1024;
 
 /** Thrown through WebAssembly when time is over; the instance can't be used any more. */
 export class InstanceStopped extends Error {}
@@ -62,12 +63,8 @@ export function isInstanceFault(error: unknown): boolean {
 }
 
 /** A compiled module. It can be posted to other threads. */
-export interface CompiledWasm {
+export interface CompiledWasm extends GuardedNames {
   readonly module: WasmModule;
-  /** The imported function that guarded loops call; undefined where they could not be guarded. */
-  readonly tick: ImportName | undefined;
-  /** The imported function that says the local time. */
-  readonly localTime: ImportName | undefined;
 }
 
 type EmscriptenModule = Awaited<ReturnType<typeof loadEmscripten>>;
@@ -103,6 +100,9 @@ export class QuickJsInstanceFactory {
     if (typeof this.#source !== 'function') return this.#source;
     try {
       const bytes = await this.#source().catch(notLoaded);
+      if (!(bytes instanceof Uint8Array)) return bytes;
+      const names = namesOfGuarded(bytes);
+      if (names !== undefined) return { module: await compileWasm(bytes), ...names };
       const guarded = await inTurns(guardLoops(bytes));
       await nextTurn();
       const module = await compileWasm(guarded?.bytes ?? bytes);

@@ -2,7 +2,7 @@
 import { WasmReader } from './wasm-reader.ts';
 
 /** Numbers of sections (core specification 2.0, 5.5.2), and codes of types (5.3.1). */
-export const SECTION = { type: 1, import: 2, global: 6, code: 10 } as const;
+export const SECTION = { custom: 0, type: 1, import: 2, global: 6, code: 10 } as const;
 export const TYPE = { i32: 0x7f, i64: 0x7e, f64: 0x7c } as const;
 
 export interface Section {

@@ -5,7 +5,7 @@ import { LocalExecutor } from '../execution/local-executor.ts';
 import { type Places, ProgramExecutor } from '../execution/program-executor.ts';
 import { type SandboxWorkers, WorkerPool } from '../execution/worker-pool.ts';
 import { IsolatePool } from '../isolates/isolate-pool.ts';
-import { shareMemory } from '../isolates/memory-shares.ts';
+import { MOST_ISOLATES, shareMemory } from '../isolates/memory-shares.ts';
 import { QuickJsInstanceFactory, type WasmLoader } from '../isolates/quickjs-instance.ts';
 import { QuickJsProgram } from './quickjs-program.ts';
 
@@ -27,8 +27,6 @@ export interface QuickJsSandboxOptions {
 
 /** Programs that are kept so that `open` finds them again; those beyond are made anew, which costs little. */
 const MAX_PROGRAMS = 256;
-const MAX_ISOLATES = 16;
-const MEMORY_BYTES = 1024 * 1024 * 1024;
 
 /** Loads nothing yet. */
 export function createQuickJsSandbox(options: QuickJsSandboxOptions): Sandbox {
@@ -43,8 +41,8 @@ class QuickJsSandbox implements Sandbox {
   readonly #programs = new Map<string, QuickJsProgram>();
 
   constructor(options: QuickJsSandboxOptions) {
-    const { loadWasm, maxIsolates = MAX_ISOLATES, clock = systemClock, workers, sharesThread = false } = options;
-    const shares = shareMemory(options.memoryBytes ?? MEMORY_BYTES, workers?.count ?? 0);
+    const { loadWasm, maxIsolates = MOST_ISOLATES, clock = systemClock, workers, sharesThread = false } = options;
+    const shares = shareMemory(options.memoryBytes, workers?.count);
     const factory = new QuickJsInstanceFactory(loadWasm, shares.local.isolateBytes);
     const compiled = () => factory.compiled();
     const limits = { maxIsolates, memory: shares.worker };

@@ -1,5 +1,6 @@
 import { createIndexedDbPageStore } from '../../../src/storage/indexeddb/indexeddb-page-store.ts';
-import { createNestedWorkers } from '../../../src/worker/sandbox-workers.ts';
+import { createNestedWorker } from '../../../src/worker/sandbox-ports.ts';
+import { createWorkers } from '../../../src/worker/sandbox-workers.ts';
 import { CoreHost, type Storage } from '../../support/conformance/core-host.ts';
 import { newOutcome } from '../outcome.ts';
 import { runHttpSuite } from '../suite-run.ts';
@@ -17,9 +18,14 @@ async function loadWasm(): Promise<Uint8Array<ArrayBuffer>> {
 }
 
 /** Among them, too. */
-const createWorkers: typeof createNestedWorkers = (config, log) =>
-  createNestedWorkers(config, log, new URL('/settee-sandbox.js', self.location.href));
+const createNestedWorkers: typeof createWorkers = (config, log) =>
+  createWorkers(config, log, () => createNestedWorker(new URL('/settee-sandbox.js', self.location.href)));
 
 const outcome = newOutcome();
-const host = await CoreHost.start({ name: 'core on IndexedDB', newStorage, loadWasm, createWorkers });
+const host = await CoreHost.start({
+  name: 'core on IndexedDB',
+  newStorage,
+  loadWasm,
+  createWorkers: createNestedWorkers,
+});
 await runHttpSuite(host, outcome, () => postMessage(outcome));

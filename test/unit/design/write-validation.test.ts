@@ -57,9 +57,9 @@ beforeEach(async () => {
 
 afterEach(() => core.close());
 
-function openCore(using?: Sandbox): Promise<Core> {
+function openCore(using?: Sandbox, expectFunctions = () => {}): Promise<Core> {
   const options = { storage: createMemoryPageStore(), clock: systemClock, random: systemRandom };
-  return createCore({ ...options, deferred: deferredAtHand(using) });
+  return createCore({ ...options, deferred: Object.assign(deferredAtHand(using), { expectFunctions }) });
 }
 
 async function ask(method: string, path: string, body?: unknown, on = core): Promise<[number, unknown]> {
@@ -231,9 +231,10 @@ describe('a database that is opened, and not written to', () => {
     for (const name of docs) await put(database, name);
     let told = 0;
     const unused = () => Promise.reject(new Error('not part of this test'));
-    new WriteValidation(database, unused, () => {
+    const onDesigns = () => {
       told += 1;
-    });
+    };
+    new WriteValidation(database, unused, { onDesigns, expectFunctions: unused });
     await act(database);
     vi.advanceTimersByTime(999);
     await settle();
@@ -251,4 +252,26 @@ describe('a database that is opened, and not written to', () => {
     expect(await toldAfter(['a', 'z'])).toBe(0);
     expect(await toldAfter(['_design/d'], (database) => database.close())).toBe(0);
   });
+});
+
+test('a host is told of functions before they are there, and before the first write that they judge', async () => {
+  const told = vi.fn();
+  const other = await openCore(sandbox, told);
+  const write = (path: string, body?: object, method = 'PUT') => ask(method, `/db${path}`, body, other);
+  await write('');
+  await write('/a', { n: 1 });
+  await write('/_bulk_docs', { docs: [{ _id: 'b' }, { _id: '_design/index', language: 'query', views: {} }] }, 'POST');
+  await write('/_index', { index: { fields: ['n'] } }, 'POST');
+  expect(told).toHaveBeenCalledTimes(0);
+  const [, { rev }] = (await write('/_design/d', { views: {} })) as [number, { rev: string }];
+  expect(told).toHaveBeenCalledTimes(1);
+  await write(`/_design/d?rev=${rev}`, undefined, 'DELETE');
+  await write('/b', { n: 2 });
+  expect(told).toHaveBeenCalledTimes(1);
+  await write('/_design/e', { validate_doc_update: 'function () {}' });
+  expect(told).toHaveBeenCalledTimes(2);
+  await write('/c', {});
+  await write('/d', {});
+  expect(told).toHaveBeenCalledTimes(3);
+  await other.close();
 });
