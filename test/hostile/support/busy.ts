@@ -2,6 +2,8 @@
 export interface Latencies {
   readonly median: number;
   readonly longest: number;
+  /** Of an idle server on the same machine, at the same time: what the machine makes everybody wait. */
+  readonly longestIdle: number;
   readonly count: number;
   /** For how long at most the measuring thread itself was kept from running. */
   readonly ownLag: number;

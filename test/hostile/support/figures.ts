@@ -27,7 +27,7 @@ export async function attack<T>(
   observed().noteOutcome(outcome(result));
   const turn = latencies.longestTurn === undefined ? '' : `, longest turn ${Math.round(latencies.longestTurn)} ms`;
   console.log(
-    `${name}: ${megabytes(gained)} more, the neighbour waited ${Math.round(latencies.longest)} ms at most (quiet ${Math.round(quiet.longest)} ms${turn}), ${outcome(result)}`,
+    `${name}: ${megabytes(gained)} more, the neighbour waited ${Math.round(latencies.longest)} ms at most (beside an idle server ${Math.round(latencies.longestIdle)} ms, quiet ${Math.round(quiet.longest)} ms${turn}), ${outcome(result)}`,
   );
   return { result, gained, latencies, quiet };
 }

@@ -1,3 +1,4 @@
+import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
@@ -19,16 +20,25 @@ export interface LatencyLimits {
 const QUIET_MS = 300;
 /** Measured for at least so long. */
 const SHORTEST_MS = 300;
+/** What the worker tells at the end. */
+interface Measurement {
+  readonly latencies: readonly number[];
+  readonly idleLatencies: readonly number[];
+  readonly ownLag: number;
+}
+
 /** Someone who reads a small document of a database of its own, all the time, and measures how long it takes. */
 export class Neighbour {
   readonly #server: AttackedServer;
   readonly #worker: Worker;
+  readonly #idleServer: ChildProcess;
   /** Rejects when the worker fails. */
   readonly #failure: Promise<never>;
 
-  private constructor(server: AttackedServer, worker: Worker) {
+  private constructor(server: AttackedServer, worker: Worker, idleServer: ChildProcess) {
     this.#server = server;
     this.#worker = worker;
+    this.#idleServer = idleServer;
     this.#failure = once(worker, 'error').then(([error]) => Promise.reject(error));
     this.#failure.catch(() => undefined);
   }
@@ -41,8 +51,11 @@ export class Neighbour {
 
   /** To a server where its database is already. */
   static async returnTo(server: AttackedServer): Promise<Neighbour> {
-    const workerData = { url: new URL('/neighbour/doc', server.url).href };
-    return new Neighbour(server, new Worker(new URL('neighbour-worker.mjs', import.meta.url), { workerData }));
+    const idleServer = fork(new URL('idle-server.mjs', import.meta.url));
+    const [idleUrl] = await once(idleServer, 'message');
+    const workerData = { url: new URL('/neighbour/doc', server.url).href, idleUrl };
+    const worker = new Worker(new URL('neighbour-worker.mjs', import.meta.url), { workerData });
+    return new Neighbour(server, worker, idleServer);
   }
 
   /** What it measures while something else is under way, and what came of that. */
@@ -52,12 +65,13 @@ export class Neighbour {
     await this.#server.beginTurns();
     await this.#ask('begin');
     const result = await work();
-    const { latencies, ownLag } = await this.#ask('end');
+    const { latencies, idleLatencies, ownLag } = await this.#ask('end');
     const longestTurn = await this.#server.longestTurn();
     const others = (this.#others() - othersBefore) / ((performance.now() - since) / 1000);
     const sorted = latencies.toSorted((one, other) => one - other);
     const median = sorted[Math.floor(sorted.length / 2)] ?? 0;
-    const waits = { median, longest: sorted.at(-1) ?? 0, count: sorted.length, ownLag, longestTurn, others };
+    const [longest, longestIdle] = [sorted.at(-1) ?? 0, Math.max(0, ...idleLatencies)];
+    const waits = { median, longest, longestIdle, count: sorted.length, ownLag, longestTurn, others };
     observed().noteWaits(waits);
     return { result, latencies: waits };
   }
@@ -75,9 +89,10 @@ export class Neighbour {
 
   async moveOut(): Promise<void> {
     await this.#worker.terminate();
+    this.#idleServer.disconnect();
   }
 
-  async #ask(message: 'begin' | 'end'): Promise<{ readonly latencies: readonly number[]; readonly ownLag: number }> {
+  async #ask(message: 'begin' | 'end'): Promise<Measurement> {
     const answer = once(this.#worker, 'message');
     this.#worker.postMessage(message);
     const [value] = await Promise.race([answer, this.#failure]);
@@ -136,7 +151,9 @@ async function measure<P, T>(neighbour: Neighbour, limits: LatencyLimits, { prep
       : undefined;
   const excess = [
     ...(longestTurnExcess === undefined ? [] : [longestTurnExcess]),
-    ...(latencies.longest > limits.longest ? [`the longest took more than ${limits.longest} ms`] : []),
+    ...(latencies.longest > limits.longest + latencies.longestIdle
+      ? [`the longest took more than ${limits.longest} ms beyond that of an idle server`]
+      : []),
     ...(latencies.median > quiet.median + medianBeyondQuiet
       ? [`the median is more than ${medianBeyondQuiet} ms beyond the quiet one`]
       : []),
@@ -155,8 +172,8 @@ function describe({ quiet, latencies, excess }: Measured): string {
   return `${excess.join(', ')}: ${show(latencies)} (quiet: ${show(quiet)})`;
 }
 
-function show({ median, longest, count, ownLag, longestTurn, others }: Latencies): string {
-  const answers = `median ${median.toFixed(1)} ms, longest ${longest.toFixed(1)} ms of ${count}`;
+function show({ median, longest, longestIdle, count, ownLag, longestTurn, others }: Latencies): string {
+  const answers = `median ${median.toFixed(1)} ms, longest ${longest.toFixed(1)} ms of ${count}, ${longestIdle.toFixed(1)} ms of an idle server`;
   const turn = longestTurn === undefined ? '' : `, longest turn ${longestTurn.toFixed(1)} ms`;
   return `${answers}${turn}, own lag ${ownLag.toFixed(1)} ms, other processes ${others.toFixed(1)}`;
 }

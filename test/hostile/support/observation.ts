@@ -49,8 +49,10 @@ class Observation {
     return [
       ...(gained > bytes ? [`the server gained ${megabytes(gained)} of memory, of ${megabytes(bytes)}`] : []),
       ...(turn > longest ? [`a turn took ${ms(turn)} of processor time, of ${ms(longest)}`] : []),
-      ...(waits !== undefined && !isBusy && waits.longest > longest
-        ? [`a neighbour waited for ${ms(waits.longest)}, of ${ms(longest)}`]
+      ...(waits !== undefined && !isBusy && waits.longest > longest + waits.longestIdle
+        ? [
+            `a neighbour waited for ${ms(waits.longest)}, of ${ms(longest)} and ${ms(waits.longestIdle)} as beside an idle server`,
+          ]
         : []),
     ];
   }
@@ -102,9 +104,9 @@ class Observation {
     const latencies = this.#latencies;
     const turn = this.#turn;
     if (latencies === undefined) return turn === undefined ? 'not measured' : `none asked; longest turn ${ms(turn)}`;
-    const quiet = this.#quiet === undefined ? '' : `, ${ms(this.#quiet.longest)} beside an idle server`;
+    const before = this.#quiet === undefined ? '' : `, ${ms(this.#quiet.longest)} before`;
     const longestTurn = latencies.longestTurn === undefined ? '' : `, longest turn ${ms(latencies.longestTurn)}`;
-    return `${ms(latencies.longest)}${quiet}${longestTurn}`;
+    return `${ms(latencies.longest)}, ${ms(latencies.longestIdle)} beside an idle server${before}${longestTurn}`;
   }
 
   get got(): string {
@@ -116,7 +118,10 @@ class Observation {
   }
 }
 
-/** What every test is held to: the default of `httpd/max_bytes_in_flight` and 100 MB, and how long a neighbour, or the thread, may be kept. */
+/**
+ * What every test is held to: the default of `httpd/max_bytes_in_flight` and 100 MB, and how long the thread may be kept, or a neighbour longer
+ * than one of an idle server at the same time.
+ */
 const MOST_BYTES = 268_435_456 + 100_000_000;
 const LONGEST_MS = 100;
 
