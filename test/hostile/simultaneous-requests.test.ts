@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, assert, beforeAll, beforeEach, describe, test } from 'vitest';
 import { AttackedServer } from './support/attacked-server.ts';
 import { attack } from './support/figures.ts';
@@ -18,6 +19,7 @@ const CLIENTS = 1_000;
 const BODY_BYTES = 15_000;
 const QUERY_BYTES = 15_000;
 const DOCUMENTS = 5_000;
+const INFLATED_BYTES = 10_000_000;
 /** Some ask for more than can be answered at all. */
 const PATIENCE_MS = 10_000;
 const timeout = 300_000;
@@ -81,6 +83,14 @@ function get(path: string): string {
   return `GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`;
 }
 
+/** A document that a few kilobytes become; of several that write it one succeeds. */
+function compressed(): Buffer {
+  const body = gzipSync(`{"text":"${'x'.repeat(INFLATED_BYTES)}"}`);
+  const type = 'Content-Type: application/json\r\nContent-Encoding: gzip';
+  const head = `Host: localhost\r\n${type}\r\nContent-Length: ${body.length}\r\nConnection: close`;
+  return Buffer.concat([Buffer.from(`PUT /db/compressed HTTP/1.1\r\n${head}\r\n\r\n`), body]);
+}
+
 async function connected(): Promise<Socket> {
   const { hostname, port } = server.url;
   const socket = connect({ host: hostname, port: Number(port), localAddress: ATTACKERS });
@@ -90,7 +100,7 @@ async function connected(): Promise<Socket> {
 }
 
 /** The status of its answer, which is read to its end. */
-async function answered(socket: Socket, request: string): Promise<string> {
+async function answered(socket: Socket, request: string | Buffer): Promise<string> {
   let status = '';
   socket.on('data', (chunk: Buffer) => {
     status ||= chunk.toString('latin1', 9, 12);
@@ -106,7 +116,7 @@ function counted(statuses: readonly string[]): string {
   return [...counts].map(([status, count]) => `${count} × ${status}`).join(', ');
 }
 
-const requests: readonly (readonly [what: string, request: () => string])[] = [
+const requests: readonly (readonly [what: string, request: () => string | Buffer])[] = [
   ['queries of _all_docs', () => post('/db/_all_docs/queries', `{"queries":[${listOf(() => '{"limit":0}')}]}`)],
   ['queries of all rows', () => post('/db/_all_docs/queries', `{"queries":[${listOf(() => '{}')}]}`)],
   ['queries of a view', () => post('/db/_design/d/_view/v/queries', `{"queries":[${listOf(() => '{"limit":1}')}]}`)],
@@ -130,6 +140,7 @@ const requests: readonly (readonly [what: string, request: () => string])[] = [
   ['databases', () => post('/_dbs_info', `{"keys":[${listOf((n) => `"d${n}"`)}]}`)],
   ['names that log in', () => post('/_session', `{"name":"x","password":"${'x'.repeat(BODY_BYTES)}"}`)],
   ['revisions to purge', () => post('/db/_purge', `{${listOf((n) => `"x${n}":["1-0"]`)}}`)],
+  ['compressed bodies', compressed],
 ];
 
 describe.skipIf(noProcessFiles !== undefined)('a thousand at once', () => {
