@@ -4,6 +4,7 @@
  * ended, too.
  */
 import { must } from '../../shared/assert.ts';
+import { startBackgroundTimer } from '../../shared/background-timer.ts';
 import type { Clock } from '../../shared/clock.ts';
 import { inTurns, type Steps } from '../../shared/turn.ts';
 import type { IsolateOwner, PoolLimits } from '../isolates/isolate-pool.ts';
@@ -47,6 +48,11 @@ interface WorkerPoolParts {
 
 /** Calls of one program that a worker has at a time: while one is answered it goes on with the next. */
 const MOST_JOBS = 2;
+/**
+ * Where one worker is there, another one is started when calls have waited for so long. Its start takes a processor about that long, which quick
+ * functions need better.
+ */
+const PATIENCE_MS = 100;
 /** So often in a row may a worker end before it is ready. */
 const MOST_FAILED_STARTS = 3;
 /** When it is tried again to start one: what the worker is loaded from may have been out of reach. */
@@ -68,6 +74,9 @@ export class WorkerPool implements Executor {
   #failedStarts = 0;
   /** Until then no worker is started. */
   #noStartUntil = 0;
+  /** Calls wait without a break, and not yet for long enough: stops the clock. */
+  #stopWaiting: (() => void) | undefined;
+  #haveWaited = false;
   #isClosed = false;
 
   constructor(parts: WorkerPoolParts) {
@@ -129,6 +138,7 @@ export class WorkerPool implements Executor {
 
   close(): void {
     this.#isClosed = true;
+    this.#endWaiting();
     const waiting = [...this.#workers].flatMap((worker) => worker.jobs);
     for (const worker of this.#workers) worker.end();
     this.#workers.clear();
@@ -193,9 +203,24 @@ export class WorkerPool implements Executor {
     }
     const isStarting = [...this.#workers].some(({ isReady }) => !isReady);
     const active = [...this.#workers].filter(({ isRetiring }) => !isRetiring);
+    if (this.#queue.isEmpty) this.#endWaiting();
     if (this.#queue.isEmpty || isStarting || active.length >= this.#parts.count) return;
-    if (this.#mayStart) this.#start();
+    if (this.#mayStart && active.length > 0 && !this.#haveWaited) this.#beginWaiting();
+    else if (this.#mayStart) this.#start();
     else if (active.length === 0) for (const job of this.#queue.takeAll()) job.onUnavailable();
+  }
+
+  #beginWaiting(): void {
+    this.#stopWaiting ??= startBackgroundTimer(PATIENCE_MS, () => {
+      this.#haveWaited = true;
+      this.#dispatch();
+    });
+  }
+
+  #endWaiting(): void {
+    this.#stopWaiting?.();
+    this.#stopWaiting = undefined;
+    this.#haveWaited = false;
   }
 
   /** A worker that has nothing to do; else one that is at work for the same program only. */
@@ -209,6 +234,7 @@ export class WorkerPool implements Executor {
 
   #start(): void {
     const { workers, limits } = this.#parts;
+    this.#endWaiting();
     try {
       const start = { type: 'start', compiled: must(this.#compiled), limits } as const;
       const worker = new SupervisedWorker(workers.create(), start, {

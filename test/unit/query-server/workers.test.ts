@@ -35,6 +35,25 @@ async function prove(workers: InProcessWorkers, call: () => Promise<unknown>): P
   }
 }
 
+test('another worker is started where calls wait for long, and for no quick ones', async () => {
+  const { sandbox, workers } = start(2);
+  const { program } = await openProgram(sandbox);
+  const mapper = await program.mapper([emitting]);
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const mapMany = () => Promise.all(Array.from({ length: 4 }, async () => mapper.map(documents(30))));
+  await mapMany();
+  expect(workers.started).toHaveLength(1);
+  // The former wait ended with the last call.
+  vi.advanceTimersByTime(99);
+  const mapped = mapMany();
+  await nextTurn();
+  vi.advanceTimersByTime(99);
+  expect(workers.started).toHaveLength(1);
+  vi.advanceTimersByTime(1);
+  expect(workers.started).toHaveLength(2);
+  await mapped;
+});
+
 describe('a small call', () => {
   const twoShows = { s: 'function () { return "here"; }', other: 'function () { return "there"; }' };
 
