@@ -101,7 +101,18 @@ export class BodyReader {
     throw await missingPageError(this.options.file, page);
   }
 
-  /** As `read`, for one of many: the page is kept for its neighbours. */
+  /**
+   * As `read`, for one of many that are wanted, in the order of their pages. A page that holds one of them alone is not read as a whole: of
+   * documents that were written in another order than that of their ids, each one has another page.
+   */
+  readOneOf(locations: readonly BodyLocation[], at: number): MaybePromise<string> {
+    const location = must(locations[at]);
+    const { page, checksum } = location;
+    const hasNeighbour = locations[at - 1]?.page === page || locations[at + 1]?.page === page;
+    return hasNeighbour || checksum === undefined ? this.readWithPage(location) : this.read(location);
+  }
+
+  /** The page is kept for its neighbours. */
   async readWithPage(location: BodyLocation): Promise<string> {
     if (this.isLarge(location.length)) return this.#readLongText(location);
     return decodeText(await this.#readCut(location));

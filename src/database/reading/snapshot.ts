@@ -120,14 +120,10 @@ export class StateSnapshot implements Snapshot {
     );
   }
 
-  #readBody(location: BodyLocation, isOneOfMany: boolean): MaybePromise<string> {
-    const { bodies } = this.#source;
-    return orElse(
-      () => (isOneOfMany ? bodies.readWithPage(location) : bodies.read(location)),
-      (cause) => {
-        throw this.#failureOfBody(cause);
-      },
-    );
+  #readBody(read: () => MaybePromise<string>): MaybePromise<string> {
+    return orElse(read, (cause) => {
+      throw this.#failureOfBody(cause);
+    });
   }
 
   #failureOfBody(cause: unknown): unknown {
@@ -191,7 +187,7 @@ export class StateSnapshot implements Snapshot {
   body({ body }: StoredNode): MaybePromise<string | undefined> {
     if (body === undefined) return undefined;
     this.#source.reads.value += 1;
-    return this.#readBody(body, false);
+    return this.#readBody(() => this.#source.bodies.read(body));
   }
 
   async *bodyPieces({ body }: StoredNode): AsyncGenerator<string, void, void> {
@@ -241,7 +237,10 @@ export class StateSnapshot implements Snapshot {
       body !== undefined && texts[index] === undefined ? [{ body, index }] : [],
     );
     missing.sort((left, right) => compareLocations(left.body, right.body));
-    for (const { body, index } of missing) texts[index] = await this.#readBody(body, true);
+    const locations = missing.map(({ body }) => body);
+    for (const [at, { index }] of missing.entries()) {
+      texts[index] = await this.#readBody(() => bodies.readOneOf(locations, at));
+    }
     return texts;
   }
 

@@ -70,3 +70,27 @@ describe('a single body', () => {
     await expect(lost).rejects.toMatchObject({ code: 'storage_corrupt' });
   });
 });
+
+describe('one of many bodies', () => {
+  test('is read with its page where another one of it is wanted, too', async () => {
+    const { bodies, reads, at } = await openBodies();
+    const wanted = [at(0), at(1)];
+    expect(await bodies.reader.readOneOf(wanted, 0)).toBe('{"first":0}');
+    expect(await bodies.reader.readOneOf(wanted, 1)).toBe('{"second":0}');
+    expect(reads).toEqual({ pages: 1, ranges: 0 });
+  });
+
+  test('is read alone where it is the only one of its page', async () => {
+    const { bodies, reads, at } = await openBodies();
+    const wanted = Array.from({ length: PAGES }, (_, page) => at(2 * page));
+    for (let place = 0; place < PAGES; place++) await bodies.reader.readOneOf(wanted, place);
+    expect(reads).toEqual({ pages: 0, ranges: PAGES });
+  });
+
+  test('brings its page into memory when another one of it was read lately', async () => {
+    const { bodies, reads, at } = await openBodies();
+    await bodies.reader.readOneOf([at(0)], 0);
+    expect(await bodies.reader.readOneOf([at(1)], 0)).toBe('{"second":0}');
+    expect(reads).toEqual({ pages: 1, ranges: 1 });
+  });
+});
