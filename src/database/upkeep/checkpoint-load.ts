@@ -72,7 +72,17 @@ export class CheckpointLoad {
     this.#isBloated = size > LEAST_BLOATED_BYTES && size > BLOATED * liveBytes(this.#state.current);
   }
 
-  /** To be called when nodes were stored: fewer are in memory alone now. */
+  /**
+   * To be called when a slice of a checkpoint was stored, with the bytes of its pages: fewer nodes are in memory alone now. Looking at all
+   * of them again would take longer than many a slice; what is taken off too much, because it had been replaced meanwhile, comes back with the
+   * next measuring.
+   */
+  noteStored(bytes: number): void {
+    const measured = this.#measured;
+    if (measured !== undefined) this.#measured = { ...measured, bytes: Math.max(0, measured.bytes - bytes) };
+  }
+
+  /** To be called when a checkpoint ended, however it did. */
   measureAgain(): void {
     this.#measured = undefined;
   }

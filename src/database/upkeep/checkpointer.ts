@@ -169,6 +169,7 @@ export class Checkpointer {
   /** Leaves to the next checkpoint what a failed one had taken on. */
   #takeBack(running: Running): void {
     this.#opened.state.putBack(running.capture);
+    this.#load.measureAgain();
     this.#waiting = [...running.waiting, ...this.#waiting];
     this.#isRequested = true;
     this.#running = undefined;
@@ -204,9 +205,10 @@ export class Checkpointer {
     this.#sliceSize.noteWritten(bytes, this.#clock.monotonic() - began);
     this.#resolveDropped();
     slice.stored();
-    this.#load.measureAgain();
+    this.#load.noteStored(bytes);
     if (roots === undefined) return false;
     await this.#flip(running, roots);
+    this.#load.measureAgain();
     return true;
   }
 
