@@ -20,6 +20,7 @@ import * as changes from './scenarios/changes.mjs';
 import * as fileSize from './scenarios/file-size.mjs';
 import * as find from './scenarios/find.mjs';
 import * as get from './scenarios/get.mjs';
+import * as growth from './scenarios/growth.mjs';
 import * as longestPut from './scenarios/longest-put.mjs';
 import * as million from './scenarios/million.mjs';
 import * as pouchdb from './scenarios/pouchdb.mjs';
@@ -44,13 +45,14 @@ const scenarios = [
   replication,
   accounts,
   million,
+  growth,
 ];
 
 const help = `Usage: npm run bench -- [options]
 
   --only NAME    one scenario; may be given several times
   --quick        smaller numbers, a minute in all; the scenario "million" is left out
-  --million N    documents in that scenario (default 1000000)
+  --million N    documents in that scenario and in "growth" (default 1000000)
   --profile      also tell where the server spent its time
   --against REF  this build beside that of another commit, in turns; see docs/contributing.md
   --build FILE   another build of src/node/main.ts, to compare with (default: dist/node/main.js, made if need be)
@@ -158,7 +160,7 @@ function choose() {
   const unknown = options.only.find((name) => !scenarios.some((scenario) => scenario.name === name));
   if (unknown !== undefined) throw new Error(`There is no scenario "${unknown}"; --help lists them.`);
   if (options.only.length > 0) return scenarios.filter(({ name }) => options.only.includes(name));
-  return options.quick ? scenarios.filter((scenario) => scenario !== million) : scenarios;
+  return scenarios.filter((scenario) => !scenario.isExtra && !(options.quick && scenario === million));
 }
 
 async function prepare() {

@@ -39,6 +39,15 @@ export class Workload {
     return this.#client.ask('GET', `/${this.database}`);
   }
 
+  /** One request below the database's path; gives the answer's JSON. */
+  ask(method, path, body, expected = 200) {
+    return this.#client.ask(method, `/${this.database}${path}`, body, expected);
+  }
+
+  idOf(kind, index) {
+    return ids(kind)(index);
+  }
+
   /** Writes documents `from` to below `to`, a batch at a time, one batch after the other. Gives milliseconds. */
   async bulk(kind, from, to) {
     const requests = [];
