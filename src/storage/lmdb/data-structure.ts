@@ -139,7 +139,8 @@ class Structure {
   #bigValue(place: Buffer, size: number): Buffer {
     const first = Number(place.readBigUInt64LE(0));
     const pages = Number(place.readBigUInt64LE(16));
-    if (pages !== Math.floor((HEADER_BYTES - 1 + size) / this.#data.pageSize) + 1)
+    // It may have more: a value that became shorter within its transaction keeps them, as lists of free pages do.
+    if (pages < Math.floor((HEADER_BYTES - 1 + size) / this.#data.pageSize) + 1)
       fail(`page ${first} has a wrong length`);
     const header = this.#readPage(first);
     if (header.readUInt16LE(18) !== OVERFLOW || header.readUInt32LE(20) !== pages) {

@@ -255,6 +255,20 @@ test('a store that checks wholly refuses a file with any damage to its structure
   await store.close();
 });
 
+test('a value that became shorter within its transaction keeps its pages, which is no damage', async () => {
+  await prepareClosed();
+  const path = join(folder, 'file', 'data-1.mdb');
+  const environment = await openEnvironment('file', path);
+  environment.root.transactionSync(() => {
+    environment.bytes.putSync(7, Buffer.alloc(40_000, 'a'));
+    environment.bytes.putSync(7, Buffer.alloc(10_000, 'b'));
+  });
+  await environment.root.close();
+  const file = await createLmdbPageStore(folder, { checksWholly: true }).open('file', 'open');
+  expect(await file.read(7, 'text')).toBe('b'.repeat(10_000));
+  await file.close();
+});
+
 describe('a compaction that was cut short', () => {
   const data = (generation: number): string => join(folder, 'file', `data-${generation}.mdb`);
 
