@@ -14,6 +14,9 @@ import { type BodyPage, decodeText, listingOf, mostLoneListingBytes } from './bo
 /** How many pages are remembered as read from lately: so few that in a large database hardly one is met again by chance. */
 const READ_LATELY = 256;
 
+/** The least share of a page that has to be wanted for it to be read, copied and checked as a whole. */
+const WORTH_WHOLE = 1 / 8;
+
 /** Bytes of a large body that become one piece of its text. */
 const PIECE_BYTES = 262_144;
 
@@ -79,13 +82,17 @@ export class BodyReader {
    * page was read lately: then the page is worth its place in the cache as a whole, and this gives undefined.
    */
   readAtOnce(location: BodyLocation): string | undefined {
+    const known = this.readInMemory(location);
+    if (known !== undefined || this.#readLately.has(location.page)) return known;
+    if (this.#readLately.size >= READ_LATELY) this.#readLately.clear();
+    this.#readLately.add(location.page);
+    return this.#readAlone(location);
+  }
+
+  #readAlone(location: BodyLocation): string | undefined {
     const { page, offset, length } = location;
     const { file } = this.options;
-    const known = this.readInMemory(location);
-    if (known !== undefined || !file.readRange || this.isLarge(length) || this.#readLately.has(page)) return known;
-    if (this.#readLately.size >= READ_LATELY) this.#readLately.clear();
-    this.#readLately.add(page);
-    const bytes = file.readRange(page, offset, length);
+    const bytes = this.isLarge(length) ? undefined : file.readRange?.(page, offset, length);
     return bytes && decodeText(this.#checked(location, bytes));
   }
 
@@ -102,14 +109,27 @@ export class BodyReader {
   }
 
   /**
-   * As `read`, for one of many that are wanted, in the order of their pages. A page that holds one of them alone is not read as a whole: of
+   * As `read`, for one of many that are wanted, in the order of their places. A page of which little is wanted is not read as a whole: of
    * documents that were written in another order than that of their ids, each one has another page.
    */
   readOneOf(locations: readonly BodyLocation[], at: number): MaybePromise<string> {
     const location = must(locations[at]);
-    const { page, checksum } = location;
-    const hasNeighbour = locations[at - 1]?.page === page || locations[at + 1]?.page === page;
-    return hasNeighbour || checksum === undefined ? this.readWithPage(location) : this.read(location);
+    if (location.checksum === undefined || this.#isWholeWanted(locations, at)) return this.readWithPage(location);
+    if (locations[at - 1]?.page !== location.page) return this.read(location);
+    // The one before it made the page one that was read lately, for those who come later.
+    return this.readInMemory(location) ?? this.#readAlone(location) ?? this.readWithPage(location);
+  }
+
+  /** Whether enough is wanted of the page of one of the locations. */
+  #isWholeWanted(locations: readonly BodyLocation[], at: number): boolean {
+    const { page, length } = must(locations[at]);
+    const enough = this.options.pageBytes * WORTH_WHOLE;
+    let bytes = length;
+    for (let next = at + 1; bytes < enough && locations[next]?.page === page; next++)
+      bytes += must(locations[next]).length;
+    for (let next = at - 1; bytes < enough && locations[next]?.page === page; next--)
+      bytes += must(locations[next]).length;
+    return bytes >= enough;
   }
 
   /** The page is kept for its neighbours. */

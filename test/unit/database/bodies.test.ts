@@ -12,7 +12,7 @@ import { id } from './harness.ts';
 const PAGES = 300;
 
 /** A body store on `PAGES` stored pages of two bodies each, on a file that can read parts of pages and counts reads. */
-async function openBodies() {
+async function openBodies(pageBytes = 100) {
   const file = await createMemoryPageStore().open('bodies', 'create');
   const readPage = file.read.bind(file);
   const reads = { pages: 0, ranges: 0 };
@@ -28,7 +28,7 @@ async function openBodies() {
     },
   });
   const allocator = new PageAllocator(1, 0);
-  const options = { allocator, crc32, pageBytes: 100, maxPageBytes: 1_000 };
+  const options = { allocator, crc32, pageBytes, maxPageBytes: 1_000 };
   const bodies = new BodyStore({ ...options, file: watched, cache: new PageCache(1_000_000) });
   const locations: BodyLocation[] = [];
   for (let page = 0; page < PAGES; page++) {
@@ -72,7 +72,7 @@ describe('a single body', () => {
 });
 
 describe('one of many bodies', () => {
-  test('is read with its page where another one of it is wanted, too', async () => {
+  test('is read with its page where much of it is wanted', async () => {
     const { bodies, reads, at } = await openBodies();
     const wanted = [at(0), at(1)];
     expect(await bodies.reader.readOneOf(wanted, 0)).toBe('{"first":0}');
@@ -80,15 +80,23 @@ describe('one of many bodies', () => {
     expect(reads).toEqual({ pages: 1, ranges: 0 });
   });
 
+  test('is read alone where little of its page is wanted', async () => {
+    const { bodies, reads, at } = await openBodies(500);
+    const wanted = [at(0), at(1)];
+    expect(await bodies.reader.readOneOf(wanted, 0)).toBe('{"first":0}');
+    expect(await bodies.reader.readOneOf(wanted, 1)).toBe('{"second":0}');
+    expect(reads).toEqual({ pages: 0, ranges: 2 });
+  });
+
   test('is read alone where it is the only one of its page', async () => {
-    const { bodies, reads, at } = await openBodies();
+    const { bodies, reads, at } = await openBodies(500);
     const wanted = Array.from({ length: PAGES }, (_, page) => at(2 * page));
     for (let place = 0; place < PAGES; place++) await bodies.reader.readOneOf(wanted, place);
     expect(reads).toEqual({ pages: 0, ranges: PAGES });
   });
 
   test('brings its page into memory when another one of it was read lately', async () => {
-    const { bodies, reads, at } = await openBodies();
+    const { bodies, reads, at } = await openBodies(500);
     await bodies.reader.readOneOf([at(0)], 0);
     expect(await bodies.reader.readOneOf([at(1)], 0)).toBe('{"second":0}');
     expect(reads).toEqual({ pages: 1, ranges: 1 });
