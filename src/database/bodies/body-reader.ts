@@ -17,7 +17,7 @@ const READ_LATELY = 256;
 /** The least share of a page that has to be wanted for it to be read, copied and checked as a whole. */
 const WORTH_WHOLE = 1 / 8;
 
-/** Bytes of a large body that become one piece of its text. */
+/** Bytes of a large body that become one piece of its text. Of more than about a megabyte Node makes a text of two bytes a character, whatever the characters. */
 const PIECE_BYTES = 262_144;
 
 interface BodyFile extends PageFile {
@@ -177,7 +177,11 @@ export class BodyReader {
   async #readLongText(location: BodyLocation): Promise<string> {
     const decoder = new TextDecoder();
     let text = '';
-    for await (const chunk of this.#chunks(location)) text += decoder.decode(chunk, { stream: true });
+    for await (const chunk of this.#chunks(location)) {
+      for (let from = 0; from < chunk.length; from += PIECE_BYTES) {
+        text += decoder.decode(chunk.subarray(from, from + PIECE_BYTES), { stream: true });
+      }
+    }
     return text + decoder.decode();
   }
 

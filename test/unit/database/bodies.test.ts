@@ -1,3 +1,4 @@
+import { serialize } from 'node:v8';
 import { describe, expect, test } from 'vitest';
 import { BodyStore } from '../../../src/database/bodies/body-store.ts';
 import type { BodyLocation } from '../../../src/database/contract.ts';
@@ -101,4 +102,16 @@ describe('one of many bodies', () => {
     expect(await bodies.reader.readOneOf([at(1)], 0)).toBe('{"second":0}');
     expect(reads).toEqual({ pages: 1, ranges: 1 });
   });
+});
+
+test('a long body of Latin letters takes a byte a character', async () => {
+  const file = await createMemoryPageStore().open('bodies', 'create');
+  const options = { file, allocator: new PageAllocator(1, 0), crc32, cache: new PageCache(1_000_000) };
+  const bodies = new BodyStore({ ...options, pageBytes: 100, maxPageBytes: 1_048_576 });
+  const text = `{"text":"${'x'.repeat(3_000_000)}"}`;
+  const packed = atOnce(bodies.pack([{ id: id('d'), bytes: new TextEncoder().encode(text) }]));
+  await file.commit({ durability: 'relaxed', writePages: packed.pages });
+  const read = await bodies.reader.read(packed.locations[0] ?? { page: -1, offset: 0, length: 0 });
+  expect(read === text).toBe(true);
+  expect(serialize(read).length).toBeLessThan(text.length + 100);
 });

@@ -1,3 +1,4 @@
+import { serialize } from 'node:v8';
 import { describe, expect, test } from 'vitest';
 import { DatabaseError } from '../../../../src/errors/database-error.ts';
 import { parseJson, readJson, readObject, readText, requireJsonType } from '../../../../src/http/request/bodies.ts';
@@ -31,6 +32,13 @@ describe('reading a body', () => {
     ['a stream that cuts a character in two', streamOf([bytes('{"a":"€').slice(0, 8), bytes('€"}').slice(2)]).stream],
   ])('%s', async (_kind, body) => {
     expect(await readText(contextOf({ body }))).toBe('{"a":"€"}');
+  });
+
+  test('a long one of Latin letters takes a byte a character', async () => {
+    const long = 'x'.repeat(3_000_000);
+    const text = await readText(contextOf({ body: bytes(long) }));
+    expect(text === long).toBe(true);
+    expect(serialize(text).length).toBeLessThan(long.length + 100);
   });
 
   test('none is the empty text', async () => {
