@@ -19,7 +19,7 @@ const ROWS = {
   read: 'GET, one by one',
   read50: 'GET, 50 at a time',
   allDocs: '_all_docs with documents',
-  firstQuery: 'first query of a view, 10,000 documents',
+  firstQuery: 'first query of a view, 25,600 documents',
   secondIndex: 'first query of another view',
   reduce: 'sum by group',
   afterUpdate: 'query after one update',
