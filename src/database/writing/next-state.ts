@@ -9,6 +9,8 @@ import type { WriteBatch } from './write-batch.ts';
 
 /** Documents encoded between two looks at the clock. */
 const DOCUMENTS_PER_STEP = 256;
+/** Documents whose entries are in a tree before those of the next ones are encoded. */
+const DOCUMENTS_PER_PART = 4_096;
 
 /**
  * The state after a batch of changes whose bodies have their locations. `state` itself is left as it is. With
@@ -36,20 +38,45 @@ export function* nextState(state: State, batch: WriteBatch, delaysById = false):
   return { state: next, replaced: updates.replaced };
 }
 
-/** A function of its own, as the next one is: the changes of one tree go before those of the other are made. */
 function* nextById(
   state: State,
   changed: readonly WorkingDocument[],
   updates: TreeUpdates,
   isDelayed: boolean,
 ): Steps<State['byId']> {
-  const changes = yield* byIdChanges(changed);
-  const delayed = isDelayed && changes.length > 0 ? yield* delayById(state, changed, changes) : undefined;
-  return delayed ?? (yield* ready(updates.apply(state.byId, changes)));
+  if (isDelayed && changed.length > 0) {
+    const changes = yield* byIdChanges(changed);
+    return (yield* delayById(state, changed, changes)) ?? (yield* ready(updates.apply(state.byId, changes)));
+  }
+  let { byId } = state;
+  for (const part of parts(changed)) byId = yield* ready(updates.apply(byId, yield* byIdChanges(part)));
+  return byId;
 }
 
+/** The former sequence numbers of changed documents go, the new ones come, which are all above them. */
 function* nextBySeq(state: State, changed: readonly WorkingDocument[], updates: TreeUpdates): Steps<State['bySeq']> {
-  return yield* ready(updates.apply(state.bySeq, yield* bySeqChanges(changed)));
+  const former: number[] = [];
+  const present: WorkingDocument[] = [];
+  yield* eachInSteps(changed, (document) => {
+    if (document.formerSeq !== undefined) former.push(document.formerSeq);
+    if (document.tree.leaves.length > 0) present.push(document);
+  });
+  let changes: TreeChange<number>[] = [];
+  for (const key of yield* sortNumbersInSteps(Float64Array.from(former))) changes.push({ key, value: undefined });
+  let { bySeq } = state;
+  for (const part of parts(yield* sortInSteps(present, (one, other) => one.seq - other.seq))) {
+    yield* addToBySeq(changes, part);
+    bySeq = yield* ready(updates.apply(bySeq, changes));
+    changes = [];
+  }
+  return bySeq;
+}
+
+function* parts(documents: readonly WorkingDocument[]): Generator<readonly WorkingDocument[]> {
+  if (documents.length <= DOCUMENTS_PER_PART) return yield documents;
+  for (let from = 0; from < documents.length; from += DOCUMENTS_PER_PART) {
+    yield documents.slice(from, from + DOCUMENTS_PER_PART);
+  }
 }
 
 /**
@@ -80,24 +107,14 @@ function* byIdChanges(changed: readonly WorkingDocument[]): Steps<TreeChange<str
   return changes;
 }
 
-/** The former sequence numbers of changed documents go, the new ones come, which are all above them. */
-function* bySeqChanges(changed: readonly WorkingDocument[]): Steps<TreeChange<number>[]> {
-  const former: number[] = [];
-  const present: WorkingDocument[] = [];
-  yield* eachInSteps(changed, (document) => {
-    if (document.formerSeq !== undefined) former.push(document.formerSeq);
-    if (document.tree.leaves.length > 0) present.push(document);
-  });
-  const changes: TreeChange<number>[] = [];
-  for (const key of yield* sortNumbersInSteps(Float64Array.from(former))) changes.push({ key, value: undefined });
-  const inOrder = yield* sortInSteps(present, (one, other) => one.seq - other.seq);
-  for (const { id, seq, tree } of inOrder) {
+/** `documents` in the order of their sequence numbers. */
+function* addToBySeq(changes: TreeChange<number>[], documents: readonly WorkingDocument[]): Steps<void> {
+  for (const { id, seq, tree } of documents) {
     const { leaves } = tree;
     const value = leaves.length < MANY_LEAVES ? encodeChange(id, leaves) : yield* encodeChangeInSteps(id, leaves);
     changes.push({ key: seq, value });
     if (changes.length % DOCUMENTS_PER_STEP === 0) yield;
   }
-  return changes;
 }
 
 function* countDocuments(changed: readonly WorkingDocument[]): Steps<{ live: number; deleted: number }> {
