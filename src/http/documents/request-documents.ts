@@ -21,6 +21,8 @@ const FREE_DOCUMENTS = 64;
 const FREE_LENGTH = 3 * FREE_DOCUMENTS;
 /** Memory is held for so many at least at once. */
 const HELD_AT_ONCE = 1_024;
+/** Where all documents of a request take this share of the budget, their memory is held at once: the oldest of several such requests that took it bit by bit would go far beyond the budget. */
+const LARGE_SHARE = 1 / 8;
 /** Bytes that a document takes from its reading until it is written, beside its text: measured with the smallest ones. */
 const MEMORY_OF_EACH = 2_048;
 
@@ -65,10 +67,7 @@ async function countedInTurns(
   }
 }
 
-/**
- * Memory for the documents of a request. It is taken for all that the text may have if they go on as the latest do: of many requests that took it bit by bit, each
- * would have a part of it, and none could go on.
- */
+/** Memory for the documents of a request. How many there will be is told from the length of the latest ones. */
 class HeldDocuments {
   readonly #context: Context;
   readonly #length: number;
@@ -86,9 +85,11 @@ class HeldDocuments {
     if (documents <= this.#held) return;
     const lengthOfEach = (characters - seen.characters) / (documents - seen.documents);
     const expected = Math.ceil((this.#length - characters) / lengthOfEach);
+    const { limit } = this.#context.services.bytesInFlight;
     const before = this.#bytesOf(this.#held);
-    const most = Math.floor((this.#context.services.bytesInFlight.limit - before) / MEMORY_OF_EACH);
-    const more = Math.max(HELD_AT_ONCE, Math.min(documents - this.#held + expected, most));
+    const most = Math.floor((limit - before) / MEMORY_OF_EACH);
+    const isLarge = this.#bytesOf(documents + expected) > limit * LARGE_SHARE;
+    const more = isLarge ? Math.max(HELD_AT_ONCE, Math.min(documents - this.#held + expected, most)) : HELD_AT_ONCE;
     this.#held += more;
     return holdMade(this.#context, more * MEMORY_OF_EACH, 'documents', before);
   }
