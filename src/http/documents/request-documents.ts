@@ -62,12 +62,12 @@ async function countedInTurns(
       held.settle(value?.documents.length ?? 0);
       return value;
     }
-    await held.growTo(count);
+    if (held.isShortOf(count)) await held.growTo(count);
     if (value === LONG_STEP || pace.isDue) await pace.endTurn();
   }
 }
 
-/** Memory for the documents of a request. How many there will be is told from the length of the latest ones. */
+/** Memory for the documents of a request. How many there will be is told from the length of those since it grew last. */
 class HeldDocuments {
   readonly #context: Context;
   readonly #length: number;
@@ -79,10 +79,13 @@ class HeldDocuments {
     this.#length = length;
   }
 
+  isShortOf({ documents }: ReadCount): boolean {
+    return documents > this.#held;
+  }
+
   growTo({ documents, characters }: ReadCount): MaybePromise<void> {
     const seen = this.#seen;
     this.#seen = { documents, characters };
-    if (documents <= this.#held) return;
     const lengthOfEach = (characters - seen.characters) / (documents - seen.documents);
     const expected = Math.ceil((this.#length - characters) / lengthOfEach);
     const { limit } = this.#context.services.bytesInFlight;
