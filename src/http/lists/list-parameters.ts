@@ -4,6 +4,7 @@
  * value counts.
  */
 import { DatabaseError } from '../../errors/database-error.ts';
+import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import { parseBody } from '../request/bodies.ts';
 import type { Context } from '../request/context.ts';
 import { parseBoolean, parseCount, parseError, shortText } from '../request/parameter-values.ts';
@@ -80,8 +81,8 @@ const READERS: ReadonlyMap<string, Read> = new Map<string, Read>([
 const JSON_VALUED: ReadonlySet<string> = new Set(['keys', 'key', 'startkey', 'start_key', 'endkey', 'end_key']);
 
 /** Those of the address. Fails as `parseListParameters` and `readQueryValues`. */
-export async function readListQuery(context: Context): Promise<ListParameters> {
-  return parseListParameters(await readQueryValues(context));
+export function readListQuery(context: Context): MaybePromise<ListParameters> {
+  return whenReady(readQueryValues(context), parseListParameters);
 }
 
 /**
@@ -98,13 +99,26 @@ export function parseListParameters(entries: Iterable<readonly [string, unknown]
   return draft;
 }
 
-/** The pairs of the address's query, those whose value is JSON parsed, which counts as memory of the request. Fails as `parseBody`. */
-export async function readQueryValues(context: Context): Promise<[string, unknown][]> {
-  const values: [string, unknown][] = [];
-  if (context.query.isEmpty) return values;
-  for (const [name, text] of context.query.entries()) {
+/**
+ * The pairs of the address's query, those whose value is JSON parsed, which counts as memory of the request. At once where they are short. Fails as
+ * `parseBody`.
+ */
+export function readQueryValues(context: Context): MaybePromise<[string, unknown][]> {
+  return context.query.isEmpty ? [] : readValues(context, context.query.entries()[Symbol.iterator](), []);
+}
+
+function readValues(
+  context: Context,
+  entries: Iterator<readonly [string, string]>,
+  values: [string, unknown][],
+): MaybePromise<[string, unknown][]> {
+  for (let next = entries.next(); next.done !== true; next = entries.next()) {
+    const [name, text] = next.value;
     const value = JSON_VALUED.has(name) ? parseBody(context, text) : text;
-    values.push([name, value instanceof Promise ? await value : value]);
+    if (value instanceof Promise) {
+      return value.then((parsed) => readValues(context, entries, [...values, [name, parsed]]));
+    }
+    values.push([name, value]);
   }
   return values;
 }

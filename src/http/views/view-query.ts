@@ -27,7 +27,9 @@ export async function readViewQuery(
   body?: string,
 ): Promise<ViewQuery> {
   const given = body === undefined ? [] : Object.entries(toObject(await parseBody(context, body)));
-  const parameters = parseViewParameters([...(await readQueryValues(context)), ...given], lease.traitsOf(view));
+  const values = readQueryValues(context);
+  const shared = values instanceof Promise ? await values : values;
+  const parameters = parseViewParameters([...shared, ...given], lease.traitsOf(view));
   return { view, parameters, asked: body === undefined ? [context.search] : [context.search, body] };
 }
 
