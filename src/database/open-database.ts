@@ -45,6 +45,7 @@ export async function openDatabase(parts: OpenParts): Promise<StoredDatabase> {
   const head = stored.clean ? stored : { ...stored, instanceStartTime: laterTime(parts, stored.instanceStartTime) };
   const opened = openFileOf(parts, head);
   const { state, settings } = opened;
+  if (file.opening.loss !== undefined) parts.log.error(`${parts.name}: ${file.opening.loss}`);
   // Replaying needs them as they were before the journal.
   await settings.load(state.current);
   const remains = await readRemains(opened, crc32, parts.onRepair && cutOff(file.name, parts.onRepair));

@@ -84,6 +84,8 @@ export interface Opening {
   readonly journal: readonly JournalRecord[];
   /** The number that the owner's first journal record takes: one above its claim. */
   readonly nextJournal: number;
+  /** Why acknowledged records may be missing at the end of the journal, in a sentence, where the backend knows of a reason. */
+  readonly loss?: string;
 }
 
 export interface Page {

@@ -24,6 +24,8 @@ export interface SealedSegments {
   readonly names: readonly string[];
   /** What they hold, in no order. */
   readonly records: readonly JournalRecord[];
+  /** Whether the folder in which they were is gone, which no owner removes while the file is there. */
+  readonly isFolderGone: boolean;
 }
 
 /** Loads them. Where that fails an open file writes its records to IndexedDB, and the next file that is opened tries again. */

@@ -47,5 +47,5 @@ async function sealSegments(
     const bytes = folder && (await sealAndRead(folder, segment, mustBeOwner));
     if (bytes !== undefined) records.push(...decodeRecords(bytes, crc32).records);
   }
-  return { names, records };
+  return { names, records, isFolderGone: folder === undefined };
 }

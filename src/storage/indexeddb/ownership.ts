@@ -24,6 +24,10 @@ interface OwnershipRequest {
   readonly journalFiles?: LoadJournalFiles | undefined;
 }
 
+const FOLDER_GONE =
+  "the folder of its last writes in the site's private file system (settee-journals) was removed while its IndexedDB was kept, so writes since the " +
+  'last checkpoint may be lost; let the app leave that folder alone, and replicate to get back what other replicas have';
+
 /** Takes the file over from whoever owned it before: from then on the commits of former owners fail; unless there is no room for a claim. */
 export async function takeOwnership(request: OwnershipRequest): Promise<Ownership> {
   try {
@@ -83,7 +87,8 @@ async function recoverSegments(
       return merged;
     },
   });
-  return { ...claim, former: { files, token, names: sealed.names, unsaved } };
+  const opening = sealed.isFolderGone ? { ...claim.opening, loss: FOLDER_GONE } : claim.opening;
+  return { ...claim, opening, former: { files, token, names: sealed.names, unsaved } };
 }
 
 async function raiseEpoch(file: string, database: FileDatabase): Promise<number> {

@@ -1,11 +1,25 @@
 import { describe, expect, test } from 'vitest';
-import type { Commit } from '../../../src/storage/page-store.ts';
+import type { Commit, PageStore } from '../../../src/storage/page-store.ts';
 import { Bench, Gate, id, leavesOf, merge, put, seeAll, settle, TINY, TINY_PAGES, toWrite } from './harness.ts';
 
 const NEW_EDITS = { newEdits: true, durability: 'relaxed' } as const;
 
 function tinyBench(): Bench {
   return new Bench({ settings: TINY, supports: TINY_PAGES });
+}
+
+function withLoss(store: PageStore, loss: string): PageStore {
+  const open: PageStore['open'] = async (...request) => {
+    const file = await store.open(...request);
+    const opening = { ...file.opening, loss };
+    return new Proxy(file, {
+      get: (target, key) => {
+        const value: unknown = key === 'opening' ? opening : Reflect.get(target, key, target);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+  };
+  return new Proxy(store, { get: (target, key) => (key === 'open' ? open : Reflect.get(target, key, target)) });
 }
 
 describe('opening after a crash', () => {
@@ -26,6 +40,17 @@ describe('opening after a crash', () => {
     await put(again, 'b');
     expect((await seeAll(again)).changes).toEqual(['1 a', `${info.updateSeq + 1} b`]);
     await again.close();
+  });
+
+  test('logs why writes may be missing, where the storage knows', async () => {
+    const bench = new Bench();
+    await put(await bench.open(), 'a');
+    const crashed = bench.crashed();
+    const wrapped = new Bench({ medium: crashed.medium, wrap: (store) => withLoss(store, 'its folder is gone') });
+    await wrapped.open();
+    expect(wrapped.logged).toContain('db: its folder is gone');
+    expect((await crashed.open()).name).toBe('db');
+    expect(crashed.logged).not.toContain('db: its folder is gone');
   });
 
   test('the start time goes forward, even where the clock was set back', async () => {

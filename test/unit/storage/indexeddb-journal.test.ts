@@ -127,6 +127,24 @@ describe('records that come alone', () => {
     expect((await reopened()).texts).toEqual(writing.texts);
   });
 
+  test('may be lost with their folder, which is told until the file was closed in order', async () => {
+    const writing = await begin();
+    await writing.reachFile();
+    await writing.appendMany(3);
+    expect((await reopened()).file.opening.loss).toBeUndefined();
+    const stored = await textsInDatabase();
+    files.root.folders.delete('settee-journals');
+    const { file, texts } = await reopened();
+    expect(texts).toEqual(stored);
+    expect(texts.length).toBeLessThan(writing.texts.length);
+    expect(file.opening.loss).toContain('settee-journals');
+    await new Writing(file).appendMany(3);
+    await file.close();
+    const { file: next, texts: later } = await reopened();
+    expect(later).toHaveLength(texts.length + 3);
+    expect(next.opening.loss).toBeUndefined();
+  });
+
   test('get no file where only some come before the journal is truncated', async () => {
     const writing = await begin(8);
     for (let round = 0; round < 5; round += 1) {
