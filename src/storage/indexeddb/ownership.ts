@@ -24,9 +24,7 @@ interface OwnershipRequest {
   readonly journalFiles?: LoadJournalFiles | undefined;
 }
 
-const FOLDER_GONE =
-  "the folder of its last writes in the site's private file system (settee-journals) was removed while its IndexedDB was kept, so writes since the " +
-  'last checkpoint may be lost; let the app leave that folder alone, and replicate to get back what other replicas have';
+const FOLDER_GONE = 'its folder in settee-journals is gone, and with it the last writes';
 
 /** Takes the file over from whoever owned it before: from then on the commits of former owners fail; unless there is no room for a claim. */
 export async function takeOwnership(request: OwnershipRequest): Promise<Ownership> {
