@@ -67,7 +67,7 @@ export interface Log {
   error(message: string, cause?: unknown): void;
   info(message: string): void;
   debug(message: string): void;
-  /** What a client has sent to be written, which must not push the service's own entries out. Default: as any other entry. */
+  /** Writes an entry that a client sent, which must not displace the service's own entries. If absent, the entry is written by its level like all others. */
   client?(level: 'error' | 'info' | 'debug', message: string): void;
   /** Takes one request and how it was answered. The message is made where it is written, since most services write none. */
   request?(message: () => string): void;

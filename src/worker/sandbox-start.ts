@@ -53,7 +53,7 @@ export class SandboxStart {
     return this.#begun?.compiled;
   }
 
-  /** Gives that worker, once, also where it has ended meanwhile: whoever listens to it is told. */
+  /** Returns the worker to the first caller, even if the worker has ended: its listener then learns of the end. Later calls return undefined. */
   take(): SandboxPort | undefined {
     if (this.#isTaken || this.#begun === undefined) return undefined;
     this.#isTaken = true;
@@ -114,7 +114,7 @@ class FirstWorker {
       listen: (onMessage, onEnd) => {
         this.#onMessage = onMessage;
         this.#onEnd = onEnd;
-        // After whoever listens has the worker.
+        // In a microtask, because the listener may need the port that `take` returns.
         queueMicrotask(() => {
           for (const tell of this.#early.splice(0)) tell();
         });

@@ -45,9 +45,9 @@ export class UserGuard {
   }
 
   /**
-   * The writes with the hashes of passwords in their place, and those of them that are refused: what `judge` refuses of a write with some other
-   * hash, and what comes from an address that makes accounts or sets passwords too fast, is not worth computing its own. An account that comes with
-   * a hash, or without a password, counts as any other.
+   * Returns the writes with passwords replaced by their hashes, and which of them are refused. No hash is computed for a write that `judge` refuses
+   * with any hash, or that comes from an address that creates accounts or sets passwords too fast. Accounts that bring a hash, or have no password,
+   * count towards that rate too.
    */
   async prepare(
     database: Database,

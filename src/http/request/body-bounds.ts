@@ -20,7 +20,7 @@ export const CREDENTIALS: BodyBound = {
 };
 /** One value, or a few. */
 export const FEW_VALUES: BodyBound = { bytes: 65_536, remedy: 'Send a shorter value.' };
-/** A log entry: each of its 65,536 characters may be escaped as \uXXXX. */
+/** A log entry has at most 65,536 characters, and JSON may escape each of them in six. */
 export const LOG_ENTRY: BodyBound = { bytes: 524_288, remedy: 'Send a shorter message.' };
 /** Names of databases. */
 export const NAMES: BodyBound = { bytes: 1_048_576, remedy: 'Name fewer databases at a time.' };
