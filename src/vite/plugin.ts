@@ -91,11 +91,14 @@ function startsAtOnce({ bundle, chunk }: IndexHtmlTransformContext, workerFolder
   return false;
 }
 
-/** Browsers that know the tag load the worker while they load the page's script, instead of after it. */
+/**
+ * Browsers that know the tag load the worker while they load the page's script, instead of after it: the worker then comes from their cache.
+ * With `as: 'worker'` Chromium warns of an invalid value, and of a file that was not used.
+ */
 function preloading(root: string, workerFolder: string, page: string): HtmlTagDescriptor {
   const toRoot = root === './' ? '../'.repeat(page.split('/').length - 2) || './' : root;
   const href = `${toRoot}${workerFolder}settee-worker.js`;
-  return { tag: 'link', attrs: { rel: 'modulepreload', as: 'worker', href }, injectTo: 'head' };
+  return { tag: 'link', attrs: { rel: 'modulepreload', href }, injectTo: 'head' };
 }
 
 /** Of all that lies in the folder of the page's worker: it may be kept for ever under an address with this in it. */

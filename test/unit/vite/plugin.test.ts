@@ -225,7 +225,7 @@ describe('the build', () => {
       const worker = `assets/${await workerFolderOf(outDir)}/settee-worker.js`;
       const tags = Object.keys(pages).map(async (page) => {
         const html = await readFile(join(outDir, page), 'utf8');
-        return /<link rel="modulepreload" as="worker" href="([^"]*)">/.exec(html)?.[1];
+        return /<link rel="modulepreload" href="([^"]*settee-worker\.js)">/.exec(html)?.[1];
       });
       expect(await Promise.all(tags)).toEqual([root + worker, above + worker, undefined, undefined]);
     },
