@@ -16,6 +16,7 @@ import { checkDatabaseName, createFileName, databaseFileOf } from './database-na
 import { type Draft, isWritten, RegistryWithDraft } from './draft.ts';
 import { FileRemovals } from './file-removals.ts';
 import { HandleCache, shutDown } from './handle-cache.ts';
+import { ListChanges } from './list-changes.ts';
 import type { RegistryParts } from './registry-parts.ts';
 import { findUnlisted, nameForUnknown } from './unlisted-files.ts';
 
@@ -43,8 +44,7 @@ class StoredRegistry implements Registry {
   readonly #drafts = new Map<string, Draft>();
   /** Databases whose deletion may be in the list or not. Reading the list again finds out. */
   readonly #uncertain = new Set<string>();
-  /** Creations and deletions happen one after another. */
-  #changes: Promise<unknown> = Promise.resolve();
+  readonly #changes: ListChanges;
   readonly #removals: FileRemovals;
   #closed = false;
 
@@ -52,6 +52,8 @@ class StoredRegistry implements Registry {
     const cache = parts.cache ?? new CacheBudget(parts.settings?.cacheBytes ?? defaultSettings.cacheBytes);
     this.#parts = { ...parts, cache };
     this.#hasher = hasher;
+    const isLost = () => this.#list.isLost;
+    this.#changes = new ListChanges({ isLost, recover: () => this.#recover(), log: parts.log });
     this.#removals = new FileRemovals(parts.store, parts.log, (file) => this.#removed(file));
     const maxOpen = () => integerSetting(parts.config, 'svc', 'max_dbs_open') ?? DEFAULT_MAX_OPEN;
     this.#handles = new HandleCache(maxOpen, (name) => this.#open(name));
@@ -70,9 +72,10 @@ class StoredRegistry implements Registry {
         return this.#openIn(REGISTRY_FILE, file, onFailure);
       },
       newUuid: () => randomHex(this.#parts.random, 16),
-      onLost: () => this.#recoverInBackground(),
+      onLost: () => this.#changes.lost(),
     });
     await this.#sortUnlisted(files);
+    this.#forgetMissing(files);
   }
 
   get #list(): DatabaseList {
@@ -93,9 +96,19 @@ class StoredRegistry implements Registry {
       log.info(`removing ${file}, a leftover`);
       this.#removals.beginFile(file);
     }
+  }
+
+  /**
+   * Strikes removed files that are gone off the list. Neither the start nor the first requests wait for it. Where the list can't be
+   * written, the next start tries again.
+   */
+  #forgetMissing(files: readonly string[]): void {
     const present = new Set(files.map(databaseFileOf));
-    // Nothing waits for the list to be shorter, neither the start nor who comes first.
-    for (const file of this.#list.removedFiles) if (!present.has(file)) this.#removed(file);
+    const missing = [...this.#list.removedFiles].filter((file) => !present.has(file));
+    if (missing.length === 0) return;
+    this.#inOrder(async () => {
+      for (const file of missing) await this.#list.forget(file);
+    }).catch(() => undefined);
   }
 
   async #setAside(file: string): Promise<void> {
@@ -112,12 +125,8 @@ class StoredRegistry implements Registry {
   }
 
   #removed(file: string): void {
-    if (this.#list.removedFiles.has(file)) void this.#inOrder(() => this.#forgetRemoved(file)).catch(() => undefined);
-  }
-
-  /** Where the list can't be written, the next start finds that the file is gone. */
-  async #forgetRemoved(file: string): Promise<void> {
-    await this.#list.forget(file).catch(() => undefined);
+    // Where the list can't be written, the next start finds that the file is gone.
+    if (this.#list.removedFiles.has(file)) void this.#inOrder(() => this.#list.forget(file)).catch(() => undefined);
   }
 
   get serverUuid(): string {
@@ -320,7 +329,7 @@ class StoredRegistry implements Registry {
 
   async acquire(name: string): Promise<Lease> {
     if (this.#closed) throw shutDown();
-    if (this.#uncertain.has(name)) await this.#inOrder(() => Promise.resolve());
+    if (this.#uncertain.has(name)) await this.#changes.settled();
     if (!this.has(name)) throw new DatabaseError('not_found', 'no_db_file');
     return this.#handles.lease(name);
   }
@@ -344,23 +353,11 @@ class StoredRegistry implements Registry {
     for (const listener of this.#listeners) listener(event);
   }
 
-  /** Runs changes of the list one after another. Where the list is lost it is read first. */
   #inOrder<T>(change: () => Promise<T>): Promise<T> {
-    if (this.#closed) return Promise.reject(shutDown());
-    const result = this.#changes.then(async () => {
-      if (this.#list.isLost) await this.#recover();
+    return this.#changes.run(() => {
       this.#removals.beginFailedAgain();
       return change();
     });
-    this.#changes = result.catch(() => undefined);
-    return result;
-  }
-
-  #recoverInBackground(): void {
-    if (this.#closed) return;
-    this.#inOrder(() => Promise.resolve()).catch((error: unknown) =>
-      this.#parts.log.error('the list of databases could not be opened; it is tried again', error),
-    );
   }
 
   /** Reads the list again, and does what follows from the changes that turn out to have happened. */
@@ -377,7 +374,7 @@ class StoredRegistry implements Registry {
 
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#changes;
+    await this.#changes.end();
     // Each is closed whatever becomes of those before it; the first failure is thrown.
     try {
       await Promise.all([this.#handles.close(), ...[...this.#drafts.values()].map(({ database }) => database.close())]);

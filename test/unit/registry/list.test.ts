@@ -161,6 +161,34 @@ describe('a list that gave itself up', () => {
     expect((await service.open()).names()).toEqual(['b', 'c']);
   });
 
+  test('is read again once by itself where nothing can be written, and then by each request', async () => {
+    const service = new Service();
+    const registry = await service.open();
+    await registry.create('a');
+    // The file of a deleted database is gone, and the list still has to hear of it.
+    let [opened, isBroken] = [0, false];
+    service.hooks.beforeOpen = (file) => {
+      if (file === REGISTRY_FILE) opened++;
+    };
+    service.hooks.beforeCommit = (_commit, file) => {
+      if (isBroken && file === REGISTRY_FILE) throw new DatabaseError('storage_failed', 'Read only');
+    };
+    service.hooks.beforeDestroy = () => {
+      isBroken = true;
+    };
+    await registry.delete('a');
+    for (let turn = 0; turn < 10; turn++) await settle();
+    expect(opened).toBe(1);
+    await expect(registry.create('b')).rejects.toMatchObject({ code: 'storage_closed' });
+    for (let turn = 0; turn < 10; turn++) await settle();
+    expect(opened).toBe(2);
+    service.hooks.beforeDestroy = () => undefined;
+    isBroken = false;
+    await registry.create('b');
+    expect(registry.names()).toEqual(['b']);
+    await registry.close();
+  });
+
   test('closes in order', async () => {
     const service = new Service();
     const registry = await service.open();
