@@ -153,7 +153,8 @@ function check({ name, command: [script, ...toolArguments] }) {
 async function runTests(name, testArguments, options = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'settee-test-'));
   const outputFile = join(folder, 'report.json');
-  const reporters = ['--reporter=dot', '--reporter=json', `--outputFile.json=${outputFile}`];
+  const stuckRun = '--reporter=./test/support/stuck-run.ts';
+  const reporters = ['--reporter=dot', stuckRun, '--reporter=json', `--outputFile.json=${outputFile}`];
   const ok = await runVitest(['run', ...reporters, ...testArguments], options);
   const counts = readReport(outputFile);
   rmSync(folder, { recursive: true, force: true });

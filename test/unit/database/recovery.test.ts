@@ -303,7 +303,10 @@ describe('opening after a crash', () => {
     );
     hold.open();
     await Promise.all(during);
-    while (crash === undefined) await put(db, `after ${Math.random()}`);
+    for (let n = 1; crash === undefined; n++) {
+      await put(db, `after ${n}`);
+      if (n % 100 === 0) await settle();
+    }
     const again = await crash.open();
     expect((await again.verify()).damage).toEqual([]);
   });
