@@ -103,6 +103,15 @@ export interface Mapper {
    * documents emit very much the results are those of the first of them, as many as `counts` has: the others are to be passed again.
    */
   map(documents: readonly string[]): MaybePromise<readonly MappedRows[]>;
+  /** As `map`, for a single document. */
+  mapLong(document: LongDocument): Promise<readonly MappedRows[]>;
+}
+
+/** A document whose text is too long to be held as a whole where that can be avoided. */
+export interface LongDocument {
+  readonly id: string;
+  /** Its minified JSON text, `_id` and `_rev` in it, from its beginning each time. */
+  pieces(): AsyncIterable<string>;
 }
 
 /** What one map function emitted for a batch. All texts are JSON, as short as can be, and have no control characters. */

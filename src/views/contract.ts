@@ -1,6 +1,6 @@
 import type { Database } from '../database/contract.ts';
 import type { DocId, RevId } from '../documents/contract.ts';
-import type { MappedRows } from '../query-server/contract.ts';
+import type { LongDocument, MappedRows } from '../query-server/contract.ts';
 import type { MaybePromise } from '../shared/maybe-promise.ts';
 
 export type { MappedRows };
@@ -215,6 +215,8 @@ export interface Mapper {
    * the first documents alone, as many as `counts` has, and of one at least: the others are to be passed again.
    */
   map(documents: readonly string[]): MaybePromise<readonly MappedRows[]>;
+  /** As `map`, for one document whose text comes in pieces. A mapper that has no such method takes its whole text. */
+  mapLong?(document: LongDocument): Promise<readonly MappedRows[]>;
   release(): void;
 }
 

@@ -44,6 +44,29 @@ function* toBytes(text: CallText): Steps<CallText> {
   return pieces;
 }
 
+/** Puts a text together of pieces, none of which ends within a character. A long one becomes bytes as it comes. */
+export class CallTextBuilder {
+  readonly #encoder = new TextEncoder();
+  readonly #bytes: Uint8Array<ArrayBuffer>[] = [];
+  #text = '';
+
+  add(piece: string): void {
+    this.#text += piece;
+    if (this.#text.length >= PIECE) this.#encode();
+  }
+
+  end(): CallText {
+    if (this.#bytes.length === 0) return this.#text;
+    this.#encode();
+    return this.#bytes;
+  }
+
+  #encode(): void {
+    if (this.#text !== '') this.#bytes.push(this.#encoder.encode(this.#text));
+    this.#text = '';
+  }
+}
+
 function isHighSurrogate(code: number): boolean {
   return code >= 0xd800 && code < 0xdc00;
 }

@@ -6,13 +6,14 @@ import { isObject } from '../../json/objects.ts';
 import { assert, must } from '../../shared/assert.ts';
 import { type MaybePromise, orElse, whenReady } from '../../shared/maybe-promise.ts';
 import { inTurns, Pace, type Steps } from '../../shared/turn.ts';
-import type { MappedRows, Mapper } from '../contract.ts';
+import type { LongDocument, MappedRows, Mapper } from '../contract.ts';
 import type { CallAnswer, FunctionCall } from '../execution/function-call.ts';
-import { LONG_CALL } from '../execution/long-texts.ts';
+import { type CallText, CallTextBuilder } from '../execution/long-texts.ts';
 import { IsolateFailure } from '../isolates/call-failures.ts';
 import { SEPARATOR } from '../runtime/protocol.ts';
-import { membersToKeep, project, projectInSteps } from '../sources/projection.ts';
+import { membersToKeep, project } from '../sources/projection.ts';
 import { mayChangeDocuments } from '../sources/source-scan.ts';
+import { StreamedProjection } from '../sources/streamed-projection.ts';
 
 /** How long a batch is meant to take. */
 const BATCH_MS = 8;
@@ -45,6 +46,9 @@ interface CallRunner {
   runInWorker(call: FunctionCall): MaybePromise<CallAnswer>;
   log(message: string): void;
 }
+
+/** Texts, or a single long document. */
+type Documents = readonly string[] | readonly [LongDocument];
 
 interface Collected {
   readonly counts: number[];
@@ -88,11 +92,19 @@ export class ProgramMapper implements Mapper {
     );
   }
 
-  #mapBatch(maps: readonly string[], documents: readonly string[]): MaybePromise<MappedRows[]> {
+  async mapLong(document: LongDocument): Promise<readonly MappedRows[]> {
+    try {
+      return await this.#mapBatch(this.#maps, [document]);
+    } catch (failure) {
+      return this.#mapSingly([document], failure);
+    }
+  }
+
+  #mapBatch(maps: readonly string[], documents: Documents): MaybePromise<MappedRows[]> {
     return whenReady(this.#toText(documents), (text) => this.#mapText(maps, documents, text));
   }
 
-  #mapText(maps: readonly string[], documents: readonly string[], passed: string): MaybePromise<MappedRows[]> {
+  #mapText(maps: readonly string[], documents: Documents, passed: CallText): MaybePromise<MappedRows[]> {
     const functions = { kind: 'addMap', sources: maps } as const;
     const call: FunctionCall = { functions, operation: 'map', texts: [this.#frozen, passed] };
     const isSmall = documents.length <= SMALL_BATCH;
@@ -106,13 +118,10 @@ export class ProgramMapper implements Mapper {
     });
   }
 
-  #toText(documents: readonly string[]): MaybePromise<string> {
+  #toText(documents: Documents): MaybePromise<CallText> {
     const kept = this.#kept;
+    if (isLong(documents)) return textOfLong(documents[0], kept);
     if (kept === undefined) return documents.join(SEPARATOR);
-    const [only] = documents;
-    if (only !== undefined && documents.length === 1 && only.length > LONG_CALL) {
-      return inTurns(projectInSteps(only, kept));
-    }
     return documents.map((document) => project(document, kept)).join(SEPARATOR);
   }
 
@@ -123,7 +132,7 @@ export class ProgramMapper implements Mapper {
     this.#batchSize = Math.max(1, Math.min(MAX_BATCH * this.#runner.limitShare, next));
   }
 
-  #logLarge(document = ''): void {
+  #logLarge(document: string | LongDocument = ''): void {
     this.#runner.log(`a map function emitted too much for the document ${shown(document)}, which is left out`);
   }
 
@@ -131,16 +140,16 @@ export class ProgramMapper implements Mapper {
    * Maps each document by itself: a batch that ran out of time or memory may have had too many documents. A single one that overflows
    * the stack or takes too much memory is left out. Where one takes too much time, the call fails.
    */
-  async #mapSingly(documents: readonly string[], failure: unknown): Promise<readonly MappedRows[]> {
+  async #mapSingly(documents: Documents, failure: unknown): Promise<readonly MappedRows[]> {
     if (!(failure instanceof IsolateFailure)) throw failure;
     if (documents.length === 1 && failure.kind === 'time') throw failure;
     this.#batchSize = Math.max(1, Math.ceil(this.#batchSize / 4));
     const pace = new Pace();
     const collected: Collected[] = this.#maps.map(() => ({ counts: [], keys: [], values: [], leftOut: [] }));
     let length = 0;
-    for (const document of documents) {
+    for (const only of isLong(documents) ? [documents] : documents.map((document) => [document])) {
       for (const [index, source] of this.#maps.entries()) {
-        const rows = await this.#mapOne(source, document);
+        const rows = await this.#mapOne(source, only);
         append(must(collected[index]), rows);
         length += lengthOf(rows, 0, rows.keys.length);
         if (pace.isDue) await pace.rest();
@@ -150,9 +159,9 @@ export class ProgramMapper implements Mapper {
     return collected;
   }
 
-  async #mapOne(source: string, document: string): Promise<MappedRows> {
+  async #mapOne(source: string, only: Documents): Promise<MappedRows> {
     try {
-      const rows = must((await this.#mapBatch([source], [document]))[0]);
+      const rows = must((await this.#mapBatch([source], only))[0]);
       this.#leftOutInRow = 0;
       return rows;
     } catch (failure) {
@@ -160,13 +169,31 @@ export class ProgramMapper implements Mapper {
       this.#leftOutInRow++;
       if (this.#leftOutInRow > MOST_LEFT_OUT_IN_ROW) throw failure;
       const did = failure.kind === 'stack' ? 'overflowed the stack' : 'ran out of memory';
-      this.#runner.log(`a map function ${did} with the document ${shown(document)}, which is left out`);
+      this.#runner.log(`a map function ${did} with the document ${shown(only[0])}, which is left out`);
       return { counts: [0], keys: [], values: [], leftOut: [0] };
     }
   }
 }
 
-const shown = (document: string): string => document.slice(0, 100);
+function isLong(documents: Documents): documents is readonly [LongDocument] {
+  return typeof documents[0] === 'object';
+}
+
+function shown(document: string | LongDocument = ''): string {
+  return typeof document === 'string' ? document.slice(0, 100) : JSON.stringify(document.id).slice(0, 100);
+}
+
+/** The projected text, as bytes where it is long itself: it never is one text. */
+async function textOfLong(document: LongDocument, kept: ReadonlySet<string> | undefined): Promise<CallText> {
+  const pace = new Pace();
+  const projection = kept && new StreamedProjection(kept);
+  const text = new CallTextBuilder();
+  for await (const piece of document.pieces()) {
+    text.add(projection === undefined ? piece : projection.next(piece));
+    if (pace.isDue) await pace.rest();
+  }
+  return text.end();
+}
 
 function append(target: Collected, { counts, keys, values, leftOut = [] }: MappedRows): void {
   for (const at of leftOut) target.leftOut.push(target.counts.length + at);

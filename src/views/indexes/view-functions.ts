@@ -69,6 +69,7 @@ export class ViewFunctions {
         return mapper.concurrency;
       },
       map: (documents) => mapper.map(documents),
+      mapLong: (document) => mapper.mapLong(document),
       release: () => undefined,
     };
   }

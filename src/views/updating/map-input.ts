@@ -3,13 +3,19 @@ import type { DocId, RevId } from '../../documents/contract.ts';
 import { isDesignId } from '../../documents/identifiers.ts';
 import { metaText, writeDocument } from '../../documents/outgoing.ts';
 import { toRevId } from '../../documents/revisions/revisions.ts';
+import type { LongDocument } from '../../query-server/contract.ts';
 import { must } from '../../shared/assert.ts';
 import type { GroupDefinition } from '../trees/definition.ts';
+
+/** A document with a longer body is read in pieces. */
+const LONG_BODY_BYTES = 1024 * 1024;
 
 /** Documents for the map functions, and their texts. */
 export interface MapInput {
   readonly ids: readonly DocId[];
   readonly texts: readonly string[];
+  /** The only document, where it is long. It has no text. */
+  readonly long?: LongDocument;
 }
 
 /** Documents that have changed. */
@@ -59,6 +65,18 @@ export function cutByBytes(records: readonly DocumentRecord[], mostBytes: number
   return parts;
 }
 
+/** The single long document as input for a mapper that reads it in pieces; undefined for any others. */
+export function longInput(
+  snapshot: Snapshot,
+  records: readonly DocumentRecord[],
+  { localSeq }: GroupDefinition,
+): MapInput | undefined {
+  const [record] = records;
+  if (record === undefined || records.length > 1 || bodyBytes(record) <= LONG_BODY_BYTES) return undefined;
+  const { id } = record;
+  return { ids: [id], texts: [], long: { id, pieces: () => documentPieces(snapshot, record, localSeq) } };
+}
+
 /** Reads the bodies of live documents. */
 export async function readBodies(
   snapshot: Snapshot,
@@ -88,6 +106,15 @@ function documentText({ id, leaves, seq }: DocumentRecord, body: string, localSe
     deletedConflicts: revsOf(leaves, true),
   });
   return writeDocument({ id, rev, deleted: false, body, members });
+}
+
+/** The same text. A long body has members. */
+async function* documentPieces(snapshot: Snapshot, record: DocumentRecord, localSeq: boolean): AsyncGenerator<string> {
+  let isFirst = true;
+  for await (const piece of snapshot.bodyPieces(must(record.leaves[0]))) {
+    yield isFirst ? documentText(record, piece, localSeq) : piece;
+    isFirst = false;
+  }
 }
 
 /** The revisions of the leaves that are not the winner. */

@@ -3,6 +3,7 @@ import type { Tree } from '../../btree/tree.ts';
 import type { Database, DocumentRecord, Snapshot } from '../../database/contract.ts';
 import type { DocId } from '../../documents/contract.ts';
 import { must } from '../../shared/assert.ts';
+import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import { inTurns, Pace } from '../../shared/turn.ts';
 import type { MappedRows, Mapper, RowsChange } from '../contract.ts';
 import type { ViewSettings } from '../settings.ts';
@@ -12,7 +13,7 @@ import type { FirstPass, IndexState, ViewTree } from '../trees/index-state.ts';
 import { makeReductions } from '../trees/reductions.ts';
 import type { RowTree } from '../trees/row-tree.ts';
 import type { TreeOrder } from '../trees/tree-order.ts';
-import { bodyBytes, cutByBytes, isMapped, type MapInput, readBodies, readChanged } from './map-input.ts';
+import { bodyBytes, cutByBytes, isMapped, longInput, type MapInput, readBodies, readChanged } from './map-input.ts';
 import { type DocumentRows, PendingRows } from './pending-rows.ts';
 import { purgedDocuments } from './purged-documents.ts';
 import { changesOf, type FormerKeys } from './row-changes.ts';
@@ -218,12 +219,23 @@ export class Updater {
     if (records.length === 0) return;
     const bytes = records.reduce((sum, record) => sum + bodyBytes(record), 0);
     if (this.#bytesUnderWay + bytes > BYTES_UNDER_WAY) await this.#takeResults(snapshot, 0);
-    await this.#map(snapshot, await readBodies(snapshot, records, this.#parts.definition), bytes);
+    await this.#map(snapshot, await this.#inputOf(snapshot, records), bytes);
+  }
+
+  #inputOf(snapshot: Snapshot, records: readonly DocumentRecord[]): MaybePromise<MapInput> {
+    const { mapper, definition } = this.#parts;
+    const long = mapper.mapLong && longInput(snapshot, records, definition);
+    return long ?? readBodies(snapshot, records, definition);
+  }
+
+  #resultsOf({ texts, long }: MapInput): MaybePromise<readonly MappedRows[]> {
+    const { mapper } = this.#parts;
+    return (long && mapper.mapLong?.(long)) ?? mapper.map(texts);
   }
 
   /** Begins to map, and waits where enough is under way. Results are taken in the order in which the documents came. */
   async #map(snapshot: Snapshot, input: MapInput, bytes: number): Promise<void> {
-    const results = this.#parts.mapper.map(input.texts);
+    const results = this.#resultsOf(input);
     if (!(results instanceof Promise) && this.#underWay.length === 0) return this.#add(snapshot, input, results);
     const later = Promise.resolve(results);
     // Whoever takes the results finds the failure.

@@ -232,3 +232,44 @@ test('batches begin with one document, grow while they are quick, and stay betwe
   for (let round = 0; round < 8; round++) await slow.map(['{"_id":"a"}']);
   expect(slow.batchSize).toBe(1);
 });
+
+describe('a long document, whose text comes in pieces', () => {
+  /** In pieces that end anywhere; `_rev` and `more` are no member that a function below reads. */
+  function longDocument(text: string) {
+    const json = JSON.stringify({ _id: 'long', _rev: '1-a', more: 'y'.repeat(100_000), text, n: 5, last: ['"', '\\'] });
+    async function* pieces() {
+      for (let from = 0; from < json.length; from += 99_991) yield json.slice(from, from + 99_991);
+    }
+    return { id: 'long', pieces };
+  }
+  const maps = ['function (doc) { emit(doc.n, doc.text.length); }', 'function (doc) { emit(doc.last, doc.text[1]); }'];
+  const rows = (length: number) => [
+    { counts: [1], keys: ['5'], values: [String(length)] },
+    { counts: [1], keys: ['["\\"","\\\\"]'], values: ['"ä"'] },
+  ];
+
+  test.each([1_000, 3_000_000])('of %i characters has the rows that its text has', async (length) => {
+    const { program } = await openProgram(sandbox);
+    const mapper = await program.mapper(maps);
+    expect(await mapper.mapLong(longDocument('ää'.padEnd(length, 'x')))).toEqual(rows(length));
+  });
+
+  test('is seen whole by a function that may read all of it', async () => {
+    const { program } = await openProgram(sandbox);
+    const mapper = await program.mapper(['function (doc) { emit(Object.keys(doc), JSON.stringify(doc).length); }']);
+    const document = longDocument('x'.repeat(2_000_000));
+    expect(await mapper.mapLong(document)).toEqual([
+      { counts: [1], keys: ['["_id","_rev","more","text","n","last"]'], values: ['2100072'] },
+    ]);
+  });
+
+  test('is left out by the map alone that runs out of memory, which names it', async () => {
+    const { program, messages } = await openProgram(sandbox);
+    const greedy = 'function (doc) { var a = []; if (doc.text) for (;;) a.push("x".repeat(1e7) + a.length); }';
+    const mapper = await program.mapper([greedy, ...maps]);
+    const [left, ...others] = await mapper.mapLong(longDocument('ää'.padEnd(2_000_000, 'x')));
+    expect(left).toEqual({ counts: [0], keys: [], values: [], leftOut: [0] });
+    expect(others).toMatchObject(rows(2_000_000));
+    expect(messages.join()).toContain('ran out of memory with the document "long", which is left out');
+  });
+});

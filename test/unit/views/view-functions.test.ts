@@ -313,3 +313,22 @@ describe('map functions', () => {
     });
   });
 });
+
+test('a long document is mapped with all its members, wherever it is among others', async () => {
+  const fixture = await ViewFixture.open();
+  const text = 'ä'.repeat(700_000);
+  await fixture.write({ a: { n: 1 }, b: { text, n: 2 }, c: { more: text, n: 3, text: `${text}x` }, d: { n: 4 } });
+  const map = 'function (doc) { emit(doc.n, [doc._rev, doc._local_seq, doc.text ? doc.text.length : 0]); }';
+  const group = await fixture.group({ view: { map } }, { options: { local_seq: true } });
+  try {
+    const rows = await withReader(group, (reader) => rowsOf(reader, 'view'));
+    expect(rows).toEqual([
+      ['a', 1, [fixture.revOf('a'), 1, 0]],
+      ['b', 2, [fixture.revOf('b'), 2, 700_000]],
+      ['c', 3, [fixture.revOf('c'), 3, 700_001]],
+      ['d', 4, [fixture.revOf('d'), 4, 0]],
+    ]);
+  } finally {
+    await fixture.close();
+  }
+});
