@@ -3,6 +3,7 @@ import type { Statistic } from '../../system/statistic-list.ts';
 import { VERSION } from '../../system/version.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { MUST_REVALIDATE } from '../response/responses.ts';
+import { descriptionOf } from './statistic-descriptions.ts';
 
 const TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
@@ -35,7 +36,8 @@ export function answerPrometheus({ services }: Context): Answer {
 }
 
 function metricOf(statistic: Statistic): Metric {
-  const { section, id, description: help, kind, read } = statistic;
+  const { section, id, kind, read } = statistic;
+  const help = descriptionOf(statistic);
   const label = LABELS[section];
   if (label !== undefined) {
     const name = `svc_${section}_total`;

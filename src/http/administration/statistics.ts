@@ -5,6 +5,7 @@ import type { Answer, Context } from '../request/context.ts';
 import { parseBoolean, parseCount } from '../request/parameter-values.ts';
 import { jsonAnswer } from '../response/responses.ts';
 import type { AdministrationService } from './administration-service.ts';
+import { descriptionOf } from './statistic-descriptions.ts';
 
 type Tree = { [name: string]: Tree | unknown };
 
@@ -24,7 +25,7 @@ export function getStatistics(
   if (shown.length === 0) throw missing();
   const tree: Tree = {};
   for (const { statistic, current, sum, mean, stddev, min, max } of shown) {
-    const { description } = statistic;
+    const description = descriptionOf(statistic);
     const numbers = { current, sum, mean, stddev, min, max };
     put(tree, [statistic.section, statistic.id], { description, ...rounded(numbers) });
   }
@@ -42,7 +43,8 @@ export function answerNodeStatistics(context: Context, path: readonly string[]):
 function nodeTree(all: readonly ShownStatistic[]): Tree {
   const tree: Tree = {};
   for (const { statistic, mean, stddev, min, max } of all) {
-    const { section, id, description: desc, kind, read: value } = statistic;
+    const { section, id, kind, read: value } = statistic;
+    const desc = descriptionOf(statistic);
     const path = section === 'svc' ? ['svc', id] : ['svc', section, id];
     if (kind !== 'mean') put(tree, path, { value: value(), type: kind === 'count' ? 'counter' : 'gauge', desc });
     else {
