@@ -7,7 +7,8 @@
  * Arguments are passed on to vitest (`npm test -- test/unit/node`, `npm test -- test/browser/bodies`); then only those
  * tests run, with no checks before. `--chromium-features=NAMES` switches features of Chromium on that it does not have by default yet: `npm run
  * test:long` is this with its other storage backend. `npm run test:browsers` is this with `--browsers=firefox,webkit`: only the tests in
- * browsers, in those.
+ * browsers, in those. `--all-cases`: every host and every way in a browser runs the whole HTTP conformance suite; otherwise memory, LMDB and one
+ * way in each browser do, and the others the cases that depend on how requests and answers travel.
  *
  * All files of a process share the modules that it has loaded: no module of ours keeps anything (src/README.md#one-door), and loading them for
  * each file anew takes as long as most tests. Outside of browsers, chosen files are run each by itself.
@@ -45,8 +46,8 @@ const waiting = ['test/browser/long-bodies.test.ts'];
 const inChromiumOnly = ['test/browser/http-conformance-core.test.ts', 'test/browser/large-attachments.test.ts'];
 
 checkNode();
-const options = ['--browsers=', '--chromium-features='];
-const [browsers, chromiumFeatures] = options.map((option) =>
+const options = ['--browsers=', '--chromium-features=', '--all-cases'];
+const [browsers, chromiumFeatures, allCases] = options.map((option) =>
   process.argv.find((argument) => argument.startsWith(option))?.slice(option.length),
 );
 const chosen = process.argv.slice(2).filter((argument) => !options.some((option) => argument.startsWith(option)));
@@ -200,7 +201,12 @@ async function runVitest(vitestArguments, { variables = {}, isShownLater = false
   const vitest = spawn(process.execPath, [join(root, 'node_modules/vitest/vitest.mjs'), ...vitestArguments], {
     cwd: root,
     stdio: ['ignore', output, output],
-    env: { ...(process.stdout.isTTY ? {} : { NO_COLOR: '1' }), ...process.env, ...variables },
+    env: {
+      ...(process.stdout.isTTY ? {} : { NO_COLOR: '1' }),
+      ...(allCases === undefined ? {} : { SETTEE_ALL_CASES: '1' }),
+      ...process.env,
+      ...variables,
+    },
   });
   const printed = [];
   for (const stream of [vitest.stdout, vitest.stderr]) stream?.on('data', (chunk) => printed.push(chunk));

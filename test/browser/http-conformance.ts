@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { suites } from '../conformance/http/all.ts';
+import { type SuiteScope, suitesOf } from '../conformance/http/all.ts';
 import { type BrowserSession, collectOutcome, openBrowserSession } from './browser-session.ts';
+import type { Engine } from './drivers/browser.ts';
 import { chosenEngines } from './drivers/start.ts';
 import { caseName, type SuiteOutcome } from './outcome.ts';
 
@@ -9,20 +10,26 @@ export interface ConformanceWay {
   readonly way: string;
   readonly page: string;
   readonly parameters: Readonly<Record<string, string>>;
+  /** The cases that an engine runs on this way. Default: those that depend on the transport. */
+  readonly scopes?: Readonly<Partial<Record<Engine, SuiteScope>>>;
 }
 
 /** Runs only the cases with this in their names (`suite: case`). The page runs them by itself, so that `-t` only chooses what is shown. */
 const only = process.env['SETTEE_CASES'] ?? '';
 
-/** The whole HTTP suite on one way. Each way has a file of its own, so that two can run at a time. */
-export function describeHttpSuite({ way, page, parameters }: ConformanceWay): void {
+/** With this variable set every engine runs every case on every way (`npm run test:long`). */
+const runsAll = process.env['SETTEE_ALL_CASES'] !== undefined;
+
+/** The HTTP suite on one way. Each way has a file of its own, so that two can run at a time. */
+export function describeHttpSuite({ way, page, parameters, scopes = {} }: ConformanceWay): void {
   describe.each(chosenEngines())(`HTTP suite in %s: ${way}`, (engine) => {
+    const scope = runsAll ? 'all' : (scopes[engine] ?? 'transport');
     let session: BrowserSession;
     let outcome: SuiteOutcome;
 
     beforeAll(async () => {
       session = await openBrowserSession(engine);
-      const tab = await (await session.openSite()).open(page, { ...parameters, only });
+      const tab = await (await session.openSite()).open(page, { ...parameters, scope, only });
       outcome = await collectOutcome(tab, session.browser);
     }, 600_000);
     afterAll(async () => {
@@ -34,7 +41,7 @@ export function describeHttpSuite({ way, page, parameters }: ConformanceWay): vo
       console.info(`${engine}, ${way}: ${skipped.length} skipped${skipped.join('')}`);
     });
 
-    for (const suite of suites) {
+    for (const suite of suitesOf(scope)) {
       for (const { name } of suite.cases) {
         const key = caseName(suite.name, name);
         test(key, ({ skip }) => {

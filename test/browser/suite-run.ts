@@ -1,4 +1,4 @@
-import { suites } from '../conformance/http/all.ts';
+import { type SuiteScope, suitesOf } from '../conformance/http/all.ts';
 import type { Host } from '../support/conformance/host.ts';
 import { reasonToSkip, runCase } from '../support/conformance/runner.ts';
 import { caseName, describeError, type SuiteOutcome } from './outcome.ts';
@@ -9,12 +9,13 @@ import { caseName, describeError, type SuiteOutcome } from './outcome.ts';
  */
 export async function runHttpSuite(
   host: Host,
+  scope: SuiteScope,
   outcome: SuiteOutcome,
   tell: () => void = () => {},
   only = '',
 ): Promise<void> {
   let number = 0;
-  for (const suite of suites) {
+  for (const suite of suitesOf(scope)) {
     for (const each of suite.cases) {
       const name = caseName(suite.name, each.name);
       const reason = name.includes(only) ? reasonToSkip(host, each) : 'not asked for';

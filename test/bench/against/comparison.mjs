@@ -28,7 +28,7 @@ export async function compare({ start, generations, rounds, only }) {
     current: await countRequests(start, 'current', kinds),
   };
   return kinds.flatMap((kind, index) =>
-    kind.isChosen
+    kind.isChosen && !kind.isMissing
       ? [toRow(kind.name, measured[index], { former: counts.former[index], current: counts.current[index] })]
       : [],
   );
@@ -38,14 +38,12 @@ async function runGeneration(start, kinds, rounds, measured) {
   const sessions = {};
   for (const build of BUILDS) sessions[build] = await openSession(start, build, []);
   for (const [index, kind] of kinds.entries()) {
+    if (kind.isMissing) continue;
     const values = Object.fromEntries(BUILDS.map((build) => [build, []]));
-    for (const build of BUILDS) await kind.prepare?.(sessions[build]);
-    if (!kind.isChosen) continue;
-    // The first round warms up.
-    for (let round = 0; round <= rounds; round++) {
+    if (!(await beginKind(sessions, kind)) || !kind.isChosen) continue;
+    for (let round = 1; round <= rounds; round++) {
       for (const build of inTurn(round)) {
-        const cost = await measure(sessions[build], kind, round);
-        if (round > 0) values[build].push(cost);
+        values[build].push(await measure(sessions[build], kind, round));
       }
     }
     for (const build of BUILDS) {
@@ -54,6 +52,22 @@ async function runGeneration(start, kinds, rounds, measured) {
     }
   }
   for (const session of Object.values(sessions)) await endSession(session);
+}
+
+/** Prepares all builds, and warms them up. False where the former build does not have this kind of requests: they are left out then. */
+async function beginKind(sessions, kind) {
+  for (const build of BUILDS) {
+    try {
+      await kind.prepare?.(sessions[build]);
+      if (kind.isChosen) await kind.run(sessions[build], 0);
+    } catch (error) {
+      if (build !== 'former') throw error;
+      process.stderr.write(`without ${kind.name}: the other build answers ${error.message}\n`);
+      kind.isMissing = true;
+      return false;
+    }
+  }
+  return true;
 }
 
 async function openSession(start, build, nodeArguments) {
@@ -103,8 +117,8 @@ async function countRequests(start, build, kinds) {
   const session = await openSession(start, build, ['--import', new URL('counter.mjs', import.meta.url).href]);
   const counts = [];
   for (const kind of kinds) {
-    await kind.prepare?.(session);
-    if (!kind.isChosen) {
+    if (!kind.isMissing) await kind.prepare?.(session);
+    if (!kind.isChosen || kind.isMissing) {
       counts.push({});
       continue;
     }

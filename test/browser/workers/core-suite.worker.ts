@@ -28,4 +28,4 @@ const host = await CoreHost.start({
   loadWasm,
   createWorkers: createNestedWorkers,
 });
-await runHttpSuite(host, outcome, () => postMessage(outcome));
+await runHttpSuite(host, 'all', outcome, () => postMessage(outcome));

@@ -283,3 +283,66 @@ export const suites: readonly Suite[] = [
   viewUpdateSeq,
   world,
 ];
+
+/**
+ * Those that depend on how a request and its answer travel: addresses, headers, cookies, bodies, streams, feeds, errors. All others are about
+ * what the core does, which is the same behind every door.
+ */
+const transportSuites: readonly Suite[] = [
+  accountsBasicAuth,
+  accountsCaches,
+  accountsCookieAuth,
+  accountsOpenFeeds,
+  accountsProxyauth,
+  allowedMethods,
+  attachments,
+  attachmentRanges,
+  attachmentsMultipart,
+  basics,
+  batchSave,
+  changesDatabaseEvents,
+  changesFormats,
+  changesLive,
+  changesLongpoll,
+  contentNegotiation,
+  copyDoc,
+  cors,
+  crossSite,
+  delayedCommits,
+  documentSize,
+  errors,
+  etagsHead,
+  etagsViews,
+  formSubmit,
+  gzip,
+  head,
+  hostile,
+  http,
+  invalidDocids,
+  jsonp,
+  largeDocs,
+  listViews,
+  liveFinds,
+  liveViews,
+  locations,
+  lotsOfDocs,
+  methodOverride,
+  oldApp,
+  replicationContinuous,
+  replicationOnce,
+  replicationRemote,
+  restart,
+  rewrite,
+  securityHeaders,
+  serverEndpoints,
+  showDocuments,
+  utf8,
+  vhosts,
+];
+
+/** `all` of them, or those that depend on the `transport`. */
+export type SuiteScope = 'all' | 'transport';
+
+export function suitesOf(scope: SuiteScope): readonly Suite[] {
+  return scope === 'all' ? suites : transportSuites;
+}

@@ -5,7 +5,7 @@ import { memoryStorage } from '../../support/conformance/memory-storage.ts';
 import { registerSuites } from '../../support/conformance/register.ts';
 
 const name = 'core on memory below a path';
-registerSuites(name, () =>
+registerSuites(name, 'transport', () =>
   CoreHost.start({
     name,
     newStorage: memoryStorage,

@@ -44,4 +44,4 @@ class AdapterHost extends FetchHost {
   }
 }
 
-registerSuites(name, () => AdapterHost.start());
+registerSuites(name, 'transport', () => AdapterHost.start());

@@ -5,6 +5,6 @@ import { lmdbStorage } from '../../support/conformance/lmdb-storage.ts';
 import { registerSuites } from '../../support/conformance/register.ts';
 
 const name = 'core on LMDB';
-registerSuites(name, () =>
+registerSuites(name, 'all', () =>
   CoreHost.start({ name, newStorage: lmdbStorage, loadWasm: readQuickJsWasm, createWorkers: createSandboxWorkers }),
 );

@@ -5,6 +5,6 @@ import { memoryStorage } from '../../support/conformance/memory-storage.ts';
 import { registerSuites } from '../../support/conformance/register.ts';
 
 const name = 'core on memory';
-registerSuites(name, () =>
+registerSuites(name, 'all', () =>
   CoreHost.start({ name, newStorage: memoryStorage, loadWasm: readQuickJsWasm, createWorkers: createSandboxWorkers }),
 );

@@ -47,4 +47,4 @@ class MswHost extends FetchHost {
   }
 }
 
-registerSuites(name, async () => MswHost.start());
+registerSuites(name, 'transport', async () => MswHost.start());
