@@ -1,4 +1,4 @@
-/** Who asks, and how that is known (docs/http.md#authentication). */
+/** Who asks, and how that is known (docs/http/accounts.md#authentication). */
 import type { MaybePromise } from '../shared/maybe-promise.ts';
 import type { RequestUser } from '../shared/message.ts';
 

@@ -1,5 +1,5 @@
 /**
- * Orders of JSON values as view keys (docs/http.md#order-of-keys). Values are as `JSON.parse` gives them.
+ * Orders of JSON values as view keys (docs/http/views.md#order-of-keys). Values are as `JSON.parse` gives them.
  */
 import { isObject, type JsonObject } from '../json/objects.ts';
 import { compareCodePoints } from './code-points.ts';

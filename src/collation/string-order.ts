@@ -1,6 +1,6 @@
 /**
  * The order of strings in views: ICU's root collation, which `en` does not tailor, at variant strength. Strings that ICU
- * calls equal are equal keys (docs/http.md#order-of-keys).
+ * calls equal are equal keys (docs/http/views.md#order-of-keys).
  */
 
 const FIRST_PRINTABLE = 0x20;

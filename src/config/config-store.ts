@@ -1,5 +1,5 @@
 /**
- * Owns the settings of a running service (docs/http.md#settings): which value holds, who may change it, and which listeners a change calls. What
+ * Owns the settings of a running service (docs/http/server.md#settings): which value holds, who may change it, and which listeners a change calls. What
  * settings there are is in `known-settings.ts`, and their other names in `setting-names.ts`: inside, settings have our own names only. Values are
  * strings, which their users parse (`system/config.ts`).
  */

@@ -1,5 +1,5 @@
 /**
- * Settings that other servers of the family have and this one has not, each with the reason (docs/http.md#settings-without-effect). To take them
+ * Settings that other servers of the family have and this one has not, each with the reason (docs/http/server.md#settings-without-effect). To take them
  * would be to promise what is not done. `*` at the end of a name stands for anything. Sections have the names that they have here.
  */
 

@@ -1,5 +1,5 @@
 /**
- * Which settings there are, what holds where nothing was set, and which values each can have. docs/http.md#settings says what they mean; a
+ * Which settings there are, what holds where nothing was set, and which values each can have. docs/http/server.md#settings says what they mean; a
  * test holds both to each other.
  */
 

@@ -1,5 +1,5 @@
 /**
- * The names of settings (docs/http.md#names-of-settings). Other servers of the family have some of ours under other names; those are aliases: one
+ * The names of settings (docs/http/server.md#names-of-settings). Other servers of the family have some of ours under other names; those are aliases: one
  * value, read, changed and deleted under each name. Inside the service only our own names are used.
  */
 import type { SettingName } from '../system/contract.ts';

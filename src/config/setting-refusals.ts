@@ -1,4 +1,4 @@
-/** What is said of settings that mean nothing here (docs/http.md#unknown-settings): the family's with the reason, others with the nearest name. */
+/** What is said of settings that mean nothing here (docs/http/server.md#unknown-settings): the family's with the reason, others with the nearest name. */
 import { DatabaseError } from '../errors/database-error.ts';
 import type { SettingName } from '../system/contract.ts';
 import { withoutEffect } from './family-settings.ts';

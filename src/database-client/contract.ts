@@ -27,7 +27,7 @@ export interface FetchInit {
   readonly signal?: AbortSignal;
 }
 
-/** A write that was based on a revision that is not, or no longer, the document's (docs/http.md#update-conflicts). Nothing was changed. */
+/** A write that was based on a revision that is not, or no longer, the document's (docs/http/documents.md#update-conflicts). Nothing was changed. */
 export interface Conflict {
   readonly ok: false;
   readonly id: string;
@@ -35,7 +35,7 @@ export interface Conflict {
   readonly reason: string;
 }
 
-/** docs/http.md#reading-a-document, docs/http.md#metadata-of-a-read */
+/** docs/http/documents.md#reading-a-document, docs/http/documents.md#metadata-of-a-read */
 export interface GetOptions {
   readonly rev?: string;
   readonly revs?: boolean;
@@ -55,11 +55,11 @@ export interface UpdateOptions {
 }
 
 export interface BulkOptions {
-  /** `false`: documents bring their own revisions (docs/http.md#replicated-writes). Default: true. */
+  /** `false`: documents bring their own revisions (docs/http/documents.md#replicated-writes). Default: true. */
   readonly new_edits?: boolean;
 }
 
-/** docs/http.md#parameters-of-feeds, docs/http.md#filters-of-changes */
+/** docs/http/changes.md#parameters-of-feeds, docs/http/changes.md#filters-of-changes */
 export interface ChangesOptions<T> {
   /** Default: 0, from the beginning. `now`: what comes after the first request. */
   readonly since?: number | 'now';
@@ -111,12 +111,12 @@ export interface Database<T extends object> {
     change: (document: Stored<T> | undefined) => MaybePromise<Changed>,
     options?: UpdateOptions,
   ): Promise<Written | Conflict>;
-  /** docs/http.md#find */
+  /** docs/http/find.md#find */
   find<Field extends keyof Stored<T> & string = keyof Stored<T> & string>(
     query: FindQuery<T, Field | `${string}.${string}`>,
   ): Promise<FindAnswer<Pick<Stored<T>, Field>>>;
   /**
-   * Rows of the view `design/name`, as they were emitted (docs/http.md#view-queries). Reductions are asked for by `reduce`, `group` or
+   * Rows of the view `design/name`, as they were emitted (docs/http/views.md#view-queries). Reductions are asked for by `reduce`, `group` or
    * `group_level`. A document that a row refers to may be null.
    */
   view<Key = unknown, Value = unknown>(
@@ -131,14 +131,14 @@ export interface Database<T extends object> {
     name: string,
     options?: ViewOptions<Key> & { readonly reduce?: false },
   ): Promise<ViewAnswer<ViewRow<Key, Value>>>;
-  /** docs/http.md#list-of-all-documents */
+  /** docs/http/bulk.md#list-of-all-documents */
   all<const Options extends ListOptions>(options?: Options): Promise<AllDocs<AllDocsRowFor<T, Options>>>;
   /**
    * Changes of documents, one after another, in requests that bring a batch each: `for await (const change of notes.changes())`. After an
    * error that ended the loop, the next one goes on behind the last change where it begins with its `seq`.
    */
   changes(options?: ChangesOptions<T>): AsyncGenerator<Change<T>, void, void>;
-  /** Writes many documents, each by itself: one row for each, in order, whose `ok` tells whether it was (docs/http.md#bulk-writes). */
+  /** Writes many documents, each by itself: one row for each, in order, whose `ok` tells whether it was (docs/http/bulk.md#bulk-writes). */
   bulk(documents: readonly (Draft<T> | Deletion<T>)[], options?: BulkOptions): Promise<(Written | Refused)[]>;
 }
 

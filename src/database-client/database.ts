@@ -41,7 +41,7 @@ export function database<T extends object = Record<string, unknown>>(fetch: Fetc
   };
 }
 
-/** Other servers of the family do not know `if-missing` (docs/http.md#creating-a-database). */
+/** Other servers of the family do not know `if-missing` (docs/http/databases.md#creating-a-database). */
 async function create(ask: Ask): ReturnType<Database<object>['create']> {
   try {
     return await ask('PUT', '?if-missing=true');

@@ -10,7 +10,7 @@ interface AskOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What the answer has is not looked at: it is what docs/http.md says, as the caller names it. */
+/** What the answer has is not looked at: it is what docs/http/README.md says, as the caller names it. */
 export type Ask = <Answer>(method: string, path: string, options?: AskOptions) => Promise<Answer>;
 
 /** For requests at and below that address. */
@@ -19,7 +19,7 @@ export function createAsk(fetch: Fetch, address: string): Ask {
   return async (method, path, { body, signal } = {}) => {
     const response = await fetch(root + path, {
       method,
-      // Without this, attachments would come in parts behind the document (docs/http.md#multipart-documents).
+      // Without this, attachments would come in parts behind the document (docs/http/attachments.md#multipart-documents).
       headers: { accept: 'application/json', ...(body !== undefined && { 'content-type': 'application/json' }) },
       ...(body !== undefined && { body: JSON.stringify(body) }),
       ...(signal && { signal }),
@@ -56,7 +56,7 @@ export function isRefusal(error: unknown, status: number): error is SetteeError 
   return error instanceof SetteeError && error.status === status;
 }
 
-/** A slash in an id is encoded, that behind `_design` and `_local` is not (docs/http.md#request-path). */
+/** A slash in an id is encoded, that behind `_design` and `_local` is not (docs/http/requests.md#request-path). */
 export function pathOf(id: string): string {
   return `/${encodeURIComponent(id).replace(/^_(design|local)%2F/, '_$1/')}`;
 }

@@ -1,6 +1,6 @@
 import type { RuleFailure } from '../interface/documents.ts';
 
-/** An answer that refuses a request (docs/http.md#errors). */
+/** An answer that refuses a request (docs/http/answers.md#errors). */
 export class SetteeError extends Error {
   override readonly name = 'SetteeError';
   /** Of the answer, 400 or above. */

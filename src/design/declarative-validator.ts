@@ -1,5 +1,5 @@
 /**
- * Validates writes by selectors: the declarative form of `validate_doc_update` (docs/http.md#declarative-validation), which
+ * Validates writes by selectors: the declarative form of `validate_doc_update` (docs/http/functions.md#declarative-validation), which
  * needs no sandbox. The selector is tested on an object with the members `newDoc` and, where the write replaces a document, `oldDoc`.
  */
 import { createKeyOrder } from '../collation/key-order.ts';

@@ -1,4 +1,4 @@
-/** The documents that validation functions get for a write: the new one, and the one that it replaces (docs/http.md#validation-functions). */
+/** The documents that validation functions get for a write: the new one, and the one that it replaces (docs/http/functions.md#validation-functions). */
 import type { DocumentRecord, DocumentWrite, Snapshot, StoredNode, WriteOptions } from '../database/contract.ts';
 import { joinAttachments } from '../documents/attachments/stored-attachments.ts';
 import type { RevisionPath } from '../documents/contract.ts';

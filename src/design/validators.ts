@@ -1,4 +1,4 @@
-/** Asks the rules of design documents about writes (docs/http.md#validation-functions). */
+/** Asks the rules of design documents about writes (docs/http/functions.md#validation-functions). */
 import type { Database, DocumentWrite, WriteOptions } from '../database/contract.ts';
 import { type DatabaseError, isDatabaseError } from '../errors/database-error.ts';
 import { isObject } from '../json/objects.ts';
@@ -50,7 +50,7 @@ export async function openValidators(
 
 /**
  * The form decides: a text is a function in JavaScript, an object a declarative rule. Anything else, and all of other languages, is
- * nothing that this host could ask, so it refuses no write (docs/http.md#which-rules-are-asked).
+ * nothing that this host could ask, so it refuses no write (docs/http/functions.md#which-rules-are-asked).
  */
 async function openValidator(
   database: Database,

@@ -1,5 +1,5 @@
 /**
- * Validates writes with `validate_doc_update` (docs/http.md#validation-functions): the function of every design document is called for every
+ * Validates writes with `validate_doc_update` (docs/http/functions.md#validation-functions): the function of every design document is called for every
  * write of an ordinary document, before the writer gets it. The functions are searched once, and again when a design
  * document has changed. Where there are none, a write costs nothing more.
  */

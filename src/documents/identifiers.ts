@@ -1,6 +1,6 @@
 /**
  * Document ids: any non-empty Unicode text. Those that begin with an underscore are reserved: `_design/…` for design
- * documents and `_local/…` for documents that are not replicated (docs/http.md#document-ids).
+ * documents and `_local/…` for documents that are not replicated (docs/http/documents.md#document-ids).
  */
 import { DatabaseError } from '../errors/database-error.ts';
 import { UNDERSCORE } from '../json/characters.ts';
@@ -10,7 +10,7 @@ import type { DocId } from './contract.ts';
 
 const DESIGN_PREFIX = '_design/';
 const LOCAL_PREFIX = '_local/';
-/** Bytes of an id as UTF-8, at most (docs/http.md#document-ids). Ids are repeated in lists, indexes and addresses. */
+/** Bytes of an id as UTF-8, at most (docs/http/documents.md#document-ids). Ids are repeated in lists, indexes and addresses. */
 const MAX_ID_BYTES = 8_192;
 
 /**

@@ -1,7 +1,7 @@
 import type { CommitRight, Database, DatabaseUser, Durability } from '../database/contract.ts';
 import type { MaybePromise } from '../shared/maybe-promise.ts';
 
-/** Selector queries and their indexes (docs/http.md#selector-queries), for the HTTP layer. Bodies are JSON objects. */
+/** Selector queries and their indexes (docs/http/find.md), for the HTTP layer. Bodies are JSON objects. */
 export interface Finder {
   /**
    * Runs a query. Fails with 400 where the query is invalid, and as reading and building an index do. The answer must be

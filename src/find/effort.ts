@@ -1,5 +1,5 @@
 /**
- * Counts the steps of selectors (docs/http.md#steps-of-selectors): a comparison, a branch, an instruction of a pattern. Whatever a
+ * Counts the steps of selectors (docs/http/find.md#steps-of-selectors): a comparison, a branch, an instruction of a pattern. Whatever a
  * selector does to a document takes a number of steps that is in proportion to its time, some ten nanoseconds each. Small
  * work is done at once; what turns out to be more is given up, and done again in steps, between which others have their turns.
  */

@@ -1,6 +1,6 @@
 import { WordedError } from '../errors/database-error.ts';
 
-/** The error of a query that can't be run: 400 with the error name that this interface has for it (docs/http.md#find-errors). */
+/** The error of a query that can't be run: 400 with the error name that this interface has for it (docs/http/find.md#find-errors). */
 export function queryError(name: string, reason: string): WordedError {
   return new WordedError('bad_request', name, reason);
 }

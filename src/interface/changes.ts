@@ -1,4 +1,4 @@
-/** Feeds of changes (docs/http.md#changes) and of database events (docs/http.md#database-events). */
+/** Feeds of changes (docs/http/changes.md) and of database events (docs/http/changes.md#database-events). */
 import type { Stored } from './documents.ts';
 
 export interface Change<T = unknown> {

@@ -1,6 +1,6 @@
-/** Documents as JSON (docs/http.md#document-members). `T` is what the app itself keeps in one. */
+/** Documents as JSON (docs/http/documents.md#document-members). `T` is what the app itself keeps in one. */
 
-/** An attachment in an answer (docs/http.md#attachments-in-documents). `data` stands in the place of `length` and `stub`. */
+/** An attachment in an answer (docs/http/attachments.md#attachments-in-documents). `data` stands in the place of `length` and `stub`. */
 export interface Attachment {
   readonly content_type: string;
   /** Generation of the revision in which it was written last. */
@@ -33,7 +33,7 @@ export interface RevisionStatus {
   readonly status: 'available' | 'missing' | 'deleted';
 }
 
-/** What the service adds to a document. Members that a read has to ask for are absent without that (docs/http.md#metadata-of-a-read). */
+/** What the service adds to a document. Members that a read has to ask for are absent without that (docs/http/documents.md#metadata-of-a-read). */
 export interface DocumentMembers {
   readonly _id: string;
   readonly _rev: string;
@@ -60,7 +60,7 @@ export type Draft<T> = T & {
   readonly _revisions?: Revisions;
 };
 
-/** A write that deletes (docs/http.md#deleting-a-document). Other members, such as some of the document's, stay in the tombstone. */
+/** A write that deletes (docs/http/documents.md#deleting-a-document). Other members, such as some of the document's, stay in the tombstone. */
 export type Deletion<T extends object = Record<string, unknown>> = Partial<T> & {
   readonly _id: string;
   readonly _rev: string;
@@ -77,7 +77,7 @@ export interface Written {
   readonly rev: string;
 }
 
-/** A document of a bulk write that was refused (docs/http.md#bulk-writes). */
+/** A document of a bulk write that was refused (docs/http/bulk.md#bulk-writes). */
 export interface Refused {
   readonly ok?: undefined;
   readonly id: string;
@@ -89,14 +89,14 @@ export interface Refused {
   readonly failures?: readonly RuleFailure[];
 }
 
-/** A place at which a document breaks a declarative rule (docs/http.md#declarative-validation). */
+/** A place at which a document breaks a declarative rule (docs/http/functions.md#declarative-validation). */
 export interface RuleFailure {
   /** Names of members, and numbers of elements; it begins with `newDoc` or `oldDoc`. */
   readonly path: readonly (string | number)[];
   readonly message: string;
 }
 
-/** The body of any answer with a status from 400 up (docs/http.md#errors). */
+/** The body of any answer with a status from 400 up (docs/http/answers.md#errors). */
 export interface ErrorBody {
   readonly error: string;
   /** Text for people; functions of documents may give any JSON value. */
@@ -105,10 +105,10 @@ export interface ErrorBody {
   readonly failures?: readonly RuleFailure[];
 }
 
-/** One of `open_revs` (docs/http.md#open-revisions). */
+/** One of `open_revs` (docs/http/documents.md#open-revisions). */
 export type OpenRevision<T> = { readonly ok: Stored<T> } | { readonly missing: string };
 
-/** The answer to `_bulk_get` (docs/http.md#bulk-reads). */
+/** The answer to `_bulk_get` (docs/http/bulk.md#bulk-reads). */
 export interface BulkGetAnswer<T> {
   readonly results: readonly {
     readonly id: string;
@@ -116,12 +116,12 @@ export interface BulkGetAnswer<T> {
   }[];
 }
 
-/** The answer to `_revs_diff` (docs/http.md#missing-revisions), by the ids of documents. */
+/** The answer to `_revs_diff` (docs/http/bulk.md#missing-revisions), by the ids of documents. */
 export type MissingRevisions = Readonly<
   Record<string, { readonly missing: readonly string[]; readonly possible_ancestors?: readonly string[] }>
 >;
 
-/** A design document (docs/http.md#design-documents). Functions are sources. */
+/** A design document (docs/http/views.md#design-documents). Functions are sources. */
 export interface DesignDocument {
   readonly language?: string;
   readonly views?: Readonly<

@@ -1,4 +1,4 @@
-/** Lists of documents and views: what they are asked for, and what they answer (docs/http.md#list-parameters). */
+/** Lists of documents and views: what they are asked for, and what they answer (docs/http/bulk.md#list-parameters). */
 import type { Stored } from './documents.ts';
 
 /** `Key` is the type of the keys: a string in lists of documents, any JSON in views. */
@@ -22,7 +22,7 @@ export interface ListOptions<Key = string> {
   readonly att_encoding_info?: boolean;
 }
 
-/** Those of lists, and of views alone (docs/http.md#view-parameters). */
+/** Those of lists, and of views alone (docs/http/views.md#view-parameters). */
 export interface ViewOptions<Key = unknown> extends ListOptions<Key> {
   readonly reduce?: boolean;
   readonly group?: boolean;
@@ -79,13 +79,13 @@ export interface ViewAnswer<Row> extends ListHead {
   readonly rows: readonly Row[];
 }
 
-/** The answer of a view that was reduced (docs/http.md#reduced-views). The key is null where nothing was grouped. */
+/** The answer of a view that was reduced (docs/http/views.md#reduced-views). The key is null where nothing was grouped. */
 export interface ReducedAnswer<Key, Value> {
   readonly rows: readonly { readonly key: Key; readonly value: Value }[];
   readonly update_seq?: number;
 }
 
-/** What `_stats` makes of numbers (docs/http.md#built-in-reduces). */
+/** What `_stats` makes of numbers (docs/http/views.md#built-in-reduces). */
 export interface StatsValue {
   readonly sum: number;
   readonly count: number;

@@ -1,7 +1,7 @@
-/** Replications: what is asked for, and what is told of them (docs/http.md#replication). */
+/** Replications: what is asked for, and what is told of them (docs/http/replication.md). */
 import type { Selector } from './selectors.ts';
 
-/** docs/http.md#endpoints-of-replications */
+/** docs/http/replication.md#endpoints-of-replications */
 export type ReplicationEndpoint =
   | string
   | {
@@ -34,7 +34,7 @@ export interface ReplicationRequest {
   readonly retries_per_request?: number;
 }
 
-/** The answer where it is not continuous, when all is copied (docs/http.md#results-of-replications). */
+/** The answer where it is not continuous, when all is copied (docs/http/replication.md#results-of-replications). */
 export interface ReplicationResult {
   readonly ok: true;
   readonly no_changes?: true;
@@ -73,7 +73,7 @@ export interface ReplicationRun {
   readonly refused?: readonly RefusedDocument[];
 }
 
-/** A document that the target, or the reading of the source, refused (docs/http.md#refused-documents). */
+/** A document that the target, or the reading of the source, refused (docs/http/replication.md#refused-documents). */
 export interface RefusedDocument {
   readonly id: string;
   readonly rev: string;
@@ -81,7 +81,7 @@ export interface RefusedDocument {
   readonly reason: unknown;
 }
 
-/** A document of `_replicator`, with what the service writes into it (docs/http.md#replication-documents). */
+/** A document of `_replicator`, with what the service writes into it (docs/http/replication.md#replication-documents). */
 export interface ReplicationDocument extends Omit<ReplicationRequest, 'cancel' | 'query_params'> {
   /** Values that are no strings are sent as JSON text. */
   readonly query_params?: Readonly<Record<string, unknown>>;
@@ -94,7 +94,7 @@ export interface ReplicationDocument extends Omit<ReplicationRequest, 'cancel' |
   readonly _replication_stats?: Readonly<Record<string, unknown>>;
 }
 
-/** `GET /_scheduler/docs` (docs/http.md#list-of-replication-documents). */
+/** `GET /_scheduler/docs` (docs/http/replication.md#list-of-replication-documents). */
 export interface ReplicationDocumentList {
   readonly total_rows: number;
   readonly offset: number;
@@ -115,7 +115,7 @@ export interface ReplicationDocumentEntry {
   readonly node: string;
 }
 
-/** `GET /_scheduler/jobs` (docs/http.md#list-of-replications). */
+/** `GET /_scheduler/jobs` (docs/http/replication.md#list-of-replications). */
 export interface ReplicationJobList {
   readonly total_rows: number;
   readonly offset: number;

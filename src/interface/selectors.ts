@@ -1,9 +1,9 @@
-/** Selector queries and their indexes (docs/http.md#selector-queries). */
+/** Selector queries and their indexes (docs/http/find.md). */
 import type { Stored } from './documents.ts';
 
 export type JsonTypeName = 'null' | 'boolean' | 'number' | 'string' | 'array' | 'object';
 
-/** What is asked of one field (docs/http.md#operators). `V` is the type of its value. */
+/** What is asked of one field (docs/http/find.md#operators). `V` is the type of its value. */
 export interface Operators<V = unknown> {
   readonly $eq?: V;
   readonly $ne?: V;
@@ -41,12 +41,12 @@ export interface Combinations<T> {
 /** Paths such as `author.name` may lead anywhere. */
 type Paths = { readonly [path: `${string}.${string}`]: unknown };
 
-/** What documents must be like (docs/http.md#selectors). */
+/** What documents must be like (docs/http/find.md#selectors). */
 export type Selector<T> = { readonly [Name in keyof T]?: Condition<T[Name]> } & Combinations<T> & Paths;
 
 export type SortField = string | Readonly<Record<string, 'asc' | 'desc'>>;
 
-/** The body of `_find` and `_explain` (docs/http.md#find). `Field` are the fields that are shown. */
+/** The body of `_find` and `_explain` (docs/http/find.md#find). `Field` are the fields that are shown. */
 export interface FindQuery<T = Record<string, unknown>, Field extends string = string> {
   readonly selector: Selector<Stored<T>>;
   /** Default: whole documents. */
@@ -77,14 +77,14 @@ export interface FindAnswer<Doc> {
   };
 }
 
-/** An event of a live query (docs/http.md#live-selector-queries). */
+/** An event of a live query (docs/http/find.md#live-selector-queries). */
 export interface FindEvent<Doc> {
   readonly seq: number;
   readonly changed?: readonly Doc[];
   readonly removed?: readonly string[];
 }
 
-/** The body of a POST to `_index` (docs/http.md#indexes-of-selectors). */
+/** The body of a POST to `_index` (docs/http/find.md#indexes-of-selectors). */
 export interface IndexRequest {
   readonly index: { readonly fields: readonly SortField[]; readonly partial_filter_selector?: Selector<unknown> };
   readonly name?: string;

@@ -1,4 +1,4 @@
-/** The service itself, its databases and what it says of its work (docs/http.md#server, docs/http.md#databases). */
+/** The service itself, its databases and what it says of its work (docs/http/server.md, docs/http/databases.md). */
 
 export interface ServerInformation {
   readonly svc: string;
@@ -13,7 +13,7 @@ export interface Created {
   readonly existed?: true;
 }
 
-/** docs/http.md#database-information */
+/** docs/http/databases.md#database-information */
 export interface DatabaseInformation {
   readonly db_name: string;
   readonly doc_count: number;
@@ -31,7 +31,7 @@ export interface DatabaseInformation {
   readonly committed_update_seq: number;
 }
 
-/** An entry of `_dbs_info` (docs/http.md#information-on-many-databases). */
+/** An entry of `_dbs_info` (docs/http/server.md#information-on-many-databases). */
 export type DatabaseEntry =
   | { readonly key: string; readonly info: DatabaseInformation }
   | { readonly key: string; readonly error: 'not_found' | 'unauthorized' };
@@ -40,7 +40,7 @@ export interface UuidsAnswer {
   readonly uuids: readonly string[];
 }
 
-/** docs/http.md#security-object */
+/** docs/http/databases.md#security-object */
 export interface SecurityObject {
   readonly admins?: NamesAndRoles;
   readonly members?: NamesAndRoles;
@@ -52,13 +52,13 @@ export interface NamesAndRoles {
   readonly roles?: readonly string[];
 }
 
-/** docs/http.md#purge */
+/** docs/http/databases.md#purge */
 export interface PurgeAnswer {
   readonly purge_seq: number;
   readonly purged: Readonly<Record<string, readonly string[]>>;
 }
 
-/** docs/http.md#index-information */
+/** docs/http/views.md#index-information */
 export interface ViewIndexInformation {
   readonly name: string;
   readonly view_index: {
@@ -76,7 +76,7 @@ export interface ViewIndexInformation {
   };
 }
 
-/** An entry of `_active_tasks` (docs/http.md#active-tasks). Replications have more members. */
+/** An entry of `_active_tasks` (docs/http/server.md#active-tasks). Replications have more members. */
 export interface ActiveTask {
   readonly type: 'indexer' | 'database_compaction' | 'view_compaction' | 'replication';
   readonly pid: string;
@@ -95,7 +95,7 @@ export interface ActiveTask {
   readonly [member: string]: unknown;
 }
 
-/** `GET /_session` (docs/http.md#sessions). */
+/** `GET /_session` (docs/http/accounts.md#sessions). */
 export interface SessionAnswer {
   readonly ok: true;
   readonly userCtx: { readonly name: string | null; readonly roles: readonly string[] };
@@ -113,7 +113,7 @@ export interface LoginAnswer {
   readonly roles: readonly string[];
 }
 
-/** A document of `_users` as it is written (docs/http.md#users). Its id is `org.couchdb.user:` and the name. */
+/** A document of `_users` as it is written (docs/http/accounts.md#users). Its id is `org.couchdb.user:` and the name. */
 export interface UserDocument {
   readonly _id: string;
   readonly _rev?: string;
@@ -123,7 +123,7 @@ export interface UserDocument {
   readonly password?: string;
 }
 
-/** A statistic of `_stats` (docs/http.md#statistics). */
+/** A statistic of `_stats` (docs/http/server.md#statistics). */
 export interface Statistic {
   readonly description: string;
   readonly current: number;
@@ -134,5 +134,5 @@ export interface Statistic {
   readonly max: number;
 }
 
-/** All settings, by section and key (docs/http.md#configuration). */
+/** All settings, by section and key (docs/http/server.md#configuration). */
 export type Configuration = Readonly<Record<string, Readonly<Record<string, string>>>>;

@@ -1,6 +1,6 @@
 /**
  * Which JSON values every reader of JSON can take: text may have escapes of half a character, which can't be written as UTF-8,
- * and numbers that no double holds, both of which most readers refuse (docs/http.md#document-text).
+ * and numbers that no double holds, both of which most readers refuse (docs/http/documents.md#document-text).
  */
 import { DatabaseError } from '../errors/database-error.ts';
 import { atOnce, type Steps } from '../shared/turn.ts';

@@ -2,7 +2,7 @@ import type { Database, VerifyReport } from '../database/contract.ts';
 import type { MaybePromise } from '../shared/maybe-promise.ts';
 
 /**
- * Which databases there are, and the handles that are open. Names are those of docs/http.md#database-names, plus the
+ * Which databases there are, and the handles that are open. Names are those of docs/http/databases.md#database-names, plus the
  * system databases that begin with `_`.
  */
 export interface Registry {

@@ -8,7 +8,7 @@ const SYSTEM_NAMES: ReadonlySet<string> = new Set(['_users', '_replicator']);
 /** Characters that a name may have at most; the interface sets no limit, file systems and URLs do. */
 const MAX_NAME_LENGTH = 238;
 
-/** Refuses what is not a database name (docs/http.md#database-names) with `illegal_database_name`. */
+/** Refuses what is not a database name (docs/http/databases.md#database-names) with `illegal_database_name`. */
 export function checkDatabaseName(name: string): void {
   if (name.length > MAX_NAME_LENGTH) {
     throw new DatabaseError('illegal_database_name', `A database name has at most ${MAX_NAME_LENGTH} characters.`);

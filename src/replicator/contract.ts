@@ -1,5 +1,5 @@
 /**
- * What replications are made of (docs/http.md#replication). A replication copies what one database has and another has not: `run/` does it
+ * What replications are made of (docs/http/replication.md). A replication copies what one database has and another has not: `run/` does it
  * once or for as long as it is let, `peers/` speaks with the two databases, and `jobs/` decides which replications there are, starts them,
  * repeats what failed and says how they are.
  *
@@ -223,7 +223,7 @@ export interface ReplicatorHost {
   readonly onActivity?: ((activity: ReplicationActivity) => void) | undefined;
 }
 
-/** Keeps users from reaching by a replication what they could not reach themselves (docs/http.md#addresses-that-users-may-name). */
+/** Keeps users from reaching by a replication what they could not reach themselves (docs/http/replication.md#addresses-that-users-may-name). */
 export interface NetworkGuard {
   /** As those of the host, for who is no admin: they reach public addresses, and those that a setting permits. */
   readonly fetch: typeof globalThis.fetch;

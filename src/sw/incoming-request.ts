@@ -37,7 +37,7 @@ function isForeignForm({ mode, method, referrer, url }: Request): boolean {
   return !referrer.startsWith(`${new URL(url).origin}/`);
 }
 
-/** Forms have to say which page sent them (docs/http.md#form-uploads), which no browser tells here; it was one of this origin. */
+/** Forms have to say which page sent them (docs/http/documents.md#form-uploads), which no browser tells here; it was one of this origin. */
 function isForm(headers: Readonly<Record<string, string>>): boolean {
   return headers['content-type']?.startsWith('multipart/form-data') === true;
 }

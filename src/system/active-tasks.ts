@@ -1,5 +1,5 @@
 /**
- * Owns the list of running tasks that `GET /_active_tasks` shows (docs/http.md#active-tasks). Tasks are of this process and are
+ * Owns the list of running tasks that `GET /_active_tasks` shows (docs/http/server.md#active-tasks). Tasks are of this process and are
  * forgotten when they end.
  */
 import type { Clock } from '../shared/clock.ts';

@@ -1,5 +1,5 @@
 /**
- * How the values of settings are read (docs/http.md#settings): they are strings, parsed by whoever needs them. Each fails with `bad_request`
+ * How the values of settings are read (docs/http/server.md#settings): they are strings, parsed by whoever needs them. Each fails with `bad_request`
  * on a value that the setting can't have, which the configuration asks before it takes one.
  */
 import { DatabaseError } from '../errors/database-error.ts';

@@ -1,6 +1,6 @@
 /**
  * What the whole service shares: settings, log, running tasks. Setting names are those of the configuration interface
- * (docs/http.md#settings); values are strings there, parsed where they are read.
+ * (docs/http/server.md#settings); values are strings there, parsed where they are read.
  */
 export interface Config {
   /** The value that holds now; undefined where the setting is unset. Quick: ask at each use rather than keep the answer. */

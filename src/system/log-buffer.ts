@@ -1,4 +1,4 @@
-/** The latest entries of the log, in memory, for `_log` (docs/http.md#log). */
+/** The latest entries of the log, in memory, for `_log` (docs/http/server.md#log). */
 import type { Clock } from '../shared/clock.ts';
 import type { Config, Log } from './contract.ts';
 import { createLog, followLogLevel, writeOfClient } from './log.ts';

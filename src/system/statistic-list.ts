@@ -1,4 +1,4 @@
-/** Which statistics there are (docs/http.md#statistics), and what each is read from. `http/administration` has what each is described as. */
+/** Which statistics there are (docs/http/server.md#statistics), and what each is read from. `http/administration` has what each is described as. */
 import type { Counter, Counters, Gauges } from './counters.ts';
 
 export interface Statistic {

@@ -1,5 +1,5 @@
 /**
- * Samples of what the service counts about itself (docs/http.md#statistics). They are taken when the next request comes after the end of
+ * Samples of what the service counts about itself (docs/http/server.md#statistics). They are taken when the next request comes after the end of
  * their interval, so that a service that nobody asks does nothing.
  */
 import { DatabaseError } from '../errors/database-error.ts';

@@ -1,6 +1,6 @@
 /**
  * Makes the ids that the service gives to documents and to those who ask for some, by the four algorithms of the
- * interface (docs/http.md#uuids). Each instance has its own state, so two of them never share a counter.
+ * interface (docs/http/server.md#uuids). Each instance has its own state, so two of them never share a counter.
  *
  * Guarantee: an instance gives no id twice. `utc_random` and `utc_id` ids always rise, also when the machine's clock is
  * set back; `sequential` ones rise as long as they have the same first 26 digits, which is some 8,000 ids.

@@ -52,7 +52,7 @@ async function* exportedLines(
   if (!last.endsWith(']}')) throw new Error(`The answer of ${address} was cut off; export it again.`);
 }
 
-/** The row is the document's, and nothing stands behind it but the end of the row (docs/http.md#row-framing). */
+/** The row is the document's, and nothing stands behind it but the end of the row (docs/http/bulk.md#row-framing). */
 function documentOf(line: string): string {
   const row = line.replace(/,$/, '');
   const at = row.indexOf(DOC);

@@ -18,7 +18,7 @@ export interface ViewIndexes {
    */
   open(database: Database, designDocument: DesignDocument): MaybePromise<ViewGroup>;
   /**
-   * A group with one view named `temporary`, which is in memory only until it is released (docs/http.md#temporary-views).
+   * A group with one view named `temporary`, which is in memory only until it is released (docs/http/views.md#temporary-views).
    * `definition` is the JSON text of `{map, reduce?, options?, language?}`.
    */
   temporary(database: Database, definition: string): Promise<ViewGroup>;
@@ -62,7 +62,7 @@ export interface ViewGroup {
    * `not_found` "missing_named_view". To be ended.
    */
   watch(view: string, options?: RowOptions): ViewWatch;
-  /** For `_info` (docs/http.md#index-information). */
+  /** For `_info` (docs/http/views.md#index-information). */
   info(): Promise<ViewGroupInfo>;
   /** Rewrites the index, so that its file becomes smaller. Joins a compaction that runs. Reads go on meanwhile. */
   compact(): Promise<void>;

@@ -4,7 +4,7 @@ import { useBrowserSession } from './browser-session.ts';
 import type { Tab } from './drivers/browser.ts';
 import { chosenEngines } from './drivers/start.ts';
 
-/** A page asks a Node server at another origin, as whoever is logged in there. What it may, the server says (docs/http.md#cors). */
+/** A page asks a Node server at another origin, as whoever is logged in there. What it may, the server says (docs/http/requests.md#cors). */
 describe.each(chosenEngines())('a page of another origin in %s', (engine) => {
   const session = useBrowserSession(engine);
   const servers: RunningServer[] = [];

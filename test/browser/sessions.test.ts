@@ -4,7 +4,7 @@ import { call, type Way } from './controls.ts';
 import type { Tab } from './drivers/browser.ts';
 import { chosenEngines } from './drivers/start.ts';
 
-/** Sessions in the browser: the cookie is kept for the pages, and nobody else sees it (docs/http.md#sessions). */
+/** Sessions in the browser: the cookie is kept for the pages, and nobody else sees it (docs/http/accounts.md#sessions). */
 const base = '/db/';
 const session = '/db/_session';
 const user = '/db/_users/org.couchdb.user:ana';

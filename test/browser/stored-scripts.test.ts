@@ -8,7 +8,7 @@ const SCRIPT = 'globalThis.ran = true;';
 const SHOW = `function () { return { body: '${SCRIPT}', headers: { 'Content-Type': 'text/javascript' } }; }`;
 const PIXEL = 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7';
 
-/** A page on another port of the server's host, which browsers call the same site (docs/http.md#sandboxed-answers). */
+/** A page on another port of the server's host, which browsers call the same site (docs/http/answers.md#sandboxed-answers). */
 describe.each(chosenEngines())('what users stored, from a page on another port, in %s', (engine) => {
   const session = useBrowserSession(engine);
   let server: RunningServer;

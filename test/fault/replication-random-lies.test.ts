@@ -81,7 +81,7 @@ function liesOf(random: SeededRandom, percent: number, source: Core): Fault {
     if (kind === 0) return failure(404);
     if (kind === 1) return failure(406);
     const response = await answer();
-    // What the source stores compressed and sends plain is held to its length alone: see docs/http.md.
+    // What the source stores compressed and sends plain is held to its length alone: see docs/http/README.md.
     const isLengthAll = path.includes('/long-text');
     if (kind === 2 || isLengthAll || response.status >= 300)
       return cutOff(response, random.chance(50) ? 'end' : 'reset');

@@ -6,7 +6,7 @@ import type { WholeAnswer } from './support/http-client.ts';
 import { Neighbour } from './support/neighbour.ts';
 import { highestMemory, megabytes, noProcessFiles } from './support/process-use.ts';
 
-/** Whoever had rights gets nothing more when they are gone, by whatever was begun before (docs/http.md#rights-that-end). */
+/** Whoever had rights gets nothing more when they are gone, by whatever was begun before (docs/http/accounts.md#rights-that-end). */
 const timeout = 180_000;
 const SPARE_BYTES = 100_000_000;
 const REPLICATIONS = 100;

@@ -1,4 +1,4 @@
-/** Selectors by the letter of docs/http.md#selectors: no index, no plan, no normal form but for what negation means. */
+/** Selectors by the letter of docs/http/find.md#selectors: no index, no plan, no normal form but for what negation means. */
 import type { Json } from '../support/view-fixture.ts';
 
 type Members = Readonly<Record<string, Json>>;
@@ -99,7 +99,7 @@ const compareIds: Order = (left, right) => {
   return left === right ? 0 : `${left}` < right ? -1 : 1;
 };
 
-/** The order of view keys (docs/http.md#order-of-keys). */
+/** The order of view keys (docs/http/views.md#order-of-keys). */
 export function compare(left: Json, right: Json): number {
   const rank = rankOf(left) - rankOf(right);
   if (rank !== 0) return rank;

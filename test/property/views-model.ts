@@ -1,6 +1,6 @@
 /**
  * What a view should answer, worked out the plain way: all rows, sorted and folded. Shares no code with the service; keys
- * are compared as docs/http.md#order-of-keys says, strings by the engine's own collator.
+ * are compared as docs/http/views.md#order-of-keys says, strings by the engine's own collator.
  */
 import type { Json } from '../support/view-fixture.ts';
 

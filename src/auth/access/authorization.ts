@@ -1,4 +1,4 @@
-/** Whether a user has a right (docs/http.md#access-rights). */
+/** Whether a user has a right (docs/http/accounts.md#access-rights). */
 import { DatabaseError } from '../../errors/database-error.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import type { RequestUser } from '../../shared/message.ts';

@@ -1,4 +1,4 @@
-/** What a database's security object lets whom do (docs/http.md#security-object). */
+/** What a database's security object lets whom do (docs/http/databases.md#security-object). */
 import { isObject, type JsonObject, ownMember } from '../../json/objects.ts';
 import type { RequestUser } from '../../shared/message.ts';
 import { SERVER_ADMIN_ROLE } from '../contract.ts';

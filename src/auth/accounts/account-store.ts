@@ -1,4 +1,4 @@
-/** Finds accounts, and remembers those that were asked for last (docs/http.md#settings: `auth_cache_size`). */
+/** Finds accounts, and remembers those that were asked for last (docs/http/server.md#settings: `auth_cache_size`). */
 import type { Snapshot } from '../../database/contract.ts';
 import { parseDocId } from '../../documents/identifiers.ts';
 import { toRevId } from '../../documents/revisions/revisions.ts';

@@ -1,4 +1,4 @@
-/** Somebody who can log in: a server admin of the configuration, or a document of the users' database (docs/http.md#accounts). */
+/** Somebody who can log in: a server admin of the configuration, or a document of the users' database (docs/http/accounts.md). */
 import type { RevId } from '../../documents/contract.ts';
 import { type JsonObject, ownMember } from '../../json/objects.ts';
 import type { RequestUser } from '../../shared/message.ts';

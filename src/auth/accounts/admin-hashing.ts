@@ -1,4 +1,4 @@
-/** Plain passwords of server admins do not stay in the configuration: they are replaced by their hashes (docs/http.md#server-admins). */
+/** Plain passwords of server admins do not stay in the configuration: they are replaced by their hashes (docs/http/accounts.md#server-admins). */
 import { isDatabaseError } from '../../errors/database-error.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import type { ConfigStore, Log } from '../../system/contract.ts';

@@ -1,5 +1,5 @@
 /**
- * Logs failed log-ins by whom and whence they came (docs/http.md#log), never with a password or a token. The first one of an address is
+ * Logs failed log-ins by whom and whence they came (docs/http/server.md#log), never with a password or a token. The first one of an address is
  * logged at once; those that follow within a minute are counted, and summed up at its end: who sends very many does not fill the log.
  */
 import { type ErrorCode, isDatabaseError } from '../../errors/database-error.ts';

@@ -1,5 +1,5 @@
 /**
- * Checks names and passwords (docs/http.md#authentication). What fails costs the same whether the name exists, and comes slower each time
+ * Checks names and passwords (docs/http/accounts.md#authentication). What fails costs the same whether the name exists, and comes slower each time
  * (`failed-logins.ts`). A password that was right is remembered (`proved-passwords.ts`).
  */
 import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';

@@ -1,6 +1,6 @@
 /**
  * The most iterations that the hash of an account has. A log-in that fails takes as many, whoever it is for, from the first one on: else the
- * accounts whose hashes have others than the settings say would tell by the time that they are there (docs/http.md#authentication).
+ * accounts whose hashes have others than the settings say would tell by the time that they are there (docs/http/accounts.md#authentication).
  */
 import type { Database } from '../../database/contract.ts';
 import { isObject } from '../../json/objects.ts';

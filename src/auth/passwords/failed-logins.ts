@@ -1,5 +1,5 @@
 /**
- * Slows down who guesses passwords (docs/http.md#settings). After some failures with one name from one address each further try has
+ * Slows down who guesses passwords (docs/http/server.md#settings). After some failures with one name from one address each further try has
  * to wait, for twice as long each time; tries with many names from one address are bounded as well. Names that do not exist are
  * treated as those that do, and nobody else is held up: not another address, nor who is logged in already.
  *

@@ -1,6 +1,6 @@
 /**
  * What is stored of a password, in the two places where accounts are: members of a user document, and the text of a server admin in the
- * configuration (docs/http.md#settings). A hash that is malformed is none: nobody logs in with it.
+ * configuration (docs/http/server.md#settings). A hash that is malformed is none: nobody logs in with it.
  */
 import { type JsonObject, ownMember } from '../../json/objects.ts';
 import { asPrf, type Prf } from '../settings.ts';

@@ -1,5 +1,5 @@
 /**
- * The chain of handlers that find out who sent a request (docs/http.md#authentication), in the order of the configuration. The first that
+ * The chain of handlers that find out who sent a request (docs/http/accounts.md#authentication), in the order of the configuration. The first that
  * recognises credentials decides: wrong ones are refused, whatever else the request has.
  */
 import type { Clock } from '../../shared/clock.ts';

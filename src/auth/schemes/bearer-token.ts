@@ -1,5 +1,5 @@
 /**
- * `Authorization: Bearer` with a JSON Web Token (RFC 7519; docs/http.md#json-web-tokens). Its keys are those of the configuration. Which kind of
+ * `Authorization: Bearer` with a JSON Web Token (RFC 7519; docs/http/accounts.md#json-web-tokens). Its keys are those of the configuration. Which kind of
  * key is asked for follows from the token's algorithm, so that no public key is ever taken for a shared secret.
  */
 import { errors, importSPKI, type JWTHeaderParameters, type JWTPayload, jwtVerify } from 'jose';

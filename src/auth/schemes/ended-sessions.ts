@@ -1,5 +1,5 @@
 /**
- * The sessions that were ended before their time (docs/http.md#sessions). A session is a signed cookie, so that it would go on to hold for
+ * The sessions that were ended before their time (docs/http/accounts.md#sessions). A session is a signed cookie, so that it would go on to hold for
  * everybody who has a copy of it. What is kept is bounded: for each user the latest ended sessions by their ids, and a moment up to which
  * all cookies of that user are void; of users whose ended sessions are over by their time nothing but one such moment, for everybody.
  */

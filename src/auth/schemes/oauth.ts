@@ -1,5 +1,5 @@
 /**
- * OAuth 1.0 (RFC 5849; docs/http.md#oauth): requests signed with the secrets of a consumer and of a token, which stand for one account. The
+ * OAuth 1.0 (RFC 5849; docs/http/accounts.md#oauth): requests signed with the secrets of a consumer and of a token, which stand for one account. The
  * parameters come in the header `Authorization`, or in the query. A signed request counts once, and for some minutes.
  */
 import { WordedError } from '../../errors/database-error.ts';

@@ -1,5 +1,5 @@
 /**
- * A proxy in front of the service has authenticated the user, and says so in headers (docs/http.md#proxies-that-authenticate). Anybody can
+ * A proxy in front of the service has authenticated the user, and says so in headers (docs/http/accounts.md#proxies-that-authenticate). Anybody can
  * send headers: these count from proxies that the operator named, or with a token that takes the secret to make. Else they are passed over.
  */
 

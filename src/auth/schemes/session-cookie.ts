@@ -1,5 +1,5 @@
 /**
- * The cookie of a session (docs/http.md#sessions). Its value is `name:time:id:signature` in the alphabet of Base64 for addresses: the time is
+ * The cookie of a session (docs/http/accounts.md#sessions). Its value is `name:time:id:signature` in the alphabet of Base64 for addresses: the time is
  * that of its making, in seconds and hexadecimal digits; the id is the same in all cookies of a session; the signature is HMAC-SHA1 of what
  * stands before it, under the service's secret and the account's salt. Others of the family have no id in theirs. Nothing is kept of a
  * session while it lasts: it ends with its time, with the account, when the password changes, and when it is ended (`ended-sessions.ts`).

@@ -1,4 +1,4 @@
-/** Who does not own a document of `_replicator` sees none of its credentials (docs/http.md#access-rights). */
+/** Who does not own a document of `_replicator` sees none of its credentials (docs/http/accounts.md#access-rights). */
 import { isDesignId } from '../../documents/identifiers.ts';
 import { isObject, type JsonObject, ownMember } from '../../json/objects.ts';
 import type { RequestUser } from '../../shared/message.ts';

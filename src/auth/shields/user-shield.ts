@@ -1,4 +1,4 @@
-/** Users see their own documents, and of others at most the members that are public (docs/http.md#reading-users). */
+/** Users see their own documents, and of others at most the members that are public (docs/http/accounts.md#reading-users). */
 import { isDesignId } from '../../documents/identifiers.ts';
 import { isObject } from '../../json/objects.ts';
 import type { RequestUser } from '../../shared/message.ts';

@@ -1,4 +1,4 @@
-/** The member `password` of a document of a user is replaced by its hash before the document is written (docs/http.md#passwords-of-users). */
+/** The member `password` of a document of a user is replaced by its hash before the document is written (docs/http/accounts.md#passwords-of-users). */
 import type { DocumentWrite } from '../../database/contract.ts';
 import { isObject, ownMember } from '../../json/objects.ts';
 import { PASSWORD_MEMBERS, type PasswordHash, userMembers } from '../passwords/password-hash.ts';

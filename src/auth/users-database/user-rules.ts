@@ -1,4 +1,4 @@
-/** What documents of users must look like, and who may write which of them (docs/http.md#writing-users). */
+/** What documents of users must look like, and who may write which of them (docs/http/accounts.md#writing-users). */
 import { DatabaseError } from '../../errors/database-error.ts';
 import { type JsonObject, ownMember } from '../../json/objects.ts';
 import { LONGEST_NAME, USER_PREFIX } from '../contract.ts';

@@ -92,7 +92,7 @@ export class Compactor {
     });
   }
 
-  /** Shown as a task (docs/http.md#active-tasks), whoever asked for it. */
+  /** Shown as a task (docs/http/server.md#active-tasks), whoever asked for it. */
   async #run(): Promise<void> {
     this.#mustGoOn();
     const { name, opened, tasks } = this.#parts;

@@ -1,4 +1,4 @@
-/** Decides what an edit follows, and so whether it conflicts with what is there (docs/http.md#update-conflicts). */
+/** Decides what an edit follows, and so whether it conflicts with what is there (docs/http/documents.md#update-conflicts). */
 import type { RevId } from '../../documents/contract.ts';
 import { toRevId, toRevision } from '../../documents/revisions/revisions.ts';
 import { DatabaseError } from '../../errors/database-error.ts';

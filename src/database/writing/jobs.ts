@@ -100,7 +100,7 @@ interface DocumentsJobParts {
   readonly hasher: RevisionHasher;
 }
 
-/** A write of documents, under the rules of docs/http.md#bulk-writes. */
+/** A write of documents, under the rules of docs/http/bulk.md#bulk-writes. */
 export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
   override readonly ids: readonly DocId[];
   override readonly digests: readonly string[];
@@ -223,7 +223,7 @@ function isLong(text: string): boolean {
   return text.length > LONG_BODY;
 }
 
-/** A `_local` document's change: revisions count up from `0-1`, a deletion answers `0-0` (docs/http.md#local-documents). */
+/** A `_local` document's change: revisions count up from `0-1`, a deletion answers `0-0` (docs/http/documents.md#local-documents). */
 export class LocalJob extends PromisedJob<string> {
   override readonly localKeys: readonly string[];
   override readonly weight: number;

@@ -6,7 +6,7 @@ import type { CommitRight, PurgeOutcome } from '../contract.ts';
 import { PromisedJob } from './jobs.ts';
 import type { WriteBatch } from './write-batch.ts';
 
-/** Removes leaf revisions for good (docs/http.md#purge). */
+/** Removes leaf revisions for good (docs/http/databases.md#purge). */
 export class PurgeJob extends PromisedJob<PurgeOutcome> {
   override readonly ids: readonly DocId[];
   override readonly isAlone = true;

@@ -1,4 +1,4 @@
-/** Digests of attachments: 32 hexadecimal digits inside, `md5-` and Base64 in documents (docs/http.md#attachments-in-documents). */
+/** Digests of attachments: 32 hexadecimal digits inside, `md5-` and Base64 in documents (docs/http/attachments.md#attachments-in-documents). */
 import { DatabaseError } from '../../errors/database-error.ts';
 
 const PREFIX = 'md5-';

@@ -1,4 +1,4 @@
-/** Reads what a client says of an attachment in a document (docs/http.md#attachments-in-documents). */
+/** Reads what a client says of an attachment in a document (docs/http/attachments.md#attachments-in-documents). */
 import { DatabaseError } from '../../errors/database-error.ts';
 import { isObject, type JsonObject } from '../../json/objects.ts';
 import type { IncomingAttachment } from '../contract.ts';

@@ -1,5 +1,5 @@
 /**
- * `_bulk_docs` requests (docs/http.md#bulk-writes): their documents are read one by one from the text. That keeps little in memory
+ * `_bulk_docs` requests (docs/http/bulk.md#bulk-writes): their documents are read one by one from the text. That keeps little in memory
  * beside it, and lets others have a turn in the middle of a large request.
  */
 import { DatabaseError } from '../../errors/database-error.ts';
@@ -46,7 +46,7 @@ function noneRead(): ReadCount {
 }
 
 /**
- * Reads a request, `{docs, new_edits?, all_or_nothing?}`. One malformed document fails the whole (docs/http.md#bulk-writes), with the errors of
+ * Reads a request, `{docs, new_edits?, all_or_nothing?}`. One malformed document fails the whole (docs/http/bulk.md#bulk-writes), with the errors of
  * `readDocument`. Undefined where the request is malformed, or has several lists: which error that is answered with depends on the whole of it, and
  * `parseBulkInSteps` says it. What it gives is what `JSON.parse` would read: each document is read by itself, and so is what is around the list,
  * with a 0 instead of the documents.

@@ -1,6 +1,6 @@
 /**
  * Documents as clients send them: checked, and their text cut into the members that begin with `_`, which the service
- * reads, and the body, which it keeps as it was written (docs/http.md#document-members). Numbers keep all their digits, and escapes their
+ * reads, and the body, which it keeps as it was written (docs/http/documents.md#document-members). Numbers keep all their digits, and escapes their
  * spelling.
  *
  * Most documents are read by the document scanner, in one walk over their text. Those of which it is not sure are read by the

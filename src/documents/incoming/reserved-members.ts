@@ -1,5 +1,5 @@
 /**
- * The members of a document that begin with `_` (docs/http.md#document-members): which of them there are, and what their values have to be.
+ * The members of a document that begin with `_` (docs/http/documents.md#document-members): which of them there are, and what their values have to be.
  * The service reads them; what else begins with `_` is refused.
  */
 import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';

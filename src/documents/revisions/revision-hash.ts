@@ -1,6 +1,6 @@
 /**
  * The hash of a new revision. It depends on nothing but the edit itself, so the same edit made on two replicas gives
- * the same revision, and no conflict (docs/http.md#revision-identity).
+ * the same revision, and no conflict (docs/http/documents.md#revision-identity).
  *
  * MD5, as 32 lower-case hexadecimal digits, over the UTF-8 form of these lines, joined by newlines (0x0a):
  *

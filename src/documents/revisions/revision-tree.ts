@@ -1,5 +1,5 @@
 /**
- * A document's revision tree: pure, synchronous, immutable (docs/http.md#revision-tree).
+ * A document's revision tree: pure, synchronous, immutable (docs/http/documents.md#revision-tree).
  *
  * Every edit makes a revision that names its parent. Two replicas that edit the same revision make two children of it:
  * the history forks, and when it is replicated both branches are kept. A revision without children is a leaf; the leaf
@@ -147,7 +147,7 @@ export function stem<B>(leaves: Leaves<B>, limit: number): Leaves<B> {
 }
 
 /**
- * Takes leaves out, each with its branch up to the next fork (purge, docs/http.md#purge). Revisions that are no leaves stay.
+ * Takes leaves out, each with its branch up to the next fork (purge, docs/http/databases.md#purge). Revisions that are no leaves stay.
  * `removed` lists those that went, in the order in which they were asked for.
  */
 export function* removeLeaves<B>(

@@ -1,5 +1,5 @@
 /**
- * Revision ids: `<generation>-<hash>` (docs/http.md#revision-identity). A generation counts the edits of a branch from 1; the hash is
+ * Revision ids: `<generation>-<hash>` (docs/http/documents.md#revision-identity). A generation counts the edits of a branch from 1; the hash is
  * opaque text, since other services make theirs in other ways.
  */
 import { DatabaseError } from '../../errors/database-error.ts';
@@ -9,7 +9,7 @@ import type { RevId, Revision } from '../contract.ts';
 
 /** Digits that a safe integer has at most. */
 const MAX_GENERATION_DIGITS = 16;
-/** Characters of a hash, at most (docs/http.md#revision-identity). Hashes of other services have 32 or 40. */
+/** Characters of a hash, at most (docs/http/documents.md#revision-identity). Hashes of other services have 32 or 40. */
 const MAX_HASH_LENGTH = 128;
 const HYPHEN = 0x2d;
 
@@ -27,7 +27,7 @@ export function parseRevId(value: unknown): RevId {
   return value.charCodeAt(0) === ZERO ? toRevId(generation, value.slice(hyphen + 1)) : (value as RevId);
 }
 
-/** Whether this is a local document's revision, `0-<n>` (docs/http.md#local-documents). */
+/** Whether this is a local document's revision, `0-<n>` (docs/http/documents.md#local-documents). */
 export function isLocalRev(value: string): value is RevId {
   return /^0-\d+$/.test(value);
 }

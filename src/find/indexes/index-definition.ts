@@ -1,6 +1,6 @@
 /**
  * Indexes for selectors as they are stored: views of design documents whose language is `query`. The form is that of
- * other databases with this interface, so that indexes can be replicated between them (docs/http.md#indexes-of-selectors).
+ * other databases with this interface, so that indexes can be replicated between them (docs/http/find.md#indexes-of-selectors).
  */
 
 import type { DocId } from '../../documents/contract.ts';

@@ -14,7 +14,7 @@ import { Conditions } from './conditions.ts';
 import { type IndexPlan, type Plan, planDocuments, planIndex } from './plan.ts';
 import { type IndexSuggestion, suggestIndex } from './suggestion.ts';
 
-/** Why an index was not chosen, in the words of `_explain` (docs/http.md#explain). */
+/** Why an index was not chosen, in the words of `_explain` (docs/http/find.md#explain). */
 export type Reason =
   | 'is_partial'
   | 'field_mismatch'

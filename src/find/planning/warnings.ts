@@ -1,4 +1,4 @@
-/** The warnings of an answer (docs/http.md#warnings). */
+/** The warnings of an answer (docs/http/find.md#warnings). */
 import type { Choice } from './planner.ts';
 import type { IndexSuggestion } from './suggestion.ts';
 

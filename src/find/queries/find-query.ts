@@ -1,4 +1,4 @@
-/** Reads the body of a request to `_find` or `_explain` (docs/http.md#find), checks it and fills in the defaults. */
+/** Reads the body of a request to `_find` or `_explain` (docs/http/find.md#find), checks it and fills in the defaults. */
 
 import { mapInSteps, type Steps } from '../../shared/turn.ts';
 import { excerpt, queryError } from '../query-error.ts';

@@ -48,7 +48,7 @@ export class FieldTexts {
   }
 }
 
-/** Writes objects with some fields of documents (`fields` of a query, docs/http.md#find). */
+/** Writes objects with some fields of documents (`fields` of a query, docs/http/find.md#find). */
 export class Projection {
   readonly #texts: FieldTexts;
   readonly #shape: Shape = { field: undefined, members: new Map() };

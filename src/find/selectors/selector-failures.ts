@@ -1,4 +1,4 @@
-/** Says where and why a value does not fulfil a selector (docs/http.md#declarative-validation). */
+/** Says where and why a value does not fulfil a selector (docs/http/functions.md#declarative-validation). */
 import type { CompareKeys } from '../../collation/key-order.ts';
 import type { Steps } from '../../shared/turn.ts';
 import { Effort, settle } from '../effort.ts';

@@ -1,4 +1,4 @@
-/** Reads selectors as clients write them (docs/http.md#selectors) into the form of selector.ts. */
+/** Reads selectors as clients write them (docs/http/find.md#selectors) into the form of selector.ts. */
 import { isObject } from '../../json/objects.ts';
 import { excerpt, queryError } from '../query-error.ts';
 import { parseCondition } from './condition-parser.ts';

@@ -1,5 +1,5 @@
 /**
- * Selectors as they are stored in memory after parsing (docs/http.md#selectors): conditions on single fields, joined by `and` and
+ * Selectors as they are stored in memory after parsing (docs/http/find.md#selectors): conditions on single fields, joined by `and` and
  * `or`. Negation is moved inwards to the conditions, so there is no `not`. A field that a document does not have fulfils
  * no condition but `$exists: false`, negated or not.
  */

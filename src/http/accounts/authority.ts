@@ -1,4 +1,4 @@
-/** Whether credentials would still be those of a server admin if settings were others (docs/http.md#changes-that-lock-out). */
+/** Whether credentials would still be those of a server admin if settings were others (docs/http/server.md#changes-that-lock-out). */
 import { ANONYMOUS, type AskingRequest, SERVER_ADMIN_ROLE } from '../../auth/contract.ts';
 import { parseBasic } from '../../auth/schemes/basic.ts';
 import { parseBearer, recogniseToken } from '../../auth/schemes/bearer-token.ts';

@@ -1,4 +1,4 @@
-/** How a refusal for lack of rights asks its client to log in (docs/http.md#refusals-for-lack-of-rights). */
+/** How a refusal for lack of rights asks its client to log in (docs/http/accounts.md#refusals-for-lack-of-rights). */
 import { requiresValidUser } from '../../system/config.ts';
 import { originOf } from '../address/target.ts';
 import { accepts } from '../request/accept.ts';

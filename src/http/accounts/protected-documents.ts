@@ -1,4 +1,4 @@
-/** Reads of system databases by those who are no admins of them (docs/http.md#reading-users). */
+/** Reads of system databases by those who are no admins of them (docs/http/accounts.md#reading-users). */
 import type { DocId } from '../../documents/contract.ts';
 import { isDesignId } from '../../documents/identifiers.ts';
 import { DatabaseError } from '../../errors/database-error.ts';

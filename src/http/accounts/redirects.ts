@@ -1,4 +1,4 @@
-/** Where a session's request may have its client sent: to an address of this server, and to no other place (docs/http.md#sessions). */
+/** Where a session's request may have its client sent: to an address of this server, and to no other place (docs/http/accounts.md#sessions). */
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { fitsHeader, ownOrigin, toAscii, withLocation } from '../response/locations.ts';

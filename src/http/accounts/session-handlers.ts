@@ -1,4 +1,4 @@
-/** `_session`: logging in, out, and who one is (docs/http.md#sessions). */
+/** `_session`: logging in, out, and who one is (docs/http/accounts.md#sessions). */
 import type { Account } from '../../auth/accounts/account.ts';
 import { endedCookie, sessionValue } from '../../auth/schemes/session-cookie.ts';
 import { authenticationDatabase, handlerNames } from '../../auth/settings.ts';

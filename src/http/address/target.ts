@@ -1,5 +1,5 @@
 /**
- * Reads a request's address by hand (docs/http.md#request-path): the query is cut off, the path is split at `/`, empty segments are
+ * Reads a request's address by hand (docs/http/requests.md#request-path): the query is cut off, the path is split at `/`, empty segments are
  * dropped, and every segment is percent-decoded, once. No URL object is made: that would cost more than all else that a
  * small request needs, and it would normalise `..` and `%2e` away, which are names here like any other.
  */

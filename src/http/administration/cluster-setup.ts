@@ -1,5 +1,5 @@
 /**
- * `_cluster_setup`: where administration tools look whether a server is set up, and what they set it up with (docs/http.md#nodes). This service
+ * `_cluster_setup`: where administration tools look whether a server is set up, and what they set it up with (docs/http/server.md#nodes). This service
  * is one node, and needs no more than an admin and the system databases.
  */
 import { DatabaseError } from '../../errors/database-error.ts';

@@ -1,5 +1,5 @@
 /**
- * `_config`: reads and changes the settings of the running service (docs/http.md#configuration). A change holds when it is answered. Values
+ * `_config`: reads and changes the settings of the running service (docs/http/server.md#configuration). A change holds when it is answered. Values
  * never go to the log: some are secrets.
  */
 import { DatabaseError, WordedError } from '../../errors/database-error.ts';

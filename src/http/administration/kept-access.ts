@@ -1,5 +1,5 @@
 /**
- * Keeps who changes a setting over HTTP from locking out: the one who asks, and the admins of the configuration (docs/http.md#changes-that-lock-out).
+ * Keeps who changes a setting over HTTP from locking out: the one who asks, and the admins of the configuration (docs/http/server.md#changes-that-lock-out).
  * Files and options of the start are the operator's, who has other ways.
  */
 import { DatabaseError } from '../../errors/database-error.ts';

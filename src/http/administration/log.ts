@@ -1,4 +1,4 @@
-/** `_log`: reads the log, and writes into it (docs/http.md#log). */
+/** `_log`: reads the log, and writes into it (docs/http/server.md#log). */
 import { DatabaseError, WordedError } from '../../errors/database-error.ts';
 import { ownMember } from '../../json/objects.ts';
 import { writeOfClient } from '../../system/log.ts';

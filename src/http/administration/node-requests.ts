@@ -1,5 +1,5 @@
 /**
- * `_node/…` and `_membership`: what tools ask of a server that could be one of several (docs/http.md#nodes). This one is always alone, and its
+ * `_node/…` and `_membership`: what tools ask of a server that could be one of several (docs/http/server.md#nodes). This one is always alone, and its
  * name is the one that later versions have where nobody gave them another.
  */
 import { DatabaseError } from '../../errors/database-error.ts';

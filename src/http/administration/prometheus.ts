@@ -1,4 +1,4 @@
-/** `_prometheus`: the statistics as Prometheus collects them (docs/http.md#prometheus), in its text format, version 0.0.4. */
+/** `_prometheus`: the statistics as Prometheus collects them (docs/http/server.md#prometheus), in its text format, version 0.0.4. */
 import type { Statistic } from '../../system/statistic-list.ts';
 import { VERSION } from '../../system/version.ts';
 import type { Answer, Context } from '../request/context.ts';

@@ -1,4 +1,4 @@
-/** `POST /_restart`: the service is closed, and opened again with what its configuration says then (docs/http.md#restart). */
+/** `POST /_restart`: the service is closed, and opened again with what its configuration says then (docs/http/server.md#restart). */
 import { DatabaseError } from '../../errors/database-error.ts';
 import { requireJsonType } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';

@@ -1,4 +1,4 @@
-/** `_stats`: what the service counts about itself (docs/http.md#statistics). */
+/** `_stats`: what the service counts about itself (docs/http/server.md#statistics). */
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { ShownStatistic } from '../../system/statistics.ts';
 import type { Answer, Context } from '../request/context.ts';

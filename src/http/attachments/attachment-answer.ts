@@ -1,4 +1,4 @@
-/** The answer to `GET /{db}/{docid}/{attachment}`: all of it, one part, or several (docs/http.md#reading-an-attachment). */
+/** The answer to `GET /{db}/{docid}/{attachment}`: all of it, one part, or several (docs/http/attachments.md#reading-an-attachment). */
 import { ChunkStream, plainBytes, storedBytes } from '../../attachments/outgoing.ts';
 import { PlainParts } from '../../attachments/plain-parts.ts';
 import type { AttachmentReader, StoredBytes } from '../../database/contract.ts';

@@ -1,4 +1,4 @@
-/** `/{db}/{docid}/{attachment}` (docs/http.md#attachments). The name may have slashes. */
+/** `/{db}/{docid}/{attachment}` (docs/http/attachments.md). The name may have slashes. */
 import { takeIn } from '../../attachments/intake.ts';
 import type { AttachmentWrite, Database } from '../../database/contract.ts';
 import { readContentMd5 } from '../../documents/attachments/digests.ts';

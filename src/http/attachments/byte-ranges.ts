@@ -1,4 +1,4 @@
-/** Which bytes of an attachment a request asks for (docs/http.md#ranges-of-attachments; RFC 9110, 14.1.2). */
+/** Which bytes of an attachment a request asks for (docs/http/attachments.md#ranges-of-attachments; RFC 9110, 14.1.2). */
 import { RangeNotSatisfiable } from '../response/error-table.ts';
 
 /** From the first byte to the last, both inclusive. */

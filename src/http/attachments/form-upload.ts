@@ -1,5 +1,5 @@
 /**
- * `POST /{db}/{docid}` as an HTML form: files become attachments (docs/http.md#form-uploads). A form can be sent by any page, so that the
+ * `POST /{db}/{docid}` as an HTML form: files become attachments (docs/http/documents.md#form-uploads). A form can be sent by any page, so that the
  * browser has to say that one of this server did.
  */
 import { takeIn } from '../../attachments/intake.ts';

@@ -1,4 +1,4 @@
-/** Which changes a feed is to list (docs/http.md#filters-of-changes). */
+/** Which changes a feed is to list (docs/http/changes.md#filters-of-changes). */
 import type { ChangeFilter, SelectedChange } from '../../changes/contract.ts';
 import type { ChangeRow, Database, Snapshot } from '../../database/contract.ts';
 import type { DocId } from '../../documents/contract.ts';

@@ -1,4 +1,4 @@
-/** `_changes`: what happened to a database's documents, in its order, and what happens next (docs/http.md#changes). */
+/** `_changes`: what happened to a database's documents, in its order, and what happens next (docs/http/changes.md). */
 import type { Feed } from '../../changes/contract.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
 import { readText, requireJsonType } from '../request/bodies.ts';

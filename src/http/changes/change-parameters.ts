@@ -1,4 +1,4 @@
-/** The parameters of `_changes` (docs/http.md#changes). Their names are read in any case; of one that is given twice the first value counts. */
+/** The parameters of `_changes` (docs/http/changes.md). Their names are read in any case; of one that is given twice the first value counts. */
 import type { FeedOptions } from '../../changes/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { integerSetting } from '../../system/config.ts';

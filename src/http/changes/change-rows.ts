@@ -1,4 +1,4 @@
-/** The text of changes (docs/http.md#rows-of-changes). */
+/** The text of changes (docs/http/changes.md#rows-of-changes). */
 import type { SelectedChange } from '../../changes/contract.ts';
 import type { DocumentRecord, Snapshot } from '../../database/contract.ts';
 import { must } from '../../shared/assert.ts';

@@ -1,4 +1,4 @@
-/** The information about a database (docs/http.md#database-information). */
+/** The information about a database (docs/http/databases.md#database-information). */
 import type { DatabaseInfo } from '../../database/contract.ts';
 
 /** The information object in the interface's names. */

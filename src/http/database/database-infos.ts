@@ -1,4 +1,4 @@
-/** The information of many databases at once (docs/http.md#information-on-many-databases). */
+/** The information of many databases at once (docs/http/server.md#information-on-many-databases). */
 import { authorizeUser } from '../../auth/access/authorization.ts';
 import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import { ownMember } from '../../json/objects.ts';

@@ -1,4 +1,4 @@
-/** The names of all databases, or of a range of them (docs/http.md#list-of-databases). */
+/** The names of all databases, or of a range of them (docs/http/server.md#list-of-databases). */
 import { isEmptyRange, toRowRange } from '../lists/key-range.ts';
 import { type ListParameters, readListQuery } from '../lists/list-parameters.ts';
 import type { Answer, Context } from '../request/context.ts';

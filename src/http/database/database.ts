@@ -1,4 +1,4 @@
-/** The database as a whole (docs/http.md#databases). */
+/** The database as a whole (docs/http/databases.md). */
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { databaseLocation, withLocation } from '../response/locations.ts';

@@ -1,4 +1,4 @@
-/** What a database keeps beside its documents: security object and revisions limit (docs/http.md#security-object). */
+/** What a database keeps beside its documents: security object and revisions limit (docs/http/databases.md#security-object). */
 
 import { DatabaseError } from '../../errors/database-error.ts';
 import { minify } from '../../json/minify-json.ts';
@@ -12,7 +12,7 @@ import type { Answer, Context } from '../request/context.ts';
 import { commitRight } from '../request/kept-rights.ts';
 import { jsonAnswer, okAnswer } from '../response/responses.ts';
 
-/** Bytes of a security object, at most (docs/http.md#security-object). It stays in memory while its database is open. */
+/** Bytes of a security object, at most (docs/http/databases.md#security-object). It stays in memory while its database is open. */
 const MAX_SECURITY_BYTES = 1_048_576;
 
 export async function getSecurity(context: Context, database: string): Promise<Answer> {

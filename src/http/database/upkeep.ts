@@ -1,4 +1,4 @@
-/** Compaction and full commits (docs/http.md#compaction). Of indexes: `views/index-handlers.ts`. */
+/** Compaction and full commits (docs/http/databases.md#compaction). Of indexes: `views/index-handlers.ts`. */
 import { DatabaseError } from '../../errors/database-error.ts';
 import { continueInBackground } from '../request/background-work.ts';
 import { requireJsonType } from '../request/bodies.ts';

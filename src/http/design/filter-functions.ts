@@ -1,4 +1,4 @@
-/** Functions of design documents as filters of changes (docs/http.md#filters-of-changes). They are called for many documents at a time. */
+/** Functions of design documents as filters of changes (docs/http/changes.md#filters-of-changes). They are called for many documents at a time. */
 import { DatabaseError } from '../../errors/database-error.ts';
 import { isObject, ownMember } from '../../json/objects.ts';
 import { parseInTurns } from '../../json/parse-in-steps.ts';

@@ -1,4 +1,4 @@
-/** Documents as functions of design documents get them: whole, with their ancestry and conflicts (docs/http.md#show-functions). */
+/** Documents as functions of design documents get them: whole, with their ancestry and conflicts (docs/http/functions.md#show-functions). */
 import type { Database, Snapshot } from '../../database/contract.ts';
 import { isLocalId, parseDocId } from '../../documents/identifiers.ts';
 import { md5 } from '../../documents/md5.ts';

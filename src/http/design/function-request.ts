@@ -1,4 +1,4 @@
-/** A request as functions of design documents get it: the `req` object (docs/http.md#the-request-object). */
+/** A request as functions of design documents get it: the `req` object (docs/http/functions.md#the-request-object). */
 import type { Database } from '../../database/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { parseTarget } from '../address/target.ts';
@@ -8,14 +8,14 @@ import { type BodyBound, tooLarge } from '../request/body-bounds.ts';
 import { clientAddress } from '../request/client-address.ts';
 import type { Context } from '../request/context.ts';
 
-/** Headers by which functions are told of addresses (docs/http.md#rewrite-rules, #virtual-hosts). What a client says in them is passed over. */
+/** Headers by which functions are told of addresses (docs/http/functions.md#rewrite-rules, #virtual-hosts). What a client says in them is passed over. */
 const REQUESTED_PATH = 'X-Svc-Requested-Path';
 const VHOST_PATH = 'X-Svc-Vhost-Path';
 
 /** Headers by which somebody proves who it is, and those that are the service's to send. */
 const NOT_SHOWN = /^(?:proxy-)?authorization$|^x-auth-.*token$|^x-svc-(?:requested|vhost)-path$/;
 const SESSION_COOKIE = 'AuthSession';
-/** By which requests are signed in their address. With PLAINTEXT it is the secrets themselves (docs/http.md#oauth). */
+/** By which requests are signed in their address. With PLAINTEXT it is the secrets themselves (docs/http/accounts.md#oauth). */
 export const SIGNATURE = 'oauth_signature';
 const SIGNATURE_IN_ADDRESS = /(?<=[?&])oauth_signature=[^&#\s]*&?/g;
 const FORM_TYPE = 'application/x-www-form-urlencoded';

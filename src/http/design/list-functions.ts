@@ -1,4 +1,4 @@
-/** List functions: the rows of a view, or of `_all_docs`, in any form (docs/http.md#list-functions). */
+/** List functions: the rows of a view, or of `_all_docs`, in any form (docs/http/functions.md#list-functions). */
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { RowSource } from '../../query-server/contract.ts';
 import { Pace } from '../../shared/turn.ts';

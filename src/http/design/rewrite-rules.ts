@@ -1,5 +1,5 @@
 /**
- * The rewrite rules of a design document (docs/http.md#rewrite-rules): which rule a path below `_rewrite/` meets first, and the path
+ * The rewrite rules of a design document (docs/http/functions.md#rewrite-rules): which rule a path below `_rewrite/` meets first, and the path
  * and query that it makes of it. Pure: nothing is asked again here.
  */
 

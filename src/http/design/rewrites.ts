@@ -14,7 +14,7 @@ import { StandingRequest } from '../request/standing-request.ts';
 import type { DesignService } from './design-service.ts';
 import { type Rewritten, rewrite } from './rewrite-rules.ts';
 
-/** Beyond it the rules lead round in a circle (docs/http.md#rewrite-rules). */
+/** Beyond it the rules lead round in a circle (docs/http/functions.md#rewrite-rules). */
 const MAX_REWRITES = 100;
 /** A longer design document counts as several: each time all of it is read. */
 const LENGTH_OF_ONE = 65_536;

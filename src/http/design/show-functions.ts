@@ -1,4 +1,4 @@
-/** Show functions: one document, or none, in any form (docs/http.md#show-functions). */
+/** Show functions: one document, or none, in any form (docs/http/functions.md#show-functions). */
 import { DatabaseError } from '../../errors/database-error.ts';
 import { readDesign } from '../documents/design-document.ts';
 import type { Answer, Context } from '../request/context.ts';

@@ -1,4 +1,4 @@
-/** Update functions: they make a document of a request, which is then written like any other (docs/http.md#update-functions). */
+/** Update functions: they make a document of a request, which is then written like any other (docs/http/functions.md#update-functions). */
 import type { Database } from '../../database/contract.ts';
 import { readDocumentInSteps } from '../../documents/incoming/read-document.ts';
 import { DatabaseError } from '../../errors/database-error.ts';

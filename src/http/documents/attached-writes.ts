@@ -1,4 +1,4 @@
-/** The attachments of documents that are written: their bytes are stored first, and their stubs resolved (docs/http.md#attachments-in-documents). */
+/** The attachments of documents that are written: their bytes are stored first, and their stubs resolved (docs/http/attachments.md#attachments-in-documents). */
 import { type TakenIn, takeIn } from '../../attachments/intake.ts';
 import type {
   AttachmentWrite,

@@ -1,4 +1,4 @@
-/** The revision that a write builds on, which a request names in its body, its query or a header (docs/http.md#revision-sources). */
+/** The revision that a write builds on, which a request names in its body, its query or a header (docs/http/documents.md#revision-sources). */
 import type { BadRev, RevId } from '../../documents/contract.ts';
 import { isLocalId } from '../../documents/identifiers.ts';
 import { invalidRev, isLocalRev, parseRevId, toRevision } from '../../documents/revisions/revisions.ts';
@@ -23,7 +23,7 @@ export function baseRevision(context: Context, id: string, inBody: RevId | undef
   return explicit ?? inHeader;
 }
 
-/** A text from query or header as a revision of the document; local documents have `0-<n>` (docs/http.md#local-documents). */
+/** A text from query or header as a revision of the document; local documents have `0-<n>` (docs/http/documents.md#local-documents). */
 function parseGiven(id: string, text: string | undefined): RevId | undefined {
   if (text === undefined) return undefined;
   return isLocalId(id) && isLocalRev(text) ? text : parseRevId(text);

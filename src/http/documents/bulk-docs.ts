@@ -1,5 +1,5 @@
 /**
- * `POST /{db}/_bulk_docs` (docs/http.md#bulk-writes). One malformed document fails the whole, and nothing is written; but a `_rev` that is no
+ * `POST /{db}/_bulk_docs` (docs/http/bulk.md#bulk-writes). One malformed document fails the whole, and nothing is written; but a `_rev` that is no
  * revision refuses its row alone.
  */
 import type { Database, DocumentWrite, WriteOptions } from '../../database/contract.ts';
@@ -108,7 +108,7 @@ function isRow(one: IncomingWrite | RefusedRow): one is RefusedRow {
 }
 
 /**
- * Local documents aren't part of the transaction: they are written by themselves, in either mode (docs/http.md#local-documents). Where it is
+ * Local documents aren't part of the transaction: they are written by themselves, in either mode (docs/http/documents.md#local-documents). Where it is
  * all or nothing they come when the others are written, and replace what is there, so that nothing can refuse them then.
  */
 async function writeAll(

@@ -1,4 +1,4 @@
-/** `COPY /{db}/{docid}`, for ordinary and local documents in any combination (docs/http.md#copying-a-document). */
+/** `COPY /{db}/{docid}`, for ordinary and local documents in any combination (docs/http/documents.md#copying-a-document). */
 import type { Database, Snapshot } from '../../database/contract.ts';
 import { splitAttachments } from '../../documents/attachments/stored-attachments.ts';
 import type { DocId, RevId } from '../../documents/contract.ts';
@@ -56,7 +56,7 @@ async function shownSource(
   return shown;
 }
 
-/** Also of a tombstone, whose copy is live (docs/http.md#copying-a-document). */
+/** Also of a tombstone, whose copy is live (docs/http/documents.md#copying-a-document). */
 async function readSource(context: Context, snapshot: Snapshot, id: DocId, rev: RevId | undefined): Promise<string> {
   const node = nodeToRead(await snapshot.document(id), rev);
   await holdDocument(context, node?.body?.length ?? 0, COPIED);

@@ -1,6 +1,6 @@
 /**
  * Copies of documents into another database of this service: the copy is written as a client would write it, by a PUT with the attachments
- * behind the document. So rights, validation functions and limits of that database count (docs/http.md#copying-a-document).
+ * behind the document. So rights, validation functions and limits of that database count (docs/http/documents.md#copying-a-document).
  */
 import { ChunkStream } from '../../attachments/outgoing.ts';
 import type { DocId } from '../../documents/contract.ts';

@@ -1,4 +1,4 @@
-/** Where a COPY goes: a document's id, or its address as `Location` has it (docs/http.md#copying-a-document). */
+/** Where a COPY goes: a document's id, or its address as `Location` has it (docs/http/documents.md#copying-a-document). */
 import type { DocId } from '../../documents/contract.ts';
 import { parseDocId } from '../../documents/identifiers.ts';
 import { DatabaseError } from '../../errors/database-error.ts';

@@ -1,4 +1,4 @@
-/** `GET /{db}/_local/{id}` (docs/http.md#local-documents). Writing and copying: see the handlers of documents. */
+/** `GET /{db}/_local/{id}` (docs/http/documents.md#local-documents). Writing and copying: see the handlers of documents. */
 import type { LocalDocument } from '../../database/contract.ts';
 import type { DocId } from '../../documents/contract.ts';
 import { writeDocument } from '../../documents/outgoing.ts';

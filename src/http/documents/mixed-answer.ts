@@ -1,4 +1,4 @@
-/** Many revisions with the content of their attachments, as `multipart/mixed` (docs/http.md#multipart-documents). */
+/** Many revisions with the content of their attachments, as `multipart/mixed` (docs/http/attachments.md#multipart-documents). */
 import { ChunkStream } from '../../attachments/outgoing.ts';
 import type { Snapshot } from '../../database/contract.ts';
 import type { RevId } from '../../documents/contract.ts';

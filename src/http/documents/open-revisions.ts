@@ -1,4 +1,4 @@
-/** `GET /{db}/{docid}?open_revs=…`: the replicator's read (docs/http.md#open-revisions). Always 200. */
+/** `GET /{db}/{docid}?open_revs=…`: the replicator's read (docs/http/documents.md#open-revisions). Always 200. */
 import type { DocId, RevId } from '../../documents/contract.ts';
 import { parseRevId } from '../../documents/revisions/revisions.ts';
 import { DatabaseError } from '../../errors/database-error.ts';

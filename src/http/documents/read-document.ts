@@ -1,4 +1,4 @@
-/** `GET /{db}/{docid}` for one revision (docs/http.md#reading-a-document). */
+/** `GET /{db}/{docid}` for one revision (docs/http/documents.md#reading-a-document). */
 import { ChunkStream } from '../../attachments/outgoing.ts';
 import type { CurrentDocument, DocumentRecord, Snapshot } from '../../database/contract.ts';
 import type { DocId } from '../../documents/contract.ts';

@@ -1,4 +1,4 @@
-/** Documents with the content of their attachments behind them, as `multipart/related` (docs/http.md#multipart-documents). */
+/** Documents with the content of their attachments behind them, as `multipart/related` (docs/http/attachments.md#multipart-documents). */
 import { storedBytes } from '../../attachments/outgoing.ts';
 import type { AttachmentReader, Snapshot } from '../../database/contract.ts';
 import { writeDigest } from '../../documents/attachments/digests.ts';

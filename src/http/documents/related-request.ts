@@ -1,4 +1,4 @@
-/** Documents that come as `multipart/related`, their attachments behind them (docs/http.md#multipart-uploads). */
+/** Documents that come as `multipart/related`, their attachments behind them (docs/http/attachments.md#multipart-uploads). */
 import { type TakenIn, takeIn } from '../../attachments/intake.ts';
 import { Intakes } from '../../attachments/intakes.ts';
 import type { Database } from '../../database/contract.ts';

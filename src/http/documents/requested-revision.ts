@@ -1,4 +1,4 @@
-/** Which revision of a document a request means (docs/http.md#reading-a-document). */
+/** Which revision of a document a request means (docs/http/documents.md#reading-a-document). */
 import type { DocumentRecord, StoredNode } from '../../database/contract.ts';
 import { findNode, leavesFrom, winner } from '../../documents/revisions/revision-tree.ts';
 import { parseRevId, toRevision } from '../../documents/revisions/revisions.ts';

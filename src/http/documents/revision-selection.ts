@@ -1,4 +1,4 @@
-/** Which revisions `open_revs` and `_bulk_get` read (docs/http.md#open-revisions). */
+/** Which revisions `open_revs` and `_bulk_get` read (docs/http/documents.md#open-revisions). */
 import type { DocumentRecord, StoredNode } from '../../database/contract.ts';
 import type { RevId } from '../../documents/contract.ts';
 import { findNode, leavesFrom } from '../../documents/revisions/revision-tree.ts';

@@ -1,4 +1,4 @@
-/** How a single write is carried out and answered, whichever request it comes from (docs/http.md#writing-a-document). */
+/** How a single write is carried out and answered, whichever request it comes from (docs/http/documents.md#writing-a-document). */
 import type { Database, DocumentWrite, WriteOptions } from '../../database/contract.ts';
 import type { DocId, IncomingDocument } from '../../documents/contract.ts';
 import { isLocalId } from '../../documents/identifiers.ts';
@@ -71,8 +71,8 @@ async function answerBeforeWriting(context: Context, database: string, write: Do
 }
 
 /**
- * A replicated local document replaces what is there, since it has no history that could show a conflict (docs/http.md#local-documents); it is refused
- * where it names a revision that no local document can have. All or nothing refuses nothing (docs/http.md#all-or-nothing). All other conflicts are
+ * A replicated local document replaces what is there, since it has no history that could show a conflict (docs/http/documents.md#local-documents); it is refused
+ * where it names a revision that no local document can have. All or nothing refuses nothing (docs/http/bulk.md#all-or-nothing). All other conflicts are
  * found by the database. Fails with `unauthorized`, see `checkLocalRights`.
  */
 export async function writeLocal(
@@ -93,7 +93,7 @@ export async function writeLocal(
   return database.writeLocal(id, current?.rev, content, { durability, right });
 }
 
-/** Those of system databases are for their admins, whichever way they are written: no guard judges them (docs/http.md#reading-users). */
+/** Those of system databases are for their admins, whichever way they are written: no guard judges them (docs/http/accounts.md#reading-users). */
 export function checkLocalRights({ shield }: Context): void {
   if (shield !== undefined) throw new DatabaseError('unauthorized', 'You are not a db or server admin.');
 }

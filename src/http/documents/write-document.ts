@@ -1,4 +1,4 @@
-/** Writing single documents: PUT, POST to the database, DELETE (docs/http.md#writing-a-document). */
+/** Writing single documents: PUT, POST to the database, DELETE (docs/http/documents.md#writing-a-document). */
 import type { DocId, IncomingDocument } from '../../documents/contract.ts';
 import { isLocalId, parseDocId } from '../../documents/identifiers.ts';
 import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';

@@ -1,4 +1,4 @@
-/** What answers selector queries, and requests for the indexes of these (docs/http.md#selector-queries); loaded with what runs them. */
+/** What answers selector queries, and requests for the indexes of these (docs/http/find.md); loaded with what runs them. */
 
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { FindAnswer, Finder, IndexWriter } from '../../find/contract.ts';

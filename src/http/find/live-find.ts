@@ -1,4 +1,4 @@
-/** Selector queries that stay alive: the answer, then what changes in it (docs/http.md#live-selector-queries). */
+/** Selector queries that stay alive: the answer, then what changes in it (docs/http/find.md#live-selector-queries). */
 import type { Feed } from '../../changes/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { Finder } from '../../find/contract.ts';

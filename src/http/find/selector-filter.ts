@@ -1,4 +1,4 @@
-/** Selectors as filters of changes (docs/http.md#filters-of-changes). */
+/** Selectors as filters of changes (docs/http/changes.md#filters-of-changes). */
 import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import type { Finder } from '../../find/contract.ts';
 import type { JsonObject } from '../../json/objects.ts';

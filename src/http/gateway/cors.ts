@@ -1,5 +1,5 @@
 /**
- * Cross-origin resource sharing (docs/http.md#cors, and the Fetch standard, 3.3): which pages of other origins may ask, and how their browsers
+ * Cross-origin resource sharing (docs/http/requests.md#cors, and the Fetch standard, 3.3): which pages of other origins may ask, and how their browsers
  * are told. It applies to every answer, refusals included, and it answers preflights before anybody is asked who sent them.
  */
 import { whenReady } from '../../shared/maybe-promise.ts';

@@ -1,5 +1,5 @@
 /**
- * Virtual hosts (docs/http.md#virtual-hosts): a host name stands for a path, such as that of a design document's rewrite rules. Section
+ * Virtual hosts (docs/http/requests.md#virtual-hosts): a host name stands for a path, such as that of a design document's rewrite rules. Section
  * `vhosts` has them, as `host[:port][/path] = /target`.
  */
 import type { Settings } from '../../system/contract.ts';

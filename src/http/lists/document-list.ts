@@ -1,5 +1,5 @@
 /**
- * The lists of documents that a database has: all, its design documents, its local ones (docs/http.md#other-lists). They differ
+ * The lists of documents that a database has: all, its design documents, its local ones (docs/http/bulk.md#other-lists). They differ
  * in where the rows come from; parameters, form and streaming are the same for all.
  */
 import type { RowRange } from '../../database/contract.ts';

@@ -1,6 +1,6 @@
 /**
  * The range of ids that a list's keys mean. Ids are strings; among keys of all types strings sort above null, booleans
- * and numbers, and below lists and objects (docs/http.md#list-of-all-documents), so a bound of another type is either open or leaves
+ * and numbers, and below lists and objects (docs/http/bulk.md#list-of-all-documents), so a bound of another type is either open or leaves
  * nothing.
  */
 import type { RowRange } from '../../database/contract.ts';

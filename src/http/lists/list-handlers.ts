@@ -1,4 +1,4 @@
-/** `_all_docs`, `_design_docs` and `_local_docs`: by GET, by POST with keys, and several at once (docs/http.md#list-of-all-documents). */
+/** `_all_docs`, `_design_docs` and `_local_docs`: by GET, by POST with keys, and several at once (docs/http/bulk.md#list-of-all-documents). */
 
 import { DatabaseError } from '../../errors/database-error.ts';
 import { isObject, type JsonObject, ownMember } from '../../json/objects.ts';

@@ -1,6 +1,6 @@
 /**
- * The parameters of lists of rows (docs/http.md#list-parameters), from a query string or from a JSON object, with
- * the error texts of docs/http.md#parameter-errors. Parameters that we don't know are passed over. Of one that is given twice the last
+ * The parameters of lists of rows (docs/http/bulk.md#list-parameters), from a query string or from a JSON object, with
+ * the error texts of docs/http/bulk.md#parameter-errors. Parameters that we don't know are passed over. Of one that is given twice the last
  * value counts.
  */
 import { DatabaseError } from '../../errors/database-error.ts';

@@ -1,4 +1,4 @@
-/** The text of a list of rows, as it is streamed (docs/http.md#row-framing). */
+/** The text of a list of rows, as it is streamed (docs/http/bulk.md#row-framing). */
 
 import { CHUNK_UNITS } from '../response/streams.ts';
 import { type DocumentList, isLongRow, type RowBatch } from './document-list.ts';

@@ -12,7 +12,7 @@ import { rowPieces, rowText, unknownRowText } from './row-text.ts';
 /** UTF-16 units of one piece of a long text. */
 const PIECE_UNITS = 131_072;
 
-/** `_local_docs`: the documents that are never replicated (docs/http.md#other-lists). */
+/** `_local_docs`: the documents that are never replicated (docs/http/bulk.md#other-lists). */
 export class LocalDocuments implements DocumentList {
   readonly #snapshot: Snapshot;
   readonly #database: Database;

@@ -1,4 +1,4 @@
-/** The text of a list's rows (docs/http.md#list-of-all-documents). */
+/** The text of a list's rows (docs/http/bulk.md#list-of-all-documents). */
 import { DatabaseError } from '../../errors/database-error.ts';
 
 export function rowText(id: string, rev: string, doc: string | undefined): string {

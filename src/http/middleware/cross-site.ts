@@ -1,5 +1,5 @@
 /**
- * Refuses what a browser says was sent by a page of another site (docs/http.md#cross-site-requests): such a page can't read the answers, but
+ * Refuses what a browser says was sent by a page of another site (docs/http/requests.md#cross-site-requests): such a page can't read the answers, but
  * it could make the service work, and run update functions. Clients that are no browsers say nothing of where a request comes from.
  */
 import { DatabaseError } from '../../errors/database-error.ts';

@@ -1,4 +1,4 @@
-/** Turns failures into answers (docs/http.md#errors). What we did not foresee goes to the log, and not to the client. */
+/** Turns failures into answers (docs/http/answers.md#errors). What we did not foresee goes to the log, and not to the client. */
 import { isDatabaseError } from '../../errors/database-error.ts';
 import { RetryLaterError } from '../../errors/retry-later.ts';
 import { orElse } from '../../shared/maybe-promise.ts';

@@ -1,4 +1,4 @@
-/** HEAD is run as GET; its body is dropped, and its length kept where it is known (docs/http.md#head). */
+/** HEAD is run as GET; its body is dropped, and its length kept where it is known (docs/http/requests.md#head). */
 import { whenReady } from '../../shared/maybe-promise.ts';
 import { isStream } from '../request/bodies.ts';
 import type { Answer, Handler } from '../request/context.ts';

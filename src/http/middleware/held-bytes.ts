@@ -1,6 +1,6 @@
 /**
  * Gives back what a request holds of the bytes in flight: with its answer, or, where that is a stream, when it was read or given up. A stream
- * whose reader loses the right to it breaks off (docs/http.md#rights-that-end).
+ * whose reader loses the right to it breaks off (docs/http/accounts.md#rights-that-end).
  */
 import { ChunkStream } from '../../attachments/outgoing.ts';
 import { FREE_BYTES } from '../../shared/byte-budget.ts';

@@ -1,5 +1,5 @@
 /**
- * Finds out who sent a request, before anything is done for it (docs/http.md#authentication). Without credentials that is nobody, or while
+ * Finds out who sent a request, before anything is done for it (docs/http/accounts.md#authentication). Without credentials that is nobody, or while
  * there is no admin, everybody: this is decided in the same turn, and accounts are not loaded for it.
  */
 import { ANONYMOUS } from '../../auth/contract.ts';
@@ -45,7 +45,7 @@ export function challengeRefused(accounts: () => MaybePromise<AccountsPart>, nex
     );
 }
 
-/** Says for whom the answer is (docs/http.md#common-headers). While everybody may do everything it is the same for all who send no credentials. */
+/** Says for whom the answer is (docs/http/answers.md#common-headers). While everybody may do everything it is the same for all who send no credentials. */
 function forReader({ request, identity, grant, services }: Context, answer: Answer): Answer {
   if (request.user !== undefined) return answer;
   if (identity === undefined && services.access.isOpenToAll) return answer;

@@ -1,4 +1,4 @@
-/** JSON as the argument of a function call (JSONP), where `httpd/allow_jsonp` permits it (docs/http.md#jsonp). */
+/** JSON as the argument of a function call (JSONP), where `httpd/allow_jsonp` permits it (docs/http/answers.md#jsonp). */
 import { DatabaseError } from '../../errors/database-error.ts';
 import { whenReady } from '../../shared/maybe-promise.ts';
 import type { ByteStream, ResponseBody } from '../../shared/message.ts';

@@ -1,4 +1,4 @@
-/** `Server` and `Date` on every answer, and that its type is not to be guessed (docs/http.md#common-headers). */
+/** `Server` and `Date` on every answer, and that its type is not to be guessed (docs/http/answers.md#common-headers). */
 import type { Clock } from '../../shared/clock.ts';
 import { whenReady } from '../../shared/maybe-promise.ts';
 import { VERSION } from '../../system/version.ts';

@@ -1,4 +1,4 @@
-/** `POST /{db}/_bulk_get`: many revisions in one request (docs/http.md#bulk-reads). Order and duplicates are kept. */
+/** `POST /{db}/_bulk_get`: many revisions in one request (docs/http/bulk.md#bulk-reads). Order and duplicates are kept. */
 
 import type { Snapshot } from '../../database/contract.ts';
 import type { DocId, RevId } from '../../documents/contract.ts';

@@ -1,4 +1,4 @@
-/** What a replicator asks about revisions, and purging, which has the same form of request (docs/http.md#missing-revisions). */
+/** What a replicator asks about revisions, and purging, which has the same form of request (docs/http/bulk.md#missing-revisions). */
 import type { DocumentRecord, Snapshot } from '../../database/contract.ts';
 import type { DocId, RevId } from '../../documents/contract.ts';
 import { toDocId } from '../../documents/identifiers.ts';

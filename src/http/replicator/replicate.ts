@@ -1,4 +1,4 @@
-/** `POST /_replicate` (docs/http.md#replication). */
+/** `POST /_replicate` (docs/http/replication.md). */
 import { WordedError } from '../../errors/database-error.ts';
 import type { RunResult } from '../../replicator/contract.ts';
 import { ReplicationError } from '../../replicator/failure.ts';

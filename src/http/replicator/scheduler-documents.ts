@@ -1,4 +1,4 @@
-/** `_scheduler/docs`: the documents that ask for replications, and how these are (docs/http.md#list-of-replication-documents). */
+/** `_scheduler/docs`: the documents that ask for replications, and how these are (docs/http/replication.md#list-of-replication-documents). */
 import { parseDocId } from '../../documents/identifiers.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import {

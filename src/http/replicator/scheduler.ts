@@ -1,4 +1,4 @@
-/** `_scheduler/jobs`: which replications there are, and how they are (docs/http.md#list-of-replications). */
+/** `_scheduler/jobs`: which replications there are, and how they are (docs/http/replication.md#list-of-replications). */
 import { DatabaseError } from '../../errors/database-error.ts';
 import { listJob } from '../../replicator/jobs/job-listing.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';

@@ -2,7 +2,7 @@
  * Which of the types that we have a client wants: ordinary matching of `Accept` with its q values (RFC 9110, 12.5.1).
  *
  * JSON is sent as `application/json` to those who name it, and as plain text to all others, so that a browser shows it
- * (docs/http.md#content-negotiation): plain text is what we prefer, and naming a type weighs more than a wildcard.
+ * (docs/http/answers.md#content-negotiation): plain text is what we prefer, and naming a type weighs more than a wildcard.
  */
 import Negotiator from 'negotiator';
 
@@ -19,7 +19,7 @@ export function jsonType(accept: string | undefined): string {
   return preferred(accept, JSON_SENT_AS)?.startsWith(JSON_TYPE) === true ? JSON_TYPE : TEXT_TYPE;
 }
 
-/** Whether the type is acceptable at all. Without an `Accept` everything is (docs/http.md#multipart-answers). */
+/** Whether the type is acceptable at all. Without an `Accept` everything is (docs/http/documents.md#multipart-answers). */
 export function accepts(accept: string | undefined, type: string): boolean {
   return accept === undefined || preferred(accept, [type]) !== undefined;
 }

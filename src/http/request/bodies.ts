@@ -1,5 +1,5 @@
 /**
- * Reads request bodies (docs/http.md#request-bodies): inflated, within `svc/max_document_size` bytes, as valid UTF-8. Nothing
+ * Reads request bodies (docs/http/requests.md#request-bodies): inflated, within `svc/max_document_size` bytes, as valid UTF-8. Nothing
  * is handed on before the whole body has arrived, so a request that stops half-way changes nothing.
  */
 import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
@@ -200,7 +200,7 @@ function notAnObject(): never {
   throw new DatabaseError('bad_request', 'Request body must be a JSON object');
 }
 
-/** The content type check (docs/http.md#content-type-check): fails with `bad_content_type`. */
+/** The content type check (docs/http/requests.md#content-type-check): fails with `bad_content_type`. */
 export function requireJsonType(context: Context): void {
   const [mediaType = '', ...parameters] = (context.header('content-type') ?? '').split(';');
   if (mediaType.trim().toLowerCase() === JSON_MEDIA_TYPE && parameters.length <= 1) return;

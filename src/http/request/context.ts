@@ -77,7 +77,7 @@ export interface Beginnings {
 export class Context {
   request: PlainRequest;
   services: Services;
-  /** GET for a HEAD request, and what `X-HTTP-Method-Override` says (docs/http.md#method-override). */
+  /** GET for a HEAD request, and what `X-HTTP-Method-Override` says (docs/http/requests.md#method-override). */
   method: string;
   /** The answer's body will be dropped: don't produce one that costs much. */
   isHead = false;
@@ -214,7 +214,7 @@ export class Context {
 
   /**
    * A header of the service's own, by what follows `X-Svc-`: accepted under the neutral name and under the family's
-   * original one, which foreign replicators send (docs/http.md#own-headers).
+   * original one, which foreign replicators send (docs/http/requests.md#own-headers).
    */
   ownHeader(rest: string): string | undefined {
     return this.header(`x-svc-${rest}`) ?? this.header(`x-couch-${rest}`) ?? this.header(`x-couchdb-${rest}`);

@@ -1,6 +1,6 @@
 /**
  * Whether somebody may still what a request was granted. What lasts, be it an answer, a body that is on its way or work that takes long, asks
- * again when something has changed on which rights depend: a security object, an account, the configuration (docs/http.md#rights-that-end).
+ * again when something has changed on which rights depend: a security object, an account, the configuration (docs/http/accounts.md#rights-that-end).
  */
 import { authorizeUser } from '../../auth/access/authorization.ts';
 import { isDatabaseAdmin } from '../../auth/access/security.ts';

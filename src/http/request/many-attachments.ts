@@ -1,4 +1,4 @@
-/** What many attachments of one request take of the memory, and how many there can be (docs/http.md#attachments-in-documents). */
+/** What many attachments of one request take of the memory, and how many there can be (docs/http/attachments.md#attachments-in-documents). */
 import { MOST_ATTACHMENTS, tooManyAttachments } from '../../documents/attachments/incoming-attachment.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';
 import type { Context } from './context.ts';

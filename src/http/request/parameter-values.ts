@@ -1,4 +1,4 @@
-/** Values of parameters, from a query string or from JSON, with the error texts of docs/http.md#parameter-errors. */
+/** Values of parameters, from a query string or from JSON, with the error texts of docs/http/bulk.md#parameter-errors. */
 import { DatabaseError } from '../../errors/database-error.ts';
 
 /** A whole number, 0 or larger. Fails with `query_parse_error`. */

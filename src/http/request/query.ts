@@ -19,7 +19,7 @@ export class Query {
     return this.isEmpty ? undefined : (this.#params().get(name) ?? undefined);
   }
 
-  /** Document flags: only the literal `true` switches one on (docs/http.md#reading-a-document). */
+  /** Document flags: only the literal `true` switches one on (docs/http/documents.md#reading-a-document). */
   flag(name: string): boolean {
     return this.get(name) === 'true';
   }

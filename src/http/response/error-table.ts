@@ -1,5 +1,5 @@
 /**
- * The only place that knows which HTTP status and which `error` word a failure becomes (docs/http.md#error-table). A code without a
+ * The only place that knows which HTTP status and which `error` word a failure becomes (docs/http/answers.md#error-table). A code without a
  * row does not compile.
  */
 import {
@@ -73,7 +73,7 @@ export const STATUSES: Readonly<Record<ErrorCode, number>> = {
 };
 
 const WORDS: Readonly<Partial<Record<ErrorCode, string>>> = {
-  // docs/http.md#purge: the word is `error`, and the reason says which.
+  // docs/http/databases.md#purge: the word is `error`, and the reason says which.
   purge_during_compaction: 'error',
   // The word is the function's own: `ThrownError` of query-server has it.
   function_error: 'unknown_error',
@@ -85,7 +85,7 @@ const WORDS: Readonly<Partial<Record<ErrorCode, string>>> = {
   request_timeout: 'timeout',
 };
 
-/** A failure as the interface shows it (docs/http.md#errors). */
+/** A failure as the interface shows it (docs/http/answers.md#errors). */
 export interface ShownError {
   readonly status: number;
   readonly error: string;
@@ -145,7 +145,7 @@ export class RangeNotSatisfiable extends DatabaseError {
   }
 }
 
-/** 405 with the methods that the resource has, for the `Allow` header (docs/http.md#allowed-methods). */
+/** 405 with the methods that the resource has, for the `Allow` header (docs/http/answers.md#allowed-methods). */
 export class MethodNotAllowed extends DatabaseError {
   readonly allow: string;
 

@@ -1,4 +1,4 @@
-/** Entity tags and conditional reads (docs/http.md#etags). */
+/** Entity tags and conditional reads (docs/http/answers.md#etags). */
 import { md5 } from '../../documents/md5.ts';
 import type { Context } from '../request/context.ts';
 

@@ -1,4 +1,4 @@
-/** Absolute addresses of what the service holds, as the client sees the service, for `Location` (docs/http.md#locations). */
+/** Absolute addresses of what the service holds, as the client sees the service, for `Location` (docs/http/answers.md#locations). */
 
 import { originOf } from '../address/target.ts';
 import type { Answer, Context } from '../request/context.ts';

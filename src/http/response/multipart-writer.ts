@@ -1,4 +1,4 @@
-/** Writes `multipart/mixed` as the replicators of this family read it (docs/http.md#multipart-answers). */
+/** Writes `multipart/mixed` as the replicators of this family read it (docs/http/documents.md#multipart-answers). */
 
 export interface Part {
   /** The part's content type. */

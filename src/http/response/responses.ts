@@ -1,4 +1,4 @@
-/** The forms of an answer. JSON text ends in a newline and must be revalidated (docs/http.md#common-headers). */
+/** The forms of an answer. JSON text ends in a newline and must be revalidated (docs/http/answers.md#common-headers). */
 import type { ResponseBody } from '../../shared/message.ts';
 import type { Answer, Context } from '../request/context.ts';
 

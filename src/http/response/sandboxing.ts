@@ -1,5 +1,5 @@
 /**
- * Says that an answer which strangers made must not act as a page of the service's origin (docs/http.md#sandboxed-answers): with its scripts
+ * Says that an answer which strangers made must not act as a page of the service's origin (docs/http/answers.md#sandboxed-answers): with its scripts
  * and forms it could do whatever the person may who opens it.
  */
 import { booleanSetting } from '../../system/config.ts';

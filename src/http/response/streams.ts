@@ -43,7 +43,7 @@ async function begun(stream: TextStream): Promise<ResponseBody> {
 }
 
 /**
- * The body of an answer. For HEAD the first chunk is made, so that status and length are those of GET (docs/http.md#head), and no more than
+ * The body of an answer. For HEAD the first chunk is made, so that status and length are those of GET (docs/http/requests.md#head), and no more than
  * that: where more would come nothing is held any longer.
  */
 export async function streamedBody(

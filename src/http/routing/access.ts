@@ -1,5 +1,5 @@
 /**
- * The one place that decides who may do what (docs/http.md#access-rights). Each route names the right that it needs, and for system
+ * The one place that decides who may do what (docs/http/accounts.md#access-rights). Each route names the right that it needs, and for system
  * databases what of it is left to those who are no admins of them; the router asks here before it calls the handler.
  */
 import { authorizeUser } from '../../auth/access/authorization.ts';

@@ -1,4 +1,4 @@
-/** Finds the resource that a path names and the handler of the method (docs/http.md#request-path), and asks who may use it. */
+/** Finds the resource that a path names and the handler of the method (docs/http/requests.md#request-path), and asks who may use it. */
 import type { DocId } from '../../documents/contract.ts';
 import { parseDocId } from '../../documents/identifiers.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
@@ -92,7 +92,7 @@ export class Router {
     return this.#dispatchInDesign(context, database, [first.slice(DESIGN_WORD.length + 1), ...rest]);
   }
 
-  /** Local documents have an id of one segment (docs/http.md#local-documents). */
+  /** Local documents have an id of one segment (docs/http/documents.md#local-documents). */
   #dispatchLocal(context: Context, database: string, path: readonly string[]): MaybePromise<Answer> {
     if (path.length > 1) throw new DatabaseError('bad_request', '_local documents do not accept attachments.');
     const id = parseDocId(`${LOCAL_WORD}/${path[0] ?? ''}`);
@@ -142,7 +142,7 @@ function plainDesignLocation(context: Context, database: string, path: readonly 
   return toAscii(`${ownBase(context)}/${plain}${query}`);
 }
 
-/** A database that isn't there is missing before anything below it is (docs/http.md#request-path). */
+/** A database that isn't there is missing before anything below it is (docs/http/requests.md#request-path). */
 function requireDatabase(context: Context, database: string, path: readonly string[]): void {
   const maySayItself = path.length === 0 && (context.method === 'PUT' || context.method === 'DELETE');
   if (maySayItself || context.services.registry.has(database)) return;
@@ -153,7 +153,7 @@ function outside(basePath: string): DatabaseError {
   return new DatabaseError('not_found', `This service answers below ${basePath}/ only; begin the path with that.`);
 }
 
-/** docs/http.md#request-path */
+/** docs/http/requests.md#request-path */
 function checkLength(context: Context): void {
   const limit = integerSetting(context.services.config, 'httpd', 'max_uri_length');
   if (limit === undefined || context.request.url.length <= limit) return;

@@ -3,7 +3,7 @@
  * for each method who may use it and what answers. An endpoint is a row; one that a part answers which is loaded on first use names
  * that part (`deferred`).
  *
- * The `allow` lists are those of docs/http.md#allowed-methods. HEAD needs no row: it is run as GET.
+ * The `allow` lists are those of docs/http/answers.md#allowed-methods. HEAD needs no row: it is run as GET.
  */
 
 import type { DocId } from '../../documents/contract.ts';

@@ -1,4 +1,4 @@
-/** Databases that the service itself reads: they are made with the first document that is written into them (docs/http.md#database-names). */
+/** Databases that the service itself reads: they are made with the first document that is written into them (docs/http/databases.md#database-names). */
 import { isServerAdmin } from '../../auth/access/security.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { REPLICATOR_DATABASE } from '../../system/system-databases.ts';

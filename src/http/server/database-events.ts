@@ -1,4 +1,4 @@
-/** `_db_updates`: what happens to databases, as it happens (docs/http.md#database-events). */
+/** `_db_updates`: what happens to databases, as it happens (docs/http/changes.md#database-events). */
 import type { DatabaseEvent, DatabaseEventFeed } from '../../changes/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { Answer, Context } from '../request/context.ts';

@@ -1,4 +1,4 @@
-/** `GET /_uuids` (docs/http.md#uuids). */
+/** `GET /_uuids` (docs/http/server.md#uuids). */
 import { DatabaseError } from '../../errors/database-error.ts';
 import { integerSetting } from '../../system/config.ts';
 import type { Answer, Context } from '../request/context.ts';

@@ -1,4 +1,4 @@
-/** What the server says about itself (docs/http.md#server). */
+/** What the server says about itself (docs/http/server.md). */
 import { VERSION } from '../../system/version.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { jsonAnswer } from '../response/responses.ts';

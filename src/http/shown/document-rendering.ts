@@ -1,4 +1,4 @@
-/** Which members a read is to add to a document, and the document's text with them (docs/http.md#metadata-of-a-read). */
+/** Which members a read is to add to a document, and the document's text with them (docs/http/documents.md#metadata-of-a-read). */
 import type { DocumentRecord, StoredNode } from '../../database/contract.ts';
 import type { RevId, Revision, RevisionStatus } from '../../documents/contract.ts';
 import { metaText, writeDocument } from '../../documents/outgoing.ts';

@@ -1,4 +1,4 @@
-/** The content of attachments inside of documents, as Base64 (docs/http.md#reading-attachments-with-documents). */
+/** The content of attachments inside of documents, as Base64 (docs/http/attachments.md#reading-attachments-with-documents). */
 import { plainBytes } from '../../attachments/outgoing.ts';
 import type { Snapshot, StoredNode } from '../../database/contract.ts';
 import { writeDigest } from '../../documents/attachments/digests.ts';

@@ -1,4 +1,4 @@
-/** The revisions that a replicator asks for, some at a time (docs/http.md#open-revisions). */
+/** The revisions that a replicator asks for, some at a time (docs/http/documents.md#open-revisions). */
 import type { Snapshot } from '../../database/contract.ts';
 import { isLong, LONG_BYTES, type ShownRevision, shownBytes, shownPieces, shownTexts } from './shown-revision.ts';
 

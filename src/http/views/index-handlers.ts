@@ -1,4 +1,4 @@
-/** Indexes of views: what they take, their compaction and clean-up (docs/http.md#view-indexes). */
+/** Indexes of views: what they take, their compaction and clean-up (docs/http/views.md#view-indexes). */
 import { isDatabaseError } from '../../errors/database-error.ts';
 import type { ViewGroupInfo, ViewIndexes } from '../../views/contract.ts';
 import { continueInBackground } from '../request/background-work.ts';

@@ -1,4 +1,4 @@
-/** Queries of views that stay alive: they tell when their answer changes, and how (docs/http.md#live-views). */
+/** Queries of views that stay alive: they tell when their answer changes, and how (docs/http/views.md#live-views). */
 import type { DatabaseWatch } from '../../changes/contract.ts';
 import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
 import { must } from '../../shared/assert.ts';

@@ -1,4 +1,4 @@
-/** Queries of views, several at once, and temporary ones (docs/http.md#views). */
+/** Queries of views, several at once, and temporary ones (docs/http/views.md). */
 
 import type { Database } from '../../database/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
@@ -77,7 +77,7 @@ async function postQueries(
   });
 }
 
-/** Answers as a stored view does (docs/http.md#temporary-views). */
+/** Answers as a stored view does (docs/http/views.md#temporary-views). */
 export async function postTemporaryView(views: ViewIndexes, context: Context, database: string): Promise<Answer> {
   requireJsonType(context);
   context.services.statistics.counters.temporaryViewReads.value += 1;

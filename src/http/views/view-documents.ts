@@ -1,5 +1,5 @@
 /**
- * The documents that a view's rows are shown with (docs/http.md#included-documents): the one that the row's value names by `_id` or
+ * The documents that a view's rows are shown with (docs/http/views.md#included-documents): the one that the row's value names by `_id` or
  * `_rev`, else the one that emitted it.
  */
 

@@ -1,5 +1,5 @@
 /**
- * The parameters of a view's query (docs/http.md#view-parameters): those of every list, and what only views have.
+ * The parameters of a view's query (docs/http/views.md#view-parameters): those of every list, and what only views have.
  * The design document may name defaults in its `options`; what the request says wins.
  */
 import { DatabaseError } from '../../errors/database-error.ts';

@@ -96,7 +96,7 @@ export async function openSource(
   return { reader, view, snapshot: includeDocs ? lease.snapshot() : undefined };
 }
 
-/** They change when the view's own rows do, and with the database where documents are shown (docs/http.md#view-etags). */
+/** They change when the view's own rows do, and with the database where documents are shown (docs/http/views.md#view-etags). */
 export function tagInputs(
   { database, group }: ViewGroupLease,
   { reader, view, snapshot }: ViewSource,

@@ -1,4 +1,4 @@
-/** The text of a view's answer, as it is streamed (docs/http.md#row-framing). Nothing of the index is parsed for it. */
+/** The text of a view's answer, as it is streamed (docs/http/bulk.md#row-framing). Nothing of the index is parsed for it. */
 import type { Snapshot } from '../../database/contract.ts';
 import { wholeCharacterPieces } from '../../shared/utf8.ts';
 import type { ReducedRow, ViewReader, ViewRow } from '../../views/contract.ts';

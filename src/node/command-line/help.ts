@@ -45,7 +45,7 @@ everything. A second signal ends it at once, which loses nothing that was acknow
       --tls-cert FILE         speak https with this certificate (PEM; else ssl/cert_file)
       --tls-key FILE          and with this key of it (PEM; else ssl/key_file)
       --config FILE           the configuration file (SETTEE_CONFIG, else settee.ini in the data folder)
-      --set SECTION/KEY=VALUE a setting, as often as needed (docs/http.md#settings lists them)
+      --set SECTION/KEY=VALUE a setting, as often as needed (docs/http/server.md#settings lists them)
 
 What is given here or in the environment wins over the configuration file.
 

@@ -1,5 +1,5 @@
 /**
- * Keeps settings in an INI file that a person may edit, too (docs/http.md#settings). Only its owner can read it, since it holds secrets. It is
+ * Keeps settings in an INI file that a person may edit, too (docs/http/server.md#settings). Only its owner can read it, since it holds secrets. It is
  * replaced as a whole: a crash leaves the old file or the new one.
  */
 import { chmod, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
@@ -16,7 +16,7 @@ export const CONFIG_FILE = 'settee.ini';
 const OWNER_ONLY = 0o600;
 const OTHERS = 0o077;
 
-const BEGINNING = `; The settings of this server. "a change counts" in docs/http.md#settings says when a change made here is seen: at the next start,
+const BEGINNING = `; The settings of this server. "a change counts" in docs/http/server.md#settings says when a change made here is seen: at the next start,
 ; or after POST /_restart. What is changed by /_config is written here, and counts at once.
 `;
 

@@ -1,6 +1,6 @@
 /**
  * The text of an INI file: what it says, and the same text with one setting changed. A person edits such files, so comments, blank lines,
- * their order and the ends of lines stay as they are (docs/http.md#settings). A name or a value that a line could not hold as it is
+ * their order and the ends of lines stay as they are (docs/http/server.md#settings). A name or a value that a line could not hold as it is
  * stands in double quotes, as a JSON string.
  */
 import { DatabaseError } from '../../errors/database-error.ts';

@@ -1,4 +1,4 @@
-/** The setting `replicator/allowed_hosts` (docs/http.md#addresses-that-users-may-name): hosts that users may have asked who are no admins. */
+/** The setting `replicator/allowed_hosts` (docs/http/replication.md#addresses-that-users-may-name): hosts that users may have asked who are no admins. */
 import { type IpAddress, type IpBlock, isIn, parseBlock, parseIp } from './ip-address.ts';
 
 interface AllowedName {

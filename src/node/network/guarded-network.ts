@@ -1,5 +1,5 @@
 /**
- * The network for replications of users who are no admins (docs/http.md#addresses-that-users-may-name): public addresses, and what the setting
+ * The network for replications of users who are no admins (docs/http/replication.md#addresses-that-users-may-name): public addresses, and what the setting
  * `replicator/allowed_hosts` names. A name is resolved once, and the address that was judged is the one that is connected to.
  */
 import { lookup } from 'node:dns/promises';

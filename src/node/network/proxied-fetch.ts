@@ -1,4 +1,4 @@
-/** `fetch` by way of a proxy, for replications (docs/http.md#options-of-replications). */
+/** `fetch` by way of a proxy, for replications (docs/http/replication.md#options-of-replications). */
 import type { Dispatcher } from 'undici';
 
 /** Loaded with the first request: few servers ever use a proxy, and Bun has a module of that name that lacks what is needed here. */

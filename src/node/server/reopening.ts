@@ -1,5 +1,5 @@
 /**
- * A core that can be closed and opened anew while the server listens on (docs/http.md#restart). Requests that come meanwhile wait for the
+ * A core that can be closed and opened anew while the server listens on (docs/http/server.md#restart). Requests that come meanwhile wait for the
  * new one; those that the old one has begun end before it is closed.
  */
 import type { SettingsStore } from '../../config/config-store.ts';

@@ -1,7 +1,7 @@
 import { JsonCursor } from '../../json/json-cursor.ts';
 import { isObject, type JsonObject, ownMember } from '../../json/objects.ts';
 
-/** An attachment of which a document has no content (docs/http.md#attachments-in-documents). */
+/** An attachment of which a document has no content (docs/http/attachments.md#attachments-in-documents). */
 export interface Stub {
   readonly name: string;
   /** `md5-` and Base64, of the bytes as the server stores them: compressed ones, perhaps. */
@@ -31,7 +31,7 @@ export function readStubs(text: string): StubbedDocument | undefined {
 }
 
 /**
- * The document with each stub as an announcement that its content follows (docs/http.md#multipart-uploads), all else as it was written.
+ * The document with each stub as an announcement that its content follows (docs/http/attachments.md#multipart-uploads), all else as it was written.
  * These entries are in the order of `readStubs`.
  *
  * @param lengths bytes of the files, by the names of the attachments

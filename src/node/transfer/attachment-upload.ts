@@ -88,7 +88,7 @@ export class AttachmentUpload {
     return { stub, path, length };
   }
 
-  /** docs/http.md#multipart-uploads */
+  /** docs/http/attachments.md#multipart-uploads */
   async *#body({ id, text, files, boundary }: RelatedDocument, onBytes: (bytes: number) => void) {
     const lengths = new Map(files.map(({ stub, length }) => [stub.name, length]));
     yield Buffer.from(

@@ -122,7 +122,7 @@ export class BatchWriter {
     this.#options.onRefused({ place, id: stringMember(text, '_id'), error, reason });
   }
 
-  /** An invalid document has the whole request refused, and nothing written (docs/http.md#bulk-writes). */
+  /** An invalid document has the whole request refused, and nothing written (docs/http/bulk.md#bulk-writes). */
   async #writeHalves(documents: readonly InputDocument[], error: RefusalError): Promise<void> {
     if (!this.#hasReportedSplit) this.#options.onSplit(error.message.replace(/\.?$/, '.'));
     this.#hasReportedSplit = true;

@@ -135,7 +135,7 @@ export class RemoteDatabase {
   }
 
   /**
-   * Sends a document with its attachments behind it (docs/http.md#multipart-uploads). Rejects with `RefusalError`, and with what the body
+   * Sends a document with its attachments behind it (docs/http/attachments.md#multipart-uploads). Rejects with `RefusalError`, and with what the body
    * fails with: then nothing was written.
    */
   async upload(id: string, newEdits: boolean, body: RelatedBody): Promise<void> {
@@ -236,7 +236,7 @@ function createFinder(documents: readonly string[]): (row: JsonObject) => number
   };
 }
 
-/** The slash of design documents stays, because below their ids others are not taken (docs/http.md#request-path). */
+/** The slash of design documents stays, because below their ids others are not taken (docs/http/requests.md#request-path). */
 function documentPath(id: string): string {
   const [, space = '', name = id] = /^(_design\/|_local\/)(.*)$/s.exec(id) ?? [];
   return `/${space}${encodeURIComponent(name)}`;

@@ -1,6 +1,6 @@
 /**
  * Functions of documents run in UTC on every host, so that the rows of a view do not depend on the machine that made them
- * (docs/http.md#the-sandbox). QuickJS asks Emscripten's `localtime` for the offset of each point in time, which Emscripten finds
+ * (docs/http/functions.md#the-sandbox). QuickJS asks Emscripten's `localtime` for the offset of each point in time, which Emscripten finds
  * out from the host's `Date`. Here it says the time in UTC.
  */
 import { findImport, type ImportName, readSections, TYPE } from './wasm-imports.ts';

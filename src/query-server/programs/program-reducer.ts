@@ -1,4 +1,4 @@
-/** A reduce function of one program: many groups at once, and the rule that results must shrink (docs/http.md#reduce-functions). */
+/** A reduce function of one program: many groups at once, and the rule that results must shrink (docs/http/views.md#reduce-functions). */
 import { DatabaseError } from '../../errors/database-error.ts';
 import { assert } from '../../shared/assert.ts';
 import type { MaybePromise } from '../../shared/maybe-promise.ts';

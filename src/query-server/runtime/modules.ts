@@ -1,4 +1,4 @@
-/** The helper `require`: CommonJS modules out of the design document (docs/http.md#the-sandbox). */
+/** The helper `require`: CommonJS modules out of the design document (docs/http/functions.md#the-sandbox). */
 import { toCompilationFailure, withHelpers } from './compiling.ts';
 import { designDocument } from './design-document.ts';
 import { Failure } from './failures.ts';

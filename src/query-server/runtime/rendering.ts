@@ -1,6 +1,6 @@
 /**
  * What shows, lists and updates have in common: what one request has said so far, the helpers by which functions say it, and
- * the choice among the media types that they provide (docs/http.md#responses-of-functions).
+ * the choice among the media types that they provide (docs/http/functions.md#responses-of-functions).
  */
 import { designDocument } from './design-document.ts';
 import { describe, Failure, isOutOfMemory, toFailure } from './failures.ts';

@@ -65,7 +65,7 @@ function withoutRevisions(document: Members): Members {
   return _revisions === undefined ? document : rest;
 }
 
-/** Whether the path names a document that is not there. A function that fails on that is not at fault (docs/http.md#show-functions). */
+/** Whether the path names a document that is not there. A function that fails on that is not at fault (docs/http/functions.md#show-functions). */
 function isMissing(document: unknown, request: Members): boolean {
   return document === null && typeof request['id'] === 'string';
 }

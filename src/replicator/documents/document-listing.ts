@@ -1,4 +1,4 @@
-/** How documents of `_replicator` are listed (docs/http.md#list-of-replication-documents), in the names that later versions of the family use. */
+/** How documents of `_replicator` are listed (docs/http/replication.md#list-of-replication-documents), in the names that later versions of the family use. */
 import type { DocumentRow, Snapshot } from '../../database/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { isObject, type JsonObject, ownMember } from '../../json/objects.ts';

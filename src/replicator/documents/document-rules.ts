@@ -1,4 +1,4 @@
-/** Who may write which documents into `_replicator`, and what they must look like (docs/http.md#writing-replication-documents). */
+/** Who may write which documents into `_replicator`, and what they must look like (docs/http/replication.md#writing-replication-documents). */
 import type { DatabaseUser } from '../../database/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import { isObject, type JsonObject, ownMember } from '../../json/objects.ts';

@@ -1,5 +1,5 @@
 /**
- * Has done what the documents of `_replicator` ask for (docs/http.md#replication-documents): follows the database's changes, begins with
+ * Has done what the documents of `_replicator` ask for (docs/http/replication.md#replication-documents): follows the database's changes, begins with
  * each document that is not done, ends with those that are changed or deleted, and begins with the changed ones anew.
  */
 import type { Database } from '../../database/contract.ts';

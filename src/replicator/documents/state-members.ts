@@ -1,5 +1,5 @@
 /**
- * What the service writes into a document of `_replicator` about the replication that it asks for (docs/http.md#states-of-replication-documents). All
+ * What the service writes into a document of `_replicator` about the replication that it asks for (docs/http/replication.md#states-of-replication-documents). All
  * other members stay as they were written, with the digits of their numbers.
  */
 import { withoutDeepMembers } from '../../documents/deep-members.ts';

@@ -1,6 +1,6 @@
 /**
  * One document of `_replicator` that asks for a replication, from when it is found until it is done, changed or deleted. It says in the
- * document how the replication is (docs/http.md#states-of-replication-documents).
+ * document how the replication is (docs/http/replication.md#states-of-replication-documents).
  */
 import type { DatabaseUser } from '../../database/contract.ts';
 import type { DocId, RevId } from '../../documents/contract.ts';

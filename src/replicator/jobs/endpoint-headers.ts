@@ -1,4 +1,4 @@
-/** The headers that a request names to be sent to a database (docs/http.md#headers-of-endpoints). */
+/** The headers that a request names to be sent to a database (docs/http/replication.md#headers-of-endpoints). */
 import { isObject } from '../../json/objects.ts';
 import { invalid, textsByName } from './request-members.ts';
 

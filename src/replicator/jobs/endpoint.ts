@@ -1,5 +1,5 @@
 /**
- * Source and target of a replication, as a request names them (docs/http.md#replication): the name of a database here, a URL, or an object
+ * Source and target of a replication, as a request names them (docs/http/replication.md): the name of a database here, a URL, or an object
  * with a URL, headers and credentials.
  */
 import { isObject, type JsonObject, ownMember } from '../../json/objects.ts';

@@ -1,4 +1,4 @@
-/** How replications are listed (docs/http.md#list-of-replications), in the names that later versions of the family use. Without anything secret. */
+/** How replications are listed (docs/http/replication.md#list-of-replications), in the names that later versions of the family use. Without anything secret. */
 import type { Replication } from '../contract.ts';
 import { describeEndpoint, describeProxy } from './endpoint.ts';
 import type { Job } from './job.ts';

@@ -1,6 +1,6 @@
 import type { RefusedDocument } from '../contract.ts';
 
-/** The documents that a replication could not copy (docs/http.md#refused-documents): the first of them by name, all of them counted. */
+/** The documents that a replication could not copy (docs/http/replication.md#refused-documents): the first of them by name, all of them counted. */
 export class RefusedLedger {
   readonly #most: number;
   readonly #documents = new Map<string, RefusedDocument>();

@@ -1,5 +1,5 @@
 /**
- * Tries documents again that a replication could not copy (docs/http.md#refused-documents): a replication of its own, of these documents
+ * Tries documents again that a replication could not copy (docs/http/replication.md#refused-documents): a replication of its own, of these documents
  * alone.
  */
 import { isObject, ownMember } from '../../json/objects.ts';

@@ -1,5 +1,5 @@
 /**
- * The body of `POST /_replicate`, and a document of `_replicator`, as a replication (docs/http.md#replication). Each member that can't be
+ * The body of `POST /_replicate`, and a document of `_replicator`, as a replication (docs/http/replication.md). Each member that can't be
  * is refused with `bad_request` and the reason; members that replication knows nothing of are passed over.
  */
 import type { DatabaseUser } from '../../database/contract.ts';

@@ -1,4 +1,4 @@
-/** The settings of section `replicator` (docs/http.md#settings). They hold for what is started from now on. */
+/** The settings of section `replicator` (docs/http/server.md#settings). They hold for what is started from now on. */
 import { integerSetting } from '../../system/config.ts';
 import type { Config } from '../../system/contract.ts';
 import type { HeaderRules } from './endpoint-headers.ts';

@@ -1,4 +1,4 @@
-/** Carries out `POST /_replicate`: starts replications, attaches to those that run, and cancels them (docs/http.md#replication). */
+/** Carries out `POST /_replicate`: starts replications, attaches to those that run, and cancels them (docs/http/replication.md). */
 import type { DatabaseUser } from '../../database/contract.ts';
 import { DatabaseError } from '../../errors/database-error.ts';
 import type { JsonObject } from '../../json/objects.ts';

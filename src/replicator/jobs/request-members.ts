@@ -1,5 +1,5 @@
 /**
- * Reads the members of a replication request one by one (docs/http.md#replication). A member that is null counts as left out. All fail with
+ * Reads the members of a replication request one by one (docs/http/replication.md). A member that is null counts as left out. All fail with
  * `bad_request`, in the words that the family has for it.
  */
 import { DatabaseError } from '../../errors/database-error.ts';

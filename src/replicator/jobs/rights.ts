@@ -1,5 +1,5 @@
 /**
- * Whether those still have their rights who have asked for replications (docs/http.md#rights-of-replications): a replication may go on for
+ * Whether those still have their rights who have asked for replications (docs/http/replication.md#rights-of-replications): a replication may go on for
  * years, and what it was asked with, be it an account or a role, may be gone by then.
  */
 import type { DatabaseUser } from '../../database/contract.ts';

@@ -2,7 +2,7 @@ import type { CompareKeys } from '../../collation/key-order.ts';
 import type { RowKey } from '../trees/row-key.ts';
 
 /**
- * Decides which keys are in one group of a reduced query (docs/http.md#reduced-views): all (level 0), those whose
+ * Decides which keys are in one group of a reduced query (docs/http/views.md#reduced-views): all (level 0), those whose
  * first n elements are equal (keys that are no arrays count as a whole), or those that are equal.
  */
 export class GroupCut {

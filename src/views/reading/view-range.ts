@@ -7,7 +7,7 @@ export interface RowRange extends KeyRange<RowKey> {
 }
 
 /**
- * The range of a row tree for the bounds of a query (docs/http.md#view-parameters). A bound is never at a row, but before or after all rows
+ * The range of a row tree for the bounds of a query (docs/http/views.md#view-parameters). A bound is never at a row, but before or after all rows
  * with its key, or with its key and document id.
  */
 export function toRowRange(range: ViewRange): RowRange {

@@ -121,7 +121,7 @@ function parseView(name: string, view: Members, designOptions: Members): ViewDef
     );
   }
   const options = membersOf(view['options']);
-  // The options of a view have precedence over those of the design document (docs/http.md#design-options).
+  // The options of a view have precedence over those of the design document (docs/http/views.md#design-options).
   const collation = (options['collation'] ?? designOptions['collation']) === 'raw' ? 'raw' : 'unicode';
   const source = typeof reduce === 'string' && reduce.trim() !== '' ? reduce : undefined;
   return { name, map, reduce: source, options, collation };

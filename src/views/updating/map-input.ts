@@ -95,7 +95,7 @@ export function isMapped(id: DocId, { includeDesign }: GroupDefinition): boolean
   return includeDesign || !isDesignId(id);
 }
 
-/** The text of a document for map functions (docs/http.md#map-functions). */
+/** The text of a document for map functions (docs/http/functions.md#map-functions). */
 function documentText({ id, leaves, seq }: DocumentRecord, body: string, localSeq: boolean): string {
   const winner = must(leaves[0]);
   const rev = toRevId(winner.generation, winner.hash);

@@ -1,6 +1,6 @@
 /**
  * The order of rows that one document emitted with one key: ascending by value, in raw order, as other servers have it
- * (docs/http.md#order-of-keys). Rows of equal values are in the order of emission.
+ * (docs/http/views.md#order-of-keys). Rows of equal values are in the order of emission.
  */
 import { type CompareKeys, createKeyOrder } from '../../collation/key-order.ts';
 import { isShallow } from '../../json/nesting.ts';

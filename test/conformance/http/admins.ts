@@ -8,7 +8,7 @@ const HASH = '-pbkdf2-30f169fd3deb4489c9fc6a3e4be1c9812d9717dc,00000000000000000
 
 const BASIC = { authorization: `Basic ${btoa('ada:secret')}` };
 
-/** Admins of the server are settings whose values are hashed (docs/http.md#server-admins). */
+/** Admins of the server are settings whose values are hashed (docs/http/accounts.md#server-admins). */
 export default suite('admins', [
   test('a password is kept hashed, with a salt of its own, and the answer is what is kept', async (t) => {
     // Until now there is no admin, and nobody of that name.

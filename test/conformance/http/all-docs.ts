@@ -21,7 +21,7 @@ async function idsOf(t: Toolkit, query: string): Promise<{ ids: string; offset: 
 
 const notFound = (key: string): object => ({ key, error: 'not_found' });
 
-/** `_all_docs` (docs/http.md#list-of-all-documents). */
+/** `_all_docs` (docs/http/bulk.md#list-of-all-documents). */
 export default suite('all_docs', [
   test('rows are framed so that a client can read them line by line', async (t) => {
     const [a, b] = [await t.put('a', {}), await t.put('b', {})];

@@ -26,7 +26,7 @@ const above = [
   { path: '/_uuids', methods: 'GET', wrong: ['POST', 'PUT', 'DELETE'] },
 ];
 
-/** 405 tells which methods there are (docs/http.md#allowed-methods). */
+/** 405 tells which methods there are (docs/http/answers.md#allowed-methods). */
 export default suite('allowed_methods', [
   ...below.map(({ path, methods, wrong }) =>
     test(`/db${path} knows ${methods}`, async (t) => {

@@ -20,7 +20,7 @@ async function putText(t: Toolkit): Promise<void> {
   assert.equal(put.status, 201, put.text);
 }
 
-/** Parts of attachments (docs/http.md#ranges-of-attachments). */
+/** Parts of attachments (docs/http/attachments.md#ranges-of-attachments). */
 export default suite('attachment_ranges', [
   test('one part', async (t) => {
     const read = await prepare(t);

@@ -40,7 +40,7 @@ async function replicateBefore(t: Toolkit, content: object): Promise<void> {
   await t.replicate([{ _id: 'doc', _rev: fakeRev(2, 'b'), _revisions, _attachments: attachments }]);
 }
 
-/** What a stub says has to be true of the content that it stands for (docs/http.md#attachments-in-documents). */
+/** What a stub says has to be true of the content that it stands for (docs/http/attachments.md#attachments-in-documents). */
 export default suite('attachment_stubs', [
   test('come back as they were read, or with less', async (t) => {
     let rev = await withAttachment(t);

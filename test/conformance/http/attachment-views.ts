@@ -15,7 +15,7 @@ async function prepare(t: Toolkit): Promise<void> {
   ]);
 }
 
-/** The documents of lists and views with the content of their attachments (docs/http.md#reading-attachments-with-documents). */
+/** The documents of lists and views with the content of their attachments (docs/http/attachments.md#reading-attachments-with-documents). */
 export default suite('attachment_views', [
   test('lists and views show stubs', async (t) => {
     await prepare(t);

@@ -29,7 +29,7 @@ function put(t: Toolkit, path: string, body: Uint8Array, type = 'multipart/relat
 
 const follows = (length: number, more: object = {}) => ({ follows: true, content_type: 'x/y', length, ...more });
 
-/** Documents with their attachments behind them (docs/http.md#multipart-uploads). */
+/** Documents with their attachments behind them (docs/http/attachments.md#multipart-uploads). */
 export default suite('attachments_multipart', [
   test('parts are taken by their order', async (t) => {
     const document = { n: 1, _attachments: { one: follows(5), two: follows(3) } };

@@ -47,7 +47,7 @@ function assertHello(answer: Answer): void {
   assert.equal(answer.text, 'hello');
 }
 
-/** Attachments by themselves and in documents (docs/http.md#attachments). */
+/** Attachments by themselves and in documents (docs/http/attachments.md). */
 export default suite('attachments', [
   test('are put, read and deleted', async (t) => {
     const first = await t.put('doc', { n: 1 });

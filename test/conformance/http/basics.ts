@@ -3,7 +3,7 @@ import { assertError, assertJson, assertWritten } from '../../support/conformanc
 import { at, numberAt, stringAt } from '../../support/conformance/json.ts';
 import { suite, test } from '../../support/conformance/suite.ts';
 
-/** The life of a database and of a document, in its plainest form (docs/http.md#documents). */
+/** The life of a database and of a document, in its plainest form (docs/http/documents.md). */
 export default suite('basics', [
   test('a new database tells all about itself', async (t) => {
     const answer = await t.get('');

@@ -9,7 +9,7 @@ async function flush(t: Toolkit): Promise<void> {
   assert.equal(answer.status, 201, answer.text);
 }
 
-/** `batch=ok` (docs/http.md#batch-writes): taken at once, written a little later. */
+/** `batch=ok` (docs/http/documents.md#batch-writes): taken at once, written a little later. */
 export default suite('batch_save', [
   test('PUT is taken with 202, without a revision', async (t) => {
     const answer = await t.at('PUT', '/doc?batch=ok', { json: { n: 1 } });

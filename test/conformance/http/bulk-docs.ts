@@ -14,7 +14,7 @@ function badRevRow(id: string, rev: string): object {
   return { id, rev, error: 'bad_request', reason };
 }
 
-/** `_bulk_docs` (docs/http.md#bulk-writes). */
+/** `_bulk_docs` (docs/http/bulk.md#bulk-writes). */
 export default suite('bulk_docs', [
   test('creates, updates and deletes, with one row per document in order', async (t) => {
     const rows = await t.bulk([{ _id: 'b', n: 1 }, { _id: 'a', n: 2 }, { n: 3 }]);

@@ -16,7 +16,7 @@ function missing(id: string, rev: string): object {
   return { error: { id, rev, error: 'not_found', reason: 'missing' } };
 }
 
-/** `_bulk_get`, by which replicators of today read (docs/http.md#bulk-reads). */
+/** `_bulk_get`, by which replicators of today read (docs/http/bulk.md#bulk-reads). */
 export default suite('bulk_get', [
   test('reads given revisions, in order and with duplicates', async (t) => {
     const a = await t.put('a', { n: 1 });

@@ -5,7 +5,7 @@ import { suite, test } from '../../support/conformance/suite.ts';
 
 const hour = 3_600_000;
 
-/** The machine's clock may be set back at any time (docs/http.md#database-information). */
+/** The machine's clock may be set back at any time (docs/http/databases.md#database-information). */
 export default suite('clock', [
   test(
     'instance_start_time does not follow it, and writes go on',

@@ -6,7 +6,7 @@ import { suite, test } from '../../support/conformance/suite.ts';
 
 const json = { 'content-type': 'application/json' };
 
-/** `_compact` (docs/http.md#compaction): bodies of revisions that were replaced go, all else stays. */
+/** `_compact` (docs/http/databases.md#compaction): bodies of revisions that were replaced go, all else stays. */
 export default suite('compact', [
   test('is started with 202, also while it runs', async (t) => {
     await t.put('doc', {});

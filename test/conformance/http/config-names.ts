@@ -6,7 +6,7 @@ import { suite, test } from '../../support/conformance/suite.ts';
 
 const APPS = "Settings of an app's own go into a section app or app:NAME.";
 
-/** Settings under the names that other servers of the family have for them, and settings that mean nothing here (docs/http.md#names-of-settings). */
+/** Settings under the names that other servers of the family have for them, and settings that mean nothing here (docs/http/server.md#names-of-settings). */
 export default suite('config_names', [
   test('a setting is read, changed and deleted under each of its names', async (t) => {
     const pairs = [

@@ -34,7 +34,7 @@ const BOUNDS: readonly (readonly [name: string, refused: readonly string[], take
   ['jwt_keys/rsa:a', ['', 'aGVsbG8='], ['-----BEGIN PUBLIC KEY-----\\nMIIB\\n-----END PUBLIC KEY-----']],
 ];
 
-/** Each setting is held to values with which the service can be used, and put right again (docs/http.md#settings). */
+/** Each setting is held to values with which the service can be used, and put right again (docs/http/server.md#settings). */
 export default suite('config_values', [
   ...BOUNDS.map(([name, refused, taken]) =>
     test(`${name} has bounds`, async (t) => {

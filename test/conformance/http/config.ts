@@ -19,7 +19,7 @@ function put(
 
 const UNKNOWN = [404, 'not_found', 'unknown_config_value'] as const;
 
-/** What a running service is told to do otherwise (docs/http.md#configuration). */
+/** What a running service is told to do otherwise (docs/http/server.md#configuration). */
 export default suite('config', [
   test('all settings are there, with their defaults, as strings', async (t) => {
     const { status, json } = await t.request('GET', '/_config');

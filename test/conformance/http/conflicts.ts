@@ -10,7 +10,7 @@ async function conflicted(t: Toolkit): Promise<void> {
   await t.replicate([replicated('doc', 2, 'ba', { n: 1 }), replicated('doc', 2, 'ca', { n: 2 })]);
 }
 
-/** Branches of a document: who wins, and how they end (docs/http.md#winning-revision). */
+/** Branches of a document: who wins, and how they end (docs/http/documents.md#winning-revision). */
 export default suite('conflicts', [
   test('a write by a stale revision is refused and changes nothing', async (t) => {
     const first = await t.put('doc', { n: 1 });

@@ -4,7 +4,7 @@ import { suite, test } from '../../support/conformance/suite.ts';
 const json = 'application/json';
 const text = 'text/plain; charset=utf-8';
 
-/** Who gets JSON as JSON, and who as plain text (docs/http.md#content-negotiation). */
+/** Who gets JSON as JSON, and who as plain text (docs/http/answers.md#content-negotiation). */
 export default suite('content_negotiation', [
   ...[
     { accept: 'application/json', type: json },

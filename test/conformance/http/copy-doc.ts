@@ -9,7 +9,7 @@ function copy(t: Toolkit, source: string, destination: string, more: Record<stri
   return t.at('COPY', source, { headers: { destination, ...more } });
 }
 
-/** `COPY` (docs/http.md#copying-a-document). */
+/** `COPY` (docs/http/documents.md#copying-a-document). */
 export default suite('copy_doc', [
   test('makes a new document with the same content', async (t) => {
     await t.put('original', { n: 1, list: [1, 2] });

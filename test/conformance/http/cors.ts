@@ -30,7 +30,7 @@ function assertNotShared(answer: Answer): void {
   assert.deepEqual(names, []);
 }
 
-/** Pages of other origins ask (docs/http.md#cors). */
+/** Pages of other origins ask (docs/http/requests.md#cors). */
 export default suite('cors', [
   test(
     'nothing is shared unless it is switched on, and the origin is listed',

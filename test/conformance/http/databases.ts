@@ -11,7 +11,7 @@ function illegal(name: string): string {
   );
 }
 
-/** Creating, naming, listing and deleting databases (docs/http.md#databases). */
+/** Creating, naming, listing and deleting databases (docs/http/databases.md). */
 export default suite('databases', [
   test('PUT creates, and says where', async (t) => {
     const name = `${t.db}_new`;

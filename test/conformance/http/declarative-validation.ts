@@ -24,7 +24,7 @@ const refusal = (...failures: readonly (readonly [path: string, message: string]
   })),
 });
 
-/** `validate_doc_update` as selectors (docs/http.md#declarative-validation). */
+/** `validate_doc_update` as selectors (docs/http/functions.md#declarative-validation). */
 export default suite('declarative_validation', [
   test('refuses what a selector does not match, with the path', async (t) => {
     await ruleBy(t, TITLED);

@@ -5,7 +5,7 @@ import { suite, test } from '../../support/conformance/suite.ts';
 
 const json = { 'content-type': 'application/json' };
 
-/** Who decides when a write is durable, and `_ensure_full_commit` (docs/http.md#durability). */
+/** Who decides when a write is durable, and `_ensure_full_commit` (docs/http/databases.md#durability). */
 export default suite('delayed_commits', [
   test('every write takes the header, under its new and its old name', async (t) => {
     for (const name of ['x-svc-full-commit', 'X-Couch-Full-Commit']) {

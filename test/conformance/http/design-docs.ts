@@ -5,7 +5,7 @@ import { suite, test } from '../../support/conformance/suite.ts';
 
 const ddoc = { language: 'javascript', views: { all: { map: 'function (doc) { emit(doc._id); }' } } };
 
-/** Design documents as documents (docs/http.md#design-documents). */
+/** Design documents as documents (docs/http/views.md#design-documents). */
 export default suite('design_docs', [
   test('are written, read, updated and deleted below _design/', async (t) => {
     const created = await t.at('PUT', '/_design/test', { json: ddoc });

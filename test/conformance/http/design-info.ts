@@ -11,7 +11,7 @@ async function infoOf(t: Toolkit, name = 'test'): Promise<unknown> {
   return answer.json;
 }
 
-/** `_info` of a design document (docs/http.md#index-information). */
+/** `_info` of a design document (docs/http/views.md#index-information). */
 export default suite('design_info', [
   test('has the members of the interface', async (t) => {
     await putViews(t, { v: 'function (doc) { emit(doc.integer, doc.string); }' });

@@ -6,7 +6,7 @@ import { numbered, pluck, putViews, query, rowsOf } from '../../support/conforma
 
 const ids = 'function (doc) { emit(doc._id, null); }';
 
-/** `options` of a design document (docs/http.md#design-options). */
+/** `options` of a design document (docs/http/views.md#design-options). */
 export default suite('design_options', [
   test('include_design shows design documents to the map', async (t) => {
     await t.put('a', {});

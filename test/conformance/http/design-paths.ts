@@ -4,7 +4,7 @@ import { stringAt } from '../../support/conformance/json.ts';
 import { suite, test } from '../../support/conformance/suite.ts';
 import { databasePath } from '../../support/conformance/toolkit.ts';
 
-/** Ids and database names with slashes, and every way in which a path may spell them (docs/http.md#request-path). */
+/** Ids and database names with slashes, and every way in which a path may spell them (docs/http/requests.md#request-path). */
 export default suite('design_paths', [
   test('a design document with a slash in its name', async (t) => {
     const written = await t.at('PUT', '/_design/a%2Fb', { json: { n: 1 } });

@@ -75,7 +75,7 @@ const SHORT_BODIES: readonly (readonly [string, string, string, number])[] = [
   ['POST', '/_replicate', '{"source":"absent-a","target":"absent-b"}', 4_194_304],
 ];
 
-/** `svc/max_document_size` (docs/http.md#size-of-bodies), and what is shorter. */
+/** `svc/max_document_size` (docs/http/requests.md#size-of-bodies), and what is shorter. */
 export default suite('document_size', [
   ...Object.entries(WAYS).map(([what, send]) =>
     test(

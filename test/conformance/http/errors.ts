@@ -13,7 +13,7 @@ interface Refusal {
 
 const large = JSON.stringify({ text: 'x'.repeat(2000) });
 
-/** One way to each status, error and reason of the catalogue (docs/http.md#error-table) that this version can answer with. */
+/** One way to each status, error and reason of the catalogue (docs/http/answers.md#error-table) that this version can answer with. */
 const refusals: readonly Refusal[] = [
   { ask: (t) => t.at('PUT', '/doc', { body: '{' }), status: 400, error: 'bad_request', reason: 'invalid_json' },
   {

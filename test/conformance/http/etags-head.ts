@@ -2,7 +2,7 @@ import { assert } from 'chai';
 import { assertJson, assertWritten } from '../../support/conformance/answer.ts';
 import { suite, test } from '../../support/conformance/suite.ts';
 
-/** ETags of documents (docs/http.md#etags). */
+/** ETags of documents (docs/http/answers.md#etags). */
 export default suite('etags_head', [
   test('a document is not sent again to who has it', async (t) => {
     const rev = await t.put('doc', { n: 1 });

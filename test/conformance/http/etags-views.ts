@@ -16,7 +16,7 @@ async function fill(t: Toolkit): Promise<string> {
   return rev;
 }
 
-/** Tags of views change when their own rows do (docs/http.md#view-etags). */
+/** Tags of views change when their own rows do (docs/http/views.md#view-etags). */
 export default suite('etags_views', [
   test('who has the answer already gets 304', async (t) => {
     await fill(t);

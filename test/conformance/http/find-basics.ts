@@ -22,7 +22,7 @@ function numbers(count: number): readonly { _id: string; n: number; even: boolea
   return Array.from({ length: count }, (_, n) => ({ _id: `d${`${n}`.padStart(3, '0')}`, n, even: n % 2 === 0 }));
 }
 
-/** What `_find` answers (docs/http.md#find). */
+/** What `_find` answers (docs/http/find.md#find). */
 export default suite('find_basics', [
   test('whole documents, in the order of their ids, with a bookmark and a warning', async (t) => {
     const rev = await t.put('b', { n: 1, text: 'ä' });

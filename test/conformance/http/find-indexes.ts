@@ -28,7 +28,7 @@ const wrong: readonly [what: unknown, error: string][] = [
   [{ index: { fields: ['a'] }, unknown: 1 }, 'invalid_key'],
 ];
 
-/** Indexes for selectors: created, listed, removed, and kept as design documents (docs/http.md#indexes-of-selectors). */
+/** Indexes for selectors: created, listed, removed, and kept as design documents (docs/http/find.md#indexes-of-selectors). */
 export default suite('find_indexes', [
   test('are created once; the second time they exist', async (t) => {
     const json = { index: { fields: ['a', { b: 'asc' }] }, name: 'by-a', ddoc: 'mine', type: 'json' };

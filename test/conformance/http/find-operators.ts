@@ -95,7 +95,7 @@ const joined: readonly [selector: Json, ids: string][] = [
   [{ 'v.1': 'x' }, '9'],
 ];
 
-/** The operators of selectors (docs/http.md#operators): what they mean for every type of value, with an index and without. */
+/** The operators of selectors (docs/http/find.md#operators): what they mean for every type of value, with an index and without. */
 export default suite('find_operators', [
   test('conditions on a field', async (t) => {
     await t.bulk(typed);

@@ -18,7 +18,7 @@ function reasons(explained: unknown): Record<string, unknown> {
   );
 }
 
-/** Which index answers a query, what is said of it, and the order of the answer (docs/http.md#index-choice). */
+/** Which index answers a query, what is said of it, and the order of the answer (docs/http/find.md#index-choice). */
 export default suite('find_planning', [
   test('an index is taken whose fields are all asked for', async (t) => {
     await index(t, ['a'], 'a');

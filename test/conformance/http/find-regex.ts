@@ -32,7 +32,7 @@ const patterns: readonly [pattern: string, found: readonly string[]][] = [
 
 const refused = ['(?=a)', '(?<!a)b', '(a)\\1', 'a**', '*a', 'a++', '(a', 'a)', '[b-a]', 'a{3,1}', '\\p{Nothing}', '\\'];
 
-/** `$regex` (docs/http.md#regular-expressions). Patterns are matched in bounded time, so that none of them holds the service up. */
+/** `$regex` (docs/http/find.md#regular-expressions). Patterns are matched in bounded time, so that none of them holds the service up. */
 export default suite('find_regex', [
   test('finds what a pattern matches, in any part of the text', async (t) => {
     await t.bulk(words.map((word, place) => ({ _id: `${place}`, word })));

@@ -16,7 +16,7 @@ function post(t: Toolkit, path: string, parts: readonly string[], more: Record<s
   return t.at('POST', path, { body: `${parts.join('')}--b--`, headers });
 }
 
-/** Files by an HTML form (docs/http.md#form-uploads). */
+/** Files by an HTML form (docs/http/documents.md#form-uploads). */
 export default suite('form_submit', [
   test(
     'files are added to the document that is there',

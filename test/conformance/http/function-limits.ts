@@ -17,7 +17,7 @@ async function setTo(t: Toolkit, setting: string, value: string): Promise<void> 
   assert.equal(answer.status, 200, answer.text);
 }
 
-/** A change of what functions are bound by counts at once (docs/http.md#settings). */
+/** A change of what functions are bound by counts at once (docs/http/server.md#settings). */
 export default suite('function_limits', [
   test(
     'a reduce function that was too slow is run with the time that it has now',

@@ -4,7 +4,7 @@ import { gzip } from '../../support/conformance/gzip.ts';
 import { at } from '../../support/conformance/json.ts';
 import { suite, test } from '../../support/conformance/suite.ts';
 
-/** Compressed request bodies (docs/http.md#request-bodies). */
+/** Compressed request bodies (docs/http/requests.md#request-bodies). */
 export default suite('gzip', [
   test('a gzipped body is inflated', async (t) => {
     const body = await gzip('{"text":"Größe 😀"}');

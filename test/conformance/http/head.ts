@@ -2,7 +2,7 @@ import { assert } from 'chai';
 import { stringAt } from '../../support/conformance/json.ts';
 import { suite, test } from '../../support/conformance/suite.ts';
 
-/** HEAD is GET without its body (docs/http.md#head). */
+/** HEAD is GET without its body (docs/http/requests.md#head). */
 export default suite('head', [
   test('has status and headers of GET, on every resource', async (t) => {
     await t.put('doc', { n: 1 });

@@ -2,7 +2,7 @@ import { assert } from 'chai';
 import { assertError } from '../../support/conformance/answer.ts';
 import { suite, test } from '../../support/conformance/suite.ts';
 
-/** What every answer carries, and how a path is read (docs/http.md#requests). */
+/** What every answer carries, and how a path is read (docs/http/requests.md). */
 export default suite('http', [
   test('Server names the product, Date is a date of HTTP', async (t) => {
     const answer = await t.get('');

@@ -4,7 +4,7 @@ import { suite, test } from '../../support/conformance/suite.ts';
 
 const reserved = 'Only reserved document ids may start with underscore.';
 
-/** Ids that no document can have (docs/http.md#document-ids). */
+/** Ids that no document can have (docs/http/documents.md#document-ids). */
 export default suite('invalid_docids', [
   test('an id of our own must not begin with an underscore', async (t) => {
     for (const id of ['_foo', '_', '_All_docs', '_designs/x']) {

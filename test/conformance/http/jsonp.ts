@@ -5,7 +5,7 @@ import { suite, test } from '../../support/conformance/suite.ts';
 
 const allowed = { httpd: { allow_jsonp: 'true' } };
 
-/** JSONP (docs/http.md#jsonp). */
+/** JSONP (docs/http/answers.md#jsonp). */
 export default suite('jsonp', [
   test('is off by default: callback means nothing', async (t) => {
     const rev = await t.put('doc', { n: 1 });

@@ -51,7 +51,7 @@ function list(t: Toolkit, what: string, options: RequestOptions = {}) {
   return t.at('json' in options ? 'POST' : 'GET', `/_design/test/_list/${what}`, options);
 }
 
-/** List functions (docs/http.md#list-functions). */
+/** List functions (docs/http/functions.md#list-functions). */
 export default suite('list_views', [
   test('get the head, then row after row, and make a text of them', async (t) => {
     await fill(t, 2);

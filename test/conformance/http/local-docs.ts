@@ -6,7 +6,7 @@ import { suite, test } from '../../support/conformance/suite.ts';
 
 const conflict = 'Document update conflict.';
 
-/** `_local` documents (docs/http.md#local-documents). */
+/** `_local` documents (docs/http/documents.md#local-documents). */
 export default suite('local_docs', [
   test('are written, read, updated and deleted, with revisions of their own kind', async (t) => {
     const created = await t.at('PUT', '/_local/mine', { json: { n: 1 } });

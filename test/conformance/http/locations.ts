@@ -1,7 +1,7 @@
 import { assert } from 'chai';
 import { suite, test } from '../../support/conformance/suite.ts';
 
-/** Characters of an address in a header (docs/http.md#locations). */
+/** Characters of an address in a header (docs/http/answers.md#locations). */
 const longest = 8_192;
 
 export default suite('locations', [

@@ -25,7 +25,7 @@ function wrongCookie(): string {
   return `AuthSession=${btoa(`ana:${now}:${'\0'.repeat(20)}`).replace(/=+$/, '')}`;
 }
 
-/** The service's log, over HTTP (docs/http.md#log). */
+/** The service's log, over HTTP (docs/http/server.md#log). */
 export default suite('log', [
   test('what is written is read', async (t) => {
     await write(t, `a message of ${t.db}`);

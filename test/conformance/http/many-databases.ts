@@ -25,7 +25,7 @@ async function useAll(t: Toolkit, names: readonly string[], rounds: number): Pro
   }
 }
 
-/** Many databases at once, more than are held open (docs/http.md#settings: max_dbs_open). */
+/** Many databases at once, more than are held open (docs/http/server.md#settings: max_dbs_open). */
 export default suite('many_databases', [
   test('twenty side by side', async (t) => {
     await useAll(t, await createMany(t, 20), 3);

@@ -6,7 +6,7 @@ function override(method: string): Record<string, string> {
   return { 'x-http-method-override': method };
 }
 
-/** `X-HTTP-Method-Override`, for clients that can only POST (docs/http.md#method-override). */
+/** `X-HTTP-Method-Override`, for clients that can only POST (docs/http/requests.md#method-override). */
 export default suite('method_override', [
   test('POST stands for PUT', async (t) => {
     const answer = await t.at('POST', '/doc', { json: { bob: 'connie' }, headers: override('PUT') });

@@ -13,7 +13,7 @@ async function manyDocuments(t: Toolkit): Promise<void> {
   await t.bulk(Array.from({ length: total }, (_, index) => ({ _id: idOf(index), index })));
 }
 
-/** Reading many rows page by page (docs/http.md#view-parameters). */
+/** Reading many rows page by page (docs/http/views.md#view-parameters). */
 export default suite('multiple_rows', [
   test('pages by startkey and one row more than shown give every row once', async (t) => {
     await manyDocuments(t);

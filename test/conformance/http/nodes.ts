@@ -10,7 +10,7 @@ const NOT_ADMIN = 'You are not a server admin.';
 const WRONG = 'Name or password is incorrect.';
 const NO_ADMIN = 'Cluster setup requires admin account to be configured: give username and password as strings.';
 
-/** What administration tools ask of a server that could be one of several (docs/http.md#nodes). */
+/** What administration tools ask of a server that could be one of several (docs/http/server.md#nodes). */
 export default suite('nodes', [
   test('the service is the only node', async (t) => {
     assertJson(await t.request('GET', '/_membership'), 200, { all_nodes: [NAME], cluster_nodes: [NAME] });

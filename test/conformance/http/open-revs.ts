@@ -22,14 +22,14 @@ function revs(...list: readonly string[]): string {
   return `open_revs=${encodeURIComponent(JSON.stringify(list))}`;
 }
 
-/** The boundary that the answer's head gives (docs/http.md#multipart-answers: always in quotes). */
+/** The boundary that the answer's head gives (docs/http/documents.md#multipart-answers: always in quotes). */
 function boundaryOf(type: string | undefined): string {
   const found = /^multipart\/mixed; boundary="([^"]+)"$/.exec(type ?? '');
   assert.isNotNull(found, `${type} should be multipart/mixed with a boundary`);
   return found?.[1] ?? '';
 }
 
-/** `open_revs` (docs/http.md#open-revisions): many revisions of one document at once. */
+/** `open_revs` (docs/http/documents.md#open-revisions): many revisions of one document at once. */
 export default suite('open_revs', [
   test('all gives every leaf, deleted ones too', async (t) => {
     await threeLeaves(t);

@@ -10,7 +10,7 @@ async function purge(t: Toolkit, json: Record<string, readonly string[]>): Promi
   return answer.json;
 }
 
-/** `_purge` (docs/http.md#purge): leaves go for good, as if they had never been. */
+/** `_purge` (docs/http/databases.md#purge): leaves go for good, as if they had never been. */
 export default suite('purge', [
   test('a document whose only leaf is purged was never there', async (t) => {
     const first = await t.put('doc', { n: 1 });

@@ -3,7 +3,7 @@ import { assertError, assertJson } from '../../support/conformance/answer.ts';
 import { fakeHash, fakeRev, replicated } from '../../support/conformance/fake-revisions.ts';
 import { suite, test } from '../../support/conformance/suite.ts';
 
-/** The query parameters of a document read (docs/http.md#reading-a-document). */
+/** The query parameters of a document read (docs/http/documents.md#reading-a-document). */
 export default suite('read_documents', [
   test('rev reads any revision whose body is kept', async (t) => {
     const first = await t.put('doc', { n: 1 });

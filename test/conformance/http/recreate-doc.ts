@@ -4,7 +4,7 @@ import { fakeRev, replicated } from '../../support/conformance/fake-revisions.ts
 import { arrayAt, at, stringAt } from '../../support/conformance/json.ts';
 import { suite, test } from '../../support/conformance/suite.ts';
 
-/** Writing over a tombstone (docs/http.md#writing-a-document): the new revision extends it. */
+/** Writing over a tombstone (docs/http/documents.md#writing-a-document): the new revision extends it. */
 export default suite('recreate_doc', [
   test('a deleted document is made anew without a revision, one generation on', async (t) => {
     const first = await t.put('doc', { a: 'bird' });

@@ -4,7 +4,7 @@ import { numbered, onlyValue, putViews, query, rowsOf } from '../../support/conf
 
 const map = 'function (doc) { emit(doc.integer % 2, doc.integer); }';
 
-/** The reduces that the service has itself (docs/http.md#built-in-reduces). */
+/** The reduces that the service has itself (docs/http/views.md#built-in-reduces). */
 export default suite('reduce_builtin', [
   test('_count', async (t) => {
     await putViews(t, { v: { map, reduce: '_count' } });

@@ -40,7 +40,7 @@ async function lists(t: Toolkit): Promise<void> {
   for (let round = 0; round < 10; round += 1) await t.bulk(keys.map((each) => ({ keys: each })));
 }
 
-/** JavaScript reduces, ranges and groups (docs/http.md#reduced-views). */
+/** JavaScript reduces, ranges and groups (docs/http/views.md#reduced-views). */
 export default suite('reduce', [
   test('over all, and over ranges', async (t) => {
     await summed(t, 200);

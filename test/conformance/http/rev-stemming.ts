@@ -16,7 +16,7 @@ async function limitRevisions(t: Toolkit, limit: number): Promise<void> {
   assertJson(await t.at('PUT', '/_revs_limit', { body: `${limit}` }), 200, { ok: true });
 }
 
-/** `_revs_limit`, and what is forgotten because of it (docs/http.md#stemming). */
+/** `_revs_limit`, and what is forgotten because of it (docs/http/documents.md#stemming). */
 export default suite('rev_stemming', [
   test('a thousand revisions are kept unless one says otherwise', async (t) => {
     const answer = await t.get('/_revs_limit');

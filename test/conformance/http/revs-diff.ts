@@ -3,7 +3,7 @@ import { assertAllowed, assertError, assertJson } from '../../support/conformanc
 import { fakeRev, replicated } from '../../support/conformance/fake-revisions.ts';
 import { suite, test } from '../../support/conformance/suite.ts';
 
-/** `_revs_diff` and `_missing_revs` (docs/http.md#missing-revisions): what a replicator asks before it sends. */
+/** `_revs_diff` and `_missing_revs` (docs/http/bulk.md#missing-revisions): what a replicator asks before it sends. */
 export default suite('revs_diff', [
   test('of an unknown document every revision is missing', async (t) => {
     const asked = { nobody: [fakeRev(1, 'a'), fakeRev(2, 'b')] };

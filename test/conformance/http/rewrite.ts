@@ -54,7 +54,7 @@ function get(t: Toolkit, path: string) {
   return t.get(`/_design/test/_rewrite/${path}`);
 }
 
-/** Rewriting (docs/http.md#rewrite-rules). */
+/** Rewriting (docs/http/functions.md#rewrite-rules). */
 export default suite('rewrite', [
   test('leads to functions, documents, views and the database', async (t) => {
     await fill(t);

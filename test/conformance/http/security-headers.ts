@@ -25,7 +25,7 @@ async function policiesOf(t: Toolkit): Promise<(string | undefined)[]> {
   return answers.map((answer) => answer.header(POLICY));
 }
 
-/** What keeps answers from being taken for what they are not (docs/http.md#sandboxed-answers). */
+/** What keeps answers from being taken for what they are not (docs/http/answers.md#sandboxed-answers). */
 export default suite('security_headers', [
   test('no type is guessed, of whatever answer', async (t) => {
     await t.at('PUT', '/doc/page.html', { headers: { 'content-type': 'text/html' }, body: '<p>' });

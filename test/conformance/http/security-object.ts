@@ -2,7 +2,7 @@ import { assert } from 'chai';
 import { assertAllowed, assertError, assertJson } from '../../support/conformance/answer.ts';
 import { suite, test } from '../../support/conformance/suite.ts';
 
-/** `_security` as a thing that is kept (docs/http.md#security-object). */
+/** `_security` as a thing that is kept (docs/http/databases.md#security-object). */
 export default suite('security_object', [
   test('is empty until it is set', async (t) => {
     assertJson(await t.get('/_security'), 200, {});

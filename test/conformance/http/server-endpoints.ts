@@ -23,7 +23,7 @@ async function seeTaskOfIndex(t: Toolkit): Promise<unknown> {
   return task;
 }
 
-/** What the service answers above any database (docs/http.md#server). */
+/** What the service answers above any database (docs/http/server.md). */
 export default suite('server_endpoints', [
   test('the root welcomes and tells who answers', async (t) => {
     const { status, json } = await t.request('GET', '/');

@@ -55,7 +55,7 @@ function show(t: Toolkit, what: string, headers: Readonly<Record<string, string>
   return t.get(`/_design/test/_show/${what}`, headers);
 }
 
-/** Show functions (docs/http.md#show-functions). */
+/** Show functions (docs/http/functions.md#show-functions). */
 export default suite('show_documents', [
   test('get a document, or none', async (t) => {
     await fill(t);

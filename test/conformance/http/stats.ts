@@ -35,7 +35,7 @@ async function growth(t: Toolkit, section: string, id: string, act: () => Promis
   return (await count(t, section, id)) - before;
 }
 
-/** What the service counts about itself (docs/http.md#statistics). */
+/** What the service counts about itself (docs/http/server.md#statistics). */
 export default suite('stats', [
   test('every statistic is there, with its members', async (t) => {
     const answer = await t.request('GET', '/_stats');

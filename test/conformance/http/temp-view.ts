@@ -6,7 +6,7 @@ import { numbered, pluck } from '../../support/conformance/view-steps.ts';
 
 const map = 'function (doc) { emit(doc.integer % 2, doc.integer); }';
 
-/** `_temp_view` (docs/http.md#temporary-views). */
+/** `_temp_view` (docs/http/views.md#temporary-views). */
 export default suite('temp_view', [
   test('answers as a stored view does', async (t) => {
     await t.bulk(numbered(3));

@@ -7,7 +7,7 @@ import { suite, test } from '../../support/conformance/suite.ts';
 const conflict = 'Document update conflict.';
 const missingRev = 'Document must have a _rev when new_edits is false';
 
-/** Where a write takes its revision from, and what a document may hold (docs/http.md#writing-a-document). */
+/** Where a write takes its revision from, and what a document may hold (docs/http/documents.md#writing-a-document). */
 export default suite('update_documents', [
   test('the revision may stand in the body, the query or If-Match', async (t) => {
     const first = await t.put('doc', { n: 1 });

@@ -32,7 +32,7 @@ function update(t: Toolkit, method: string, what: string, options: RequestOption
   return t.at(method, `/_design/test/_update/${what}`, options);
 }
 
-/** Update functions (docs/http.md#update-functions). */
+/** Update functions (docs/http/functions.md#update-functions). */
 export default suite('update_functions', [
   test('change a document, and name its new revision', async (t) => {
     await fill(t);

@@ -16,7 +16,7 @@ function microseconds(uuid: string): number {
   return Number.parseInt(uuid.slice(0, 14), 16);
 }
 
-/** `_uuids` (docs/http.md#uuids). */
+/** `_uuids` (docs/http/server.md#uuids). */
 export default suite('uuids', [
   test('gives one uuid by default, never the same again, and forbids to keep it', async (t) => {
     const first = await t.request('GET', '/_uuids');

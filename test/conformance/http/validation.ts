@@ -28,7 +28,7 @@ async function echo(t: Toolkit, method: string, path: string, json?: unknown): P
   return JSON.parse(`${at(answer.json, 'reason')}`);
 }
 
-/** `validate_doc_update` (docs/http.md#validation-functions). */
+/** `validate_doc_update` (docs/http/functions.md#validation-functions). */
 export default suite('validation', [
   test('refuses single writes of every kind', async (t) => {
     const owned = await t.put('owned', { author: 'ann' });

@@ -10,7 +10,7 @@ function withHosts(t: Toolkit, vhosts: Readonly<Record<string, string>>): Promis
   return t.withSettings({ vhosts });
 }
 
-/** Host names that stand for paths (docs/http.md#virtual-hosts). */
+/** Host names that stand for paths (docs/http/requests.md#virtual-hosts). */
 export default suite('vhosts', [
   test(
     'a host stands for a path, and other hosts for themselves',

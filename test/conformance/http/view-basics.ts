@@ -3,7 +3,7 @@ import { assertAllowed, assertError, assertJson } from '../../support/conformanc
 import { suite, test } from '../../support/conformance/suite.ts';
 import { numbered, pluck, putViews, query, rowsOf } from '../../support/conformance/view-steps.ts';
 
-/** What a view is and how its answer is framed (docs/http.md#view-queries). */
+/** What a view is and how its answer is framed (docs/http/views.md#view-queries). */
 export default suite('view_basics', [
   test('answers rows in the order of their keys, with total and offset', async (t) => {
     await putViews(t, { by_n: 'function (doc) { emit(doc.integer, doc.string); }' });

@@ -6,7 +6,7 @@ import { numbered, putViews, query } from '../../support/conformance/view-steps.
 
 const headers = { 'content-type': 'application/json' };
 
-/** `_view_cleanup` (docs/http.md#view-indexes). */
+/** `_view_cleanup` (docs/http/views.md#view-indexes). */
 export default suite('view_cleanup', [
   test('leaves the indexes that design documents have', async (t) => {
     const rev = await putViews(t, { v: 'function (doc) { emit(doc.integer, 1); }' });

@@ -2,7 +2,7 @@ import { assert } from 'chai';
 import { suite, test } from '../../support/conformance/suite.ts';
 import { json, pluck, putViews, query } from '../../support/conformance/view-steps.ts';
 
-/** docs/http.md#raw-order */
+/** docs/http/views.md#raw-order */
 const ascending: readonly unknown[] = [
   1,
   2,
@@ -35,7 +35,7 @@ const ascending: readonly unknown[] = [
 
 const map = 'function (doc) { emit(doc.key, null); }';
 
-/** `collation: raw`, in the options of the design document or of the view itself (docs/http.md#design-options). */
+/** `collation: raw`, in the options of the design document or of the view itself (docs/http/views.md#design-options). */
 export default suite('view_collation_raw', [
   test('numbers, words, objects, lists, strings by bytes', async (t) => {
     await putViews(t, { v: map }, { options: { collation: 'raw' } });

@@ -2,7 +2,7 @@ import { assert } from 'chai';
 import { suite, test } from '../../support/conformance/suite.ts';
 import { json, pluck, putViews, query } from '../../support/conformance/view-steps.ts';
 
-/** docs/http.md#order-of-keys, with the strings that the family's tests use besides. */
+/** docs/http/views.md#order-of-keys, with the strings that the family's tests use besides. */
 const ascending: readonly unknown[] = [
   null,
   false,
@@ -34,7 +34,7 @@ const ascending: readonly unknown[] = [
 
 const map = 'function (doc) { emit(doc.key, null); }';
 
-/** The order of keys (docs/http.md#order-of-keys). */
+/** The order of keys (docs/http/views.md#order-of-keys). */
 export default suite('view_collation', [
   test('null, booleans, numbers, strings, lists, objects', async (t) => {
     await putViews(t, { v: map });

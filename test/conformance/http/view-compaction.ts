@@ -15,7 +15,7 @@ async function compactionEnd(t: Toolkit): Promise<void> {
   }
 }
 
-/** `_compact/{ddoc}` (docs/http.md#index-compaction): the same rows in less space. */
+/** `_compact/{ddoc}` (docs/http/views.md#index-compaction): the same rows in less space. */
 export default suite('view_compaction', [
   test('changes no row, and queries go on beside it', async (t) => {
     await putViews(t, { v: { map: 'function (doc) { emit(doc.integer, doc.string); }', reduce: '_count' } });

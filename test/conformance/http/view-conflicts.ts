@@ -3,7 +3,7 @@ import { fakeRev, replicated } from '../../support/conformance/fake-revisions.ts
 import { suite, test } from '../../support/conformance/suite.ts';
 import { pluck, putViews, query, rowsOf } from '../../support/conformance/view-steps.ts';
 
-/** Conflicts in views (docs/http.md#map-functions). */
+/** Conflicts in views (docs/http/functions.md#map-functions). */
 export default suite('view_conflicts', [
   test('maps see the winner, and the names of its rivals', async (t) => {
     await putViews(t, { v: 'function (doc) { if (doc._conflicts) emit(doc._conflicts, doc.n); }' });

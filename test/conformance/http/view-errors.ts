@@ -36,7 +36,7 @@ const refused: readonly [string, string][] = [
   ['reduced?keys=[1,2]&group_level=1', 'Multi-key fetchs for reduce views must use `group=true`'],
 ];
 
-/** What a query can't ask, and what a view's functions can do wrong (docs/http.md#parameter-errors). */
+/** What a query can't ask, and what a view's functions can do wrong (docs/http/bulk.md#parameter-errors). */
 export default suite('view_errors', [
   test('parameters that can not be are refused, with the parameter named', async (t) => {
     await putBoth(t);

@@ -3,7 +3,7 @@ import { at } from '../../support/conformance/json.ts';
 import { suite, test } from '../../support/conformance/suite.ts';
 import { numbered, pluck, putViews, query, rowsOf } from '../../support/conformance/view-steps.ts';
 
-/** `include_docs` (docs/http.md#included-documents): the emitting document, or the one that the value names. */
+/** `include_docs` (docs/http/views.md#included-documents): the emitting document, or the one that the value names. */
 export default suite('view_include_docs', [
   test('each row has the document as it is now', async (t) => {
     await putViews(t, { v: 'function (doc) { emit(doc.integer, null); }' });

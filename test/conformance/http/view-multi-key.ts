@@ -11,7 +11,7 @@ async function fill(t: Toolkit): Promise<void> {
   await t.bulk(numbered(20));
 }
 
-/** Several keys at once, by POST and by GET (docs/http.md#views-by-keys). */
+/** Several keys at once, by POST and by GET (docs/http/views.md#views-by-keys). */
 export default suite('view_multi_key', [
   test('the rows of each key, in the order of the keys, by either method', async (t) => {
     await fill(t);

@@ -15,7 +15,7 @@ async function sharedKeys(t: Toolkit): Promise<void> {
   await t.bulk(['a1', 'a2', 'a3', 'b1', 'b2', 'b3', 'c1', 'c2', 'c3'].map((_id) => ({ _id, key: _id.charAt(0) })));
 }
 
-/** Ranges and pages of rows (docs/http.md#view-parameters). */
+/** Ranges and pages of rows (docs/http/views.md#view-parameters). */
 export default suite('view_parameters', [
   test('key, startkey and endkey bound the rows, under both names', async (t) => {
     await tenDocuments(t);

@@ -4,7 +4,7 @@ import { numbered, putViews } from '../../support/conformance/view-steps.ts';
 
 const path = '/_design/test/_view/v/queries';
 
-/** `POST …/_view/{view}/queries` (docs/http.md#several-lists-at-once). */
+/** `POST …/_view/{view}/queries` (docs/http/bulk.md#several-lists-at-once). */
 export default suite('view_queries', [
   test('answers each query by itself, in their order', async (t) => {
     await putViews(t, { v: { map: 'function (doc) { emit(doc.integer, 1); }', reduce: '_count' } });

@@ -4,7 +4,7 @@ import { arrayAt, at } from '../../support/conformance/json.ts';
 import { suite, test } from '../../support/conformance/suite.ts';
 import { pluck, putViews, query, rowsOf } from '../../support/conformance/view-steps.ts';
 
-/** Functions of documents reach nothing but what they are given (docs/http.md#the-sandbox). */
+/** Functions of documents reach nothing but what they are given (docs/http/functions.md#the-sandbox). */
 export default suite('view_sandboxing', [
   test('a map can not change the document for the next one', async (t) => {
     await putViews(t, {

@@ -8,7 +8,7 @@ async function seqOf(t: Toolkit, parameters: string): Promise<unknown> {
   return at((await query(t, `v?update_seq=true&${parameters}`)).json, 'update_seq');
 }
 
-/** `update_seq`, and the ways not to wait for an update: `stale` and its later name `update` (docs/http.md#stale-views). */
+/** `update_seq`, and the ways not to wait for an update: `stale` and its later name `update` (docs/http/views.md#stale-views). */
 export default suite('view_update_seq', [
   test('is given only where it is asked for', async (t) => {
     await putViews(t, { v: { map: 'function (doc) { emit(1, 1); }', reduce: '_sum' } });

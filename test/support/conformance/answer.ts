@@ -47,7 +47,7 @@ export function assertWritten(answer: Answer, status: number, id: string): strin
   return `${rev}`;
 }
 
-/** 405 with exactly these methods (docs/http.md#allowed-methods). */
+/** 405 with exactly these methods (docs/http/answers.md#allowed-methods). */
 export function assertAllowed(answer: Answer, methods: string): void {
   assertError(answer, 405, 'method_not_allowed', `Only ${methods} allowed`);
   assert.equal(answer.header('allow'), methods);
@@ -64,14 +64,14 @@ export function assertDecent(request: HostRequest, answer: Answer): void {
   if (request.method === 'HEAD' || answer.status === 304) {
     assert.lengthOf(answer.bytes, 0, `body of ${asked}`);
   } else if (answer.status === 417) {
-    // The refusals of a request that is all or nothing, each with its document (docs/http.md#all-or-nothing).
+    // The refusals of a request that is all or nothing, each with its document (docs/http/bulk.md#all-or-nothing).
     assert.isArray(answer.json, asked);
   } else if (answer.status >= 400) {
     assertDecentRefusal(asked, answer);
   }
 }
 
-/** To who cancels what is not there, as the family has it (docs/http.md#cancelling-replications). */
+/** To who cancels what is not there, as the family has it (docs/http/replication.md#cancelling-replications). */
 const NO_REPLICATION = '{"error":"not found"}\n';
 
 function assertDecentRefusal(asked: string, answer: Answer): void {

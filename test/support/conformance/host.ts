@@ -21,7 +21,7 @@ export interface Host {
   close(): Promise<void>;
 }
 
-/** Settings by section and key (docs/http.md#settings); values are strings there. */
+/** Settings by section and key (docs/http/server.md#settings); values are strings there. */
 export type Settings = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 /**

@@ -51,7 +51,7 @@ function textOf(document: unknown): string {
   return JSON.stringify(document, (key, value: unknown) => (key === '_id' || key === '_rev' ? undefined : value));
 }
 
-/** The database's `update_seq` (docs/http.md#database-information). */
+/** The database's `update_seq` (docs/http/databases.md#database-information). */
 export async function readUpdateSeq(connection: Connection, database: string): Promise<number> {
   return numberAt((await connection.ask({ method: 'GET', path: database })).json, 'update_seq');
 }

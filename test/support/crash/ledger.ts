@@ -47,7 +47,7 @@ export class Ledger {
     const entry = this.#entries.get(id) ?? { settled: undefined, pending: undefined };
     if (entry.pending !== undefined) throw new Error(`${id} has a write under way already`);
     const { settled } = entry;
-    // A local document leaves nothing behind when it is deleted, so counting starts again (docs/http.md#local-documents).
+    // A local document leaves nothing behind when it is deleted, so counting starts again (docs/http/documents.md#local-documents).
     const isNew = settled === undefined || (isLocal(id) && settled.text === undefined);
     entry.pending = { generation: isNew ? 1 : settled.generation + 1, rev: undefined, text };
     this.#entries.set(id, entry);

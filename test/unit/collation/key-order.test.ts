@@ -6,7 +6,7 @@ import { createKeyOrder } from '../../../src/collation/key-order.ts';
 const unicode = createKeyOrder('unicode');
 const raw = createKeyOrder('raw');
 
-/** Keys in ascending order (docs/http.md#order-of-keys). */
+/** Keys in ascending order (docs/http/views.md#order-of-keys). */
 const ascending = JSON.parse(
   '[null,false,true,1,2,3.0,4,"a","A","aa","b","B","ba","bb",["a"],["b"],["b","c"],["b","c","a"],["b","d"],["b","d","e"],{"a":1},{"a":2},{"b":1},{"b":2},{"b":2,"a":1},{"b":2,"c":2}]',
 ) as unknown[];

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createConfig } from '../../../src/config/config-store.ts';
 import { addressListSetting, booleanSetting, integerSetting } from '../../../src/system/config.ts';
 
-/** As the interface lists them; where this service has others, docs/http.md#settings says so. */
+/** As the interface lists them; where this service has others, docs/http/server.md#settings says so. */
 const INTERFACE_DEFAULTS = `
   svc/max_attachment_chunk_size = 4294967296
   svc/max_dbs_open = 100

@@ -4,7 +4,7 @@ import { Bench, id, leavesOf, merge, put, seeAll, TINY, TINY_PAGES } from './har
 
 const LOCAL = id('_local/x');
 
-describe('local documents (docs/http.md#local-documents)', () => {
+describe('local documents (docs/http/documents.md#local-documents)', () => {
   test('count their revisions up, need the current one, and leave no trace when deleted', async () => {
     const db = await new Bench().open();
     expect(await db.readLocal(LOCAL)).toBeUndefined();
@@ -145,7 +145,7 @@ describe('settings', () => {
   });
 });
 
-describe('the revisions limit (docs/http.md#stemming)', () => {
+describe('the revisions limit (docs/http/documents.md#stemming)', () => {
   async function ancestry(db: Awaited<ReturnType<Bench['open']>>, name: string): Promise<number[]> {
     const snapshot = db.snapshot();
     const generations: number[] = [];

@@ -14,7 +14,7 @@ async function pathIn(db: Database, name: string): Promise<RevisionPath | undefi
   return winner && pathOf(winner);
 }
 
-describe('a replicated revision (docs/http.md#replicated-writes)', () => {
+describe('a replicated revision (docs/http/documents.md#replicated-writes)', () => {
   test('extends the leaf that it names', async () => {
     const db = await new Bench().open();
     await merge(db, 'a', { rev: '1-a', body: '{"n":1}' });

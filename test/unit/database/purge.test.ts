@@ -6,7 +6,7 @@ function of(revisions: Readonly<Record<string, readonly string[]>>): Map<DocId, 
   return new Map(Object.entries(revisions).map(([name, revs]) => [id(name), revs.map(rev)]));
 }
 
-describe('purge (docs/http.md#purge)', () => {
+describe('purge (docs/http/databases.md#purge)', () => {
   test('of the only leaf makes the document vanish: no tombstone, no change, one more step of both counters', async () => {
     const db = await new Bench().open();
     const first = await put(db, 'a');

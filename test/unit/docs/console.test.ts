@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { matchesAnswer, readSteps } from './console-blocks.ts';
 import { PageSession } from './page-session.ts';
-import { readPage, readPages } from './pages.ts';
+import { readInterface, readPage, readPages } from './pages.ts';
 
-const pages = readPages()
+/** The pages of the interface are gone through on one server, one after the other. */
+const theInterface = { path: 'docs/http/', text: readInterface().map(({ text }) => text).join('\n') };
+const pages = [...readPages().filter(({ path }) => !path.startsWith('docs/http/')), theInterface]
   .map(({ path, text }) => ({ path, steps: readSteps(text) }))
   .filter(({ steps }) => steps.length > 0);
 

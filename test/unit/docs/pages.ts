@@ -10,10 +10,21 @@ export interface Page {
   readonly text: string;
 }
 
-/** `README.md`, the changelog, all pages in `docs/` and `docs/recipes/`, and the map of the source. */
+/** `README.md`, the changelog, all pages in `docs/` and its folders, and the map of the source. */
 export function readPages(): Page[] {
   const paths = ['docs', 'docs/recipes'].flatMap(namesOfPages);
-  return ['README.md', 'CHANGELOG.md', ...paths, 'src/README.md'].map(readPage);
+  return [...['README.md', 'CHANGELOG.md', ...paths, 'src/README.md'].map(readPage), ...readInterface()];
+}
+
+/** The pages of `docs/http/`, in the order of their index, which is the first one. */
+export function readInterface(): Page[] {
+  const folder = 'docs/http';
+  const index = readPage(`${folder}/README.md`);
+  const listed = linksOf(index.text).map((target) => `${folder}/${target.replace(/#.*/, '')}`);
+  const names = namesOfPages(folder);
+  const ordered = [...new Set(listed)].filter((path) => names.includes(path));
+  const others = names.filter((path) => path !== index.path && !ordered.includes(path));
+  return [index, ...[...ordered, ...others].map(readPage)];
 }
 
 /** Of a folder, from the repository's root. */

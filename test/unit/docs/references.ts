@@ -19,7 +19,7 @@ export function readReferringSources(): Source[] {
 }
 
 /** Such as `docs/internals.md#fencing`, `src/README.md` or `README.md#try-it`; not the end of a longer path. */
-const REFERENCE = /(?<![\w/.-])((?:docs\/[\w.-]+|src\/README|README)\.md)(?:#([\p{L}\p{N}_-]+))?/gu;
+const REFERENCE = /(?<![\w/.-])((?:docs\/(?:http\/)?[\w.-]+|src\/README|README)\.md)(?:#([\p{L}\p{N}_-]+))?/gu;
 
 /** The references to pages or headings that are not there. `anchors` has those of each page, by its path. */
 export function brokenReferences({ path, text }: Source, anchors: ReadonlyMap<string, ReadonlySet<string>>): string[] {

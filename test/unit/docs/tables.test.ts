@@ -9,9 +9,12 @@ import { DEFAULT_SETTINGS, knownNames, UNSET_BY_DEFAULT } from '../../../src/con
 import { namesOf, splitName } from '../../../src/config/setting-names.ts';
 import { commandNames, helpFor } from '../../../src/node/command-line/help.ts';
 import serverJson from '../../../src/node/package.json' with { type: 'json' };
-import { namesIn, readPage, repository, rowsOf } from './pages.ts';
+import { namesIn, readInterface, readPage, repository, rowsOf } from './pages.ts';
 
 const node = readPage('docs/node.md').text;
+const theInterface = readInterface()
+  .map(({ text }) => text)
+  .join('\n');
 
 test('every package that is depended on has a line that says why, and no other', () => {
   const told = rowsOf(readPage('docs/dependencies.md').text, 'package');
@@ -23,7 +26,7 @@ test('every package that is depended on has a line that says why, and no other',
 
 test('every setting is told with its default', () => {
   const told = new Map(
-    rowsOf(readPage('docs/http.md').text, 'setting').map(([cell, value = '']) => [namesIn(cell)[0], value]),
+    rowsOf(theInterface, 'setting').map(([cell, value = '']) => [namesIn(cell)[0], value]),
   );
   const defaults = Object.entries(DEFAULT_SETTINGS).flatMap(([section, keys]) =>
     Object.entries(keys).map(([key, value]) => [`${section}/${key}`, value] as const),
@@ -33,7 +36,7 @@ test('every setting is told with its default', () => {
 });
 
 test('every setting has the values told that its refusals name', () => {
-  const told = rowsOf(readPage('docs/http.md').text, 'setting');
+  const told = rowsOf(theInterface, 'setting');
   for (const [cell, , value = ''] of told) {
     const name = namesIn(cell)[0] ?? '';
     const words = wordsOf(name);
@@ -55,7 +58,7 @@ function wordsOf(name: string): string | undefined {
 }
 
 test('every alias of a setting is told', () => {
-  const rows = rowsOf(readPage('docs/http.md').text, 'here').map(([here = '', there = '']) => [
+  const rows = rowsOf(theInterface, 'here').map(([here = '', there = '']) => [
     namesIn(here)[0] ?? '',
     namesIn(there),
   ]);
@@ -76,7 +79,7 @@ test('every alias of a setting is told', () => {
 });
 
 test('every setting of the family without effect is told with its reason', () => {
-  const told = rowsOf(readPage('docs/http.md').text, 'without effect').map(([names, why]) => [namesIn(names), why]);
+  const told = rowsOf(theInterface, 'without effect').map(([names, why]) => [namesIn(names), why]);
   expect(told).toEqual(settingsWithoutEffect().map(({ names, why }) => [names, why]));
 });
 

@@ -13,7 +13,7 @@ import { atOnce } from '../../../src/shared/turn.ts';
 const order = createKeyOrder('unicode');
 const idOrder = createKeyOrder('raw');
 
-/** What a selector means, word by word (docs/http.md#operators): each value is compared with each. */
+/** What a selector means, word by word (docs/http/find.md#operators): each value is compared with each. */
 function fulfils(selector: Selector, value: unknown): boolean {
   if (selector.kind === 'field') {
     const field = fieldOf(value, selector.path);

@@ -6,7 +6,7 @@ import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-s
 import { Gate, HookedStore, settle } from '../database/harness.ts';
 import { type Asked, ask, askJson, clock } from './support.ts';
 
-/** A write that is under way when its right ends is not committed (docs/http.md#rights-that-end). */
+/** A write that is under way when its right ends is not committed (docs/http/accounts.md#rights-that-end). */
 const basic = (name: string, password: string) => ({ authorization: `Basic ${btoa(`${name}:${password}`)}` });
 const ROOT = basic('root', 'secret');
 const TIM = basic('tim', 'tim');

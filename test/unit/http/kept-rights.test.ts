@@ -1,4 +1,4 @@
-/** What lasts ends with the rights by which it was begun (docs/http.md#rights-that-end): streamed answers and uploads. */
+/** What lasts ends with the rights by which it was begun (docs/http/accounts.md#rights-that-end): streamed answers and uploads. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Core } from '../../../src/core.ts';
 import { isStream } from '../../../src/http/request/bodies.ts';

@@ -1,4 +1,4 @@
-/** Writes documents with their attachments behind them (docs/http.md#multipart-uploads). */
+/** Writes documents with their attachments behind them (docs/http/attachments.md#multipart-uploads). */
 import { type JsonObject, ownMember } from '../../../json/objects.ts';
 import { SHORT_ANSWER } from '../asking/answer.ts';
 import type { PeerClient } from '../asking/peer-client.ts';

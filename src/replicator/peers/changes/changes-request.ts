@@ -1,4 +1,4 @@
-/** How a peer is asked for its changes (docs/http.md#changes), and what it answers. */
+/** How a peer is asked for its changes (docs/http/changes.md), and what it answers. */
 import { isObject, ownMember } from '../../../json/objects.ts';
 import type { Selection, Sequence } from '../../contract.ts';
 import type { PeerRequest } from '../asking/peer-client.ts';

@@ -1,5 +1,5 @@
 /**
- * Follows the changes of a database without a feed of its own: one feed of the server (`_db_updates`, docs/http.md#database-events) says in which
+ * Follows the changes of a database without a feed of its own: one feed of the server (`_db_updates`, docs/http/changes.md#database-events) says in which
  * of its databases something has happened, and wakes all replications with it. Where the server has no such feed, or not for us, nothing is told.
  */
 import { isObject, ownMember } from '../../../json/objects.ts';

@@ -1,4 +1,4 @@
-/** Writes revisions as they are with `POST /{db}/_bulk_docs` (docs/http.md#bulk-writes). */
+/** Writes revisions as they are with `POST /{db}/_bulk_docs` (docs/http/bulk.md#bulk-writes). */
 import { isObject, type JsonObject } from '../../../json/objects.ts';
 import type { RefusedDocument } from '../../contract.ts';
 import { SHORT_ANSWER } from '../asking/answer.ts';

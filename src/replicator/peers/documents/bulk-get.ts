@@ -1,4 +1,4 @@
-/** Reads documents with `POST /{db}/_bulk_get` (docs/http.md#bulk-reads), and hands them on while they arrive. */
+/** Reads documents with `POST /{db}/_bulk_get` (docs/http/bulk.md#bulk-reads), and hands them on while they arrive. */
 import { OPEN_BRACE, OPEN_BRACKET } from '../../../json/characters.ts';
 import { JsonCursor } from '../../../json/json-cursor.ts';
 import { isObject, ownMember } from '../../../json/objects.ts';

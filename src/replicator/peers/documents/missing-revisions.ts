@@ -1,4 +1,4 @@
-/** Asks a peer which revisions it lacks (docs/http.md#missing-revisions), and believes nothing but that. */
+/** Asks a peer which revisions it lacks (docs/http/bulk.md#missing-revisions), and believes nothing but that. */
 import { isObject, ownMember } from '../../../json/objects.ts';
 import type { RefusedDocument } from '../../contract.ts';
 import { type Answer, SHORT_ANSWER } from '../asking/answer.ts';

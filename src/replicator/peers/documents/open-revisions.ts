@@ -1,4 +1,4 @@
-/** Reads documents one by one with `open_revs` (docs/http.md#open-revisions), from peers that know nothing better. */
+/** Reads documents one by one with `open_revs` (docs/http/documents.md#open-revisions), from peers that know nothing better. */
 import { JsonCursor } from '../../../json/json-cursor.ts';
 import { ReplicationError } from '../../failure.ts';
 import type { Answer } from '../asking/answer.ts';

@@ -164,7 +164,7 @@ async function isPastRights(t: Toolkit, method: string, path: string, headers: H
   return !refused;
 }
 
-/** Every endpoint by everybody (docs/http.md#access-rights). */
+/** Every endpoint by everybody (docs/http/accounts.md#access-rights). */
 export default suite('accounts_access_matrix', [
   test(
     'who may do what',

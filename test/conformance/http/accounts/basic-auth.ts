@@ -7,7 +7,7 @@ import { suite, test } from '../../../support/conformance/suite.ts';
 const needs = ['settings'] as const;
 const WRONG = 'Name or password is incorrect.';
 
-/** Names and passwords with each request (docs/http.md#authentication). */
+/** Names and passwords with each request (docs/http/accounts.md#authentication). */
 export default suite('accounts_basic_auth', [
   test('while there is no admin, everybody is one', async (t) => {
     assert.deepEqual(await whoIs(t), { name: null, roles: ['_admin'] });

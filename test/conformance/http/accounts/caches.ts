@@ -26,7 +26,7 @@ async function assertOwnTags(t: Toolkit, path: string, readers: readonly Headers
   }
 }
 
-/** What caches may keep of answers that depend on who asks (docs/http.md#common-headers). */
+/** What caches may keep of answers that depend on who asks (docs/http/answers.md#common-headers). */
 export default suite('accounts_caches', [
   test(
     'an answer to who is known is private, and any depends on credentials where there are accounts',

@@ -58,7 +58,7 @@ interface Options {
 }
 type Row = readonly [status: number, method: string, path: string, options?: Options];
 
-/** Sessions (docs/http.md#sessions). */
+/** Sessions (docs/http/accounts.md#sessions). */
 export default suite('accounts_cookie_auth', [
   test(
     'begin with name and password, as JSON or as a form, and end',

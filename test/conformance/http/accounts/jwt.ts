@@ -33,7 +33,7 @@ function withKeys(given: Toolkit, keys: Readonly<Record<string, string>> = {}): 
   });
 }
 
-/** JSON Web Tokens (docs/http.md#json-web-tokens). */
+/** JSON Web Tokens (docs/http/accounts.md#json-web-tokens). */
 export default suite('accounts_jwt', [
   test(
     'tell the name and the roles',

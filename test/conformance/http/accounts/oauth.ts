@@ -45,7 +45,7 @@ async function signed(t: Toolkit, path: string, { method = 'GET', secrets = SECR
   return headers;
 }
 
-/** OAuth 1.0 (docs/http.md#oauth). */
+/** OAuth 1.0 (docs/http/accounts.md#oauth). */
 export default suite('accounts_oauth', [
   test(
     'signed requests are those of the token’s user',

@@ -36,7 +36,7 @@ function follow(t: Toolkit, headers: Headers, path = '/_changes?feed=continuous&
   return t.follow(`/${t.db}${path}`, { headers });
 }
 
-/** Feeds that are open look at their right again (docs/http.md#rights-that-end). */
+/** Feeds that are open look at their right again (docs/http/accounts.md#rights-that-end). */
 export default suite('accounts_open_feeds', [
   test(
     'a feed ends when its reader is no member any more, and tells nothing of what comes',

@@ -16,7 +16,7 @@ function proxied(ofAccounts: Readonly<Record<string, string>>, httpd: Readonly<R
   return { httpd: { authentication_handlers: 'cookie, proxy, default', ...httpd }, svc_httpd_auth: ofAccounts };
 }
 
-/** Proxies that say who their users are (docs/http.md#proxies-that-authenticate). */
+/** Proxies that say who their users are (docs/http/accounts.md#proxies-that-authenticate). */
 export default suite('accounts_proxyauth', [
   test(
     'nobody is believed by default',

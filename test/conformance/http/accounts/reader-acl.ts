@@ -20,7 +20,7 @@ async function statuses(t: Toolkit, path = ''): Promise<readonly number[]> {
   return found;
 }
 
-/** Members and admins of a database (docs/http.md#security-object). */
+/** Members and admins of a database (docs/http/databases.md#security-object). */
 export default suite('accounts_reader_acl', [
   test(
     'without members everybody is one',

@@ -46,7 +46,7 @@ async function design(t: Toolkit, members: object): Promise<void> {
   assert.equal(answer.status, 201, answer.text);
 }
 
-/** Who writes is known to the functions of documents, and design documents are for admins (docs/http.md#access-rights). */
+/** Who writes is known to the functions of documents, and design documents are for admins (docs/http/accounts.md#access-rights). */
 export default suite('accounts_security_validation', [
   test(
     'validation functions know who writes, on every way in',

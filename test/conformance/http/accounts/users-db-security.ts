@@ -20,7 +20,7 @@ async function removeDocument(t: Toolkit, path: string): Promise<void> {
   }
 }
 
-/** Who reads what of the users' database (docs/http.md#reading-users). */
+/** Who reads what of the users' database (docs/http/accounts.md#reading-users). */
 export default suite('accounts_users_db_security', [
   test(
     'users read their own documents, and no others',

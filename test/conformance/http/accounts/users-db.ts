@@ -31,7 +31,7 @@ async function assertHashed(t: Toolkit, name: string, password: string): Promise
 
 const asRoot: { readonly headers: Headers } = { headers: ROOT };
 
-/** Documents of users: passwords, and who may write which (docs/http.md#writing-users). */
+/** Documents of users: passwords, and who may write which (docs/http/accounts.md#writing-users). */
 export default suite('accounts_users_db', [
   test(
     'a password becomes its hash on every way in',

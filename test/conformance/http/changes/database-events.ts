@@ -26,7 +26,7 @@ async function create(t: Toolkit): Promise<void> {
   t.forgetLater(name);
 }
 
-/** docs/http.md#database-events. */
+/** docs/http/changes.md#database-events. */
 export default suite('changes_database_events', [
   test('databases are created, changed and deleted', async (t) => {
     const feed = await t.follow('/_db_updates?feed=continuous');

@@ -6,7 +6,7 @@ import { changes, threeDocuments } from './steps.ts';
 
 const attachment = { content_type: 'text/plain', data: 'aGVsbG8=' };
 
-/** `include_docs` and what goes with it (docs/http.md#parameters-of-feeds). */
+/** `include_docs` and what goes with it (docs/http/changes.md#parameters-of-feeds). */
 export default suite('changes_documents', [
   test('each row has its document, behind all else', async (t) => {
     await threeDocuments(t);

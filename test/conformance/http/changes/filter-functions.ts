@@ -35,7 +35,7 @@ async function idsOf(t: Toolkit, parameters: string, options?: RequestOptions): 
   return (await changes(t, parameters, options)).rows.map((row) => at(row, 'id'));
 }
 
-/** Functions of design documents as filters (docs/http.md#filters-of-changes). */
+/** Functions of design documents as filters (docs/http/changes.md#filters-of-changes). */
 export default suite('changes_filter_functions', [
   test('let those pass for which they return something true', async (t) => {
     await prepare(t);

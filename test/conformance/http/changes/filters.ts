@@ -11,7 +11,7 @@ async function idsOf(t: Toolkit, parameters: string, options?: RequestOptions): 
   return (await changes(t, parameters, options)).rows.map((row) => at(row, 'id'));
 }
 
-/** The filters that are there without a design document (docs/http.md#filters-of-changes). */
+/** The filters that are there without a design document (docs/http/changes.md#filters-of-changes). */
 export default suite('changes_filters', [
   test('_doc_ids lets the named documents pass, in the order of their changes', async (t) => {
     await threeDocuments(t);

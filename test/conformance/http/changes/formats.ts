@@ -4,7 +4,7 @@ import { rowText, threeDocuments } from './steps.ts';
 
 const rows = [rowText(1, 'b', 'a'), rowText(2, 'a', 'b'), rowText(3, 'c', 'c')];
 
-/** The four formats, byte by byte (docs/http.md#formats-of-feeds). */
+/** The four formats, byte by byte (docs/http/changes.md#formats-of-feeds). */
 export default suite('changes_formats', [
   test('normal', async (t) => {
     await threeDocuments(t);

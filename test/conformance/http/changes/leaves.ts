@@ -5,7 +5,7 @@ import { suite, test } from '../../../support/conformance/suite.ts';
 import { json } from '../../../support/conformance/view-steps.ts';
 import { changes } from './steps.ts';
 
-/** Documents with several branches: `style`, and who is deleted (docs/http.md#rows-of-changes). */
+/** Documents with several branches: `style`, and who is deleted (docs/http/changes.md#rows-of-changes). */
 export default suite('changes_leaves', [
   test('the winner alone, or all leaves with the winner first', async (t) => {
     await t.replicate([replicated('x', 2, 'ba'), replicated('x', 3, '1ca'), replicated('x', 2, 'da')]);

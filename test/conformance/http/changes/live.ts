@@ -7,7 +7,7 @@ import { rowText, threeDocuments } from './steps.ts';
 
 const patient = 'heartbeat=10000';
 
-/** Feeds that go on with what comes (docs/http.md#formats-of-feeds, docs/http.md#how-feeds-end). */
+/** Feeds that go on with what comes (docs/http/changes.md#formats-of-feeds, docs/http/changes.md#how-feeds-end). */
 export default suite('changes_live', [
   test('a continuous feed tells what is there, then each change as it comes', async (t) => {
     await threeDocuments(t);

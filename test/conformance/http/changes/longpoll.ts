@@ -7,7 +7,7 @@ import { readChanges, rowText, threeDocuments } from './steps.ts';
 
 const head = '{"results":[\n';
 
-/** Feeds that end with what comes first (docs/http.md#formats-of-feeds). */
+/** Feeds that end with what comes first (docs/http/changes.md#formats-of-feeds). */
 export default suite('changes_longpoll', [
   test('a write wakes it, and its line goes out at once', async (t) => {
     await threeDocuments(t);

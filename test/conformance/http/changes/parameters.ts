@@ -6,7 +6,7 @@ import { changes, rowText, threeDocuments } from './steps.ts';
 
 const [first, second, third] = [rowText(1, 'b', 'a'), rowText(2, 'a', 'b'), rowText(3, 'c', 'c')];
 
-/** docs/http.md#parameters-of-feeds. */
+/** docs/http/changes.md#parameters-of-feeds. */
 export default suite('changes_parameters', [
   test('since leaves out what came before, and goes on from last_seq', async (t) => {
     await threeDocuments(t);

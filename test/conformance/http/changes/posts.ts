@@ -4,7 +4,7 @@ import { at } from '../../../support/conformance/json.ts';
 import { suite, test } from '../../../support/conformance/suite.ts';
 import { changes, rowText, threeDocuments } from './steps.ts';
 
-/** POST: the parameters stand in the address, and the body is for filters (docs/http.md#changes). */
+/** POST: the parameters stand in the address, and the body is for filters (docs/http/changes.md). */
 export default suite('changes_posts', [
   test('is answered as GET is', async (t) => {
     await threeDocuments(t);

@@ -5,7 +5,7 @@ import { at } from '../../../support/conformance/json.ts';
 import { suite, test } from '../../../support/conformance/suite.ts';
 import { changes, rowText, threeDocuments } from './steps.ts';
 
-/** Which changes are listed, and what their rows say (docs/http.md#changes, docs/http.md#rows-of-changes). */
+/** Which changes are listed, and what their rows say (docs/http/changes.md, docs/http/changes.md#rows-of-changes). */
 export default suite('changes_rows', [
   test('a database without documents has none', async (t) => {
     assert.equal((await t.get('/_changes')).text, '{"results":[\n\n],\n"last_seq":0,"pending":0}\n');

@@ -7,7 +7,7 @@ async function tagOf(t: Toolkit, parameters = ''): Promise<string | undefined> {
   return (await t.get(`/_changes${parameters}`)).header('etag');
 }
 
-/** ETags of changes, 304, and HEAD (docs/http.md#formats-of-feeds). */
+/** ETags of changes, 304, and HEAD (docs/http/changes.md#formats-of-feeds). */
 export default suite('changes_tags', [
   test('a normal feed has one, which any change of a document changes', async (t) => {
     await threeDocuments(t);

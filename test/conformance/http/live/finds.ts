@@ -8,7 +8,7 @@ const patient = 'heartbeat=10000';
 const json = { selector: { n: { $gt: 1 } }, fields: ['_id', 'n'] };
 const docs = [1, 2, 3].map((n) => ({ _id: `d${n}`, n }));
 
-/** Selector queries that stay alive (docs/http.md#live-selector-queries). */
+/** Selector queries that stay alive (docs/http/find.md#live-selector-queries). */
 export default suite('live_finds', [
   test('begin with the answer, and tell documents that come, change and go', async (t) => {
     await t.bulk(docs);

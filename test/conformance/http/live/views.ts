@@ -35,7 +35,7 @@ async function change(t: Toolkit, id: string, document: object): Promise<void> {
 
 const row = (id: string, key: string, value: number) => ({ id, key, value });
 
-/** Queries of views that stay alive (docs/http.md#live-views). */
+/** Queries of views that stay alive (docs/http/views.md#live-views). */
 export default suite('live_views', [
   test('begin with the rows of the range, and tell what is added, changed and removed in it', async (t) => {
     await withRows(t);

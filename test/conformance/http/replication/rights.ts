@@ -74,7 +74,7 @@ async function isThere(t: Toolkit, database: string, id: string): Promise<boolea
 
 const needs = ['settings'] as const;
 
-/** Replications end with the rights by which they were asked for (docs/http.md#rights-of-replications). */
+/** Replications end with the rights by which they were asked for (docs/http/replication.md#rights-of-replications). */
 export default suite('replication_rights', [
   test(
     'a continuous one ends with the account, the role and the password of whoever asked',

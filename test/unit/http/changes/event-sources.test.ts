@@ -1,4 +1,4 @@
-/** What feeds send to an EventSource beside their events (docs/http.md#formats-of-feeds). */
+/** What feeds send to an EventSource beside their events (docs/http/changes.md#formats-of-feeds). */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Core, createCore } from '../../../../src/core.ts';
 import { deferredAtHand } from '../../../../src/deferred/deferred-code.ts';

@@ -1,4 +1,4 @@
-/** Selector queries that stay alive (docs/http.md#live-selector-queries). */
+/** Selector queries that stay alive (docs/http/find.md#live-selector-queries). */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Core } from '../../../../src/core.ts';
 import { FeedLines } from '../feed-lines.ts';

@@ -1,4 +1,4 @@
-/** Queries of views that stay alive (docs/http.md#live-views). */
+/** Queries of views that stay alive (docs/http/views.md#live-views). */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Core, createCore } from '../../../../src/core.ts';
 import { deferredAtHand } from '../../../../src/deferred/deferred-code.ts';

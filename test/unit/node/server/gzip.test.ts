@@ -1,4 +1,4 @@
-/** Compression with levels, and what becomes of attachments by it (docs/http.md#settings). */
+/** Compression with levels, and what becomes of attachments by it (docs/http/server.md#settings). */
 import { gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { createCore } from '../../../../src/core.ts';
