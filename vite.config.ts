@@ -18,7 +18,7 @@
  * | `browser/settee-sw-precache.js` | what keeps the files of an app, a classic script that the service worker imports where it has a list of them |
  * | `browser/settee-quickjs.wasm` | QuickJS, which runs functions of design documents, loaded by those two on first use |
  * | `library/sw.js`, `library/vite.js`, `library/msw.js` | `settee/sw`, `settee/vite`, `settee/msw` |
- * | `types/`, `packages/` | declarations, and the package `settee-server`, by `src/build/prepack.mjs` |
+ * | `types/`, `packages/` | declarations, and the package `settee-server`, by `src/packages/build/prepack.mjs` |
  *
  * None is cut into chunks: a page or a server that runs never looks for one that a later build replaced. `settee-functions.js` and
  * `settee-journal.js` alone are parts of another file; they are refused where they are not of the same build.
@@ -28,8 +28,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { EnvironmentOptions, Plugin } from 'vite';
 import { defineConfig } from 'vitest/config';
-import { sandboxProgram } from './src/build/sandbox-program.ts';
-import { guardModule } from './src/query-server/isolates/guarded-module.ts';
+import { sandboxProgram } from './src/packages/build/sandbox-program.ts';
+import { guardModule } from './src/queries/sandbox/isolates/guarded-module.ts';
 
 /** The oldest browsers with everything Settee needs: module workers, Web Locks, private methods, static blocks. */
 const browserTarget = ['chrome111', 'firefox114', 'safari16.4'];
@@ -122,7 +122,7 @@ const noVerification: Plugin = {
 };
 
 /** What runs inside of QuickJS, for all environments, and for the tests. */
-const program = sandboxProgram(path('./src/query-server/runtime/main.ts'));
+const program = sandboxProgram(path('./src/queries/sandbox/runtime/main.ts'));
 
 /** The service worker's core, as `library/msw.js` finds it. */
 const CORE_BESIDE = '../browser/settee-sw-core.js';
@@ -165,7 +165,7 @@ function browserFile(name: string, input: string, format: 'es' | 'iife'): Enviro
  * preloaded, and Vite would else add what does that.
  */
 function workerFiles(): EnvironmentOptions {
-  const worker = browserFile('settee-worker', './src/worker/main.ts', 'es');
+  const worker = browserFile('settee-worker', './src/browser/worker/main.ts', 'es');
   const { rolldownOptions } = worker.build ?? {};
   return {
     ...worker,
@@ -236,17 +236,17 @@ function nodeFile(name: string, input: string): EnvironmentOptions {
 const environments: Readonly<Record<string, EnvironmentOptions>> = {
   node: nodeFile('main', './src/node/main.ts'),
   nodeSandbox: nodeFile('sandbox-worker', './src/node/server/sandbox-worker.ts'),
-  client: browserFile('settee', './src/client/index.ts', 'es'),
-  databaseClient: browserFile('settee-database', './src/database-client/index.ts', 'es'),
-  transfer: browserFile('settee-transfer', './src/transfer/index.ts', 'es'),
+  client: browserFile('settee', './src/browser/client/index.ts', 'es'),
+  databaseClient: browserFile('settee-database', './src/packages/database-client/index.ts', 'es'),
+  transfer: browserFile('settee-transfer', './src/packages/transfer/index.ts', 'es'),
   worker: workerFiles(),
-  sandbox: browserFile('settee-sandbox', './src/worker/sandbox-worker.ts', 'es'),
+  sandbox: browserFile('settee-sandbox', './src/browser/worker/sandbox-worker.ts', 'es'),
   serviceWorker: browserFile('settee-sw', './sw/settee-sw.ts', 'iife'),
   serviceWorkerPrecache: browserFile('settee-sw-precache', './sw/settee-sw-precache.ts', 'iife'),
   serviceWorkerCore: browserFile('settee-sw-core', './sw/settee-sw-core.ts', 'iife'),
-  swLibrary: libraryFile('sw', './src/sw/index.ts', []),
-  viteLibrary: libraryFile('vite', './src/vite/index.ts', ['vite', /^node:/]),
-  mswLibrary: libraryFile('msw', './src/msw/index.ts', ['msw']),
+  swLibrary: libraryFile('sw', './src/browser/sw/index.ts', []),
+  viteLibrary: libraryFile('vite', './src/packages/vite/index.ts', ['vite', /^node:/]),
+  mswLibrary: libraryFile('msw', './src/browser/msw/index.ts', ['msw']),
 };
 
 const present = Object.fromEntries(

@@ -2,12 +2,12 @@
  * The core for a service worker, which imports this script when no page is there to own the storage. `settee/msw` imports it too, for a core
  * on memory: it runs wherever JavaScript does.
  */
-import { PROTOCOL } from '../src/bridge/wire/wire.ts';
-import { MemoryService } from '../src/msw/memory-service.ts';
-import type { CoreScript } from '../src/sw/contract.ts';
-import { loaded as journalFiles } from '../src/worker/browser-journal-files.ts';
-import { serviceWorkerFunctions } from '../src/worker/service-worker-functions.ts';
-import { StorageOwner } from '../src/worker/storage-owner.ts';
+import { PROTOCOL } from '../src/browser/bridge/wire/wire.ts';
+import { MemoryService } from '../src/browser/msw/memory-service.ts';
+import type { CoreScript } from '../src/browser/sw/contract.ts';
+import { loaded as journalFiles } from '../src/browser/worker/browser-journal-files.ts';
+import { serviceWorkerFunctions } from '../src/browser/worker/service-worker-functions.ts';
+import { StorageOwner } from '../src/browser/worker/storage-owner.ts';
 
 declare const self: ServiceWorkerGlobalScope;
 

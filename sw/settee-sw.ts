@@ -4,10 +4,10 @@
  * page is open. A parameter `precache` is the address of a script that leaves a `PrecacheList` in the global `setteePrecache`; the Vite
  * plugin writes that global into this script itself. The files of that list are kept, and answered from there; what an earlier list had goes.
  */
-import type { PrecacheList, Precaching } from '../src/sw/contract.ts';
-import { createSettee, type ServiceWorkerOptions } from '../src/sw/index.ts';
-import { deleteOldPrecache } from '../src/sw/old-precache.ts';
-import { leaveOthers } from '../src/sw/static-routes.ts';
+import type { PrecacheList, Precaching } from '../src/browser/sw/contract.ts';
+import { createSettee, type ServiceWorkerOptions } from '../src/browser/sw/index.ts';
+import { deleteOldPrecache } from '../src/browser/sw/old-precache.ts';
+import { leaveOthers } from '../src/browser/sw/static-routes.ts';
 
 declare const self: ServiceWorkerGlobalScope & {
   readonly setteePrecache?: PrecacheList;

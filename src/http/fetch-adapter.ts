@@ -2,7 +2,13 @@
  * `fetch` around `handle`, for wherever the web's own classes are at hand. Bodies flow both ways as they are pulled, and
  * a cancellation at either end reaches the other.
  */
-import { type ByteStream, type Handle, headerLines, type PlainResponse, type RequestBody } from '../shared/message.ts';
+import {
+  type ByteStream,
+  type Handle,
+  headerLines,
+  type PlainResponse,
+  type RequestBody,
+} from '../base/shared/message.ts';
 import { isStream } from './request/bodies.ts';
 
 type FetchFunction = (request: Request) => Promise<Response>;

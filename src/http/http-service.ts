@@ -1,10 +1,9 @@
 /** Puts the middleware around the router: the whole HTTP interface as one function. */
-import type { Handle } from '../shared/message.ts';
+import type { Handle } from '../base/shared/message.ts';
 import { refuseCrossSite } from './middleware/cross-site.ts';
 import { answerErrors } from './middleware/errors.ts';
 import { answerHead } from './middleware/head.ts';
 import { countAnswers, releaseBytes } from './middleware/held-bytes.ts';
-import { challengeRefused, identify, renewSession } from './middleware/identification.ts';
 import { wrapJsonp } from './middleware/jsonp.ts';
 import { overrideMethod } from './middleware/method-override.ts';
 import { addServerHeaders } from './middleware/server-headers.ts';
@@ -14,6 +13,7 @@ import { cancelUnreadBody } from './middleware/unread-body.ts';
 import { Context, type Gateway, type Services } from './request/context.ts';
 import { Router } from './routing/router.ts';
 import { createRoutes, type DeferredParts } from './routing/routes.ts';
+import { challengeRefused, identify, renewSession } from './server/accounts/identification.ts';
 
 /** The outermost comes first. `isClosing` is asked at each request. `gateway`: what the host has in front; nothing by default. */
 export function createHandle(

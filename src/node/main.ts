@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
-import { DatabaseError, isDatabaseError } from '../errors/database-error.ts';
-import { escapeControls } from '../shared/escape-controls.ts';
-import { VERSION } from '../system/version.ts';
+import { DatabaseError, isDatabaseError } from '../base/errors/database-error.ts';
+import { escapeControls } from '../base/shared/escape-controls.ts';
+import { VERSION } from '../base/system/version.ts';
 import { addAdmin } from './accounts/add-admin.ts';
 import { type Command, parseCommand } from './command-line/arguments.ts';
 import { helpFor } from './command-line/help.ts';

@@ -1,4 +1,4 @@
-import { assert } from '../shared/assert.ts';
+import { assert } from '../base/shared/assert.ts';
 import type { Commit } from './page-store.ts';
 
 /** What the writer promises of every commit; breaking it is a mistake of the layer above, whatever the backend. */

@@ -1,4 +1,4 @@
-import type { DatabaseError } from '../errors/database-error.ts';
+import type { DatabaseError } from '../base/errors/database-error.ts';
 
 /**
  * The life of one open file: whether it still takes operations, why not, and when the last one under way has ended.

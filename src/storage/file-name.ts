@@ -1,4 +1,4 @@
-import { assert } from '../shared/assert.ts';
+import { assert } from '../base/shared/assert.ts';
 
 /** Names that every backend can use as a folder, a key or a part of a database name, whatever the host's rules. */
 const FILE_NAME = /^[a-z0-9][a-z0-9._~-]{0,99}$/;

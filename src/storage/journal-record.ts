@@ -1,4 +1,4 @@
-import type { Crc32 } from '../shared/crc32.ts';
+import type { Crc32 } from '../base/shared/crc32.ts';
 import type { JournalRecord } from './page-store.ts';
 
 /**

@@ -1,5 +1,5 @@
-import type { Crc32 } from '../shared/crc32.ts';
-import type { MaybePromise } from '../shared/maybe-promise.ts';
+import type { Crc32 } from '../base/shared/crc32.ts';
+import type { MaybePromise } from '../base/shared/maybe-promise.ts';
 
 /**
  * The contract between Settee and what keeps its bytes. All structure (trees, documents) lives above it.
@@ -57,7 +57,7 @@ export interface PageStoreSupport {
   readonly persistent: boolean;
 }
 
-/** What pages of all backends may have at most: a mebibyte, and room for a checksum (`paging/checksums.ts`). */
+/** What pages of all backends may have at most: a mebibyte, and room for a checksum (`storage/paging/checksums.ts`). */
 export const MAX_PAGE_BYTES = 2 ** 20 + 8;
 
 /** A page number: epoch · `PAGES_PER_EPOCH` + n, so two owners never allocate the same. */

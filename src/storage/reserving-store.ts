@@ -1,4 +1,4 @@
-import type { MaybePromise } from '../shared/maybe-promise.ts';
+import type { MaybePromise } from '../base/shared/maybe-promise.ts';
 import type { Commit, Opening, PageFile, PageNumber, PageStore, PageStoreSupport, PageValue } from './page-store.ts';
 import { type ReservedSpace, SpaceReserve } from './space-reserve.ts';
 

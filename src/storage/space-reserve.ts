@@ -7,7 +7,7 @@
  * need space before they free any. Deletions and openings may use both, upkeep only its own: what it can't finish must not lock users out.
  * While a part is given up, no other commit may write: the space would be gone before anything was deleted.
  */
-import { type DatabaseError, isDatabaseError } from '../errors/database-error.ts';
+import { type DatabaseError, isDatabaseError } from '../base/errors/database-error.ts';
 import { storageFull } from './storage-errors.ts';
 
 export const RESERVE_PARTS = ['deletions', 'upkeep'] as const;

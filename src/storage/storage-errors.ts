@@ -1,4 +1,4 @@
-import { DatabaseError } from '../errors/database-error.ts';
+import { DatabaseError } from '../base/errors/database-error.ts';
 
 /** The failures that all backends report alike, so that their wording and advice are the same everywhere. */
 

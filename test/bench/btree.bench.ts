@@ -1,7 +1,7 @@
-import type { NodeReader, TreeChange, TreeRoot, TreeSpec } from '../../src/btree/contract.ts';
-import { Tree, type TreeOptions } from '../../src/btree/tree.ts';
-import { compareCodePoints } from '../../src/collation/code-points.ts';
-import { PageCache } from '../../src/paging/page-cache.ts';
+import { compareCodePoints } from '../../src/base/collation/code-points.ts';
+import type { NodeReader, TreeChange, TreeRoot, TreeSpec } from '../../src/storage/btree/contract.ts';
+import { Tree, type TreeOptions } from '../../src/storage/btree/tree.ts';
+import { PageCache } from '../../src/storage/paging/page-cache.ts';
 
 /**
  * What the tree alone costs, on pages in a Map: building, random updates, reads and reductions. Keys are ids of 32

@@ -2,13 +2,14 @@
  * What counting requests costs, with the samples that are taken of the counts, and the log that writes none: the middleware of statistics around a handler that does
  * nothing, against that handler alone. Built by `run.mjs`. Output: `{ "us" }` for each request, as JSON.
  */
-import { createConfig } from '../../src/config/config-store.ts';
+
+import { systemClock } from '../../src/base/shared/clock.ts';
+import { Counters } from '../../src/base/system/counters.ts';
+import { createLog, followLogLevel } from '../../src/base/system/log.ts';
+import { Statistics } from '../../src/base/system/statistics.ts';
+import { createConfig } from '../../src/core/config/config-store.ts';
 import { countRequests } from '../../src/http/middleware/statistics.ts';
 import type { Handler } from '../../src/http/request/context.ts';
-import { systemClock } from '../../src/shared/clock.ts';
-import { Counters } from '../../src/system/counters.ts';
-import { createLog, followLogLevel } from '../../src/system/log.ts';
-import { Statistics } from '../../src/system/statistics.ts';
 
 const COUNT = 300_000;
 const ROUNDS = 9;

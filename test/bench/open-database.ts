@@ -5,9 +5,10 @@
  * Arguments: the data folder, the database's name. Output: `{ "openMs", "cpuMs" }` as JSON; the
  * latter is processor time, which other work on the machine does not stretch.
  */
+
+import { systemClock, systemRandom } from '../../src/base/shared/clock.ts';
+import { openRegistry } from '../../src/database/registry/registry.ts';
 import { openDataFolder } from '../../src/node/data-folder/data-folder.ts';
-import { openRegistry } from '../../src/registry/registry.ts';
-import { systemClock, systemRandom } from '../../src/shared/clock.ts';
 import { createLmdbPageStore } from '../../src/storage/lmdb/lmdb-page-store.ts';
 
 const [folder = '', database = ''] = process.argv.slice(2);

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, inject } from 'vitest';
-import { must } from '../../src/shared/assert.ts';
+import { must } from '../../src/base/shared/assert.ts';
 import type { Browser, Engine, LaunchOptions, Tab } from './drivers/browser.ts';
 import { startBrowser } from './drivers/start.ts';
 import type { SuiteOutcome } from './outcome.ts';

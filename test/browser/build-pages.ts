@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { build, type InlineConfig } from 'vite';
-import { sandboxProgram } from '../../src/build/sandbox-program.ts';
+import { sandboxProgram } from '../../src/packages/build/sandbox-program.ts';
 
 const here = import.meta.dirname;
 
@@ -28,7 +28,7 @@ function configFor({ entry, name, outDir }: { entry: string; name: string; outDi
   return {
     configFile: false,
     logLevel: 'warn',
-    plugins: [sandboxProgram(join(here, '../../src/query-server/runtime/main.ts'))],
+    plugins: [sandboxProgram(join(here, '../../src/queries/sandbox/runtime/main.ts'))],
     build: {
       outDir,
       emptyOutDir: false,

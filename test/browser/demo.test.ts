@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { must } from '../../src/base/shared/assert.ts';
 import type { HttpServer } from '../../src/node/http/http-server.ts';
 import { demoPolicy, startDemo } from '../../src/node/server/demo.ts';
-import { must } from '../../src/shared/assert.ts';
 import { NodeHost } from '../support/conformance/node-host.ts';
 import { pause } from './browser-session.ts';
 import type { Browser, Tab } from './drivers/browser.ts';

@@ -2,7 +2,7 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createBuilder } from 'vite';
-import { must } from '../../src/shared/assert.ts';
+import { must } from '../../src/base/shared/assert.ts';
 
 const root = join(import.meta.dirname, '../..');
 

@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { sandboxProgram } from '../../src/build/sandbox-program.ts';
+import { sandboxProgram } from '../../src/packages/build/sandbox-program.ts';
 
 /** The longest first: where two run at a time (test/run.mjs), none of them is left to run alone at the end. */
 const longest = ['http-conformance-fetch', 'http-conformance', 'faults-service-worker', 'tabs', 'bodies'];

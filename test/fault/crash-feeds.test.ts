@@ -12,7 +12,7 @@ import { allFilters, FILTER_DESIGN, FILTER_FUNCTIONS } from '../support/feeds/fe
 import { FollowedServer } from '../support/feeds/followed-server.ts';
 import { FEED_KINDS, type FollowedService, Follower } from '../support/feeds/follower.ts';
 import { SeededRandom } from '../support/seeded-random.ts';
-import { seeAll } from '../unit/database/harness.ts';
+import { seeAll } from '../unit/database/store/harness.ts';
 
 /**
  * A server process is killed again and again while clients write, compact and purge, and others follow by feeds of every kind and with

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { StoredDatabase } from '../../src/database/stored-database.ts';
-import { DatabaseError, isDatabaseError } from '../../src/errors/database-error.ts';
+import { DatabaseError, isDatabaseError } from '../../src/base/errors/database-error.ts';
+import type { StoredDatabase } from '../../src/database/store/stored-database.ts';
 import { createFaultStore, type FaultStore } from '../support/fault-store.ts';
-import { type Bench, put } from '../unit/database/harness.ts';
+import { type Bench, put } from '../unit/database/store/harness.ts';
 import { look, runUndisturbed, SCRIPT, type Step, stepOf, workBench } from './database-workload.ts';
 
 /** The names of all operations of an undisturbed run, up to its close. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createFaultStore, type FaultStore } from '../support/fault-store.ts';
-import type { Bench } from '../unit/database/harness.ts';
+import type { Bench } from '../unit/database/store/harness.ts';
 import { look, runUndisturbed, SCRIPT, stepOf, workBench } from './database-workload.ts';
 
 /** Runs the script on a store that dies at its n-th operation. Gives how many steps were acknowledged. */

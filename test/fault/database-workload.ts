@@ -1,5 +1,5 @@
-import type { StoredDatabase } from '../../src/database/stored-database.ts';
-import { must } from '../../src/shared/assert.ts';
+import { must } from '../../src/base/shared/assert.ts';
+import type { StoredDatabase } from '../../src/database/store/stored-database.ts';
 import {
   Bench,
   type BenchOptions,
@@ -12,7 +12,7 @@ import {
   TINY,
   TINY_PAGES,
   toWrite,
-} from '../unit/database/harness.ts';
+} from '../unit/database/store/harness.ts';
 
 /**
  * A script of everything that a database does, each step one commit at most, and what can be seen after each step when

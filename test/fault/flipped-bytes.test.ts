@@ -2,24 +2,24 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, assert, beforeAll, describe, expect, test } from 'vitest';
-import { type Core, createCore } from '../../src/core.ts';
-import { deferredAtHand } from '../../src/deferred/deferred-code.ts';
-import { isDatabaseError } from '../../src/errors/database-error.ts';
-import { openRegistry } from '../../src/registry/registry.ts';
-import { systemClock, systemRandom } from '../../src/shared/clock.ts';
-import type { PlainResponse } from '../../src/shared/message.ts';
+import { isDatabaseError } from '../../src/base/errors/database-error.ts';
+import { systemClock, systemRandom } from '../../src/base/shared/clock.ts';
+import type { PlainResponse } from '../../src/base/shared/message.ts';
+import { silentLog } from '../../src/base/system/log.ts';
+import { type Core, createCore } from '../../src/core/core.ts';
+import { deferredAtHand } from '../../src/core/deferred/deferred-code.ts';
+import { openRegistry } from '../../src/database/registry/registry.ts';
+import { verifyIndexes } from '../../src/queries/views/verify-indexes.ts';
 import { createLmdbPageStore } from '../../src/storage/lmdb/lmdb-page-store.ts';
 import { MemoryMedium } from '../../src/storage/memory/memory-medium.ts';
 import { createMemoryPageStore } from '../../src/storage/memory/memory-page-store.ts';
 import type { PageFile, PageStore } from '../../src/storage/page-store.ts';
-import { silentLog } from '../../src/system/log.ts';
-import { verifyIndexes } from '../../src/views/verify-indexes.ts';
 import { copyFolder, filesIn, flipByte } from '../hostile/support/flips.ts';
 import { parseJson } from '../support/conformance/json.ts';
 import { answersOf, type Client, fill, type KnownQuestion } from '../support/known-database.ts';
 import { flipValue } from '../support/medium-flips.ts';
 import { SeededRandom } from '../support/seeded-random.ts';
-import { createTestSandbox } from '../unit/query-server/quickjs-files.ts';
+import { createTestSandbox } from '../unit/queries/sandbox/quickjs-files.ts';
 
 /**
  * A random byte of what a store keeps is changed, and then each answer is right or an error, and a change that made an answer an error is

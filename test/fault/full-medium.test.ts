@@ -1,17 +1,17 @@
 import { describe, expect, test, vi } from 'vitest';
-import { createConfig } from '../../src/config/config-store.ts';
-import type { Database, DocumentWrite } from '../../src/database/contract.ts';
-import type { RevId } from '../../src/documents/contract.ts';
-import { isDatabaseError } from '../../src/errors/database-error.ts';
-import type { Registry } from '../../src/registry/contract.ts';
-import { openRegistry } from '../../src/registry/registry.ts';
-import { must } from '../../src/shared/assert.ts';
-import { systemClock, systemRandom } from '../../src/shared/clock.ts';
+import { isDatabaseError } from '../../src/base/errors/database-error.ts';
+import { must } from '../../src/base/shared/assert.ts';
+import { systemClock, systemRandom } from '../../src/base/shared/clock.ts';
+import { createConfig } from '../../src/core/config/config-store.ts';
+import type { RevId } from '../../src/database/documents/contract.ts';
+import type { Registry } from '../../src/database/registry/contract.ts';
+import { openRegistry } from '../../src/database/registry/registry.ts';
+import type { Database, DocumentWrite } from '../../src/database/store/contract.ts';
 import { MemoryMedium } from '../../src/storage/memory/memory-medium.ts';
 import { createMemoryPageStore } from '../../src/storage/memory/memory-page-store.ts';
 import { Quota } from '../support/quota-store.ts';
 import { SeededRandom } from '../support/seeded-random.ts';
-import { id, seeAll } from '../unit/database/harness.ts';
+import { id, seeAll } from '../unit/database/store/harness.ts';
 
 /**
  * A medium that is full from any step of a workload on: all that was acknowledged stays readable, also after a restart; documents and databases

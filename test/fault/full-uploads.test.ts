@@ -1,16 +1,16 @@
 import type { Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Core, createCore } from '../../src/core.ts';
-import { DatabaseError } from '../../src/errors/database-error.ts';
+import { DatabaseError } from '../../src/base/errors/database-error.ts';
+import { systemClock, systemRandom } from '../../src/base/shared/clock.ts';
+import { type Core, createCore } from '../../src/core/core.ts';
 import { type HttpServer, listen } from '../../src/node/http/http-server.ts';
 import { createListener } from '../../src/node/http/listener.ts';
-import { systemClock, systemRandom } from '../../src/shared/clock.ts';
 import type { Commit } from '../../src/storage/page-store.ts';
 import type { Storage } from '../support/conformance/core-host.ts';
 import { lmdbStorage } from '../support/conformance/lmdb-storage.ts';
 import { memoryStorage } from '../support/conformance/memory-storage.ts';
 import { type Answer, Connection } from '../support/crash/connection.ts';
-import { HookedStore } from '../unit/database/harness.ts';
+import { HookedStore } from '../unit/database/store/harness.ts';
 
 /** Uploads that can not be stored, behind a real server, mostly since the storage is full: docs/http/answers.md#error-table says what is to come. */
 const MEGABYTE = 2 ** 20;

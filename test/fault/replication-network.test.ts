@@ -4,7 +4,7 @@ import { fill } from '../support/replication/documents.ts';
 import { type Direction, expectCopied, sidesOf, useFlakyEnds } from '../support/replication/flaky-ends.ts';
 import { cutOff, every, type Fault, failure, refused } from '../support/replication/flaky-peer.ts';
 import { KeptRun } from '../support/replication/kept-run.ts';
-import { begin, must, pick, run, treesOf } from '../unit/replicator/support.ts';
+import { begin, must, pick, run, treesOf } from '../unit/replication/support.ts';
 
 const ends = useFlakyEnds();
 const directions: readonly Direction[] = ['pull', 'push'];

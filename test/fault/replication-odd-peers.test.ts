@@ -12,7 +12,7 @@ import {
   openRevsWith,
   RawText,
 } from '../support/replication/lying-peer.ts';
-import { askJson, begin, must, pick, treesOf } from '../unit/replicator/support.ts';
+import { askJson, begin, must, pick, treesOf } from '../unit/replication/support.ts';
 
 const ends = useFlakyEnds();
 const quick = { retriesPerRequest: 1 };

@@ -5,7 +5,7 @@ import { createFetch } from '../../src/http/fetch-adapter.ts';
 import { fill } from '../support/replication/documents.ts';
 import { expectCopied, sidesOf, useFlakyEnds } from '../support/replication/flaky-ends.ts';
 import { cutOff, failure, refused } from '../support/replication/flaky-peer.ts';
-import { begin, must, run, treesOf } from '../unit/replicator/support.ts';
+import { begin, must, run, treesOf } from '../unit/replication/support.ts';
 
 const ends = useFlakyEnds();
 

@@ -5,7 +5,7 @@
  * SETTEE_LIES_SEED repeats the choices of a run; SETTEE_LIES_ROUNDS says how many replications there are.
  */
 import { expect, test } from 'vitest';
-import type { Core } from '../../src/core.ts';
+import type { Core } from '../../src/core/core.ts';
 import { sidesOf, useFlakyEnds } from '../support/replication/flaky-ends.ts';
 import { cutOff, type Fault, failure } from '../support/replication/flaky-peer.ts';
 import {
@@ -18,7 +18,7 @@ import {
   RawText,
 } from '../support/replication/lying-peer.ts';
 import { SeededRandom } from '../support/seeded-random.ts';
-import { askJson, begin, must, pick, treesOf } from '../unit/replicator/support.ts';
+import { askJson, begin, must, pick, treesOf } from '../unit/replication/support.ts';
 
 const seed = Number(process.env['SETTEE_LIES_SEED'] ?? Date.now() % 2 ** 31);
 const rounds = Number(process.env['SETTEE_LIES_ROUNDS'] ?? 25);

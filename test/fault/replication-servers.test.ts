@@ -1,7 +1,7 @@
 /** Replications with a Node server over real connections that break, and with servers that come back with less than they had. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Core } from '../../src/core.ts';
-import type { Replication } from '../../src/replicator/contract.ts';
+import type { Core } from '../../src/core/core.ts';
+import type { Replication } from '../../src/replication/contract.ts';
 import { RestorableServer } from '../support/replication/backups.ts';
 import { fill } from '../support/replication/documents.ts';
 import { KeptRun } from '../support/replication/kept-run.ts';
@@ -17,7 +17,7 @@ import {
   replicationOf,
   run,
   treesOf,
-} from '../unit/replicator/support.ts';
+} from '../unit/replication/support.ts';
 
 let core: Core;
 let server: RestorableServer;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { DatabaseError } from '../../src/errors/database-error.ts';
+import { DatabaseError } from '../../src/base/errors/database-error.ts';
 import type { Commit, PageFile, PageStore } from '../../src/storage/page-store.ts';
 import { type FileContent, relaxed, storedContent } from '../conformance/storage/expectations.ts';
 import type { StorageContext } from '../conformance/storage/suite.ts';

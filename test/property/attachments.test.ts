@@ -2,20 +2,20 @@ import { createHash } from 'node:crypto';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { must } from '../../src/base/shared/assert.ts';
+import { atOnce } from '../../src/base/shared/turn.ts';
+import { splitAttachments } from '../../src/database/documents/attachments/stored-attachments.ts';
+import type { RevId } from '../../src/database/documents/contract.ts';
+import { toRevId } from '../../src/database/documents/revisions/revisions.ts';
 import type {
   AttachmentBytes,
   AttachmentReader,
   AttachmentWrite,
   FinishedUpload,
   StoredNode,
-} from '../../src/database/contract.ts';
-import type { StoredDatabase } from '../../src/database/stored-database.ts';
-import { splitAttachments } from '../../src/documents/attachments/stored-attachments.ts';
-import type { RevId } from '../../src/documents/contract.ts';
-import { toRevId } from '../../src/documents/revisions/revisions.ts';
-import { must } from '../../src/shared/assert.ts';
-import { atOnce } from '../../src/shared/turn.ts';
-import { Bench, id, rev, TINY, TINY_PAGES } from '../unit/database/harness.ts';
+} from '../../src/database/store/contract.ts';
+import type { StoredDatabase } from '../../src/database/store/stored-database.ts';
+import { Bench, id, rev, TINY, TINY_PAGES } from '../unit/database/store/harness.ts';
 
 /**
  * Random histories of documents with attachments against a model that knows only what each leaf has: writes that bring bytes, keep or drop

@@ -1,5 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { compareCodePoints } from '../../src/base/collation/code-points.ts';
+import { atOnce } from '../../src/base/shared/turn.ts';
 import {
   type KeyRange,
   type NodePages,
@@ -9,16 +11,14 @@ import {
   type TreeEntry,
   type TreeRoot,
   type TreeSpec,
-} from '../../src/btree/contract.ts';
-import { treeGroups } from '../../src/btree/reading/group-walk.ts';
-import { treePages } from '../../src/btree/reading/page-walk.ts';
-import { checkTree } from '../../src/btree/reading/tree-check.ts';
-import { collectEntries } from '../../src/btree/reading/tree-collect.ts';
-import { Tree, type TreeOptions } from '../../src/btree/tree.ts';
-import { compareCodePoints } from '../../src/collation/code-points.ts';
-import { PageCache } from '../../src/paging/page-cache.ts';
-import { cutText, pageCount } from '../../src/paging/page-texts.ts';
-import { atOnce } from '../../src/shared/turn.ts';
+} from '../../src/storage/btree/contract.ts';
+import { treeGroups } from '../../src/storage/btree/reading/group-walk.ts';
+import { treePages } from '../../src/storage/btree/reading/page-walk.ts';
+import { checkTree } from '../../src/storage/btree/reading/tree-check.ts';
+import { collectEntries } from '../../src/storage/btree/reading/tree-collect.ts';
+import { Tree, type TreeOptions } from '../../src/storage/btree/tree.ts';
+import { PageCache } from '../../src/storage/paging/page-cache.ts';
+import { cutText, pageCount } from '../../src/storage/paging/page-texts.ts';
 
 /**
  * The tree against a sorted array. Nodes are a few entries large, so that a hundred entries make a deep tree; reductions

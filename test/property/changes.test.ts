@@ -1,25 +1,25 @@
 import { afterAll, expect, test } from 'vitest';
-import { DatabaseFeeds } from '../../src/changes/feeds.ts';
-import { createConfig } from '../../src/config/config-store.ts';
-import { createDeferredCode } from '../../src/deferred/deferred-code.ts';
-import { isDatabaseError } from '../../src/errors/database-error.ts';
+import { isDatabaseError } from '../../src/base/errors/database-error.ts';
+import { CacheBudget } from '../../src/base/shared/cache-budget.ts';
+import type { Handle } from '../../src/base/shared/message.ts';
+import { ActiveTasks } from '../../src/base/system/active-tasks.ts';
+import { silentLog } from '../../src/base/system/log.ts';
+import { createConfig } from '../../src/core/config/config-store.ts';
+import { createDeferredCode } from '../../src/core/deferred/deferred-code.ts';
+import { DatabaseFeeds } from '../../src/database/changes/feeds.ts';
+import type { Registry } from '../../src/database/registry/contract.ts';
 import { createHandle } from '../../src/http/http-service.ts';
-import type { Registry } from '../../src/registry/contract.ts';
-import { CacheBudget } from '../../src/shared/cache-budget.ts';
-import type { Handle } from '../../src/shared/message.ts';
 import { createMemoryPageStore } from '../../src/storage/memory/memory-page-store.ts';
 import type { PageStore } from '../../src/storage/page-store.ts';
-import { ActiveTasks } from '../../src/system/active-tasks.ts';
-import { silentLog } from '../../src/system/log.ts';
 import { toStream } from '../support/conformance/body-stream.ts';
 import { withDeadline } from '../support/conformance/with-deadline.ts';
 import { allFilters, FILTER_DESIGN, FILTER_FUNCTIONS } from '../support/feeds/feed-filters.ts';
 import { BrokenOff, FEED_KINDS, type FollowedFeed, type FollowedService, Follower } from '../support/feeds/follower.ts';
 import { SeededRandom } from '../support/seeded-random.ts';
-import { id, leavesOf, merge, put, rev, seeAll, TINY, TINY_PAGES } from '../unit/database/harness.ts';
+import { Service } from '../unit/database/registry/service.ts';
+import { id, leavesOf, merge, put, rev, seeAll, TINY, TINY_PAGES } from '../unit/database/store/harness.ts';
 import { clock, JSON_HEADERS, noParts, services } from '../unit/http/support.ts';
-import { createTestSandbox } from '../unit/query-server/quickjs-files.ts';
-import { Service } from '../unit/registry/service.ts';
+import { createTestSandbox } from '../unit/queries/sandbox/quickjs-files.ts';
 
 /**
  * Writers, and followers that read feeds of every kind, leave them and go on behind what they had, while the database is compacted and

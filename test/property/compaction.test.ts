@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { StoredDatabase } from '../../src/database/stored-database.ts';
-import { pathOf } from '../../src/documents/revisions/revision-tree.ts';
-import { must } from '../../src/shared/assert.ts';
-import { Bench, id, seeAll, TINY, TINY_PAGES, toWrite } from '../unit/database/harness.ts';
+import { must } from '../../src/base/shared/assert.ts';
+import { pathOf } from '../../src/database/documents/revisions/revision-tree.ts';
+import type { StoredDatabase } from '../../src/database/store/stored-database.ts';
+import { Bench, id, seeAll, TINY, TINY_PAGES, toWrite } from '../unit/database/store/harness.ts';
 
 /**
  * Compactions between and beside any writes, with a revisions limit that goes up and down, and crashes: what a compaction gives up is gone

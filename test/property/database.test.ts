@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { DocumentWrite, Snapshot, WriteOutcome } from '../../src/database/contract.ts';
-import type { StoredDatabase } from '../../src/database/stored-database.ts';
-import { isDatabaseError } from '../../src/errors/database-error.ts';
-import { must } from '../../src/shared/assert.ts';
+import { isDatabaseError } from '../../src/base/errors/database-error.ts';
+import { must } from '../../src/base/shared/assert.ts';
+import type { DocumentWrite, Snapshot, WriteOutcome } from '../../src/database/store/contract.ts';
+import type { StoredDatabase } from '../../src/database/store/stored-database.ts';
 import {
   Bench,
   id,
@@ -14,7 +14,7 @@ import {
   TINY,
   TINY_PAGES,
   toWrite,
-} from '../unit/database/harness.ts';
+} from '../unit/database/store/harness.ts';
 
 /** Random histories of one database against a model that knows nothing of pages, journals and trees. */
 

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readBulkInSteps } from '../../src/documents/incoming/read-bulk.ts';
-import { readDocument } from '../../src/documents/incoming/read-document.ts';
-import { metaText, writeDocument } from '../../src/documents/outgoing.ts';
-import { parseRevId } from '../../src/documents/revisions/revisions.ts';
-import { minify } from '../../src/json/minify-json.ts';
-import { atOnce } from '../../src/shared/turn.ts';
+import { minify } from '../../src/base/json/minify-json.ts';
+import { atOnce } from '../../src/base/shared/turn.ts';
+import { readBulkInSteps } from '../../src/database/documents/incoming/read-bulk.ts';
+import { readDocument } from '../../src/database/documents/incoming/read-document.ts';
+import { metaText, writeDocument } from '../../src/database/documents/outgoing.ts';
+import { parseRevId } from '../../src/database/documents/revisions/revisions.ts';
 
 type Member = readonly [name: string, value: unknown];
 

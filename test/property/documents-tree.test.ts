@@ -1,8 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { RevisionNode, RevisionPath } from '../../src/documents/contract.ts';
-import { mapBodies } from '../../src/documents/revisions/body-changes.ts';
-import { GrowingTree } from '../../src/documents/revisions/growing-tree.ts';
+import { must } from '../../src/base/shared/assert.ts';
+import { atOnce } from '../../src/base/shared/turn.ts';
+import type { RevisionNode, RevisionPath } from '../../src/database/documents/contract.ts';
+import { mapBodies } from '../../src/database/documents/revisions/body-changes.ts';
+import { GrowingTree } from '../../src/database/documents/revisions/growing-tree.ts';
 import {
   cutPath,
   mergePath,
@@ -11,11 +13,9 @@ import {
   removeLeaves,
   stem,
   winner,
-} from '../../src/documents/revisions/revision-tree.ts';
-import { compareRevisions, toRevId } from '../../src/documents/revisions/revisions.ts';
-import { decodeTree, encodeTree } from '../../src/documents/revisions/tree-codec.ts';
-import { must } from '../../src/shared/assert.ts';
-import { atOnce } from '../../src/shared/turn.ts';
+} from '../../src/database/documents/revisions/revision-tree.ts';
+import { compareRevisions, toRevId } from '../../src/database/documents/revisions/revisions.ts';
+import { decodeTree, encodeTree } from '../../src/database/documents/revisions/tree-codec.ts';
 import { appendRevision } from '../support/append-revision.ts';
 import { parseTree, printTree } from '../support/tree-notation.ts';
 

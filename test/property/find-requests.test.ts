@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Core } from '../../src/core.ts';
+import type { Core } from '../../src/core/core.ts';
 import { at } from '../support/conformance/json.ts';
 import { askJson, openCore } from '../unit/http/support.ts';
 

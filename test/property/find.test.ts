@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Core } from '../../src/core.ts';
+import type { Core } from '../../src/core/core.ts';
 import { at } from '../support/conformance/json.ts';
 import type { Json } from '../support/view-fixture.ts';
 import { askJson, openCore, pick, pluck } from '../unit/http/support.ts';

@@ -1,7 +1,7 @@
 /** JSON that is parsed in pieces is what `JSON.parse` makes of the whole, for any text and wherever it is cut. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { JsonPieces } from '../../src/client/json-pieces.ts';
+import { JsonPieces } from '../../src/browser/client/json-pieces.ts';
 
 function parsed(pieces: readonly string[]): unknown {
   const parser = new JsonPieces();

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { readDocument, readDocumentInSteps } from '../../src/documents/incoming/read-document.ts';
-import { JsonScanner } from '../../src/json/json-scanner.ts';
-import { LongJsonScanner } from '../../src/json/long-json-scanner.ts';
-import { minify, minifyInSteps } from '../../src/json/minify-json.ts';
-import { atOnce } from '../../src/shared/turn.ts';
-import { encodeInSteps } from '../../src/shared/utf8.ts';
+import { JsonScanner } from '../../src/base/json/json-scanner.ts';
+import { LongJsonScanner } from '../../src/base/json/long-json-scanner.ts';
+import { minify, minifyInSteps } from '../../src/base/json/minify-json.ts';
+import { atOnce } from '../../src/base/shared/turn.ts';
+import { encodeInSteps } from '../../src/base/shared/utf8.ts';
+import { readDocument, readDocumentInSteps } from '../../src/database/documents/incoming/read-document.ts';
 
 const jsonText = fc
   .record({ value: fc.jsonValue({ maxDepth: 6 }), indent: fc.constantFrom(0, 1, 2) })

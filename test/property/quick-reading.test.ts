@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseDocumentValue, parseJson } from '../../src/documents/incoming/fallback-parser.ts';
+import { JsonCursor } from '../../src/base/json/json-cursor.ts';
+import { atOnce } from '../../src/base/shared/turn.ts';
+import { parseDocumentValue, parseJson } from '../../src/database/documents/incoming/fallback-parser.ts';
 import {
   type IncomingBulk,
   parseBulkInSteps,
   readBulkInSteps,
   scanBulkInSteps,
-} from '../../src/documents/incoming/read-bulk.ts';
-import { scanDocument } from '../../src/documents/incoming/read-document.ts';
-import { JsonCursor } from '../../src/json/json-cursor.ts';
-import { atOnce } from '../../src/shared/turn.ts';
+} from '../../src/database/documents/incoming/read-bulk.ts';
+import { scanDocument } from '../../src/database/documents/incoming/read-document.ts';
 
 const scanBulk = (text: string): IncomingBulk | undefined => atOnce(scanBulkInSteps(text));
 const parseBulk = (text: string): IncomingBulk => atOnce(parseBulkInSteps(text, parseJson(text)));

@@ -8,9 +8,9 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Core } from '../../src/core.ts';
-import type { Endpoint } from '../../src/replicator/contract.ts';
-import { documentPath } from '../../src/replicator/peers/paths.ts';
+import type { Core } from '../../src/core/core.ts';
+import type { Endpoint } from '../../src/replication/contract.ts';
+import { documentPath } from '../../src/replication/peers/paths.ts';
 import { arrayAt, at } from '../support/conformance/json.ts';
 import { NodeHost } from '../support/conformance/node-host.ts';
 import { PouchDB } from '../support/pouchdb-in-memory.ts';
@@ -19,7 +19,17 @@ import { type EditedDatabase, editRandomly } from '../support/replication/random
 import { TcpRelay } from '../support/replication/tcp-relay.ts';
 import { type Trees, treesAt, treesBehind, treesOfPouch } from '../support/replication/trees.ts';
 import { SeededRandom } from '../support/seeded-random.ts';
-import { askJson, hostOf, local, must, newCore, pick, remote, replicationOf, run } from '../unit/replicator/support.ts';
+import {
+  askJson,
+  hostOf,
+  local,
+  must,
+  newCore,
+  pick,
+  remote,
+  replicationOf,
+  run,
+} from '../unit/replication/support.ts';
 
 const seed = Number(process.env['SETTEE_REPLICATION_SEED'] ?? Date.now() % 2 ** 31);
 const steps = Number(process.env['SETTEE_REPLICATION_STEPS'] ?? 80);

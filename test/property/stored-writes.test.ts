@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { StoredDatabase } from '../../src/database/stored-database.ts';
-import type { DocId, RevId } from '../../src/documents/contract.ts';
-import { Bench, put, rev, seeAll, TINY, TINY_PAGES } from '../unit/database/harness.ts';
+import type { DocId, RevId } from '../../src/database/documents/contract.ts';
+import type { StoredDatabase } from '../../src/database/store/stored-database.ts';
+import { Bench, put, rev, seeAll, TINY, TINY_PAGES } from '../unit/database/store/harness.ts';
 
 /**
  * Whatever a database takes in can be stored: after each write, of any kind and size, come a crash, a checkpoint, a verification,

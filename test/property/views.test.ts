@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ViewGroup, ViewReader } from '../../src/queries/views/contract.ts';
 import type { PageStore } from '../../src/storage/page-store.ts';
-import type { ViewGroup, ViewReader } from '../../src/views/contract.ts';
 import { groupsOf, type Json, rowsOf, ViewFixture } from '../support/view-fixture.ts';
 import { emittedRows, folds, type ModelQuery, type ModelRow, queryGroups, queryRows } from './views-model.ts';
 

@@ -16,7 +16,7 @@ export interface PackedSettee {
 
 export async function packSettee(): Promise<PackedSettee> {
   const folder = mkdtempSync(join(tmpdir(), 'settee-packed-'));
-  await run(process.execPath, [join(repository, 'src/build/prepack.mjs')], { cwd: repository });
+  await run(process.execPath, [join(repository, 'src/packages/build/prepack.mjs')], { cwd: repository });
   const options = ['pack', '.', '--json', '--ignore-scripts', '--pack-destination', folder];
   const { stdout } = await run('npm', options, { cwd: repository, maxBuffer: 64 * 1024 * 1024 });
   const packed: unknown = JSON.parse(stdout);

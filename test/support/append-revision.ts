@@ -1,5 +1,5 @@
-import type { RevisionNode } from '../../src/documents/contract.ts';
-import { type Leaves, mergePath } from '../../src/documents/revisions/revision-tree.ts';
+import type { RevisionNode } from '../../src/database/documents/contract.ts';
+import { type Leaves, mergePath } from '../../src/database/documents/revisions/revision-tree.ts';
 
 /** A revision to be added. */
 interface NewRevision<B> {

@@ -1,5 +1,5 @@
-import { DatabaseError } from '../../src/errors/database-error.ts';
-import type { MaybePromise } from '../../src/shared/maybe-promise.ts';
+import { DatabaseError } from '../../src/base/errors/database-error.ts';
+import type { MaybePromise } from '../../src/base/shared/maybe-promise.ts';
 import type { Commit, PageFile, PageNumber, PageStore } from '../../src/storage/page-store.ts';
 
 /** What every operation of a store that was stopped rejects with: the caller must not take it for a storage error. */

@@ -2,7 +2,7 @@ import type { Commit, PageFile, PageStore } from '../../src/storage/page-store.t
 import { withReserve } from '../../src/storage/reserving-store.ts';
 import type { ReservedSpace, ReservePart } from '../../src/storage/space-reserve.ts';
 import { storageFailed, storageFull } from '../../src/storage/storage-errors.ts';
-import { HookedStore, type StorageHooks } from '../unit/database/harness.ts';
+import { HookedStore, type StorageHooks } from '../unit/database/store/harness.ts';
 
 /** What opening a file writes, and what an empty file takes. */
 const OPENING_BYTES = 200;

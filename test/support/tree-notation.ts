@@ -10,10 +10,10 @@
  * `=`; bodies no space or comma.
  */
 
-import type { RevisionNode } from '../../src/documents/contract.ts';
-import { compareLeaves } from '../../src/documents/revisions/revision-tree.ts';
-import { toRevId } from '../../src/documents/revisions/revisions.ts';
-import { assert, must } from '../../src/shared/assert.ts';
+import { assert, must } from '../../src/base/shared/assert.ts';
+import type { RevisionNode } from '../../src/database/documents/contract.ts';
+import { compareLeaves } from '../../src/database/documents/revisions/revision-tree.ts';
+import { toRevId } from '../../src/database/documents/revisions/revisions.ts';
 
 const REVISION = /^(\d+)-([^!=]+)(!?)(?:=(.*))?$/;
 

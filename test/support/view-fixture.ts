@@ -1,16 +1,16 @@
-import { createConfig } from '../../src/config/config-store.ts';
-import { openDatabase } from '../../src/database/open-database.ts';
-import type { StoredDatabase } from '../../src/database/stored-database.ts';
-import type { DocId, RevId } from '../../src/documents/contract.ts';
-import { createRevisionHasher } from '../../src/documents/revisions/revision-hash.ts';
-import { systemClock, systemRandom } from '../../src/shared/clock.ts';
+import { systemClock, systemRandom } from '../../src/base/shared/clock.ts';
+import { ActiveTasks } from '../../src/base/system/active-tasks.ts';
+import { createConfig } from '../../src/core/config/config-store.ts';
+import type { DocId, RevId } from '../../src/database/documents/contract.ts';
+import { createRevisionHasher } from '../../src/database/documents/revisions/revision-hash.ts';
+import { openDatabase } from '../../src/database/store/open-database.ts';
+import type { StoredDatabase } from '../../src/database/store/stored-database.ts';
+import type { DesignDocument, ViewGroup, ViewIndexes, ViewReader } from '../../src/queries/views/contract.ts';
+import { createViewIndexes, type ViewIndexesParts } from '../../src/queries/views/view-indexes.ts';
 import { MemoryMedium } from '../../src/storage/memory/memory-medium.ts';
 import { createMemoryPageStore } from '../../src/storage/memory/memory-page-store.ts';
 import type { PageStore } from '../../src/storage/page-store.ts';
-import { ActiveTasks } from '../../src/system/active-tasks.ts';
-import type { DesignDocument, ViewGroup, ViewIndexes, ViewReader } from '../../src/views/contract.ts';
-import { createViewIndexes, type ViewIndexesParts } from '../../src/views/view-indexes.ts';
-import { createTestSandbox } from '../unit/query-server/quickjs-files.ts';
+import { createTestSandbox } from '../unit/queries/sandbox/quickjs-files.ts';
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
 

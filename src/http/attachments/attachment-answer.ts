@@ -1,10 +1,11 @@
 /** The answer to `GET /{db}/{docid}/{attachment}`: all of it, one part, or several (docs/http/attachments.md#reading-an-attachment). */
-import { ChunkStream, plainBytes, storedBytes } from '../../attachments/outgoing.ts';
-import { PlainParts } from '../../attachments/plain-parts.ts';
-import type { AttachmentReader, StoredBytes } from '../../database/contract.ts';
-import { hexToBase64 } from '../../documents/attachments/digests.ts';
-import type { StoredAttachment } from '../../documents/contract.ts';
-import type { ResponseBody } from '../../shared/message.ts';
+
+import type { ResponseBody } from '../../base/shared/message.ts';
+import { ChunkStream, plainBytes, storedBytes } from '../../database/attachments/outgoing.ts';
+import { PlainParts } from '../../database/attachments/plain-parts.ts';
+import { hexToBase64 } from '../../database/documents/attachments/digests.ts';
+import type { StoredAttachment } from '../../database/documents/contract.ts';
+import type { AttachmentReader, StoredBytes } from '../../database/store/contract.ts';
 import { acceptsCoding } from '../request/accept.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { matchesTag } from '../response/etags.ts';

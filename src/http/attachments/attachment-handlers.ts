@@ -1,18 +1,19 @@
 /** `/{db}/{docid}/{attachment}` (docs/http/attachments.md). The name may have slashes. */
-import { takeIn } from '../../attachments/intake.ts';
-import type { AttachmentWrite, Database } from '../../database/contract.ts';
-import { readContentMd5 } from '../../documents/attachments/digests.ts';
+
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import { must } from '../../base/shared/assert.ts';
+import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
+import { inTurns } from '../../base/shared/turn.ts';
+import { takeIn } from '../../database/attachments/intake.ts';
+import { readContentMd5 } from '../../database/documents/attachments/digests.ts';
 import {
   checkAddressable,
   checkAttachmentName,
   DEFAULT_CONTENT_TYPE,
-} from '../../documents/attachments/incoming-attachment.ts';
-import { splitAttachments } from '../../documents/attachments/stored-attachments.ts';
-import type { DocId, RevId, StoredAttachment } from '../../documents/contract.ts';
-import { DatabaseError } from '../../errors/database-error.ts';
-import { must } from '../../shared/assert.ts';
-import type { MaybePromise } from '../../shared/maybe-promise.ts';
-import { inTurns } from '../../shared/turn.ts';
+} from '../../database/documents/attachments/incoming-attachment.ts';
+import { splitAttachments } from '../../database/documents/attachments/stored-attachments.ts';
+import type { DocId, RevId, StoredAttachment } from '../../database/documents/contract.ts';
+import type { AttachmentWrite, Database } from '../../database/store/contract.ts';
 import { keptAttachment, uploadOf } from '../documents/attached-writes.ts';
 import { baseRevision } from '../documents/base-revision.ts';
 import { missing, nodeToRead } from '../documents/requested-revision.ts';

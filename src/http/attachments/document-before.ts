@@ -1,11 +1,12 @@
 /** The document that an attachment is added to, or taken from. */
-import type { Database, DocumentRecord, StoredNode } from '../../database/contract.ts';
-import { splitAttachments } from '../../documents/attachments/stored-attachments.ts';
-import type { DocId, RevId, StoredAttachment } from '../../documents/contract.ts';
-import { findNode } from '../../documents/revisions/revision-tree.ts';
-import { toRevision } from '../../documents/revisions/revisions.ts';
-import { DatabaseError } from '../../errors/database-error.ts';
-import { inTurns } from '../../shared/turn.ts';
+
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import { inTurns } from '../../base/shared/turn.ts';
+import { splitAttachments } from '../../database/documents/attachments/stored-attachments.ts';
+import type { DocId, RevId, StoredAttachment } from '../../database/documents/contract.ts';
+import { findNode } from '../../database/documents/revisions/revision-tree.ts';
+import { toRevision } from '../../database/documents/revisions/revisions.ts';
+import type { Database, DocumentRecord, StoredNode } from '../../database/store/contract.ts';
 
 /**
  * The document at the revision that is to be replaced. Without a revision there must be none, or a deleted one: of that nothing is kept.

@@ -2,23 +2,24 @@
  * `POST /{db}/{docid}` as an HTML form: files become attachments (docs/http/documents.md#form-uploads). A form can be sent by any page, so that the
  * browser has to say that one of this server did.
  */
-import { takeIn } from '../../attachments/intake.ts';
-import { Intakes } from '../../attachments/intakes.ts';
-import type { AttachmentWrite, Database, DocumentWrite } from '../../database/contract.ts';
+
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
+import { fileNameOf, type IncomingPart, nameOf } from '../../base/shared/multipart/multipart-reader.ts';
+import { inTurns } from '../../base/shared/turn.ts';
+import { takeIn } from '../../database/attachments/intake.ts';
+import { Intakes } from '../../database/attachments/intakes.ts';
 import {
   checkAddressable,
   checkAttachmentName,
   DEFAULT_CONTENT_TYPE,
   duplicateAttachments,
-} from '../../documents/attachments/incoming-attachment.ts';
-import type { DocId, RevId } from '../../documents/contract.ts';
-import { isLocalId } from '../../documents/identifiers.ts';
-import { readDocumentInSteps } from '../../documents/incoming/read-document.ts';
-import { parseRevId } from '../../documents/revisions/revisions.ts';
-import { DatabaseError } from '../../errors/database-error.ts';
-import type { MaybePromise } from '../../shared/maybe-promise.ts';
-import { fileNameOf, type IncomingPart, nameOf } from '../../shared/multipart/multipart-reader.ts';
-import { inTurns } from '../../shared/turn.ts';
+} from '../../database/documents/attachments/incoming-attachment.ts';
+import type { DocId, RevId } from '../../database/documents/contract.ts';
+import { isLocalId } from '../../database/documents/identifiers.ts';
+import { readDocumentInSteps } from '../../database/documents/incoming/read-document.ts';
+import { parseRevId } from '../../database/documents/revisions/revisions.ts';
+import type { AttachmentWrite, Database, DocumentWrite } from '../../database/store/contract.ts';
 import { type IncomingWrite, keptAttachment, uploadOf } from '../documents/attached-writes.ts';
 import { writeOne, writtenAnswer } from '../documents/single-write.ts';
 import { bodyChunks, isMultipart, readPartText } from '../request/bodies.ts';

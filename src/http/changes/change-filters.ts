@@ -1,12 +1,13 @@
 /** Which changes a feed is to list (docs/http/changes.md#filters-of-changes). */
-import type { ChangeFilter, SelectedChange } from '../../changes/contract.ts';
-import type { ChangeRow, Database, Snapshot } from '../../database/contract.ts';
-import type { DocId } from '../../documents/contract.ts';
-import { toDocId } from '../../documents/identifiers.ts';
-import { DatabaseError } from '../../errors/database-error.ts';
-import { isObject, type JsonObject, ownMember } from '../../json/objects.ts';
-import type { MaybePromise } from '../../shared/maybe-promise.ts';
-import { eachInSteps, inTurns } from '../../shared/turn.ts';
+
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import { isObject, type JsonObject, ownMember } from '../../base/json/objects.ts';
+import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
+import { eachInSteps, inTurns } from '../../base/shared/turn.ts';
+import type { ChangeFilter, SelectedChange } from '../../database/changes/contract.ts';
+import type { DocId } from '../../database/documents/contract.ts';
+import { toDocId } from '../../database/documents/identifiers.ts';
+import type { ChangeRow, Database, Snapshot } from '../../database/store/contract.ts';
 import { parseBody, parseJson, toObject } from '../request/bodies.ts';
 import { type BodyBound, QUERY } from '../request/body-bounds.ts';
 import type { Context } from '../request/context.ts';

@@ -1,6 +1,7 @@
 /** `_changes`: what happened to a database's documents, in its order, and what happens next (docs/http/changes.md). */
-import type { Feed } from '../../changes/contract.ts';
-import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
+
+import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
+import type { Feed } from '../../database/changes/contract.ts';
 import { readText, requireJsonType } from '../request/bodies.ts';
 import { QUERY } from '../request/body-bounds.ts';
 import type { Answer, Context } from '../request/context.ts';

@@ -1,7 +1,8 @@
 /** The parameters of `_changes` (docs/http/changes.md). Their names are read in any case; of one that is given twice the first value counts. */
-import type { FeedOptions } from '../../changes/contract.ts';
-import { DatabaseError } from '../../errors/database-error.ts';
-import { integerSetting } from '../../system/config.ts';
+
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import { integerSetting } from '../../base/system/config.ts';
+import type { FeedOptions } from '../../database/changes/contract.ts';
 import type { Context } from '../request/context.ts';
 
 export type FeedKind = 'normal' | 'longpoll' | 'continuous' | 'eventsource';

@@ -1,10 +1,11 @@
 /** The text of changes (docs/http/changes.md#rows-of-changes). */
-import type { SelectedChange } from '../../changes/contract.ts';
-import type { DocumentRecord, Snapshot } from '../../database/contract.ts';
-import { must } from '../../shared/assert.ts';
-import { byBytes } from '../lists/body-batches.ts';
-import { MOST_ATTACHED_BYTES } from '../lists/document-list.ts';
-import { readAgain } from '../lists/read-again.ts';
+
+import { must } from '../../base/shared/assert.ts';
+import type { SelectedChange } from '../../database/changes/contract.ts';
+import type { DocumentRecord, Snapshot } from '../../database/store/contract.ts';
+import { byBytes } from '../documents/lists/body-batches.ts';
+import { MOST_ATTACHED_BYTES } from '../documents/lists/document-list.ts';
+import { readAgain } from '../documents/lists/read-again.ts';
 import { CONFLICTS_ALONE, documentText, metaOf } from '../shown/document-rendering.ts';
 import {
   isLong,

@@ -1,11 +1,12 @@
 /** Filters that look at the documents of changes. */
-import type { ChangeFilter, SelectedChange } from '../../changes/contract.ts';
-import type { ChangeRow, DocumentRecord, Snapshot, StoredNode } from '../../database/contract.ts';
-import { must } from '../../shared/assert.ts';
-import type { MaybePromise } from '../../shared/maybe-promise.ts';
-import { Pace } from '../../shared/turn.ts';
-import { byBytes } from '../lists/body-batches.ts';
-import { readAgain } from '../lists/read-again.ts';
+
+import { must } from '../../base/shared/assert.ts';
+import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
+import { Pace } from '../../base/shared/turn.ts';
+import type { ChangeFilter, SelectedChange } from '../../database/changes/contract.ts';
+import type { ChangeRow, DocumentRecord, Snapshot, StoredNode } from '../../database/store/contract.ts';
+import { byBytes } from '../documents/lists/body-batches.ts';
+import { readAgain } from '../documents/lists/read-again.ts';
 import { documentText, flagsAmongLeaves, type MetaFlags, metaOf, revOf } from '../shown/document-rendering.ts';
 import { type ShownRevision, shownBytes } from '../shown/shown-revision.ts';
 

@@ -1,5 +1,5 @@
 /** Writes the events of a feed in each of its formats (docs/http/changes.md#formats-of-feeds). */
-import type { Feed } from '../../changes/contract.ts';
+import type { Feed } from '../../database/changes/contract.ts';
 import { FORGET_EVENT_ID, WAITS } from '../response/live-body.ts';
 import type { FeedKind } from './change-parameters.ts';
 import { type ChangeRows, isLongRow } from './change-rows.ts';

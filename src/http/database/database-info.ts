@@ -1,5 +1,5 @@
 /** The information about a database (docs/http/databases.md#database-information). */
-import type { DatabaseInfo } from '../../database/contract.ts';
+import type { DatabaseInfo } from '../../database/store/contract.ts';
 
 /** The information object in the interface's names. */
 export function shownInfo(info: DatabaseInfo): Readonly<Record<string, string | number | boolean>> {

@@ -1,9 +1,9 @@
 /** The information of many databases at once (docs/http/server.md#information-on-many-databases). */
-import { authorizeUser } from '../../auth/access/authorization.ts';
-import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
-import { ownMember } from '../../json/objects.ts';
-import { inTurns, mapInSteps } from '../../shared/turn.ts';
-import { readListQuery } from '../lists/list-parameters.ts';
+import { authorizeUser } from '../../accounts/access/authorization.ts';
+import { DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
+import { ownMember } from '../../base/json/objects.ts';
+import { inTurns, mapInSteps } from '../../base/shared/turn.ts';
+import { readListQuery } from '../documents/lists/list-parameters.ts';
 import { readObject } from '../request/bodies.ts';
 import { NAMES } from '../request/body-bounds.ts';
 import type { Answer, Context } from '../request/context.ts';

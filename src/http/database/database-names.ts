@@ -1,6 +1,6 @@
 /** The names of all databases, or of a range of them (docs/http/server.md#list-of-databases). */
-import { isEmptyRange, toRowRange } from '../lists/key-range.ts';
-import { type ListParameters, readListQuery } from '../lists/list-parameters.ts';
+import { isEmptyRange, toRowRange } from '../documents/lists/key-range.ts';
+import { type ListParameters, readListQuery } from '../documents/lists/list-parameters.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { jsonAnswer } from '../response/responses.ts';
 

@@ -1,5 +1,5 @@
 /** The database as a whole (docs/http/databases.md). */
-import { DatabaseError } from '../../errors/database-error.ts';
+import { DatabaseError } from '../../base/errors/database-error.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { databaseLocation, withLocation } from '../response/locations.ts';
 import { jsonAnswer, okAnswer } from '../response/responses.ts';

@@ -1,11 +1,11 @@
 /** What a database keeps beside its documents: security object and revisions limit (docs/http/databases.md#security-object). */
 
-import { DatabaseError } from '../../errors/database-error.ts';
-import { minify } from '../../json/minify-json.ts';
-import { isObject, type JsonObject, ownMember } from '../../json/objects.ts';
-import { checkValueInSteps } from '../../json/portable-values.ts';
-import { inTurns } from '../../shared/turn.ts';
-import { fitsUtf8 } from '../../shared/utf8.ts';
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import { minify } from '../../base/json/minify-json.ts';
+import { isObject, type JsonObject, ownMember } from '../../base/json/objects.ts';
+import { checkValueInSteps } from '../../base/json/portable-values.ts';
+import { inTurns } from '../../base/shared/turn.ts';
+import { fitsUtf8 } from '../../base/shared/utf8.ts';
 import { parseBody, readJson, readText, toObject } from '../request/bodies.ts';
 import { NUMBER, SECURITY } from '../request/body-bounds.ts';
 import type { Answer, Context } from '../request/context.ts';

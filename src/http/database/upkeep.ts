@@ -1,5 +1,5 @@
 /** Compaction and full commits (docs/http/databases.md#compaction). Of indexes: `views/index-handlers.ts`. */
-import { DatabaseError } from '../../errors/database-error.ts';
+import { DatabaseError } from '../../base/errors/database-error.ts';
 import { continueInBackground } from '../request/background-work.ts';
 import { requireJsonType } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';

@@ -1,5 +1,15 @@
 /** The attachments of documents that are written: their bytes are stored first, and their stubs resolved (docs/http/attachments.md#attachments-in-documents). */
-import { type TakenIn, takeIn } from '../../attachments/intake.ts';
+
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import { fromBase64 } from '../../base/shared/base64.ts';
+import { eachInSteps, inTurns, mapInSteps, Pace, someInSteps } from '../../base/shared/turn.ts';
+import { type TakenIn, takeIn } from '../../database/attachments/intake.ts';
+import { checkAddressable } from '../../database/documents/attachments/incoming-attachment.ts';
+import { splitAttachments } from '../../database/documents/attachments/stored-attachments.ts';
+import type { IncomingAttachment, StoredAttachment } from '../../database/documents/contract.ts';
+import { isLocalId } from '../../database/documents/identifiers.ts';
+import { findNode } from '../../database/documents/revisions/revision-tree.ts';
+import { toRevision } from '../../database/documents/revisions/revisions.ts';
 import type {
   AttachmentWrite,
   Database,
@@ -9,16 +19,7 @@ import type {
   StoredNode,
   WriteOptions,
   WriteOutcome,
-} from '../../database/contract.ts';
-import { checkAddressable } from '../../documents/attachments/incoming-attachment.ts';
-import { splitAttachments } from '../../documents/attachments/stored-attachments.ts';
-import type { IncomingAttachment, StoredAttachment } from '../../documents/contract.ts';
-import { isLocalId } from '../../documents/identifiers.ts';
-import { findNode } from '../../documents/revisions/revision-tree.ts';
-import { toRevision } from '../../documents/revisions/revisions.ts';
-import { DatabaseError } from '../../errors/database-error.ts';
-import { fromBase64 } from '../../shared/base64.ts';
-import { eachInSteps, inTurns, mapInSteps, Pace, someInSteps } from '../../shared/turn.ts';
+} from '../../database/store/contract.ts';
 import type { Context } from '../request/context.ts';
 import { holdAttachments } from '../request/many-attachments.ts';
 

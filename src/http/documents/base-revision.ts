@@ -1,8 +1,9 @@
 /** The revision that a write builds on, which a request names in its body, its query or a header (docs/http/documents.md#revision-sources). */
-import type { BadRev, RevId } from '../../documents/contract.ts';
-import { isLocalId } from '../../documents/identifiers.ts';
-import { invalidRev, isLocalRev, parseRevId, toRevision } from '../../documents/revisions/revisions.ts';
-import { DatabaseError } from '../../errors/database-error.ts';
+
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import type { BadRev, RevId } from '../../database/documents/contract.ts';
+import { isLocalId } from '../../database/documents/identifiers.ts';
+import { invalidRev, isLocalRev, parseRevId, toRevision } from '../../database/documents/revisions/revisions.ts';
 import type { Context } from '../request/context.ts';
 
 /**

@@ -2,12 +2,13 @@
  * `POST /{db}/_bulk_docs` (docs/http/bulk.md#bulk-writes). One malformed document fails the whole, and nothing is written; but a `_rev` that is no
  * revision refuses its row alone.
  */
-import type { Database, DocumentWrite, WriteOptions } from '../../database/contract.ts';
-import type { BadRev, IncomingDocument } from '../../documents/contract.ts';
-import { isLocalId, parseDocId } from '../../documents/identifiers.ts';
-import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
-import { must } from '../../shared/assert.ts';
-import { eachInSteps, filterInSteps, inTurns, joinInSteps, mapInSteps } from '../../shared/turn.ts';
+
+import { DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
+import { must } from '../../base/shared/assert.ts';
+import { eachInSteps, filterInSteps, inTurns, joinInSteps, mapInSteps } from '../../base/shared/turn.ts';
+import type { BadRev, IncomingDocument } from '../../database/documents/contract.ts';
+import { isLocalId, parseDocId } from '../../database/documents/identifiers.ts';
+import type { Database, DocumentWrite, WriteOptions } from '../../database/store/contract.ts';
 import { requireJsonType } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { writeOptions } from '../request/write-options.ts';

@@ -2,10 +2,11 @@
  * Copies of documents into another database of this service: the copy is written as a client would write it, by a PUT with the attachments
  * behind the document. So rights, validation functions and limits of that database count (docs/http/documents.md#copying-a-document).
  */
-import { ChunkStream } from '../../attachments/outgoing.ts';
-import type { DocId } from '../../documents/contract.ts';
-import type { ByteStream, PlainRequest } from '../../shared/message.ts';
-import { originOf } from '../address/target.ts';
+
+import type { ByteStream, PlainRequest } from '../../base/shared/message.ts';
+import { ChunkStream } from '../../database/attachments/outgoing.ts';
+import type { DocId } from '../../database/documents/contract.ts';
+import { originOf } from '../request/address/target.ts';
 import type { Answer, Context } from '../request/context.ts';
 import type { SnapshotLease } from '../request/snapshot-lease.ts';
 import { encodeDocId } from '../response/locations.ts';

@@ -1,8 +1,9 @@
 /** Finds the design document that an address names. */
-import type { Snapshot } from '../../database/contract.ts';
-import { parseDocId } from '../../documents/identifiers.ts';
-import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
-import type { DesignDocument } from '../../views/contract.ts';
+
+import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
+import { parseDocId } from '../../database/documents/identifiers.ts';
+import type { Snapshot } from '../../database/store/contract.ts';
+import type { DesignDocument } from '../../queries/views/contract.ts';
 import { revOf } from '../shown/document-rendering.ts';
 import { missing, nodeToRead } from './requested-revision.ts';
 

@@ -1,8 +1,9 @@
 /** Where a COPY goes: a document's id, or its address as `Location` has it (docs/http/documents.md#copying-a-document). */
-import type { DocId } from '../../documents/contract.ts';
-import { parseDocId } from '../../documents/identifiers.ts';
-import { DatabaseError } from '../../errors/database-error.ts';
-import { isBelow, originOf, parseTarget } from '../address/target.ts';
+
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import type { DocId } from '../../database/documents/contract.ts';
+import { parseDocId } from '../../database/documents/identifiers.ts';
+import { isBelow, originOf, parseTarget } from '../request/address/target.ts';
 import type { Context } from '../request/context.ts';
 import { Query } from '../request/query.ts';
 import { ownOrigin } from '../response/locations.ts';

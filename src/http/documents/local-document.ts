@@ -1,8 +1,9 @@
 /** `GET /{db}/_local/{id}` (docs/http/documents.md#local-documents). Writing and copying: see the handlers of documents. */
-import type { LocalDocument } from '../../database/contract.ts';
-import type { DocId } from '../../documents/contract.ts';
-import { writeDocument } from '../../documents/outgoing.ts';
-import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
+
+import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
+import type { DocId } from '../../database/documents/contract.ts';
+import { writeDocument } from '../../database/documents/outgoing.ts';
+import type { LocalDocument } from '../../database/store/contract.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { matchesTag, revisionTag } from '../response/etags.ts';
 import { jsonAnswer, notModified, withHeader } from '../response/responses.ts';

@@ -1,8 +1,9 @@
 /** Many revisions with the content of their attachments, as `multipart/mixed` (docs/http/attachments.md#multipart-documents). */
-import { ChunkStream } from '../../attachments/outgoing.ts';
-import type { Snapshot } from '../../database/contract.ts';
-import type { RevId } from '../../documents/contract.ts';
-import { Pace } from '../../shared/turn.ts';
+
+import { Pace } from '../../base/shared/turn.ts';
+import { ChunkStream } from '../../database/attachments/outgoing.ts';
+import type { RevId } from '../../database/documents/contract.ts';
+import type { Snapshot } from '../../database/store/contract.ts';
 import type { Answer, Context } from '../request/context.ts';
 import type { SnapshotLease } from '../request/snapshot-lease.ts';
 import { MULTIPART_END, multipartType, type Part, partPieces, partText } from '../response/multipart-writer.ts';

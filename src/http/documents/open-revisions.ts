@@ -1,7 +1,8 @@
 /** `GET /{db}/{docid}?open_revs=…`: the replicator's read (docs/http/documents.md#open-revisions). Always 200. */
-import type { DocId, RevId } from '../../documents/contract.ts';
-import { parseRevId } from '../../documents/revisions/revisions.ts';
-import { DatabaseError } from '../../errors/database-error.ts';
+
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import type { DocId, RevId } from '../../database/documents/contract.ts';
+import { parseRevId } from '../../database/documents/revisions/revisions.ts';
 import { accepts } from '../request/accept.ts';
 import { parseJson } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';

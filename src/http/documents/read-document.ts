@@ -1,10 +1,11 @@
 /** `GET /{db}/{docid}` for one revision (docs/http/documents.md#reading-a-document). */
-import { ChunkStream } from '../../attachments/outgoing.ts';
-import type { CurrentDocument, DocumentRecord, Snapshot } from '../../database/contract.ts';
-import type { DocId } from '../../documents/contract.ts';
-import { writeQuoted } from '../../documents/outgoing.ts';
-import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
-import { utf8Length } from '../../shared/utf8.ts';
+
+import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
+import { utf8Length } from '../../base/shared/utf8.ts';
+import { ChunkStream } from '../../database/attachments/outgoing.ts';
+import type { DocId } from '../../database/documents/contract.ts';
+import { writeQuoted } from '../../database/documents/outgoing.ts';
+import type { CurrentDocument, DocumentRecord, Snapshot } from '../../database/store/contract.ts';
 import { accepts } from '../request/accept.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { withSnapshot, withSnapshotLease } from '../request/snapshot-lease.ts';

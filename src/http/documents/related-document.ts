@@ -1,12 +1,13 @@
 /** Documents with the content of their attachments behind them, as `multipart/related` (docs/http/attachments.md#multipart-documents). */
-import { storedBytes } from '../../attachments/outgoing.ts';
-import type { AttachmentReader, Snapshot } from '../../database/contract.ts';
-import { writeDigest } from '../../documents/attachments/digests.ts';
-import { hasAttachments, readAttachments } from '../../documents/attachments/stored-attachments.ts';
-import type { StoredAttachment } from '../../documents/contract.ts';
-import { must } from '../../shared/assert.ts';
-import { inTurns, Pace } from '../../shared/turn.ts';
-import { utf8Length, utf8LengthInSteps, wholeCharacterPieces } from '../../shared/utf8.ts';
+
+import { must } from '../../base/shared/assert.ts';
+import { inTurns, Pace } from '../../base/shared/turn.ts';
+import { utf8Length, utf8LengthInSteps, wholeCharacterPieces } from '../../base/shared/utf8.ts';
+import { storedBytes } from '../../database/attachments/outgoing.ts';
+import { writeDigest } from '../../database/documents/attachments/digests.ts';
+import { hasAttachments, readAttachments } from '../../database/documents/attachments/stored-attachments.ts';
+import type { StoredAttachment } from '../../database/documents/contract.ts';
+import type { AttachmentReader, Snapshot } from '../../database/store/contract.ts';
 import type { Context } from '../request/context.ts';
 import { headerText } from '../response/header-text.ts';
 import { documentText, metaOf } from '../shown/document-rendering.ts';

@@ -1,13 +1,14 @@
 /** Documents that come as `multipart/related`, their attachments behind them (docs/http/attachments.md#multipart-uploads). */
-import { type TakenIn, takeIn } from '../../attachments/intake.ts';
-import { Intakes } from '../../attachments/intakes.ts';
-import type { Database } from '../../database/contract.ts';
-import { readContentMd5 } from '../../documents/attachments/digests.ts';
-import type { IncomingAttachment, IncomingDocument } from '../../documents/contract.ts';
-import { readDocumentInSteps } from '../../documents/incoming/read-document.ts';
-import { DatabaseError } from '../../errors/database-error.ts';
-import { fileNameOf, type IncomingPart } from '../../shared/multipart/multipart-reader.ts';
-import { inTurns } from '../../shared/turn.ts';
+
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import { fileNameOf, type IncomingPart } from '../../base/shared/multipart/multipart-reader.ts';
+import { inTurns } from '../../base/shared/turn.ts';
+import { type TakenIn, takeIn } from '../../database/attachments/intake.ts';
+import { Intakes } from '../../database/attachments/intakes.ts';
+import { readContentMd5 } from '../../database/documents/attachments/digests.ts';
+import type { IncomingAttachment, IncomingDocument } from '../../database/documents/contract.ts';
+import { readDocumentInSteps } from '../../database/documents/incoming/read-document.ts';
+import type { Database } from '../../database/store/contract.ts';
 import { bodyChunks, readPartText } from '../request/bodies.ts';
 import type { Context } from '../request/context.ts';
 import { holdAttachments } from '../request/many-attachments.ts';

@@ -1,16 +1,17 @@
 /** Documents in the bodies of requests. */
-import type { IncomingDocument } from '../../documents/contract.ts';
+
+import { must } from '../../base/shared/assert.ts';
+import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
+import { inTurns, LONG_STEP, Pace, type Steps } from '../../base/shared/turn.ts';
+import type { IncomingDocument } from '../../database/documents/contract.ts';
 import {
   type IncomingBulk,
   parseBulkInSteps,
   type ReadCount,
   readBulkInSteps,
   scanBulkInSteps,
-} from '../../documents/incoming/read-bulk.ts';
-import { readDocumentInSteps } from '../../documents/incoming/read-document.ts';
-import { must } from '../../shared/assert.ts';
-import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
-import { inTurns, LONG_STEP, Pace, type Steps } from '../../shared/turn.ts';
+} from '../../database/documents/incoming/read-bulk.ts';
+import { readDocumentInSteps } from '../../database/documents/incoming/read-document.ts';
 import { parseBody, readText } from '../request/bodies.ts';
 import { DOCUMENTS } from '../request/body-bounds.ts';
 import type { Context } from '../request/context.ts';

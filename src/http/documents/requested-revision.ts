@@ -1,8 +1,9 @@
 /** Which revision of a document a request means (docs/http/documents.md#reading-a-document). */
-import type { DocumentRecord, StoredNode } from '../../database/contract.ts';
-import { findNode, leavesFrom, winner } from '../../documents/revisions/revision-tree.ts';
-import { parseRevId, toRevision } from '../../documents/revisions/revisions.ts';
-import { DatabaseError } from '../../errors/database-error.ts';
+
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import { findNode, leavesFrom, winner } from '../../database/documents/revisions/revision-tree.ts';
+import { parseRevId, toRevision } from '../../database/documents/revisions/revisions.ts';
+import type { DocumentRecord, StoredNode } from '../../database/store/contract.ts';
 
 /**
  * The revision that was asked for, with `latest` the newest of those that descend from it, else the winner. Fails with `not_found`

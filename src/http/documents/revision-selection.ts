@@ -1,10 +1,11 @@
 /** Which revisions `open_revs` and `_bulk_get` read (docs/http/documents.md#open-revisions). */
-import type { DocumentRecord, StoredNode } from '../../database/contract.ts';
-import type { RevId } from '../../documents/contract.ts';
-import { findNode, leavesFrom } from '../../documents/revisions/revision-tree.ts';
-import { toRevision } from '../../documents/revisions/revisions.ts';
-import type { MaybePromise } from '../../shared/maybe-promise.ts';
-import { inTurns, mapInSteps, type Steps } from '../../shared/turn.ts';
+
+import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
+import { inTurns, mapInSteps, type Steps } from '../../base/shared/turn.ts';
+import type { RevId } from '../../database/documents/contract.ts';
+import { findNode, leavesFrom } from '../../database/documents/revisions/revision-tree.ts';
+import { toRevision } from '../../database/documents/revisions/revisions.ts';
+import type { DocumentRecord, StoredNode } from '../../database/store/contract.ts';
 import { flagsAmongLeaves, revOf } from '../shown/document-rendering.ts';
 import type { ShownRevision } from '../shown/shown-revision.ts';
 

@@ -1,11 +1,12 @@
 /** How a single write is carried out and answered, whichever request it comes from (docs/http/documents.md#writing-a-document). */
-import type { Database, DocumentWrite, WriteOptions } from '../../database/contract.ts';
-import type { DocId, IncomingDocument } from '../../documents/contract.ts';
-import { isLocalId } from '../../documents/identifiers.ts';
-import { isLocalRev } from '../../documents/revisions/revisions.ts';
-import { DatabaseError } from '../../errors/database-error.ts';
-import { must } from '../../shared/assert.ts';
-import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
+
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import { must } from '../../base/shared/assert.ts';
+import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
+import type { DocId, IncomingDocument } from '../../database/documents/contract.ts';
+import { isLocalId } from '../../database/documents/identifiers.ts';
+import { isLocalRev } from '../../database/documents/revisions/revisions.ts';
+import type { Database, DocumentWrite, WriteOptions } from '../../database/store/contract.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { writeOptions } from '../request/write-options.ts';
 import { revisionTag } from '../response/etags.ts';

@@ -1,7 +1,8 @@
 /** Writing single documents: PUT, POST to the database, DELETE (docs/http/documents.md#writing-a-document). */
-import type { DocId, IncomingDocument } from '../../documents/contract.ts';
-import { isLocalId, parseDocId } from '../../documents/identifiers.ts';
-import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
+
+import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
+import type { DocId, IncomingDocument } from '../../database/documents/contract.ts';
+import { isLocalId, parseDocId } from '../../database/documents/identifiers.ts';
 import { isMultipart, requireJsonType } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { withSnapshot } from '../request/snapshot-lease.ts';

@@ -2,8 +2,8 @@
  * Refuses what a browser says was sent by a page of another site (docs/http/requests.md#cross-site-requests): such a page can't read the answers, but
  * it could make the service work, and run update functions. Clients that are no browsers say nothing of where a request comes from.
  */
-import { DatabaseError } from '../../errors/database-error.ts';
-import { isReadOnlyRequest } from '../address/read-only-requests.ts';
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import { isReadOnlyRequest } from '../request/address/read-only-requests.ts';
 import type { Context, Handler } from '../request/context.ts';
 import { ownHost } from '../response/locations.ts';
 import { isJsonp } from './jsonp.ts';

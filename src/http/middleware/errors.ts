@@ -1,7 +1,7 @@
 /** Turns failures into answers (docs/http/answers.md#errors). What we did not foresee goes to the log, and not to the client. */
-import { isDatabaseError } from '../../errors/database-error.ts';
-import { RetryLaterError } from '../../errors/retry-later.ts';
-import { orElse } from '../../shared/maybe-promise.ts';
+import { isDatabaseError } from '../../base/errors/database-error.ts';
+import { RetryLaterError } from '../../base/errors/retry-later.ts';
+import { orElse } from '../../base/shared/maybe-promise.ts';
 import type { Answer, Context, Handler } from '../request/context.ts';
 import { isInternal, MethodNotAllowed, RangeNotSatisfiable, showError } from '../response/error-table.ts';
 import { jsonAnswer, withHeader } from '../response/responses.ts';

@@ -1,5 +1,5 @@
 /** HEAD is run as GET; its body is dropped, and its length kept where it is known (docs/http/requests.md#head). */
-import { whenReady } from '../../shared/maybe-promise.ts';
+import { whenReady } from '../../base/shared/maybe-promise.ts';
 import { isStream } from '../request/bodies.ts';
 import type { Answer, Handler } from '../request/context.ts';
 

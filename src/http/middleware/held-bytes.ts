@@ -2,10 +2,11 @@
  * Gives back what a request holds of the bytes in flight: with its answer, or, where that is a stream, when it was read or given up. A stream
  * whose reader loses the right to it breaks off (docs/http/accounts.md#rights-that-end).
  */
-import { ChunkStream } from '../../attachments/outgoing.ts';
-import { FREE_BYTES } from '../../shared/byte-budget.ts';
-import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
-import type { ByteStream } from '../../shared/message.ts';
+
+import { FREE_BYTES } from '../../base/shared/byte-budget.ts';
+import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
+import type { ByteStream } from '../../base/shared/message.ts';
+import { ChunkStream } from '../../database/attachments/outgoing.ts';
 import { isStream } from '../request/bodies.ts';
 import type { Answer, Context, Handler } from '../request/context.ts';
 import { assertKept, isSurelyKept } from '../request/kept-rights.ts';

@@ -1,8 +1,8 @@
 /** JSON as the argument of a function call (JSONP), where `httpd/allow_jsonp` permits it (docs/http/answers.md#jsonp). */
-import { DatabaseError } from '../../errors/database-error.ts';
-import { whenReady } from '../../shared/maybe-promise.ts';
-import type { ByteStream, ResponseBody } from '../../shared/message.ts';
-import { booleanSetting } from '../../system/config.ts';
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import { whenReady } from '../../base/shared/maybe-promise.ts';
+import type { ByteStream, ResponseBody } from '../../base/shared/message.ts';
+import { booleanSetting } from '../../base/system/config.ts';
 import { isStream } from '../request/bodies.ts';
 import type { Answer, Context, Handler } from '../request/context.ts';
 import { Query } from '../request/query.ts';

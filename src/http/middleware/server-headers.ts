@@ -1,7 +1,7 @@
 /** `Server` and `Date` on every answer, and that its type is not to be guessed (docs/http/answers.md#common-headers). */
-import type { Clock } from '../../shared/clock.ts';
-import { whenReady } from '../../shared/maybe-promise.ts';
-import { VERSION } from '../../system/version.ts';
+import type { Clock } from '../../base/shared/clock.ts';
+import { whenReady } from '../../base/shared/maybe-promise.ts';
+import { VERSION } from '../../base/system/version.ts';
 import type { Answer, Handler } from '../request/context.ts';
 import { withHeader } from '../response/responses.ts';
 

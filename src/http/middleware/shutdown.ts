@@ -1,6 +1,6 @@
 /** Refuses new requests while the service is being closed, but for those that it makes itself, to end what it does. */
 
-import { DatabaseError } from '../../errors/database-error.ts';
+import { DatabaseError } from '../../base/errors/database-error.ts';
 import type { Handler } from '../request/context.ts';
 
 export function refuseWhenClosing(isClosing: () => boolean, next: Handler): Handler {

@@ -1,5 +1,5 @@
 /** Counts requests and their answers (docs/http/server.md#statistics) and logs them (docs/http/server.md#log), without those that the service sends to itself. */
-import { whenReady } from '../../shared/maybe-promise.ts';
+import { whenReady } from '../../base/shared/maybe-promise.ts';
 import type { Handler } from '../request/context.ts';
 import { requestEntry } from './request-entry.ts';
 

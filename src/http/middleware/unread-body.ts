@@ -1,5 +1,5 @@
 /** Cancels a request's body when the answer was made without having read it all, so that its sender stops. */
-import type { ByteStream } from '../../shared/message.ts';
+import type { ByteStream } from '../../base/shared/message.ts';
 import { isStream } from '../request/bodies.ts';
 import type { Answer, Context, Handler } from '../request/context.ts';
 

@@ -1,12 +1,12 @@
 /** `POST /{db}/_bulk_get`: many revisions in one request (docs/http/bulk.md#bulk-reads). Order and duplicates are kept. */
 
-import type { Snapshot } from '../../database/contract.ts';
-import type { DocId, RevId } from '../../documents/contract.ts';
-import { parseDocId } from '../../documents/identifiers.ts';
-import { parseRevId } from '../../documents/revisions/revisions.ts';
-import { DatabaseError } from '../../errors/database-error.ts';
-import { isObject, ownMember } from '../../json/objects.ts';
-import { must } from '../../shared/assert.ts';
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import { isObject, ownMember } from '../../base/json/objects.ts';
+import { must } from '../../base/shared/assert.ts';
+import type { DocId, RevId } from '../../database/documents/contract.ts';
+import { parseDocId } from '../../database/documents/identifiers.ts';
+import { parseRevId } from '../../database/documents/revisions/revisions.ts';
+import type { Snapshot } from '../../database/store/contract.ts';
 import { type MixedPart, mixedAnswer } from '../documents/mixed-answer.ts';
 import { revisionOf, type Selected, selectEach, selectRevisions, shownOf } from '../documents/revision-selection.ts';
 import { accepts } from '../request/accept.ts';

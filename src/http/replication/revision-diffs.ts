@@ -1,11 +1,12 @@
 /** What a replicator asks about revisions, and purging, which has the same form of request (docs/http/bulk.md#missing-revisions). */
-import type { DocumentRecord, Snapshot } from '../../database/contract.ts';
-import type { DocId, RevId } from '../../documents/contract.ts';
-import { toDocId } from '../../documents/identifiers.ts';
-import { findNode, revisionsOf } from '../../documents/revisions/revision-tree.ts';
-import { parseRevId, toRevision } from '../../documents/revisions/revisions.ts';
-import { DatabaseError } from '../../errors/database-error.ts';
-import { filterInSteps, inTurns, joinInSteps, mapInSteps, Pace, type Steps } from '../../shared/turn.ts';
+
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import { filterInSteps, inTurns, joinInSteps, mapInSteps, Pace, type Steps } from '../../base/shared/turn.ts';
+import type { DocId, RevId } from '../../database/documents/contract.ts';
+import { toDocId } from '../../database/documents/identifiers.ts';
+import { findNode, revisionsOf } from '../../database/documents/revisions/revision-tree.ts';
+import { parseRevId, toRevision } from '../../database/documents/revisions/revisions.ts';
+import type { DocumentRecord, Snapshot } from '../../database/store/contract.ts';
 import { readMembers, requireJsonType } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { commitRight } from '../request/kept-rights.ts';

@@ -1,4 +1,4 @@
-import { isDatabaseError } from '../../errors/database-error.ts';
+import { isDatabaseError } from '../../base/errors/database-error.ts';
 import type { Context } from './context.ts';
 
 /**

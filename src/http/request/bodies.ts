@@ -2,16 +2,16 @@
  * Reads request bodies (docs/http/requests.md#request-bodies): inflated, within `svc/max_document_size` bytes, as valid UTF-8. Nothing
  * is handed on before the whole body has arrived, so a request that stops half-way changes nothing.
  */
-import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
-import { gaveWay } from '../../errors/too-busy.ts';
-import { assertShallowText } from '../../json/nesting.ts';
-import { isObject, type JsonObject } from '../../json/objects.ts';
-import { parseInSteps, parseMembersInSteps } from '../../json/parse-in-steps.ts';
-import { type Survey, surveyInSteps, TooLongString, TooManyMembers } from '../../json/survey.ts';
-import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
-import type { ByteStream, RequestBody } from '../../shared/message.ts';
-import { inTurns, Pace, roomInTurn, type Steps } from '../../shared/turn.ts';
-import { putTogether } from '../../shared/utf8.ts';
+import { DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
+import { gaveWay } from '../../base/errors/too-busy.ts';
+import { assertShallowText } from '../../base/json/nesting.ts';
+import { isObject, type JsonObject } from '../../base/json/objects.ts';
+import { parseInSteps, parseMembersInSteps } from '../../base/json/parse-in-steps.ts';
+import { type Survey, surveyInSteps, TooLongString, TooManyMembers } from '../../base/json/survey.ts';
+import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
+import type { ByteStream, RequestBody } from '../../base/shared/message.ts';
+import { inTurns, Pace, roomInTurn, type Steps } from '../../base/shared/turn.ts';
+import { putTogether } from '../../base/shared/utf8.ts';
 import {
   ANY_MEMBERS,
   ANY_OBJECT,

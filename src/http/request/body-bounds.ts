@@ -1,7 +1,7 @@
 /** How many bytes bodies have at most: what fits their purpose (docs/limits.md#bodies-of-requests), and `svc/max_document_size` in all. */
-import { DatabaseError } from '../../errors/database-error.ts';
-import { integerSetting } from '../../system/config.ts';
-import type { ConfigStore } from '../../system/contract.ts';
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import { integerSetting } from '../../base/system/config.ts';
+import type { ConfigStore } from '../../base/system/contract.ts';
 
 export interface BodyBound {
   readonly bytes: number;

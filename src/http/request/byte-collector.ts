@@ -1,5 +1,5 @@
 /** Keeps chunks in their order, up to a limit that protects the memory. */
-import type { MaybePromise } from '../../shared/maybe-promise.ts';
+import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
 import { type BodyBound, tooLarge } from './body-bounds.ts';
 
 /** Takes in what comes. */

@@ -1,5 +1,5 @@
 /** Where a request comes from (docs/node.md#behind-a-proxy). */
-import { clientAddressOf } from '../../system/config.ts';
+import { clientAddressOf } from '../../base/system/config.ts';
 import type { Context } from './context.ts';
 
 /** The IP address of who sent the request: behind trusted proxies that of the client that they name. Empty where nobody knows. */

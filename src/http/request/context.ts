@@ -1,21 +1,21 @@
 /** What a handler gets: the request, read as far as every handler needs it, and the services behind it. */
 
-import type { Access } from '../../auth/access/access.ts';
-import { ANONYMOUS, type Identity } from '../../auth/contract.ts';
-import type { Shield } from '../../auth/shields/shield.ts';
-import type { Feeds } from '../../changes/contract.ts';
-import { gaveWay, tooBusy } from '../../errors/too-busy.ts';
-import type { Registry } from '../../registry/contract.ts';
-import { must } from '../../shared/assert.ts';
-import { type ByteBudget, type ByteLease, FREE_BYTES } from '../../shared/byte-budget.ts';
-import type { Clock } from '../../shared/clock.ts';
-import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
-import type { PlainRequest, ResponseBody } from '../../shared/message.ts';
-import type { ActiveTasks } from '../../system/active-tasks.ts';
-import { clientAddressOf } from '../../system/config.ts';
-import type { ConfigStore, Gzip, Log } from '../../system/contract.ts';
-import type { Statistics } from '../../system/statistics.ts';
-import type { Uuids } from '../../system/uuids.ts';
+import type { Access } from '../../accounts/access/access.ts';
+import { ANONYMOUS, type Identity } from '../../accounts/contract.ts';
+import type { Shield } from '../../accounts/shields/shield.ts';
+import { gaveWay, tooBusy } from '../../base/errors/too-busy.ts';
+import { must } from '../../base/shared/assert.ts';
+import { type ByteBudget, type ByteLease, FREE_BYTES } from '../../base/shared/byte-budget.ts';
+import type { Clock } from '../../base/shared/clock.ts';
+import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
+import type { PlainRequest, ResponseBody } from '../../base/shared/message.ts';
+import type { ActiveTasks } from '../../base/system/active-tasks.ts';
+import { clientAddressOf } from '../../base/system/config.ts';
+import type { ConfigStore, Gzip, Log } from '../../base/system/contract.ts';
+import type { Statistics } from '../../base/system/statistics.ts';
+import type { Uuids } from '../../base/system/uuids.ts';
+import type { Feeds } from '../../database/changes/contract.ts';
+import type { Registry } from '../../database/registry/contract.ts';
 import { jsonType } from './accept.ts';
 import { Query } from './query.ts';
 import type { User } from './user.ts';

@@ -1,6 +1,7 @@
 /** The forms of what answers requests. */
-import type { DocId } from '../../documents/contract.ts';
-import type { MaybePromise } from '../../shared/maybe-promise.ts';
+
+import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
+import type { DocId } from '../../database/documents/contract.ts';
 import type { Answer, Context } from './context.ts';
 
 /** `rest`: the segments behind the path's last named one. */

@@ -1,6 +1,6 @@
 /** Inflates gzip with the platform's own streams, holding a limit on what comes out: 64 KB can hold 64 MB. */
-import { DatabaseError } from '../../errors/database-error.ts';
-import { Pace } from '../../shared/turn.ts';
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import { Pace } from '../../base/shared/turn.ts';
 import type { Collector } from './byte-collector.ts';
 
 /** Fails as the collector does, and with `bad_request` where the bytes are no complete gzip. */

@@ -2,12 +2,12 @@
  * Whether somebody may still what a request was granted. What lasts, be it an answer, a body that is on its way or work that takes long, asks
  * again when something has changed on which rights depend: a security object, an account, the configuration (docs/http/accounts.md#rights-that-end).
  */
-import { authorizeUser } from '../../auth/access/authorization.ts';
-import { isDatabaseAdmin } from '../../auth/access/security.ts';
-import type { CommitRight } from '../../database/contract.ts';
-import { DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
-import type { MaybePromise } from '../../shared/maybe-promise.ts';
-import type { RequestUser } from '../../shared/message.ts';
+import { authorizeUser } from '../../accounts/access/authorization.ts';
+import { isDatabaseAdmin } from '../../accounts/access/security.ts';
+import { DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
+import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
+import type { RequestUser } from '../../base/shared/message.ts';
+import type { CommitRight } from '../../database/store/contract.ts';
 import type { Context } from './context.ts';
 
 /** Whether nothing has changed since the right was last found to hold: true in nearly all cases. */

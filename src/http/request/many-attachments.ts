@@ -1,6 +1,7 @@
 /** What many attachments of one request take of the memory, and how many there can be (docs/http/attachments.md#attachments-in-documents). */
-import { MOST_ATTACHMENTS, tooManyAttachments } from '../../documents/attachments/incoming-attachment.ts';
-import type { MaybePromise } from '../../shared/maybe-promise.ts';
+
+import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
+import { MOST_ATTACHMENTS, tooManyAttachments } from '../../database/documents/attachments/incoming-attachment.ts';
 import type { Context } from './context.ts';
 
 /** So many are not counted: their bodies take more. */

@@ -1,6 +1,6 @@
 /** Multipart bodies of requests. */
-import { DatabaseError } from '../../errors/database-error.ts';
-import * as multipart from '../../shared/multipart/multipart-reader.ts';
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import * as multipart from '../../base/shared/multipart/multipart-reader.ts';
 
 /** The boundary that a content type names. Fails with `bad_request` where it names none. */
 export function mustBoundaryOf(contentType: string): string {

@@ -1,5 +1,5 @@
 /** Values of parameters, from a query string or from JSON, with the error texts of docs/http/bulk.md#parameter-errors. */
-import { DatabaseError } from '../../errors/database-error.ts';
+import { DatabaseError } from '../../base/errors/database-error.ts';
 
 /** A whole number, 0 or larger. Fails with `query_parse_error`. */
 export function parseCount(value: unknown): number {

@@ -1,7 +1,7 @@
 /** What the values of a body take of the memory beside its text, and how many there can be (docs/limits.md#bodies-of-requests). */
-import { DatabaseError } from '../../errors/database-error.ts';
-import type { Survey } from '../../json/survey.ts';
-import type { MaybePromise } from '../../shared/maybe-promise.ts';
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import type { Survey } from '../../base/json/survey.ts';
+import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
 import type { Context } from './context.ts';
 
 /** What is made of values takes so many bytes of memory, beside what the values themselves take. */

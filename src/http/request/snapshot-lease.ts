@@ -1,6 +1,7 @@
 /** Reading from a database as of one moment. Whoever opens a snapshot here has it released in every case. */
-import type { Database, Snapshot } from '../../database/contract.ts';
-import { type MaybePromise, withEnd } from '../../shared/maybe-promise.ts';
+
+import { type MaybePromise, withEnd } from '../../base/shared/maybe-promise.ts';
+import type { Database, Snapshot } from '../../database/store/contract.ts';
 import type { Context } from './context.ts';
 
 /** Runs `use` on a snapshot that lasts until its promise settles. */

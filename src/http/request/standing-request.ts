@@ -1,4 +1,4 @@
-import type { PlainHeaders, PlainRequest } from '../../shared/message.ts';
+import type { PlainHeaders, PlainRequest } from '../../base/shared/message.ts';
 
 /** A request in the place of another one: what is not given is as it was. Hosts may make parts of theirs on demand, so it can't be spread. */
 export class StandingRequest implements PlainRequest {

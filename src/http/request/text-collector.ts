@@ -1,7 +1,7 @@
-import { DatabaseError } from '../../errors/database-error.ts';
-import type { MaybePromise } from '../../shared/maybe-promise.ts';
-import type { Steps } from '../../shared/turn.ts';
-import { putTogether } from '../../shared/utf8.ts';
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
+import type { Steps } from '../../base/shared/turn.ts';
+import { putTogether } from '../../base/shared/utf8.ts';
 import { type BodyBound, tooLarge } from './body-bounds.ts';
 import type { Collector } from './byte-collector.ts';
 

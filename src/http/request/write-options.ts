@@ -1,6 +1,7 @@
 /** How a request wants its documents written. */
-import type { Durability, WriteOptions } from '../../database/contract.ts';
-import { booleanSetting } from '../../system/config.ts';
+
+import { booleanSetting } from '../../base/system/config.ts';
+import type { Durability, WriteOptions } from '../../database/store/contract.ts';
 import { clientAddress } from './client-address.ts';
 import type { Context } from './context.ts';
 import { commitRight } from './kept-rights.ts';

@@ -1,6 +1,6 @@
 /** What of a request tells who sent it, and over which way (docs/node.md#behind-a-proxy). */
-import type { AskingRequest, Way } from '../../auth/contract.ts';
-import { originOf } from '../address/target.ts';
+import type { AskingRequest, Way } from '../../accounts/contract.ts';
+import { originOf } from '../request/address/target.ts';
 import { clientAddress } from '../request/client-address.ts';
 import type { Context } from '../request/context.ts';
 import { ownHost, ownOrigin, ownScheme } from './locations.ts';

@@ -8,7 +8,7 @@ import {
   RefusalError,
   type RuleFailure,
   WordedError,
-} from '../../errors/database-error.ts';
+} from '../../base/errors/database-error.ts';
 
 /** Statuses by code. The word is the code itself, but for those of `WORDS`. */
 export const STATUSES: Readonly<Record<ErrorCode, number>> = {

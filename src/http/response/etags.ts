@@ -1,5 +1,5 @@
 /** Entity tags and conditional reads (docs/http/answers.md#etags). */
-import { md5 } from '../../documents/md5.ts';
+import { md5 } from '../../database/documents/md5.ts';
 import type { Context } from '../request/context.ts';
 
 const UNSENDABLE = /[^ -~]/;

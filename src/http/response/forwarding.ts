@@ -3,7 +3,7 @@
  * client can send these headers, so they count only where the request comes from a proxy that the operator named
  * (docs/node.md#behind-a-proxy).
  */
-import { addressListSetting } from '../../system/config.ts';
+import { addressListSetting } from '../../base/system/config.ts';
 import type { Context } from '../request/context.ts';
 
 export function forwardedHost(context: Context): string | undefined {

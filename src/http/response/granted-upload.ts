@@ -2,7 +2,7 @@
  * The body of a request on its way: when it has come, which may be hours later, its sender must still have the right, and all roles, that the
  * request had when it began. What reads it fails otherwise, before anything is written.
  */
-import type { ByteStream, PlainHeaders } from '../../shared/message.ts';
+import type { ByteStream, PlainHeaders } from '../../base/shared/message.ts';
 import type { Context } from '../request/context.ts';
 import { assertKept, isSurelyKept } from '../request/kept-rights.ts';
 

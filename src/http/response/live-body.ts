@@ -1,9 +1,9 @@
 /** The body of an answer that tells of what happens as it happens: each piece goes out by itself, and newlines between show that it is alive. */
-import { tooBusy } from '../../errors/too-busy.ts';
-import { startBackgroundTimer } from '../../shared/background-timer.ts';
-import type { ByteLease } from '../../shared/byte-budget.ts';
-import type { ByteStream } from '../../shared/message.ts';
-import { Pace } from '../../shared/turn.ts';
+import { tooBusy } from '../../base/errors/too-busy.ts';
+import { startBackgroundTimer } from '../../base/shared/background-timer.ts';
+import type { ByteLease } from '../../base/shared/byte-budget.ts';
+import type { ByteStream } from '../../base/shared/message.ts';
+import { Pace } from '../../base/shared/turn.ts';
 import type { Context } from '../request/context.ts';
 import { isInternal } from './error-table.ts';
 import { OpenGrant } from './open-grant.ts';

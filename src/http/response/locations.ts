@@ -1,6 +1,6 @@
 /** Absolute addresses of what the service holds, as the client sees the service, for `Location` (docs/http/answers.md#locations). */
 
-import { originOf } from '../address/target.ts';
+import { originOf } from '../request/address/target.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { forwardedHost, forwardedScheme } from './forwarding.ts';
 import { withHeader } from './responses.ts';

@@ -1,5 +1,5 @@
 /** The forms of an answer. JSON text ends in a newline and must be revalidated (docs/http/answers.md#common-headers). */
-import type { ResponseBody } from '../../shared/message.ts';
+import type { ResponseBody } from '../../base/shared/message.ts';
 import type { Answer, Context } from '../request/context.ts';
 
 export const MUST_REVALIDATE = 'must-revalidate';

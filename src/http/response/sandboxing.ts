@@ -2,8 +2,8 @@
  * Says that an answer which strangers made must not act as a page of the service's origin (docs/http/answers.md#sandboxed-answers): with its scripts
  * and forms it could do whatever the person may who opens it.
  */
-import { booleanSetting } from '../../system/config.ts';
-import type { Config } from '../../system/contract.ts';
+import { booleanSetting } from '../../base/system/config.ts';
+import type { Config } from '../../base/system/contract.ts';
 import type { Answer } from '../request/context.ts';
 import { withHeader } from './responses.ts';
 

@@ -2,9 +2,9 @@
  * Turns text that is produced piece by piece into an answer's body. What is small becomes one string; the rest a stream
  * of chunks that are produced when they are pulled, so that neither memory nor snapshots are held for nobody.
  */
-import type { ByteStream, ResponseBody } from '../../shared/message.ts';
-import { Pace } from '../../shared/turn.ts';
-import type { Log } from '../../system/contract.ts';
+import type { ByteStream, ResponseBody } from '../../base/shared/message.ts';
+import { Pace } from '../../base/shared/turn.ts';
+import type { Log } from '../../base/system/contract.ts';
 import { isStream } from '../request/bodies.ts';
 import type { Context } from '../request/context.ts';
 import { isInternal } from './error-table.ts';

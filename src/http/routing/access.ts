@@ -2,13 +2,13 @@
  * The one place that decides who may do what (docs/http/accounts.md#access-rights). Each route names the right that it needs, and for system
  * databases what of it is left to those who are no admins of them; the router asks here before it calls the handler.
  */
-import { authorizeUser } from '../../auth/access/authorization.ts';
-import { isDatabaseAdmin, isServerAdmin } from '../../auth/access/security.ts';
-import { DatabaseError } from '../../errors/database-error.ts';
-import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
-import type { AccountsPart } from '../accounts/accounts-part.ts';
+import { authorizeUser } from '../../accounts/access/authorization.ts';
+import { isDatabaseAdmin, isServerAdmin } from '../../accounts/access/security.ts';
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
 import { readChangeParameters } from '../changes/change-parameters.ts';
 import type { Context, Right } from '../request/context.ts';
+import type { AccountsPart } from '../server/accounts/accounts-part.ts';
 
 /**
  * What members who are no admins may do with a resource of a system database, which has documents that are not for all of them.

@@ -1,13 +1,13 @@
 /** What a path leads to: resources with their methods, and for each method who may use it and what answers. */
-import { DatabaseError } from '../../errors/database-error.ts';
-import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
-import type { AccountsPart } from '../accounts/accounts-part.ts';
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
 import { isStream } from '../request/bodies.ts';
 import type { Answer, Context, Right } from '../request/context.ts';
 import type { DatabaseHandler, HandlerPart, ServerHandler } from '../request/handlers.ts';
 import { StandingRequest } from '../request/standing-request.ts';
 import { MethodNotAllowed } from '../response/error-table.ts';
 import { GrantedUpload } from '../response/granted-upload.ts';
+import type { AccountsPart } from '../server/accounts/accounts-part.ts';
 import { authorize, type SystemRule } from './access.ts';
 
 export interface Action<H> {
@@ -15,7 +15,7 @@ export interface Action<H> {
   /** What members may do with it in system databases; undefined for nothing. */
   readonly inSystem: SystemRule | undefined;
   readonly handler: H;
-  /** Of a POST: it changes nothing, as `http/address/read-only-requests.ts` says of it too. */
+  /** Of a POST: it changes nothing, as `http/request/address/read-only-requests.ts` says of it too. */
   readonly isReadOnly: boolean;
 }
 

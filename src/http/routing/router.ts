@@ -1,14 +1,15 @@
 /** Finds the resource that a path names and the handler of the method (docs/http/requests.md#request-path), and asks who may use it. */
-import type { DocId } from '../../documents/contract.ts';
-import { parseDocId } from '../../documents/identifiers.ts';
-import { DatabaseError } from '../../errors/database-error.ts';
-import type { MaybePromise } from '../../shared/maybe-promise.ts';
-import { integerSetting } from '../../system/config.ts';
-import type { AccountsPart } from '../accounts/accounts-part.ts';
-import { isBelow, parseTarget } from '../address/target.ts';
+
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
+import { integerSetting } from '../../base/system/config.ts';
+import type { DocId } from '../../database/documents/contract.ts';
+import { parseDocId } from '../../database/documents/identifiers.ts';
+import { isBelow, parseTarget } from '../request/address/target.ts';
 import type { Answer, Context, Handler } from '../request/context.ts';
 import type { DatabaseHandler, DocumentHandler } from '../request/handlers.ts';
 import { encodeDocId, fitsHeader, ownBase, toAscii, withLocation } from '../response/locations.ts';
+import type { AccountsPart } from '../server/accounts/accounts-part.ts';
 import { answerBy, findResource, isReserved, type Resource } from './resources.ts';
 import type { Routes } from './routes.ts';
 import { createByAnswering, needsSystemDatabase } from './system-databases.ts';

@@ -6,10 +6,8 @@
  * The `allow` lists are those of docs/http/answers.md#allowed-methods. HEAD needs no row: it is run as GET.
  */
 
-import type { DocId } from '../../documents/contract.ts';
-import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
-import type { AccountsPart } from '../accounts/accounts-part.ts';
-import type { AdministrationPart } from '../administration/administration-handlers.ts';
+import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
+import type { DocId } from '../../database/documents/contract.ts';
 import { deleteAttachment, getAttachment, putAttachment } from '../attachments/attachment-handlers.ts';
 import { postForm } from '../attachments/form-upload.ts';
 import { changesHandlers } from '../changes/change-handlers.ts';
@@ -18,25 +16,27 @@ import { getDatabaseInfos, postDatabaseInfos } from '../database/database-infos.
 import { getAllDatabases } from '../database/database-names.ts';
 import { getRevsLimit, getSecurity, putRevsLimit, putSecurity } from '../database/settings.ts';
 import { postCompact, postEnsureFullCommit } from '../database/upkeep.ts';
-import type { DesignPart } from '../design/design-handlers.ts';
 import { postBulkDocs } from '../documents/bulk-docs.ts';
 import { copyDocument } from '../documents/copy-document.ts';
+import { allDocs, designDocs, localDocs } from '../documents/lists/list-handlers.ts';
 import { getLocalDocument } from '../documents/local-document.ts';
 import { getDocument } from '../documents/read-document.ts';
 import { missing } from '../documents/requested-revision.ts';
 import { deleteDocument, postDocument, putDocument } from '../documents/write-document.ts';
-import type { FindPart } from '../find/find-handlers.ts';
-import { allDocs, designDocs, localDocs } from '../lists/list-handlers.ts';
+import type { DesignPart } from '../queries/design/design-handlers.ts';
+import type { FindPart } from '../queries/find/find-handlers.ts';
+import type { ViewPart } from '../queries/views/view-handlers.ts';
 import { postBulkGet } from '../replication/bulk-get.ts';
+import type { ReplicatorPart } from '../replication/replicator-handlers.ts';
 import { postMissingRevs, postPurge, postRevsDiff } from '../replication/revision-diffs.ts';
-import type { ReplicatorPart } from '../replicator/replicator-handlers.ts';
 import type { Answer, Context } from '../request/context.ts';
 import type { AttachmentHandler, DatabaseHandler, DocumentHandler, ServerHandler } from '../request/handlers.ts';
+import type { AccountsPart } from '../server/accounts/accounts-part.ts';
 import { getActiveTasks } from '../server/active-tasks.ts';
+import type { AdministrationPart } from '../server/administration/administration-handlers.ts';
 import { getDatabaseEvents } from '../server/database-events.ts';
 import { getUuids } from '../server/uuids.ts';
 import { getUp, getWelcome } from '../server/welcome.ts';
-import type { ViewPart } from '../views/view-handlers.ts';
 import {
   anyone,
   databaseAdmin,

@@ -1,7 +1,7 @@
 /** Databases that the service itself reads: they are made with the first document that is written into them (docs/http/databases.md#database-names). */
-import { isServerAdmin } from '../../auth/access/security.ts';
-import { DatabaseError } from '../../errors/database-error.ts';
-import { REPLICATOR_DATABASE } from '../../system/system-databases.ts';
+import { isServerAdmin } from '../../accounts/access/security.ts';
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import { REPLICATOR_DATABASE } from '../../base/system/system-databases.ts';
 import type { Answer, Context, Handler } from '../request/context.ts';
 import { isReserved } from './resources.ts';
 

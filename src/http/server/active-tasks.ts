@@ -1,5 +1,5 @@
 /** `GET /_active_tasks` (docs/http/server.md#active-tasks): what runs in the background. */
-import { inTurns, joinInSteps } from '../../shared/turn.ts';
+import { inTurns, joinInSteps } from '../../base/shared/turn.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { jsonAnswer } from '../response/responses.ts';
 

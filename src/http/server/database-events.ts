@@ -1,6 +1,7 @@
 /** `_db_updates`: what happens to databases, as it happens (docs/http/changes.md#database-events). */
-import type { DatabaseEvent, DatabaseEventFeed } from '../../changes/contract.ts';
-import { DatabaseError } from '../../errors/database-error.ts';
+
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import type { DatabaseEvent, DatabaseEventFeed } from '../../database/changes/contract.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { LiveBody, WAITS } from '../response/live-body.ts';
 import { textAnswer, withHeader } from '../response/responses.ts';

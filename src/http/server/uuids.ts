@@ -1,6 +1,6 @@
 /** `GET /_uuids` (docs/http/server.md#uuids). */
-import { DatabaseError } from '../../errors/database-error.ts';
-import { integerSetting } from '../../system/config.ts';
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import { integerSetting } from '../../base/system/config.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { parseCount } from '../request/parameter-values.ts';
 import { tagOf } from '../response/etags.ts';

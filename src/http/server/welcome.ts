@@ -1,5 +1,5 @@
 /** What the server says about itself (docs/http/server.md). */
-import { VERSION } from '../../system/version.ts';
+import { VERSION } from '../../base/system/version.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { jsonAnswer } from '../response/responses.ts';
 

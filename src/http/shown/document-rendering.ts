@@ -1,10 +1,11 @@
 /** Which members a read is to add to a document, and the document's text with them (docs/http/documents.md#metadata-of-a-read). */
-import type { DocumentRecord, StoredNode } from '../../database/contract.ts';
-import type { RevId, Revision, RevisionStatus } from '../../documents/contract.ts';
-import { metaText, writeDocument } from '../../documents/outgoing.ts';
-import { revisionsBack } from '../../documents/revisions/ancestry.ts';
-import { pathOf } from '../../documents/revisions/revision-tree.ts';
-import { toRevId } from '../../documents/revisions/revisions.ts';
+
+import type { RevId, Revision, RevisionStatus } from '../../database/documents/contract.ts';
+import { metaText, writeDocument } from '../../database/documents/outgoing.ts';
+import { revisionsBack } from '../../database/documents/revisions/ancestry.ts';
+import { pathOf } from '../../database/documents/revisions/revision-tree.ts';
+import { toRevId } from '../../database/documents/revisions/revisions.ts';
+import type { DocumentRecord, StoredNode } from '../../database/store/contract.ts';
 import type { Query } from '../request/query.ts';
 
 export interface MetaFlags {

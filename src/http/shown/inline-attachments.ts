@@ -1,14 +1,15 @@
 /** The content of attachments inside of documents, as Base64 (docs/http/attachments.md#reading-attachments-with-documents). */
-import { plainBytes } from '../../attachments/outgoing.ts';
-import type { Snapshot, StoredNode } from '../../database/contract.ts';
-import { writeDigest } from '../../documents/attachments/digests.ts';
-import type { RevId, StoredAttachment } from '../../documents/contract.ts';
-import { revisionsBack } from '../../documents/revisions/ancestry.ts';
-import { parseRevId, toRevision } from '../../documents/revisions/revisions.ts';
-import { DatabaseError } from '../../errors/database-error.ts';
-import { must } from '../../shared/assert.ts';
-import { toBase64 } from '../../shared/base64.ts';
-import { joinBytes } from '../../shared/bytes.ts';
+
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import { must } from '../../base/shared/assert.ts';
+import { toBase64 } from '../../base/shared/base64.ts';
+import { joinBytes } from '../../base/shared/bytes.ts';
+import { plainBytes } from '../../database/attachments/outgoing.ts';
+import { writeDigest } from '../../database/documents/attachments/digests.ts';
+import type { RevId, StoredAttachment } from '../../database/documents/contract.ts';
+import { revisionsBack } from '../../database/documents/revisions/ancestry.ts';
+import { parseRevId, toRevision } from '../../database/documents/revisions/revisions.ts';
+import type { Snapshot, StoredNode } from '../../database/store/contract.ts';
 import { parseJson } from '../request/bodies.ts';
 import type { Query } from '../request/query.ts';
 

@@ -1,6 +1,6 @@
 /** Long documents that are read as a whole count as the bodies of such requests do. */
-import { FREE_BYTES } from '../../shared/byte-budget.ts';
-import type { MaybePromise } from '../../shared/maybe-promise.ts';
+import { FREE_BYTES } from '../../base/shared/byte-budget.ts';
+import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
 import type { Context } from '../request/context.ts';
 
 /** For each byte of a document that is read to be written elsewhere. */

@@ -1,5 +1,5 @@
 /** The revisions that a replicator asks for, some at a time (docs/http/documents.md#open-revisions). */
-import type { Snapshot } from '../../database/contract.ts';
+import type { Snapshot } from '../../database/store/contract.ts';
 import { isLong, LONG_BYTES, type ShownRevision, shownBytes, shownPieces, shownTexts } from './shown-revision.ts';
 
 /** How many are read at once, if they are not large. */

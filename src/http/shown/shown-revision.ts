@@ -1,9 +1,10 @@
 /** A revision as an answer shows it: as one text where that is short, else in pieces that are made while they are sent. */
-import type { DocumentRecord, Snapshot, StoredNode } from '../../database/contract.ts';
-import { splitAttachments } from '../../documents/attachments/stored-attachments.ts';
-import type { StoredAttachment } from '../../documents/contract.ts';
-import { DatabaseError } from '../../errors/database-error.ts';
-import { inTurns } from '../../shared/turn.ts';
+
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import { inTurns } from '../../base/shared/turn.ts';
+import { splitAttachments } from '../../database/documents/attachments/stored-attachments.ts';
+import type { StoredAttachment } from '../../database/documents/contract.ts';
+import type { DocumentRecord, Snapshot, StoredNode } from '../../database/store/contract.ts';
 import { documentText, type MetaFlags, metaCount, metaOf, metaPieces } from './document-rendering.ts';
 import { type AttachmentFlags, attachmentsPieces } from './inline-attachments.ts';
 import { bodyParts } from './stored-body.ts';

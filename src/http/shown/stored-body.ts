@@ -1,6 +1,7 @@
 /** Takes the text of a stored body apart while it is read: its attachments stand first in it, and the rest may be of any length. */
-import { hasAttachments } from '../../documents/attachments/stored-attachments.ts';
-import { Pace } from '../../shared/turn.ts';
+
+import { Pace } from '../../base/shared/turn.ts';
+import { hasAttachments } from '../../database/documents/attachments/stored-attachments.ts';
 
 export interface BodyParts {
   /** The body as it is stored, up to the end of its attachments and closed there. */

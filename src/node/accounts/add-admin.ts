@@ -1,12 +1,12 @@
 /** Makes somebody a server admin: keeps the hash of the password that is typed in the file of the settings (docs/node.md#accounts). */
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { adminText } from '../../auth/passwords/password-hash.ts';
-import { Passwords } from '../../auth/passwords/passwords.ts';
-import { createConfig } from '../../config/config-store.ts';
-import { DatabaseError } from '../../errors/database-error.ts';
-import { systemRandom } from '../../shared/clock.ts';
-import { silentLog } from '../../system/log.ts';
+import { adminText } from '../../accounts/passwords/password-hash.ts';
+import { Passwords } from '../../accounts/passwords/passwords.ts';
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import { systemRandom } from '../../base/shared/clock.ts';
+import { silentLog } from '../../base/system/log.ts';
+import { createConfig } from '../../core/config/config-store.ts';
 import { CONFIG_FILE, IniFile } from '../config-file/ini-file.ts';
 import type { MessageStream } from '../terminal/progress.ts';
 import { askSecret, readFirstLine, type TypedInput } from '../terminal/read-secret.ts';

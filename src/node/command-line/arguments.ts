@@ -1,6 +1,6 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
-import { isDatabaseError } from '../../errors/database-error.ts';
-import { LOG_LEVELS } from '../../system/log.ts';
+import { isDatabaseError } from '../../base/errors/database-error.ts';
+import { LOG_LEVELS } from '../../base/system/log.ts';
 import type { AddAdminOptions } from '../accounts/add-admin.ts';
 import type { ReplicateOptions } from '../replicate/replicate.ts';
 import { DEMO_PORT } from '../server/demo.ts';

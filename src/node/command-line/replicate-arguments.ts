@@ -1,5 +1,5 @@
 /** The options of `settee replicate`, as the members of a request for a replication. */
-import type { JsonObject } from '../../json/objects.ts';
+import type { JsonObject } from '../../base/json/objects.ts';
 import type { ReplicateOptions } from '../replicate/replicate.ts';
 import { UsageError } from '../terminal/usage-error.ts';
 

@@ -4,10 +4,10 @@
  */
 import { chmod, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { ConfigStorage } from '../../config/contract.ts';
-import { DatabaseError } from '../../errors/database-error.ts';
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import type { Log, SettingName, Settings } from '../../base/system/contract.ts';
+import type { ConfigStorage } from '../../core/config/contract.ts';
 import { hasCode, syncPath } from '../../storage/lmdb/folder.ts';
-import type { Log, SettingName, Settings } from '../../system/contract.ts';
 import { editIni, readIni } from './ini-text.ts';
 
 /** Where its file is in a data folder. */

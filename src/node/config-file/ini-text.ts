@@ -3,8 +3,8 @@
  * their order and the ends of lines stay as they are (docs/http/server.md#settings). A name or a value that a line could not hold as it is
  * stands in double quotes, as a JSON string.
  */
-import { DatabaseError } from '../../errors/database-error.ts';
-import type { Settings } from '../../system/contract.ts';
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import type { Settings } from '../../base/system/contract.ts';
 
 type Line =
   | { readonly kind: 'section'; readonly name: string }

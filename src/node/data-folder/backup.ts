@@ -1,15 +1,15 @@
 import { access, mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { markRestored } from '../../database/restoration.ts';
-import { DatabaseError } from '../../errors/database-error.ts';
-import { databaseFileOf, isDatabaseFile } from '../../registry/database-name.ts';
-import { readListedFiles } from '../../registry/listed-files.ts';
-import { REGISTRY_FILE } from '../../registry/registry.ts';
-import { systemClock, systemRandom } from '../../shared/clock.ts';
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import { systemClock, systemRandom } from '../../base/shared/clock.ts';
+import { silentLog } from '../../base/system/log.ts';
+import { databaseFileOf, isDatabaseFile } from '../../database/registry/database-name.ts';
+import { readListedFiles } from '../../database/registry/listed-files.ts';
+import { REGISTRY_FILE } from '../../database/registry/registry.ts';
+import { markRestored } from '../../database/store/restoration.ts';
 import { listFiles, syncPath } from '../../storage/lmdb/folder.ts';
 import { type CopiedFile, copyFiles, type FailedFile } from '../../storage/lmdb/folder-copy.ts';
 import { createLmdbPageStore } from '../../storage/lmdb/lmdb-page-store.ts';
-import { silentLog } from '../../system/log.ts';
 import { DATABASES_FOLDER, type DataFolder, damagedList, mustHoldDatabases, openDataFolder } from './data-folder.ts';
 import { backUpSettings, restoreSettings, type SettingsOutcome } from './settings-copy.ts';
 

@@ -1,17 +1,17 @@
 import { chmod, mkdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { describeLoss } from '../../database/lost-records.ts';
-import { DatabaseError } from '../../errors/database-error.ts';
-import { createFileName, isDatabaseFile } from '../../registry/database-name.ts';
-import { readListedFiles } from '../../registry/listed-files.ts';
-import { REGISTRY_FILE } from '../../registry/registry.ts';
-import { systemClock, systemRandom } from '../../shared/clock.ts';
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import { systemClock, systemRandom } from '../../base/shared/clock.ts';
+import { silentLog } from '../../base/system/log.ts';
+import { createFileName, isDatabaseFile } from '../../database/registry/database-name.ts';
+import { readListedFiles } from '../../database/registry/listed-files.ts';
+import { REGISTRY_FILE } from '../../database/registry/registry.ts';
+import { describeLoss } from '../../database/store/lost-records.ts';
 import { listFiles } from '../../storage/lmdb/folder.ts';
 import { createLmdbPageStore, type OnJournalDamage, refuseDamage } from '../../storage/lmdb/lmdb-page-store.ts';
 import { ReservedFiles } from '../../storage/lmdb/reserved-files.ts';
 import type { PageStore } from '../../storage/page-store.ts';
 import { withReserve } from '../../storage/reserving-store.ts';
-import { silentLog } from '../../system/log.ts';
 import { type FolderLock, lockFolder } from './folder-lock.ts';
 
 /** The folder in a data folder that belongs to the page store. */

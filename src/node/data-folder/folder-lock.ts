@@ -4,7 +4,7 @@ import { mkdir, open, readdir, realpath, rm } from 'node:fs/promises';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseError } from '../../errors/database-error.ts';
+import { DatabaseError } from '../../base/errors/database-error.ts';
 
 /**
  * The lock of a data folder: one process at a time may use it. The lock is a listening socket, because that disappears

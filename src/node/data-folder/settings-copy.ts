@@ -1,7 +1,7 @@
 /** Settings and admins in backups (docs/node.md#backup-and-restore). */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DatabaseError } from '../../errors/database-error.ts';
+import { DatabaseError } from '../../base/errors/database-error.ts';
 import { hasCode } from '../../storage/lmdb/folder.ts';
 import { CONFIG_FILE, replaceSecretFile } from '../config-file/ini-file.ts';
 import { readIni } from '../config-file/ini-text.ts';

@@ -1,13 +1,13 @@
-import type { Database, VerifyReport } from '../../database/contract.ts';
-import type { DocId, RevId } from '../../documents/contract.ts';
-import { DatabaseError, type ErrorCode } from '../../errors/database-error.ts';
-import type { Registry } from '../../registry/contract.ts';
-import { databaseFileOf } from '../../registry/database-name.ts';
-import { openRegistry, REGISTRY_FILE } from '../../registry/registry.ts';
-import { systemClock, systemRandom } from '../../shared/clock.ts';
+import { DatabaseError, type ErrorCode } from '../../base/errors/database-error.ts';
+import { systemClock, systemRandom } from '../../base/shared/clock.ts';
+import { silentLog } from '../../base/system/log.ts';
+import type { DocId, RevId } from '../../database/documents/contract.ts';
+import type { Registry } from '../../database/registry/contract.ts';
+import { databaseFileOf } from '../../database/registry/database-name.ts';
+import { openRegistry, REGISTRY_FILE } from '../../database/registry/registry.ts';
+import type { Database, VerifyReport } from '../../database/store/contract.ts';
+import { verifyIndexes } from '../../queries/views/verify-indexes.ts';
 import type { PageStore } from '../../storage/page-store.ts';
-import { silentLog } from '../../system/log.ts';
-import { verifyIndexes } from '../../views/verify-indexes.ts';
 import type { OnProgress } from '../terminal/progress.ts';
 import { mustHoldDatabases, openDataFolder, openStorage } from './data-folder.ts';
 

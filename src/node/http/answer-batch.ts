@@ -1,4 +1,4 @@
-import { isThreadWanted } from '../../shared/turn.ts';
+import { isThreadWanted } from '../../base/shared/turn.ts';
 
 /**
  * Sends answers that are ready in the same turn of the event loop together, at the end of the turn. Sent one by one, each

@@ -1,4 +1,4 @@
-import { DatabaseError } from '../../errors/database-error.ts';
+import { DatabaseError } from '../../base/errors/database-error.ts';
 
 /** Where there is no least rate: something comes within this time. */
 const SILENCE_MS = 120_000;

@@ -1,5 +1,5 @@
-import { DatabaseError } from '../../errors/database-error.ts';
-import type { ByteLease } from '../../shared/byte-budget.ts';
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import type { ByteLease } from '../../base/shared/byte-budget.ts';
 
 /** What holds for bodies that come over the network. */
 export interface BodyRules {

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { heldMs, nextTurn } from '../../shared/turn.ts';
+import { heldMs, nextTurn } from '../../base/shared/turn.ts';
 
 /** Requests that come in a turn of the thread begin in it until it has lasted for so many milliseconds; the others wait for later turns. */
 const FULL_TURN_MS = 10;

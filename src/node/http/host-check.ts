@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
-import { DatabaseError } from '../../errors/database-error.ts';
+import { DatabaseError } from '../../base/errors/database-error.ts';
 import type { Refusal } from './refusals.ts';
 
 /** Names and addresses that no DNS server can make point to another machine (RFC 6761, 6.3), without a dot at the end. */

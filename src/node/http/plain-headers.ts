@@ -1,5 +1,5 @@
-import { assert } from '../../shared/assert.ts';
-import type { PlainHeaders } from '../../shared/message.ts';
+import { assert } from '../../base/shared/assert.ts';
+import type { PlainHeaders } from '../../base/shared/message.ts';
 
 type IncomingHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 

@@ -1,6 +1,6 @@
 /** Who may reach a server: while it has no admin, every client that can connect may do everything, so only this machine may. */
 import type { Socket } from 'node:net';
-import { DatabaseError } from '../../errors/database-error.ts';
+import { DatabaseError } from '../../base/errors/database-error.ts';
 import type { Refusal } from './refusals.ts';
 
 export function isLoopback(host: string): boolean {

@@ -1,6 +1,6 @@
 import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { VERSION } from '../../system/version.ts';
+import { VERSION } from '../../base/system/version.ts';
 
 export interface Refusal {
   readonly status: number;

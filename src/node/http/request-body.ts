@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { DatabaseError } from '../../errors/database-error.ts';
-import type { ByteStream, PlainHeaders } from '../../shared/message.ts';
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import type { ByteStream, PlainHeaders } from '../../base/shared/message.ts';
 import { ArrivalWatch } from './arrival-watch.ts';
 import { type BodyRules, interrupted, toBytes } from './body-rules.ts';
 import { toPlainHeaders } from './plain-headers.ts';

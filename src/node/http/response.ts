@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
-import type { ByteLease } from '../../shared/byte-budget.ts';
-import { type MaybePromise, whenReady } from '../../shared/maybe-promise.ts';
-import { type ByteStream, headerLines, type PlainResponse } from '../../shared/message.ts';
-import { inTurns, Pace, roomInTurn, type Steps } from '../../shared/turn.ts';
-import { putTogether, wholeCharactersEnd } from '../../shared/utf8.ts';
+import type { ByteLease } from '../../base/shared/byte-budget.ts';
+import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
+import { type ByteStream, headerLines, type PlainResponse } from '../../base/shared/message.ts';
+import { inTurns, Pace, roomInTurn, type Steps } from '../../base/shared/turn.ts';
+import { putTogether, wholeCharactersEnd } from '../../base/shared/utf8.ts';
 
 /** The request that an answer belongs to. */
 interface Exchange {

@@ -1,4 +1,4 @@
-import type { ReplicationTask } from '../../system/active-tasks.ts';
+import type { ReplicationTask } from '../../base/system/active-tasks.ts';
 import { formatBytes } from '../terminal/format-bytes.ts';
 import { createProgress, type MessageStream, type Progress } from '../terminal/progress.ts';
 

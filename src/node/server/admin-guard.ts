@@ -4,8 +4,8 @@
  */
 import { access } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { DatabaseError } from '../../errors/database-error.ts';
-import type { ConfigStore, Log } from '../../system/contract.ts';
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import type { ConfigStore, Log } from '../../base/system/contract.ts';
 import { CONFIG_FILE, createConfigFile } from '../config-file/ini-file.ts';
 import { hasAdminMark, markAdmins } from '../data-folder/admin-mark.ts';
 import { holdsDatabase } from '../data-folder/data-folder.ts';

@@ -1,9 +1,10 @@
 /** The settings of a server: what its flags and the environment say, over its configuration file, over the defaults. */
-import { createConfig, type SettingsStore } from '../../config/config-store.ts';
-import type { ConfigStorage } from '../../config/contract.ts';
-import { createSettingsDocument } from '../../config/settings-document.ts';
-import type { Log, Settings } from '../../system/contract.ts';
-import type { LogLevel } from '../../system/log.ts';
+
+import type { Log, Settings } from '../../base/system/contract.ts';
+import type { LogLevel } from '../../base/system/log.ts';
+import { createConfig, type SettingsStore } from '../../core/config/config-store.ts';
+import type { ConfigStorage } from '../../core/config/contract.ts';
+import { createSettingsDocument } from '../../core/config/settings-document.ts';
 import { IniFile } from '../config-file/ini-file.ts';
 
 /** What a start says of settings. */

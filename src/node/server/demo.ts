@@ -9,7 +9,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { extname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
-import { isDatabaseError } from '../../errors/database-error.ts';
+import { isDatabaseError } from '../../base/errors/database-error.ts';
 import { type HttpServer, listen } from '../http/http-server.ts';
 import { isLoopback } from '../http/reach.ts';
 import { isOfDemo, passedOnPath, passOn } from './demo-proxy.ts';

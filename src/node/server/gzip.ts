@@ -1,6 +1,6 @@
 import { pipeline, Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
-import type { Gzip } from '../../system/contract.ts';
+import type { Gzip } from '../../base/system/contract.ts';
 
 /** Node's own gzip, which has levels; the web's `CompressionStream` has none. */
 export const gzip: Gzip = (source, level) => {

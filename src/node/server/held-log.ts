@@ -1,4 +1,4 @@
-import type { Log } from '../../system/contract.ts';
+import type { Log } from '../../base/system/contract.ts';
 
 /** Holds entries back until it is known at which level, and where, they are to be written: the settings say so, and reading them makes entries. */
 export class HeldLog implements Log {

@@ -4,8 +4,8 @@
  * are left out, and the file says how many.
  */
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
-import { integerSetting } from '../../system/config.ts';
-import type { Config } from '../../system/contract.ts';
+import { integerSetting } from '../../base/system/config.ts';
+import type { Config } from '../../base/system/contract.ts';
 
 const DEFAULT_BYTES = 10_485_760;
 const DEFAULT_FILES = 5;

@@ -2,12 +2,13 @@
  * A core that can be closed and opened anew while the server listens on (docs/http/server.md#restart). Requests that come meanwhile wait for the
  * new one; those that the old one has begun end before it is closed.
  */
-import type { SettingsStore } from '../../config/config-store.ts';
-import type { Core } from '../../core.ts';
-import { DatabaseError } from '../../errors/database-error.ts';
-import type { MaybePromise } from '../../shared/maybe-promise.ts';
-import type { PlainRequest, PlainResponse } from '../../shared/message.ts';
-import type { Log } from '../../system/contract.ts';
+
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
+import type { PlainRequest, PlainResponse } from '../../base/shared/message.ts';
+import type { Log } from '../../base/system/contract.ts';
+import type { SettingsStore } from '../../core/config/config-store.ts';
+import type { Core } from '../../core/core.ts';
 import { within } from './deadline.ts';
 
 /** How long requests of the old core may take to end. */

@@ -1,8 +1,8 @@
 /** The entry of the threads in which functions of documents run: `node/sandbox-worker.js`. */
 import { setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
-import { createSandboxWorker } from '../../query-server/execution/sandbox-worker.ts';
-import { must } from '../../shared/assert.ts';
+import { must } from '../../base/shared/assert.ts';
+import { createSandboxWorker } from '../../queries/sandbox/execution/sandbox-worker.ts';
 
 /** Functions wait for a processor rather than requests do. Elsewhere than on Linux this would be the priority of the whole process. */
 if (process.platform === 'linux') setPriority(0, 5);

@@ -3,9 +3,9 @@ import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import type { SandboxPort, SandboxWorkers } from '../../query-server/programs/quickjs-sandbox.ts';
-import { integerSetting } from '../../system/config.ts';
-import type { Config, Log } from '../../system/contract.ts';
+import { integerSetting } from '../../base/system/config.ts';
+import type { Config, Log } from '../../base/system/contract.ts';
+import type { SandboxPort, SandboxWorkers } from '../../queries/sandbox/programs/quickjs-sandbox.ts';
 
 /** Beside the built server; where the server runs from its sources, as in tests, that of the last build. */
 const FILES = ['sandbox-worker.js', '../../../dist/node/sandbox-worker.js'].map(

@@ -1,4 +1,4 @@
-import { VERSION } from '../../system/version.ts';
+import { VERSION } from '../../base/system/version.ts';
 import { startDemo } from './demo.ts';
 import { onEndSignals, type SignalHost } from './end-signals.ts';
 import { limitHeapGrowth } from './heap.ts';

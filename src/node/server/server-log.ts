@@ -1,8 +1,8 @@
 /** Where a server's log goes: to whoever runs it, to memory for `_log`, and to a file where the settings name one. */
-import { systemClock } from '../../shared/clock.ts';
-import type { Config, Log } from '../../system/contract.ts';
-import { createLog, followLogLevel } from '../../system/log.ts';
-import { LogBuffer, type LogTail } from '../../system/log-buffer.ts';
+import { systemClock } from '../../base/shared/clock.ts';
+import type { Config, Log } from '../../base/system/contract.ts';
+import { createLog, followLogLevel } from '../../base/system/log.ts';
+import { LogBuffer, type LogTail } from '../../base/system/log-buffer.ts';
 import { LogFile } from './log-file.ts';
 
 interface ServerLog {

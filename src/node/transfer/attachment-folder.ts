@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream, type Stats } from 'node:fs';
 import { lstat, mkdir, readdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isObject } from '../../json/objects.ts';
+import { isObject } from '../../base/json/objects.ts';
 import type { Stub } from './attachment-stubs.ts';
 import { InputError } from './document-splitter.ts';
 import { toFileName } from './file-names.ts';

@@ -1,5 +1,5 @@
-import { JsonCursor } from '../../json/json-cursor.ts';
-import { isObject, type JsonObject, ownMember } from '../../json/objects.ts';
+import { JsonCursor } from '../../base/json/json-cursor.ts';
+import { isObject, type JsonObject, ownMember } from '../../base/json/objects.ts';
 
 /** An attachment of which a document has no content (docs/http/attachments.md#attachments-in-documents). */
 export interface Stub {

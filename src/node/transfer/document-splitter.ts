@@ -1,5 +1,5 @@
-import { CLOSE_BRACKET, COMMA, isSpace, OPEN_BRACKET } from '../../json/characters.ts';
-import { StreamedContainer } from '../../json/streamed-container.ts';
+import { CLOSE_BRACKET, COMMA, isSpace, OPEN_BRACKET } from '../../base/json/characters.ts';
+import { StreamedContainer } from '../../base/json/streamed-container.ts';
 import { BEHIND, INSIDE, isPlausible, StreamedValue } from './streamed-value.ts';
 
 /** `auto`: one of the others, as the text begins. */

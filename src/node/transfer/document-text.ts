@@ -1,5 +1,5 @@
-import { JsonCursor } from '../../json/json-cursor.ts';
-import { isObject, type JsonObject } from '../../json/objects.ts';
+import { JsonCursor } from '../../base/json/json-cursor.ts';
+import { isObject, type JsonObject } from '../../base/json/objects.ts';
 
 /** Functions on the text of one JSON object, which keep what they don't change as it was written. They throw on broken JSON. */
 

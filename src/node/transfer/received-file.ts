@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
-import { isDatabaseError } from '../../errors/database-error.ts';
+import { isDatabaseError } from '../../base/errors/database-error.ts';
 import { type AttachmentFolder, digestOfFile, type FileRecord, mismatch, toDigest } from './attachment-folder.ts';
 import type { Stub } from './attachment-stubs.ts';
 import { toFileName } from './file-names.ts';

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { DatabaseError } from '../../errors/database-error.ts';
-import { isObject, type JsonObject } from '../../json/objects.ts';
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import { isObject, type JsonObject } from '../../base/json/objects.ts';
 import { UsageError } from '../terminal/usage-error.ts';
 import { stringMember } from './document-text.ts';
 import { type ShortAnswer, shortAnswer, shortMessage } from './short-answer.ts';

@@ -1,5 +1,5 @@
-import { BACKSLASH, OPEN_BRACE, OPEN_BRACKET, QUOTE } from '../../json/characters.ts';
-import { StreamedContainer } from '../../json/streamed-container.ts';
+import { BACKSLASH, OPEN_BRACE, OPEN_BRACKET, QUOTE } from '../../base/json/characters.ts';
+import { StreamedContainer } from '../../base/json/streamed-container.ts';
 
 /** What a character is to the value: within it, its last one, or the first one behind it. */
 export const INSIDE = 0;

@@ -1,5 +1,5 @@
 import { unwrap, wrap } from 'idb';
-import type { DatabaseError } from '../../errors/database-error.ts';
+import type { DatabaseError } from '../../base/errors/database-error.ts';
 import type { FileLife } from '../file-life.ts';
 import {
   connectionLost,

@@ -1,4 +1,4 @@
-import { DatabaseError } from '../../errors/database-error.ts';
+import { DatabaseError } from '../../base/errors/database-error.ts';
 
 /**
  * A browser makes an operation wait for as long as another tab, perhaps a frozen one, holds what it needs. Every

@@ -1,4 +1,4 @@
-import { DatabaseError } from '../../errors/database-error.ts';
+import { DatabaseError } from '../../base/errors/database-error.ts';
 import { connectionLost, storageCorrupt, storageFailed, storageFenced, storageFull } from '../storage-errors.ts';
 
 /** Names a failure by the DOMException's name (Indexed Database API 3.0, section 3). `what` is what was tried. */

@@ -1,5 +1,5 @@
 import { type IDBPObjectStore, unwrap } from 'idb';
-import { type DatabaseError, isDatabaseError } from '../../errors/database-error.ts';
+import { type DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
 import { assertCommit } from '../commit-check.ts';
 import type { FileLife } from '../file-life.ts';
 import type { Commit, JournalRecord, Opening, PageFile, PageNumber, PageStoreSupport } from '../page-store.ts';

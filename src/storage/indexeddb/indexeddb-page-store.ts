@@ -1,5 +1,5 @@
-import { assert } from '../../shared/assert.ts';
-import { crc32 } from '../../shared/crc32.ts';
+import { assert } from '../../base/shared/assert.ts';
+import { crc32 } from '../../base/shared/crc32.ts';
 import { FileLife } from '../file-life.ts';
 import { assertFileName, isFileName } from '../file-name.ts';
 import { OpenFiles } from '../open-files.ts';

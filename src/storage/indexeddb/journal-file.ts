@@ -1,6 +1,6 @@
-import { DatabaseError } from '../../errors/database-error.ts';
-import { assert, must } from '../../shared/assert.ts';
-import { crc32 } from '../../shared/crc32.ts';
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import { assert, must } from '../../base/shared/assert.ts';
+import { crc32 } from '../../base/shared/crc32.ts';
 import { RecordEncoder } from '../journal-record.ts';
 import type { Commit, JournalRecord } from '../page-store.ts';
 import { storageFenced } from '../storage-errors.ts';

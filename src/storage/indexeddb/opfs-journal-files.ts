@@ -1,5 +1,5 @@
 /** Journal files in the origin's private file system (File System standard). A page's worker loads this module where the browser has it. */
-import { crc32 } from '../../shared/crc32.ts';
+import { crc32 } from '../../base/shared/crc32.ts';
 import { decodeRecords } from '../journal-record.ts';
 import type { JournalRecord } from '../page-store.ts';
 import { OpfsJournalFile } from './journal-file.ts';

@@ -1,5 +1,5 @@
 import type { IDBPObjectStore } from 'idb';
-import { must } from '../../shared/assert.ts';
+import { must } from '../../base/shared/assert.ts';
 import type { JournalRecord } from '../page-store.ts';
 import { storageCorrupt, storageFailed, storageFenced } from '../storage-errors.ts';
 import { claimFile, type FileClaim, readUnclaimed } from './file-claim.ts';

@@ -1,4 +1,4 @@
-import type { DatabaseError } from '../../errors/database-error.ts';
+import type { DatabaseError } from '../../base/errors/database-error.ts';
 import type { PageNumber, PageValue } from '../page-store.ts';
 import { storageBlocked } from './deadline.ts';
 import { toDatabaseError } from './indexeddb-errors.ts';

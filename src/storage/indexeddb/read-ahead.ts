@@ -1,4 +1,4 @@
-import { nextTurn } from '../../shared/turn.ts';
+import { nextTurn } from '../../base/shared/turn.ts';
 import type { PageNumber, PageValue } from '../page-store.ts';
 import type { PageReader } from './page-reader.ts';
 

@@ -1,4 +1,4 @@
-import type { DatabaseError } from '../../errors/database-error.ts';
+import type { DatabaseError } from '../../base/errors/database-error.ts';
 import { commitInDoubt, storageFenced } from '../storage-errors.ts';
 import { type Deadline, storageBlocked } from './deadline.ts';
 import { nameOf, toDatabaseError } from './indexeddb-errors.ts';

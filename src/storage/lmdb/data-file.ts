@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises';
-import { inTurns } from '../../shared/turn.ts';
+import { inTurns } from '../../base/shared/turn.ts';
 import { storageCorrupt } from '../storage-errors.ts';
 import { type DataFile, findStructuralDamage } from './data-structure.ts';
 

@@ -1,5 +1,5 @@
 import { closeSync, openSync, readSync } from 'node:fs';
-import type { Steps } from '../../shared/turn.ts';
+import type { Steps } from '../../base/shared/turn.ts';
 
 /**
  * The structure of an LMDB data file, as lmdb-js 3.5 lays it out (data version 2 of its mdb.c; `PAGEBASE` is the size of a

@@ -1,8 +1,8 @@
 import { existsSync, linkSync, rmSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { ABORT, type Database, open, type RootDatabase } from 'lmdb';
-import type { DatabaseError } from '../../errors/database-error.ts';
-import { heldMs, isThreadWanted, Pace } from '../../shared/turn.ts';
+import type { DatabaseError } from '../../base/errors/database-error.ts';
+import { heldMs, isThreadWanted, Pace } from '../../base/shared/turn.ts';
 import type { JournalRecord, Opening, PageNumber } from '../page-store.ts';
 import { storageCorrupt } from '../storage-errors.ts';
 import { checkDataFile } from './data-file.ts';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { DatabaseError } from '../../errors/database-error.ts';
+import type { DatabaseError } from '../../base/errors/database-error.ts';
 import { storageCorrupt, storageMissing } from '../storage-errors.ts';
 import { copyToFolder, removeLock } from './compaction.ts';
 import { type Environment, hasLostRecords, movedTo, openEnvironment } from './environment.ts';

@@ -1,5 +1,5 @@
 import { statfs } from 'node:fs/promises';
-import { DatabaseError } from '../../errors/database-error.ts';
+import { DatabaseError } from '../../base/errors/database-error.ts';
 
 /** Twice what a new environment, or the first commits to a copy of one, take with the lock file. */
 const NEW_FILE_BYTES = 128 * 1024;

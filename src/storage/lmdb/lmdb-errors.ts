@@ -1,4 +1,4 @@
-import { DatabaseError } from '../../errors/database-error.ts';
+import { DatabaseError } from '../../base/errors/database-error.ts';
 import { storageCorrupt, storageFailed, storageFull, tooManyFiles } from '../storage-errors.ts';
 import { isLackOfDescriptors } from './descriptors.ts';
 import { freeBytes } from './free-space.ts';

@@ -1,8 +1,8 @@
 import { mkdir, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { DatabaseError } from '../../errors/database-error.ts';
-import type { MaybePromise } from '../../shared/maybe-promise.ts';
-import { inTurns, nextTurn } from '../../shared/turn.ts';
+import type { DatabaseError } from '../../base/errors/database-error.ts';
+import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
+import { inTurns, nextTurn } from '../../base/shared/turn.ts';
 import { assertCommit } from '../commit-check.ts';
 import { FileLife } from '../file-life.ts';
 import type { Commit, JournalRecord, Opening, PageFile, PageNumber, PageStoreSupport } from '../page-store.ts';

@@ -1,6 +1,6 @@
 /** lmdb-js encodes a text when it is put, in one go: for 50 MB the thread would be held for 150 ms. Bytes it takes as they are. */
-import type { Steps } from '../../shared/turn.ts';
-import { encodeInSteps } from '../../shared/utf8.ts';
+import type { Steps } from '../../base/shared/turn.ts';
+import { encodeInSteps } from '../../base/shared/utf8.ts';
 import type { Commit, Page, PageValue } from '../page-store.ts';
 
 /** Units of text in a commit that are encoded within one turn. */

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { AtMost } from '../../shared/at-most.ts';
+import { AtMost } from '../../base/shared/at-most.ts';
 import { storageDeleted } from '../storage-errors.ts';
 import { closeEnvironment, type Environment, reopenEnvironment } from './environment.ts';
 

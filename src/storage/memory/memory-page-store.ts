@@ -1,4 +1,4 @@
-import { type Crc32, crc32 } from '../../shared/crc32.ts';
+import { type Crc32, crc32 } from '../../base/shared/crc32.ts';
 import { assertFileName } from '../file-name.ts';
 import { OpenFiles } from '../open-files.ts';
 import { MAX_PAGE_BYTES, type PageFile, type PageStore, type PageStoreSupport } from '../page-store.ts';

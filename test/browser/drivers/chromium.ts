@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type BrowserContext, type CDPSession, chromium, type Page } from 'playwright-core';
-import { must } from '../../../src/shared/assert.ts';
+import { must } from '../../../src/base/shared/assert.ts';
 import type { Abilities, Browser, LaunchOptions, SavedFile, Tab } from './browser.ts';
 import { findChromium } from './find-browser.ts';
 import { burnProcessor, busiestProcess, findProcess, processesBelow, seesProcesses } from './processes.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Browser as Driver, launch, type Page } from 'puppeteer-core';
-import { must } from '../../../src/shared/assert.ts';
+import { must } from '../../../src/base/shared/assert.ts';
 import type { Abilities, Browser, LaunchOptions, SavedFile, Tab } from './browser.ts';
 import { findFirefox } from './find-browser.ts';
 import { burnProcessor, busiestProcess, processesBelow, seesProcesses } from './processes.ts';

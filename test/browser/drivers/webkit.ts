@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Builder, type WebDriver } from 'selenium-webdriver';
-import { must } from '../../../src/shared/assert.ts';
+import { must } from '../../../src/base/shared/assert.ts';
 import type { Abilities, Browser, LaunchOptions, SavedFile, Tab } from './browser.ts';
 import { findWebKit } from './find-browser.ts';
 import { burnProcessor, busiestProcess, processesBelow } from './processes.ts';

@@ -1,6 +1,6 @@
+import { createNestedWorker } from '../../../src/browser/worker/sandbox-ports.ts';
+import { createWorkers } from '../../../src/browser/worker/sandbox-workers.ts';
 import { createIndexedDbPageStore } from '../../../src/storage/indexeddb/indexeddb-page-store.ts';
-import { createNestedWorker } from '../../../src/worker/sandbox-ports.ts';
-import { createWorkers } from '../../../src/worker/sandbox-workers.ts';
 import { CoreHost, type Storage } from '../../support/conformance/core-host.ts';
 import { newOutcome } from '../outcome.ts';
 import { runHttpSuite } from '../suite-run.ts';

@@ -1,10 +1,10 @@
 import { expose } from 'comlink';
-import type { LoadDeferredCode } from '../../../src/deferred/contract.ts';
-import { createDeferredCode } from '../../../src/deferred/deferred-code.ts';
+import type { ByteStream } from '../../../src/base/shared/message.ts';
+import { servePageCalls } from '../../../src/browser/worker/page-calls.ts';
+import { WorkerEndpoint } from '../../../src/browser/worker/worker-endpoint.ts';
+import type { LoadDeferredCode } from '../../../src/core/deferred/contract.ts';
+import { createDeferredCode } from '../../../src/core/deferred/deferred-code.ts';
 import type { Answer, Context } from '../../../src/http/request/context.ts';
-import type { ByteStream } from '../../../src/shared/message.ts';
-import { servePageCalls } from '../../../src/worker/page-calls.ts';
-import { WorkerEndpoint } from '../../../src/worker/worker-endpoint.ts';
 
 /**
  * The worker of a page with the real endpoint, bridge and core, in which one address answers with a made-up feed: `_index` with

@@ -1,5 +1,5 @@
 import { type SetupServer, setupServer } from 'msw/node';
-import { handlers, type SetteeHandlers } from '../../../src/msw/index.ts';
+import { handlers, type SetteeHandlers } from '../../../src/browser/msw/index.ts';
 import { readQuickJsWasm } from '../../../src/node/server/quickjs-wasm.ts';
 import { FetchHost } from '../../support/conformance/fetch-host.ts';
 import type { Settings } from '../../support/conformance/host.ts';

@@ -1,5 +1,5 @@
 import { assert } from 'chai';
-import { must } from '../../../src/shared/assert.ts';
+import { must } from '../../../src/base/shared/assert.ts';
 import type { PageFile } from '../../../src/storage/page-store.ts';
 import { allPages, readPage, rejects, relaxed, storedContent } from './expectations.ts';
 import type { StorageCase, StorageContext } from './suite.ts';

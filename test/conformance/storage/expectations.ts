@@ -1,5 +1,5 @@
 import { assert } from 'chai';
-import { type ErrorCode, isDatabaseError } from '../../../src/errors/database-error.ts';
+import { type ErrorCode, isDatabaseError } from '../../../src/base/errors/database-error.ts';
 import type { Commit, PageFile, PageNumber, PageStore } from '../../../src/storage/page-store.ts';
 
 /** Fails unless `run` throws or rejects with the given code. */

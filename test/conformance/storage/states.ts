@@ -1,5 +1,5 @@
 import { assert } from 'chai';
-import type { ErrorCode } from '../../../src/errors/database-error.ts';
+import type { ErrorCode } from '../../../src/base/errors/database-error.ts';
 import type { PageFile, PageStore } from '../../../src/storage/page-store.ts';
 import { allPages, rejects, relaxed, storedContent } from './expectations.ts';
 import type { StorageCase, StorageContext } from './suite.ts';

@@ -1,4 +1,4 @@
-import type { ByteStream, PlainResponse } from '../../../src/shared/message.ts';
+import type { ByteStream, PlainResponse } from '../../../src/base/shared/message.ts';
 
 /** Any body as a stream. */
 export function toStream(body: PlainResponse['body']): ByteStream {

@@ -1,17 +1,17 @@
-import { createConfig } from '../../../src/config/config-store.ts';
-import { createCore } from '../../../src/core.ts';
-import { deferredAtHand } from '../../../src/deferred/deferred-code.ts';
-import { createGateway } from '../../../src/http/gateway/gateway.ts';
+import { joinBytes } from '../../../src/base/shared/bytes.ts';
+import { type Clock, systemRandom } from '../../../src/base/shared/clock.ts';
+import type { ByteStream, Handle, PlainResponse, RequestBody } from '../../../src/base/shared/message.ts';
+import type { Config, Log } from '../../../src/base/system/contract.ts';
+import { createConfig } from '../../../src/core/config/config-store.ts';
+import { createCore } from '../../../src/core/core.ts';
+import { deferredAtHand } from '../../../src/core/deferred/deferred-code.ts';
+import { createGateway } from '../../../src/http/middleware/gateway.ts';
 import {
   createQuickJsSandbox,
   type SandboxWorkers,
   type WasmLoader,
-} from '../../../src/query-server/programs/quickjs-sandbox.ts';
-import { joinBytes } from '../../../src/shared/bytes.ts';
-import { type Clock, systemRandom } from '../../../src/shared/clock.ts';
-import type { ByteStream, Handle, PlainResponse, RequestBody } from '../../../src/shared/message.ts';
+} from '../../../src/queries/sandbox/programs/quickjs-sandbox.ts';
 import type { PageStore } from '../../../src/storage/page-store.ts';
-import type { Config, Log } from '../../../src/system/contract.ts';
 import { toStream } from './body-stream.ts';
 import type { Capabilities, Host, HostAnswer, HostRequest, OpenAnswer, Settings } from './host.ts';
 

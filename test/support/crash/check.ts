@@ -1,8 +1,8 @@
-import type { Snapshot } from '../../../src/database/contract.ts';
+import { systemClock, systemRandom } from '../../../src/base/shared/clock.ts';
+import type { Registry } from '../../../src/database/registry/contract.ts';
+import { openRegistry } from '../../../src/database/registry/registry.ts';
+import type { Snapshot } from '../../../src/database/store/contract.ts';
 import { openDataFolder } from '../../../src/node/data-folder/data-folder.ts';
-import type { Registry } from '../../../src/registry/contract.ts';
-import { openRegistry } from '../../../src/registry/registry.ts';
-import { systemClock, systemRandom } from '../../../src/shared/clock.ts';
 import { createLmdbPageStore } from '../../../src/storage/lmdb/lmdb-page-store.ts';
 import { arrayAt, at, numberAt, stringAt } from '../conformance/json.ts';
 import type { Connection } from './connection.ts';

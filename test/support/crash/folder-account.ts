@@ -1,7 +1,7 @@
-import type { Database } from '../../../src/database/contract.ts';
-import { splitAttachments } from '../../../src/documents/attachments/stored-attachments.ts';
+import { atOnce } from '../../../src/base/shared/turn.ts';
+import { splitAttachments } from '../../../src/database/documents/attachments/stored-attachments.ts';
+import type { Database } from '../../../src/database/store/contract.ts';
 import { openDataFolder } from '../../../src/node/data-folder/data-folder.ts';
-import { atOnce } from '../../../src/shared/turn.ts';
 import { createLmdbPageStore } from '../../../src/storage/lmdb/lmdb-page-store.ts';
 import { inFolder } from './check.ts';
 

@@ -1,5 +1,5 @@
 import { createCipheriv, createHash } from 'node:crypto';
-import { must } from '../../../src/shared/assert.ts';
+import { must } from '../../../src/base/shared/assert.ts';
 import { at, stringAt } from '../conformance/json.ts';
 import { SeededRandom } from '../seeded-random.ts';
 import { type Answer, type Connection, ConnectionLost } from './connection.ts';

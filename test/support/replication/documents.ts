@@ -1,6 +1,6 @@
 /** Documents of all kinds that a replication has to carry. */
-import type { Core } from '../../../src/core.ts';
-import { must } from '../../unit/replicator/support.ts';
+import type { Core } from '../../../src/core/core.ts';
+import { must } from '../../unit/replication/support.ts';
 
 /** More than travels inside of a document. */
 const LONG_BYTES = 100_000;

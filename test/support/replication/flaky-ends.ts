@@ -1,8 +1,8 @@
 /** A database here and one at a peer that fails as a test wants it: what is copied between the two, in either direction. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
-import type { Core } from '../../../src/core.ts';
-import type { Replication, ReplicatorHost } from '../../../src/replicator/contract.ts';
-import { hostOf, local, must, newCore, pick, remote, replicationOf, treesOf } from '../../unit/replicator/support.ts';
+import type { Core } from '../../../src/core/core.ts';
+import type { Replication, ReplicatorHost } from '../../../src/replication/contract.ts';
+import { hostOf, local, must, newCore, pick, remote, replicationOf, treesOf } from '../../unit/replication/support.ts';
 import { FlakyNetwork, type FlakyPeer } from './flaky-peer.ts';
 
 export type Direction = 'pull' | 'push';

@@ -1,9 +1,9 @@
 /** A service on the network of MSW, whose answers a test may spoil: a core on memory that is asked with `fetch`. */
 import { HttpResponse, http } from 'msw';
 import { setupServer } from 'msw/node';
-import type { Core } from '../../../src/core.ts';
+import type { Core } from '../../../src/core/core.ts';
 import { createFetch } from '../../../src/http/fetch-adapter.ts';
-import { newCore } from '../../unit/replicator/support.ts';
+import { newCore } from '../../unit/replication/support.ts';
 
 /** What is to happen with a request. `answer` has it carried out, and `number` counts the requests from 1. */
 export interface FaultyRequest {

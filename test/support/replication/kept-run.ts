@@ -1,7 +1,7 @@
 /** A continuous replication that is begun again where it fails and may do better, as the service's own jobs are, with short waits. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Replication, ReplicatorHost } from '../../../src/replicator/contract.ts';
-import { begin, pick, type Run } from '../../unit/replicator/support.ts';
+import type { Replication, ReplicatorHost } from '../../../src/replication/contract.ts';
+import { begin, pick, type Run } from '../../unit/replication/support.ts';
 
 const PAUSE_MS = 50;
 

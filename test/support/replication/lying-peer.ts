@@ -1,7 +1,7 @@
 /** Peers that answer something else than they should: what a fault makes of the answers of a peer, and what a run must make of that. */
-import type { Core } from '../../../src/core.ts';
+import type { Core } from '../../../src/core/core.ts';
 import { createFetch } from '../../../src/http/fetch-adapter.ts';
-import { must } from '../../unit/replicator/support.ts';
+import { must } from '../../unit/replication/support.ts';
 import { at } from '../conformance/json.ts';
 import type { Fault, FaultyRequest } from './flaky-peer.ts';
 

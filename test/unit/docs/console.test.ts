@@ -4,7 +4,12 @@ import { PageSession } from './page-session.ts';
 import { readInterface, readPage, readPages } from './pages.ts';
 
 /** The pages of the interface are gone through on one server, one after the other. */
-const theInterface = { path: 'docs/http/', text: readInterface().map(({ text }) => text).join('\n') };
+const theInterface = {
+  path: 'docs/http/',
+  text: readInterface()
+    .map(({ text }) => text)
+    .join('\n'),
+};
 const pages = [...readPages().filter(({ path }) => !path.startsWith('docs/http/')), theInterface]
   .map(({ path, text }) => ({ path, steps: readSteps(text) }))
   .filter(({ steps }) => steps.length > 0);

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
-import { pause } from '../../../src/shared/clock.ts';
+import { pause } from '../../../src/base/shared/clock.ts';
 import { repository } from './pages.ts';
 
 const run = promisify(execFile);

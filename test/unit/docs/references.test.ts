@@ -6,7 +6,7 @@ const anchors = new Map(readPages().map(({ path, text }) => [path, anchorsOf(tex
 
 test('comments and texts of the sources refer to pages and headings that are there', () => {
   const sources = readReferringSources();
-  expect(sources.map(({ path }) => path)).toContain('src/core.ts');
+  expect(sources.map(({ path }) => path)).toContain('src/core/core.ts');
   expect(sources.flatMap((source) => brokenReferences(source, anchors))).toEqual([]);
 });
 

@@ -16,6 +16,6 @@ describe('every sample of TypeScript can be read', () => {
 });
 
 test('the example of a test with a mocked server is one that runs', () => {
-  const example = readFileSync(join(repository, 'test/unit/msw/example.test.ts'), 'utf8');
+  const example = readFileSync(join(repository, 'test/unit/browser/msw/example.test.ts'), 'utf8');
   expect(samplesOf(readPage('docs/testing.md').text, 'ts')).toContain(example);
 });

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import packageJson from '../../../package.json' with { type: 'json' };
-import { createConfig } from '../../../src/config/config-store.ts';
-import { settingsWithoutEffect, withoutEffect } from '../../../src/config/family-settings.ts';
-import { DEFAULT_SETTINGS, knownNames, UNSET_BY_DEFAULT } from '../../../src/config/known-settings.ts';
-import { namesOf, splitName } from '../../../src/config/setting-names.ts';
+import { createConfig } from '../../../src/core/config/config-store.ts';
+import { settingsWithoutEffect, withoutEffect } from '../../../src/core/config/family-settings.ts';
+import { DEFAULT_SETTINGS, knownNames, UNSET_BY_DEFAULT } from '../../../src/core/config/known-settings.ts';
+import { namesOf, splitName } from '../../../src/core/config/setting-names.ts';
 import { commandNames, helpFor } from '../../../src/node/command-line/help.ts';
 import serverJson from '../../../src/node/package.json' with { type: 'json' };
 import { namesIn, readInterface, readPage, repository, rowsOf } from './pages.ts';
@@ -25,9 +25,7 @@ test('every package that is depended on has a line that says why, and no other',
 });
 
 test('every setting is told with its default', () => {
-  const told = new Map(
-    rowsOf(theInterface, 'setting').map(([cell, value = '']) => [namesIn(cell)[0], value]),
-  );
+  const told = new Map(rowsOf(theInterface, 'setting').map(([cell, value = '']) => [namesIn(cell)[0], value]));
   const defaults = Object.entries(DEFAULT_SETTINGS).flatMap(([section, keys]) =>
     Object.entries(keys).map(([key, value]) => [`${section}/${key}`, value] as const),
   );
@@ -58,10 +56,7 @@ function wordsOf(name: string): string | undefined {
 }
 
 test('every alias of a setting is told', () => {
-  const rows = rowsOf(theInterface, 'here').map(([here = '', there = '']) => [
-    namesIn(here)[0] ?? '',
-    namesIn(there),
-  ]);
+  const rows = rowsOf(theInterface, 'here').map(([here = '', there = '']) => [namesIn(here)[0] ?? '', namesIn(there)]);
   const told = new Map(rows as [string, string[]][]);
   for (const own of knownNames()) {
     const { section, key } = splitName(own);

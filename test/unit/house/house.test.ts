@@ -13,40 +13,50 @@ function readTable(name: string): Map<string, string> {
   return new Map(rows.map(([, first = '', second = '']) => [first, second]));
 }
 
+/** A file or a folder that may be imported. */
 interface Permission {
-  readonly room: string;
+  readonly path: string;
   readonly contractOnly: boolean;
 }
 
 function permissionsOf(cell: string): Permission[] {
-  if (cell === 'nothing') return [];
-  return [...cell.matchAll(/`([^`]+)`( \(contract\))?/g)].map(([, room = '', contract]) => ({
-    room,
+  return [...cell.matchAll(/`([^`]+)`( \(contract\))?/g)].map(([, path = '', contract]) => ({
+    path,
     contractOnly: contract !== undefined,
   }));
 }
 
-const everywhere: Permission[] = [
-  { room: 'shared', contractOnly: false },
-  { room: 'errors', contractOnly: false },
-];
-
 const contracts = /(^|\/)(contract|page-store)\.ts$/;
 
-function mayImport(table: Map<string, string>, from: string, to: string): boolean {
-  const rooms = new Set([...table.keys(), ...everywhere.map(({ room }) => room)]);
-  const source = roomOf(from, rooms);
-  const target = roomOf(to, rooms);
-  if (source === target) return true;
-  // The two at the bottom: errors may use shared, and nothing else goes up.
-  if (source === 'shared') return false;
-  if (source === 'errors') return target === 'shared';
-  const permissions = [...permissionsOf(table.get(source ?? '') ?? 'nothing'), ...everywhere];
-  return permissions.some(({ room, contractOnly }) => room === target && (!contractOnly || contracts.test(to)));
+function isIn(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(`${folder}/`);
 }
 
-const seesNode = (path: string) => /^(node|storage\/lmdb|vite)\//.test(path);
-const seesPage = (path: string) => path.startsWith('client/');
+function mayImport(table: Map<string, string>, from: string, to: string): boolean {
+  const [source, target] = [roomOf(from), roomOf(to)];
+  if (source === target) return true;
+  if (target === 'base') return true;
+  const permissions = permissionsOf(table.get(source) ?? '');
+  return permissions.some(({ path, contractOnly }) => isIn(to, path) && (!contractOnly || contracts.test(to)));
+}
+
+/** Whether the order of their room lets one file import another one. */
+function isInOrder(table: Map<string, string>, from: string, to: string): boolean {
+  const [source, target] = [folderOf(from), folderOf(to)];
+  if (roomOf(from) !== roomOf(to) || source === target || contracts.test(to)) return true;
+  const levels = (table.get(roomOf(from)) ?? '').split(' < ');
+  const levelOf = (folder: string) => levels.findIndex((level) => level.includes(`\`${folder}\``));
+  return levelOf(target) >= 0 && levelOf(target) < levelOf(source);
+}
+
+/** The folder within its room, `files` where there is none. */
+function folderOf(path: string): string {
+  const [, folder = '', rest] = path.split('/');
+  return rest === undefined ? 'files' : folder;
+}
+
+const seesNode = (path: string) => /^(node|storage\/lmdb|packages\/vite)\//.test(path);
+const seesPage = (path: string) => path.startsWith('browser/client/');
 
 /** Every set of files that can reach each other by imports of any kind, types included: Tarjan's algorithm. */
 function findRings(files: readonly SourceFile[]): string[][] {
@@ -94,9 +104,9 @@ function findCycles(files: readonly SourceFile[]): string[][] {
 describe('the map', () => {
   const table = readTable('import table');
 
-  test('has a row for every folder, and no folder that is not there', () => {
-    const rooms = sources.map(({ path }) => roomOf(path, table.keys()) ?? `no row for ${path}`);
-    expect([...table.keys()].sort()).toEqual([...new Set(rooms)].sort());
+  test('has a row for every room, and no room that is not there', () => {
+    const rooms = new Set(sources.map(({ path }) => roomOf(path)));
+    expect([...table.keys()].sort()).toEqual([...rooms].sort());
   });
 
   test('tells truly who imports whom', () => {
@@ -108,12 +118,22 @@ describe('the map', () => {
     expect(found).toEqual([]);
   });
 
+  test('tells truly in which order the folders of a room are', () => {
+    const order = readTable('order table');
+    const found = sources.flatMap(({ path, imports }) =>
+      imports
+        .filter(({ isOurs, target }) => isOurs && target.endsWith('.ts') && !isInOrder(order, path, target))
+        .map(({ target }) => `${path} imports ${target}`),
+    );
+    expect(found).toEqual([]);
+  });
+
   test('tells truly who imports which package', () => {
     const packages = readTable('package table');
     const found = sources.flatMap(({ path, imports }) =>
       imports
         .filter(({ isOurs, target }) => !isOurs && !/^(node|virtual):/.test(target))
-        .filter(({ target }) => !packages.get(target)?.includes(`\`${roomOf(path, table.keys())}\``))
+        .filter(({ target }) => !permissionsOf(packages.get(target) ?? '').some((allowed) => isIn(path, allowed.path)))
         .map(({ target }) => `${path} imports ${target}`),
     );
     expect(found).toEqual([]);
@@ -134,18 +154,18 @@ describe('what a worker loads on first use', () => {
       if (isOurs && !isType && !isLazy) reach(target);
     }
   };
-  reach('worker/main.ts');
+  reach('browser/worker/main.ts');
 
   test('is not in its own file', () => {
-    expect(reached).toContain('deferred/deferred.ts');
+    expect(reached).toContain('core/deferred/deferred.ts');
     const later =
-      /^((http\/)?(views|design|find|administration|replicator)|query-server)\/|^deferred\/deferred-code\.ts$/;
+      /^(queries|replication|http\/queries|http\/server\/administration)\/|^core\/deferred\/deferred-code\.ts$/;
     expect([...reached].filter((path) => later.test(path)).sort()).toEqual([
       // Judging writes begins with the question whether there is anybody to be asked.
-      'design/write-validation.ts',
+      'queries/design/write-validation.ts',
       // A worker for functions is begun while what uses it is loaded.
-      'query-server/isolates/guarded-names.ts',
-      'query-server/isolates/memory-shares.ts',
+      'queries/sandbox/isolates/guarded-names.ts',
+      'queries/sandbox/isolates/memory-shares.ts',
     ]);
   });
 });
@@ -183,7 +203,7 @@ describe('every file', () => {
     expect(sources.flatMap(({ path, lapses }) => lapses.map((lapse) => `${path}: ${lapse}`))).toEqual([]);
   });
 
-  test('does without the page: no window, document or localStorage, but for client/', () => {
+  test('does without the page: no window, document or localStorage, except in browser/client/', () => {
     const found = sources
       .filter(({ path }) => !seesPage(path))
       .flatMap(({ path, globals }) =>
@@ -194,7 +214,7 @@ describe('every file', () => {
     expect(found).toEqual([]);
   });
 
-  test('does without Node, but for node/, storage/lmdb/ and vite/', () => {
+  test('does without Node, except in node/, storage/lmdb/ and packages/vite/', () => {
     const found = sources
       .filter(({ path }) => !seesNode(path))
       .flatMap(({ path, globals, imports }) => [
@@ -287,24 +307,31 @@ describe('the rules themselves', () => {
 
   test('see what the table forbids', () => {
     const table = new Map([
-      ['http', '`registry`, `storage` (contract)'],
-      ['http/request', '`registry`'],
-      ['registry', 'nothing'],
-      ['storage', 'nothing'],
-      ['storage/lmdb', '`storage`'],
+      ['http', '`database` (contract), `database/documents`'],
+      ['database', '`storage` (contract), `storage/btree`'],
+      ['base', 'nothing'],
     ]);
-    expect(mayImport(table, 'http/handlers/x.ts', 'registry/registry.ts')).toBe(true);
-    expect(mayImport(table, 'http/handlers/x.ts', 'http/x.ts')).toBe(true);
-    expect(mayImport(table, 'http/request/x.ts', 'http/request/y.ts')).toBe(true);
-    expect(mayImport(table, 'http/request/x.ts', 'http/x.ts')).toBe(false);
-    expect(mayImport(table, 'http/x.ts', 'http/request/x.ts')).toBe(false);
-    expect(mayImport(table, 'http/request/x.ts', 'storage/page-store.ts')).toBe(false);
-    expect(mayImport(table, 'http/x.ts', 'shared/assert.ts')).toBe(true);
-    expect(mayImport(table, 'http/x.ts', 'storage/page-store.ts')).toBe(true);
-    expect(mayImport(table, 'http/x.ts', 'storage/file-life.ts')).toBe(false);
-    expect(mayImport(table, 'http/x.ts', 'storage/lmdb/folder.ts')).toBe(false);
-    expect(mayImport(table, 'http/x.ts', 'btree/tree.ts')).toBe(false);
-    expect(mayImport(table, 'shared/x.ts', 'errors/database-error.ts')).toBe(false);
-    expect(mayImport(table, 'errors/x.ts', 'shared/assert.ts')).toBe(true);
+    expect(mayImport(table, 'http/documents/x.ts', 'http/x.ts')).toBe(true);
+    expect(mayImport(table, 'http/x.ts', 'base/shared/assert.ts')).toBe(true);
+    expect(mayImport(table, 'http/x.ts', 'database/store/contract.ts')).toBe(true);
+    expect(mayImport(table, 'http/x.ts', 'database/documents/outgoing.ts')).toBe(true);
+    expect(mayImport(table, 'http/x.ts', 'database/store/writer.ts')).toBe(false);
+    expect(mayImport(table, 'http/x.ts', 'storage/page-store.ts')).toBe(false);
+    expect(mayImport(table, 'database/store/x.ts', 'storage/page-store.ts')).toBe(true);
+    expect(mayImport(table, 'database/store/x.ts', 'storage/btree/tree.ts')).toBe(true);
+    expect(mayImport(table, 'database/store/x.ts', 'storage/lmdb/folder.ts')).toBe(false);
+    expect(mayImport(table, 'base/shared/x.ts', 'database/store/contract.ts')).toBe(false);
+  });
+
+  test('see what the order forbids', () => {
+    const table = new Map([['http', '`request` < `documents`, `database` < `files`']]);
+    expect(isInOrder(table, 'http/documents/lists/x.ts', 'http/request/x.ts')).toBe(true);
+    expect(isInOrder(table, 'http/documents/lists/x.ts', 'http/documents/x.ts')).toBe(true);
+    expect(isInOrder(table, 'http/x.ts', 'http/documents/x.ts')).toBe(true);
+    expect(isInOrder(table, 'http/documents/x.ts', 'database/store/x.ts')).toBe(true);
+    expect(isInOrder(table, 'http/request/x.ts', 'http/documents/x.ts')).toBe(false);
+    expect(isInOrder(table, 'http/documents/x.ts', 'http/database/x.ts')).toBe(false);
+    expect(isInOrder(table, 'http/request/x.ts', 'http/documents/contract.ts')).toBe(true);
+    expect(isInOrder(table, 'http/documents/x.ts', 'http/elsewhere/x.ts')).toBe(false);
   });
 });

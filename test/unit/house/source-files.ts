@@ -35,10 +35,9 @@ export function readSources(): SourceFile[] {
     .map((path) => readSource(path.replaceAll('\\', '/')));
 }
 
-/** The room that a path belongs to: of the rows of the import table the longest that the path begins with. */
-export function roomOf(path: string, rooms: Iterable<string>): string | undefined {
-  const fitting = [...rooms].filter((room) => path === room || path.startsWith(`${room}/`));
-  return fitting.sort((one, other) => other.length - one.length)[0];
+/** The folder of `src` in which a file is. */
+export function roomOf(path: string): string {
+  return path.split('/', 1)[0] ?? '';
 }
 
 function readSource(path: string): SourceFile {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Core } from '../../../src/core.ts';
+import type { Core } from '../../../src/core/core.ts';
 import { ask, askJson, openCore } from './support.ts';
 
 describe('a service below a path', () => {

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { afterEach, expect, test, vi } from 'vitest';
-import type { Core } from '../../../src/core.ts';
-import type { ByteStream, PlainRequest, PlainResponse } from '../../../src/shared/message.ts';
+import type { ByteStream, PlainRequest, PlainResponse } from '../../../src/base/shared/message.ts';
+import type { Core } from '../../../src/core/core.ts';
 import { ask, openCore } from './support.ts';
 
 /** Two bodies of 100 KB, counted four times, are more than this; one is not. */

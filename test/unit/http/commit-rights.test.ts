@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Core, createCore } from '../../../src/core.ts';
-import { deferredAtHand } from '../../../src/deferred/deferred-code.ts';
-import { systemRandom } from '../../../src/shared/clock.ts';
+import { systemRandom } from '../../../src/base/shared/clock.ts';
+import { type Core, createCore } from '../../../src/core/core.ts';
+import { deferredAtHand } from '../../../src/core/deferred/deferred-code.ts';
 import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
-import { Gate, HookedStore, settle } from '../database/harness.ts';
+import { Gate, HookedStore, settle } from '../database/store/harness.ts';
 import { type Asked, ask, askJson, clock } from './support.ts';
 
 /** A write that is under way when its right ends is not committed (docs/http/accounts.md#rights-that-end). */

@@ -1,6 +1,6 @@
 /** What the JSON of a request becomes is held, and refused where it is more than all requests may take: a server with 2 MB for them. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Core } from '../../../src/core.ts';
+import type { Core } from '../../../src/core/core.ts';
 import { ask, openCore, textOf } from './support.ts';
 
 let core: Core;

@@ -1,5 +1,5 @@
+import type { ByteStream, PlainResponse } from '../../../src/base/shared/message.ts';
 import { isStream } from '../../../src/http/request/bodies.ts';
-import type { ByteStream, PlainResponse } from '../../../src/shared/message.ts';
 
 /** Reads a feed whose events are lines. */
 export class FeedLines {

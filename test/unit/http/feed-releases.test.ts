@@ -1,10 +1,10 @@
 /** What feeds of changes hold of their database, and of the bytes in flight, is given back whatever becomes of them. */
 import { afterEach, expect, test, vi } from 'vitest';
+import { ByteBudget } from '../../../src/base/shared/byte-budget.ts';
+import type { ByteStream, PlainRequest } from '../../../src/base/shared/message.ts';
 import { createHandle } from '../../../src/http/http-service.ts';
 import { isStream } from '../../../src/http/request/bodies.ts';
-import { ByteBudget } from '../../../src/shared/byte-budget.ts';
-import type { ByteStream, PlainRequest } from '../../../src/shared/message.ts';
-import { Watched } from '../changes/watched-databases.ts';
+import { Watched } from '../database/changes/watched-databases.ts';
 import { JSON_HEADERS, noParts, services } from './support.ts';
 
 const none = { leases: 0, snapshots: 0 };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { PlainRequest, PlainResponse } from '../../../src/base/shared/message.ts';
 import { createFetch } from '../../../src/http/fetch-adapter.ts';
 import { isStream } from '../../../src/http/request/bodies.ts';
-import type { PlainRequest, PlainResponse } from '../../../src/shared/message.ts';
 import { streamOf } from './support.ts';
 
 const encoder = new TextEncoder();

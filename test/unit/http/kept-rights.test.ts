@@ -1,8 +1,8 @@
 /** What lasts ends with the rights by which it was begun (docs/http/accounts.md#rights-that-end): streamed answers and uploads. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Core } from '../../../src/core.ts';
+import type { ByteStream } from '../../../src/base/shared/message.ts';
+import type { Core } from '../../../src/core/core.ts';
 import { isStream } from '../../../src/http/request/bodies.ts';
-import type { ByteStream } from '../../../src/shared/message.ts';
 import { ask, openCore, textOf } from './support.ts';
 
 const basic = (name: string) => ({ authorization: `Basic ${btoa(`${name}:${name}`)}` });

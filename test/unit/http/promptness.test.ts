@@ -1,6 +1,6 @@
 /** What is in memory is answered without waiting: each hop from promise to promise costs, and small reads are many. */
 import { afterEach, expect, test } from 'vitest';
-import type { Core } from '../../../src/core.ts';
+import type { Core } from '../../../src/core/core.ts';
 import { ask, openCore } from './support.ts';
 
 let core: Core | undefined;

@@ -1,13 +1,19 @@
 /** Every snapshot and every lease is given back, whatever becomes of the answer; and what writes ask of the database. */
 import { describe, expect, test } from 'vitest';
-import type { Database, DocumentRecord, DocumentRow, Snapshot, WriteOptions } from '../../../src/database/contract.ts';
-import { parseDocId } from '../../../src/documents/identifiers.ts';
-import { toRevId } from '../../../src/documents/revisions/revisions.ts';
-import { DatabaseError, type ErrorCode } from '../../../src/errors/database-error.ts';
+import { DatabaseError, type ErrorCode } from '../../../src/base/errors/database-error.ts';
+import type { PlainRequest } from '../../../src/base/shared/message.ts';
+import { parseDocId } from '../../../src/database/documents/identifiers.ts';
+import { toRevId } from '../../../src/database/documents/revisions/revisions.ts';
+import type { Registry } from '../../../src/database/registry/contract.ts';
+import type {
+  Database,
+  DocumentRecord,
+  DocumentRow,
+  Snapshot,
+  WriteOptions,
+} from '../../../src/database/store/contract.ts';
 import { createHandle } from '../../../src/http/http-service.ts';
 import { isStream } from '../../../src/http/request/bodies.ts';
-import type { Registry } from '../../../src/registry/contract.ts';
-import type { PlainRequest } from '../../../src/shared/message.ts';
 import { JSON_HEADERS, noParts, services, streamOf, textOf } from './support.ts';
 
 const ROWS = 20_000;

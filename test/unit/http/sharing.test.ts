@@ -1,6 +1,6 @@
 /** Large requests share the thread: an owner that holds it for long is taken for dead, and nobody else is answered. */
 import { afterEach, expect, test } from 'vitest';
-import type { Core } from '../../../src/core.ts';
+import type { Core } from '../../../src/core/core.ts';
 import { ask, openCore, textOf } from './support.ts';
 
 const DOCUMENTS = 30_000;

@@ -1,23 +1,23 @@
 /** What the tests of the HTTP layer work with: the service on memory, asked through its one door. */
 
-import { Access } from '../../../src/auth/access/access.ts';
-import { ADMIN_PARTY } from '../../../src/auth/contract.ts';
-import { createConfig } from '../../../src/config/config-store.ts';
-import { type Core, createCore } from '../../../src/core.ts';
-import { deferredAtHand } from '../../../src/deferred/deferred-code.ts';
+import { Access } from '../../../src/accounts/access/access.ts';
+import { ADMIN_PARTY } from '../../../src/accounts/contract.ts';
+import { ByteBudget } from '../../../src/base/shared/byte-budget.ts';
+import { systemRandom } from '../../../src/base/shared/clock.ts';
+import type { ByteStream, PlainRequest, PlainResponse, RequestBody } from '../../../src/base/shared/message.ts';
+import { ActiveTasks } from '../../../src/base/system/active-tasks.ts';
+import type { Settings } from '../../../src/base/system/contract.ts';
+import { Counters } from '../../../src/base/system/counters.ts';
+import { silentLog } from '../../../src/base/system/log.ts';
+import { Statistics } from '../../../src/base/system/statistics.ts';
+import { Uuids } from '../../../src/base/system/uuids.ts';
+import { createConfig } from '../../../src/core/config/config-store.ts';
+import { type Core, createCore } from '../../../src/core/core.ts';
+import { deferredAtHand } from '../../../src/core/deferred/deferred-code.ts';
 import { Context, type Services } from '../../../src/http/request/context.ts';
 import { Router } from '../../../src/http/routing/router.ts';
 import { createRoutes, type DeferredParts } from '../../../src/http/routing/routes.ts';
-import { ByteBudget } from '../../../src/shared/byte-budget.ts';
-import { systemRandom } from '../../../src/shared/clock.ts';
-import type { ByteStream, PlainRequest, PlainResponse, RequestBody } from '../../../src/shared/message.ts';
 import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
-import { ActiveTasks } from '../../../src/system/active-tasks.ts';
-import type { Settings } from '../../../src/system/contract.ts';
-import { Counters } from '../../../src/system/counters.ts';
-import { silentLog } from '../../../src/system/log.ts';
-import { Statistics } from '../../../src/system/statistics.ts';
-import { Uuids } from '../../../src/system/uuids.ts';
 
 /** 2026-01-31T12:00:00Z, standing still. */
 export const clock = { now: () => 1_769_860_800_000, monotonic: () => performance.now() };

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { IDBFactory } from 'fake-indexeddb';
 import { open } from 'lmdb';
-import { must } from '../../../src/shared/assert.ts';
+import { must } from '../../../src/base/shared/assert.ts';
 import type { EarlyCommits } from '../../../src/storage/indexeddb/early-commit.ts';
 import { createIndexedDbPageStore } from '../../../src/storage/indexeddb/indexeddb-page-store.ts';
 import type { LoadJournalFiles } from '../../../src/storage/indexeddb/journal-files.ts';

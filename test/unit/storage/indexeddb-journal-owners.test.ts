@@ -1,8 +1,8 @@
 import './backends.ts';
 import { IDBFactory } from 'fake-indexeddb';
 import { expect, test } from 'vitest';
-import { isDatabaseError } from '../../../src/errors/database-error.ts';
-import { must } from '../../../src/shared/assert.ts';
+import { isDatabaseError } from '../../../src/base/errors/database-error.ts';
+import { must } from '../../../src/base/shared/assert.ts';
 import { createIndexedDbPageStore } from '../../../src/storage/indexeddb/indexeddb-page-store.ts';
 import { createOpfsJournalFiles } from '../../../src/storage/indexeddb/opfs-journal-files.ts';
 import type { Commit, PageFile } from '../../../src/storage/page-store.ts';

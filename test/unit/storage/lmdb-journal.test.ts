@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { open } from 'lmdb';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { must } from '../../../src/shared/assert.ts';
+import { must } from '../../../src/base/shared/assert.ts';
 import { decodeRecords, RecordEncoder } from '../../../src/storage/journal-record.ts';
 import { copyFiles } from '../../../src/storage/lmdb/folder-copy.ts';
 import { type JournalFunctions, systemFunctions } from '../../../src/storage/lmdb/journal-functions.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { must } from '../../../src/shared/assert.ts';
+import { must } from '../../../src/base/shared/assert.ts';
 import type { Commit, PageFile, PageValue } from '../../../src/storage/page-store.ts';
 import { contentOf, type FileContent, readPage, rejects } from '../../conformance/storage/expectations.ts';
 import type { StorageContext } from '../../conformance/storage/suite.ts';

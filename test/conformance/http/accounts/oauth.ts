@@ -1,5 +1,5 @@
 import { assert } from 'chai';
-import { oauthEncode, oauthSignature } from '../../../../src/shared/oauth-signature.ts';
+import { oauthEncode, oauthSignature } from '../../../../src/base/shared/oauth-signature.ts';
 import { addUser, type Headers, ROOT, userPath, whoIs, withUsers } from '../../../support/conformance/accounts.ts';
 import { assertError } from '../../../support/conformance/answer.ts';
 import { at } from '../../../support/conformance/json.ts';

@@ -1,10 +1,10 @@
 /** What feeds send to an EventSource beside their events (docs/http/changes.md#formats-of-feeds). */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type Core, createCore } from '../../../../src/core.ts';
-import { deferredAtHand } from '../../../../src/deferred/deferred-code.ts';
-import { systemRandom } from '../../../../src/shared/clock.ts';
+import { systemRandom } from '../../../../src/base/shared/clock.ts';
+import { type Core, createCore } from '../../../../src/core/core.ts';
+import { deferredAtHand } from '../../../../src/core/deferred/deferred-code.ts';
 import { createMemoryPageStore } from '../../../../src/storage/memory/memory-page-store.ts';
-import { createTestSandbox } from '../../query-server/quickjs-files.ts';
+import { createTestSandbox } from '../../queries/sandbox/quickjs-files.ts';
 import { ask, clock, textOf } from '../support.ts';
 
 let core: Core;

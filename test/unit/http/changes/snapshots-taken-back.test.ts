@@ -1,15 +1,15 @@
 /** What is read of documents for feeds whose snapshot is taken back for its age between finding them and reading their bodies. */
 import { afterEach, assert, beforeEach, describe, expect, test } from 'vitest';
-import type { ChangeFilter, SelectedChange } from '../../../../src/changes/contract.ts';
-import type { RevId } from '../../../../src/documents/contract.ts';
+import type { ChangeFilter, SelectedChange } from '../../../../src/database/changes/contract.ts';
+import type { RevId } from '../../../../src/database/documents/contract.ts';
 import type { ChangeParameters } from '../../../../src/http/changes/change-parameters.ts';
 import { ChangeRows, isLongRow } from '../../../../src/http/changes/change-rows.ts';
 import { documentFilter } from '../../../../src/http/changes/document-filter.ts';
-import { LiveSelection } from '../../../../src/http/find/live-selection.ts';
-import { isLongRow as isLongRowOfList } from '../../../../src/http/lists/document-list.ts';
-import { withDocuments } from '../../../../src/http/views/view-documents.ts';
-import { Watched } from '../../changes/watched-databases.ts';
-import { id, toWrite } from '../../database/harness.ts';
+import { isLongRow as isLongRowOfList } from '../../../../src/http/documents/lists/document-list.ts';
+import { LiveSelection } from '../../../../src/http/queries/find/live-selection.ts';
+import { withDocuments } from '../../../../src/http/queries/views/view-documents.ts';
+import { Watched } from '../../database/changes/watched-databases.ts';
+import { id, toWrite } from '../../database/store/harness.ts';
 import { pick } from '../support.ts';
 
 const NAMES = Array.from({ length: 40 }, (_, n) => `d${n + 10}`);

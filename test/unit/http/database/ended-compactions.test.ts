@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { createCore } from '../../../../src/core.ts';
-import { deferredAtHand } from '../../../../src/deferred/deferred-code.ts';
-import { systemRandom } from '../../../../src/shared/clock.ts';
+import { systemRandom } from '../../../../src/base/shared/clock.ts';
+import { createCore } from '../../../../src/core/core.ts';
+import { deferredAtHand } from '../../../../src/core/deferred/deferred-code.ts';
 import { createMemoryPageStore } from '../../../../src/storage/memory/memory-page-store.ts';
-import { Gate, HookedStore, settle } from '../../database/harness.ts';
+import { Gate, HookedStore, settle } from '../../database/store/harness.ts';
 import { ask, askJson, clock, pick } from '../support.ts';
 
 /** A service with a database and an index, whose commits can be held. */

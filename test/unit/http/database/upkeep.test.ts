@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Core } from '../../../../src/core.ts';
+import type { Core } from '../../../../src/core/core.ts';
 import { ask, askJson, openCore, pick } from '../support.ts';
 
 let core: Core;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Core } from '../../../../src/core.ts';
+import type { Core } from '../../../../src/core/core.ts';
 import { ask, openCore, pick, pluck, textOf } from '../support.ts';
 
 let core: Core;

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { DatabaseError } from '../../../../src/errors/database-error.ts';
+import { DatabaseError } from '../../../../src/base/errors/database-error.ts';
+import { silentLog } from '../../../../src/base/system/log.ts';
+import { VERSION } from '../../../../src/base/system/version.ts';
 import { answerErrors } from '../../../../src/http/middleware/errors.ts';
 import { answerHead } from '../../../../src/http/middleware/head.ts';
 import { wrapJsonp } from '../../../../src/http/middleware/jsonp.ts';
@@ -10,8 +12,6 @@ import { cancelUnreadBody } from '../../../../src/http/middleware/unread-body.ts
 import type { Answer, Context, Handler } from '../../../../src/http/request/context.ts';
 import { Context as RequestContext } from '../../../../src/http/request/context.ts';
 import { jsonAnswer, textAnswer } from '../../../../src/http/response/responses.ts';
-import { silentLog } from '../../../../src/system/log.ts';
-import { VERSION } from '../../../../src/system/version.ts';
 import { contextOf, services, streamOf, textOf } from '../support.ts';
 
 const encoder = new TextEncoder();

@@ -1,6 +1,6 @@
 import { serialize } from 'node:v8';
 import { describe, expect, test } from 'vitest';
-import { DatabaseError } from '../../../../src/errors/database-error.ts';
+import { DatabaseError } from '../../../../src/base/errors/database-error.ts';
 import { parseJson, readJson, readObject, readText, requireJsonType } from '../../../../src/http/request/bodies.ts';
 import { fastestMs } from '../../../support/fastest.ts';
 import { contextOf, streamOf } from '../support.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { afterEach, expect, test } from 'vitest';
-import { DatabaseError } from '../../../../src/errors/database-error.ts';
+import { DatabaseError } from '../../../../src/base/errors/database-error.ts';
 import { inflate } from '../../../../src/http/request/inflate.ts';
 
 const uncaught: unknown[] = [];

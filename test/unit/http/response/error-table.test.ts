@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { DatabaseError, type ErrorCode } from '../../../../src/errors/database-error.ts';
+import { DatabaseError, type ErrorCode } from '../../../../src/base/errors/database-error.ts';
 import { isInternal, STATUSES, showError } from '../../../../src/http/response/error-table.ts';
-import { ThrownError } from '../../../../src/query-server/contract.ts';
+import { ThrownError } from '../../../../src/queries/sandbox/contract.ts';
 
 test.each<[ErrorCode, number, string]>([
   ['bad_request', 400, 'bad_request'],

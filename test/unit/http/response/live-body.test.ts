@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { DatabaseError } from '../../../../src/errors/database-error.ts';
+import { DatabaseError } from '../../../../src/base/errors/database-error.ts';
+import { ByteBudget } from '../../../../src/base/shared/byte-budget.ts';
+import type { Log } from '../../../../src/base/system/contract.ts';
 import { LiveBody, type LiveSource, WAITS } from '../../../../src/http/response/live-body.ts';
-import { ByteBudget } from '../../../../src/shared/byte-budget.ts';
-import type { Log } from '../../../../src/system/contract.ts';
-import { settle } from '../../database/harness.ts';
+import { settle } from '../../database/store/harness.ts';
 import { contextOf } from '../support.ts';
 
 beforeEach(() => {

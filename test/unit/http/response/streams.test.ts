@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import type { ByteStream } from '../../../../src/base/shared/message.ts';
+import { silentLog } from '../../../../src/base/system/log.ts';
 import { isStream } from '../../../../src/http/request/bodies.ts';
 import { streamedBody, type TextSource, textBody } from '../../../../src/http/response/streams.ts';
-import type { ByteStream } from '../../../../src/shared/message.ts';
-import { silentLog } from '../../../../src/system/log.ts';
 import { contextOf, textOf } from '../support.ts';
 
 const KILOBYTE = 'x'.repeat(1024);

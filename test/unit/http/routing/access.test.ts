@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ANONYMOUS } from '../../../../src/auth/contract.ts';
+import { ANONYMOUS } from '../../../../src/accounts/contract.ts';
 import { authorize } from '../../../../src/http/routing/access.ts';
 import { contextOf, createTestRouter } from '../support.ts';
 

@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { hashOfAdmin } from '../../../../src/auth/passwords/password-hash.ts';
-import { Passwords } from '../../../../src/auth/passwords/passwords.ts';
-import { createConfig } from '../../../../src/config/config-store.ts';
+import { hashOfAdmin } from '../../../../src/accounts/passwords/password-hash.ts';
+import { Passwords } from '../../../../src/accounts/passwords/passwords.ts';
+import { systemRandom } from '../../../../src/base/shared/clock.ts';
+import { silentLog } from '../../../../src/base/system/log.ts';
+import { createConfig } from '../../../../src/core/config/config-store.ts';
 import { addAdmin } from '../../../../src/node/accounts/add-admin.ts';
 import { IniFile } from '../../../../src/node/config-file/ini-file.ts';
-import { systemRandom } from '../../../../src/shared/clock.ts';
-import { silentLog } from '../../../../src/system/log.ts';
 
 let folder: string;
 

@@ -2,7 +2,7 @@ import { chmod, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createConfig } from '../../../../src/config/config-store.ts';
+import { createConfig } from '../../../../src/core/config/config-store.ts';
 import { IniFile } from '../../../../src/node/config-file/ini-file.ts';
 
 let folder: string;

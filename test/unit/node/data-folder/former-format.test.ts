@@ -3,15 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Core, createCore } from '../../../../src/core.ts';
-import { deferredAtHand } from '../../../../src/deferred/deferred-code.ts';
+import { systemClock, systemRandom } from '../../../../src/base/shared/clock.ts';
+import { type Core, createCore } from '../../../../src/core/core.ts';
+import { deferredAtHand } from '../../../../src/core/deferred/deferred-code.ts';
 import { startServer } from '../../../../src/node/server/server.ts';
-import { systemClock, systemRandom } from '../../../../src/shared/clock.ts';
 import { createMemoryFile, MemoryMedium } from '../../../../src/storage/memory/memory-medium.ts';
 import { createMemoryPageStore } from '../../../../src/storage/memory/memory-page-store.ts';
 import { unpackFolder } from '../../../support/packed-folder.ts';
 import { textOf } from '../../http/support.ts';
-import { createTestSandbox } from '../../query-server/quickjs-files.ts';
+import { createTestSandbox } from '../../queries/sandbox/quickjs-files.ts';
 import { runCommand } from '../run-command.ts';
 
 /** Data of earlier formats (test/fixtures/README.md) is opened, is whole, and goes on in the present format. */

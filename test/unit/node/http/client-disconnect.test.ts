@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Core, createCore } from '../../../../src/core.ts';
-import { deferredAtHand } from '../../../../src/deferred/deferred-code.ts';
+import { systemClock, systemRandom } from '../../../../src/base/shared/clock.ts';
+import type { ByteStream, Handle, PlainRequest, PlainResponse } from '../../../../src/base/shared/message.ts';
+import { type Core, createCore } from '../../../../src/core/core.ts';
+import { deferredAtHand } from '../../../../src/core/deferred/deferred-code.ts';
 import { type HttpServer, listen } from '../../../../src/node/http/http-server.ts';
 import { createListener } from '../../../../src/node/http/listener.ts';
-import { systemClock, systemRandom } from '../../../../src/shared/clock.ts';
-import type { ByteStream, Handle, PlainRequest, PlainResponse } from '../../../../src/shared/message.ts';
 import { createMemoryPageStore } from '../../../../src/storage/memory/memory-page-store.ts';
 
 /** What a response's stream was asked for. */

@@ -1,7 +1,7 @@
 import { Socket } from 'node:net';
 import { afterEach, expect, test, vi } from 'vitest';
+import { heldMs, nextTurn } from '../../../../src/base/shared/turn.ts';
 import { Entrance } from '../../../../src/node/http/entrance.ts';
-import { heldMs, nextTurn } from '../../../../src/shared/turn.ts';
 
 let now = 0;
 

@@ -4,10 +4,10 @@ import { createConnection, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import type { Handle } from '../../../../src/base/shared/message.ts';
 import { listen } from '../../../../src/node/http/http-server.ts';
 import { createListener } from '../../../../src/node/http/listener.ts';
 import { assertReach } from '../../../../src/node/http/reach.ts';
-import type { Handle } from '../../../../src/shared/message.ts';
 
 const listenerOf = (handle: Handle) =>
   createListener(handle, (_request, error) => {

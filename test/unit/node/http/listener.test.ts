@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { Agent, request as httpRequest } from 'node:http';
 import { createConnection } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
+import type { ByteStream, Handle, PlainRequest, PlainResponse } from '../../../../src/base/shared/message.ts';
 import { type HttpServer, listen } from '../../../../src/node/http/http-server.ts';
 import { createListener } from '../../../../src/node/http/listener.ts';
-import type { ByteStream, Handle, PlainRequest, PlainResponse } from '../../../../src/shared/message.ts';
 
 const servers: HttpServer[] = [];
 const failures: { request: string; error: unknown }[] = [];

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { ByteBudget } from '../../../../src/base/shared/byte-budget.ts';
 import { readBody } from '../../../../src/node/http/request-body.ts';
-import { ByteBudget } from '../../../../src/shared/byte-budget.ts';
 
 /** Of a request only its headers and its bytes are looked at. */
 function requestOf(length: number): PassThrough & IncomingMessage {

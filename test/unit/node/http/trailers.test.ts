@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
-import { createCore } from '../../../../src/core.ts';
-import { deferredAtHand } from '../../../../src/deferred/deferred-code.ts';
+import { systemClock, systemRandom } from '../../../../src/base/shared/clock.ts';
+import { createCore } from '../../../../src/core/core.ts';
+import { deferredAtHand } from '../../../../src/core/deferred/deferred-code.ts';
 import { listen } from '../../../../src/node/http/http-server.ts';
 import { createListener } from '../../../../src/node/http/listener.ts';
-import { systemClock, systemRandom } from '../../../../src/shared/clock.ts';
 import { createMemoryPageStore } from '../../../../src/storage/memory/memory-page-store.ts';
 import { ask } from '../../http/support.ts';
 

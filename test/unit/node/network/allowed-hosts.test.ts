@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { createConfig } from '../../../../src/config/config-store.ts';
+import { must } from '../../../../src/base/shared/assert.ts';
+import { createConfig } from '../../../../src/core/config/config-store.ts';
 import { AllowedHosts } from '../../../../src/node/network/allowed-hosts.ts';
 import { parseIp } from '../../../../src/node/network/ip-address.ts';
-import { must } from '../../../../src/shared/assert.ts';
 
 function allows(setting: string, host: string, port = '5984'): boolean {
   createConfig({ replicator: { allowed_hosts: setting } });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { must } from '../../../../src/base/shared/assert.ts';
 import { isIn, isPublic, parseBlock, parseIp } from '../../../../src/node/network/ip-address.ts';
-import { must } from '../../../../src/shared/assert.ts';
 import { SeededRandom } from '../../../support/seeded-random.ts';
 
 /** One number for each address, of 32 or 128 bits, and plain ranges of them. */

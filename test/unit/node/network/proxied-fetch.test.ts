@@ -7,8 +7,8 @@ import {
   type Server as TcpServer,
 } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
+import { must } from '../../../../src/base/shared/assert.ts';
 import { ProxiedFetches } from '../../../../src/node/network/proxied-fetch.ts';
-import { must } from '../../../../src/shared/assert.ts';
 
 const ends: (() => unknown)[] = [];
 

@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { must } from '../../../../src/base/shared/assert.ts';
 import { openDataFolder } from '../../../../src/node/data-folder/data-folder.ts';
 import { startServer } from '../../../../src/node/server/server.ts';
-import { must } from '../../../../src/shared/assert.ts';
 import { createLmdbPageStore } from '../../../../src/storage/lmdb/lmdb-page-store.ts';
 
 const put = async (url: string, body: string) => expect((await fetch(url, { method: 'PUT', body })).status).toBe(201);

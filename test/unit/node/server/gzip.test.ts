@@ -1,10 +1,10 @@
 /** Compression with levels, and what becomes of attachments by it (docs/http/server.md#settings). */
 import { gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { createCore } from '../../../../src/core.ts';
-import { deferredAtHand } from '../../../../src/deferred/deferred-code.ts';
+import { systemRandom } from '../../../../src/base/shared/clock.ts';
+import { createCore } from '../../../../src/core/core.ts';
+import { deferredAtHand } from '../../../../src/core/deferred/deferred-code.ts';
 import { gzip } from '../../../../src/node/server/gzip.ts';
-import { systemRandom } from '../../../../src/shared/clock.ts';
 import { createMemoryPageStore } from '../../../../src/storage/memory/memory-page-store.ts';
 import { ask, askJson, clock, pick } from '../../http/support.ts';
 

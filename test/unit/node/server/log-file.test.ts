@@ -2,10 +2,10 @@ import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createConfig } from '../../../../src/config/config-store.ts';
+import { VERSION } from '../../../../src/base/system/version.ts';
+import { createConfig } from '../../../../src/core/config/config-store.ts';
 import { LogFile } from '../../../../src/node/server/log-file.ts';
 import { startServer } from '../../../../src/node/server/server.ts';
-import { VERSION } from '../../../../src/system/version.ts';
 
 let folder = '';
 const failures: string[] = [];

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { PlainResponse } from '../../../../src/base/shared/message.ts';
 import { type HttpServer, listen } from '../../../../src/node/http/http-server.ts';
 import { createListener } from '../../../../src/node/http/listener.ts';
 import { exportDatabase } from '../../../../src/node/transfer/export.ts';
-import type { PlainResponse } from '../../../../src/shared/message.ts';
 import { runCommand } from '../run-command.ts';
 
 let server: HttpServer;

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { PlainRequest, PlainResponse } from '../../../../src/base/shared/message.ts';
 import { type HttpServer, listen } from '../../../../src/node/http/http-server.ts';
 import { createListener } from '../../../../src/node/http/listener.ts';
-import type { PlainRequest, PlainResponse } from '../../../../src/shared/message.ts';
 import { runCommand } from '../run-command.ts';
 
 /** What the server got, and how it answers `_bulk_docs`. */

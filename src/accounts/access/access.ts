@@ -1,0 +1,145 @@
+/** What rights depend on: whether there is an admin, the security objects of databases, and who is told when one of these changes. */
+
+import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
+import type { RequestUser } from '../../base/shared/message.ts';
+import { Notifier } from '../../base/shared/notifier.ts';
+import { requiresValidUser } from '../../base/system/config.ts';
+import type { ConfigStore } from '../../base/system/contract.ts';
+import { REPLICATOR_DATABASE } from '../../base/system/system-databases.ts';
+import type { Registry } from '../../database/registry/contract.ts';
+import { ADMIN_PARTY, ANONYMOUS, type Standing } from '../contract.ts';
+import { authenticationDatabase } from '../settings.ts';
+import { AdminParty } from './admin-party.ts';
+import type { Security } from './security.ts';
+import { SecurityObjects } from './security-objects.ts';
+
+/** Sections of settings that say who may do what. */
+const SECTIONS: ReadonlySet<string> = new Set([
+  'admins',
+  'svc_httpd_auth',
+  'svc_httpd_oauth',
+  'jwt_keys',
+  'oauth_consumer_secrets',
+  'oauth_token_secrets',
+  'oauth_token_users',
+]);
+const SETTINGS: ReadonlySet<string> = new Set(['httpd/authentication_handlers', 'httpd/trusted_proxies']);
+
+export class Access {
+  readonly #config: ConfigStore;
+  readonly #party: AdminParty;
+  readonly #securities: SecurityObjects;
+  /** The database whose rights may have changed; null for those of all. */
+  readonly #changes = new Notifier<string | null>();
+  #requiresUser: boolean;
+  /** The name of a user who has ended a session. */
+  readonly #endedSessions = new Notifier<string>();
+  #accountsVersion = 0;
+  #rightsVersion = 0;
+
+  constructor(config: ConfigStore, databases: Pick<Registry, 'peek' | 'use' | 'onEvent'>) {
+    this.#config = config;
+    this.#party = new AdminParty(config);
+    this.#requiresUser = requiresValidUser(config);
+    this.#securities = new SecurityObjects(databases);
+    config.onChange(({ section, key }) => {
+      this.#requiresUser = requiresValidUser(config);
+      if (SECTIONS.has(section) || SETTINGS.has(`${section}/${key}`)) this.#accountsChanged();
+    });
+    databases.onEvent(({ name }) => {
+      if (this.isUsersDatabase(name)) this.#accountsChanged();
+    });
+  }
+
+  /**
+   * Rises with each change that may make other accounts of the present ones, before anybody is told of it: who looks at rights again, in the
+   * turn in which it is told, must not find an account that is remembered from before.
+   */
+  get accountsVersion(): number {
+    return this.#accountsVersion;
+  }
+
+  /** Rises with each change that may take a right from somebody, before anybody is told of it. */
+  get rightsVersion(): number {
+    return this.#rightsVersion;
+  }
+
+  /** Whose rights a request without credentials has. */
+  get withoutCredentials(): RequestUser {
+    return this.#party.isOn ? ADMIN_PARTY : ANONYMOUS;
+  }
+
+  /** Whether everybody may do everything. */
+  get isOpenToAll(): boolean {
+    return this.#party.isOn;
+  }
+
+  /** Of who sends no credentials. */
+  get standingOfNobody(): Standing {
+    return this.#requiresUser ? { kind: 'gone' } : { kind: 'account', roles: this.withoutCredentials.roles };
+  }
+
+  /** Calls back when the standing of anybody may have changed. Gives the function that ends it. */
+  onStandingsChange(listener: () => void): () => void {
+    return this.#changes.listen((changed) => {
+      if (changed === null) listener();
+    });
+  }
+
+  /** Whether anonymous clients are refused. */
+  get requiresUser(): boolean {
+    return this.#requiresUser;
+  }
+
+  isUsersDatabase(name: string): boolean {
+    return name === authenticationDatabase(this.#config);
+  }
+
+  /** Whether the database may have documents that are not for all of its members. */
+  isSystemDatabase(name: string): boolean {
+    return name.startsWith('_') || this.isUsersDatabase(name);
+  }
+
+  /** Whether members who are no admins see less of its documents (`shields/`). */
+  hasShields(name: string): boolean {
+    return name === REPLICATOR_DATABASE || this.isUsersDatabase(name);
+  }
+
+  /** In the same turn where the database is open. Fails with `not_found` where there is none. */
+  securityOf(database: string): MaybePromise<Security> {
+    return this.#securities.of(database);
+  }
+
+  /** Tells that the security object of that database was set. */
+  securityChanged(database: string): void {
+    this.#rightsVersion += 1;
+    this.#changes.notify(database);
+  }
+
+  /** Tells that a user of that name has ended a session. */
+  sessionEnded(name: string): void {
+    this.#rightsVersion += 1;
+    this.#endedSessions.notify(name);
+  }
+
+  #accountsChanged(): void {
+    this.#accountsVersion += 1;
+    this.#rightsVersion += 1;
+    this.#changes.notify(null);
+  }
+
+  /** Calls back when what that user may do in that database may have changed. Gives the function that ends it. */
+  onChange(database: string | undefined, { name }: RequestUser, listener: () => void): () => void {
+    const stops = [
+      this.#changes.listen((changed) => {
+        if (changed === null || changed === database) listener();
+      }),
+      this.#endedSessions.listen((changed) => {
+        if (changed === name) listener();
+      }),
+    ];
+    return () => {
+      for (const stop of stops) stop();
+    };
+  }
+}

@@ -1,0 +1,113 @@
+/**
+ * Judges writes by who writes, whichever way they come: design documents are for admins of the database, and documents of users have rules
+ * of their own. What passes goes to the validation functions.
+ */
+
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import { must } from '../../base/shared/assert.ts';
+import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
+import { filterInSteps, inTurns, mapInSteps, someInSteps } from '../../base/shared/turn.ts';
+import { isDesignId } from '../../database/documents/identifiers.ts';
+import type { Database, DocumentWrite, WriteGuard, WriteOptions } from '../../database/store/contract.ts';
+import { isDatabaseAdmin, isServerAdmin, parseSecurity } from './security.ts';
+
+/** The rules of the users' database. */
+export interface UserWrites {
+  /** The writes as they are kept: without plain passwords; and which of them are refused by then. `judge` tells why a write would be. */
+  prepare(
+    database: Database,
+    writes: readonly DocumentWrite[],
+    options: WriteOptions,
+    judge: (writes: readonly DocumentWrite[]) => Promise<readonly Refusal[]>,
+  ): Promise<{
+    readonly writes: readonly DocumentWrite[];
+    readonly refused: ReadonlyMap<DocumentWrite, DatabaseError>;
+  }>;
+  /** For each write why it is refused, or undefined. */
+  validate(database: Database, writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly Refusal[]>;
+}
+
+interface AccessGuardParts {
+  readonly database: Database;
+  /** What validates the writes that pass. */
+  readonly inner: WriteGuard;
+  readonly users: () => MaybePromise<UserWrites>;
+  readonly isUsersDatabase: (name: string) => boolean;
+}
+
+type Refusal = DatabaseError | undefined;
+
+const NO_REFUSALS: readonly Refusal[] = [];
+
+export class AccessGuard implements WriteGuard {
+  readonly #parts: AccessGuardParts;
+  /** What was refused before its password was hashed: it stays refused, whatever has changed since. */
+  readonly #refused = new WeakMap<DocumentWrite, DatabaseError>();
+
+  constructor(parts: AccessGuardParts) {
+    this.#parts = parts;
+  }
+
+  get isNeeded(): boolean {
+    return this.#isUsers || this.#parts.inner.isNeeded;
+  }
+
+  /** Documents of users are judged by those that are there: two writes at a time could both take a name that is free. */
+  get isExclusive(): boolean {
+    return this.#isUsers;
+  }
+
+  designsChanged(): void {
+    this.#parts.inner.designsChanged();
+  }
+
+  prepare(writes: readonly DocumentWrite[], options: WriteOptions): MaybePromise<readonly DocumentWrite[]> {
+    const { inner } = this.#parts;
+    const prepared = this.#isUsers ? this.#prepareUsers(writes, options) : writes;
+    return whenReady(prepared, (made) => inner.prepare?.(made, options) ?? made);
+  }
+
+  async #prepareUsers(writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly DocumentWrite[]> {
+    const { database, users } = this.#parts;
+    const rules = await users();
+    const judge = (bare: readonly DocumentWrite[]) => this.validate(bare, options);
+    const prepared = await rules.prepare(database, writes, options, judge);
+    for (const [write, refusal] of prepared.refused) this.#refused.set(write, refusal);
+    return prepared.writes;
+  }
+
+  async validate(writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly Refusal[]> {
+    const { inner } = this.#parts;
+    const refusals = await this.#judge(writes, options);
+    if (!(await inTurns(someInSteps(refusals, isRefusal)))) return inner.validate(writes, options);
+    const passed = await inTurns(filterInSteps(writes, (_write, index) => !isRefusal(refusals[index])));
+    const verdicts = passed.length === 0 ? [] : await inner.validate(passed, options);
+    let next = 0;
+    return inTurns(mapInSteps(writes, (_write, index) => refusals[index] ?? verdicts[next++]));
+  }
+
+  get #isUsers(): boolean {
+    return this.#parts.isUsersDatabase(this.#parts.database.name);
+  }
+
+  async #judge(writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly Refusal[]> {
+    const { database, users } = this.#parts;
+    const judged = this.#isUsers ? await (await users()).validate(database, writes, options) : NO_REFUSALS;
+    const ofUsers = judged.map((refusal, index) => this.#refused.get(must(writes[index])) ?? refusal);
+    if (this.#mayWriteDesigns(options)) return ofUsers;
+    return inTurns(mapInSteps(writes, ({ id }, index) => (isDesignId(id) ? notAnAdmin() : ofUsers[index])));
+  }
+
+  #mayWriteDesigns({ user }: WriteOptions): boolean {
+    const { security } = this.#parts.database;
+    return user === undefined || isServerAdmin(user) || isDatabaseAdmin(user, parseSecurity(security));
+  }
+}
+
+function isRefusal(refusal: Refusal): boolean {
+  return refusal !== undefined;
+}
+
+export function notAnAdmin(): DatabaseError {
+  return new DatabaseError('unauthorized', 'You are not a db or server admin.');
+}

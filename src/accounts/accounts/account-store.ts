@@ -1,0 +1,105 @@
+/** Finds accounts, and remembers those that were asked for last (docs/http/server.md#settings: `auth_cache_size`). */
+
+import { isObject } from '../../base/json/objects.ts';
+import { hasLoneSurrogate } from '../../base/json/portable-values.ts';
+import { type MaybePromise, whenReady, withEnd } from '../../base/shared/maybe-promise.ts';
+import type { ConfigStore } from '../../base/system/contract.ts';
+import { parseDocId } from '../../database/documents/identifiers.ts';
+import { toRevId } from '../../database/documents/revisions/revisions.ts';
+import type { Registry } from '../../database/registry/contract.ts';
+import type { Snapshot } from '../../database/store/contract.ts';
+import { LONGEST_NAME, type Standing, USER_PREFIX } from '../contract.ts';
+import { RecentEntries } from '../recent-entries.ts';
+import { authenticationDatabase, cacheSize, handlerNames } from '../settings.ts';
+import { type Account, accountOfAdmin, accountOfUser, type UserDocument } from './account.ts';
+
+interface Remembered {
+  readonly account: Account | undefined;
+  readonly adminText: string | undefined;
+  readonly version: number;
+}
+
+/** Handlers that recognise users who need no account here. */
+const OUTSIDE: ReadonlySet<string> = new Set(['proxy', 'jwt']);
+
+export class AccountStore {
+  readonly #config: ConfigStore;
+  readonly #databases: Registry;
+  readonly #remembered: RecentEntries<string, Remembered>;
+  readonly #version: () => number;
+
+  /** `version`: see `Access.accountsVersion`. */
+  constructor(config: ConfigStore, databases: Registry, version: () => number) {
+    this.#config = config;
+    this.#databases = databases;
+    this.#version = version;
+    this.#remembered = new RecentEntries(() => cacheSize(config));
+  }
+
+  /** As it is at this moment: in the same turn where it is remembered. Undefined where there is none of that name. */
+  find(name: string): MaybePromise<Account | undefined> {
+    const adminText = this.#config.get('admins', name);
+    const version = this.#version();
+    const known = this.#remembered.get(name);
+    if (known?.version === version && known.adminText === adminText) return known.account;
+    return whenReady(this.readDocument(name), (document) => {
+      const ofDocument = document === undefined ? undefined : accountOfUser(name, document);
+      const account = adminText === undefined ? ofDocument : accountOfAdmin(name, adminText, document);
+      this.#remembered.set(name, { account, adminText, version });
+      return account;
+    });
+  }
+
+  /** What is known of that name at this moment. */
+  async standingOf(name: string): Promise<Standing> {
+    const account = await this.find(name);
+    if (account?.hasConflicts === true) return { kind: 'gone' };
+    if (account !== undefined) return { kind: 'account', roles: account.roles };
+    if (await this.#isDeleted(name)) return { kind: 'gone' };
+    return { kind: 'unknown', mayLogIn: handlerNames(this.#config).some((handler) => OUTSIDE.has(handler)) };
+  }
+
+  async #isDeleted(name: string): Promise<boolean> {
+    const usersDatabase = authenticationDatabase(this.#config);
+    if (!isName(name) || !this.#databases.has(usersDatabase)) return false;
+    return this.#databases.use(usersDatabase, async (database) => {
+      const snapshot = database.snapshot();
+      try {
+        const record = await snapshot.document(parseDocId(`${USER_PREFIX}${name}`));
+        return record?.leaves[0]?.deleted === true;
+      } finally {
+        snapshot.release();
+      }
+    });
+  }
+
+  /** The document of that user; undefined where there is none that lives. */
+  readDocument(name: string): MaybePromise<UserDocument | undefined> {
+    const usersDatabase = authenticationDatabase(this.#config);
+    if (!isName(name) || !this.#databases.has(usersDatabase)) return undefined;
+    return this.#databases.use(usersDatabase, (database) => {
+      const snapshot = database.snapshot();
+      return withEnd(
+        () => readUser(snapshot, name),
+        () => snapshot.release(),
+      );
+    });
+  }
+}
+
+function isName(name: string): boolean {
+  return name !== '' && name.length <= LONGEST_NAME && !hasLoneSurrogate(name);
+}
+
+function readUser(snapshot: Snapshot, name: string): MaybePromise<UserDocument | undefined> {
+  return whenReady(snapshot.document(parseDocId(`${USER_PREFIX}${name}`)), (record) => {
+    const [winner, second] = record?.leaves ?? [];
+    if (winner === undefined || winner.deleted) return undefined;
+    return whenReady(snapshot.body(winner), (text) => {
+      const body: unknown = text === undefined ? undefined : JSON.parse(text);
+      if (!isObject(body)) return undefined;
+      const rev = toRevId(winner.generation, winner.hash);
+      return { rev, body, hasConflicts: second !== undefined && !second.deleted };
+    });
+  });
+}

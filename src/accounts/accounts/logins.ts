@@ -1,0 +1,108 @@
+/**
+ * Checks names and passwords (docs/http/accounts.md#authentication). What fails costs the same whether the name exists, and comes slower each time
+ * (`failed-logins.ts`). A password that was right is remembered (`proved-passwords.ts`).
+ */
+import { DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
+import type { Clock, RandomBytes } from '../../base/shared/clock.ts';
+import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
+import type { ConfigStore } from '../../base/system/contract.ts';
+import type { Counters } from '../../base/system/counters.ts';
+import { networkOf } from '../../base/system/network-of.ts';
+import { FailedLogins } from '../passwords/failed-logins.ts';
+import type { Passwords } from '../passwords/passwords.ts';
+import type { Account } from './account.ts';
+import type { AccountStore } from './account-store.ts';
+import type { AdminHashing } from './admin-hashing.ts';
+import { ProvedPasswords } from './proved-passwords.ts';
+import type { StoredIterations } from './stored-iterations.ts';
+
+export interface LoginParts {
+  readonly config: ConfigStore;
+  readonly clock: Clock;
+  readonly random: RandomBytes;
+  readonly accounts: AccountStore;
+  readonly passwords: Passwords;
+  readonly admins: AdminHashing;
+  readonly iterations: StoredIterations;
+  readonly counters: Pick<Counters, 'authCacheHits' | 'authCacheMisses'>;
+  /** Keeps the password's new hash; gives the account as it is then, or undefined where that was not possible. */
+  readonly upgrade: (account: Account, password: string) => Promise<Account | undefined>;
+}
+
+interface Attempt {
+  readonly name: string;
+  readonly password: string;
+  readonly address: string;
+}
+
+export class Logins {
+  readonly #parts: LoginParts;
+  readonly #failed: FailedLogins;
+  readonly #proved: ProvedPasswords;
+  /** Checks under way: who asks for the same meanwhile waits for the same. */
+  readonly #checks = new Map<string, Promise<Account>>();
+
+  constructor(parts: LoginParts) {
+    this.#parts = parts;
+    this.#failed = new FailedLogins(parts.clock);
+    this.#proved = new ProvedPasswords(parts.config, parts.random);
+  }
+
+  /**
+   * The account whose password that is: in the same turn where that was proved lately. Fails with `unauthorized` where it is not, with
+   * `too_many_requests`, `too_busy`, and with `forbidden` where the stored hash is outside of what the settings permit. `address`: see
+   * `AskingRequest`.
+   */
+  logIn(name: string, password: string, address: string): MaybePromise<Account> {
+    return whenReady(this.#parts.admins.settled, () => {
+      const digest = this.#proved.digest(name, password);
+      return whenReady(this.#parts.accounts.find(name), (account) => {
+        const { authCacheHits, authCacheMisses } = this.#parts.counters;
+        if (account !== undefined && this.#proved.has(digest, account)) {
+          authCacheHits.value += 1;
+          return usable(account);
+        }
+        authCacheMisses.value += 1;
+        return this.#checkOnce(account, { name, password, address }, digest);
+      });
+    });
+  }
+
+  #checkOnce(account: Account | undefined, attempt: Attempt, digest: string): Promise<Account> {
+    const key = `${attempt.address} ${digest}`;
+    const running = this.#checks.get(key);
+    if (running !== undefined) return running;
+    const check = this.#check(account, attempt, digest);
+    this.#checks.set(key, check);
+    return check.finally(() => this.#checks.delete(key));
+  }
+
+  async #check(account: Account | undefined, { name, password, address }: Attempt, digest: string): Promise<Account> {
+    const attempt = this.#failed.begin(name, address);
+    let isRight: boolean;
+    try {
+      await this.#parts.iterations.known();
+      isRight = await this.#parts.passwords.matches(password, account?.hash, networkOf(address));
+    } catch (error) {
+      if (isDatabaseError(error, 'too_busy') || isDatabaseError(error, 'too_many_requests')) attempt.withdraw();
+      throw error;
+    }
+    if (account === undefined || !isRight) throw wrongPassword();
+    attempt.succeed();
+    const isOutdated = account.hash !== undefined && this.#parts.passwords.isOutdated(account.hash);
+    const current = isOutdated ? ((await this.#parts.upgrade(account, password)) ?? account) : account;
+    this.#proved.add(digest, current);
+    return usable(current);
+  }
+}
+
+export function wrongPassword(): DatabaseError {
+  return new DatabaseError('unauthorized', 'Name or password is incorrect.');
+}
+
+/** Only who knows the password learns that there are conflicts. */
+export function usable(account: Account): Account {
+  if (!account.hasConflicts) return account;
+  const reason = 'User document conflicts must be resolved before the document is used for authentication purposes.';
+  throw new DatabaseError('unauthorized', reason);
+}

@@ -1,0 +1,99 @@
+/**
+ * The most iterations that the hash of an account has. A log-in that fails takes as many, whoever it is for, from the first one on: else the
+ * accounts whose hashes have others than the settings say would tell by the time that they are there (docs/http/accounts.md#authentication).
+ */
+
+import { isObject } from '../../base/json/objects.ts';
+import { must } from '../../base/shared/assert.ts';
+import { allReady, type MaybePromise, orElse } from '../../base/shared/maybe-promise.ts';
+import { Pace } from '../../base/shared/turn.ts';
+import type { ConfigStore, Log } from '../../base/system/contract.ts';
+import type { Registry } from '../../database/registry/contract.ts';
+import type { Database } from '../../database/store/contract.ts';
+import { USER_PREFIX } from '../contract.ts';
+import { hashOfAdmin, hashOfUser, type PasswordHash } from '../passwords/password-hash.ts';
+import type { Passwords } from '../passwords/passwords.ts';
+import { authenticationDatabase } from '../settings.ts';
+
+/** With it the next start need not wait until all documents of users were looked at. */
+const NOTE = 'most iterations of ';
+const AFTER_PREFIX = `${USER_PREFIX.slice(0, -1)};`;
+
+interface StoredIterationsParts {
+  readonly config: ConfigStore;
+  readonly databases: Registry;
+  readonly passwords: Passwords;
+  readonly log: Log;
+}
+
+export class StoredIterations {
+  readonly #parts: StoredIterationsParts;
+  /** Of which users' database they are known, or are being looked for. */
+  #database: string | undefined;
+  #search: Promise<void> | undefined;
+
+  constructor(parts: StoredIterationsParts) {
+    this.#parts = parts;
+    parts.passwords.onMoreIterations((iterations) => this.#keep(iterations));
+  }
+
+  /** Resolves when `Passwords` knows them: in the same turn after the first time. */
+  known(): MaybePromise<void> {
+    const { config, passwords } = this.#parts;
+    for (const text of Object.values(config.section('admins'))) passwords.noteStored(hashOfAdmin(text));
+    const database = authenticationDatabase(config);
+    if (database === this.#database) return this.#search;
+    this.#database = database;
+    const kept = Number(this.#parts.databases.notes.get(NOTE + database));
+    const search = this.#look(database).finally(() => {
+      this.#search = undefined;
+    });
+    if (Number.isSafeInteger(kept) && kept > 0) passwords.noteIterations(kept);
+    else this.#search = search;
+    return this.#search;
+  }
+
+  async #look(name: string): Promise<void> {
+    const { databases, passwords, log } = this.#parts;
+    try {
+      if (databases.has(name)) await databases.use(name, (database) => noteUsers(database, passwords));
+      this.#keep(passwords.mostIterations);
+    } catch (error) {
+      log.error('The documents of users could not be looked at for the iterations of their hashes.', error);
+    }
+  }
+
+  #keep(iterations: number): void {
+    const { databases, log } = this.#parts;
+    if (this.#database === undefined || !databases.has(this.#database)) return;
+    const kept = orElse(
+      () => databases.keepNote(NOTE + this.#database, String(iterations)),
+      (error) => log.info(`The iterations of hashes could not be noted; the next start looks again: ${String(error)}`),
+    );
+    // Neither way fails.
+    void kept;
+  }
+}
+
+async function noteUsers(database: Database, passwords: Passwords): Promise<void> {
+  const snapshot = database.snapshot();
+  const pace = new Pace();
+  try {
+    const range = { start: USER_PREFIX, end: AFTER_PREFIX, endInclusive: false };
+    for await (const rows of snapshot.rows(range)) {
+      const records = await allReady(rows.map((row) => row.record()));
+      const winners = records.map(({ leaves }) => must(leaves[0], 'a row has a leaf'));
+      for (const body of await snapshot.bodies(winners)) {
+        passwords.noteStored(hashOf(body));
+        if (pace.isDue) await pace.rest();
+      }
+    }
+  } finally {
+    snapshot.release();
+  }
+}
+
+function hashOf(body: string | undefined): PasswordHash | undefined {
+  const document: unknown = body === undefined ? undefined : JSON.parse(body);
+  return isObject(document) ? hashOfUser(document) : undefined;
+}

@@ -1,0 +1,88 @@
+/**
+ * What is computed of passwords, of which few pieces are done at a time and few wait. Checks and new hashes have room of their own and take
+ * turns, so that neither keeps the other out; and in each of the two those who ask take turns, so that one who asks for much waits alone.
+ */
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import { RetryLaterError } from '../../base/errors/retry-later.ts';
+
+/** Whether somebody's password is checked, or one is hashed to be stored. */
+export type PasswordWork = 'check' | 'hash';
+
+interface Share {
+  readonly waiting: Map<string, (() => void)[]>;
+  count: number;
+}
+
+interface QueueBounds {
+  readonly atOnce: number;
+  /** In each share. */
+  readonly mostWaiting: number;
+  /** Of one asker, in each share. */
+  readonly mostOfOne: number;
+}
+
+export class PasswordQueue {
+  readonly #bounds: QueueBounds;
+  readonly #shares: Readonly<Record<PasswordWork, Share>> = { check: emptyShare(), hash: emptyShare() };
+  #last: PasswordWork = 'hash';
+  #running = 0;
+
+  constructor(bounds: QueueBounds) {
+    this.#bounds = bounds;
+  }
+
+  /**
+   * Does it when its turn comes. `asker`: whoever waits for it, such as an address. Fails with `too_many_requests` where that one has too much
+   * waiting, and with `too_busy` where all together have.
+   */
+  async run<T>(kind: PasswordWork, asker: string, work: () => Promise<T>): Promise<T> {
+    if (this.#running >= this.#bounds.atOnce) await this.#turn(this.#shares[kind], asker);
+    else this.#running++;
+    try {
+      return await work();
+    } finally {
+      const next = this.#next();
+      if (next === undefined) this.#running--;
+      else next();
+    }
+  }
+
+  /** The place of whoever has just ended is handed over. */
+  #turn(share: Share, asker: string): Promise<void> {
+    const own = share.waiting.get(asker) ?? [];
+    if (own.length >= this.#bounds.mostOfOne) throw tooMany();
+    if (share.count >= this.#bounds.mostWaiting) throw tooBusy();
+    share.waiting.set(asker, own);
+    share.count += 1;
+    return new Promise((resolve) => own.push(resolve));
+  }
+
+  #next(): (() => void) | undefined {
+    const other: PasswordWork = this.#last === 'check' ? 'hash' : 'check';
+    const kind = this.#shares[other].count > 0 ? other : this.#last;
+    const share = this.#shares[kind];
+    const [first] = share.waiting;
+    if (first === undefined) return undefined;
+    const [asker, own] = first;
+    const next = own.shift();
+    // Behind all others who wait.
+    share.waiting.delete(asker);
+    if (own.length > 0) share.waiting.set(asker, own);
+    share.count -= 1;
+    this.#last = kind;
+    return next;
+  }
+}
+
+function emptyShare(): Share {
+  return { waiting: new Map(), count: 0 };
+}
+
+function tooBusy(): DatabaseError {
+  return new DatabaseError('too_busy', 'Too many passwords are computed at this moment. Try again in some seconds.');
+}
+
+function tooMany(): RetryLaterError {
+  const reason = 'Too many passwords that came from this address wait to be computed. Try again in some seconds.';
+  return new RetryLaterError('too_many_requests', reason, 5);
+}

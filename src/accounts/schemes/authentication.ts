@@ -1,0 +1,166 @@
+/**
+ * The chain of handlers that find out who sent a request (docs/http/accounts.md#authentication), in the order of the configuration. The first that
+ * recognises credentials decides: wrong ones are refused, whatever else the request has.
+ */
+import type { Clock } from '../../base/shared/clock.ts';
+import { type MaybePromise, orElse, whenReady } from '../../base/shared/maybe-promise.ts';
+import type { RequestUser } from '../../base/shared/message.ts';
+import type { ConfigStore } from '../../base/system/contract.ts';
+import { type Account, saltOf, userOf } from '../accounts/account.ts';
+import type { AccountStore } from '../accounts/account-store.ts';
+import { isRefused, type LoginFailure, type LoginFailures } from '../accounts/login-failures.ts';
+import { type Logins, usable, wrongPassword } from '../accounts/logins.ts';
+import { ANONYMOUS, type AskingRequest, type Authenticator, type Identity } from '../contract.ts';
+import { handlerNames } from '../settings.ts';
+import { isNobody, parseBasic } from './basic.ts';
+import { isCurrentToken, parseBearer, recogniseToken } from './bearer-token.ts';
+import type { OAuth } from './oauth.ts';
+import { proxiedName, recogniseProxied } from './proxy-headers.ts';
+import { type LiveSession, type SessionCookies, sessionValue } from './session-cookie.ts';
+
+export interface AuthenticationParts {
+  readonly config: ConfigStore;
+  readonly clock: Clock;
+  readonly accounts: AccountStore;
+  readonly logins: Logins;
+  readonly cookies: SessionCookies;
+  readonly oauth: OAuth;
+  readonly failures: LoginFailures;
+}
+
+type Recognise = (request: AskingRequest) => MaybePromise<Identity | undefined>;
+
+export class Authentication implements Authenticator {
+  readonly #parts: AuthenticationParts;
+  readonly #handlers: ReadonlyMap<string, Recognise>;
+  #ordered: { readonly setting: string | undefined; readonly handlers: readonly Recognise[] } | undefined;
+
+  constructor(parts: AuthenticationParts) {
+    this.#parts = parts;
+    this.#handlers = new Map<string, Recognise>([
+      ['cookie', (request) => this.#byCookie(request)],
+      ['default', (request) => this.#byPassword(request)],
+      ['proxy', (request) => this.#byProxy(request)],
+      ['jwt', (request) => this.#byToken(request)],
+      ['oauth', (request) => this.#bySignature(request)],
+    ]);
+  }
+
+  identify(request: AskingRequest): MaybePromise<Identity | undefined> {
+    return this.#ask(this.#order(), 0, request);
+  }
+
+  /** As the setting says, which is parsed when it has changed. */
+  #order(): readonly Recognise[] {
+    const { config } = this.#parts;
+    const setting = config.get('httpd', 'authentication_handlers');
+    if (this.#ordered === undefined || this.#ordered.setting !== setting) {
+      const handlers = handlerNames(config).flatMap((name) => this.#handlers.get(name) ?? []);
+      this.#ordered = { setting, handlers };
+    }
+    return this.#ordered.handlers;
+  }
+
+  /** In the same turn where no handler has to wait. */
+  #ask(handlers: readonly Recognise[], index: number, request: AskingRequest): MaybePromise<Identity | undefined> {
+    const recognise = handlers[index];
+    if (recognise === undefined) return undefined;
+    return whenReady(recognise(request), (identity) => identity ?? this.#ask(handlers, index + 1, request));
+  }
+
+  #byCookie(request: AskingRequest): MaybePromise<Identity | undefined> {
+    const value = sessionValue(request.header('cookie'));
+    if (value === undefined) return undefined;
+    const { cookies } = this.#parts;
+    return whenReady(cookies.recognise(value), (session) => {
+      if (session === 'wrong') this.#note('the cookie of a session', undefined, request);
+      if (session === undefined || session === 'wrong') return undefined;
+      const identity = this.#identityOfSession(session);
+      if (!session.isDue) return identity;
+      return cookies.renew(session, request.way).then((setCookie) => ({ ...identity, setCookie }));
+    });
+  }
+
+  #identityOfSession({ account, holds }: LiveSession): Identity {
+    const { user, method } = this.#identityOf(usable(account), 'cookie');
+    const recheck = () => this.#recheck(account);
+    return { user, method, recheck: () => (holds() ? recheck() : undefined), recheckBeyondSession: recheck };
+  }
+
+  #byPassword(request: AskingRequest): MaybePromise<Identity | undefined> {
+    const given = parseBasic(request.header('authorization'));
+    if (given === undefined) return undefined;
+    if (given === 'malformed') {
+      this.#note('a password', undefined, request);
+      throw wrongPassword();
+    }
+    if (isNobody(given)) return identity(ANONYMOUS, 'default', () => ANONYMOUS);
+    const { name, password } = given;
+    const account = this.#noting('a password', name, request, () =>
+      this.#parts.logins.logIn(name, password, request.address),
+    );
+    return whenReady(account, (found) => this.#identityOf(found, 'default'));
+  }
+
+  #byProxy(request: AskingRequest): MaybePromise<Identity | undefined> {
+    const { config } = this.#parts;
+    const name = proxiedName(config, request);
+    if (name === undefined) return undefined;
+    return whenReady(recogniseProxied(config, request), (user) => {
+      if (user === undefined) this.#note('a proxy', name, request);
+      // What it depends on is the configuration alone.
+      return user && identity(user, 'proxy', () => recogniseProxied(config, request));
+    });
+  }
+
+  #byToken(request: AskingRequest): MaybePromise<Identity | undefined> {
+    const token = parseBearer(request.header('authorization'));
+    if (token === undefined) return undefined;
+    const { config, clock } = this.#parts;
+    const asked = this.#noting('a token', undefined, request, () => recogniseToken(config, clock, token));
+    return whenReady(asked, (recognised) => {
+      const { user, until } = recognised;
+      const recheck = () => (isCurrentToken(config, recognised) ? user : undefined);
+      const hasEnded = () => until !== undefined && until <= clock.now();
+      return { user, method: 'jwt', until, recheck, recheckBeyondSession: () => (hasEnded() ? undefined : recheck()) };
+    });
+  }
+
+  #bySignature(request: AskingRequest): MaybePromise<Identity | undefined> {
+    const asked = this.#noting('OAuth', undefined, request, () => this.#parts.oauth.recognise(request));
+    return whenReady(asked, (account) => account && this.#identityOf(account, 'oauth'));
+  }
+
+  #noting<T>(
+    way: LoginFailure['way'],
+    name: string | undefined,
+    request: AskingRequest,
+    work: () => MaybePromise<T>,
+  ): MaybePromise<T> {
+    return orElse(work, (error) => {
+      if (isRefused(error)) this.#note(way, name, request);
+      throw error;
+    });
+  }
+
+  #note(way: LoginFailure['way'], name: string | undefined, { address }: AskingRequest): void {
+    this.#parts.failures.note({ way, name, address });
+  }
+
+  #identityOf(account: Account, method: string): Identity {
+    return identity(userOf(account), method, () => this.#recheck(account));
+  }
+
+  /** Roles may change; who has another password now has to log in again. */
+  #recheck(before: Account): MaybePromise<RequestUser | undefined> {
+    return whenReady(this.#parts.accounts.find(before.name), (account) => {
+      const isSame = account !== undefined && !account.hasConflicts && saltOf(account) === saltOf(before);
+      return isSame && account.hash?.key === before.hash?.key ? userOf(account) : undefined;
+    });
+  }
+}
+
+/** Of credentials that are no session. */
+function identity(user: RequestUser, method: string, recheck: Identity['recheck']): Identity {
+  return { user, method, recheck, recheckBeyondSession: recheck };
+}

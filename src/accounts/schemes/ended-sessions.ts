@@ -1,0 +1,152 @@
+/**
+ * The sessions that were ended before their time (docs/http/accounts.md#sessions). A session is a signed cookie, so that it would go on to hold for
+ * everybody who has a copy of it. What is kept is bounded: for each user the latest ended sessions by their ids, and a moment up to which
+ * all cookies of that user are void; of users whose ended sessions are over by their time nothing but one such moment, for everybody.
+ */
+import { isObject, type JsonObject, ownMember } from '../../base/json/objects.ts';
+import type { Clock } from '../../base/shared/clock.ts';
+import type { Registry } from '../../database/registry/contract.ts';
+
+/** What a session's cookie says. */
+export interface Session {
+  readonly name: string;
+  /** The same in all cookies of a session. */
+  readonly id: string;
+  /** Seconds since the epoch at which the cookie was made. */
+  readonly madeAt: number;
+}
+
+export interface EndedSessionsParts {
+  /** Where they are kept. */
+  readonly notes: Pick<Registry, 'notes' | 'keepNote'>;
+  readonly clock: Clock;
+  /** See `sessionSeconds`. */
+  readonly lastsSeconds: () => number;
+}
+
+interface EndedOfUser {
+  /** Cookies that were made up to then are void. Seconds since the epoch. */
+  until: number;
+  /** When each was ended, in seconds since the epoch, by its id: the first that was ended comes first. */
+  readonly ids: Map<string, number>;
+}
+
+const PREFIX = 'ended-sessions/';
+/** The moment for everybody. No user has an empty name. */
+const EVERYBODY = '';
+/** Ended sessions of one user that are kept by their ids. */
+const MOST_IDS = 500;
+/** Users that are forgotten for each session that is ended. */
+const FORGOTTEN_AT_ONCE = 2;
+
+export class EndedSessions {
+  readonly #parts: EndedSessionsParts;
+  /** By name: who ended a session last comes last. */
+  readonly #users = new Map<string, EndedOfUser>();
+  #untilForAll = 0;
+
+  constructor(parts: EndedSessionsParts) {
+    this.#parts = parts;
+    const kept: [string, EndedOfUser][] = [];
+    for (const [note, text] of parts.notes.notes) {
+      if (!note.startsWith(PREFIX)) continue;
+      const name = note.slice(PREFIX.length);
+      const ended = parseEnded(text);
+      if (name === EVERYBODY) this.#untilForAll = ended.until;
+      else kept.push([name, ended]);
+    }
+    kept.sort(([, one], [, other]) => lastOf(one) - lastOf(other));
+    this.#users = new Map(kept);
+  }
+
+  has({ name, id, madeAt }: Session): boolean {
+    const ended = this.#users.get(name);
+    return madeAt <= this.#until(ended) || ended?.ids.has(id) === true;
+  }
+
+  /** The time of a cookie that is made for that user now, in seconds since the epoch: never one at which it would be void. */
+  timeOfNew(name: string): number {
+    return Math.max(this.#now(), this.#until(this.#users.get(name)) + 1);
+  }
+
+  /** A moment that has not come yet is from before the clock was set back. It must not keep everybody out. */
+  #until(ended: EndedOfUser | undefined): number {
+    const until = Math.max(this.#untilForAll, ended?.until ?? 0);
+    return until === 0 || until > this.#now() ? 0 : until;
+  }
+
+  #now(): number {
+    return Math.floor(this.#parts.clock.now() / 1000);
+  }
+
+  /** It is over at once; resolves when that would survive a crash. Where it can't be kept the session goes on. */
+  async end({ name, id }: Pick<Session, 'name' | 'id'>): Promise<void> {
+    const now = this.#now();
+    const ended = this.#users.get(name) ?? { until: 0, ids: new Map<string, number>() };
+    ended.ids.set(id, now);
+    this.#users.delete(name);
+    this.#users.set(name, ended);
+    this.#shorten(ended, now);
+    await this.#keep(name, ended).catch((error) => {
+      ended.ids.delete(id);
+      throw error;
+    });
+    // The session is over for good by now; others are forgotten the next time.
+    await this.#forgetOld(now).catch(() => undefined);
+  }
+
+  /** Up to the moment that stands for them all their cookies are void, also where the setting is raised later. */
+  #shorten(ended: EndedOfUser, now: number): void {
+    for (const [id, at] of ended.ids) {
+      if (ended.ids.size <= MOST_IDS && !this.#isOver(at, now)) return;
+      ended.ids.delete(id);
+      ended.until = Math.max(ended.until, at);
+    }
+  }
+
+  async #forgetOld(now: number): Promise<void> {
+    const old = [...take(this.#users, FORGOTTEN_AT_ONCE)].filter(([, ended]) => this.#isOver(lastOf(ended), now));
+    if (old.length === 0) return;
+    this.#untilForAll = Math.max(this.#untilForAll, ...old.map(([, ended]) => lastOf(ended)));
+    for (const [name] of old) this.#users.delete(name);
+    await this.#keep(EVERYBODY, { until: this.#untilForAll, ids: new Map() });
+    for (const [name] of old) {
+      // One may have come meanwhile.
+      if (!this.#users.has(name)) await this.#parts.notes.keepNote(`${PREFIX}${name}`, undefined);
+    }
+  }
+
+  /** Cookies from the future, made before the clock was set back, count as long as others: hence twice the time. */
+  #isOver(endedAt: number, now: number): boolean {
+    return Math.abs(now - endedAt) > 2 * this.#parts.lastsSeconds();
+  }
+
+  #keep(name: string, { until, ids }: EndedOfUser): Promise<void> {
+    return this.#parts.notes.keepNote(`${PREFIX}${name}`, JSON.stringify({ until, ids: Object.fromEntries(ids) }));
+  }
+}
+
+function lastOf({ until, ids }: EndedOfUser): number {
+  let last = until;
+  for (const at of ids.values()) last = Math.max(last, at);
+  return last;
+}
+
+function* take<K, V>(map: ReadonlyMap<K, V>, most: number): Iterable<[K, V]> {
+  for (const entry of map) {
+    if (most-- === 0) return;
+    yield entry;
+  }
+}
+
+function parseEnded(text: string): EndedOfUser {
+  const value: unknown = JSON.parse(text);
+  const members: JsonObject = isObject(value) ? value : {};
+  const until = ownMember(members, 'until');
+  const ids = ownMember(members, 'ids');
+  const entries = Object.entries(isObject(ids) ? ids : {}).filter((entry): entry is [string, number] => {
+    return typeof entry[1] === 'number';
+  });
+  entries.sort(([, one], [, other]) => one - other);
+  return { until: typeof until === 'number' ? until : 0, ids: new Map(entries) };
+}

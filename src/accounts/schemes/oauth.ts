@@ -1,0 +1,164 @@
+/**
+ * OAuth 1.0 (RFC 5849; docs/http/accounts.md#oauth): requests signed with the secrets of a consumer and of a token, which stand for one account. The
+ * parameters come in the header `Authorization`, or in the query. A signed request counts once, and for some minutes.
+ */
+import { WordedError } from '../../base/errors/database-error.ts';
+import { toHex } from '../../base/shared/bytes.ts';
+import type { Clock } from '../../base/shared/clock.ts';
+import { areEqualSecrets } from '../../base/shared/constant-time.ts';
+import { type OAuthSignatureMethod, oauthSignature } from '../../base/shared/oauth-signature.ts';
+import type { ConfigStore } from '../../base/system/contract.ts';
+import type { Account } from '../accounts/account.ts';
+import type { AccountStore } from '../accounts/account-store.ts';
+import { usable } from '../accounts/logins.ts';
+import type { AskingRequest } from '../contract.ts';
+import { useUsersForOAuth } from '../settings.ts';
+import { UsedNonces } from './used-nonces.ts';
+
+/** Seconds by which the clocks of a client and of this service may differ. */
+const CLOCK_SKEW_S = 300;
+
+type Parameters = Readonly<Record<string, string>>;
+
+/** Where users keep consumers and tokens in their documents. */
+export interface OAuthUsers {
+  /** The users whose documents have both, with their secrets. Anybody may name a consumer and a token of somebody else. */
+  find(consumer: string, token: string): Promise<readonly OAuthSecrets[]>;
+}
+
+export interface OAuthSecrets {
+  readonly name: string;
+  readonly consumer: string;
+  readonly token: string;
+  /** Whether they are from a user's document, which anybody may make: they stand for no server admin then. */
+  readonly isOfDocument: boolean;
+}
+
+export class OAuth {
+  readonly #config: ConfigStore;
+  readonly #clock: Clock;
+  readonly #accounts: AccountStore;
+  readonly #users: OAuthUsers;
+  readonly #nonces = new UsedNonces();
+
+  constructor(config: ConfigStore, clock: Clock, accounts: AccountStore, users: OAuthUsers) {
+    this.#config = config;
+    this.#clock = clock;
+    this.#accounts = accounts;
+    this.#users = users;
+  }
+
+  /** Undefined where the request is not signed. Fails with `bad_request`, worded as the scheme has it. */
+  recognise(request: AskingRequest): Promise<Account> | undefined {
+    const ofHeader = parseHeader(request.header('authorization'));
+    const parameters = ofHeader ?? parametersOfQuery(request.search);
+    return parameters && this.#accountOf(request, parameters, ofHeader !== undefined);
+  }
+
+  async #accountOf(request: AskingRequest, parameters: Parameters, isInHeader: boolean): Promise<Account> {
+    const version = parameters['oauth_version'];
+    if (version !== undefined && version !== '1.0') throw refusal('invalid_oauth_version', 'Invalid OAuth version.');
+    const candidates = await this.#secretsOf(parameters);
+    const secrets = await signerOf(request, parameters, candidates, isInHeader);
+    await this.#checkNonce(parameters, secrets.name);
+    const account = await this.#accounts.find(secrets.name);
+    if (account === undefined || (secrets.isOfDocument && account.kind === 'admin')) {
+      throw refusal('invalid_token', 'Invalid OAuth token.');
+    }
+    return usable(account);
+  }
+
+  /** At least one. */
+  async #secretsOf(parameters: Parameters): Promise<readonly OAuthSecrets[]> {
+    const consumerKey = parameters['oauth_consumer_key'];
+    const tokenKey = parameters['oauth_token'];
+    if (consumerKey === undefined) throw refusal('invalid_consumer', 'Invalid consumer.');
+    if (tokenKey === undefined) throw refusal('invalid_token', 'Invalid OAuth token.');
+    if (useUsersForOAuth(this.#config)) {
+      const found = await this.#users.find(consumerKey, tokenKey);
+      if (found.length === 0) {
+        throw refusal('invalid_consumer_token_pair', 'Invalid consumer and token pair.');
+      }
+      return found;
+    }
+    const consumer = this.#config.get('oauth_consumer_secrets', consumerKey);
+    if (consumer === undefined) throw refusal('invalid_consumer', 'Invalid consumer.');
+    const token = this.#config.get('oauth_token_secrets', tokenKey);
+    const name = this.#config.get('oauth_token_users', tokenKey);
+    if (token === undefined || name === undefined) throw refusal('invalid_token', 'Invalid OAuth token.');
+    return [{ name, consumer, token, isOfDocument: false }];
+  }
+
+  /** Remembered under a right signature alone, so that nobody else can use a nonce up. */
+  async #checkNonce(parameters: Parameters, name: string): Promise<void> {
+    const { oauth_nonce: nonce, oauth_timestamp: timestamp } = parameters;
+    // A signature that is the secrets themselves can be used again by whoever has seen it, whatever its nonce.
+    if (nonce === undefined && timestamp === undefined && parameters['oauth_signature_method'] === 'PLAINTEXT') return;
+    const seconds = /^\d{1,12}$/.test(timestamp ?? '') ? Number(timestamp) : Number.NaN;
+    const isRecent = Math.abs(this.#clock.now() / 1000 - seconds) <= CLOCK_SKEW_S;
+    const parts = [parameters['oauth_consumer_key'], parameters['oauth_token'], timestamp, nonce];
+    // All of them may be long.
+    const mark = await digestOf(JSON.stringify(parts));
+    if (nonce === undefined || nonce === '' || !isRecent || !this.#nonces.isNew(name, mark)) {
+      throw refusal('invalid_signature', 'Invalid signature value.');
+    }
+  }
+}
+
+async function digestOf(text: string): Promise<string> {
+  return toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))));
+}
+
+/** The one of the candidates by whose secrets it is signed. */
+async function signerOf(
+  { method, url }: AskingRequest,
+  parameters: Parameters,
+  candidates: readonly OAuthSecrets[],
+  isInHeader: boolean,
+): Promise<OAuthSecrets> {
+  const given = parameters['oauth_signature'] ?? '';
+  const way = parameters['oauth_signature_method'];
+  if (!isSignatureMethod(way)) throw refusal('invalid_signature', 'Invalid signature value.');
+  const signed = isInHeader ? { method, url, parameters } : { method, url: withoutSignature(url), parameters: {} };
+  for (const secrets of candidates) {
+    if (areEqualSecrets(await oauthSignature(way, signed, secrets), given)) return secrets;
+  }
+  throw refusal('invalid_signature', 'Invalid signature value.');
+}
+
+function isSignatureMethod(text: string | undefined): text is OAuthSignatureMethod {
+  return text === 'HMAC-SHA1' || text === 'PLAINTEXT';
+}
+
+/** RFC 5849, 3.5.1. Undefined where the header is of another scheme. */
+function parseHeader(header: string | undefined): Parameters | undefined {
+  const [, list] = /^oauth +(.*)$/is.exec(header ?? '') ?? [];
+  if (list === undefined) return undefined;
+  const pairs = list.split(',').flatMap((part): [string, string][] => {
+    const [, name, value] = /^\s*([^=\s]+)\s*=\s*"([^"]*)"\s*$/.exec(part) ?? [];
+    return name === undefined || value === undefined ? [] : [[decoded(name), decoded(value)]];
+  });
+  return Object.fromEntries(pairs);
+}
+
+function parametersOfQuery(search: string): Parameters | undefined {
+  return search.includes('oauth_signature=') ? Object.fromEntries(new URLSearchParams(search)) : undefined;
+}
+
+function withoutSignature(url: string): string {
+  const address = new URL(url);
+  address.searchParams.delete('oauth_signature');
+  return address.href;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function refusal(word: string, reason: string): WordedError {
+  return new WordedError('bad_request', word, reason);
+}

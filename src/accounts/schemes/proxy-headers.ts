@@ -1,0 +1,82 @@
+/**
+ * A proxy in front of the service has authenticated the user, and says so in headers (docs/http/accounts.md#proxies-that-authenticate). Anybody can
+ * send headers: these count from proxies that the operator named, or with a token that takes the secret to make. Else they are passed over.
+ */
+
+import { toHex } from '../../base/shared/bytes.ts';
+import { areEqualSecrets } from '../../base/shared/constant-time.ts';
+import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
+import type { RequestUser } from '../../base/shared/message.ts';
+import { addressListSetting } from '../../base/system/config.ts';
+import type { Config } from '../../base/system/contract.ts';
+import { type AskingRequest, SERVER_ADMIN_ROLE } from '../contract.ts';
+import { authFlag } from '../settings.ts';
+import { hmacSha1 } from './hmac.ts';
+
+const PROXY_HEADERS = ['x_auth_username', 'x_auth_roles', 'x_auth_token'] as const;
+type ProxyHeader = (typeof PROXY_HEADERS)[number];
+
+const NAMES: Readonly<Record<ProxyHeader, { readonly own: string; readonly original: string }>> = {
+  x_auth_username: { own: 'X-Auth-Svc-UserName', original: 'X-Auth-CouchDB-UserName' },
+  x_auth_roles: { own: 'X-Auth-Svc-Roles', original: 'X-Auth-CouchDB-Roles' },
+  x_auth_token: { own: 'X-Auth-Svc-Token', original: 'X-Auth-CouchDB-Token' },
+};
+
+export function recogniseProxied(config: Config, request: AskingRequest): MaybePromise<RequestUser | undefined> {
+  const name = proxiedName(config, request);
+  if (name === undefined) return undefined;
+  const user = { name, roles: rolesOf(proxyHeader(config, request, 'x_auth_roles') ?? '') };
+  const isTrusted =
+    request.peer !== undefined && addressListSetting(config, 'httpd', 'trusted_proxies').includes(request.peer);
+  if (!authFlag(config, 'proxy_use_secret')) return isTrusted ? user : undefined;
+  const secret = config.get('svc_httpd_auth', 'secret') ?? '';
+  const token = proxyHeader(config, request, 'x_auth_token');
+  if (secret === '' || token === undefined) return undefined;
+  return hmacSha1(secret, name).then((expected) =>
+    areEqualSecrets(toHex(expected), token.toLowerCase()) ? user : undefined,
+  );
+}
+
+/** The name of whom a proxy has authenticated, as the request says; undefined where it says nothing of it. */
+export function proxiedName(config: Config, request: Pick<AskingRequest, 'header'>): string | undefined {
+  return proxyHeader(config, request, 'x_auth_username') || undefined;
+}
+
+/**
+ * Under the configured name; where that is the default, under the family's original one, too. A proxy drops the headers of its clients that it
+ * sends itself: where a request has some under both names, the others may be a client's, and all are passed over.
+ */
+function proxyHeader(config: Config, request: Pick<AskingRequest, 'header'>, key: ProxyHeader): string | undefined {
+  const name = config.get('svc_httpd_auth', key) || NAMES[key].own;
+  if (name !== NAMES[key].own) return request.header(name.toLowerCase());
+  const own = given(config, request, 'own');
+  const original = given(config, request, 'original');
+  if (own.size === 0 || original.size === 0) return own.get(key) ?? original.get(key);
+  return [...own].every(([other, value]) => original.get(other) === value) && own.size === original.size
+    ? own.get(key)
+    : undefined;
+}
+
+/** What the request says under the names of one kind, where those are not configured otherwise. */
+function given(
+  config: Config,
+  request: Pick<AskingRequest, 'header'>,
+  kind: 'own' | 'original',
+): ReadonlyMap<ProxyHeader, string> {
+  const found = new Map<ProxyHeader, string>();
+  for (const key of PROXY_HEADERS) {
+    const isDefault = (config.get('svc_httpd_auth', key) || NAMES[key].own) === NAMES[key].own;
+    const value = isDefault ? request.header(NAMES[key][kind].toLowerCase()) : undefined;
+    if (value !== undefined) found.set(key, value);
+  }
+  return found;
+}
+
+/** Of the service's own roles a proxy can give that of server admins alone. */
+export function rolesOf(text: string): readonly string[] {
+  return outsideRoles(text.split(',').map((role) => role.trim()));
+}
+
+export function outsideRoles(roles: readonly string[]): readonly string[] {
+  return roles.filter((role) => role !== '' && (!role.startsWith('_') || role === SERVER_ADMIN_ROLE));
+}

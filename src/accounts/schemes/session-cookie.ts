@@ -1,0 +1,208 @@
+/**
+ * The cookie of a session (docs/http/accounts.md#sessions). Its value is `name:time:id:signature` in the alphabet of Base64 for addresses: the time is
+ * that of its making, in seconds and hexadecimal digits; the id is the same in all cookies of a session; the signature is HMAC-SHA1 of what
+ * stands before it, under the service's secret and the account's salt. Others of the family have no id in theirs. Nothing is kept of a
+ * session while it lasts: it ends with its time, with the account, when the password changes, and when it is ended (`ended-sessions.ts`).
+ */
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import { fromBase64, toBase64 } from '../../base/shared/base64.ts';
+import { joinBytes } from '../../base/shared/bytes.ts';
+import type { Clock, RandomBytes } from '../../base/shared/clock.ts';
+import { areEqualSecretBytes } from '../../base/shared/constant-time.ts';
+import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
+import type { Config, ConfigStore } from '../../base/system/contract.ts';
+import { type Account, saltOf } from '../accounts/account.ts';
+import type { AccountStore } from '../accounts/account-store.ts';
+import type { Way } from '../contract.ts';
+import { RecentEntries } from '../recent-entries.ts';
+import { authFlag, cacheSize, sameSite, sessionSeconds } from '../settings.ts';
+import type { EndedSessions, Session } from './ended-sessions.ts';
+import { HMAC_BYTES, hmacSha1 } from './hmac.ts';
+import type { SessionSecret } from './session-secret.ts';
+
+export const SESSION_COOKIE = 'AuthSession';
+
+const COLON = 0x3a;
+/** A session is renewed where less than this share of its time is left. */
+const RENEWED_BELOW = 0.9;
+/** Characters of a value that can be one of ours. */
+const LONGEST_VALUE = 8_192;
+/** 16 characters, so that no id can be taken for a time. */
+const ID_BYTES = 12;
+const WITH_ID = /^(.+):([\da-f]{1,12}):([\w-]{16})$/is;
+const WITHOUT_ID = /^(.+):([\da-f]{1,12})$/is;
+
+/** A session whose signature was right, with what that depended on. */
+interface Proved extends Session {
+  readonly salt: string;
+  readonly secret: string;
+}
+
+interface ReadSession extends Session {
+  readonly signed: string;
+  readonly signature: Uint8Array;
+}
+
+interface SessionParts {
+  readonly config: ConfigStore;
+  readonly clock: Clock;
+  readonly random: RandomBytes;
+  readonly accounts: AccountStore;
+  readonly secret: SessionSecret;
+  readonly ended: EndedSessions;
+  /** Called when a user has ended a session. */
+  readonly onEnd: (name: string) => void;
+}
+
+export interface LiveSession {
+  readonly account: Account;
+  readonly id: string;
+  /** It should be renewed. */
+  readonly isDue: boolean;
+  /** Whether it was not ended meanwhile. */
+  holds(): boolean;
+}
+
+export class SessionCookies {
+  readonly #parts: SessionParts;
+  readonly #proved: RecentEntries<string, Proved>;
+
+  constructor(parts: SessionParts) {
+    this.#parts = parts;
+    this.#proved = new RecentEntries(() => cacheSize(parts.config));
+  }
+
+  /**
+   * The session; undefined where it has ended, and `wrong` where it was not signed here. In the same turn for one that was asked for lately.
+   * Fails with `bad_request` where the value can't be read.
+   */
+  recognise(value: string): MaybePromise<LiveSession | 'wrong' | undefined> {
+    const proved = this.#proved.get(value);
+    const session = proved ?? readSession(value);
+    const { secret, ended } = this.#parts;
+    const left = this.#secondsLeft(session);
+    const current = secret.current;
+    if (left <= 0 || current === undefined || ended.has(session)) return undefined;
+    return whenReady(this.#parts.accounts.find(session.name), (account) => {
+      // Takes as long as for a name that exists. Who has no password never began a session.
+      if (account?.hash === undefined) return hmacSha1(current, value).then(() => 'wrong');
+      const isDue = left < RENEWED_BELOW * sessionSeconds(this.#parts.config);
+      const found = { account, id: session.id, isDue, holds: () => !ended.has(session) };
+      if (proved !== undefined && proved.salt === saltOf(account) && proved.secret === current) return found;
+      if (proved !== undefined) this.#proved.delete(value);
+      return this.#isSigned(readSession(value), account, current).then((isSigned) => {
+        if (!isSigned) return 'wrong';
+        this.#proved.set(value, { ...session, salt: saltOf(account), secret: current });
+        return ended.has(session) ? undefined : found;
+      });
+    });
+  }
+
+  /** The header `Set-Cookie` that begins a session. */
+  begin(account: Account, way: Way): Promise<string> {
+    const { random } = this.#parts;
+    return this.renew({ account, id: toAddressBase64(random(new Uint8Array(ID_BYTES))) }, way);
+  }
+
+  /** The header `Set-Cookie` that renews a session. */
+  async renew({ account, id }: Pick<LiveSession, 'account' | 'id'>, way: Way): Promise<string> {
+    const { config, secret, ended } = this.#parts;
+    const signed = `${account.name}:${ended.timeOfNew(account.name).toString(16).toUpperCase()}:${id}`;
+    const signature = await hmacSha1((await secret.get()) + saltOf(account), signed);
+    const bytes = joinBytes([new TextEncoder().encode(`${signed}:`), signature]);
+    return (
+      setCookie(config, toAddressBase64(bytes), way) + (authFlag(config, 'allow_persistent_cookies') ? this.#age() : '')
+    );
+  }
+
+  /** Ends the session for everybody who has one of its cookies. Resolves when that would survive a crash. Fails as `recognise` does. */
+  async end(value: string): Promise<void> {
+    const session = await this.recognise(value);
+    if (session === undefined || session === 'wrong') return;
+    const { account, id } = session;
+    await this.#parts.ended.end({ name: account.name, id });
+    this.#parts.onEnd(account.name);
+  }
+
+  /** In both ways: there are clients that know `Expires` alone. */
+  #age(): string {
+    const age = sessionSeconds(this.#parts.config);
+    const expires = new Date((seconds(this.#parts.clock) + age) * 1000);
+    return `; Expires=${expires.toUTCString()}; Max-Age=${age}`;
+  }
+
+  /** A cookie from the future is as old as it is young: the clock was set back. */
+  #secondsLeft({ madeAt }: Session): number {
+    return sessionSeconds(this.#parts.config) - Math.abs(seconds(this.#parts.clock) - madeAt);
+  }
+
+  async #isSigned({ signed, signature }: ReadSession, account: Account, secret: string): Promise<boolean> {
+    return areEqualSecretBytes(await hmacSha1(secret + saltOf(account), signed), signature);
+  }
+}
+
+/** The header that ends it in the client. In both ways: there are clients that know `Expires` alone. */
+export function endedCookie(config: Config, way: Way): string {
+  return `${setCookie(config, '', way)}; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Max-Age=0`;
+}
+
+/**
+ * Browsers take no cookie for pages of other sites that is not kept from unsafe ways (`Secure`), and such a one by https alone, or from this machine. By
+ * another way it is for pages of the same site.
+ */
+function setCookie(config: Config, value: string, way: Way): string {
+  const wanted = sameSite(config);
+  const site = wanted === 'None' && way === 'http' ? 'Lax' : wanted;
+  const secure = way === 'https' || site === 'None' ? '; Secure' : '';
+  return `${SESSION_COOKIE}=${value}; Version=1; Path=/; HttpOnly${secure}; SameSite=${site}`;
+}
+
+/** The value in a request's `Cookie` header; undefined where there is none, or an empty one. */
+export function sessionValue(header: string | undefined): string | undefined {
+  for (const part of header?.split(';') ?? []) {
+    const equals = part.indexOf('=');
+    if (part.slice(0, equals).trim() !== SESSION_COOKIE) continue;
+    return (
+      part
+        .slice(equals + 1)
+        .trim()
+        .replace(/^"(.*)"$/, '$1') || undefined
+    );
+  }
+  return undefined;
+}
+
+function readSession(value: string): ReadSession {
+  const bytes = value.length > LONGEST_VALUE ? undefined : fromBase64(value.replaceAll('-', '+').replaceAll('_', '/'));
+  // The signature may have any bytes, and a name may have colons: so it is read from its end.
+  const end = (bytes?.length ?? 0) - HMAC_BYTES - 1;
+  if (bytes === undefined || bytes[end] !== COLON) throw malformed();
+  const signed = decode(bytes.subarray(0, end));
+  const signature = bytes.subarray(end + 1);
+  // Of a session of others that is renewed here all cookies have the id that follows from the first one.
+  const ownId = toAddressBase64(signature.subarray(0, ID_BYTES));
+  const [, name, time, id = ownId] = WITH_ID.exec(signed) ?? WITHOUT_ID.exec(signed) ?? [];
+  if (name === undefined || time === undefined) throw malformed();
+  return { name, id, madeAt: Number.parseInt(time, 16), signed, signature };
+}
+
+/** In the alphabet for addresses (RFC 4648, section 5), without padding. */
+function toAddressBase64(bytes: Uint8Array): string {
+  return toBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
+}
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw malformed();
+  }
+}
+
+function malformed(): DatabaseError {
+  return new DatabaseError('bad_request', 'Malformed AuthSession cookie. Please clear your cookies.');
+}
+
+function seconds(clock: Clock): number {
+  return Math.floor(clock.now() / 1000);
+}

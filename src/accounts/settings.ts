@@ -1,0 +1,80 @@
+/** The settings of accounts (docs/node.md#settings). They are read at each use, so that a change holds at once. */
+import { authenticationHandlers, booleanSetting, integerSetting } from '../base/system/config.ts';
+import type { Config } from '../base/system/contract.ts';
+
+const SECTION = 'svc_httpd_auth';
+
+/** The hash function of PBKDF2. `sha` is SHA-1, as it is called in stored documents. */
+export type Prf = 'sha' | 'sha256' | 'sha512';
+
+const PRFS: readonly Prf[] = ['sha', 'sha256', 'sha512'];
+
+export function asPrf(value: unknown): Prf | undefined {
+  return PRFS.find((prf) => prf === value);
+}
+
+export interface HashSettings {
+  readonly prf: Prf;
+  readonly iterations: number;
+}
+
+/** How passwords are hashed from now on. */
+export function hashSettings(config: Config): HashSettings {
+  return {
+    prf: asPrf(config.get(SECTION, 'pbkdf2_prf')) ?? 'sha',
+    iterations: Math.max(1, integerSetting(config, SECTION, 'iterations') ?? 10_000),
+  };
+}
+
+/** How many iterations a stored hash may have: fewer are too weak, more would keep the processor busy. */
+export function iterationLimits(config: Config): { readonly least: number; readonly most: number } {
+  return {
+    least: integerSetting(config, SECTION, 'min_iterations') ?? 100,
+    most: integerSetting(config, SECTION, 'max_iterations') ?? 100_000,
+  };
+}
+
+/** Names of the handlers that recognise credentials, in the order in which they are asked. */
+export function handlerNames(config: Config): readonly string[] {
+  return authenticationHandlers(config);
+}
+
+export function authenticationDatabase(config: Config): string {
+  return config.get(SECTION, 'authentication_db') || '_users';
+}
+
+/** Seconds for which a session lasts since the last request. */
+export function sessionSeconds(config: Config): number {
+  return integerSetting(config, SECTION, 'timeout') ?? 600;
+}
+
+export function authFlag(
+  config: Config,
+  key: 'allow_persistent_cookies' | 'proxy_use_secret' | 'users_db_public',
+): boolean {
+  return booleanSetting(config, SECTION, key);
+}
+
+/** From which pages browsers send the cookie of a session (RFC 6265bis, 4.1.2.7). */
+export function sameSite(config: Config): 'Lax' | 'Strict' | 'None' {
+  const value = config.get(SECTION, 'same_site')?.toLowerCase();
+  if (value === 'none') return 'None';
+  return value === 'strict' ? 'Strict' : 'Lax';
+}
+
+/** Members of user documents that everybody may read; undefined where there are none. */
+export function publicFields(config: Config): ReadonlySet<string> | undefined {
+  if (!authFlag(config, 'users_db_public')) return undefined;
+  const names = (config.get(SECTION, 'public_fields') ?? '').split(',').flatMap((name) => name.trim() || []);
+  return names.length === 0 ? undefined : new Set(names);
+}
+
+/** How many user contexts are kept in memory. */
+export function cacheSize(config: Config): number {
+  return integerSetting(config, SECTION, 'auth_cache_size') ?? 50;
+}
+
+/** Whether consumers and tokens of OAuth are those of documents of users, rather than of the configuration. */
+export function useUsersForOAuth(config: Config): boolean {
+  return booleanSetting(config, 'svc_httpd_oauth', 'use_users_db');
+}

@@ -1,0 +1,67 @@
+/** Who does not own a document of `_replicator` sees none of its credentials (docs/http/accounts.md#access-rights). */
+
+import { isObject, type JsonObject, ownMember } from '../../base/json/objects.ts';
+import type { RequestUser } from '../../base/shared/message.ts';
+import { isDesignId } from '../../database/documents/identifiers.ts';
+import type { Shield } from './shield.ts';
+
+const ENDPOINTS: ReadonlySet<string> = new Set(['source', 'target', 'proxy', 'source_proxy', 'target_proxy']);
+/** Members of an endpoint that anybody may see; others, such as `headers` and `auth`, say how to get in. */
+const SHOWN: ReadonlySet<string> = new Set(['url']);
+/** No name of a database has one of these. */
+const NOT_IN_NAMES = /[@:\\?#\s]/;
+const ADDRESS = /^[a-z][a-z\d+.-]*:\/\/[^/]/i;
+/** In the place of an address that can't be shown. */
+const HIDDEN = 'hidden';
+
+export function replicationShield({ name }: RequestUser): Shield {
+  return {
+    tag: JSON.stringify([name]),
+    maySeeList: true,
+    maySeeChanges: true,
+    hides: () => false,
+    hidesAttachments: () => false,
+    show: (id, body) => (isDesignId(id) ? body : shownText(body, name)),
+  };
+}
+
+function shownText(body: string, name: string | null): string {
+  const document: unknown = JSON.parse(body);
+  if (!isObject(document) || (name !== null && ownMember(document, 'owner') === name)) return body;
+  const members = Object.entries(document).map(([member, value]): [string, unknown] => [
+    member,
+    ENDPOINTS.has(member) ? withoutCredentials(value) : value,
+  ]);
+  return JSON.stringify(Object.fromEntries(members));
+}
+
+function withoutCredentials(endpoint: unknown): unknown {
+  if (typeof endpoint === 'string') return withoutUser(endpoint);
+  return isObject(endpoint) ? shownMembers(endpoint) : endpoint;
+}
+
+function shownMembers(endpoint: JsonObject): JsonObject {
+  const members = Object.entries(endpoint).filter(([member]) => SHOWN.has(member));
+  return Object.fromEntries(
+    members.map(([member, value]) => [member, typeof value === 'string' ? withoutUser(value) : value]),
+  );
+}
+
+/**
+ * Without user, query and fragment, as the URL is understood. What is neither a URL nor a name is not shown: a slip in a URL, such as a password
+ * that is not percent-encoded, may have put a secret anywhere.
+ */
+function withoutUser(address: string): string {
+  if (!NOT_IN_NAMES.test(address)) return address;
+  const url = ADDRESS.test(address) ? parseUrl(address) : undefined;
+  if (url === undefined || /@/.test(`${url.pathname}${url.search}${url.hash}`)) return HIDDEN;
+  return `${url.protocol}//${url.host}${url.pathname}`;
+}
+
+function parseUrl(text: string): URL | undefined {
+  try {
+    return new URL(text);
+  } catch {
+    return undefined;
+  }
+}

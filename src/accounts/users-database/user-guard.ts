@@ -1,0 +1,192 @@
+/** Looks at what is written into the users' database, whichever way it comes. */
+
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import { isObject, type JsonObject } from '../../base/json/objects.ts';
+import { must } from '../../base/shared/assert.ts';
+import type { Clock } from '../../base/shared/clock.ts';
+import type { RequestUser } from '../../base/shared/message.ts';
+import { filterInSteps, inTurns, Pace } from '../../base/shared/turn.ts';
+import { networkOf } from '../../base/system/network-of.ts';
+import { isDesignId } from '../../database/documents/identifiers.ts';
+import { findNode } from '../../database/documents/revisions/revision-tree.ts';
+import { compareRevisions, toRevision } from '../../database/documents/revisions/revisions.ts';
+import type { Database, DocumentWrite, StoredNode, WriteOptions } from '../../database/store/contract.ts';
+import { isDatabaseAdmin, parseSecurity } from '../access/security.ts';
+import { ADMIN_PARTY, USER_PREFIX } from '../contract.ts';
+import { AddressCounts, tooMany } from '../passwords/address-counts.ts';
+import { hashOfUser } from '../passwords/password-hash.ts';
+import type { Passwords } from '../passwords/passwords.ts';
+import { type PlainPassword, readPassword } from './user-passwords.ts';
+import { checkUserChange, type Writer } from './user-rules.ts';
+
+type Refusal = DatabaseError | undefined;
+
+export interface PreparedWrites {
+  readonly writes: readonly DocumentWrite[];
+  /** Those of them that are refused, and why. */
+  readonly refused: ReadonlyMap<DocumentWrite, DatabaseError>;
+}
+
+const TOO_FAST = 'Too many accounts were made, or passwords set, from this address.';
+
+/** Accounts of one address that are made, or have their passwords hashed, without waiting: more than people on one address ask for at once. */
+const FREE_OF_ADDRESS = 50;
+
+/** Characters of a document that somebody other than an admin writes: far more than an account takes, and read in one go. */
+const LONGEST_OF_USERS = 65_536;
+
+export class UserGuard {
+  readonly #passwords: Passwords;
+  /** Accounts that were made, and passwords that were hashed. */
+  readonly #counts: AddressCounts;
+
+  constructor(passwords: Passwords, clock: Clock) {
+    this.#passwords = passwords;
+    this.#counts = new AddressCounts(clock, FREE_OF_ADDRESS);
+  }
+
+  /**
+   * Returns the writes with passwords replaced by their hashes, and which of them are refused. No hash is computed for a write that `judge` refuses
+   * with any hash, or that comes from an address that creates accounts or sets passwords too fast. Accounts that bring a hash, or have no password,
+   * count towards that rate too.
+   */
+  async prepare(
+    database: Database,
+    writes: readonly DocumentWrite[],
+    { user = ADMIN_PARTY, address = '' }: WriteOptions,
+    judge: (writes: readonly DocumentWrite[]) => Promise<readonly Refusal[]>,
+  ): Promise<PreparedWrites> {
+    const pace = new Pace();
+    const writer = writerOf(database, user);
+    const refused = new Map<DocumentWrite, DatabaseError>();
+    const read: (DocumentWrite | PlainPassword)[] = [];
+    for (const write of writes) {
+      if (pace.isDue) await pace.rest();
+      if (isTooLong(write, writer)) refused.set(write, tooLong());
+      read.push(isDesignId(write.id) || refused.has(write) ? write : readPassword(write));
+    }
+    const placeholder = this.#passwords.placeholder();
+    const bare = read.map((one) => ('withHash' in one ? one.withHash(placeholder) : one));
+    const signUps = writer.isAdmin ? NONE : await newAccounts(database, writes);
+    const judged = bare.filter((one, index) => one !== read[index] || signUps.has(one.id));
+    const verdicts = judged.length === 0 ? [] : await judge(judged);
+    for (const [index, verdict] of verdicts.entries()) {
+      const write = judged[index];
+      if (verdict !== undefined && write !== undefined) refused.set(write, verdict);
+    }
+    const network = networkOf(address);
+    const prepared: DocumentWrite[] = [];
+    for (const [index, one] of read.entries()) {
+      const write = must(bare[index], 'there is one for each');
+      if (pace.isDue) await pace.rest();
+      const hasPassword = 'withHash' in one;
+      const isCounted = !writer.isAdmin && !refused.has(write) && (hasPassword || signUps.has(write.id));
+      if (isCounted && this.#counts.wait(network) > 0)
+        refused.set(write, tooMany(TOO_FAST, this.#counts.wait(network)));
+      else if (isCounted) this.#counts.add(network);
+      if (!hasPassword || refused.has(write)) prepared.push(write);
+      else prepared.push(one.withHash(await this.#passwords.hash(one.password, network)));
+    }
+    return { writes: prepared, refused };
+  }
+
+  /**
+   * For each write why it is refused, or undefined. A write is judged by the document that is there, whatever revision it names: else a
+   * replicated branch with a beginning of its own would let anybody take a name over. Users who are logged in learn of no documents of
+   * others; who signs up learns that the name is taken. No other write may come between this and the write itself.
+   */
+  async validate(
+    database: Database,
+    writes: readonly DocumentWrite[],
+    { newEdits, allOrNothing = false, user = ADMIN_PARTY }: WriteOptions,
+  ): Promise<readonly Refusal[]> {
+    const writer = writerOf(database, user);
+    const mayConflict = newEdits && !allOrNothing;
+    const snapshot = database.snapshot();
+    try {
+      const records = await snapshot.documents(writes.map(({ id }) => id));
+      const refusals: Refusal[] = [];
+      const pace = new Pace();
+      for (const [index, write] of writes.entries()) {
+        if (pace.isDue) await pace.rest();
+        const leaves = records[index]?.leaves ?? [];
+        // A replicated revision that is there already changes nothing.
+        const isKnown = !newEdits && write.rev !== undefined && findNode(leaves, toRevision(write.rev)) !== undefined;
+        if (isKnown || isDesignId(write.id)) refusals.push(undefined);
+        else if (isTooLong(write, writer)) refusals.push(tooLong());
+        else if (isOfOther(write, writer)) refusals.push(new DatabaseError('not_found', 'missing'));
+        else if (mayConflict && isConflict(write, leaves)) refusals.push(conflict());
+        else {
+          const [winner] = leaves;
+          const body = winner === undefined || winner.deleted ? undefined : await snapshot.body(winner);
+          const refusal = refusalOf(write, parse(body), writer);
+          if (refusal === undefined) this.#passwords.noteStored(hashOfUser(parse(write.body) ?? {}));
+          refusals.push(refusal);
+        }
+      }
+      return refusals;
+    } finally {
+      snapshot.release();
+    }
+  }
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** The ids of the writes that make a document where there is none, or a deleted one. */
+async function newAccounts(database: Database, writes: readonly DocumentWrite[]): Promise<ReadonlySet<string>> {
+  const made = await inTurns(filterInSteps(writes, ({ id, deleted }) => !deleted && !isDesignId(id)));
+  const snapshot = database.snapshot();
+  try {
+    const records = await snapshot.documents(made.map(({ id }) => id));
+    const isNew = (_write: DocumentWrite, index: number) => records[index]?.leaves[0]?.deleted !== false;
+    const written = await inTurns(filterInSteps(made, isNew));
+    return new Set(written.map(({ id }) => id));
+  } finally {
+    snapshot.release();
+  }
+}
+
+function writerOf({ security }: Database, user: RequestUser): Writer {
+  return { name: user.name, isAdmin: isDatabaseAdmin(user, parseSecurity(security)) };
+}
+
+/** Whether the writer is logged in, is no admin, and has no say in that document, be it there or not. */
+function isOfOther({ id }: DocumentWrite, { name, isAdmin }: Writer): boolean {
+  return !isAdmin && name !== null && id !== `${USER_PREFIX}${name}`;
+}
+
+function isTooLong({ id, body }: DocumentWrite, { isAdmin }: Writer): boolean {
+  return !isAdmin && body.length > LONGEST_OF_USERS && !isDesignId(id);
+}
+
+function tooLong(): DatabaseError {
+  const reason = `A document of an account may have ${LONGEST_OF_USERS} characters, unless an admin writes it. Keep other data in a database of their own, or in attachments.`;
+  return new DatabaseError('too_large', reason);
+}
+
+/** Also a sign-up with a name that is taken. */
+function isConflict({ rev }: DocumentWrite, leaves: readonly StoredNode[]): boolean {
+  if (rev === undefined) return leaves[0]?.deleted === false;
+  const revision = toRevision(rev);
+  return !leaves.some((leaf) => compareRevisions(leaf, revision) === 0);
+}
+
+function conflict(): DatabaseError {
+  return new DatabaseError('conflict', 'Document update conflict.');
+}
+
+function refusalOf(write: DocumentWrite, before: JsonObject | undefined, writer: Writer): Refusal {
+  try {
+    checkUserChange({ id: write.id, before, after: write.deleted ? undefined : (parse(write.body) ?? {}) }, writer);
+    return undefined;
+  } catch (error) {
+    if (error instanceof DatabaseError) return error;
+    throw error;
+  }
+}
+
+function parse(text: string | undefined): JsonObject | undefined {
+  const value: unknown = text === undefined ? undefined : JSON.parse(text);
+  return isObject(value) ? value : undefined;
+}

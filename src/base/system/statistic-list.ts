@@ -1,0 +1,46 @@
+/** Which statistics there are (docs/http/server.md#statistics), and what each is read from. `http/server/administration` has what each is described as. */
+import type { Counter, Counters, Gauges } from './counters.ts';
+
+export interface Statistic {
+  readonly section: string;
+  readonly id: string;
+  /** `count`: what came in an interval. `mean`: of what came in it. `gauge`: what holds at its end. */
+  readonly kind: 'count' | 'mean' | 'gauge';
+  /** What was counted, or summed, since the service was opened; of a gauge what holds now. */
+  readonly read: () => number;
+  /** Of a mean: how many were summed. */
+  readonly readCount?: () => number;
+}
+
+export function listStatistics(counters: Counters, gauges: Gauges): readonly Statistic[] {
+  return [
+    count('svc', 'auth_cache_hits', counters.authCacheHits),
+    count('svc', 'auth_cache_misses', counters.authCacheMisses),
+    count('svc', 'database_reads', counters.databaseReads),
+    count('svc', 'database_writes', counters.databaseWrites),
+    gauge('svc', 'open_databases', gauges.openDatabases),
+    gauge('svc', 'open_os_files', gauges.openFiles),
+    {
+      section: 'svc',
+      id: 'request_time',
+      kind: 'mean',
+      read: () => counters.answerMs.value,
+      readCount: () => counters.answers.value,
+    },
+    ...[...counters.methods].map(([id, counter]) => count('httpd_request_methods', id, counter)),
+    ...[...counters.statuses].map(([id, counter]) => count('httpd_status_codes', `${id}`, counter)),
+    count('httpd', 'bulk_requests', counters.bulkRequests),
+    gauge('httpd', 'clients_requesting_changes', gauges.clientsOfChanges),
+    count('httpd', 'requests', counters.requests),
+    count('httpd', 'temporary_view_reads', counters.temporaryViewReads),
+    count('httpd', 'view_reads', counters.viewReads),
+  ];
+}
+
+function count(section: string, id: string, counter: Counter): Statistic {
+  return { section, id, kind: 'count', read: () => counter.value };
+}
+
+function gauge(section: string, id: string, read: () => number): Statistic {
+  return { section, id, kind: 'gauge', read };
+}

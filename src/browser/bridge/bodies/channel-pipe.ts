@@ -1,0 +1,114 @@
+/**
+ * Bodies over channels: every stream has a name, and its steps travel as messages between this participant and one peer. A
+ * `ChannelPipes` holds all that one participant has.
+ */
+import type { ByteStream } from '../../../base/shared/message.ts';
+import type { BodyStep } from '../wire/wire.ts';
+import type { StreamCarrier } from '../wire/wire-codec.ts';
+import { serveBody } from './body-maker.ts';
+import { openBody } from './body-reader.ts';
+import type { StepPipe } from './steps.ts';
+
+/** Sends a step to the peer's channel; throws nothing. `isMovable`: see `StepPipe`. */
+export type PostStep = (peer: string, stream: string, step: BodyStep, isMovable: boolean) => void;
+
+export class ChannelPipes {
+  readonly #post: PostStep;
+  /** By peer, then by the stream's name. */
+  readonly #pipes = new Map<string, Map<string, NamedPipe>>();
+
+  constructor(post: PostStep) {
+    this.#post = post;
+  }
+
+  /** Carries the bodies of messages to and from that peer. */
+  carrierFor(peer: string): StreamCarrier {
+    return {
+      offer: (stream) => this.#offer(peer, stream),
+      open: (stream, length) => this.#open(peer, stream, length),
+    };
+  }
+
+  /** Takes a step that came in from the peer. Steps of bodies that are over are dropped. */
+  deliver(peer: string, stream: string, step: BodyStep): void {
+    this.#pipes.get(peer)?.get(stream)?.deliver(step);
+  }
+
+  /** How many bodies are open, from or to that peer. */
+  openBodies(peer: string): number {
+    return this.#pipes.get(peer)?.size ?? 0;
+  }
+
+  /** The peer is gone: the bodies that it made fail, those that it read are cancelled. */
+  endPeer(peer: string, reason: string): void {
+    for (const pipe of [...(this.#pipes.get(peer)?.values() ?? [])]) pipe.end(reason);
+  }
+
+  /** This participant leaves: all bodies end as if every peer was gone, and the peers get a message of that. */
+  endAll(reason: string): void {
+    for (const pipes of [...this.#pipes.values()]) {
+      for (const pipe of [...pipes.values()]) {
+        pipe.send(pipe.isMade ? { step: 'fail', reason } : { step: 'cancel', reason });
+        pipe.end(reason);
+      }
+    }
+  }
+
+  #offer(peer: string, stream: ByteStream): string {
+    const name = crypto.randomUUID();
+    serveBody(stream, this.#pipe(peer, name, true));
+    return name;
+  }
+
+  #open(peer: string, stream: MessagePort | string, length: number | undefined): ByteStream {
+    if (typeof stream !== 'string') throw new Error('A body over a channel has a name, not a port');
+    return openBody(this.#pipe(peer, stream, false), length, { isWatched: true });
+  }
+
+  #pipe(peer: string, name: string, isMade: boolean): StepPipe {
+    const pipes = this.#pipes.get(peer) ?? new Map<string, NamedPipe>();
+    this.#pipes.set(peer, pipes);
+    const pipe = new NamedPipe(
+      isMade,
+      (step, canMove = false) => this.#post(peer, name, step, canMove),
+      () => {
+        pipes.delete(name);
+        if (pipes.size === 0 && this.#pipes.get(peer) === pipes) this.#pipes.delete(peer);
+      },
+    );
+    pipes.set(name, pipe);
+    return pipe;
+  }
+}
+
+class NamedPipe implements StepPipe {
+  readonly isMade: boolean;
+  readonly send: (step: BodyStep, isMovable?: boolean) => void;
+  readonly close: () => void;
+  #listener: ((step: BodyStep) => void) | undefined;
+  #early: BodyStep[] = [];
+
+  constructor(isMade: boolean, send: (step: BodyStep) => void, close: () => void) {
+    this.isMade = isMade;
+    this.send = send;
+    this.close = close;
+  }
+
+  listen(listener: (step: BodyStep) => void): void {
+    this.#listener = listener;
+    const early = this.#early;
+    this.#early = [];
+    for (const step of early) listener(step);
+  }
+
+  /** Ends this side as the other side would. */
+  end(reason: string): void {
+    this.deliver(this.isMade ? { step: 'cancel', reason } : { step: 'fail', reason });
+    this.close();
+  }
+
+  deliver(step: BodyStep): void {
+    if (this.#listener === undefined) this.#early.push(step);
+    else this.#listener(step);
+  }
+}

@@ -1,0 +1,152 @@
+/**
+ * One period in which a worker owns the storage, from the grant of the owner's lock to its release:
+ *
+ *     lock granted ── listen ──► announced ── storage opened ──► ready ── end ──► leaving ── leave ──► over
+ *                                    └──────────────── end ─────────────────────────▲
+ *
+ * It listens to requests before anybody can learn of it, and lets them wait for the storage. It holds a lock of its own life from before
+ * the storage is opened until the storage was let go, so that whoever waits for an answer of this owner learns of its end by that lock.
+ */
+import type { Clock } from '../../../base/shared/clock.ts';
+import { pause } from '../../../base/shared/clock.ts';
+import type { Instance } from '../contract.ts';
+import { aliveLock } from '../instance.ts';
+import { type HeldLock, holdLock, isHeld } from './held-lock.ts';
+
+/**
+ * Why an owner stops being it: another worker `asked`, somebody took the lock because this owner gave no sign of life
+ * (`stolen`: nothing may be written any more), or its host is `closing`.
+ */
+export type LeaveReason = 'asked' | 'stolen' | 'closing';
+
+export interface LeadershipOptions {
+  readonly instance: Instance;
+  readonly locks: LockManager;
+  readonly clock: Clock;
+  /** Begins to listen to requests. Called before anybody can learn of the owner. */
+  listen(ownerId: string): void;
+  /** Opens the storage. Called again with the same id after it failed. */
+  become(ownerId: string): Promise<void>;
+  /** Lets go of the storage, and stops listening. Called once, also where `become` has not succeeded or is still under way. */
+  leave(why: LeaveReason): Promise<void>;
+  /** Called when others can learn of the owner: it holds its locks, and listens. */
+  onAnnounceable(): void;
+  /** Called when the storage was opened. */
+  onReady(): void;
+  /** Called with each failure of `become`. */
+  onTrouble(error: unknown): void;
+}
+
+/** How often the clock is compared with the time of the last comparison. */
+const TICK_MS = 250;
+
+/** From a gap in the clock of this length on others may have taken this worker for dead. Nobody does so in less than three times that. */
+const GAP_MS = 1000;
+
+/** Pauses between attempts to open a storage that somebody else blocks. */
+const RETRY_MS: readonly number[] = [50, 100, 250, 500, 1000];
+
+export class Leadership {
+  readonly ownerId: string = crypto.randomUUID();
+  readonly #options: LeadershipOptions;
+  readonly #ended: Promise<LeaveReason>;
+  #end: (why: LeaveReason) => void = () => {};
+  #isEnded = false;
+  #isReady = false;
+  #lastTick = 0;
+
+  constructor(options: LeadershipOptions) {
+    this.#options = options;
+    this.#ended = new Promise((resolve) => {
+      this.#end = resolve;
+    });
+  }
+
+  /** Whether the storage was opened, and the end has not come yet. */
+  get isReady(): boolean {
+    return this.#isReady && !this.#isEnded;
+  }
+
+  get isEnded(): boolean {
+    return this.#isEnded;
+  }
+
+  /** Resolves when the storage was let go and the owner's lock may be released. */
+  async run(ownerLock: HeldLock): Promise<void> {
+    const { instance, locks, clock, listen, leave, onAnnounceable } = this.#options;
+    void ownerLock.stolen.then(() => this.end('stolen'));
+    this.#lastTick = clock.monotonic();
+    listen(this.ownerId);
+    const held = holdLock(locks, aliveLock(instance, this.ownerId), {}).catch(() => undefined);
+    // Locks are granted in the order of their requests, so the storage can be opened before this one is granted.
+    void this.#become();
+    const life = await held;
+    if (life === undefined) this.end('closing');
+    else onAnnounceable();
+    void life?.stolen.then(() => this.end('stolen'));
+    const ticks = setInterval(() => this.#tick(), TICK_MS);
+    try {
+      await leave(await this.#ended);
+    } finally {
+      clearInterval(ticks);
+      life?.release();
+    }
+  }
+
+  /** Only the first reason counts. */
+  end(why: LeaveReason): void {
+    this.#isEnded = true;
+    this.#end(why);
+  }
+
+  /**
+   * Whether the storage is still this worker's. That is certain as long as the clock shows no gap; after one, as after a thaw, the
+   * lock manager is asked before anything is answered.
+   */
+  check(): boolean | Promise<boolean> {
+    if (this.#isEnded) return false;
+    return this.#options.clock.monotonic() - this.#lastTick < GAP_MS || this.verify();
+  }
+
+  /** As `check`, and asks the lock manager in any case. */
+  async verify(): Promise<boolean> {
+    return (await this.holdsLock()) && !this.#isEnded;
+  }
+
+  /**
+   * Asks the lock manager whether nobody else can have the storage, also while this worker lets go of it. A leadership whose lock is gone
+   * ends.
+   */
+  async holdsLock(): Promise<boolean> {
+    const { instance, locks, clock } = this.#options;
+    const asked = clock.monotonic();
+    // Whoever steals the storage takes this lock first.
+    const holds = await isHeld(locks, aliveLock(instance, this.ownerId)).catch(() => undefined);
+    if (holds === false) this.end('stolen');
+    else if (holds) this.#lastTick = asked;
+    // A manager that gives no answer, as in a page on its way out, leaves open whose the storage is.
+    return holds === true;
+  }
+
+  #tick(): void {
+    const now = this.#options.clock.monotonic();
+    if (now - this.#lastTick < GAP_MS) this.#lastTick = now;
+    else void this.verify();
+  }
+
+  async #become(): Promise<void> {
+    for (let attempt = 0; !this.#isEnded; attempt++) {
+      try {
+        await this.#options.become(this.ownerId);
+        if (this.#isEnded) return;
+        this.#isReady = true;
+        this.#options.onReady();
+        return;
+      } catch (error) {
+        if (this.#isEnded) return;
+        this.#options.onTrouble(error);
+        await Promise.race([pause(RETRY_MS[attempt] ?? 1000), this.#ended]);
+      }
+    }
+  }
+}

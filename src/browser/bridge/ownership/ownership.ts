@@ -1,0 +1,241 @@
+/**
+ * Takes part in the election of who owns the storage of an instance. At most one worker at a time holds the owner's lock. A tab's worker
+ * queues for it from the start; a service worker takes it only where nobody else has it or waits for it.
+ *
+ *     tab's worker:    queued ── granted ──► owner ── stolen / asked ──► queued …
+ *                        └── the failure detector finds the owner failed ──► steals the lock ──► owner
+ *     service worker:  idle ── takeIfFree ──► owner ── asked (also by itself, when it has nothing to do) ──► idle …
+ *
+ * A frozen owner whose lock was stolen does not know yet that it is none any more. What makes it harmless is the fence in the storage
+ * (docs/internals.md#the-browser-host).
+ */
+import { type Clock, pause, systemClock } from '../../../base/shared/clock.ts';
+import type { Instance } from '../contract.ts';
+import { aliveLock, channelName, ownerLock } from '../instance.ts';
+import { type Carrier, type Payload, PROTOCOL, type ToAll } from '../wire/wire.ts';
+import { asToAll } from '../wire/wire-decoding.ts';
+import { FailureDetector } from './failure-detector.ts';
+import { type HeldLock, holdLock } from './held-lock.ts';
+import { Leadership, type LeaveReason } from './leadership.ts';
+
+export interface OwnershipOptions {
+  readonly instance: Instance;
+  readonly locks: LockManager;
+  /** A tab's worker queues for the storage from the start; a service worker takes it when asked to, and gives it up when a tab asks. */
+  readonly kind: Carrier;
+  /** Begins to listen to requests, which then wait for `become`. Called before anybody can learn of the owner. */
+  listen(ownerId: string): void;
+  /** Opens the storage. When it fails it is called again after a pause, with the same id. */
+  become(ownerId: string): Promise<void>;
+  /**
+   * Lets go of the storage, and stops listening; the locks are released when it resolves. Called once for each leadership, also where
+   * `become` has not succeeded or is still under way. After `stolen` nothing may be written or answered any more.
+   */
+  leave(why: LeaveReason): Promise<void>;
+  /** Called with each failure of `become`. */
+  readonly onTrouble?: ((error: unknown) => void) | undefined;
+  /** Called where an owner tells that its storage was closed by force. */
+  readonly onCleared?: (() => void) | undefined;
+  readonly clock?: Clock | undefined;
+  /** The protocol that this worker speaks: `PROTOCOL`, other than in tests. */
+  readonly protocol?: number | undefined;
+  /** Milliseconds that a suspected owner has for each of three pings before the storage is taken from it. Default: 250. */
+  readonly pingMs?: number | undefined;
+}
+
+export interface Ownership {
+  /** There from the grant of the lock on; undefined while this worker is not the owner. */
+  readonly leadership: Leadership | undefined;
+  /**
+   * Takes the storage where nobody holds it or waits for it. Resolves to true once it is open; to false where somebody else has it, or
+   * wanted it at once. For service workers.
+   */
+  takeIfFree(): Promise<boolean>;
+  /** Asks all others not to take this owner for dead while it has work that leaves it no time for pings. */
+  announceWork(forMs: number): void;
+  /** Tells all others that the browser has closed this owner's storage by force. */
+  announceCleared(): void;
+  /** Ends the leadership in order, if there is one; a tab's worker then queues again. */
+  giveWay(): void;
+  /** Takes no part any more. Resolves when the storage was let go and the lock is free. */
+  close(): Promise<void>;
+}
+
+const DEFAULT_PING_MS = 250;
+
+/** Before the lock is requested again where requesting it, or letting go of the storage, failed. */
+const TROUBLE_PAUSE_MS = 500;
+
+type Announcement = Payload<Extract<ToAll, { kind: 'owner' | 'wanted' | 'busy' | 'cleared' }>>;
+
+export function createOwnership(options: OwnershipOptions): Ownership {
+  return new LockOwnership(options);
+}
+
+class LockOwnership implements Ownership {
+  readonly #options: OwnershipOptions;
+  readonly #protocol: number;
+  readonly #clock: Clock;
+  readonly #all: BroadcastChannel;
+  readonly #id: string = crypto.randomUUID();
+  readonly #failures: FailureDetector;
+  readonly #closing = new AbortController();
+  #taking: Promise<void> = Promise.resolve();
+  /** Aborting it takes this worker out of the queue for the lock. */
+  #queued = new AbortController();
+  #stealsNext = false;
+  #leadership: Leadership | undefined;
+
+  constructor(options: OwnershipOptions) {
+    const { instance, locks, kind, clock = systemClock, protocol = PROTOCOL, pingMs = DEFAULT_PING_MS } = options;
+    this.#options = options;
+    this.#protocol = protocol;
+    this.#clock = clock;
+    this.#failures = new FailureDetector({ instance, locks, clock, pingMs });
+    this.#all = new BroadcastChannel(channelName(instance));
+    this.#all.onmessage = ({ data }: MessageEvent<unknown>) => this.#receive(asToAll(data));
+    if (kind === 'tab') this.#taking = this.#queueAgainAndAgain();
+  }
+
+  get leadership(): Leadership | undefined {
+    return this.#leadership;
+  }
+
+  async takeIfFree(): Promise<boolean> {
+    if (this.#isClosed) return false;
+    if (this.#leadership !== undefined) return !this.#leadership.isEnded;
+    const { locks, instance } = this.#options;
+    const lock = await holdLock(locks, ownerLock(instance), { ifAvailable: true });
+    if (lock === undefined) return false;
+    return new Promise((resolve) => {
+      this.#taking = this.#lead(lock, () => resolve(true))
+        .catch((error: unknown) => this.#options.onTrouble?.(error))
+        .finally(() => resolve(false));
+    });
+  }
+
+  announceWork(forMs: number): void {
+    if (this.#leadership !== undefined) this.#announce({ kind: 'busy', forMs }, this.#leadership.ownerId);
+  }
+
+  announceCleared(): void {
+    this.#announce({ kind: 'cleared' });
+  }
+
+  giveWay(): void {
+    this.#leadership?.end('asked');
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.#queued.abort();
+    this.#leadership?.end('closing');
+    await this.#taking;
+    this.#all.close();
+  }
+
+  get #isClosed(): boolean {
+    return this.#closing.signal.aborted;
+  }
+
+  /** One leadership after another, for as long as this worker takes part. */
+  async #queueAgainAndAgain(): Promise<void> {
+    while (!this.#isClosed) {
+      try {
+        const lock = await this.#ownerLock();
+        if (lock !== undefined) await this.#lead(lock, () => {});
+      } catch (error) {
+        this.#options.onTrouble?.(error);
+        await pause(TROUBLE_PAUSE_MS);
+      }
+    }
+  }
+
+  /** Waits for the lock, or takes it by force where the owner was found to have failed. */
+  #ownerLock(): Promise<HeldLock | undefined> {
+    const { locks, instance } = this.#options;
+    const steal = this.#stealsNext;
+    this.#stealsNext = false;
+    this.#queued = new AbortController();
+    const options = steal ? { steal } : { signal: this.#queued.signal };
+    const lock = holdLock(locks, ownerLock(instance), options);
+    // Announced after the request is in the queue, so that an owner that gives way gives the lock to those who wait.
+    this.#announce({ kind: 'wanted' });
+    return lock;
+  }
+
+  async #lead(lock: HeldLock, onReady: () => void): Promise<void> {
+    const { instance, locks, listen, become, leave, onTrouble } = this.#options;
+    const leadership = new Leadership({
+      instance,
+      locks,
+      clock: this.#clock,
+      listen,
+      become,
+      leave,
+      // Before the storage is open, so that requests travel meanwhile.
+      onAnnounceable: () => this.#announce({ kind: 'owner' }, leadership.ownerId),
+      onReady: () => {
+        onReady();
+        void this.#yieldToWaiting();
+      },
+      onTrouble: (error) => onTrouble?.(error),
+    });
+    this.#leadership = leadership;
+    if (this.#isClosed) leadership.end('closing');
+    try {
+      await leadership.run(lock);
+    } finally {
+      this.#leadership = undefined;
+      lock.release();
+    }
+  }
+
+  /** A tab's worker may have asked for the storage before this service worker listened. */
+  async #yieldToWaiting(): Promise<void> {
+    if (this.#options.kind === 'tab') return;
+    const { pending = [] } = await this.#options.locks.query();
+    if (pending.some(({ name }) => name === ownerLock(this.#options.instance))) this.giveWay();
+  }
+
+  #receive(message: ToAll | undefined): void {
+    if (message === undefined) return;
+    if (message.kind === 'wanted') this.#onWanted(message.protocol);
+    else if (message.kind === 'owner') this.#onNewOwner(message.protocol);
+    else if (message.kind === 'busy') this.#failures.noteBusy(message.from, message.forMs);
+    else if (message.kind === 'cleared') this.#options.onCleared?.();
+    else if (message.kind === 'suspect') void this.#onSuspicion(message.owner);
+  }
+
+  #onWanted(protocol: number): void {
+    if (this.#options.kind === 'service-worker' || protocol > this.#protocol) this.giveWay();
+  }
+
+  /** An owner of an older protocol can't serve this worker; what this worker announced before reached only the owner before it. */
+  #onNewOwner(protocol: number): void {
+    this.#failures.forgetBusy();
+    if (this.#options.kind === 'tab' && protocol < this.#protocol) this.#announce({ kind: 'wanted' });
+  }
+
+  async #onSuspicion(ownerId: string): Promise<void> {
+    if (this.#options.kind !== 'tab' || this.#leadership !== undefined) return;
+    if (await this.#failures.hasFailed(ownerId)) await this.#stealFrom(ownerId);
+  }
+
+  /**
+   * The lock of the owner's life is stolen first: those who wait for its answers learn that none will come, and the owner, should it wake,
+   * finds out by one query whether it still is one.
+   */
+  async #stealFrom(ownerId: string): Promise<void> {
+    if (this.#isClosed || this.#leadership !== undefined) return;
+    const { instance, locks } = this.#options;
+    await locks.request(aliveLock(instance, ownerId), { steal: true }, () => undefined);
+    if (this.#isClosed || this.#leadership !== undefined) return;
+    this.#stealsNext = true;
+    this.#queued.abort();
+  }
+
+  #announce(message: Announcement, from = this.#id): void {
+    if (!this.#isClosed) this.#all.postMessage({ protocol: this.#protocol, from, ...message });
+  }
+}

@@ -1,0 +1,97 @@
+/**
+ * Requests and responses to their wire form and back. Text, bytes and Blobs go along with the message; a stream goes along when it is known
+ * to be small, and else by whatever the carrier offers: a port, or a name on channels.
+ */
+import { type MaybePromise, whenReady } from '../../../base/shared/maybe-promise.ts';
+import type {
+  ByteStream,
+  PlainRequest,
+  PlainResponse,
+  RequestBody,
+  ResponseBody,
+} from '../../../base/shared/message.ts';
+import type { WireRequest, WireRequestBody, WireResponse, WireStream } from './wire.ts';
+
+/** A stream of this many bytes costs less as part of the message than as steps. */
+const INLINE_BYTES = 65_536;
+
+/** How streams get from one side to the other, beside a message. */
+export interface StreamCarrier {
+  /** Takes over the stream and makes it when the other side reads; gives what that side opens. */
+  offer(stream: ByteStream): MessagePort | string;
+  /** Opens what the other side offered. */
+  open(stream: MessagePort | string, length?: number): ByteStream;
+}
+
+/** For a body that `withoutSmallStream` gave, which is taken over. */
+export function wireRequest(request: PlainRequest, body: RequestBody, carrier: StreamCarrier): WireRequest {
+  const { method, url, headers } = request;
+  return { method, url, headers, body: isStream(body) ? offer(body, carrier) : body };
+}
+
+/** A body that is still on its way when the signal fires is cancelled: what has it half is not to be carried out as if it were whole. */
+export function requestFromWire(wire: WireRequest, carrier: StreamCarrier, signal?: AbortSignal): PlainRequest {
+  const { method, url, headers } = wire;
+  const body = isWireStream(wire.body) ? carrier.open(wire.body.stream, wire.body.length) : wire.body;
+  if (isStream(body)) signal?.addEventListener('abort', () => body.cancel());
+  return signal === undefined ? { method, url, headers, body } : { method, url, headers, body, signal };
+}
+
+/** Takes over the body. Rejects where a small stream fails or isn't as long as it says. */
+export function responseToWire(response: PlainResponse, carrier: StreamCarrier): MaybePromise<WireResponse> {
+  const { status, headers } = response;
+  const wire = (body: ResponseBody): WireResponse => ({
+    status,
+    headers,
+    body: isStream(body) ? offer(body, carrier) : body,
+  });
+  return whenReady(withoutSmallStream(response.body), wire);
+}
+
+export function responseFromWire(wire: WireResponse, carrier: StreamCarrier): PlainResponse {
+  const { status, headers, body } = wire;
+  return { status, headers, body: isWireStream(body) ? carrier.open(body.stream, body.length) : body };
+}
+
+export function isStream(body: unknown): body is ByteStream {
+  return typeof body === 'object' && body !== null && 'pull' in body;
+}
+
+/** Blobs have a member of that name as well. */
+export function isWireStream(body: WireRequestBody): body is WireStream {
+  return typeof body === 'object' && body !== null && 'stream' in body && typeof body.stream !== 'function';
+}
+
+/** The port that has to be transferred with a message of that body. */
+export function portOf(body: WireRequestBody): MessagePort | undefined {
+  return isWireStream(body) && typeof body.stream !== 'string' ? body.stream : undefined;
+}
+
+/** The body, read whole where it is a stream that is known to be small. Rejects where that fails or isn't as long as it says. */
+export function withoutSmallStream<T>(body: T | ByteStream): MaybePromise<T | ByteStream | Uint8Array> {
+  if (!isStream(body)) return body;
+  const { length } = body;
+  return length !== undefined && length <= INLINE_BYTES ? collect(body, length) : body;
+}
+
+function offer(stream: ByteStream, carrier: StreamCarrier): WireStream {
+  const { length } = stream;
+  const offered = carrier.offer(stream);
+  return length === undefined ? { stream: offered } : { stream: offered, length };
+}
+
+async function collect(stream: ByteStream, length: number): Promise<Uint8Array> {
+  const bytes = new Uint8Array(length);
+  let filled = 0;
+  for (let chunk = await stream.pull(); chunk !== undefined; chunk = await stream.pull()) {
+    if (filled + chunk.byteLength > length) {
+      const failure = new Error(`The body is longer than the ${length} bytes that were announced`);
+      await stream.cancel(failure);
+      throw failure;
+    }
+    bytes.set(chunk, filled);
+    filled += chunk.byteLength;
+  }
+  if (filled < length) throw new Error(`The body broke off: ${filled} bytes came where ${length} were announced`);
+  return bytes;
+}

@@ -1,0 +1,144 @@
+/**
+ * Every message between page, worker and service worker, in one module that all three import. Messages are plain values; no class and no
+ * error object crosses. Each message between tabs carries the protocol's number, since a tab may run older code than the service worker
+ * that came with an update.
+ */
+import type { PlainHeaders } from '../../../base/shared/message.ts';
+
+/** Raised whenever a message changes its meaning or form. Sides of different numbers refuse each other, and say why. */
+export const PROTOCOL = 4;
+
+/**
+ * A body that is too large to be part of the message. Between a page and its worker a port is transferred; over a BroadcastChannel, which
+ * can't transfer anything, the body has a name, and its steps travel on the channels of the two sides.
+ */
+export interface WireStream {
+  readonly stream: MessagePort | string;
+  /** Bytes in all, where they are known in advance. The receiver fails a body that ends with fewer. */
+  readonly length?: number;
+}
+
+export type WireRequestBody = null | string | Uint8Array | Blob | WireStream;
+export type WireResponseBody = null | string | Uint8Array | WireStream;
+
+export interface WireRequest {
+  readonly method: string;
+  /** Absolute. */
+  readonly url: string;
+  readonly headers: PlainHeaders;
+  readonly body: WireRequestBody;
+}
+
+export interface WireResponse {
+  readonly status: number;
+  readonly headers: PlainHeaders;
+  readonly body: WireResponseBody;
+}
+
+/**
+ * From a page to its own worker, beside Comlink's messages: requests, each under a number that the page gives it, and the number alone where
+ * a request is aborted. What is sent in one turn travels as one message, since a message costs ten times what a part of it does. Parts are
+ * arrays because the browser clones them in half of the time that objects take.
+ */
+export interface PageCalls {
+  readonly calls: readonly PageCall[];
+}
+
+export type PageCall = PageRequest | readonly [call: number];
+
+export type PageRequest = readonly [
+  call: number,
+  method: string,
+  url: string,
+  headers: PlainHeaders,
+  body: WireRequestBody,
+  isAbortable: boolean,
+];
+
+/** From the worker back to its page, in the order in which the answers are ready. */
+export interface PageAnswers {
+  readonly answers: readonly PageAnswer[];
+}
+
+export type PageAnswer =
+  | readonly [call: number, status: number, headers: PlainHeaders, body: WireResponseBody]
+  /** The request could not be carried out at all. */
+  | readonly [call: number, failure: string];
+
+/** From the reader of a body to its maker. The maker sends as many chunks as it was granted, and no more. */
+export type ReaderStep =
+  | { readonly step: 'pull'; readonly chunks: number }
+  /** The answer to `ask`; keeps the lease of a body that is not pulled for a while. */
+  | { readonly step: 'hold' }
+  | { readonly step: 'cancel'; readonly reason: string };
+
+/** From the maker of a body to its reader. A body that fails ends with `fail`, never with `end`. */
+export type MakerStep =
+  | { readonly step: 'chunk'; readonly bytes: Uint8Array }
+  /** A chunk that is still text; a reader that wants bytes encodes it as UTF-8. */
+  | { readonly step: 'text'; readonly text: string }
+  /**
+   * Sent every 10 s: shows that the maker lives, and asks whether the reader does. The maker asks, because a page's timers
+   * are throttled when it is hidden, while messages are not.
+   */
+  | { readonly step: 'ask' }
+  | { readonly step: 'end' }
+  | { readonly step: 'fail'; readonly reason: string };
+
+export type BodyStep = ReaderStep | MakerStep;
+
+/** A message without what every message carries. */
+export type Payload<M> = M extends unknown ? Omit<M, 'protocol' | 'from'> : never;
+
+/** To the owner, on the channel that carries the owner's id. `from` names the sender's own channel. */
+export type ToOwner = { readonly protocol: number; readonly from: string } & (
+  | {
+      readonly kind: 'request';
+      readonly id: number;
+      readonly request: WireRequest;
+      readonly carrier: Carrier;
+      /** As in `received`. */
+      readonly received?: readonly number[];
+    }
+  /** The answers to these requests have arrived. Service workers say so of writes (`link/repeated-writes.ts`). */
+  | { readonly kind: 'received'; readonly received: readonly number[] }
+  | { readonly kind: 'abort'; readonly id: number }
+  /** `pending`: requests whose answers the sender waits for. Answered by `pong`. */
+  | { readonly kind: 'ping'; readonly pending?: readonly number[] }
+  | { readonly kind: 'body'; readonly stream: string; readonly step: BodyStep }
+);
+
+/** Who sends a request to the owner. Where it is a service worker, the owner keeps it alive while bodies are open. */
+export type Carrier = 'tab' | 'service-worker';
+
+/** From the owner, on the channel of whoever sent the request. */
+export type FromOwner = { readonly protocol: number; readonly from: string } & (
+  | { readonly kind: 'answer'; readonly id: number; readonly response: WireResponse }
+  /** The owner has not begun the request and never will: it is giving the storage up, or speaks another protocol. */
+  | { readonly kind: 'refused'; readonly id: number; readonly why: 'leaving' | 'protocol' }
+  /** `unknown`: those of the ping's requests that never reached the owner. They may be sent again, also where they write. */
+  | { readonly kind: 'pong'; readonly unknown?: readonly number[] }
+  | { readonly kind: 'body'; readonly stream: string; readonly step: BodyStep }
+  /** The last message on a port: requests that were sent over it and not answered were not begun. The owner still answers on its channel. */
+  | { readonly kind: 'closed' }
+);
+
+/** To all who serve the same base, on the channel of the instance. */
+export type ToAll = {
+  readonly protocol: number;
+  readonly from: string;
+} /** A new owner is there, and takes requests. */ & (
+  | { readonly kind: 'owner' }
+  /** A tab's worker wants the storage: a service worker that holds it gives it up, an owner of an older protocol as well. */
+  | { readonly kind: 'wanted' }
+  /** This owner did not answer the sender's pings. A tab's worker that gets no answer either takes the storage over. */
+  | { readonly kind: 'suspect'; readonly owner: string }
+  /** Owner `from` has work that may keep it from answering pings for so long, and must not be taken for dead meanwhile. */
+  | { readonly kind: 'busy'; readonly forMs: number }
+  /** The browser has closed the owner's storage by force, as when it clears the site's data: every tab's worker is to be replaced. */
+  | { readonly kind: 'cleared' }
+  /** The session's cookies after a change, so that whoever becomes the owner next has them. */
+  | { readonly kind: 'cookies'; readonly jar: string }
+  /** The replications that requests have asked for, after a change and for the same reason. */
+  | { readonly kind: 'replications'; readonly requests: string }
+);

@@ -1,0 +1,193 @@
+/**
+ * Requests that outlive the page (`keepalive` of Fetch; beacons). The page's worker ends with the page, so they go to the service worker, which
+ * carries them out (`browser/sw/lasting-requests.ts`): as plain requests with `keepalive`, which browsers send on when the page is gone. Firefox sends
+ * those past the service worker, so that it gets them by a message. Chromium drops messages of a page that is on its way into the back/forward
+ * cache, when the next page is of another site.
+ */
+import { serviceUnavailable } from '../bridge/link/unavailable.ts';
+import type { LastingAnswer, LastingRequest } from '../bridge/wire/control.ts';
+import { PROTOCOL, type WireResponse } from '../bridge/wire/wire.ts';
+import { withinDeadline } from './deadline.ts';
+import { type Outgoing, toOutgoing } from './outgoing-request.ts';
+import type { PageFetch } from './replaced-fetch.ts';
+
+/** Of the bodies of all that are under way in a page (Fetch, 4.6). */
+const MOST_BYTES = 65_536;
+
+/** The service worker gives a request up some seconds earlier. */
+const ANSWER_MS = 60_000;
+
+const STREAM = 'keepalive takes no stream as its body: give text, bytes or a Blob, or leave keepalive away';
+const TOO_LARGE =
+  `The bodies of requests with keepalive have at most ${MOST_BYTES} bytes together: write in smaller parts, ` +
+  'or leave keepalive away and wait for the answer before the page is left';
+const NO_SERVICE_WORKER =
+  'A write with keepalive is carried out by the service worker, and this page has none that answers: wait for settee.controlled to be true ' +
+  'first; where it is false, leave keepalive away, and write as soon as something changes, not when the page is left';
+const NOT_AT_HAND =
+  'The body of a Request or of a form can not be read while the page is left, as keepalive asks for: give fetch the address and, as body, ' +
+  'text, bytes, a Blob or URLSearchParams';
+
+const LEFT = 'The page was left during this request, which the service worker carries out: read before you write again';
+const SILENT =
+  'The service worker does not answer: the request may have been carried out or not; read before you write again';
+
+export interface LastingRequestsHost {
+  /** Of the page, absolute. */
+  readonly base: string;
+  /** Whether the browser sends plain requests with `keepalive` past the service worker. */
+  readonly isBypassed: boolean;
+  /** The browser's `fetch`, whatever the page has in its place. */
+  readonly network: PageFetch;
+  /** The service worker that answers below the base; undefined where there is none, or none yet. */
+  serviceWorker(): ServiceWorker | undefined;
+  /** Settles when it is decided whether there is one. */
+  whenControlled(): Promise<unknown>;
+  respond(request: Outgoing, response: WireResponse): Response;
+  /** Ends the listening. */
+  readonly signal: AbortSignal;
+}
+
+interface PostedRequest {
+  /** On which the answer comes. An answer would throw a page out of the back/forward cache, so that one that is left has none. */
+  readonly port: MessagePort;
+  /** Whether the service worker has said that it has it. */
+  isTaken: boolean;
+  resolve(response: WireResponse): void;
+}
+
+export class LastingRequests {
+  readonly #host: LastingRequestsHost;
+  /** What the service worker has and has not answered yet. */
+  readonly #posted = new Set<PostedRequest>();
+  #bytes = 0;
+  #isLeft = false;
+
+  constructor(host: LastingRequestsHost) {
+    this.#host = host;
+    const { signal } = host;
+    addEventListener('pagehide', () => this.#leave(), { signal });
+    addEventListener('pageshow', () => this.#return(), { signal });
+  }
+
+  /**
+   * As `fetch`, for a write to this address. Sent in the turn of the call. Rejects with a TypeError, which says what to do, where the write
+   * can't be carried out so. A signal is of no use in Firefox once the request was posted.
+   */
+  async fetch(url: string, input: Request | URL | string, init: RequestInit = {}): Promise<Response> {
+    const { body } = init;
+    if (body instanceof ReadableStream) throw new TypeError(STREAM);
+    const bytes = sizeOf(body);
+    if (this.#bytes + bytes > MOST_BYTES) throw new TypeError(TOO_LARGE);
+    const serviceWorker = this.#host.serviceWorker() ?? (await this.#whenControlled());
+    if (!this.#host.isBypassed) {
+      const answer = this.#host.network(input, { ...init, keepalive: true });
+      return this.#counted(bytes, answer);
+    }
+    const request = toOutgoing(url, input, init);
+    // Browsers have the body of a Request as a stream, or as a promise, whatever it was made of.
+    if (request instanceof Promise || request.body instanceof ReadableStream) throw new TypeError(NOT_AT_HAND);
+    request.signal?.throwIfAborted();
+    return this.#host.respond(request, await this.#counted(bytes, this.#post(serviceWorker, request)));
+  }
+
+  /** As `navigator.sendBeacon`: false where the write can't be carried out so; undefined for what that is to do itself. */
+  sendBeacon(url: string, body: BodyInit | null): boolean | undefined {
+    const serviceWorker = this.#host.serviceWorker();
+    if (!serviceWorker) return false;
+    if (!this.#host.isBypassed) return undefined;
+    const request = toOutgoing(url, url, { method: 'POST', body });
+    const bytes = sizeOf(body);
+    if (request instanceof Promise || this.#bytes + bytes > MOST_BYTES) return false;
+    void this.#counted(bytes, this.#post(serviceWorker, request));
+    return true;
+  }
+
+  #counted<T>(bytes: number, answer: Promise<T>): Promise<T> {
+    this.#bytes += bytes;
+    return answer.finally(() => {
+      this.#bytes -= bytes;
+    });
+  }
+
+  async #whenControlled(): Promise<ServiceWorker> {
+    if (!this.#isLeft) await this.#host.whenControlled().catch(() => {});
+    const serviceWorker = this.#host.serviceWorker();
+    if (!serviceWorker) throw new TypeError(NO_SERVICE_WORKER);
+    return serviceWorker;
+  }
+
+  #post(serviceWorker: ServiceWorker, request: Outgoing): Promise<WireResponse> {
+    const { method, url, headers, body } = request;
+    const wire = { method, url, headers, body: body instanceof ReadableStream ? null : body };
+    const message: LastingRequest = {
+      type: 'SETTEE_LASTING',
+      base: this.#host.base,
+      protocol: PROTOCOL,
+      request: wire,
+    };
+    const { port1: port, port2 } = new MessageChannel();
+    serviceWorker.postMessage(message, this.#isLeft ? [] : [port2]);
+    if (this.#isLeft) this.#holdUp();
+    return new Promise((resolve) => {
+      const posted = { port, isTaken: false, resolve };
+      this.#posted.add(posted);
+      if (!this.#isLeft) void this.#answerTo(posted).then((response) => this.#settle(posted, response));
+    });
+  }
+
+  #settle(posted: PostedRequest, response: WireResponse): void {
+    if (!this.#posted.delete(posted)) return;
+    posted.port.close();
+    posted.resolve(response);
+  }
+
+  async #answerTo(posted: PostedRequest): Promise<WireResponse> {
+    let onTaken: (isTaken: true) => void = () => {};
+    const taken = new Promise<true>((resolve) => {
+      onTaken = resolve;
+    });
+    const answered = new Promise<WireResponse>((resolve) => {
+      posted.port.onmessage = ({ data }: MessageEvent<LastingAnswer>) => {
+        posted.isTaken = true;
+        if (data.response) resolve(data.response);
+        else onTaken(true);
+      };
+    });
+    const silence = serviceUnavailable(SILENT);
+    if (!(await withinDeadline(taken))) return silence;
+    return Promise.race([answered, new Promise<typeof silence>((resolve) => setTimeout(resolve, ANSWER_MS, silence))]);
+  }
+
+  #leave(): void {
+    this.#isLeft = true;
+    if ([...this.#posted].some(({ isTaken }) => !isTaken)) this.#holdUp();
+    for (const { port } of this.#posted) port.close();
+  }
+
+  /** Until the service worker has answered something. Firefox loses messages that a page posts as its last when its tab is closed. */
+  #holdUp(): void {
+    try {
+      const request = new XMLHttpRequest();
+      request.open('GET', `${this.#host.base}_settee/alive`, false);
+      request.send();
+    } catch {
+      // The page is gone, or about to be: all that can be done was done.
+    }
+  }
+
+  #return(): void {
+    if (!this.#isLeft) return;
+    this.#isLeft = false;
+    for (const posted of this.#posted) this.#settle(posted, serviceUnavailable(LEFT));
+  }
+}
+
+/** In bytes; none where that can't be told before it is sent, as of a form: browsers have the same bound. */
+function sizeOf(body: BodyInit | null | undefined): number {
+  if (body instanceof Blob) return body.size;
+  if (body instanceof ArrayBuffer || ArrayBuffer.isView(body)) return body.byteLength;
+  if (typeof body !== 'string') return body instanceof URLSearchParams ? sizeOf(`${body}`) : 0;
+  // No character takes less than a byte.
+  return body.length > MOST_BYTES ? body.length : new TextEncoder().encode(body).length;
+}

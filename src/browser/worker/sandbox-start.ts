@@ -1,0 +1,126 @@
+/**
+ * Starts the first worker in which functions of documents run while the code that calls them is being loaded, so that both take no longer than
+ * the one that takes longer. Whatever fails here is done again, and told, by that code.
+ */
+
+import { startBackgroundTimer } from '../../base/shared/background-timer.ts';
+import { integerSetting, sandboxMemoryBytes } from '../../base/system/config.ts';
+import type { Config } from '../../base/system/contract.ts';
+import type { ToWorker } from '../../queries/sandbox/execution/wire.ts';
+import { GUARDED_SECTION, parseGuardedNames } from '../../queries/sandbox/isolates/guarded-names.ts';
+import { MOST_ISOLATES, shareMemory } from '../../queries/sandbox/isolates/memory-shares.ts';
+import type { CompiledWasm } from '../../queries/sandbox/isolates/quickjs-instance.ts';
+import type { SandboxPort } from '../../queries/sandbox/programs/quickjs-sandbox.ts';
+import { QUICKJS_FILE } from './quickjs-wasm.ts';
+
+/** Where nobody takes the worker for so long, it is ended. */
+const IDLE_MS = 60_000;
+
+interface Begun {
+  /** Undefined where it could not be compiled. */
+  readonly compiled: Promise<CompiledWasm | undefined>;
+  readonly worker: FirstWorker;
+}
+
+export class SandboxStart {
+  readonly #create: () => SandboxPort;
+  #begun: Begun | undefined;
+  #isTaken = false;
+
+  constructor(create: () => SandboxPort) {
+    this.#create = create;
+  }
+
+  /** Begins, unless it has begun. */
+  begin(config: Config): void {
+    if (this.#begun !== undefined) return;
+    try {
+      const count = sandboxCount(config);
+      if (count === 0) return;
+      const limits = { maxIsolates: MOST_ISOLATES, memory: shareMemory(sandboxMemoryBytes(config), count).worker };
+      const worker = new FirstWorker(this.#create(), () => {
+        this.#begun = undefined;
+      });
+      const compiled = compileQuickJs().catch(() => undefined);
+      this.#begun = { compiled, worker };
+      void compiled.then((done) => done && worker.start({ type: 'start', compiled: done, limits }));
+    } catch {
+      // The browser starts no workers.
+    }
+  }
+
+  /** QuickJS, if it is being compiled here, and can be. */
+  compiled(): Promise<CompiledWasm | undefined> | undefined {
+    return this.#begun?.compiled;
+  }
+
+  /** Returns the worker to the first caller, even if the worker has ended: its listener then learns of the end. Later calls return undefined. */
+  take(): SandboxPort | undefined {
+    if (this.#isTaken || this.#begun === undefined) return undefined;
+    this.#isTaken = true;
+    return this.#begun.worker.take();
+  }
+}
+
+/** How many workers for functions of documents there may be: what the setting says, or as many as the browser has processors for. */
+export function sandboxCount(config: Config): number {
+  return integerSetting(config, 'query_server_config', 'workers') ?? navigator.hardwareConcurrency;
+}
+
+/** Of the build's own file only. Fails where that is missing or another one, or the browser may not compile it. */
+async function compileQuickJs(): Promise<CompiledWasm | undefined> {
+  const response = await fetch(new URL(QUICKJS_FILE, self.location.href), { credentials: 'same-origin' });
+  if (!response.ok) return undefined;
+  const isTyped = response.headers.get('content-type') === 'application/wasm';
+  const module = await (isTyped
+    ? WebAssembly.compileStreaming(response)
+    : WebAssembly.compile(await response.arrayBuffer()));
+  const [content] = WebAssembly.Module.customSections(module, GUARDED_SECTION);
+  return content && { module, ...parseGuardedNames(content) };
+}
+
+/** What comes from it before somebody listens is kept. */
+class FirstWorker {
+  readonly #port: SandboxPort;
+  readonly #stopIdle: () => void;
+  readonly #early: (() => void)[] = [];
+  #onMessage: ((message: unknown) => void) | undefined;
+  #onEnd: ((cause: unknown) => void) | undefined;
+  #isStarted = false;
+
+  /** `onIdle`: nobody took it. */
+  constructor(port: SandboxPort, onIdle: () => void) {
+    this.#port = port;
+    this.#stopIdle = startBackgroundTimer(IDLE_MS, () => {
+      port.end();
+      onIdle();
+    });
+    port.listen(
+      (message) =>
+        this.#onMessage === undefined ? this.#early.push(() => this.#onMessage?.(message)) : this.#onMessage(message),
+      (cause) => (this.#onEnd === undefined ? this.#early.push(() => this.#onEnd?.(cause)) : this.#onEnd(cause)),
+    );
+  }
+
+  start(message: Extract<ToWorker, { type: 'start' }>): void {
+    this.#isStarted = true;
+    this.#port.post(message);
+  }
+
+  take(): SandboxPort {
+    this.#stopIdle();
+    return {
+      isStarted: this.#isStarted,
+      post: (message, handedOver) => this.#port.post(message, handedOver),
+      listen: (onMessage, onEnd) => {
+        this.#onMessage = onMessage;
+        this.#onEnd = onEnd;
+        // In a microtask, because the listener may need the port that `take` returns.
+        queueMicrotask(() => {
+          for (const tell of this.#early.splice(0)) tell();
+        });
+      },
+      end: () => this.#port.end(),
+    };
+  }
+}

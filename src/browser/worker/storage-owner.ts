@@ -1,0 +1,328 @@
+/**
+ * Everything that it takes for a worker to own the storage of an instance: takes part in the election, and while this worker is the owner
+ * keeps the core open and answers its own host and, over channels, everybody else. For a tab's worker and a service worker alike.
+ *
+ *     not the owner ── lock granted ──► opening: listens, requests wait for the core ── core open ──► ready: answers
+ *     opening, ready ── asked, closing ──► leaving: refuses new requests, finishes what is under way, stores the journal ──► not the owner
+ *     opening, ready ── lock stolen ──► breaks off what is under way, writes nothing more ──► not the owner
+ *
+ * What decides when is in `browser/bridge/ownership`; this file does it.
+ */
+
+import { isDatabaseError } from '../../base/errors/database-error.ts';
+import { type Clock, systemClock, systemRandom } from '../../base/shared/clock.ts';
+import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
+import type { Handle, PlainRequest, PlainResponse, RequestBody } from '../../base/shared/message.ts';
+import type { Log, Settings } from '../../base/system/contract.ts';
+import { silentLog } from '../../base/system/log.ts';
+import type { LoadDeferredCode } from '../../core/deferred/contract.ts';
+import { isReadOnlyRequest } from '../../http/request/address/read-only-requests.ts';
+import type { ReplicationActivity } from '../../replication/contract.ts';
+import type { LoadJournalFiles } from '../../storage/indexeddb/journal-files.ts';
+import type { Instance } from '../bridge/contract.ts';
+import { ownerLock } from '../bridge/instance.ts';
+import { OpenWork } from '../bridge/link/open-work.ts';
+import { type OwnerChannel, serveOwner } from '../bridge/link/owner-channel.ts';
+import type { Leadership, LeaveReason } from '../bridge/ownership/leadership.ts';
+import { createOwnership, type Ownership } from '../bridge/ownership/ownership.ts';
+import { type SharedSession, shareSession } from '../bridge/ownership/shared-session.ts';
+import type { PortOffer } from '../bridge/wire/control.ts';
+import type { Carrier } from '../bridge/wire/wire.ts';
+import { isStream } from '../bridge/wire/wire-codec.ts';
+import { CookieJar } from '../cookies/cookie-jar.ts';
+import { CoreSupervisor } from './core-supervisor.ts';
+import { type NetworkEvents, watchNetwork } from './network-watch.ts';
+import { SessionRequests } from './session-requests.ts';
+
+export interface StorageOwnerOptions {
+  readonly instance: Instance;
+  readonly kind: Carrier;
+  readonly locks: LockManager;
+  readonly deferred: LoadDeferredCode;
+  readonly settings?: Settings | undefined;
+  /** Default: none. */
+  readonly log?: Log | undefined;
+  /** Sends an event to the service worker; called every 10 s while something is open through it. */
+  readonly keepAlive?: (() => void) | undefined;
+  /** See `OwnerChannelOptions`. */
+  readonly offerPort?: ((offer: PortOffer, port: MessagePort) => void) | undefined;
+  /** The host's own by default. */
+  readonly indexedDB?: IDBFactory | undefined;
+  /** See `IndexedDbPageStoreOptions`. */
+  readonly journalFiles?: LoadJournalFiles | undefined;
+  readonly clock?: Clock | undefined;
+  /** See `OwnershipOptions`. */
+  readonly protocol?: number | undefined;
+  /** See `OwnershipOptions`. */
+  readonly pingMs?: number | undefined;
+  /** Where it is told that the network is back. */
+  readonly network?: NetworkEvents | undefined;
+  /** How the replications are that this worker runs; called when that changes, and with `resting` when it lets go of the storage. */
+  readonly onReplicationActivity?: ((activity: ReplicationActivity) => void) | undefined;
+  /**
+   * Called where the browser has closed the storage by force, this worker's or that of the owner, as when it clears the site's data: this worker
+   * is to be replaced. Without it the storage is opened again.
+   */
+  readonly onCleared?: (() => void) | undefined;
+  /** Milliseconds without work after which a service worker gives the storage up. Default: 2,000. */
+  readonly idleMs?: number | undefined;
+}
+
+/** What runs while this worker owns the storage. */
+interface OwnerService {
+  readonly ownerId: string;
+  readonly core: CoreSupervisor;
+  readonly channel: OwnerChannel;
+  readonly work: OpenWork;
+  /** The core with the session's cookies around it. */
+  readonly handle: Handle;
+}
+
+/** How long what is under way may go on when the storage is given up in order. */
+export const DRAIN_MS = 3_000;
+
+/** Attempts to open the storage after which a failure counts as lasting. Being blocked by another tab never does. */
+const LASTING_AFTER = 3;
+
+/** Bytes of a request's body from which on carrying it out may leave no time for pings. */
+const LARGE_BODY = 2 ** 20;
+/** A second for each megabyte: twenty times what it takes, for slow machines that do much else. */
+const BUSY_MS_PER_BYTE = 0.001;
+
+export class StorageOwner {
+  readonly #options: StorageOwnerOptions;
+  readonly #log: Log;
+  readonly #jar: CookieJar;
+  readonly #requests: SessionRequests;
+  readonly #session: SharedSession;
+  readonly #ownership: Ownership;
+  readonly #opened: Promise<void>;
+  #resolveOpened: () => void = () => {};
+  #rejectOpened: (error: unknown) => void = () => {};
+  #failedOpenings = 0;
+  /** The leadership that was ended since another worker may have the file that could not be loaded here. */
+  #endedForFile: Leadership | undefined;
+  #service: OwnerService | undefined;
+  #idleTimer: ReturnType<typeof setTimeout> | undefined;
+  #stopWatching: (() => void) | undefined;
+  /** Whoever waits until the storage is let go, to be told how the replications were. */
+  #leaveWaiters: ((activity: ReplicationActivity) => void)[] = [];
+
+  constructor(options: StorageOwnerOptions) {
+    const { instance, kind, locks, clock = systemClock, protocol, pingMs, log = silentLog, onCleared } = options;
+    this.#options = options;
+    this.#log = log;
+    this.#opened = new Promise((resolve, reject) => {
+      this.#resolveOpened = resolve;
+      this.#rejectOpened = reject;
+    });
+    this.#opened.catch(() => {});
+    this.#jar = new CookieJar({ clock, base: instance.base, onChange: () => this.#session.announce() });
+    this.#requests = new SessionRequests({
+      onChange: () => this.#session.announce(),
+      onLoad: () => this.#service?.core.core?.replications.resume(),
+    });
+    this.#session = shareSession(instance, { cookies: this.#jar, replications: this.#requests });
+    this.#ownership = createOwnership({
+      instance,
+      kind,
+      locks,
+      clock,
+      protocol,
+      pingMs,
+      onCleared,
+      listen: (ownerId) => {
+        this.#service = this.#startService(ownerId);
+      },
+      become: () => this.#openCore(),
+      leave: (why) => this.#leave(why),
+      onTrouble: (error) => this.#onOpeningFailed(error),
+    });
+  }
+
+  /** Resolves when this worker's own core answers for the first time; rejects when its storage can't be opened at all. */
+  get opened(): Promise<void> {
+    return this.#opened;
+  }
+
+  get isOwner(): boolean {
+    return this.#ownership.leadership?.isReady === true;
+  }
+
+  /** For a service worker: becomes the owner where nobody is or wants to be. See `Ownership`. */
+  takeIfFree(): Promise<boolean> {
+    return this.#ownership.takeIfFree();
+  }
+
+  /**
+   * For a service worker: takes the storage as `takeIfFree` does, and has replications done until they are at rest or can't go on. Resolves to
+   * how they were when it let go of the storage; to undefined where it did not get it.
+   */
+  async replicate(): Promise<ReplicationActivity | undefined> {
+    if (!(await this.takeIfFree())) return undefined;
+    return new Promise((resolve) => this.#leaveWaiters.push(resolve));
+  }
+
+  /**
+   * Answers the request where this worker owns the storage. Gives undefined where it doesn't: then the request was not begun and its body is
+   * untouched, so that it can be sent to the owner.
+   */
+  handle(request: PlainRequest): MaybePromise<PlainResponse | undefined> {
+    const service = this.#service;
+    const { leadership } = this.#ownership;
+    if (service === undefined || leadership === undefined || leadership.ownerId !== service.ownerId) return undefined;
+    return whenReady(leadership.check(), (isOurs) =>
+      isOurs ? this.#carryOut(service, leadership, request) : undefined,
+    );
+  }
+
+  /** Finishes what is under way, stores it, and gives the storage up. */
+  async close(): Promise<void> {
+    await this.#ownership.close();
+    this.#session.close();
+  }
+
+  // ——— answering ———
+
+  #carryOut(
+    service: OwnerService,
+    leadership: Leadership,
+    request: PlainRequest,
+  ): MaybePromise<PlainResponse | undefined> {
+    if (this.#idleTimer !== undefined) clearTimeout(this.#idleTimer);
+    const size = sizeOf(request.body);
+    if (size > LARGE_BODY) this.#ownership.announceWork(2000 + size * BUSY_MS_PER_BYTE);
+    return whenReady(service.work.run(service.handle, request), (response) =>
+      // A body that is a stream can't be sent a second time.
+      response.status !== 503 || isStream(request.body)
+        ? response
+        : this.#unlessForNextOwner(leadership, request, response),
+    );
+  }
+
+  async #unlessForNextOwner(
+    leadership: Leadership,
+    request: PlainRequest,
+    response: PlainResponse,
+  ): Promise<PlainResponse | undefined> {
+    const isReadOnly = isReadOnlyRequest(request, this.#options.instance.base);
+    if (await isLeftUndone(leadership, isReadOnly, response)) return undefined;
+    return (await this.#giveWayForFile(leadership, response)) ? undefined : response;
+  }
+
+  /**
+   * After an update of the app an old worker can't load the files that it has not loaded yet, but a tab that came later can. So the storage
+   * is given up where somebody waits for it; once, since all may be old. Returns whether it is.
+   */
+  async #giveWayForFile(leadership: Leadership, { errorCode }: PlainResponse): Promise<boolean> {
+    if (errorCode !== 'functions_unavailable') return false;
+    if (this.#endedForFile !== undefined) return this.#endedForFile === leadership;
+    const { locks, instance } = this.#options;
+    const { pending = [] } = await locks.query();
+    if (!pending.some(({ name }) => name === ownerLock(instance))) return false;
+    this.#endedForFile = leadership;
+    this.#ownership.giveWay();
+    return true;
+  }
+
+  // ——— becoming the owner and ceasing to be it ———
+
+  /** From here on requests wait for the core, so that whoever sends one before it is open sees that somebody is there. */
+  #startService(ownerId: string): OwnerService {
+    const options = this.#options;
+    const isStillOwner = async (): Promise<boolean> => (await this.#ownership.leadership?.holdsLock()) === true;
+    const { clock = systemClock } = options;
+    const given = { ...options, clock, random: systemRandom, log: this.#log };
+    const requests = this.#requests;
+    const kept = {
+      get text() {
+        return requests.requests;
+      },
+      save: (text: string) => requests.save(text),
+    };
+    const replications = { requests: kept, onActivity: options.onReplicationActivity };
+    const { onCleared } = options;
+    const onForcedClose = onCleared && (() => this.#onForcedClose(onCleared));
+    const core = new CoreSupervisor({ ...given, isStillOwner, replications, onForcedClose });
+    const handle = this.#jar.around((request) => core.handle(request));
+    const work = new OpenWork(() => this.#startIdleTimer());
+    const answer = (request: PlainRequest) => this.handle(request);
+    const channel = serveOwner({ ...options, ownerId, handle: answer });
+    return { ownerId, core, channel, work, handle };
+  }
+
+  async #openCore(): Promise<void> {
+    await this.#service?.core.open();
+    this.#failedOpenings = 0;
+    const { clock = systemClock, network } = this.#options;
+    this.#stopWatching?.();
+    this.#stopWatching = watchNetwork(clock, network, () => this.#service?.core.core?.networkIsBack());
+    this.#resolveOpened();
+    this.#startIdleTimer();
+  }
+
+  #onForcedClose(onCleared: () => void): void {
+    this.#log.info(
+      'the browser has closed the storage by force, as when it clears the data of a site; this worker is replaced',
+    );
+    this.#ownership.announceCleared();
+    onCleared();
+  }
+
+  #onOpeningFailed(error: unknown): void {
+    this.#log.error('the storage could not be opened; it is tried again', error);
+    this.#failedOpenings += 1;
+    if (this.#failedOpenings >= LASTING_AFTER && !isDatabaseError(error, 'storage_blocked')) this.#rejectOpened(error);
+  }
+
+  async #leave(why: LeaveReason): Promise<void> {
+    const service = this.#service;
+    this.#service = undefined;
+    clearTimeout(this.#idleTimer);
+    this.#stopWatching?.();
+    if (service === undefined) return;
+    this.#log.info(`this worker lets go of the storage (${why})`);
+    const { channel, work, core } = service;
+    const activity = core.core?.replications.activity ?? 'resting';
+    for (const resolve of this.#leaveWaiters.splice(0)) resolve(activity);
+    this.#options.onReplicationActivity?.('resting');
+    channel.refuse();
+    // Where the core isn't open yet and another worker asked for the storage, what waits for the core goes to that worker instead.
+    const finishes = why === 'closing' || (why === 'asked' && core.isOpen);
+    if (finishes && (await work.idle(DRAIN_MS))) await channel.answered();
+    channel.leave();
+    await (why === 'stolen' ? core.drop() : core.close()).finally(() => channel.close());
+  }
+
+  /** A service worker keeps the storage no longer than it has work. */
+  #startIdleTimer(): void {
+    if (this.#options.kind === 'tab') return;
+    clearTimeout(this.#idleTimer);
+    this.#idleTimer = setTimeout(() => {
+      if (this.#service?.work.count !== 0) return;
+      if (this.#service.core.core?.replications.activity === 'busy') this.#startIdleTimer();
+      else this.#ownership.giveWay();
+    }, this.#options.idleMs ?? 2000);
+  }
+}
+
+/**
+ * Whether a request failed because this worker is no longer the owner, and nothing of it was carried out, so that the next owner can carry
+ * it out. A core that shuts down refuses a request before it begins, a commit that was fenced wrote nothing, and a request that only reads
+ * can be repeated.
+ */
+async function isLeftUndone(
+  leadership: Leadership,
+  isReadOnly: boolean,
+  { errorCode }: PlainResponse,
+): Promise<boolean> {
+  if (errorCode === 'shutting_down') return true;
+  const isUndone = errorCode === 'storage_fenced' || (errorCode === 'storage_closed' && isReadOnly);
+  return isUndone && !(await leadership.verify());
+}
+
+function sizeOf(body: RequestBody): number {
+  if (typeof body === 'string') return body.length;
+  if (body instanceof Uint8Array) return body.byteLength;
+  return body instanceof Blob ? body.size : 0;
+}

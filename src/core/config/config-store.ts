@@ -1,0 +1,311 @@
+/**
+ * Owns the settings of a running service (docs/http/server.md#settings): which value holds, who may change it, and which listeners a change calls. What
+ * settings there are is in `known-settings.ts`, and their other names in `setting-names.ts`: inside, settings have our own names only. Values are
+ * strings, which their users parse (`base/system/config.ts`).
+ */
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import { Notifier } from '../../base/shared/notifier.ts';
+import type {
+  Config,
+  ConfigChange,
+  ConfigOptions,
+  ConfigStore,
+  Log,
+  SettingName,
+  Settings,
+} from '../../base/system/contract.ts';
+import { silentLog } from '../../base/system/log.ts';
+import type { ConfigStorage } from './contract.ts';
+import { checkSetting, DEFAULT_SETTINGS } from './known-settings.ts';
+import { Preview } from './preview.ts';
+import { aliasesIn, namesOf, ownName } from './setting-names.ts';
+import { assertMeaning, meaningless } from './setting-refusals.ts';
+
+/** Values by section and key. Null hides what a layer below has. */
+type Layer = Map<string, Map<string, string | null>>;
+
+/**
+ * The given settings over the defaults. Fails with `bad_request` where one has a value that it can't have, means nothing here, or is given under two
+ * names with different values.
+ */
+export function createConfig(given: Settings = {}, log: Log = silentLog): SettingsStore {
+  return new SettingsStore(given, log);
+}
+
+export class SettingsStore implements ConfigStore {
+  readonly #defaults = toLayer(DEFAULT_SETTINGS);
+  /** What is kept from one start to the next. */
+  readonly #kept: Layer = new Map();
+  /** What the start was given: flags, the environment, the app. */
+  readonly #given: Layer;
+  /** Changes that last until the end. */
+  readonly #temporary: Layer = new Map();
+  /** All layers in one, since every request asks. */
+  readonly #effective = new Map<string, Map<string, string>>();
+  readonly #listeners = new Notifier<ConfigChange>();
+  readonly #log: Log;
+  #storage: ConfigStorage | undefined;
+  /** Changes happen one after another. */
+  #changes: Promise<unknown> = Promise.resolve();
+
+  constructor(given: Settings, log: Log) {
+    this.#given = toOwnLayer(given, (name, first, second) => {
+      if (first.value !== second.value) throw givenTwice(name, first, second);
+    });
+    this.#log = log;
+    for (const layer of [this.#defaults, this.#given]) {
+      for (const [section, key] of entriesOf(layer)) this.#apply(section, key);
+    }
+    for (const [section, key] of entriesOf(this.#given)) {
+      assertMeaning({ section, key });
+      checkSetting(this, section, key);
+    }
+  }
+
+  get(section: string, key: string): string | undefined {
+    return this.#effective.get(section)?.get(key);
+  }
+
+  ownName(section: string, key: string): SettingName {
+    return ownName(section, key);
+  }
+
+  section(name: string): Readonly<Record<string, string>> {
+    const keys = new Map(this.#effective.get(name));
+    for (const [key, own] of aliasesIn(name, this.#names())) keys.set(key, this.get(own.section, own.key) ?? '');
+    return Object.fromEntries([...keys].sort(byName));
+  }
+
+  sections(): Settings {
+    const names = [...this.#effective.keys()].sort();
+    return Object.fromEntries(names.map((name) => [name, this.section(name)]));
+  }
+
+  *#names(): Generator<SettingName> {
+    for (const [section, keys] of this.#effective) for (const key of keys.keys()) yield { section, key };
+  }
+
+  onChange(listener: (change: ConfigChange) => void): () => void {
+    return this.#listeners.listen((change) => {
+      try {
+        listener(change);
+      } catch (error) {
+        this.#log.error(`The change of ${change.section}/${change.key} could not be followed.`, error);
+      }
+    });
+  }
+
+  set(section: string, key: string, value: string, options: ConfigOptions = {}): Promise<string | undefined> {
+    return this.#inOrder(async () => {
+      checkText(section, key, value);
+      const name = ownName(section, key);
+      assertMeaning({ section, key });
+      checkSetting(this.#with(name, value), name.section, name.key);
+      return this.#change(name, value, options);
+    });
+  }
+
+  delete(section: string, key: string, options: ConfigOptions = {}): Promise<string | undefined> {
+    return this.#inOrder(async () => {
+      const name = ownName(section, key);
+      const next = this.#afterDeletion(name, options);
+      // A default must fit the other settings, too.
+      if (next !== undefined) checkSetting(this.#with(name, next), name.section, name.key);
+      return this.#change(name, undefined, options);
+    });
+  }
+
+  preview(section: string, key: string, value: string | undefined, options: ConfigOptions = {}): ConfigStore {
+    const name = ownName(section, key);
+    if (value !== undefined) {
+      checkText(section, key, value);
+      assertMeaning({ section, key });
+      checkSetting(this.#with(name, value), name.section, name.key);
+    }
+    return new Preview(this, name, value ?? this.#afterDeletion(name, options));
+  }
+
+  /**
+   * Takes what the storage keeps, and keeps changes there from now on. `onInvalid` is called for a kept value that the setting can't have, which
+   * is left out then; without it that fails. What means nothing here is kept and named in the log. Call it once.
+   */
+  keepIn(storage: ConfigStorage, onInvalid?: (failure: DatabaseError) => void): Promise<void> {
+    return this.#inOrder(async () => {
+      const kept = toOwnLayer(await storage.load(), (_name, first, second) => {
+        const message = `${nameText(first)} and ${nameText(second)} are one setting under two names; the value of ${nameText(first)} counts.`;
+        if (first.value === second.value) this.#log.info(message);
+        else this.#log.error(message);
+      });
+      this.#logMeaningless(kept);
+      this.#dropInvalid(kept, onInvalid);
+      this.#storage = storage;
+      for (const [section, key, value] of entriesOf(kept)) {
+        put(this.#kept, section, key, value);
+        this.#notice(section, key);
+      }
+    });
+  }
+
+  #logMeaningless(kept: Layer): void {
+    for (const [section, key] of entriesOf(kept)) {
+      const found = meaningless(section, key);
+      const message = `A setting that is kept changes nothing. ${found?.reason}`;
+      if (found?.isGrave) this.#log.error(message);
+      else if (found !== undefined) this.#log.info(message);
+    }
+  }
+
+  /** Each is checked beside all others that are kept, since some bound each other. */
+  #dropInvalid(kept: Layer, onInvalid: ((failure: DatabaseError) => void) | undefined): void {
+    const layers = [this.#temporary, this.#given, kept, this.#defaults];
+    const all: Config = { get: (section, key) => valueIn(layers, section, key) };
+    for (const [section, key] of entriesOf(kept)) {
+      try {
+        checkSetting(all, section, key);
+      } catch (error) {
+        if (!(error instanceof DatabaseError) || onInvalid === undefined) throw error;
+        onInvalid(error);
+        put(kept, section, key, undefined);
+      }
+    }
+  }
+
+  #inOrder<T>(change: () => Promise<T>): Promise<T> {
+    const changed = this.#changes.then(change);
+    this.#changes = changed.catch(() => undefined);
+    return changed;
+  }
+
+  async #change(
+    { section, key }: SettingName,
+    value: string | undefined,
+    { persist = true }: ConfigOptions,
+  ): Promise<string | undefined> {
+    const before = this.get(section, key);
+    if (persist) {
+      if (has(this.#given, section, key)) throw givenAtStart(section, key);
+      if (value !== undefined || has(this.#kept, section, key)) {
+        await this.#storage?.write(namesOf({ section, key }), value);
+      }
+      put(this.#kept, section, key, value);
+      put(this.#temporary, section, key, undefined);
+    } else put(this.#temporary, section, key, value ?? null);
+    this.#notice(section, key);
+    return before;
+  }
+
+  /** Makes hold what the layers say, and calls the listeners where it is another value. */
+  #notice(section: string, key: string): void {
+    const before = this.get(section, key);
+    this.#apply(section, key);
+    const value = this.get(section, key);
+    if (value !== before) this.#listeners.notify({ section, key, value, before });
+  }
+
+  #apply(section: string, key: string): void {
+    const layers = [this.#temporary, this.#given, this.#kept, this.#defaults];
+    put(this.#effective, section, key, valueIn(layers, section, key));
+  }
+
+  /** What would hold without the change that is kept, or until the end with the default. */
+  #afterDeletion({ section, key }: SettingName, { persist = true }: ConfigOptions): string | undefined {
+    return valueIn(persist ? [this.#given, this.#defaults] : [this.#defaults], section, key);
+  }
+
+  /** The settings as they would be with one more. */
+  #with(name: SettingName, value: string | undefined): Config {
+    return { get: (s, k) => (s === name.section && k === name.key ? value : this.get(s, k)) };
+  }
+}
+
+interface NamedValue extends SettingName {
+  readonly value: string;
+}
+
+/** By our own names. `onTwice` is called for a setting that stands under two names; the first of them counts. */
+function toOwnLayer(
+  settings: Settings,
+  onTwice: (own: SettingName, first: NamedValue, second: NamedValue) => void,
+): Layer {
+  const layer: Layer = new Map();
+  const found = new Map<string, NamedValue>();
+  for (const [section, keys] of Object.entries(settings)) {
+    for (const [key, value] of Object.entries(keys)) {
+      const own = ownName(section, key);
+      const names = namesOf(own);
+      const rank = ({ section: s, key: k }: SettingName) => names.findIndex((n) => n.section === s && n.key === k);
+      const other = found.get(nameText(own));
+      const given = { section, key, value };
+      const [first, second] = other && rank(other) < rank(given) ? [other, given] : [given, other];
+      if (second !== undefined) onTwice(own, first, second);
+      found.set(nameText(own), first);
+      put(layer, own.section, own.key, first.value);
+    }
+  }
+  return layer;
+}
+
+function nameText({ section, key }: SettingName): string {
+  return `${section}/${key}`;
+}
+
+/** The value of the first layer that has one. The last layer has the defaults: they hold where a layer above says null. */
+function valueIn(layers: readonly Layer[], section: string, key: string): string | undefined {
+  const found = layers.find((layer) => has(layer, section, key));
+  return found?.get(section)?.get(key) ?? layers.at(-1)?.get(section)?.get(key) ?? undefined;
+}
+
+function toLayer(settings: Settings): Layer {
+  return new Map(Object.entries(settings).map(([section, keys]) => [section, new Map(Object.entries(keys))]));
+}
+
+function entriesOf(layer: Layer): [section: string, key: string, value: string | null][] {
+  return [...layer].flatMap(([section, keys]) =>
+    [...keys].map(([key, value]): [string, string, string | null] => [section, key, value]),
+  );
+}
+
+function has(layer: Layer, section: string, key: string): boolean {
+  return layer.get(section)?.has(key) === true;
+}
+
+function put<T>(layer: Map<string, Map<string, T>>, section: string, key: string, value: T | undefined): void {
+  const keys = layer.get(section) ?? new Map<string, T>();
+  if (value === undefined) keys.delete(key);
+  else keys.set(key, value);
+  if (keys.size === 0) layer.delete(section);
+  else layer.set(section, keys);
+}
+
+function byName([left]: readonly [string, string], [right]: readonly [string, string]): number {
+  return left < right ? -1 : 1;
+}
+
+/** No file of lines could keep a line break, and none of these means anything in a setting. */
+const CONTROLS = /\p{Cc}|\p{Cs}/u;
+const LONGEST_NAME = 1_024;
+const LONGEST_VALUE = 65_536;
+
+function checkText(section: string, key: string, value: string): void {
+  for (const name of [section, key]) {
+    if (name === '') throw new DatabaseError('bad_request', 'A setting has the name of a section and that of a key.');
+    if (CONTROLS.test(name) || name.length > LONGEST_NAME) {
+      const reason = `Names of settings have at most ${LONGEST_NAME} characters, and no line breaks or other control characters.`;
+      throw new DatabaseError('bad_request', reason);
+    }
+  }
+  if (CONTROLS.test(value) || value.length > LONGEST_VALUE) {
+    const reason = `The value of ${section}/${key} can't be kept: it must have at most ${LONGEST_VALUE} characters, and no line breaks or other control characters.`;
+    throw new DatabaseError('bad_request', reason);
+  }
+}
+
+function givenTwice(own: SettingName, first: SettingName, second: SettingName): DatabaseError {
+  const reason = `Setting ${nameText(own)} is given under two names with different values, ${nameText(first)} and ${nameText(second)}. Give one of them.`;
+  return new DatabaseError('bad_request', reason);
+}
+
+function givenAtStart(section: string, key: string): DatabaseError {
+  const reason = `Setting ${section}/${key} was given when the service was started, which wins over what is kept here: start it without that, or change the setting until the next start, with the header X-Svc-Persist: false.`;
+  return new DatabaseError('modification_not_allowed', reason);
+}

@@ -1,0 +1,213 @@
+/**
+ * Which settings there are, what holds where nothing was set, and which values each can have. docs/http/server.md#settings says what they mean; a
+ * test holds both to each other.
+ */
+
+import { UUID_ALGORITHMS } from '../../base/system/config.ts';
+import type { Config, Settings } from '../../base/system/contract.ts';
+import * as checks from './setting-checks.ts';
+import { type Check, choice, LONGEST_MS, whole } from './setting-checks.ts';
+
+interface Known {
+  /** Undefined: unset. */
+  readonly value?: string;
+  readonly check?: Check;
+}
+
+const boolean = choice('true', 'false');
+
+/** `true`, `false` */
+function flag(value: 'true' | 'false'): Known {
+  return { value, check: boolean };
+}
+
+function number(value: string, check = whole()): Known {
+  return { value, check };
+}
+
+/** Of a timer. */
+function milliseconds(value: string, least = 1): Known {
+  return number(value, whole({ least, most: LONGEST_MS }));
+}
+
+/** How many there are at most, or at a time. */
+function count(value: string, most: number, least = 1): Known {
+  return number(value, whole({ least, most }));
+}
+
+/** The bytes of a request that puts the setting itself right. */
+const LEAST_DOCUMENT = 20;
+/** The address by which the setting itself is put right must not be too long, also below a node and a base path. */
+const LEAST_URI = 100;
+const MIB = 1_048_576;
+
+const KNOWN: Readonly<Record<string, Readonly<Record<string, Known>>>> = {
+  svc: {
+    max_document_size: number('67108864', whole({ least: LEAST_DOCUMENT })),
+    max_selector_steps: number('1000000000', whole({ least: 1, mayBeUnlimited: true })),
+    max_attachment_chunk_size: number('4294967296', whole({ mayBeUnlimited: true })),
+    max_dbs_open: number('100'),
+    page_cache_bytes: number('33554432'),
+    os_process_timeout: milliseconds('5000', 0),
+    delayed_commits: flag('true'),
+    maintenance_mode: { value: 'false', check: choice('false', 'true', 'nolb') },
+  },
+  stats: {
+    rate: number('1000', checks.ratesAndWindows),
+    samples: { value: '[0, 60, 300, 900]', check: checks.ratesAndWindows },
+  },
+  log: {
+    level: { value: 'info', check: checks.level },
+    file: {},
+    max_bytes: number('10485760', whole({ least: 1 })),
+    max_files: count('5', 1_000),
+  },
+  httpd: {
+    port: number('5984', whole({ most: 65_535 })),
+    bind_address: { value: '127.0.0.1', check: checks.host },
+    authentication_handlers: { value: 'oauth, cookie, default', check: checks.handlers },
+    allow_jsonp: flag('false'),
+    changes_timeout: milliseconds('60000'),
+    config_whitelist: { check: checks.whitelist },
+    enable_cors: flag('false'),
+    max_bytes_in_flight: number('268435456', whole({ least: MIB / 4 })),
+    max_connections: number('2048'),
+    min_body_rate: number('500', whole({ most: 1_000_000 })),
+    max_uri_length: { check: whole({ least: LEAST_URI, mayBeEmpty: true }) },
+    secure_rewrites: flag('true'),
+    trusted_proxies: { check: checks.addresses },
+    vhost_global_handlers: { value: '_utils, _uuids, _session, _oauth, _users' },
+    'WWW-Authenticate': { check: checks.headerValue },
+    x_forwarded_host: { value: 'X-Forwarded-Host', check: checks.headerName },
+    x_forwarded_proto: { value: 'X-Forwarded-Proto', check: checks.headerName },
+    x_forwarded_ssl: { value: 'X-Forwarded-Ssl', check: checks.headerName },
+  },
+  svc_httpd_auth: {
+    allow_persistent_cookies: flag('false'),
+    auth_cache_size: count('50', MIB, 0),
+    authentication_db: { value: '_users', check: checks.databaseName },
+    authentication_redirect: { value: '/_utils/session.html' },
+    iterations: number('10000', checks.iterations),
+    pbkdf2_prf: { value: 'sha', check: choice('sha', 'sha256', 'sha512') },
+    min_iterations: number('100', checks.iterations),
+    max_iterations: number('100000', checks.iterations),
+    proxy_use_secret: flag('false'),
+    public_fields: {},
+    users_db_public: flag('false'),
+    require_valid_user: flag('false'),
+    require_valid_user_except_for_up: flag('false'),
+    same_site: { value: 'lax', check: choice('lax', 'strict', 'none') },
+    secret: {},
+    timeout: count('600', LONGEST_MS),
+    x_auth_roles: { value: 'X-Auth-Svc-Roles', check: checks.headerName },
+    x_auth_token: { value: 'X-Auth-Svc-Token', check: checks.headerName },
+    x_auth_username: { value: 'X-Auth-Svc-UserName', check: checks.headerName },
+  },
+  svc_httpd_oauth: { use_users_db: flag('false') },
+  jwt_auth: { required_claims: { value: 'exp', check: checks.claims } },
+  cors: {
+    origins: { check: checks.sharing },
+    credentials: { value: 'false', check: checks.sharing },
+    methods: { check: checks.tokens },
+    headers: { check: checks.tokens },
+    max_age: count('12345', LONGEST_MS, 0),
+  },
+  ssl: { cert_file: {}, key_file: {} },
+  csp: {
+    attachments_enable: flag('true'),
+    attachments_header_value: { value: 'sandbox', check: checks.headerValue },
+    showlist_enable: flag('true'),
+    showlist_header_value: { value: 'sandbox', check: checks.headerValue },
+  },
+  attachments: {
+    compression_level: count('8', 9, 0),
+    compressible_types: { value: 'text/*, application/javascript, application/json, application/xml' },
+  },
+  query_server_config: {
+    reduce_limit: { value: 'true', check: choice('true', 'false', 'log') },
+    memory_bytes: { value: '1073741824', check: checks.sandboxMemory },
+    workers: { check: whole({ most: 1_024, mayBeEmpty: true }) },
+  },
+  replicator: {
+    allowed_hosts: { check: checks.allowedHosts },
+    allowed_headers: { check: checks.tokens },
+    max_jobs: count('500', 100_000),
+    max_jobs_per_user: count('500', 1_000_000, 0),
+    max_jobs_of_users: count('5000', 1_000_000, 0),
+    interval: milliseconds('60000'),
+    max_churn: count('20', 100_000),
+    max_replication_retry_count: number('10', whole({ mayBeUnlimited: true })),
+    max_history: count('20', 1_000, 2),
+    max_refused: count('100', 10_000, 0),
+    worker_batch_size: count('500', 10_000),
+    worker_processes: count('4', 100),
+    http_connections: count('20', 1_000),
+    connection_timeout: milliseconds('30000'),
+    retries_per_request: count('10', 1_000, 0),
+    checkpoint_interval: milliseconds('5000'),
+    use_checkpoints: flag('true'),
+    max_http_sessions: number('10'),
+    max_http_pipeline_size: number('10'),
+  },
+  uuids: {
+    algorithm: { value: 'sequential', check: choice(...UUID_ALGORITHMS) },
+    max_count: count('1000', 1_000_000, 0),
+    utc_id_suffix: { value: '', check: checks.idSuffix },
+  },
+};
+
+/** Sections whose keys are names that the operator chooses. */
+const FREE_SECTIONS: readonly (readonly [sections: RegExp, check?: Check])[] = [
+  [/^admins$/, checks.admin],
+  [/^vhosts$/, checks.virtualHost],
+  [/^jwt_keys$/, checks.tokenKey],
+  [/^oauth_(?:consumer_secrets|token_secrets|token_users)$/],
+  // What apps keep for themselves; nothing here reads it.
+  [/^app(?::.+)?$/],
+];
+
+/** Their keys are those of `cors`, for one host. */
+const CORS_OF_HOST = /^cors:./;
+
+/** What holds where nothing was set. */
+export const DEFAULT_SETTINGS: Settings = Object.fromEntries(
+  Object.entries(KNOWN).map(([section, keys]) => [section, defaultsOf(keys)]),
+);
+
+/** Settings of ours that have no default, as `section/key`. */
+export const UNSET_BY_DEFAULT: readonly string[] = Object.entries(KNOWN).flatMap(([section, keys]) =>
+  Object.entries(keys).flatMap(([key, { value }]) => (value === undefined ? [`${section}/${key}`] : [])),
+);
+
+/** All that have a name of their own, as `section/key`. */
+export function knownNames(): string[] {
+  return Object.entries(KNOWN).flatMap(([section, keys]) => Object.keys(keys).map((key) => `${section}/${key}`));
+}
+
+function defaultsOf(keys: Readonly<Record<string, Known>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(keys).flatMap(([key, { value }]) => (value === undefined ? [] : [[key, value]])),
+  );
+}
+
+function knownSetting(section: string, key: string): Known | undefined {
+  const table = CORS_OF_HOST.test(section) ? 'cors' : section;
+  if (Object.hasOwn(KNOWN, table)) {
+    const keys = KNOWN[table] ?? {};
+    return Object.hasOwn(keys, key) ? keys[key] : undefined;
+  }
+  const free = FREE_SECTIONS.find(([sections]) => sections.test(section));
+  if (free === undefined) return undefined;
+  const [, check] = free;
+  return check === undefined ? {} : { check };
+}
+
+/** Whether something here reads the setting of that name, or its section has keys that the operator chooses. */
+export function isKnown(section: string, key: string): boolean {
+  return knownSetting(section, key) !== undefined;
+}
+
+/** Fails with `bad_request` where the setting has a value that it can't have. */
+export function checkSetting(config: Config, section: string, key: string): void {
+  knownSetting(section, key)?.check?.(config, section, key);
+}

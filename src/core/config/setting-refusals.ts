@@ -1,0 +1,51 @@
+/** What is said of settings that mean nothing here (docs/http/server.md#unknown-settings): the family's with the reason, others with the nearest name. */
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import type { SettingName } from '../../base/system/contract.ts';
+import { withoutEffect } from './family-settings.ts';
+import { isKnown, knownNames } from './known-settings.ts';
+import { nearestName } from './nearest-name.ts';
+import { familyName, namesOf, ownName, splitName } from './setting-names.ts';
+
+interface Meaningless {
+  readonly reason: string;
+  /** Whether a person should look: it may be misspelt, or what it would protect is not protected. */
+  readonly isGrave: boolean;
+}
+
+/** Undefined for a setting that means something here. */
+export function meaningless(section: string, key: string): Meaningless | undefined {
+  const known = ownName(section, key);
+  if (isKnown(known.section, known.key)) return undefined;
+  const name = `${section}/${key}`;
+  const ours = familyName(section, key);
+  const effect = withoutEffect(ours.section, ours.key) ?? withoutEffect(section, key);
+  if (effect !== undefined) {
+    return { reason: `Setting ${name} has no effect here: ${effect.why}.`, isGrave: effect.protects ?? false };
+  }
+  const nearest = nearestTo(section, key);
+  const hint = nearest === undefined ? '' : ` The nearest is ${nearest}.`;
+  const reason = `There is no setting ${name}.${hint} Settings of an app's own go into a section app or app:NAME.`;
+  return { reason, isGrave: true };
+}
+
+/** Fails with `bad_request` for a setting that means nothing here. */
+export function assertMeaning({ section, key }: SettingName): void {
+  const found = meaningless(section, key);
+  if (found !== undefined) throw new DatabaseError('bad_request', found.reason);
+}
+
+/** Those that one host can have for itself. */
+function namesForHost(section: string): string[] {
+  return knownNames().flatMap((name) => (name.startsWith('cors/') ? [name.replace('cors', section)] : []));
+}
+
+/** One with the same key, or with a name that differs in few characters. */
+function nearestTo(section: string, key: string): string | undefined {
+  const names = section.startsWith('cors:') ? namesForHost(section) : knownNames();
+  const sameKey = names.filter((name) => splitName(name).key === key);
+  if (sameKey.length === 1) return sameKey[0];
+  const candidates = sameKey.length > 0 ? sameKey : names;
+  const text = `${section}/${key}`;
+  const withAliases = candidates.flatMap((name) => namesOf(splitName(name)).map((one) => `${one.section}/${one.key}`));
+  return nearestName(text, withAliases) ?? sameKey[0];
+}

@@ -1,0 +1,67 @@
+/** Puts accounts together. */
+import type { Account } from '../../accounts/accounts/account.ts';
+import { AccountStore } from '../../accounts/accounts/account-store.ts';
+import { AdminHashing } from '../../accounts/accounts/admin-hashing.ts';
+import { HashUpgrade } from '../../accounts/accounts/hash-upgrade.ts';
+import { isRefused, LoginFailures } from '../../accounts/accounts/login-failures.ts';
+import { Logins } from '../../accounts/accounts/logins.ts';
+import { DocumentsWithOAuth } from '../../accounts/accounts/oauth-users.ts';
+import { StoredIterations } from '../../accounts/accounts/stored-iterations.ts';
+import { Passwords } from '../../accounts/passwords/passwords.ts';
+import { Authentication } from '../../accounts/schemes/authentication.ts';
+import { EndedSessions } from '../../accounts/schemes/ended-sessions.ts';
+import { OAuth } from '../../accounts/schemes/oauth.ts';
+import { SessionCookies } from '../../accounts/schemes/session-cookie.ts';
+import { SessionSecret } from '../../accounts/schemes/session-secret.ts';
+import { authenticationDatabase, publicFields, sessionSeconds } from '../../accounts/settings.ts';
+import { replicationShield } from '../../accounts/shields/replication-shield.ts';
+import { userShield } from '../../accounts/shields/user-shield.ts';
+import { UserGuard } from '../../accounts/users-database/user-guard.ts';
+import { orElse } from '../../base/shared/maybe-promise.ts';
+import { REPLICATOR_DATABASE } from '../../base/system/system-databases.ts';
+import { type AccountsPart, accountsHandlers } from '../../http/server/accounts/accounts-part.ts';
+import { challenge } from '../../http/server/accounts/challenge.ts';
+import { getProtectedDocument } from '../../http/server/accounts/protected-documents.ts';
+import type { AccountNeeds } from './contract.ts';
+
+export function createAccounts(needs: AccountNeeds): AccountsPart {
+  const { config, clock, random, log, databases, counters, accountsVersion, onSessionEnd } = needs;
+  const passwords = new Passwords(config, random);
+  const accounts = new AccountStore(config, databases, accountsVersion);
+  const admins = new AdminHashing(config, passwords, log);
+  const hashes = new HashUpgrade({ config, databases, accounts, passwords, admins, log });
+  const upgrade = (account: Account, password: string) => hashes.upgrade(account, password);
+  const iterations = new StoredIterations({ config, databases, passwords, log });
+  const logins = new Logins({ config, clock, random, accounts, passwords, admins, iterations, counters, upgrade });
+  const secret = new SessionSecret(config, random);
+  const ended = new EndedSessions({ notes: databases, clock, lastsSeconds: () => sessionSeconds(config) });
+  const cookies = new SessionCookies({ config, clock, random, accounts, secret, ended, onEnd: onSessionEnd });
+  const oauth = new OAuth(config, clock, accounts, new DocumentsWithOAuth(config, databases));
+  const failures = new LoginFailures(log);
+  return {
+    service: {
+      logIn: (name, password, address) =>
+        orElse(
+          () => logins.logIn(name, password, address),
+          (error) => {
+            if (isRefused(error)) failures.note({ way: 'a session', name, address });
+            throw error;
+          },
+        ),
+      beginSession: (account, way) => cookies.begin(account, way),
+      endSession: (value) => cookies.end(value),
+    },
+    handlers: accountsHandlers,
+    authenticator: new Authentication({ config, clock, accounts, logins, cookies, oauth, failures }),
+    userWrites: new UserGuard(passwords, clock),
+    shieldOf: (database, user) => {
+      if (database === authenticationDatabase(config)) return userShield(user, publicFields(config));
+      return database === REPLICATOR_DATABASE ? replicationShield(user) : undefined;
+    },
+    standingOf: (name) => accounts.standingOf(name),
+    challenge,
+    getProtectedDocument,
+    settled: () => admins.settled,
+    close: () => failures.close(),
+  };
+}

@@ -1,0 +1,60 @@
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
+
+/** Something that is made on first use, and once. Where that fails whoever asked fails with it, and the next one who asks tries again. */
+export class Deferred<T extends object> {
+  readonly #make: () => MaybePromise<T>;
+  readonly #end: (value: T) => MaybePromise<void>;
+  #value: T | undefined;
+  #making: Promise<T> | undefined;
+  #isClosed = false;
+
+  /** `end` gives back what the value holds, when this is closed. */
+  constructor(make: () => MaybePromise<T>, end: (value: T) => MaybePromise<void> = () => undefined) {
+    this.#make = make;
+    this.#end = end;
+  }
+
+  /** In the same turn where all that it takes is at hand. Fails with `shutting_down` once this is closed. */
+  get(): MaybePromise<T> {
+    return this.#value ?? this.#making ?? this.#begin();
+  }
+
+  /** Goes on with it: in the same turn where all that it takes is at hand. Fails as `get`. */
+  use<R>(goOn: (value: T) => MaybePromise<R>): MaybePromise<R> {
+    return whenReady(this.get(), goOn);
+  }
+
+  /** Makes nothing any more, and ends what was made. What is being made is ended as soon as it is there. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const value = this.#value;
+    this.#value = undefined;
+    if (value !== undefined) await this.#end(value);
+  }
+
+  #begin(): MaybePromise<T> {
+    if (this.#isClosed) throw closedError();
+    const made = this.#make();
+    if (!(made instanceof Promise)) return this.#keep(made);
+    this.#making = made
+      .then((value) => this.#keep(value))
+      .finally(() => {
+        this.#making = undefined;
+      });
+    return this.#making;
+  }
+
+  #keep(value: T): T {
+    if (this.#isClosed) {
+      void this.#end(value);
+      throw closedError();
+    }
+    this.#value = value;
+    return value;
+  }
+}
+
+function closedError(): DatabaseError {
+  return new DatabaseError('shutting_down', 'The service is closed; start it again.');
+}

@@ -1,0 +1,149 @@
+/** When the replicator is loaded: on first use, and where the service has documents that ask for replications. */
+import { isDatabaseError } from '../../base/errors/database-error.ts';
+import { startBackgroundTimer } from '../../base/shared/background-timer.ts';
+import type { ByteBudget } from '../../base/shared/byte-budget.ts';
+import type { Clock, RandomBytes } from '../../base/shared/clock.ts';
+import { type MaybePromise, orElse } from '../../base/shared/maybe-promise.ts';
+import type { Handle } from '../../base/shared/message.ts';
+import type { ActiveTasks } from '../../base/system/active-tasks.ts';
+import type { Config, Log } from '../../base/system/contract.ts';
+import { REPLICATOR_DATABASE } from '../../base/system/system-databases.ts';
+import type { Registry } from '../../database/registry/contract.ts';
+import type { ReplicationActivity, ReplicatorHost, RequestStore, Standings } from '../../replication/contract.ts';
+import type { DeferredCode, OwnedReplicatorPart } from './contract.ts';
+import { Deferred } from './deferred.ts';
+
+/** How long replications may take to come to their end: their peers may not answer any more. */
+const LONGEST_END_MS = 5_000;
+/** Before what requests had asked for is tried again where it could not be begun. */
+const RESUME_AGAIN_MS = 10_000;
+
+type NetworkMember = 'fetch' | 'fetchThrough' | 'guard' | 'isBrowserFetch' | 'mostConnections';
+
+export interface ReplicationsParts {
+  readonly registry: Registry;
+  readonly config: Config;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly random: RandomBytes;
+  readonly tasks: ActiveTasks;
+  readonly basePath: string;
+  readonly network?: Pick<ReplicatorHost, NetworkMember> | undefined;
+  readonly ownBase?: (() => string | undefined) | undefined;
+  readonly bytesInFlight?: ByteBudget | undefined;
+  readonly standings: Standings;
+  readonly requests?: RequestStore | undefined;
+  readonly onActivity?: ((activity: ReplicationActivity) => void) | undefined;
+}
+
+export class Replications {
+  readonly #part: Deferred<OwnedReplicatorPart>;
+  readonly #parts: ReplicationsParts;
+  #made: OwnedReplicatorPart | undefined;
+  readonly #registry: Registry;
+  readonly #log: Log;
+  #stopListening: (() => void) | undefined;
+  #closing: Promise<void> | undefined;
+  #stopResuming: (() => void) | undefined;
+
+  /** `handle`: the service's own door, used by the replicator alone. */
+  constructor(code: Deferred<DeferredCode>, handle: Handle, parts: ReplicationsParts) {
+    this.#parts = parts;
+    const { registry, clock, random, log, basePath, network, config, tasks, ownBase = () => undefined } = parts;
+    const { bytesInFlight, requests, standings, onActivity } = parts;
+    const host = {
+      clock,
+      random,
+      log,
+      basePath,
+      handle,
+      fetch: undefined,
+      ...network,
+      serverUuid: registry.serverUuid,
+      standings,
+      requests,
+      onActivity,
+    };
+    this.#part = new Deferred(
+      () =>
+        code.use((loaded) => {
+          this.#made = loaded.replicator({ host, registry, config, tasks, ownBase, bytesInFlight });
+          return this.#made;
+        }),
+      (part) => part.close(),
+    );
+    this.#registry = registry;
+    this.#log = log;
+  }
+
+  /**
+   * Does what the documents of `_replicator` ask for, from now on, and what the host keeps for us. Where there is no such database, and nothing is
+   * kept, nothing is loaded, until there is.
+   */
+  begin(): void {
+    this.#stopListening = this.#registry.onEvent(({ name, type }) => {
+      if (name === REPLICATOR_DATABASE && (type !== 'deleted' || this.#made !== undefined)) this.#followDocuments();
+    });
+    this.#followDocuments();
+    this.resume();
+  }
+
+  #followDocuments(): void {
+    if (this.#made === undefined && !this.#registry.has(REPLICATOR_DATABASE)) return;
+    const begun = orElse(
+      () => this.#part.use((part) => part.followDocuments()),
+      (error) => {
+        if (!isDatabaseError(error, 'shutting_down')) this.#log.info(`the replicator was not loaded: ${String(error)}`);
+      },
+    );
+    // Neither way fails.
+    void begun;
+  }
+
+  get(): MaybePromise<OwnedReplicatorPart> {
+    return this.#part.get();
+  }
+
+  /** Begins what the host keeps for us and is not there yet; call it again where there may be more. */
+  resume(): void {
+    const { requests, log } = this.#parts;
+    if (this.#closing !== undefined || requests === undefined || requests.text === '' || requests.text === '[]') return;
+    this.#stopResuming?.();
+    const resumed = orElse(
+      () => this.#part.use((part) => part.resume()),
+      (failure) => {
+        if (this.#closing !== undefined) return;
+        log.info(`a replication that was asked for before could not be begun; it is tried again: ${String(failure)}`);
+        this.#stopResuming = startBackgroundTimer(RESUME_AGAIN_MS, () => this.resume());
+      },
+    );
+    // Neither way fails.
+    void resumed;
+  }
+
+  get activity(): ReplicationActivity {
+    return this.#made?.activity ?? 'resting';
+  }
+
+  /** The network is back. */
+  wake(): void {
+    if (this.#made === undefined) this.#followDocuments();
+    else this.#made.wake();
+    this.resume();
+  }
+
+  /** Resolves when all replications have come to their end, or after some seconds. May be called more than once. */
+  close(): Promise<void> {
+    this.#stopResuming?.();
+    this.#stopListening?.();
+    this.#closing ??= within(LONGEST_END_MS, this.#part.close());
+    return this.#closing;
+  }
+}
+
+function within(ms: number, work: Promise<void>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = startBackgroundTimer(ms, resolve);
+    work.finally(stop).then(resolve, reject);
+  });
+}

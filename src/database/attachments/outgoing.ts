@@ -1,0 +1,70 @@
+/** Gives the bytes of attachments out. */
+
+import { joinBytes } from '../../base/shared/bytes.ts';
+import type { ByteStream } from '../../base/shared/message.ts';
+import { Pace } from '../../base/shared/turn.ts';
+import type { AttachmentReader } from '../store/contract.ts';
+import { decompress } from './gzip-stream.ts';
+
+/** The bytes without their encoding. */
+export function plainBytes(reader: AttachmentReader): AsyncIterable<Uint8Array> {
+  const stored = storedBytes(reader);
+  return reader.stored.encoding === undefined ? stored : decompress(stored);
+}
+
+export function storedBytes(reader: AttachmentReader): AsyncIterable<Uint8Array> {
+  return reader.read(0, reader.stored.storedLength);
+}
+
+/** Bytes from which on a chunk is handed on as it is. */
+const CHUNK_BYTES = 16_384;
+
+/**
+ * Chunks as a stream, with small ones put together. `release` is called once: at the end, after a failure, or when nobody reads on.
+ */
+export class ChunkStream implements ByteStream {
+  readonly length?: number;
+  readonly #chunks: AsyncIterator<Uint8Array>;
+  readonly #release: () => void;
+  /** A reader that always takes what is there would hold the thread to the end: promises alone let nobody else have a turn. */
+  readonly #pace = new Pace();
+  #isOver = false;
+
+  constructor(chunks: AsyncIterable<Uint8Array>, length: number | undefined, release: () => void) {
+    this.#chunks = chunks[Symbol.asyncIterator]();
+    this.#release = release;
+    if (length !== undefined) this.length = length;
+  }
+
+  async pull(): Promise<Uint8Array | undefined> {
+    const parts: Uint8Array[] = [];
+    let bytes = 0;
+    try {
+      while (bytes < CHUNK_BYTES && !this.#isOver) {
+        if (this.#pace.isDue) await this.#pace.rest();
+        const step = await this.#chunks.next();
+        if (step.done === true) this.#end();
+        else {
+          parts.push(step.value);
+          bytes += step.value.length;
+        }
+      }
+    } catch (failure) {
+      this.#end();
+      throw failure;
+    }
+    return parts.length < 2 ? parts[0] : joinBytes(parts);
+  }
+
+  async cancel(): Promise<void> {
+    if (this.#isOver) return;
+    this.#end();
+    await this.#chunks.return?.();
+  }
+
+  #end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#release();
+  }
+}

@@ -1,0 +1,58 @@
+/** A feed of what happens to databases: that they are created, changed, deleted. It begins with what happens next. */
+import { startBackgroundTimer } from '../../base/shared/background-timer.ts';
+import type { DatabaseEvent, DatabaseEventFeed } from './contract.ts';
+
+/** A reader that is so far behind is not followed any longer: the feed ends, and it looks for itself. */
+const MOST_WAITING = 10_000;
+
+export class WaitingDatabaseEvents implements DatabaseEventFeed {
+  /** The events that nobody has taken yet, the first one first. */
+  readonly #waiting: DatabaseEvent[] = [];
+  /** Of databases whose last event waits and says that they changed: that event. To say so twice would tell no more. */
+  readonly #changed = new Map<string, DatabaseEvent>();
+  readonly #stop: () => void;
+  #hasEnded = false;
+  #wake: (() => void) | undefined;
+
+  /** `listen` calls back with each event, and gives what stops that. */
+  constructor(listen: (listener: (event: DatabaseEvent) => void) => () => void) {
+    this.#stop = listen((event) => this.#add(event));
+  }
+
+  async next(timeoutMs: number): Promise<DatabaseEvent | 'timeout' | 'ended'> {
+    if (this.#waiting.length === 0 && !this.#hasEnded) await this.#event(timeoutMs);
+    const event = this.#waiting.shift();
+    if (event === undefined) return this.#hasEnded ? 'ended' : 'timeout';
+    if (this.#changed.get(event.name) === event) this.#changed.delete(event.name);
+    return event;
+  }
+
+  close(): void {
+    this.#hasEnded = true;
+    this.#stop();
+    this.#wake?.();
+  }
+
+  #add(event: DatabaseEvent): void {
+    if (event.type === 'updated') {
+      if (this.#changed.has(event.name)) return;
+      this.#changed.set(event.name, event);
+    } else {
+      this.#changed.delete(event.name);
+    }
+    this.#waiting.push(event);
+    if (this.#waiting.length >= MOST_WAITING) this.close();
+    this.#wake?.();
+  }
+
+  #event(timeoutMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const stopTimer = startBackgroundTimer(timeoutMs, () => this.#wake?.());
+      this.#wake = () => {
+        stopTimer();
+        this.#wake = undefined;
+        resolve();
+      };
+    });
+  }
+}

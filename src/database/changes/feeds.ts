@@ -1,0 +1,308 @@
+/**
+ * Feeds of changes. A feed keeps no queue: it remembers up to where it has read, waits until the database has more, and reads on from
+ * a snapshot. So nothing is missed between a snapshot and the wait, and a reader that is slow, or far behind, costs no more than
+ * another. While it waits it holds nothing of the database, which may be closed meanwhile.
+ */
+
+import { DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
+import { Pace } from '../../base/shared/turn.ts';
+import type { ChangeRow, Database, Snapshot } from '../store/contract.ts';
+import type { DatabaseEventFeed, DatabaseWatch, Feed, FeedEvent, FeedOptions, Feeds } from './contract.ts';
+import { WaitingDatabaseEvents } from './database-event-feed.ts';
+import { type DatabaseEvents, DatabaseWatches } from './database-watch.ts';
+import { areFew, changesOf } from './document-changes.ts';
+import { NewestChanges } from './newest-changes.ts';
+
+interface DatabaseLease {
+  readonly database: Database;
+  release(): void;
+}
+
+/** The databases, as a registry has them. */
+export interface WatchedDatabases extends DatabaseEvents {
+  acquire(name: string): Promise<DatabaseLease>;
+}
+
+export class DatabaseFeeds implements Feeds {
+  readonly #databases: WatchedDatabases;
+  readonly #watches: DatabaseWatches;
+  readonly #newest = new NewestChanges();
+  readonly #ofDatabases = new Set<DatabaseEventFeed>();
+
+  constructor(databases: WatchedDatabases) {
+    this.#databases = databases;
+    this.#watches = new DatabaseWatches(databases);
+  }
+
+  async open(name: string, options: FeedOptions): Promise<Feed> {
+    // Before the snapshot: what is committed in between is noticed.
+    const watch = options.lasts === 'once' ? undefined : this.#watches.begin(name);
+    const acquire = () => openMoment(this.#databases, name);
+    try {
+      return new ChangesFeed(await acquire(), { acquire, watch, newest: this.#newest }, options);
+    } catch (error) {
+      watch?.end();
+      throw error;
+    }
+  }
+
+  watch(name: string): DatabaseWatch {
+    return this.#watches.begin(name);
+  }
+
+  openDatabases(): DatabaseEventFeed {
+    const feed: DatabaseEventFeed = new WaitingDatabaseEvents((listener) => {
+      const stop = this.#databases.onEvent(listener);
+      return () => {
+        stop();
+        this.#ofDatabases.delete(feed);
+      };
+    });
+    this.#ofDatabases.add(feed);
+    return feed;
+  }
+
+  /** How many feeds wait for changes of documents, or will when they have read what is there. */
+  get waiting(): number {
+    return this.#watches.count;
+  }
+
+  /** Has all feeds end in order, with what they have sent so far; for the end of the service. */
+  end(): void {
+    this.#watches.end();
+    for (const feed of [...this.#ofDatabases]) feed.close();
+  }
+}
+
+/** A snapshot, and what keeps its database open. */
+interface Moment {
+  readonly database: Database;
+  readonly snapshot: Snapshot;
+  release(): void;
+}
+
+async function openMoment(databases: WatchedDatabases, name: string): Promise<Moment> {
+  const lease = await databases.acquire(name);
+  const { database } = lease;
+  try {
+    const snapshot = database.snapshot();
+    return {
+      database,
+      snapshot,
+      release: () => {
+        snapshot.release();
+        lease.release();
+      },
+    };
+  } catch (error) {
+    lease.release();
+    throw error;
+  }
+}
+
+interface FeedParts {
+  readonly acquire: () => Promise<Moment>;
+  /** Undefined for a feed that does not wait. */
+  readonly watch: DatabaseWatch | undefined;
+  readonly newest: NewestChanges;
+}
+
+/**
+ * A thousand of them may be woken by one write. So each event is made by one function that remembers where it is: generators within
+ * generators would take several times as much memory, for a moment each, as the change itself.
+ */
+class ChangesFeed implements Feed {
+  readonly moment: Feed['moment'];
+  readonly database: Feed['database'];
+  readonly #parts: FeedParts;
+  readonly #options: FeedOptions;
+  #phase: 'reads' | 'waits' | 'is over' = 'reads';
+  /** The moment that is being read; undefined where the next one is to be taken. */
+  #current: Moment | undefined;
+  /** The reading of that moment, where it was begun. */
+  #reading: Reading | undefined;
+  /** Up to here all was looked at. */
+  #seq: number;
+  #sent = 0;
+  #pending = 0;
+  #isBeingRead = false;
+  #isDeleted = false;
+  #isClosed = false;
+
+  constructor(first: Moment, parts: FeedParts, options: FeedOptions) {
+    const { database, snapshot } = first;
+    const { uuid, instanceStartTime } = database;
+    this.moment = { updateSeq: snapshot.updateSeq, purgeSeq: snapshot.purgeSeq };
+    this.database = { uuid, instanceStartTime };
+    this.#current = first;
+    this.#parts = parts;
+    this.#options = options;
+    this.#seq = options.since === 'now' ? snapshot.updateSeq : options.since;
+  }
+
+  async *events(): AsyncGenerator<FeedEvent, void, void> {
+    this.#isBeingRead = true;
+    try {
+      for (let event = await this.#next(); event !== undefined; event = await this.#next()) yield event;
+      await this.#endReading();
+      const [lastSeq, pending, isDeleted] = [this.#seq, this.#pending, this.#isDeleted];
+      if (!this.#isClosed) yield { type: 'end', lastSeq, pending, isDeleted };
+    } finally {
+      this.#parts.watch?.end();
+      await this.#endReading();
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#parts.watch?.end();
+    // Whoever reads it may be in the middle of the snapshot, and releases it then.
+    if (!this.#isBeingRead) this.#release();
+  }
+
+  #release(): void {
+    this.#current?.release();
+    this.#current = undefined;
+  }
+
+  async #endReading(): Promise<void> {
+    try {
+      await this.#reading?.rest.return?.();
+    } finally {
+      this.#reading = undefined;
+      this.#release();
+    }
+  }
+
+  /**
+   * Undefined where only the end is left. A database that is deleted ends the feeds that follow it in order; what reads it once fails.
+   */
+  async #next(): Promise<FeedEvent | undefined> {
+    try {
+      while (this.#phase !== 'is over') {
+        if (this.#phase === 'waits') await this.#wait();
+        else if (this.#current === undefined) await this.#acquireAgain();
+        else {
+          const event = await this.#nextOf(this.#current);
+          if (event !== undefined) return event;
+        }
+      }
+    } catch (error) {
+      if (this.#parts.watch === undefined || !isDatabaseError(error, 'storage_deleted')) throw error;
+      this.#endsDeleted();
+    }
+    return undefined;
+  }
+
+  #endsDeleted(): void {
+    this.#isDeleted = true;
+    this.#phase = 'is over';
+  }
+
+  async #wait(): Promise<void> {
+    const outcome = await this.#parts.watch?.next(this.#options.timeoutMs);
+    this.#isDeleted = outcome === 'deleted';
+    this.#phase = outcome === 'changed' ? 'reads' : 'is over';
+  }
+
+  /** What has the database's name once it is gone is another one. */
+  async #acquireAgain(): Promise<void> {
+    const { acquire, watch } = this.#parts;
+    try {
+      const moment = await acquire();
+      if (watch?.hasEnded !== true) {
+        this.#current = moment;
+        return;
+      }
+      moment.release();
+    } catch (error) {
+      if (!isDatabaseError(error, 'not_found')) throw error;
+    }
+    this.#endsDeleted();
+  }
+
+  /** What the next rows behind `#seq` tell; undefined where that is nothing. */
+  async #nextOf(moment: Moment): Promise<FeedEvent | undefined> {
+    const { limit, filter } = this.#options;
+    const { snapshot } = moment;
+    const rows = await this.#nextRows(moment);
+    if (this.#isClosed) {
+      this.#phase = 'is over';
+      return undefined;
+    }
+    if (rows === undefined) return this.#endOfMoment();
+    const selected = await filter.select(rows, snapshot);
+    if (selected.length < rows.length) this.#assertNoneMoved(snapshot);
+    const changes = selected.slice(0, limit - this.#sent);
+    this.#sent += changes.length;
+    const isFull = this.#sent >= limit;
+    // Of what comes behind the last one that is sent nothing counts as looked at.
+    this.#seq = (isFull ? changes.at(-1)?.row.seq : rows.at(-1)?.seq) ?? this.#seq;
+    if (isFull) {
+      this.#pending = this.#isDescending ? 0 : await snapshot.changeCount(this.#seq);
+      this.#phase = 'is over';
+    }
+    return changes.length > 0 ? { type: 'changes', changes, snapshot } : undefined;
+  }
+
+  /** A filter passes over what has changed since a snapshot was taken back. Downwards that would not come again, at its new place. */
+  #assertNoneMoved({ updateSeq }: Snapshot): void {
+    if (!this.#isDescending || updateSeq === this.#reading?.updateSeq) return;
+    const reason = 'Some changes moved while they were looked at, from the newest down. Send the request again.';
+    throw new DatabaseError('cancelled', reason);
+  }
+
+  #endOfMoment(): FeedEvent | undefined {
+    if (!this.#isDescending) this.#seq = Math.max(this.#seq, this.#reading?.updateSeq ?? 0);
+    this.#reading = undefined;
+    this.#release();
+    const isDone = this.#parts.watch === undefined || (this.#options.lasts === 'first' && this.#sent > 0);
+    this.#phase = isDone ? 'is over' : 'waits';
+    return isDone ? undefined : { type: 'wait', lastSeq: this.#seq };
+  }
+
+  /** Feeds that wait run forward, whatever was asked for. */
+  get #isDescending(): boolean {
+    return this.#options.descending && this.#parts.watch === undefined;
+  }
+
+  /** Undefined where the moment has no more. */
+  async #nextRows(moment: Moment): Promise<readonly ChangeRow[] | undefined> {
+    if (this.#reading === undefined) return this.#firstRows(moment);
+    const { pace, rest } = this.#reading;
+    if (pace?.isDue === true) await pace.rest();
+    return (await rest.next()).value ?? undefined;
+  }
+
+  async #firstRows({ database, snapshot }: Moment): Promise<readonly ChangeRow[] | undefined> {
+    const { newest } = this.#parts;
+    // Before it is read: a snapshot that is taken back goes on with a later moment, of which not all was looked at.
+    const { updateSeq, purgeSeq } = snapshot;
+    const descending = this.#isDescending;
+    const since = descending ? 0 : this.#seq;
+    const known = descending ? undefined : newest.get(database, { updateSeq, purgeSeq, since });
+    if (known !== undefined) {
+      this.#reading = { updateSeq, rest: NOTHING };
+      return known;
+    }
+    const { ids } = this.#options.filter;
+    if (ids !== undefined && areFew(ids, await snapshot.changeCount(since))) {
+      this.#reading = { updateSeq, rest: NOTHING };
+      return changesOf(ids, snapshot, { since, descending });
+    }
+    const rest = snapshot.changes({ since, descending })[Symbol.asyncIterator]();
+    this.#reading = { updateSeq, rest, pace: new Pace() };
+    const rows = (await rest.next()).value ?? undefined;
+    if (rows !== undefined && !descending) newest.note(database, { updateSeq, purgeSeq, since }, rows);
+    return rows;
+  }
+}
+
+interface Reading {
+  /** That of the moment when its reading was begun. */
+  readonly updateSeq: number;
+  readonly rest: AsyncIterator<readonly ChangeRow[], void>;
+  readonly pace?: Pace;
+}
+
+const NOTHING: Reading['rest'] = { next: async () => ({ done: true, value: undefined }) };

@@ -1,0 +1,250 @@
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import { must } from '../../base/shared/assert.ts';
+import type { DocId } from '../documents/contract.ts';
+import type { LocalWriteOptions, VerifyReport } from '../store/contract.ts';
+import type { StoredDatabase } from '../store/stored-database.ts';
+
+const NAME_PREFIX = '_local/database/';
+const SERVER_KEY = '_local/server' as DocId;
+const NOTE_PREFIX = '_local/note/';
+const SETTINGS_KEY = '_local/settings' as DocId;
+
+/** What the list says of one database. */
+interface Listed {
+  readonly file: string;
+  readonly rev: string;
+}
+
+/** What the document of one name holds. */
+interface StoredEntry {
+  /** Undefined for a name whose database was deleted. */
+  readonly file?: string | undefined;
+  /** Files of deleted databases of this name that may still be there, to be removed. */
+  readonly removed?: readonly string[] | undefined;
+}
+
+interface Removed {
+  readonly files: readonly string[];
+  readonly rev: string;
+}
+
+/** A text that is kept, and the revision of the document that holds it. */
+interface KeptText {
+  readonly text: string;
+  readonly rev: string;
+}
+
+interface DatabaseListOptions {
+  /** Opens the list's file, or begins one. `onFailure` is called when the database that is opened gives itself up. */
+  open(onFailure: () => void): Promise<StoredDatabase>;
+  newUuid(): string;
+  /** Called when the list is lost: what was being written may be in it or not. */
+  onLost(): void;
+}
+
+/**
+ * The list of databases, the uuid of the service and its settings: itself a database, with one local document for each name. Changes
+ * must come one after another. A deletion leaves the name of the file behind until that is gone, so that a file which the list does not
+ * name at all is known to be of a database that a later list had. Where a change fails with an unknown outcome the list is lost until `recover` has read it
+ * again; `entries` stay as they were before that change.
+ */
+export class DatabaseList {
+  readonly #options: DatabaseListOptions;
+  #database: StoredDatabase | undefined;
+  /** The list's database after it gave itself up. It is closed before its file is opened again. */
+  #lost: StoredDatabase | undefined;
+  #entries = new Map<string, Listed>();
+  /** By name. */
+  #removed = new Map<string, Removed>();
+  #serverUuid = '';
+  #settings: KeptText | undefined;
+  /** By name. */
+  #notes = new Map<string, string>();
+  #noteRevs = new Map<string, string>();
+
+  private constructor(options: DatabaseListOptions) {
+    this.#options = options;
+  }
+
+  static async open(options: DatabaseListOptions): Promise<DatabaseList> {
+    const list = new DatabaseList(options);
+    await list.#open();
+    return list;
+  }
+
+  get serverUuid(): string {
+    return this.#serverUuid;
+  }
+
+  /** JSON text; undefined where none were kept yet. */
+  get settings(): string | undefined {
+    return this.#settings?.text;
+  }
+
+  /** See `Registry.notes`. */
+  get notes(): ReadonlyMap<string, string> {
+    return this.#notes;
+  }
+
+  /** By name. */
+  get entries(): ReadonlyMap<string, Listed> {
+    return this.#entries;
+  }
+
+  /** Files of deleted databases that may still be there. */
+  get removedFiles(): ReadonlySet<string> {
+    return new Set([...this.#removed.values()].flatMap(({ files }) => files));
+  }
+
+  get isLost(): boolean {
+    return this.#database === undefined;
+  }
+
+  /** Reads a list that is lost again. Gives the entries as they were before. */
+  async recover(): Promise<ReadonlyMap<string, Listed>> {
+    const before = this.#entries;
+    await this.#lost?.close().catch(() => undefined);
+    await this.#open();
+    return before;
+  }
+
+  async add(name: string, file: string): Promise<void> {
+    const { files = [], rev: former } = this.#removed.get(name) ?? {};
+    const rev = await this.#writeEntry(name, former, { file, removed: files }, { durability: 'strict' });
+    this.#entries.set(name, { file, rev });
+    if (files.length > 0) this.#removed.set(name, { files, rev });
+  }
+
+  async remove(name: string): Promise<void> {
+    const { file, rev: former } = must(this.#entries.get(name), 'only a listed database is deleted');
+    const files = [...(this.#removed.get(name)?.files ?? []), file];
+    const rev = await this.#writeEntry(name, former, { removed: files }, { durability: 'strict', makesRoom: true });
+    this.#entries.delete(name);
+    this.#removed.set(name, { files, rev });
+  }
+
+  /** The file of a deleted database is gone. */
+  async forget(file: string): Promise<void> {
+    for (const [name, { files, rev: former }] of this.#removed) {
+      if (!files.includes(file)) continue;
+      const left = files.filter((other) => other !== file);
+      const entry = this.#entries.get(name);
+      const options: LocalWriteOptions = { durability: 'relaxed', makesRoom: true };
+      const rev = await this.#writeEntry(name, former, { file: entry?.file, removed: left }, options);
+      if (entry !== undefined) this.#entries.set(name, { ...entry, rev });
+      if (left.length > 0) this.#removed.set(name, { files: left, rev });
+      else this.#removed.delete(name);
+    }
+  }
+
+  async keepSettings(text: string): Promise<void> {
+    const rev = await this.#write(SETTINGS_KEY, this.#settings?.rev, text, { durability: 'strict' });
+    this.#settings = { text, rev };
+  }
+
+  async keepNote(name: string, text: string | undefined): Promise<void> {
+    const former = this.#noteRevs.get(name);
+    if (text === undefined && former === undefined) return;
+    const id = `${NOTE_PREFIX}${name}` as DocId;
+    const rev = await this.#write(id, former, text, { durability: text === undefined ? 'relaxed' : 'strict' });
+    if (text === undefined) {
+      this.#notes.delete(name);
+      this.#noteRevs.delete(name);
+    } else {
+      this.#notes.set(name, text);
+      this.#noteRevs.set(name, rev);
+    }
+  }
+
+  async verify(): Promise<VerifyReport> {
+    return must(this.#database, 'a list that was just opened is there').verify();
+  }
+
+  async close(): Promise<void> {
+    await (this.#database ?? this.#lost)?.close();
+  }
+
+  #writeEntry(
+    name: string,
+    rev: string | undefined,
+    { file, removed = [] }: StoredEntry,
+    options: LocalWriteOptions,
+  ): Promise<string> {
+    const isEmpty = file === undefined && removed.length === 0;
+    const entry: StoredEntry = { file, removed: removed.length > 0 ? removed : undefined };
+    return this.#write(listId(name), rev, isEmpty ? undefined : JSON.stringify(entry), options);
+  }
+
+  #write(id: DocId, rev: string | undefined, body: string | undefined, options: LocalWriteOptions): Promise<string> {
+    if (this.#database !== undefined) return this.#database.writeLocal(id, rev, body, options);
+    const reason = 'The list of databases is not open after a failure. Send the request again.';
+    return Promise.reject(new DatabaseError('storage_closed', reason));
+  }
+
+  async #open(): Promise<void> {
+    let opened: StoredDatabase | undefined;
+    let hasFailed = false;
+    opened = await this.#options.open(() => {
+      hasFailed = true;
+      if (opened === undefined || this.#database !== opened) return;
+      this.#lost = opened;
+      this.#database = undefined;
+      this.#options.onLost();
+    });
+    try {
+      await this.#load(opened);
+    } catch (error) {
+      await opened.close().catch(() => undefined);
+      throw error;
+    }
+    // A database that failed meanwhile, in its upkeep, stays lost.
+    if (hasFailed) this.#lost = opened;
+    else this.#database = opened;
+  }
+
+  async #load(database: StoredDatabase): Promise<void> {
+    const entries = new Map<string, Listed>();
+    const removed = new Map<string, Removed>();
+    let serverUuid: string | undefined;
+    let settings: KeptText | undefined;
+    const notes = new Map<string, string>();
+    const noteRevs = new Map<string, string>();
+    const snapshot = database.snapshot();
+    try {
+      for await (const locals of snapshot.locals({})) {
+        for (const { id, rev, body } of locals) {
+          if (id === SERVER_KEY) serverUuid = (JSON.parse(body) as { uuid: string }).uuid;
+          if (id === SETTINGS_KEY) settings = { text: body, rev };
+          if (id.startsWith(NOTE_PREFIX)) {
+            const name = id.slice(NOTE_PREFIX.length);
+            notes.set(name, body);
+            noteRevs.set(name, rev);
+          }
+          if (!id.startsWith(NAME_PREFIX)) continue;
+          const { file, removed: files = [] } = JSON.parse(body) as StoredEntry;
+          const name = id.slice(NAME_PREFIX.length);
+          if (file !== undefined) entries.set(name, { file, rev });
+          if (files.length > 0) removed.set(name, { files, rev });
+        }
+      }
+    } finally {
+      snapshot.release();
+    }
+    this.#serverUuid = serverUuid ?? (await this.#createUuid(database));
+    this.#entries = entries;
+    this.#removed = removed;
+    this.#settings = settings;
+    this.#notes = notes;
+    this.#noteRevs = noteRevs;
+  }
+
+  async #createUuid(database: StoredDatabase): Promise<string> {
+    const uuid = this.#options.newUuid();
+    await database.writeLocal(SERVER_KEY, undefined, JSON.stringify({ uuid }), { durability: 'strict' });
+    return uuid;
+  }
+}
+
+function listId(name: string): DocId {
+  return `${NAME_PREFIX}${name}` as DocId;
+}

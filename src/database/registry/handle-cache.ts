@@ -1,0 +1,206 @@
+import { DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
+import { AtMost } from '../../base/shared/at-most.ts';
+import type { Database } from '../store/contract.ts';
+import type { StoredDatabase } from '../store/stored-database.ts';
+import type { Lease } from './contract.ts';
+
+interface Handle {
+  readonly database: StoredDatabase;
+  users: number;
+}
+
+/**
+ * Files that are opened at a time. Each takes memory of its own meanwhile (megabytes with LMDB), so that thousands at once would take gigabytes.
+ */
+const OPENED_AT_ONCE = 16;
+
+/**
+ * Open databases, at most `maxOpen()` of them unless more are in use at the same time. When another one is opened, the
+ * unused one whose last use is the longest ago is closed.
+ */
+export class HandleCache {
+  readonly #maxOpen: () => number;
+  readonly #open: (name: string) => Promise<StoredDatabase>;
+  /** In the order of their last use. */
+  readonly #handles = new Map<string, Handle>();
+  readonly #opening = new Map<string, Promise<void>>();
+  /** Databases that are being closed; their files can't be opened again before. */
+  readonly #closing = new Map<string, Promise<void>>();
+  readonly #openings = new AtMost(OPENED_AT_ONCE);
+  #isClosed = false;
+
+  constructor(maxOpen: () => number, open: (name: string) => Promise<StoredDatabase>) {
+    this.#maxOpen = maxOpen;
+    this.#open = open;
+  }
+
+  get size(): number {
+    return this.#handles.size;
+  }
+
+  /** A database that is open already: for use in this turn, since nothing keeps it open. */
+  peek(name: string): Database | undefined {
+    return this.#use(name)?.database;
+  }
+
+  /** A lease of a database that is open already. */
+  leaseNow(name: string): Lease | undefined {
+    const handle = this.#use(name);
+    return handle && this.#lease(name, handle);
+  }
+
+  #use(name: string): Handle | undefined {
+    const handle = this.#handles.get(name);
+    if (handle !== undefined && this.#handles.size > 1) {
+      this.#handles.delete(name);
+      this.#handles.set(name, handle);
+    }
+    return handle;
+  }
+
+  async lease(name: string): Promise<Lease> {
+    for (;;) {
+      const lease = this.leaseNow(name);
+      if (lease !== undefined) return lease;
+      await this.#opened(name);
+    }
+  }
+
+  #lease(name: string, handle: Handle): Lease {
+    handle.users++;
+    let released = false;
+    return {
+      database: handle.database,
+      release: () => {
+        if (released) return;
+        released = true;
+        handle.users--;
+        if (handle.users === 0 && this.#handles.size > this.#maxOpen()) this.#retire(name, handle);
+      },
+    };
+  }
+
+  #opened(name: string): Promise<void> {
+    const existing = this.#opening.get(name);
+    if (existing !== undefined) return existing;
+    const opening: Promise<void> = this.#openHandle(name, () => this.#opening.get(name) === opening).finally(() => {
+      if (this.#opening.get(name) === opening) this.#opening.delete(name);
+    });
+    this.#opening.set(name, opening);
+    return opening;
+  }
+
+  /** `isWanted` is false once the database was discarded, or all were closed, while it was being opened. */
+  async #openHandle(name: string, isWanted: () => boolean): Promise<void> {
+    await this.#closing.get(name);
+    await this.#openings.run(() => this.#openInTurn(name, isWanted));
+  }
+
+  async #openInTurn(name: string, isWanted: () => boolean): Promise<void> {
+    // One that was just created is listed a moment before its handle is here; a second opening would fence it.
+    if (this.#handles.has(name)) return;
+    const opened = await this.withRoom(() => this.#open(name)).catch((error: unknown) => {
+      // A file that is not there is no damage where the database was discarded meanwhile.
+      if (isWanted()) throw error;
+    });
+    if (opened !== undefined && isWanted()) {
+      this.add(name, opened);
+      return;
+    }
+    await opened?.close().catch(() => undefined);
+    if (this.#isClosed) throw shutDown();
+    throw new DatabaseError('storage_deleted', `The database ${name} was deleted while it was being opened.`);
+  }
+
+  add(name: string, database: StoredDatabase): void {
+    const handle: Handle = { database, users: 0 };
+    this.#handles.set(name, handle);
+    this.#closeIdle(handle);
+  }
+
+  /** Closes unused databases where there are too many; not `added`, which is about to be used. */
+  #closeIdle(added: Handle): void {
+    let excess = this.#handles.size - this.#maxOpen();
+    for (const [name, handle] of this.#handles) {
+      if (excess <= 0) return;
+      if (handle.users > 0 || handle === added) continue;
+      this.#retire(name, handle);
+      excess--;
+    }
+  }
+
+  /**
+   * Opens a file. Where the process has too many open (`too_busy`), unused databases are closed for it, those first whose last use is the
+   * longest ago.
+   */
+  async withRoom<T>(open: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await open();
+      } catch (error) {
+        if (!isDatabaseError(error, 'too_busy') || !(await this.#closeSome())) throw error;
+      }
+    }
+  }
+
+  /** Closes a quarter of the databases that nobody uses. False where there is none. */
+  async #closeSome(): Promise<boolean> {
+    const unused = [...this.#handles].filter(([, handle]) => handle.users === 0);
+    const some = unused.slice(0, Math.ceil(unused.length / 4));
+    for (const [name, handle] of some) this.#retire(name, handle);
+    await Promise.all(some.map(([name]) => this.#closing.get(name)));
+    return some.length > 0;
+  }
+
+  /** Takes a handle out of use and closes it. */
+  #retire(name: string, handle: Handle): void {
+    if (this.#handles.get(name) !== handle) return;
+    this.#handles.delete(name);
+    const done: Promise<void> = handle.database
+      .close()
+      .catch(() => undefined)
+      .finally(() => {
+        if (this.#closing.get(name) === done) this.#closing.delete(name);
+      });
+    this.#closing.set(name, done);
+  }
+
+  /**
+   * Closes a database that gave itself up, or that must not be used for now. The next use opens the file again, and does
+   * not wait for those who still use this one: nothing that they do with it succeeds.
+   */
+  forget(name: string, database: Database): void {
+    const handle = this.#handles.get(name);
+    if (handle?.database === database) this.#retire(name, handle);
+  }
+
+  /** Ends a database that is being deleted, without waiting for those who still read it. */
+  async discard(name: string): Promise<void> {
+    this.#opening.delete(name);
+    const handle = this.#handles.get(name);
+    this.#handles.delete(name);
+    await handle?.database.discard();
+    await this.#closing.get(name);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const handles = [...this.#handles.values()];
+    const opening = [...this.#opening.values()];
+    this.#handles.clear();
+    this.#opening.clear();
+    const closed = handles.map(({ database }) => database.close());
+    await Promise.allSettled(opening);
+    const results = await Promise.allSettled([...closed, ...this.#closing.values()]);
+    const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
+    if (failures.length > 0) {
+      throw new DatabaseError('storage_failed', `${failures.length} databases could not be closed in order.`, {
+        cause: failures[0],
+      });
+    }
+  }
+}
+
+export function shutDown(): DatabaseError {
+  return new DatabaseError('storage_closed', 'The service is shutting down.');
+}

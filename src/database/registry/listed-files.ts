@@ -1,0 +1,38 @@
+import { randomHex } from '../../base/shared/bytes.ts';
+import type { Clock, RandomBytes } from '../../base/shared/clock.ts';
+import type { Log } from '../../base/system/contract.ts';
+import type { PageStore } from '../../storage/page-store.ts';
+import { createRevisionHasher } from '../documents/revisions/revision-hash.ts';
+import { openDatabase } from '../store/open-database.ts';
+import { DatabaseList } from './database-list.ts';
+import { REGISTRY_FILE } from './registry.ts';
+
+interface ListParts {
+  readonly store: PageStore;
+  readonly clock: Clock;
+  readonly random: RandomBytes;
+  readonly log: Log;
+}
+
+/**
+ * The file of each database that the list of a store names, by the database's name. Opens the list's file, which must be
+ * there, and closes it again; other files are left alone, whether they are named or not.
+ */
+export async function readListedFiles(parts: ListParts): Promise<ReadonlyMap<string, string>> {
+  const { store } = parts;
+  const hasher = await createRevisionHasher();
+  const list = await DatabaseList.open({
+    open: async (onFailure) => {
+      const file = await store.open(REGISTRY_FILE, 'open');
+      return openDatabase({ ...parts, name: REGISTRY_FILE, file, supports: store.supports, hasher, onFailure });
+    },
+    // For a list that was interrupted before it had one.
+    newUuid: () => randomHex(parts.random, 16),
+    onLost: () => undefined,
+  });
+  try {
+    return new Map([...list.entries].map(([name, { file }]) => [name, file]));
+  } finally {
+    await list.close();
+  }
+}

@@ -1,0 +1,30 @@
+import type { CacheBudget } from '../../base/shared/cache-budget.ts';
+import type { Clock, RandomBytes } from '../../base/shared/clock.ts';
+import type { ActiveTasks } from '../../base/system/active-tasks.ts';
+import type { Config, Log } from '../../base/system/contract.ts';
+import type { PageStore } from '../../storage/page-store.ts';
+import type { Md5 } from '../documents/md5.ts';
+import type { CreateWriteGuard, DatabaseCounters } from '../store/contract.ts';
+import type { DatabaseSettings } from '../store/settings.ts';
+
+/** What a registry is made of. */
+export interface RegistryParts {
+  readonly store: PageStore;
+  readonly clock: Clock;
+  readonly random: RandomBytes;
+  readonly config: Config;
+  readonly log: Log;
+  readonly settings?: Partial<DatabaseSettings>;
+  /** What all databases together keep for reading; without one they share a budget of `settings.cacheBytes`. */
+  readonly cache?: CacheBudget;
+  /** Validates what is written into the databases; without one all is taken. */
+  readonly createGuard?: CreateWriteGuard;
+  /** Where compactions are shown; without it they are not. */
+  readonly tasks?: ActiveTasks;
+  /** Without them nothing is counted. */
+  readonly counters?: DatabaseCounters;
+  /** The host's own, where it has a quicker one than WebAssembly. */
+  readonly md5?: Md5 | undefined;
+  /** Where it is given, damaged journals are cut off instead of refused; it gets the file, and what is dropped. */
+  readonly onRepair?: ((file: string, repair: string) => void) | undefined;
+}

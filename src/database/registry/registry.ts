@@ -1,0 +1,390 @@
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import { must } from '../../base/shared/assert.ts';
+import { randomHex } from '../../base/shared/bytes.ts';
+import { CacheBudget } from '../../base/shared/cache-budget.ts';
+import { type MaybePromise, whenReady, withEnd } from '../../base/shared/maybe-promise.ts';
+import { integerSetting } from '../../base/system/config.ts';
+import type { PageFile } from '../../storage/page-store.ts';
+import { createRevisionHasher, type RevisionHasher } from '../documents/revisions/revision-hash.ts';
+import type { Database, VerifyReport } from '../store/contract.ts';
+import { openDatabase } from '../store/open-database.ts';
+import { defaultSettings } from '../store/settings.ts';
+import type { StoredDatabase } from '../store/stored-database.ts';
+import type { DatabaseEvent, Lease, Registry } from './contract.ts';
+import { DatabaseList } from './database-list.ts';
+import { checkDatabaseName, createFileName, databaseFileOf } from './database-name.ts';
+import { type Draft, isWritten, RegistryWithDraft } from './draft.ts';
+import { FileRemovals } from './file-removals.ts';
+import { HandleCache, shutDown } from './handle-cache.ts';
+import { ListChanges } from './list-changes.ts';
+import type { RegistryParts } from './registry-parts.ts';
+import { findUnlisted, nameForUnknown } from './unlisted-files.ts';
+
+/** The file that holds the list of databases: itself a database, with one local document for each. */
+export const REGISTRY_FILE = 'registry';
+
+/** Where no setting says otherwise. */
+const DEFAULT_MAX_OPEN = 100;
+
+/** Opens the list of databases, or begins one, and begins the removals that an earlier run left undone. */
+export async function openRegistry(parts: RegistryParts): Promise<Registry> {
+  const [files, hasher] = await Promise.all([parts.store.list(), createRevisionHasher(parts.md5)]);
+  const registry = new StoredRegistry(parts, hasher);
+  await registry.open(files);
+  return registry;
+}
+
+class StoredRegistry implements Registry {
+  readonly #parts: RegistryParts;
+  readonly #hasher: RevisionHasher;
+  readonly #handles: HandleCache;
+  readonly #listeners = new Set<(event: DatabaseEvent) => void>();
+  #openedList: DatabaseList | undefined;
+  /** By the names that they will have. */
+  readonly #drafts = new Map<string, Draft>();
+  /** Databases whose deletion may be in the list or not. Reading the list again finds out. */
+  readonly #uncertain = new Set<string>();
+  readonly #changes: ListChanges;
+  readonly #removals: FileRemovals;
+  #closed = false;
+
+  constructor(parts: RegistryParts, hasher: RevisionHasher) {
+    const cache = parts.cache ?? new CacheBudget(parts.settings?.cacheBytes ?? defaultSettings.cacheBytes);
+    this.#parts = { ...parts, cache };
+    this.#hasher = hasher;
+    const isLost = () => this.#list.isLost;
+    this.#changes = new ListChanges({ isLost, recover: () => this.#recover(), log: parts.log });
+    this.#removals = new FileRemovals(parts.store, parts.log, (file) => this.#removed(file));
+    const maxOpen = () => integerSetting(parts.config, 'svc', 'max_dbs_open') ?? DEFAULT_MAX_OPEN;
+    this.#handles = new HandleCache(maxOpen, (name) => this.#open(name));
+  }
+
+  /** `files`: those of the store. */
+  async open(files: readonly string[]): Promise<void> {
+    let found: readonly string[] | undefined = files;
+    this.#openedList = await DatabaseList.open({
+      open: async (onFailure) => {
+        const { store } = this.#parts;
+        const exists = (found ?? (await store.list())).includes(REGISTRY_FILE);
+        // Where the list is opened again, the browser may have cleared the site's data.
+        found = undefined;
+        const file = await store.open(REGISTRY_FILE, exists ? 'open' : 'create');
+        return this.#openIn(REGISTRY_FILE, file, onFailure);
+      },
+      newUuid: () => randomHex(this.#parts.random, 16),
+      onLost: () => this.#changes.lost(),
+    });
+    await this.#sortUnlisted(files);
+    this.#forgetMissing(files);
+  }
+
+  get #list(): DatabaseList {
+    return must(this.#openedList, 'the registry is used after it was opened');
+  }
+
+  /**
+   * Files that the list gave up, or that it never came to name, belong to nothing. A database that it does not know is one that a later
+   * list had: whoever put this one back does not want to lose it.
+   */
+  async #sortUnlisted(files: readonly string[]): Promise<void> {
+    const { store, log } = this.#parts;
+    const known = [...this.#list.entries.values(), ...this.#drafts.values()];
+    const listed = new Set([REGISTRY_FILE, ...known.map(({ file }) => file)]);
+    const { leftovers, unknown } = await findUnlisted(store, files, { listed, removed: this.#list.removedFiles });
+    for (const file of unknown) await this.#setAside(file);
+    for (const file of leftovers) {
+      log.info(`removing ${file}, a leftover`);
+      this.#removals.beginFile(file);
+    }
+  }
+
+  /**
+   * Strikes removed files that are gone off the list. Neither the start nor the first requests wait for it. Where the list can't be
+   * written, the next start tries again.
+   */
+  #forgetMissing(files: readonly string[]): void {
+    const present = new Set(files.map(databaseFileOf));
+    const missing = [...this.#list.removedFiles].filter((file) => !present.has(file));
+    if (missing.length === 0) return;
+    this.#inOrder(async () => {
+      for (const file of missing) await this.#list.forget(file);
+    }).catch(() => undefined);
+  }
+
+  async #setAside(file: string): Promise<void> {
+    const { log } = this.#parts;
+    const name = nameForUnknown(file);
+    try {
+      await this.#list.add(name, file);
+      log.error(
+        `the list of databases, which is older, does not name the file ${file}; it is now the database ${name}`,
+      );
+    } catch (error) {
+      log.error(`the list of databases, which is older, does not name the file ${file}; it is left alone`, error);
+    }
+  }
+
+  #removed(file: string): void {
+    // Where the list can't be written, the next start finds that the file is gone.
+    if (this.#list.removedFiles.has(file)) void this.#inOrder(() => this.#list.forget(file)).catch(() => undefined);
+  }
+
+  get serverUuid(): string {
+    return this.#list.serverUuid;
+  }
+
+  get settings(): string | undefined {
+    return this.#list.settings;
+  }
+
+  keepSettings(text: string): Promise<void> {
+    return this.#inOrder(() => this.#list.keepSettings(text));
+  }
+
+  get notes(): ReadonlyMap<string, string> {
+    return this.#list.notes;
+  }
+
+  keepNote(name: string, text: string | undefined): Promise<void> {
+    return this.#inOrder(() => this.#list.keepNote(name, text));
+  }
+
+  get openCount(): number {
+    return this.#handles.size;
+  }
+
+  names(): readonly string[] {
+    return [...this.#list.entries.keys()].sort();
+  }
+
+  has(name: string): boolean {
+    return this.#list.entries.has(name);
+  }
+
+  async create(name: string): Promise<void> {
+    if (await this.createIfMissing(name)) return;
+    throw new DatabaseError('file_exists', 'The database could not be created, the file already exists.');
+  }
+
+  async createIfMissing(name: string): Promise<boolean> {
+    checkDatabaseName(name);
+    return this.#inOrder(async () => {
+      if (this.has(name)) return false;
+      await this.#addToList(name, this.#drafts.get(name) ?? (await this.#beginDraft(name)));
+      this.#emit({ type: 'created', name });
+      return true;
+    });
+  }
+
+  async createByWriting<T>(name: string, write: (registry: Registry) => MaybePromise<T>): Promise<T> {
+    checkDatabaseName(name);
+    const draft = await this.#inOrder(async () => (this.has(name) ? undefined : this.#joinDraft(name)));
+    if (draft === undefined) return write(this);
+    try {
+      return await write(new RegistryWithDraft(this, name, draft.database));
+    } finally {
+      // Before anybody hears that it was written.
+      await this.#inOrder(() => this.#leaveDraft(name, draft));
+    }
+  }
+
+  async #joinDraft(name: string): Promise<Draft> {
+    const draft = this.#drafts.get(name) ?? (await this.#beginDraft(name));
+    this.#drafts.set(name, draft);
+    draft.users += 1;
+    return draft;
+  }
+
+  /** Those who would make the same database share a draft, so that what one of them writes is there for all. */
+  async #leaveDraft(name: string, draft: Draft): Promise<void> {
+    draft.users -= 1;
+    try {
+      if (draft.state === 'draft' && (await isWritten(draft.database))) {
+        await this.#addToList(name, draft);
+        this.#emit({ type: 'created', name });
+        this.#emit({ type: 'updated', name });
+      }
+    } finally {
+      if (draft.users === 0) await this.#endDraft(name, draft);
+    }
+  }
+
+  async #endDraft(name: string, draft: Draft): Promise<void> {
+    if (this.#drafts.get(name) === draft) this.#drafts.delete(name);
+    draft.lease?.release();
+    if (draft.state === 'draft') await this.#dropDraft(draft);
+  }
+
+  async #dropDraft(draft: Draft): Promise<void> {
+    draft.state = 'gone';
+    await draft.database.discard();
+    this.#removals.beginDatabase(draft.file);
+  }
+
+  async #beginDraft(name: string): Promise<Draft> {
+    const file = createFileName(name, `${this.#parts.clock.now().toString(36)}${randomHex(this.#parts.random, 4)}`);
+    return { database: await this.#beginFile(name, file), file, users: 0, state: 'draft', lease: undefined };
+  }
+
+  async #addToList(name: string, draft: Draft): Promise<void> {
+    // Another one may be begun where this one fails.
+    this.#drafts.delete(name);
+    try {
+      await this.#list.add(name, draft.file);
+    } catch (error) {
+      if (!this.#list.isLost) await this.#dropDraft(draft);
+      else {
+        // Nobody knows whether the list has the name; reading it again finds out.
+        draft.state = 'gone';
+        await draft.database.close().catch(() => undefined);
+      }
+      throw error;
+    }
+    draft.state = 'listed';
+    this.#handles.add(name, draft.database);
+    if (draft.users > 0) draft.lease = this.#handles.leaseNow(name);
+  }
+
+  async #beginFile(name: string, fileName: string): Promise<StoredDatabase> {
+    try {
+      const file = await this.#handles.withRoom(() => this.#parts.store.open(fileName, 'create'));
+      return await this.#openFile(name, file);
+    } catch (error) {
+      // The list does not name it, and the next attempt makes another one.
+      this.#removals.beginDatabase(fileName);
+      throw error;
+    }
+  }
+
+  async #openFile(name: string, file: PageFile): Promise<StoredDatabase> {
+    let opened: StoredDatabase | undefined;
+    const onFailure = () => {
+      if (opened !== undefined) this.#handles.forget(name, opened);
+    };
+    opened = await this.#openIn(name, file, onFailure);
+    opened.onChange(() => {
+      if (this.has(name)) this.#emit({ type: 'updated', name });
+    });
+    return opened;
+  }
+
+  async #openIn(name: string, file: PageFile, onFailure: () => void): Promise<StoredDatabase> {
+    try {
+      const { supports } = this.#parts.store;
+      return await openDatabase({ ...this.#parts, name, file, supports, hasher: this.#hasher, onFailure });
+    } catch (error) {
+      await file.close().catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /**
+   * The list is changed first: from then on the database is gone, whatever becomes of its file. Where the list refuses
+   * nothing has happened; where the outcome is unknown, the database is not used until the list was read again.
+   */
+  delete(name: string): Promise<void> {
+    return this.#inOrder(async () => {
+      const listed = this.#list.entries.get(name);
+      if (listed === undefined) throw new DatabaseError('not_found', 'missing');
+      try {
+        await this.#list.remove(name);
+      } catch (error) {
+        if (this.#list.isLost) this.#closeUncertain(name);
+        throw error;
+      }
+      await this.#forget(name, listed.file);
+    });
+  }
+
+  /** Ends what is left of a database that the list does not have any more. Never fails. */
+  async #forget(name: string, file: string): Promise<void> {
+    await this.#handles
+      .discard(name)
+      .catch((error: unknown) => this.#parts.log.error(`${name} was deleted but not closed in order`, error));
+    this.#removals.beginDatabase(file);
+    this.#emit({ type: 'deleted', name });
+  }
+
+  /** Keeps a database from being used until its deletion is found to have happened or not: what is written now could be lost with it. */
+  #closeUncertain(name: string): void {
+    this.#uncertain.add(name);
+    const lease = this.#handles.leaseNow(name);
+    if (lease === undefined) return;
+    this.#handles.forget(name, lease.database);
+    lease.release();
+  }
+
+  peek(name: string): Database | undefined {
+    return this.#handles.peek(name);
+  }
+
+  use<T>(name: string, use: (database: Database) => MaybePromise<T>): MaybePromise<T> {
+    return whenReady(this.#handles.leaseNow(name) ?? this.acquire(name), (lease) =>
+      withEnd(
+        () => use(lease.database),
+        () => lease.release(),
+      ),
+    );
+  }
+
+  async acquire(name: string): Promise<Lease> {
+    if (this.#closed) throw shutDown();
+    if (this.#uncertain.has(name)) await this.#changes.settled();
+    if (!this.has(name)) throw new DatabaseError('not_found', 'no_db_file');
+    return this.#handles.lease(name);
+  }
+
+  async #open(name: string): Promise<StoredDatabase> {
+    const listed = this.#list.entries.get(name);
+    if (listed === undefined) throw new DatabaseError('not_found', 'no_db_file');
+    return this.#openFile(name, await this.#parts.store.open(listed.file, 'open'));
+  }
+
+  verifyList(): Promise<VerifyReport> {
+    return this.#list.verify();
+  }
+
+  onEvent(listener: (event: DatabaseEvent) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  #emit(event: DatabaseEvent): void {
+    for (const listener of this.#listeners) listener(event);
+  }
+
+  #inOrder<T>(change: () => Promise<T>): Promise<T> {
+    return this.#changes.run(() => {
+      this.#removals.beginFailedAgain();
+      return change();
+    });
+  }
+
+  /** Reads the list again, and does what follows from the changes that turn out to have happened. */
+  async #recover(): Promise<void> {
+    const before = await this.#list.recover();
+    const { entries } = this.#list;
+    this.#uncertain.clear();
+    for (const [name, { file }] of before) if (entries.get(name)?.file !== file) await this.#forget(name, file);
+    for (const [name, { file }] of entries) {
+      if (before.get(name)?.file !== file) this.#emit({ type: 'created', name });
+    }
+    await this.#sortUnlisted(await this.#parts.store.list());
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#changes.end();
+    // Each is closed whatever becomes of those before it; the first failure is thrown.
+    try {
+      await Promise.all([this.#handles.close(), ...[...this.#drafts.values()].map(({ database }) => database.close())]);
+    } finally {
+      await this.#removals.settled();
+      try {
+        await this.#list.close();
+      } finally {
+        await this.#parts.store.close();
+      }
+    }
+  }
+}

@@ -1,0 +1,121 @@
+import { assert, must } from '../../../base/shared/assert.ts';
+import type { Page, PageFile, PageNumber } from '../../../storage/page-store.ts';
+import type { PageAllocator } from '../../../storage/paging/page-allocator.ts';
+import { beginMd5, type Md5Stream } from '../../documents/md5.ts';
+import type { AttachmentReader, AttachmentUpload, FinishedUpload } from '../contract.ts';
+import { toRuns } from '../state/attachments-tree.ts';
+import type { DetachedPages } from '../state/detached-pages.ts';
+import { PageAttachment } from './page-attachment.ts';
+
+/** Bytes in a page: few enough that a small part of a large attachment is read at once, so many that a page costs little beside them. */
+export const ATTACHMENT_PAGE_BYTES = 256 * 1024;
+/** Pages that are written together. */
+const PAGES_PER_WRITE = 4;
+
+export interface PageUploadParts {
+  readonly file: PageFile;
+  readonly allocator: PageAllocator;
+  readonly detached: DetachedPages;
+  /** What a page may have at most. */
+  readonly maxPageBytes: number;
+  /** Resolves when the pages are in the file. */
+  writePages(pages: readonly Page[]): Promise<void>;
+  /** Takes pages that no state has ever referred to. */
+  dropPages(pages: readonly PageNumber[]): void;
+}
+
+/** Stores the bytes of one attachment while they come. Holds one megabyte of them at most. */
+export class PageUpload implements AttachmentUpload {
+  readonly #parts: PageUploadParts;
+  readonly #md5: Md5Stream;
+  readonly #pageBytes: number;
+  readonly #numbers: PageNumber[] = [];
+  readonly #full: Page[] = [];
+  /** Grows with what the first page gets; small attachments take no more than they have. */
+  #page = new Uint8Array(0);
+  #filled = 0;
+  #length = 0;
+  #finished: Promise<FinishedUpload> | undefined;
+  #isDiscarded = false;
+
+  static async begin(parts: PageUploadParts): Promise<PageUpload> {
+    return new PageUpload(parts, await beginMd5());
+  }
+
+  private constructor(parts: PageUploadParts, md5: Md5Stream) {
+    this.#parts = parts;
+    this.#md5 = md5;
+    this.#pageBytes = Math.min(ATTACHMENT_PAGE_BYTES, parts.maxPageBytes);
+    parts.detached.addUpload(this.#numbers);
+  }
+
+  async write(bytes: Uint8Array): Promise<void> {
+    assert(this.#finished === undefined, 'bytes behind the end of an upload');
+    for (let at = 0; at < bytes.length; ) {
+      const part = bytes.subarray(at, at + this.#pageBytes - this.#filled);
+      this.#md5.update(part);
+      this.#makeRoom(this.#filled + part.length);
+      this.#page.set(part, this.#filled);
+      this.#filled += part.length;
+      this.#length += part.length;
+      at += part.length;
+      if (this.#filled === this.#pageBytes) this.#endPage();
+      if (this.#full.length >= PAGES_PER_WRITE) await this.#writeFull();
+    }
+  }
+
+  finish(plain?: { readonly length: number; readonly digest: string | undefined }): Promise<FinishedUpload> {
+    this.#finished ??= this.#finish(plain);
+    return this.#finished;
+  }
+
+  async read(): Promise<AttachmentReader> {
+    const { stored } = await must(this.#finished, 'an upload that is read is finished');
+    return new PageAttachment(stored, this.#parts.file, () => undefined);
+  }
+
+  discard(): void {
+    if (this.#isDiscarded) return;
+    this.#isDiscarded = true;
+    this.#parts.dropPages(this.#parts.detached.discard(this.#numbers));
+  }
+
+  async #finish(
+    plain: { readonly length: number; readonly digest: string | undefined } | undefined,
+  ): Promise<FinishedUpload> {
+    assert(plain?.length !== this.#length, 'encoded bytes are not as long as the plain ones (AttachmentBytes)');
+    if (this.#filled > 0) this.#endPage();
+    if (this.#full.length > 0) await this.#writeFull();
+    const stored = {
+      digest: this.#md5.digest(),
+      storedLength: this.#length,
+      length: plain?.length ?? this.#length,
+      encoding: plain === undefined ? undefined : ('gzip' as const),
+      plainDigest: plain?.digest,
+      pageBytes: this.#pageBytes,
+      pages: toRuns(this.#numbers),
+    };
+    return { stored, pages: this.#numbers };
+  }
+
+  #endPage(): void {
+    const number = this.#parts.allocator.allocate();
+    this.#numbers.push(number);
+    this.#full.push({ number, value: this.#page.subarray(0, this.#filled) });
+    this.#page = new Uint8Array(0);
+    this.#filled = 0;
+  }
+
+  #makeRoom(bytes: number): void {
+    if (bytes <= this.#page.length) return;
+    const isFirst = this.#numbers.length === 0;
+    const size = isFirst ? Math.min(this.#pageBytes, Math.max(bytes, 2 * this.#page.length)) : this.#pageBytes;
+    const page = new Uint8Array(size);
+    page.set(this.#page.subarray(0, this.#filled));
+    this.#page = page;
+  }
+
+  async #writeFull(): Promise<void> {
+    await this.#parts.writePages(this.#full.splice(0));
+  }
+}

@@ -1,0 +1,130 @@
+import { DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
+import { randomHex } from '../../base/shared/bytes.ts';
+import type { RandomBytes } from '../../base/shared/clock.ts';
+import type { Log } from '../../base/system/contract.ts';
+import type { PageFile } from '../../storage/page-store.ts';
+import { PAGE_OVERHEAD } from '../../storage/paging/checksums.ts';
+import type { DatabaseParts } from './database-parts.ts';
+import { describeLoss } from './lost-records.ts';
+import { defaultSettings } from './settings.ts';
+import type { DatabaseState } from './state/database-state.ts';
+import { DISK_FORMAT_VERSION, decodeHead, encodeHead, type Head } from './state/head.ts';
+import { decodeLineage, encodeLineage, LINEAGE_KEY } from './state/lineage.ts';
+import { type OpenedFile, openFile } from './state/opened-file.ts';
+import { CEILING_STEP } from './state/stored-head.ts';
+import { StoredDatabase } from './stored-database.ts';
+import { type OnDamagedRecord, readRemains, replayJournal } from './writing/recovery.ts';
+
+interface OpenParts extends DatabaseParts {
+  readonly random: RandomBytes;
+  /**
+   * Where it is given, a journal record whose checksum is wrong is dropped with those behind it, instead of ending the opening with
+   * `storage_corrupt`; it gets the file, and what is dropped.
+   */
+  readonly onRepair?: ((file: string, repair: string) => void) | undefined;
+}
+
+/**
+ * Opens the database in a page file, or begins one in a file that has no head yet: replays the journal and, if the file
+ * was not closed in order, goes on numbering above every sequence number that may have been seen. What else is to be
+ * done, storing what was replayed and dropping the pages that an interrupted owner left behind, comes after the first
+ * answers.
+ */
+export async function openDatabase(parts: OpenParts): Promise<StoredDatabase> {
+  const { file, supports } = parts;
+  const { crc32 } = supports;
+  if (file.opening.head === undefined) {
+    if (file.opening.epoch > 1) await mustBeNew(file);
+    const head = newHead(parts);
+    await file.commit({ durability: 'strict', head: encodeHead(head, crc32) });
+    const database = new StoredDatabase(parts, openFileOf(parts, head));
+    database.endOpening([]);
+    return database;
+  }
+  const stored = decodeHead(file.opening.head, file.name, crc32);
+  const head = stored.clean ? stored : { ...stored, instanceStartTime: laterTime(parts, stored.instanceStartTime) };
+  const opened = openFileOf(parts, head);
+  const { state, settings } = opened;
+  if (file.opening.loss !== undefined) parts.log.error(`${parts.name}: ${file.opening.loss}`);
+  // Replaying needs them as they were before the journal.
+  await settings.load(state.current);
+  const remains = await readRemains(opened, crc32, parts.onRepair && cutOff(file.name, parts.onRepair));
+  await replayJournal(opened, remains);
+  const leaked = remains.leaked.length;
+  if (leaked > 0) parts.log.info(`${parts.name}: dropping ${leaked} pages that an interrupted write left behind`);
+  await settings.load(state.current);
+  const database = new StoredDatabase(parts, opened);
+  if (!stored.clean) await continueLineage(database, opened, parts.log);
+  database.endOpening([...remains.free, ...remains.leaked]);
+  return database;
+}
+
+/** A file that holds something was not just begun: its head is lost, and to begin it anew would lose the rest. */
+async function mustBeNew(file: PageFile): Promise<void> {
+  let isNew = file.opening.journal.length === 0;
+  for await (const numbers of file.pageNumbers(0)) isNew &&= numbers.length === 0;
+  if (!isNew) {
+    throw new DatabaseError('storage_corrupt', `The head of ${file.name} is missing. Restore the file from a backup.`);
+  }
+}
+
+/** Cuts a journal off where it is damaged. */
+function cutOff(file: string, onRepair: (file: string, repair: string) => void): OnDamagedRecord {
+  return (number, behind) => onRepair(file, describeLoss(number, `in ${file}`, behind));
+}
+
+function openFileOf({ file, settings, cache, supports }: OpenParts, head: Head): OpenedFile {
+  const budget = cache ?? settings?.cacheBytes ?? defaultSettings.cacheBytes;
+  return openFile({ file, head, cache: budget, supports });
+}
+
+function newHead({ clock, random, supports }: OpenParts): Head {
+  return {
+    format: DISK_FORMAT_VERSION,
+    uuid: randomHex(random, 16),
+    updateSeq: 0,
+    purgeSeq: 0,
+    seqCeiling: CEILING_STEP,
+    docCount: 0,
+    docDelCount: 0,
+    roots: { byId: null, bySeq: null, locals: null, space: null, attachments: null },
+    checkedFrom: 0,
+    journalFrom: 0,
+    pageMark: 0,
+    unstored: [],
+    bodyPageBytes: supports.bodyPageBytes,
+    maxPageBytes: supports.maxPageBytes - PAGE_OVERHEAD,
+    garbage: [],
+    // So that the first write need not say so.
+    clean: false,
+    instanceStartTime: String(clock.now() * 1000),
+  };
+}
+
+/** Now in microseconds, or just after `former` where the clock was set back. */
+function laterTime({ clock }: OpenParts, former: string): string {
+  return String(Math.max(Math.round(clock.now() * 1000), Number(former) + 1));
+}
+
+/** Goes on numbering above what may have been seen, and notes where the stretch before the loss ended: at once for who reads, and in the file soon after. */
+async function continueLineage(database: StoredDatabase, { file, head, state }: OpenedFile, log: Log): Promise<void> {
+  const formerEnd = state.current.updateSeq;
+  const firstSeq = Math.max(formerEnd, head.current.seqCeiling) + 1;
+  state.skipTo(firstSeq - 1);
+  const lineage = decodeLineage(await state.current.locals.get(LINEAGE_KEY));
+  lineage.push({ epoch: file.opening.epoch, firstSeq, formerEnd });
+  const value = encodeLineage(lineage);
+  await noteInMemory(state, value);
+  // Nobody has to wait for it: until it is in the file, each record takes it along. What else fails, the database says itself.
+  database.setLineage(value).catch((error: unknown) => {
+    if (!isDatabaseError(error, 'storage_full')) return;
+    log.error(`${database.name}: there was no room yet to note that it was not closed in order`, error);
+  });
+}
+
+/** Indexes that have seen what was lost notice it from now on. */
+async function noteInMemory(state: DatabaseState, lineage: string): Promise<void> {
+  const { current } = state;
+  const { tree, replaced } = await current.locals.update([{ key: LINEAGE_KEY, value: lineage }]);
+  state.publishUnnoted({ state: { ...current, version: current.version + 1, locals: tree }, replaced }, lineage);
+}

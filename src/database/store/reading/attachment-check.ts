@@ -1,0 +1,72 @@
+import { Pace } from '../../../base/shared/turn.ts';
+import type { PageFile, PageNumber } from '../../../storage/page-store.ts';
+import { beginMd5 } from '../../documents/md5.ts';
+import { PageAttachment } from '../attachments/page-attachment.ts';
+import type { StoredNode } from '../contract.ts';
+import { type AttachmentEntry, pagesOfRuns } from '../state/attachments-tree.ts';
+
+interface Use {
+  references: number;
+  leaves: number;
+}
+
+/** Checks the attachments of a database: that their bytes are what their digests say, and that the counts of what refers to them are true. */
+export class AttachmentCheck {
+  /** Pages that attachments lie in. */
+  readonly pages = new Set<PageNumber>();
+  readonly #file: PageFile;
+  readonly #onFinding: (finding: string) => void;
+  /** What refers to which digest, and was not compared with an entry yet. */
+  readonly #uses = new Map<string, Use>();
+
+  constructor(file: PageFile, onFinding: (finding: string) => void) {
+    this.#file = file;
+    this.#onFinding = onFinding;
+  }
+
+  /** To be called for each revision. */
+  note({ body }: StoredNode, isLeaf: boolean): void {
+    for (const digest of body?.attachments ?? []) {
+      const use = this.#uses.get(digest) ?? { references: 0, leaves: 0 };
+      use.references += 1;
+      if (isLeaf) use.leaves += 1;
+      this.#uses.set(digest, use);
+    }
+  }
+
+  /** Compares an entry with what was noted. */
+  async check(entry: AttachmentEntry): Promise<void> {
+    const { digest, references, leaves, pages } = entry;
+    for (const page of pagesOfRuns(pages)) this.pages.add(page);
+    const use = this.#uses.get(digest) ?? { references: 0, leaves: 0 };
+    this.#uses.delete(digest);
+    if (use.references !== references || use.leaves !== leaves) {
+      const expected = `${references} revisions, ${leaves} of them leaves`;
+      this.#onFinding(
+        `attachment ${digest} should belong to ${expected}, and belongs to ${use.references} and ${use.leaves}`,
+      );
+    }
+    await this.#checkBytes(entry);
+  }
+
+  /** To be called when all entries were checked. */
+  end(): void {
+    for (const digest of this.#uses.keys()) this.#onFinding(`attachment ${digest} is lost: nothing says where it lies`);
+  }
+
+  async #checkBytes(entry: AttachmentEntry): Promise<void> {
+    try {
+      const md5 = await beginMd5();
+      const reader = new PageAttachment(entry, this.#file, () => undefined);
+      const pace = new Pace();
+      for await (const bytes of reader.read(0, entry.storedLength)) {
+        md5.update(bytes);
+        if (pace.isDue) await pace.rest();
+      }
+      if (md5.digest() !== entry.digest) this.#onFinding(`attachment ${entry.digest} is lost: its bytes are others`);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#onFinding(`attachment ${entry.digest} is lost: ${reason}`);
+    }
+  }
+}

@@ -1,0 +1,100 @@
+import { type MaybePromise, withEnd } from '../../../base/shared/maybe-promise.ts';
+import type { PageFile } from '../../../storage/page-store.ts';
+import type { SnapshotRegister } from '../../../storage/paging/snapshot-register.ts';
+import type { DocId } from '../../documents/contract.ts';
+import type { BodyReader } from '../bodies/body-reader.ts';
+import type { CurrentDocument, DatabaseInfo, DatabaseOrigin, LocalDocument } from '../contract.ts';
+import type { DetachedPages } from '../state/detached-pages.ts';
+import { decodeCurrent } from '../state/entry.ts';
+import { DISK_FORMAT_VERSION, type Head } from '../state/head.ts';
+import { decodeLineage, LINEAGE_KEY, MAX_LINEAGE } from '../state/lineage.ts';
+import { liveBytes, type State } from '../state/state.ts';
+import { RecordDecoder } from './record-decoder.ts';
+import { StateSnapshot } from './snapshot.ts';
+
+/** What a reader reads. Who changes it, and where, is nothing to the reader. */
+interface ReaderSource {
+  readonly file: PageFile;
+  readonly bodies: BodyReader;
+  readonly detached: DetachedPages;
+  /** Where documents are counted of which the body is read. */
+  readonly reads: { value: number };
+  /** Has the current state, each time it is asked. */
+  readonly state: { readonly current: State };
+  /** Has the head that was stored last, each time it is asked. */
+  readonly head: { readonly current: Head };
+}
+
+/** All reading of one database. Needs no writer: only something that has the current state. */
+export class DatabaseReader {
+  readonly #name: string;
+  readonly #source: ReaderSource & { readonly records: RecordDecoder };
+  readonly #snapshots: SnapshotRegister;
+
+  constructor(name: string, source: ReaderSource, snapshots: SnapshotRegister) {
+    this.#name = name;
+    this.#source = { ...source, records: new RecordDecoder() };
+    this.#snapshots = snapshots;
+  }
+
+  get uuid(): string {
+    return this.#source.head.current.uuid;
+  }
+
+  get instanceStartTime(): string {
+    return this.#source.head.current.instanceStartTime;
+  }
+
+  get updateSeq(): number {
+    return this.#source.state.current.updateSeq;
+  }
+
+  get purgeSeq(): number {
+    return this.#source.state.current.purgeSeq;
+  }
+
+  snapshot(): StateSnapshot {
+    return new StateSnapshot(this.#source, this.#snapshots);
+  }
+
+  /** See `Database.current`. */
+  current(id: DocId): CurrentDocument | undefined {
+    const { state, bodies, reads } = this.#source;
+    const current = decodeCurrent((body) => bodies.readAtOnce(body), state.current.byId.peek(id)?.value);
+    if (current !== undefined) reads.value += 1;
+    return current;
+  }
+
+  readLocal(id: DocId): MaybePromise<LocalDocument | undefined> {
+    const snapshot = this.snapshot();
+    return withEnd(
+      () => snapshot.local(id),
+      () => snapshot.release(),
+    );
+  }
+
+  async info(): Promise<Omit<DatabaseInfo, 'compactRunning'>> {
+    const { file } = this.#source;
+    const state = this.#source.state.current;
+    return {
+      name: this.#name,
+      uuid: this.uuid,
+      docCount: state.docCount,
+      docDelCount: state.docDelCount,
+      updateSeq: state.updateSeq,
+      committedUpdateSeq: state.updateSeq,
+      purgeSeq: state.purgeSeq,
+      diskSize: await file.size(),
+      dataSize: liveBytes(state),
+      instanceStartTime: this.instanceStartTime,
+      diskFormatVersion: DISK_FORMAT_VERSION,
+    };
+  }
+
+  async origin(): Promise<DatabaseOrigin> {
+    const { file, state } = this.#source;
+    const lineage = decodeLineage(await state.current.locals.get(LINEAGE_KEY));
+    const isLineageComplete = lineage.length < MAX_LINEAGE;
+    return { file: file.name, uuid: this.uuid, epoch: file.opening.epoch, lineage, isLineageComplete };
+  }
+}

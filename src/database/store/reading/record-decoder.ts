@@ -1,0 +1,50 @@
+import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
+import type { DocId } from '../../documents/contract.ts';
+import type { DocumentRecord } from '../contract.ts';
+import { decodeEntry, decodeInTurns, isLongEntry } from '../state/entry.ts';
+
+/** So many long entries are known while somebody has their records. */
+const MOST_KNOWN = 16;
+
+/**
+ * Makes records of entries. Those of very many revisions are made in turns, and all who read such a document at a time share one: its
+ * record takes several times as much memory as the entry.
+ */
+export class RecordDecoder {
+  readonly #underWay = new Map<DocId, { readonly value: string; readonly record: Promise<DocumentRecord> }>();
+  /** Records that somebody has, or had until lately; the latest last. */
+  readonly #known = new Map<DocId, WeakRef<DocumentRecord>>();
+  readonly #values = new WeakMap<DocumentRecord, string>();
+
+  of(id: DocId, value: string): MaybePromise<DocumentRecord> {
+    return isLongEntry(value) ? this.#shared(id, value) : decodeEntry(id, value);
+  }
+
+  #shared(id: DocId, value: string): MaybePromise<DocumentRecord> {
+    const known = this.#known.get(id)?.deref();
+    if (known !== undefined && this.#values.get(known) === value) return known;
+    const other = this.#underWay.get(id);
+    if (other?.value === value) return other.record;
+    const record = this.#make(id, value);
+    this.#underWay.set(id, { value, record });
+    return record;
+  }
+
+  async #make(id: DocId, value: string): Promise<DocumentRecord> {
+    try {
+      const record = await decodeInTurns(id, value);
+      this.#remember(record, value);
+      return record;
+    } finally {
+      if (this.#underWay.get(id)?.value === value) this.#underWay.delete(id);
+    }
+  }
+
+  #remember(record: DocumentRecord, value: string): void {
+    this.#values.set(record, value);
+    this.#known.delete(record.id);
+    this.#known.set(record.id, new WeakRef(record));
+    const [oldest] = this.#known.keys();
+    if (this.#known.size > MOST_KNOWN && oldest !== undefined) this.#known.delete(oldest);
+  }
+}

@@ -1,0 +1,138 @@
+import { DatabaseError } from '../../../base/errors/database-error.ts';
+import type { EntryList, TreeSpec } from '../../../storage/btree/contract.ts';
+import type { PageNumber } from '../../../storage/page-store.ts';
+import type { PageRun, StoredBytes } from '../contract.ts';
+
+/**
+ * The tree of attachments' bytes: by the MD5 of what is stored (32 hexadecimal digits), how many kept revisions refer to it, and where it
+ * lies. The same bytes are stored once, however many documents have them, and also where they are one attachment's gzip and another's content:
+ * an entry has an encoding where they are the gzip of any, and says then what they decode to. Attachments tell by their length which they mean.
+ *
+ * Text of an entry: `references leaves storedLength length pageBytes encoding plainDigest pages`, separated by spaces; numbers to base 36, `-` where
+ * there is no encoding or no digest of the plain bytes; pages are runs `first+count`, separated by commas.
+ */
+
+/** What the tree knows of a range: bytes as they are stored. */
+export interface AttachmentSpace {
+  readonly bytes: number;
+  /** Those that a leaf revision refers to. The others go with the next compaction. */
+  readonly live: number;
+}
+
+export interface AttachmentEntry extends StoredBytes {
+  /** How many revisions refer to it whose bodies are kept. */
+  readonly references: number;
+  /** How many of them are leaves. */
+  readonly leaves: number;
+}
+
+const NOTHING = '-';
+
+/** The entry's bytes as attachments with that length (without the encoding) have them; undefined where none can. */
+export function bytesOfLength(entry: StoredBytes, length: number): StoredBytes | undefined {
+  if (length === entry.length) return entry;
+  if (length !== entry.storedLength) return undefined;
+  return { ...entry, length, encoding: undefined, plainDigest: undefined, isGzipOfOther: true };
+}
+
+export function encodeAttachment(entry: AttachmentEntry): string {
+  const { references, leaves, storedLength, length, pageBytes, encoding, plainDigest, pages } = entry;
+  const numbers = [references, leaves, storedLength, length, pageBytes].map((number) => number.toString(36));
+  const runs = pages.map(({ first, count }) => `${first.toString(36)}+${count.toString(36)}`);
+  return [...numbers, encoding ?? NOTHING, plainDigest ?? NOTHING, runs.join(',')].join(' ');
+}
+
+export function decodeAttachment(digest: string, text: string): AttachmentEntry {
+  const [
+    references = '',
+    leaves = '',
+    storedLength = '',
+    length = '',
+    pageBytes = '',
+    encoding,
+    plainDigest,
+    runs = '',
+  ] = text.split(' ');
+  const pages = runs === '' ? [] : runs.split(',').map(decodeRun);
+  const entry: AttachmentEntry = {
+    digest,
+    references: Number.parseInt(references, 36),
+    leaves: Number.parseInt(leaves, 36),
+    storedLength: Number.parseInt(storedLength, 36),
+    length: Number.parseInt(length, 36),
+    pageBytes: Number.parseInt(pageBytes, 36),
+    encoding: encoding === 'gzip' ? 'gzip' : undefined,
+    plainDigest: plainDigest === NOTHING ? undefined : plainDigest,
+    pages,
+  };
+  const sum = pages.reduce((total, { first, count }) => total + first + count, entry.length + entry.storedLength);
+  if (Number.isNaN(sum + entry.references + entry.leaves + entry.pageBytes)) {
+    throw new DatabaseError('storage_corrupt', `The entry of attachment ${digest} can't be read. Run a verification.`);
+  }
+  return entry;
+}
+
+function decodeRun(text: string): PageRun {
+  const plus = text.indexOf('+');
+  return { first: Number.parseInt(text.slice(0, plus), 36), count: Number.parseInt(text.slice(plus + 1), 36) };
+}
+
+/** The runs' page numbers, in their order. */
+export function pagesOfRuns(runs: readonly PageRun[]): PageNumber[] {
+  return runs.flatMap(({ first, count }) => Array.from({ length: count }, (_unused, index) => first + index));
+}
+
+/** Page numbers, in their order, as runs. */
+export function toRuns(pages: readonly PageNumber[]): PageRun[] {
+  const runs: { first: PageNumber; count: number }[] = [];
+  for (const page of pages) {
+    const last = runs.at(-1);
+    if (last !== undefined && last.first + last.count === page) last.count++;
+    else runs.push({ first: page, count: 1 });
+  }
+  return runs;
+}
+
+/** Adds what an entry takes, without reading all of it. */
+function addSpace(space: { bytes: number; live: number }, value: string): void {
+  const [, leaves, stored = ''] = value.split(' ', 3);
+  const bytes = Number.parseInt(stored, 36);
+  space.bytes += bytes;
+  if (leaves !== '0') space.live += bytes;
+}
+
+function compare(left: string, right: string): number {
+  if (left === right) return 0;
+  return left < right ? -1 : 1;
+}
+
+export const attachmentsSpec: TreeSpec<string, AttachmentSpace> = {
+  compare,
+  encodeKey: (digest) => digest,
+  decodeKey: (text) => text,
+  reduce(entries: EntryList<string>): AttachmentSpace {
+    const space = { bytes: 0, live: 0 };
+    for (let index = 0; index < entries.length; index++) addSpace(space, entries.value(index));
+    return space;
+  },
+  rereduce(reductions) {
+    const sum = { bytes: 0, live: 0 };
+    for (const { bytes, live } of reductions) {
+      sum.bytes += bytes;
+      sum.live += live;
+    }
+    return sum;
+  },
+  encodeReduction: ({ bytes, live }) => `${bytes},${live}`,
+  decodeReduction(text) {
+    const comma = text.indexOf(',');
+    return { bytes: Number(text.slice(0, comma)), live: Number(text.slice(comma + 1)) };
+  },
+};
+
+const REFERENCE = /\.([0-9a-f]{32})/g;
+
+/** The digests to which a document's revisions refer, by the text of its by-id entry: only there a point stands before 32 such digits. */
+export function* digestsIn(entry: string): Generator<string, void, void> {
+  for (const [, digest = ''] of entry.matchAll(REFERENCE)) yield digest;
+}

@@ -1,0 +1,60 @@
+import type { Crc32 } from '../../../base/shared/crc32.ts';
+import type { Commit, PageFile } from '../../../storage/page-store.ts';
+import { encodeHead, type Head } from './head.ts';
+
+/** Sequence numbers that one durable head makes room for, at least … */
+export const CEILING_STEP = 10_000;
+/** … and for how many commits like the one that needs it: large ones should not wait for the medium time and again. */
+const CEILING_COMMITS = 50;
+
+interface StoredHeadOptions {
+  readonly crc32: Crc32;
+  /** Whether the head in the file is of this release's format. */
+  readonly isUpgraded: boolean;
+}
+
+/** The head of an open file. After the file's first head, all others are written here. */
+export class StoredHead {
+  readonly #file: PageFile;
+  readonly #crc32: Crc32;
+  #current: Head;
+  /** Whether the head in the file is of this release's format. */
+  #isUpgraded: boolean;
+
+  /** `current`: as the file has it, in this release's format. */
+  constructor(file: PageFile, current: Head, { crc32, isUpgraded }: StoredHeadOptions) {
+    this.#file = file;
+    this.#crc32 = crc32;
+    this.#current = current;
+    this.#isUpgraded = isUpgraded;
+  }
+
+  /** The last head that was written. */
+  get current(): Head {
+    return this.#current;
+  }
+
+  /** Writes a head in one commit with what belongs to it. */
+  async write(head: Head, commit: Omit<Commit, 'head'>): Promise<void> {
+    await this.#file.commit({ ...commit, head: encodeHead(head, this.#crc32) });
+    this.#current = head;
+    this.#isUpgraded = true;
+  }
+
+  /**
+   * Whether a commit up to this sequence number has to write a head, and to be durable; also the first one of this release, whose
+   * journal releases that don't know the format must not read.
+   */
+  mustRaiseCeiling(updateSeq: number): boolean {
+    return updateSeq > this.#current.seqCeiling || this.#current.clean || !this.#isUpgraded;
+  }
+
+  /**
+   * The head that makes room for sequence numbers up to `updateSeq` and some more, so that after a loss (a power cut with relaxed
+   * durability) numbering can go on above everything that anyone may have seen. `needed`: how many the commit takes.
+   */
+  withRaisedCeiling(updateSeq: number, needed: number): Head {
+    const seqCeiling = updateSeq + Math.max(CEILING_STEP, CEILING_COMMITS * needed);
+    return { ...this.#current, seqCeiling, clean: false };
+  }
+}

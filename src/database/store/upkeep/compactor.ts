@@ -1,0 +1,228 @@
+import { assert } from '../../../base/shared/assert.ts';
+import type { ActiveTasks } from '../../../base/system/active-tasks.ts';
+import type { ActiveTask } from '../../../base/system/contract.ts';
+import type { PageNumber } from '../../../storage/page-store.ts';
+import type { SnapshotRegister } from '../../../storage/paging/snapshot-register.ts';
+import type { OpenedFile } from '../state/opened-file.ts';
+import { liveBytes } from '../state/state.ts';
+import { decodeSpace } from '../state/trees.ts';
+import type { Checkpointer } from './checkpointer.ts';
+import { isWorthCompacting, type Repacker } from './repacker.ts';
+import { Trimmer } from './trimmer.ts';
+
+/** Files below this size are not worth compacting by themselves. */
+const MIN_COMPACTED_BYTES = 4 * 2 ** 20;
+/** Pages that are looked at in one turn of the write queue. */
+const PAGES_PER_STEP = 8;
+/** On a full medium, bytes of bodies that are moved before what they leave behind is dropped. */
+const SCARCE_BYTES = 2 ** 18;
+
+interface CompactorParts {
+  readonly name: string;
+  readonly opened: OpenedFile;
+  readonly snapshots: SnapshotRegister;
+  readonly checkpointer: Checkpointer;
+  readonly repacker: Repacker;
+  /** Where compactions are shown; without it they are not. */
+  readonly tasks: ActiveTasks | undefined;
+  /** Whether the file gives space back by itself. */
+  readonly shrinks: boolean;
+  /** Resolves when everything that was submitted before is committed. */
+  barrier(): Promise<void>;
+  /** Wakes the write queue. */
+  wake(): void;
+}
+
+/** The part of a compaction that is done in the turns of the write queue, piece by piece. */
+interface TurnWork {
+  /** Does a piece; gives whether it was the last. */
+  step(): Promise<boolean>;
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * Compacts a database, one compaction at a time: documents are trimmed (trimmer.ts), and every body page that holds garbage, or is far
+ * from full, is emptied, a few at a time between the group commits; a checkpoint makes that last, and the pages are dropped; then the file
+ * gives the space of free pages back to the medium, where it does not do so by itself.
+ */
+export class Compactor {
+  readonly #parts: CompactorParts;
+  #compaction: Promise<void> | undefined;
+  readonly #trimmer: Trimmer;
+  #work: TurnWork | undefined;
+  #isStopped = false;
+  #stopReason: unknown;
+  /** Size of the file after its last compaction. */
+  #compactedSize = 0;
+
+  constructor(parts: CompactorParts) {
+    this.#parts = parts;
+    this.#trimmer = new Trimmer(parts.opened, parts.snapshots);
+  }
+
+  get isRunning(): boolean {
+    return this.#compaction !== undefined;
+  }
+
+  /** Whether more than half of the file is garbage. After a compaction not before the file has grown by half. */
+  async isWorthwhile(): Promise<boolean> {
+    const { file, state } = this.#parts.opened;
+    const size = await file.size();
+    return size > MIN_COMPACTED_BYTES && size > 2 * liveBytes(state.current) && size > 1.5 * this.#compactedSize;
+  }
+
+  /** Compacts the database, or joins the compaction that runs. */
+  compact(): Promise<void> {
+    this.#compaction ??= this.#run().finally(() => {
+      this.#compaction = undefined;
+    });
+    return this.#compaction;
+  }
+
+  /** Resolves when the compaction that runs has ended, be it with a failure, or when so much time has passed. */
+  whenEnded(mostMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, mostMs);
+      const end = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      void Promise.resolve(this.#compaction).then(end, end);
+    });
+  }
+
+  /** Shown as a task (docs/http/server.md#active-tasks), whoever asked for it. */
+  async #run(): Promise<void> {
+    this.#mustGoOn();
+    const { name, opened, tasks } = this.#parts;
+    const task = tasks?.start('database_compaction', name);
+    try {
+      await this.#compact(task);
+    } finally {
+      task?.end();
+    }
+    this.#compactedSize = await opened.file.size();
+  }
+
+  async #compact(task: ActiveTask | undefined): Promise<void> {
+    const { checkpointer, opened, repacker, shrinks, barrier, wake } = this.#parts;
+    await barrier();
+    // The barrier may have come through with the last commit before the end; a checkpoint would never come then.
+    this.#mustGoOn();
+    // Bodies that only the journal holds are in no page that could be emptied.
+    await this.#checkpoint();
+    const changes = opened.state.current.bySeq.count;
+    task?.update(0, changes);
+    // Before pages are emptied: the bodies of ancestors that are given up need not be looked for in them.
+    for await (const ids of this.#trimmer.documents()) {
+      if (ids.length === 0) this.#mustGoOn();
+      else await this.#inTurns(() => this.#trimmer.trim(ids).then(() => true));
+    }
+    const pages = await this.#pagesToEmpty();
+    const total = pages.length;
+    if (total > 0) {
+      await this.#inTurns(async () => {
+        await repacker.repackPages(pages.splice(-PAGES_PER_STEP).sort((left, right) => left - right));
+        this.#dropSoonIfScarce();
+        // A page counts for its share of the changes, and what comes after the last page as another one.
+        task?.update(Math.floor((changes * (total - pages.length)) / (total + 1)), changes);
+        return pages.length === 0;
+      });
+    }
+    this.#mustGoOn();
+    await this.#checkpoint();
+    this.#mustGoOn();
+    // Before the file is copied: its copy would be larger by these pages for ever.
+    const dropped = checkpointer.whenDropped();
+    wake();
+    await dropped;
+    if (!shrinks && !this.#isStopped) await opened.file.compact?.();
+  }
+
+  async #checkpoint(): Promise<void> {
+    const stored = this.#parts.checkpointer.request();
+    this.#parts.wake();
+    await stored;
+  }
+
+  #mustGoOn(): void {
+    if (!this.#isStopped) return;
+    this.fail(this.#stopReason);
+    throw this.#stopReason;
+  }
+
+  /** Has the turns of the write queue do one piece after another. */
+  async #inTurns(step: () => Promise<boolean>): Promise<void> {
+    this.#mustGoOn();
+    assert(this.#work === undefined, 'two compactions of one database');
+    const done = new Promise<void>((resolve, reject) => {
+      this.#work = { step, resolve, reject };
+    });
+    this.#parts.wake();
+    await done;
+    this.#mustGoOn();
+  }
+
+  async #pagesToEmpty(): Promise<PageNumber[]> {
+    const { opened, snapshots } = this.#parts;
+    const { bodies, current } = opened.state;
+    const { pageBytes } = bodies.reader.options;
+    const pages: { readonly page: PageNumber; readonly live: number }[] = [];
+    const ticket = snapshots.take(current.version);
+    try {
+      for await (const entries of current.space.entries({})) {
+        for (const { key: page, value } of entries) {
+          if (isWorthCompacting(value, pageBytes)) pages.push({ page, live: decodeSpace(value).live });
+        }
+      }
+    } finally {
+      ticket.release();
+    }
+    // The last come first. Pages without anything live need no room themselves, and leave theirs to the others.
+    if (opened.file.isScarce) pages.sort((left, right) => right.live - left.live);
+    return pages.map(({ page }) => page);
+  }
+
+  /** Whether there is something to do in a turn of the write queue. */
+  get hasWork(): boolean {
+    return this.#work !== undefined;
+  }
+
+  /** Does some of it. In a turn of the write queue. */
+  async step(): Promise<void> {
+    const work = this.#work;
+    if (work === undefined) return;
+    try {
+      if (!(await work.step()) || this.#work !== work) return;
+    } catch (error) {
+      this.fail(error);
+      throw error;
+    }
+    this.#work = undefined;
+    work.resolve();
+  }
+
+  /** Where there is little room, pages that were emptied make it for those that come. */
+  #dropSoonIfScarce(): void {
+    const { opened, checkpointer } = this.#parts;
+    if (!opened.file.isScarce || opened.state.bodies.unstoredBytes < SCARCE_BYTES) return;
+    // Where it fails, so does the compaction.
+    checkpointer.request().catch(() => undefined);
+  }
+
+  /** Ends the compaction that runs; what it has moved stays moved. */
+  fail(error: unknown): void {
+    const work = this.#work;
+    this.#work = undefined;
+    work?.reject(error);
+  }
+
+  /** Ends the compaction that runs early, and begins none any more. Resolves when it has ended. */
+  async stop(reason: unknown): Promise<void> {
+    this.#isStopped = true;
+    this.#stopReason ??= reason;
+    this.fail(reason);
+    await this.#compaction?.catch(() => undefined);
+  }
+}

@@ -1,0 +1,79 @@
+import { isDatabaseError } from '../../../base/errors/database-error.ts';
+import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
+import { inTurns, ready, type Steps } from '../../../base/shared/turn.ts';
+import type { Commit, JournalRecord, Page } from '../../../storage/page-store.ts';
+import type { BodyStore } from '../bodies/body-store.ts';
+import type { Head } from '../state/head.ts';
+import type { OpenedFile } from '../state/opened-file.ts';
+import type { NextState } from '../state/tree-updates.ts';
+import { encodeJournalEntry } from './journal.ts';
+import { nextState } from './next-state.ts';
+import type { WriteBatch } from './write-batch.ts';
+
+/** Characters up to which a record is appended in the turn in which it was made. */
+export const SHORT_RECORD = 16_384;
+
+/** With more pages than this, handing them to the file is work that others should not have to wait for in addition to what was before. */
+const MANY_PAGES = 64;
+
+interface RecordCommit extends Commit {
+  readonly journal: JournalRecord;
+}
+
+/** The text of the group's journal record, and the pages that go with it. */
+export function* prepareCommit(
+  batch: WriteBatch,
+  bodies: BodyStore,
+  packFrom: number,
+): Steps<{ readonly record: Pick<JournalRecord, 'text' | 'pieces'>; readonly pages: readonly Page[] }> {
+  const { entry, pages } = yield* batch.place(bodies, packFrom);
+  const record = yield* encodeJournalEntry(entry);
+  if (pages.length > MANY_PAGES) yield;
+  return { record, pages };
+}
+
+/**
+ * Puts a group's record into the file, and makes the state that it leads to: in this turn where the record is short and all nodes of the
+ * trees are in memory, else at the same time. Rejected where the record is in the file but the state could not be made; fails where the
+ * record is not known to be in the file. `raised`: a head that goes with it, which makes the commit durable.
+ */
+export function* commitRecord(
+  { file, state, head }: Pick<OpenedFile, 'file' | 'state' | 'head'>,
+  batch: WriteBatch,
+  commit: RecordCommit,
+  raised: Head | undefined,
+): Steps<PromiseSettledResult<NextState>> {
+  const make = (): MaybePromise<NextState> => inTurns(nextState(state.current, batch));
+  const early = file.append !== undefined && raised === undefined && isShortRecord(commit) ? make() : undefined;
+  if (early !== undefined && !(early instanceof Promise)) {
+    try {
+      if (yield* ready(file.append?.(commit.journal))) return { status: 'fulfilled', value: early };
+    } catch (error) {
+      // A commit may use the reserved space.
+      if (commit.reserve === undefined || !isDatabaseError(error, 'storage_full')) throw error;
+    }
+  }
+  const committing = outcomeOf(() => {
+    return raised === undefined ? file.commit(commit) : head.write(raised, { ...commit, durability: 'strict' });
+  });
+  // To hand many pages to the file may have taken long.
+  if (early === undefined) yield;
+  const making = outcomeOf(() => early ?? make());
+  const [made, committed] = yield* ready(Promise.all([making, committing]));
+  if (committed.status === 'rejected') throw committed.reason;
+  return made;
+}
+
+/** Whether the commit is nothing else, and may be appended. */
+function isShortRecord({ durability, journal, writePages }: RecordCommit): boolean {
+  return writePages === undefined && durability === 'relaxed' && journal.text.length <= SHORT_RECORD;
+}
+
+/** What comes of the work. Never fails. */
+async function outcomeOf<T>(work: () => MaybePromise<T>): Promise<PromiseSettledResult<T>> {
+  try {
+    return { status: 'fulfilled', value: await work() };
+  } catch (reason) {
+    return { status: 'rejected', reason };
+  }
+}

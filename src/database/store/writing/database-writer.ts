@@ -1,0 +1,132 @@
+import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
+import { inTurns } from '../../../base/shared/turn.ts';
+import type { Log } from '../../../base/system/contract.ts';
+import type { DocId, RevId } from '../../documents/contract.ts';
+import type { RevisionHasher } from '../../documents/revisions/revision-hash.ts';
+import type {
+  CommitRight,
+  DatabaseUser,
+  DocumentWrite,
+  LocalWriteOptions,
+  PurgeOutcome,
+  WriteGuard,
+  WriteOptions,
+  WriteOutcome,
+} from '../contract.ts';
+import { LINEAGE_KEY } from '../state/lineage.ts';
+import { REVS_LIMIT_KEY, SECURITY_KEY, type StoredSettings, settingValue } from '../state/stored-settings.ts';
+import { DelayedWrites } from './delayed-writes.ts';
+import { BarrierJob, DocumentsJob, type Job, LocalJob, SettingJob } from './jobs.ts';
+import { PurgeJob } from './purge-job.ts';
+import { ValidatedWrites } from './validated-writes.ts';
+import type { WriteQueue } from './write-queue.ts';
+
+interface DatabaseWriterParts {
+  readonly name: string;
+  readonly queue: WriteQueue;
+  readonly settings: StoredSettings;
+  readonly hasher: RevisionHasher;
+  readonly log: Log;
+  /** Validates what is written; without one all is taken. */
+  readonly guard: WriteGuard | undefined;
+  /** Throws where the database is closed. */
+  mustBeOpen(): void;
+}
+
+/** All writing of one database. Validates, makes jobs, and waits for the write queue to commit them. */
+export class DatabaseWriter {
+  readonly #parts: DatabaseWriterParts;
+  readonly #validated: ValidatedWrites | undefined;
+  /** Once there were any. */
+  #delayed: DelayedWrites | undefined;
+
+  constructor(parts: DatabaseWriterParts) {
+    this.#parts = parts;
+    const { guard } = parts;
+    this.#validated = guard && new ValidatedWrites(guard, (writes, options) => this.#apply(writes, options));
+  }
+
+  async write(writes: readonly DocumentWrite[], options: WriteOptions): Promise<WriteOutcome[]> {
+    return this.#validated === undefined ? this.#apply(writes, options) : this.#validated.write(writes, options);
+  }
+
+  #apply(writes: readonly DocumentWrite[], options: WriteOptions): Promise<WriteOutcome[]> {
+    const job = inTurns(DocumentsJob.of(writes, options, this.#parts.hasher));
+    return job instanceof Promise ? job.then((made) => this.#run(made)) : this.#run(job);
+  }
+
+  writeDelayed(writes: readonly DocumentWrite[], user: DatabaseUser | undefined): MaybePromise<void> {
+    this.#delayed ??= this.#createDelayed();
+    return this.#delayed.add(writes, user);
+  }
+
+  #createDelayed(): DelayedWrites {
+    const { name, log, mustBeOpen } = this.#parts;
+    return new DelayedWrites({
+      write: (waiting, user) => this.write(waiting, { newEdits: true, durability: 'relaxed', user }),
+      onError: (error) => log.error(`documents accepted with batch=ok were lost in ${name}`, error),
+      mustBeOpen,
+    });
+  }
+
+  async writeLocal(
+    id: DocId,
+    rev: string | undefined,
+    body: string | undefined,
+    options: LocalWriteOptions,
+  ): Promise<string> {
+    return this.#run(new LocalJob(id, rev, body, options));
+  }
+
+  async setSecurity(json: string, right?: CommitRight): Promise<void> {
+    const onStored = () => {
+      this.#parts.settings.security = json;
+    };
+    await this.#run(new SettingJob(SECURITY_KEY, settingValue(json), { onStored, right }));
+  }
+
+  async setRevsLimit(limit: number, right?: CommitRight): Promise<void> {
+    const onStored = () => {
+      this.#parts.settings.revsLimit = limit;
+    };
+    await this.#run(new SettingJob(REVS_LIMIT_KEY, settingValue(String(limit)), { onStored, right }));
+  }
+
+  /** Keeps the lineage. Nobody has to wait for the medium: nothing survives a loss without what was committed before it. */
+  async setLineage(lineage: string): Promise<void> {
+    await this.#run(new SettingJob(LINEAGE_KEY, lineage, { durability: 'relaxed' }));
+  }
+
+  async purge(revisions: ReadonlyMap<DocId, readonly RevId[]>, right?: CommitRight): Promise<PurgeOutcome> {
+    const outcome = await this.#run(new PurgeJob(revisions, right));
+    this.#parts.guard?.designsChanged();
+    return outcome;
+  }
+
+  /** Makes all that was committed durable, delayed writes included. */
+  async flush(): Promise<void> {
+    await this.flushDelayed();
+    await this.#run(new BarrierJob('strict'));
+  }
+
+  /** Whether there are delayed writes that have to be validated before they can be committed. */
+  get mustValidateDelayed(): boolean {
+    return this.#parts.guard !== undefined && this.#delayed?.hasUnwritten === true;
+  }
+
+  /** Writes what was delayed. */
+  async flushDelayed(): Promise<void> {
+    await this.#delayed?.flush();
+  }
+
+  /** Forgets the delayed writes that were not begun. */
+  discardDelayed(): void {
+    this.#delayed?.discard();
+  }
+
+  async #run<T>(job: Job & { readonly promise: Promise<T> }): Promise<T> {
+    this.#parts.mustBeOpen();
+    this.#parts.queue.submit(job);
+    return job.promise;
+  }
+}

@@ -1,0 +1,74 @@
+import type { Steps } from '../../../base/shared/turn.ts';
+import type { DocId, RevId } from '../../documents/contract.ts';
+import { GrowingTree } from '../../documents/revisions/growing-tree.ts';
+import type { BodyLocation, DocumentRecord } from '../contract.ts';
+import { decodeEntry, decodeEntryInSteps } from '../state/entry.ts';
+
+/** A document while the changes of a group are applied to it. */
+export interface WorkingDocument {
+  readonly id: DocId;
+  /** Its position among the documents of the group, in the order of ids. */
+  readonly rank: number;
+  /** Sequence number in by-seq; undefined for a document that was not there. */
+  readonly formerSeq: number | undefined;
+  /** Its stored entry; undefined for a document that was not there. */
+  readonly formerValue: string | undefined;
+  readonly wasDeleted: boolean;
+  readonly tree: GrowingTree<BodyLocation>;
+  seq: number;
+  changed: boolean;
+  /** What the request that edited it last has made of it. */
+  edits: RequestEdits | undefined;
+}
+
+/** The edits of one document that were accepted from one request. */
+export class RequestEdits {
+  readonly request: object;
+  readonly #first: RevId;
+  /** Most requests edit a document once. */
+  #later: Set<RevId> | undefined;
+
+  constructor(request: object, first: RevId) {
+    this.request = request;
+    this.#first = first;
+  }
+
+  add(rev: RevId): void {
+    this.#later ??= new Set();
+    this.#later.add(rev);
+  }
+
+  /** Whether the request made that revision. */
+  made(rev: RevId): boolean {
+    return rev === this.#first || this.#later?.has(rev) === true;
+  }
+}
+
+/** `value`: the document's by-id entry; undefined where there is none. `rank`: see `WorkingDocument`. */
+export function openDocument(id: DocId, rank: number, value: string | undefined): WorkingDocument {
+  if (value === undefined) {
+    return {
+      id,
+      rank,
+      formerSeq: undefined,
+      formerValue: undefined,
+      wasDeleted: false,
+      tree: new GrowingTree([]),
+      seq: 0,
+      changed: false,
+      edits: undefined,
+    };
+  }
+  return openRecord(decodeEntry(id, value), rank, value);
+}
+
+/** As `openDocument`, for one of very many revisions: others may have a turn meanwhile. */
+export function* openInSteps(id: DocId, rank: number, value: string): Steps<WorkingDocument> {
+  return openRecord(yield* decodeEntryInSteps(id, value), rank, value);
+}
+
+function openRecord({ id, seq, leaves }: DocumentRecord, rank: number, value: string): WorkingDocument {
+  const wasDeleted = leaves[0]?.deleted === true;
+  const tree = new GrowingTree(leaves);
+  return { id, rank, formerSeq: seq, formerValue: value, wasDeleted, tree, seq, changed: false, edits: undefined };
+}

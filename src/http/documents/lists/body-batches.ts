@@ -1,0 +1,32 @@
+/** How much of documents' bodies is held at once while a list is sent. */
+import type { StoredNode } from '../../../database/store/contract.ts';
+
+/**
+ * About what is sent in one chunk. The bodies of a group, their rows and the text of these are held until the reader takes the next one: with
+ * four times as much, hundreds of readers take twice the memory, and lists are no faster.
+ */
+const GROUP_BYTES = 65_536;
+
+/** Groups neighbours so that no group's bodies are larger than a chunk of the answer; what is larger is a group of its own. */
+export function byBodySize<T>(
+  items: readonly T[],
+  nodeOf: (item: T) => StoredNode | undefined,
+): Generator<readonly T[], void, void> {
+  return byBytes(items, (item) => nodeOf(item)?.body?.length ?? 0);
+}
+
+/** As `byBodySize`, by how many bytes an item takes. */
+export function* byBytes<T>(items: readonly T[], bytesOf: (item: T) => number): Generator<readonly T[], void, void> {
+  let start = 0;
+  let bytes = 0;
+  for (const [index, item] of items.entries()) {
+    const length = bytesOf(item);
+    if (index > start && bytes + length > GROUP_BYTES) {
+      yield items.slice(start, index);
+      start = index;
+      bytes = 0;
+    }
+    bytes += length;
+  }
+  if (start < items.length) yield start === 0 ? items : items.slice(start);
+}

@@ -1,0 +1,165 @@
+/**
+ * The parameters of lists of rows (docs/http/bulk.md#list-parameters), from a query string or from a JSON object, with
+ * the error texts of docs/http/bulk.md#parameter-errors. Parameters that we don't know are passed over. Of one that is given twice the last
+ * value counts.
+ */
+import { DatabaseError } from '../../../base/errors/database-error.ts';
+import { type MaybePromise, whenReady } from '../../../base/shared/maybe-promise.ts';
+import { parseBody } from '../../request/bodies.ts';
+import type { Context } from '../../request/context.ts';
+import { parseBoolean, parseCount, parseError, shortText } from '../../request/parameter-values.ts';
+
+export interface ListParameters {
+  /** Rows for just these keys, in this order. */
+  readonly keys: readonly unknown[] | undefined;
+  /** Where the walk begins: the larger end where it descends. Undefined: open. */
+  readonly startKey: unknown;
+  readonly startKeyDocId: string | undefined;
+  readonly endKey: unknown;
+  readonly endKeyDocId: string | undefined;
+  /** Whether both ends are the one key of `key`, which is included whatever `inclusiveEnd` says. */
+  readonly isOneKey: boolean;
+  readonly inclusiveEnd: boolean;
+  readonly descending: boolean;
+  readonly skip: number;
+  readonly limit: number | undefined;
+  readonly includeDocs: boolean;
+  readonly conflicts: boolean;
+  readonly attachments: boolean;
+  readonly attEncodingInfo: boolean;
+  readonly updateSeq: boolean;
+}
+
+type Draft = { -readonly [Name in keyof ListParameters]: ListParameters[Name] };
+
+const DEFAULTS: ListParameters = {
+  keys: undefined,
+  startKey: undefined,
+  startKeyDocId: undefined,
+  endKey: undefined,
+  endKeyDocId: undefined,
+  isOneKey: false,
+  inclusiveEnd: true,
+  descending: false,
+  skip: 0,
+  limit: undefined,
+  includeDocs: false,
+  conflicts: false,
+  attachments: false,
+  attEncodingInfo: false,
+  updateSeq: false,
+};
+
+type Read = (draft: Draft, value: unknown) => void;
+
+const READERS: ReadonlyMap<string, Read> = new Map<string, Read>([
+  ['keys', into('keys', toKeys)],
+  ['key', setBoth],
+  ['startkey', setStart],
+  ['start_key', setStart],
+  ['startkey_docid', into('startKeyDocId', shortText)],
+  ['start_key_doc_id', into('startKeyDocId', shortText)],
+  ['endkey', setEnd],
+  ['end_key', setEnd],
+  ['endkey_docid', into('endKeyDocId', shortText)],
+  ['end_key_doc_id', into('endKeyDocId', shortText)],
+  ['inclusive_end', into('inclusiveEnd', parseBoolean)],
+  ['descending', into('descending', parseBoolean)],
+  ['skip', into('skip', parseCount)],
+  ['limit', into('limit', parseCount)],
+  ['include_docs', into('includeDocs', parseBoolean)],
+  ['conflicts', into('conflicts', parseBoolean)],
+  ['attachments', into('attachments', parseBoolean)],
+  ['att_encoding_info', into('attEncodingInfo', parseBoolean)],
+  ['update_seq', into('updateSeq', parseBoolean)],
+  // These change nothing in a list of documents, but their values are checked.
+  ['stale', checked(checkStale)],
+  ['count', checked(refuseCount)],
+]);
+
+/** Names whose value in a query string is JSON. */
+const JSON_VALUED: ReadonlySet<string> = new Set(['keys', 'key', 'startkey', 'start_key', 'endkey', 'end_key']);
+
+/** Those of the address. Fails as `parseListParameters` and `readQueryValues`. */
+export function readListQuery(context: Context): MaybePromise<ListParameters> {
+  return whenReady(readQueryValues(context), parseListParameters);
+}
+
+/**
+ * Reads values that are JSON already, or texts. `key` stands for both bounds, so of several bounds the last ones count. Fails with `query_parse_error`, and with `bad_request` where `keys` is
+ * no list.
+ */
+export function parseListParameters(entries: Iterable<readonly [string, unknown]>): ListParameters {
+  const draft: Draft = { ...DEFAULTS };
+  for (const [name, value] of entries) READERS.get(name)?.(draft, value);
+  const isBounded = draft.startKey !== undefined || draft.endKey !== undefined;
+  if (isBounded && draft.keys !== undefined && draft.keys.length > 0) {
+    throw parseError('`keys` is incompatible with `key`, `start_key` and `end_key`');
+  }
+  return draft;
+}
+
+/**
+ * The pairs of the address's query, those whose value is JSON parsed, which counts as memory of the request. At once where they are short. Fails as
+ * `parseBody`.
+ */
+export function readQueryValues(context: Context): MaybePromise<[string, unknown][]> {
+  return context.query.isEmpty ? [] : readValues(context, context.query.entries()[Symbol.iterator](), []);
+}
+
+function readValues(
+  context: Context,
+  entries: Iterator<readonly [string, string]>,
+  values: [string, unknown][],
+): MaybePromise<[string, unknown][]> {
+  for (let next = entries.next(); next.done !== true; next = entries.next()) {
+    const [name, text] = next.value;
+    const value = JSON_VALUED.has(name) ? parseBody(context, text) : text;
+    if (value instanceof Promise) {
+      return value.then((parsed) => readValues(context, entries, [...values, [name, parsed]]));
+    }
+    values.push([name, value]);
+  }
+  return values;
+}
+
+function into<Name extends keyof Draft>(name: Name, convert: (value: unknown) => Draft[Name]): Read {
+  return (draft, value) => {
+    draft[name] = convert(value);
+  };
+}
+
+function checked(check: (value: unknown) => unknown): Read {
+  return (_draft, value) => {
+    check(value);
+  };
+}
+
+function setStart(draft: Draft, value: unknown): void {
+  draft.startKey = value;
+  draft.isOneKey = false;
+}
+
+function setEnd(draft: Draft, value: unknown): void {
+  draft.endKey = value;
+  draft.isOneKey = false;
+}
+
+function setBoth(draft: Draft, value: unknown): void {
+  draft.startKey = value;
+  draft.endKey = value;
+  draft.isOneKey = true;
+}
+
+function toKeys(value: unknown): readonly unknown[] {
+  if (Array.isArray(value)) return value;
+  throw new DatabaseError('bad_request', '`keys` member must be a array.');
+}
+
+function checkStale(value: unknown): void {
+  if (value !== 'ok' && value !== 'update_after') throw parseError('Invalid value for `stale`.');
+}
+
+function refuseCount(): never {
+  throw parseError('QS param `count` is not `limit`');
+}

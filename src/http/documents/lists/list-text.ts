@@ -1,0 +1,115 @@
+/** The text of a list of rows, as it is streamed (docs/http/bulk.md#row-framing). */
+
+import { CHUNK_UNITS } from '../../response/streams.ts';
+import { type DocumentList, isLongRow, type RowBatch } from './document-list.ts';
+import { isEmptyRange, toRowRange } from './key-range.ts';
+import type { ListParameters } from './list-parameters.ts';
+
+const LINE = '\r\n';
+const NEXT_LINE = `,${LINE}`;
+
+/** A list as its parameters ask for it. */
+interface ListContent {
+  /** What stands before the rows. */
+  readonly head: Readonly<Record<string, number>>;
+  readonly rows: AsyncIterable<RowBatch>;
+}
+
+/** Where keys are given, `offset` counts those that were skipped. `updateSeq` is that of the moment that is read. */
+export async function readList(
+  list: DocumentList,
+  parameters: ListParameters,
+  updateSeq: number,
+): Promise<ListContent> {
+  const { keys, limit = Number.POSITIVE_INFINITY } = parameters;
+  const total = await list.total();
+  const seq = parameters.updateSeq ? { update_seq: updateSeq } : {};
+  if (keys !== undefined) {
+    const offset = Math.min(parameters.skip, keys.length);
+    return { head: { total_rows: total, offset, ...seq }, rows: list.keyed(chooseKeys(keys, parameters)) };
+  }
+  const range = toRowRange(parameters);
+  if (isEmptyRange(range)) {
+    const offset = range.beginsBehindAll ? total : 0;
+    return { head: { total_rows: total, offset, ...seq }, rows: list.keyed([]) };
+  }
+  const offset = await list.offset(range);
+  return { head: { total_rows: total, offset, ...seq }, rows: list.rows(range, limit) };
+}
+
+/** Without a newline at its end. */
+export async function* listText(
+  list: DocumentList,
+  parameters: ListParameters,
+  updateSeq: number,
+): AsyncGenerator<string, void, void> {
+  const { head, rows } = await readList(list, parameters, updateSeq);
+  yield `${JSON.stringify(head).slice(0, -1)},"rows":[`;
+  yield* framedRows(rows);
+}
+
+/**
+ * What follows `"rows":[`: one row a line, and what closes the list and the object. Rows come as one piece for each chunk that is sent, made
+ * in one go: to copy them once more would take as long. While a piece waits to be sent, nothing is kept of the rows that it was made of.
+ */
+export async function* framedRows(batches: AsyncIterable<RowBatch>): AsyncGenerator<string, void, void> {
+  const iterator = batches[Symbol.asyncIterator]();
+  const lines = new Lines();
+  try {
+    for (;;) {
+      const pieces = lines.add(await iterator.next());
+      if (pieces === 'end') break;
+      if (pieces !== undefined) {
+        yield lines.takeBeforeLong();
+        yield* pieces;
+      } else if (lines.units >= CHUNK_UNITS) yield lines.take();
+    }
+  } finally {
+    await iterator.return?.();
+  }
+  if (lines.units > 0) yield lines.take();
+  yield lines.isEmpty ? `${LINE}${LINE}]}` : `${LINE}]}`;
+}
+
+/** Rows that were not sent yet. */
+class Lines {
+  units = 0;
+  #lines: string[] = [];
+  #start = LINE;
+
+  /** The pieces of a row that is long. */
+  add(step: IteratorResult<RowBatch, unknown>): AsyncIterable<string> | 'end' | undefined {
+    if (step.done === true) return 'end';
+    if (isLongRow(step.value)) return step.value.pieces;
+    for (const row of step.value) {
+      this.#lines.push(this.units === 0 ? this.#start + row : row);
+      this.units += row.length;
+    }
+    return undefined;
+  }
+
+  /** No row was there. */
+  get isEmpty(): boolean {
+    return this.#start === LINE;
+  }
+
+  take(): string {
+    const text = this.#lines.join(NEXT_LINE);
+    this.#start = NEXT_LINE;
+    this.#lines = [];
+    this.units = 0;
+    return text;
+  }
+
+  takeBeforeLong(): string {
+    const text = this.units > 0 ? this.take() + NEXT_LINE : this.#start;
+    this.#start = NEXT_LINE;
+    return text;
+  }
+}
+
+/** `descending`, `skip` and `limit` apply to the keys. */
+function chooseKeys(keys: readonly unknown[], { descending, skip, limit }: ListParameters): readonly unknown[] {
+  const end = limit === undefined ? undefined : skip + limit;
+  return (descending ? keys.toReversed() : keys).slice(skip, end);
+}

@@ -1,0 +1,117 @@
+/** One query of a view: its parameters, the moment of the index that it reads, and what its answer depends on. */
+
+import { isObject, type JsonObject, ownMember } from '../../../base/json/objects.ts';
+import { eachInSteps, inTurns } from '../../../base/shared/turn.ts';
+import { readQueryValues } from '../../documents/lists/list-parameters.ts';
+import { parseBody, toObject } from '../../request/bodies.ts';
+import type { Context } from '../../request/context.ts';
+import type { ViewGroupLease } from './view-group-lease.ts';
+import { parseViewParameters, type ViewParameters } from './view-parameters.ts';
+import type { ViewSource } from './view-text.ts';
+
+/** What a request asks of one view. */
+export interface ViewQuery {
+  readonly view: string;
+  readonly parameters: ViewParameters;
+  /** The request's own text of the parameters, which is part of the tag. */
+  readonly asked: readonly string[];
+}
+
+type Entries = readonly (readonly [string, unknown])[];
+
+/** `body` is the text of a POST, whose members are parameters as well, `keys` above all. */
+export async function readViewQuery(
+  context: Context,
+  lease: ViewGroupLease,
+  view: string,
+  body?: string,
+): Promise<ViewQuery> {
+  const given = body === undefined ? [] : Object.entries(toObject(await parseBody(context, body)));
+  const values = readQueryValues(context);
+  const shared = values instanceof Promise ? await values : values;
+  const parameters = parseViewParameters([...shared, ...given], lease.traitsOf(view));
+  return { view, parameters, asked: body === undefined ? [context.search] : [context.search, body] };
+}
+
+/** Of a body that says more than parameters only the keys count. */
+export async function readKeysOnly(
+  context: Context,
+  lease: ViewGroupLease,
+  view: string,
+  body: string,
+): Promise<ViewParameters> {
+  const keys = ownMember(toObject(await parseBody(context, body)), 'keys');
+  const given: Entries = keys === undefined ? [] : [['keys', keys]];
+  return parseViewParameters([...(await readQueryValues(context)), ...given], lease.traitsOf(view));
+}
+
+/** What a query needs of its source. */
+type SourceNeeds = Pick<ViewParameters, 'update' | 'includeDocs'>;
+
+/** Several queries of one view. */
+export interface ViewQueries {
+  readonly queries: readonly JsonObject[];
+  /** Of all of them together. */
+  readonly needs: SourceNeeds;
+  /** To be made when the query's turn comes: those of all would take ten times the memory of what was asked. */
+  parametersOf(query: JsonObject): ViewParameters;
+}
+
+/**
+ * What the address says holds for each of the queries that does not say otherwise. Undefined where there are none. Fails as `parseViewParameters`
+ * where one of them can't be answered.
+ */
+export async function readViewQueries(
+  context: Context,
+  lease: ViewGroupLease,
+  view: string,
+  body: string,
+): Promise<ViewQueries | undefined> {
+  const queries = ownMember(toObject(await parseBody(context, body)), 'queries');
+  if (!Array.isArray(queries) || !queries.every(isObject)) return undefined;
+  const shared = await readQueryValues(context);
+  const traits = lease.traitsOf(view);
+  const parametersOf = (query: JsonObject) => parseViewParameters([...shared, ...Object.entries(query)], traits);
+  let needs: SourceNeeds = { update: 'never', includeDocs: false };
+  const look = (query: JsonObject) => {
+    needs = bothOf(needs, parametersOf(query));
+  };
+  await inTurns(eachInSteps(queries, look));
+  return { queries, needs, parametersOf };
+}
+
+function bothOf(one: SourceNeeds, other: SourceNeeds): SourceNeeds {
+  const updates = [one.update, other.update];
+  const update = updates.includes('before') ? 'before' : updates.includes('after') ? 'after' : 'never';
+  return { update, includeDocs: one.includeDocs || other.includeDocs };
+}
+
+/** One moment, brought up to date where that is wanted. */
+export async function openSource(
+  lease: ViewGroupLease,
+  view: string,
+  { update, includeDocs }: SourceNeeds,
+): Promise<ViewSource> {
+  const reader = await lease.read(update);
+  return { reader, view, snapshot: includeDocs ? lease.snapshot() : undefined };
+}
+
+/** They change when the view's own rows do, and with the database where documents are shown (docs/http/views.md#view-etags). */
+export function tagInputs(
+  { database, group }: ViewGroupLease,
+  { reader, view, snapshot }: ViewSource,
+  { parameters, asked }: ViewQuery,
+): (string | number)[] {
+  const lastChange = reader.lastChange(view);
+  return [
+    database.uuid,
+    database.instanceStartTime,
+    group.signature,
+    view,
+    lastChange.seq,
+    lastChange.purgeSeq,
+    parameters.updateSeq ? reader.updateSeq : -1,
+    snapshot?.updateSeq ?? -1,
+    ...asked,
+  ];
+}

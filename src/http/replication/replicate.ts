@@ -1,0 +1,110 @@
+/** `POST /_replicate` (docs/http/replication.md). */
+import { WordedError } from '../../base/errors/database-error.ts';
+import { startBackgroundTimer } from '../../base/shared/background-timer.ts';
+import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
+import type { RequestUser } from '../../base/shared/message.ts';
+import type { RunResult } from '../../replication/contract.ts';
+import { ReplicationError } from '../../replication/failure.ts';
+import type { ReplicateOutcome } from '../../replication/jobs/replicator.ts';
+import { readObject, requireJsonType } from '../request/bodies.ts';
+import { QUERY } from '../request/body-bounds.ts';
+import { clientAddress } from '../request/client-address.ts';
+import type { Answer, Context } from '../request/context.ts';
+import { showError } from '../response/error-table.ts';
+import { LiveBody, WAITS } from '../response/live-body.ts';
+import { ownBase } from '../response/locations.ts';
+import { jsonAnswer, textAnswer } from '../response/responses.ts';
+import type { ReplicatorService } from './replicator-service.ts';
+
+/**
+ * What fails within this time is answered with its status. Whatever takes longer has its head sent, and signs of life behind it: browsers
+ * give up an answer that does not begin within a minute, and one that falls silent for half of that.
+ */
+const HEAD_AFTER_MS = 10_000;
+const HEARTBEAT_MS = 10_000;
+
+/** The family's word for it, with a space. */
+const UNKNOWN = JSON.stringify({
+  error: 'not found',
+  reason: 'There is no such replication. GET /_scheduler/jobs lists those that there are, with their ids.',
+});
+
+export async function postReplicate({ replicator }: ReplicatorService, context: Context): Promise<Answer> {
+  requireJsonType(context);
+  const body = await readObject(context, QUERY);
+  const base = ownBase(context);
+  const ownBases = base.startsWith('/') || base === '' ? [] : [base];
+  const outcome = await replicator
+    .replicate(body, { user: context.user, ownBases, address: clientAddress(context), recheck: recheckOf(context) })
+    .catch((failure: unknown) => Promise.reject(asRunFailure(failure)));
+  return answerOutcome(context, outcome);
+}
+
+/** A replication goes on when the session is over by which it was asked for. */
+function recheckOf({ identity }: Context): (() => MaybePromise<RequestUser | undefined>) | undefined {
+  return identity && (() => identity.recheckBeyondSession());
+}
+
+function answerOutcome(context: Context, outcome: ReplicateOutcome): Answer | Promise<Answer> {
+  switch (outcome.kind) {
+    case 'unknown':
+      return jsonAnswer(context, 404, UNKNOWN);
+    case 'cancelled':
+      return jsonAnswer(context, 200, idText(outcome.id));
+    case 'started':
+      return jsonAnswer(context, 202, idText(outcome.id));
+    case 'running':
+      return answerResult(context, outcome.result);
+  }
+}
+
+function idText(id: string): string {
+  return JSON.stringify({ ok: true, _local_id: id });
+}
+
+async function answerResult(context: Context, outcome: Promise<RunResult>): Promise<Answer> {
+  const result = outcome.catch((failure: unknown) => Promise.reject(asRunFailure(failure)));
+  const early = await settledWithin(result, HEAD_AFTER_MS);
+  if (early !== undefined) return jsonAnswer(context, 200, resultText(await early.outcome));
+  const body = new LiveBody(
+    // Whoever goes away ends nothing: the replication goes on.
+    { pieces: lateResult(result), heartbeatMs: HEARTBEAT_MS, close: () => undefined },
+    context,
+  );
+  return textAnswer(context, 200, body);
+}
+
+/** A failure is told as text, too, for people; then the answer breaks off, so that nobody takes it for a result. */
+async function* lateResult(result: Promise<RunResult>): AsyncGenerator<string, void, void> {
+  yield WAITS;
+  try {
+    yield `${resultText(await result)}\n`;
+  } catch (failure) {
+    const { error, reason } = showError(failure);
+    yield `${JSON.stringify({ error, reason })}\n`;
+    throw failure;
+  }
+}
+
+function resultText(result: RunResult): string {
+  return JSON.stringify({ ok: true, ...result });
+}
+
+/** The promise itself, settled; undefined where it does not settle in time. */
+function settledWithin<T>(promise: Promise<T>, ms: number): Promise<{ readonly outcome: Promise<T> } | undefined> {
+  return new Promise((resolve) => {
+    const stop = startBackgroundTimer(ms, () => resolve(undefined));
+    const settled = () => {
+      stop();
+      resolve({ outcome: promise });
+    };
+    promise.then(settled, settled);
+  });
+}
+
+/** What a peer has refused is no refusal of this request: it is answered with 500, and the peer's word. */
+function asRunFailure(failure: unknown): unknown {
+  if (!(failure instanceof ReplicationError) || failure.code === 'cancelled') return failure;
+  const { error, reason } = showError(failure);
+  return new WordedError('replication_failed', error, String(reason));
+}

@@ -1,0 +1,99 @@
+/** Whether credentials would still be those of a server admin if settings were others (docs/http/server.md#changes-that-lock-out). */
+import { ANONYMOUS, type AskingRequest, SERVER_ADMIN_ROLE } from '../../../accounts/contract.ts';
+import { parseBasic } from '../../../accounts/schemes/basic.ts';
+import { parseBearer, recogniseToken } from '../../../accounts/schemes/bearer-token.ts';
+import { recogniseProxied } from '../../../accounts/schemes/proxy-headers.ts';
+import { sessionValue } from '../../../accounts/schemes/session-cookie.ts';
+import { handlerNames } from '../../../accounts/settings.ts';
+import type { Clock } from '../../../base/shared/clock.ts';
+import { type MaybePromise, whenReady } from '../../../base/shared/maybe-promise.ts';
+import type { RequestUser } from '../../../base/shared/message.ts';
+import { takesPasswords } from '../../../base/system/config.ts';
+import type { Config, ConfigStore } from '../../../base/system/contract.ts';
+import { type Context, contextUnder } from '../../request/context.ts';
+import { askingRequest } from '../../response/asking-request.ts';
+
+/** What a handler would say of a request; undefined where the next one is asked. */
+type Found = { readonly whyNot: string | undefined } | undefined;
+
+/**
+ * Why a request like this one would be no server admin's under these settings; undefined where it would be. It is as its handlers would find it, one
+ * after another. `methods`: those by which its sender, an admin, would be recognised; none where everybody is one.
+ */
+export function whyNoAdmin(
+  config: ConfigStore,
+  clock: Clock,
+  context: Context,
+  methods: readonly string[],
+): MaybePromise<string | undefined> {
+  const asking = askingRequest(contextUnder(config, context));
+  const judge = (handler: string, user: RequestUser | undefined): Found => {
+    if (user === undefined) return undefined;
+    if (user.roles.includes(SERVER_ADMIN_ROLE)) return { whyNot: undefined };
+    return { whyNot: methods.includes(handler) ? lost(handler) : takenOver(handler) };
+  };
+  const find = (handler: string): MaybePromise<Found> => {
+    if (handler === 'proxy') return whenReady(recogniseProxied(config, asking), (user) => judge(handler, user));
+    if (handler === 'jwt') return whenReady(tokenUser(config, clock, asking), (user) => judge(handler, user));
+    if (methods.includes(handler)) return { whyNot: undefined };
+    if (methods.every(takesPasswords) || isAskedBefore(context, handler)) return undefined;
+    return hasCredentials(handler, asking) ? { whyNot: takenOver(handler) } : undefined;
+  };
+  const [own] = methods;
+  return whenReady(ask(handlerNames(config), 0, find), (found) => {
+    if (found !== undefined) return found.whyNot;
+    return own === undefined ? undefined : lost(own);
+  });
+}
+
+function ask(
+  handlers: readonly string[],
+  index: number,
+  find: (handler: string) => MaybePromise<Found>,
+): MaybePromise<Found> {
+  const handler = handlers[index];
+  return handler === undefined
+    ? undefined
+    : whenReady(find(handler), (found) => found ?? ask(handlers, index + 1, find));
+}
+
+/** Nobody where the token would be refused. */
+function tokenUser(config: Config, clock: Clock, asking: AskingRequest): MaybePromise<RequestUser | undefined> {
+  const token = parseBearer(asking.header('authorization'));
+  if (token === undefined) return undefined;
+  return recogniseToken(config, clock, token).then(
+    ({ user }) => user,
+    () => ANONYMOUS,
+  );
+}
+
+function lost(handler: string): string {
+  return `your credentials, which are those of the handler ${handler}, would make nobody an admin any more`;
+}
+
+function takenOver(handler: string): string {
+  return `the handler ${handler} would take this very request for one of somebody who is no admin`;
+}
+
+/** Whether that handler was asked, and did not recognise the request, before the one that did. */
+function isAskedBefore({ identity, services }: Context, handler: string): boolean {
+  const handlers = handlerNames(services.config);
+  const at = handlers.indexOf(handler);
+  return identity === undefined ? at >= 0 : at >= 0 && at < handlers.indexOf(identity.method);
+}
+
+function hasCredentials(handler: string, asking: AskingRequest): boolean {
+  if (handler === 'cookie') return sessionValue(asking.header('cookie')) !== undefined;
+  const authorization = asking.header('authorization');
+  if (handler === 'default') return parseBasic(authorization) !== undefined;
+  return asking.search.includes('oauth_signature=') || /^oauth /i.test(authorization ?? '');
+}
+
+/** Whether there are credentials besides names and passwords by which somebody could get in: keys of tokens, or proxies. */
+export function knowsOtherCredentials(config: Config & { section(name: string): object }): boolean {
+  const handlers = handlerNames(config);
+  const hasKeys = Object.keys(config.section('jwt_keys')).length > 0;
+  const hasProxies = (config.get('httpd', 'trusted_proxies') ?? '') !== '';
+  const hasSecret = (config.get('svc_httpd_auth', 'secret') ?? '') !== '';
+  return (handlers.includes('jwt') && hasKeys) || (handlers.includes('proxy') && (hasProxies || hasSecret));
+}

@@ -1,0 +1,78 @@
+/** `_session`: logging in, out, and who one is (docs/http/accounts.md#sessions). */
+import type { Account } from '../../../accounts/accounts/account.ts';
+import { endedCookie, sessionValue } from '../../../accounts/schemes/session-cookie.ts';
+import { authenticationDatabase, handlerNames } from '../../../accounts/settings.ts';
+import { DatabaseError, isDatabaseError } from '../../../base/errors/database-error.ts';
+import { ownMember } from '../../../base/json/objects.ts';
+import { readObject, readText } from '../../request/bodies.ts';
+import { CREDENTIALS } from '../../request/body-bounds.ts';
+import { clientAddress } from '../../request/client-address.ts';
+import type { Answer, Context } from '../../request/context.ts';
+import { wayOf } from '../../response/asking-request.ts';
+import { showError } from '../../response/error-table.ts';
+import { jsonAnswer, okAnswer, withCookie } from '../../response/responses.ts';
+import type { AccountsService } from './accounts-service.ts';
+import { redirect, redirectOf } from './redirects.ts';
+
+const JSON_TYPE = /^\s*application\/json\b/i;
+
+export function getSession(_service: AccountsService, context: Context): Answer {
+  const { user, identity, services } = context;
+  if (user.name === null && context.query.flag('basic')) throw new DatabaseError('unauthorized', 'Please login.');
+  const info = {
+    ...(identity === undefined || user.name === null ? {} : { authenticated: identity.method }),
+    authentication_db: authenticationDatabase(services.config),
+    authentication_handlers: handlerNames(services.config),
+  };
+  const { name, roles } = user;
+  return jsonAnswer(context, 200, JSON.stringify({ ok: true, userCtx: { name, roles }, info }));
+}
+
+export async function postSession(service: AccountsService, context: Context): Promise<Answer> {
+  const next = redirectOf(context, 'next');
+  const fail = redirectOf(context, 'fail');
+  const { name, password } = await readCredentials(context);
+  try {
+    const account = await service.logIn(name, password, clientAddress(context));
+    return withCookie(loggedIn(context, account, next), await service.beginSession(account, wayOf(context)));
+  } catch (error) {
+    if (!isDatabaseError(error, 'unauthorized')) throw error;
+    return withCookie(notLoggedIn(context, error, fail), endedCookie(context.services.config, wayOf(context)));
+  }
+}
+
+export async function deleteSession(service: AccountsService, context: Context): Promise<Answer> {
+  const next = redirectOf(context, 'next');
+  const session = sessionValue(context.header('cookie'));
+  if (session !== undefined) await service.endSession(session);
+  const answer = next === undefined ? okAnswer(context, 200) : redirect(context, next, { ok: true });
+  return withCookie(answer, endedCookie(context.services.config, wayOf(context)));
+}
+
+/** Of the answer to a redirected request nobody but its browser gets anything: it has no name. */
+function loggedIn(context: Context, { name, roles }: Account, next: string | undefined): Answer {
+  if (next !== undefined) return redirect(context, next, { ok: true, name: null, roles });
+  return jsonAnswer(context, 200, JSON.stringify({ ok: true, name, roles }));
+}
+
+function notLoggedIn(context: Context, failure: DatabaseError, fail: string | undefined): Answer {
+  const { status, error, reason } = showError(failure);
+  if (fail !== undefined) return redirect(context, fail, { error, reason });
+  return { ...jsonAnswer(context, status, JSON.stringify({ error, reason })), errorCode: failure.code };
+}
+
+/** As JSON, or as a form sends them; some clients call the name `username`. What is missing is empty, which is nobody's. */
+async function readCredentials(context: Context): Promise<{ readonly name: string; readonly password: string }> {
+  if (JSON_TYPE.test(context.header('content-type') ?? '')) {
+    const body = await readObject(context, CREDENTIALS);
+    const name = ownMember(body, 'name') ?? ownMember(body, 'username');
+    return { name: textOf(name), password: textOf(ownMember(body, 'password')) };
+  }
+  const form = new URLSearchParams(await readText(context, CREDENTIALS));
+  const name = form.get('name') ?? form.get('username') ?? '';
+  return { name, password: form.get('password') ?? '' };
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}

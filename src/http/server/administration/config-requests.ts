@@ -1,0 +1,151 @@
+/**
+ * `_config`: reads and changes the settings of the running service (docs/http/server.md#configuration). A change holds when it is answered. Values
+ * never go to the log: some are secrets.
+ */
+import { DatabaseError, WordedError } from '../../../base/errors/database-error.ts';
+import { whitelistSetting } from '../../../base/system/config.ts';
+import type { ConfigStore } from '../../../base/system/contract.ts';
+import { readJson } from '../../request/bodies.ts';
+import { FEW_VALUES } from '../../request/body-bounds.ts';
+import type { Answer, Context } from '../../request/context.ts';
+import { assertKept } from '../../request/kept-rights.ts';
+import { MethodNotAllowed } from '../../response/error-table.ts';
+import { jsonAnswer } from '../../response/responses.ts';
+import type { AdministrationService } from './administration-service.ts';
+import { assertKeepsAccess } from './kept-access.ts';
+
+const ALLOW = 'GET,PUT,DELETE';
+/** The section whose keys are the server's admins, and its values their hashed passwords. */
+const ADMINS = 'admins';
+
+/** `path`: section and key, as far as they are named. */
+export async function answerConfig(
+  service: AdministrationService,
+  context: Context,
+  path: readonly string[],
+): Promise<Answer> {
+  const [section, key, ...more] = path;
+  if (more.length > 0) throw new DatabaseError('not_found', 'missing');
+  if (context.method === 'GET') return jsonAnswer(context, 200, JSON.stringify(read(context, section, key)));
+  if (section === undefined || key === undefined) throw new MethodNotAllowed(ALLOW);
+  if (context.method === 'PUT') return put(service, context, section, key);
+  if (context.method === 'DELETE') return remove(service, context, section, key);
+  throw new MethodNotAllowed(ALLOW);
+}
+
+function read({ services: { config } }: Context, section: string | undefined, key: string | undefined): unknown {
+  if (section === undefined) return config.sections();
+  return key === undefined ? config.section(section) : mustGet(config, section, key);
+}
+
+/** Answers what held before; for admins, whose passwords nobody can know from it, what is kept now. */
+async function put(service: AdministrationService, context: Context, section: string, key: string): Promise<Answer> {
+  const isRaw = readRaw(context);
+  const given = await readJson(context, FEW_VALUES);
+  if (typeof given !== 'string') {
+    throw new DatabaseError('bad_request', 'The body must be the value as a JSON string, such as "100" for a number.');
+  }
+  if (section === ADMINS && given === '')
+    throw new DatabaseError('bad_request', 'The password of an admin must not be empty.');
+  if (section === ADMINS && !isRaw) return jsonText(context, await setAdmin(service, context, key, given));
+  if (section === ADMINS && service.isUnreadableHash(given)) {
+    const reason = 'The text begins as the hash of a password does, and is none: nobody could log in by it.';
+    throw new DatabaseError('bad_request', reason);
+  }
+  const before = await change(service, context, section, key, given);
+  return jsonText(context, section === ADMINS ? given : before);
+}
+
+/** Keeps the password's hash, and gives that. Fails with `modification_not_allowed`. */
+export async function setAdmin(
+  service: AdministrationService,
+  context: Context,
+  name: string,
+  password: string,
+): Promise<string> {
+  assertChangeable(context.services.config, ADMINS, name);
+  const hash = await service.hashAdminPassword(password);
+  await change(service, context, ADMINS, name, hash);
+  return hash;
+}
+
+/** Gives what held before. */
+async function change(
+  service: AdministrationService,
+  context: Context,
+  section: string,
+  key: string,
+  value: string,
+): Promise<string> {
+  const { config, log } = context.services;
+  assertChangeable(config, section, key);
+  await assertKeepsAccess(
+    service,
+    context,
+    { ...config.ownName(section, key), value },
+    config.preview(section, key, value),
+  );
+  await assertKept(context, true);
+  const before = await config.set(section, key, value, persistence(context));
+  log.info(`setting ${ownText(config, section, key)} was changed`);
+  return before ?? '';
+}
+
+function jsonText(context: Context, text: string): Answer {
+  return jsonAnswer(context, 200, JSON.stringify(text));
+}
+
+async function remove(service: AdministrationService, context: Context, section: string, key: string): Promise<Answer> {
+  const { config, log } = context.services;
+  assertChangeable(config, section, key);
+  mustGet(config, section, key);
+  const next = config.preview(section, key, undefined, persistence(context));
+  await assertKeepsAccess(service, context, { ...config.ownName(section, key), value: undefined }, next);
+  await assertKept(context, true);
+  const before = await config.delete(section, key, persistence(context));
+  log.info(`setting ${ownText(config, section, key)} was deleted`);
+  return jsonText(context, before ?? '');
+}
+
+function mustGet(config: ConfigStore, section: string, key: string): string {
+  const own = config.ownName(section, key);
+  const value = config.get(own.section, own.key);
+  if (value === undefined) throw new DatabaseError('not_found', 'unknown_config_value');
+  return value;
+}
+
+function readRaw({ query }: Context): boolean {
+  const raw = query.get('raw') ?? 'false';
+  if (raw === 'true' || raw === 'false') return raw === 'true';
+  const word = `Bad value for 'raw' option: ${raw.slice(0, 200)}`;
+  throw new WordedError('bad_request', word, 'raw must be true or false.');
+}
+
+function persistence(context: Context): { readonly persist: boolean } {
+  return { persist: context.ownHeader('persist') !== 'false' };
+}
+
+/** They name files of the machine. Those who may change settings over HTTP need not be those who may write anywhere there. */
+const FILE_SETTINGS: readonly string[] = ['log/file', 'ssl/cert_file', 'ssl/key_file'];
+
+/** Fails for those, and where the whitelist has other settings only. An empty one permits none: it was set, so that it means something. */
+function assertChangeable(config: ConfigStore, section: string, key: string): void {
+  const whitelist = whitelistSetting(config);
+  const changed = ownText(config, section, key);
+  if (isListed(config, whitelist, changed) && !FILE_SETTINGS.includes(changed)) return;
+  throw new DatabaseError('modification_not_allowed', 'This config variable is read-only');
+}
+
+function isListed(config: ConfigStore, whitelist: readonly string[] | undefined, changed: string): boolean {
+  return whitelist === undefined || whitelist.some((name) => ownText(config, ...splitName(name)) === changed);
+}
+
+function splitName(name: string): [section: string, key: string] {
+  const slash = name.indexOf('/');
+  return [name.slice(0, slash), name.slice(slash + 1)];
+}
+
+function ownText(config: ConfigStore, section: string, key: string): string {
+  const own = config.ownName(section, key);
+  return `${own.section}/${own.key}`;
+}

@@ -1,0 +1,57 @@
+/**
+ * `_node/…` and `_membership`: what tools ask of a server that could be one of several (docs/http/server.md#nodes). This one is always alone, and its
+ * name is the one that later versions have where nobody gave them another.
+ */
+import { DatabaseError } from '../../../base/errors/database-error.ts';
+import type { Answer, Context } from '../../request/context.ts';
+import { MethodNotAllowed } from '../../response/error-table.ts';
+import { jsonAnswer } from '../../response/responses.ts';
+import type { AdministrationService } from './administration-service.ts';
+import { answerConfig } from './config-requests.ts';
+import { answerPrometheus } from './prometheus.ts';
+import { postRestart } from './restart.ts';
+import { answerNodeStatistics } from './statistics.ts';
+
+const NAME = 'nonode@nohost';
+const NAMES: readonly string[] = ['_local', NAME];
+
+export async function answerNode(
+  service: AdministrationService,
+  context: Context,
+  _database: string,
+  path: readonly string[],
+): Promise<Answer> {
+  const [name, what, ...rest] = path;
+  if (name === undefined) throw missing();
+  if (!NAMES.includes(name)) throw new DatabaseError('not_found', `no such node: ${name}`);
+  if (what === '_config') return answerConfig(service, context, rest);
+  if (what === '_restart') {
+    if (context.method !== 'POST') throw new MethodNotAllowed('POST');
+    return postRestart(service, context);
+  }
+  assertGet(context);
+  if (what === '_stats') return answerNodeStatistics(context, rest);
+  if (what === '_prometheus' && rest.length === 0) return answerPrometheus(context);
+  if (what === '_system' && rest.length === 0) return answerSystem(context);
+  if (what !== undefined) throw missing();
+  return jsonAnswer(context, 200, JSON.stringify({ name: NAME }));
+}
+
+/** Of what later versions tell here the rest is about the machine that they run on: its processes, schedulers and memory. */
+function answerSystem(context: Context): Answer {
+  const uptime = Math.floor(context.services.statistics.uptimeMs / 1_000);
+  return jsonAnswer(context, 200, JSON.stringify({ uptime }));
+}
+
+export function getMembership(_service: AdministrationService, context: Context): Answer {
+  return jsonAnswer(context, 200, JSON.stringify({ all_nodes: [NAME], cluster_nodes: [NAME] }));
+}
+
+/** Fails with `method_not_allowed`. */
+function assertGet({ method }: Context): void {
+  if (method !== 'GET') throw new MethodNotAllowed('GET');
+}
+
+function missing(): DatabaseError {
+  return new DatabaseError('not_found', 'missing');
+}

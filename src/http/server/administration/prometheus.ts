@@ -1,0 +1,58 @@
+/** `_prometheus`: the statistics as Prometheus collects them (docs/http/server.md#prometheus), in its text format, version 0.0.4. */
+import type { Statistic } from '../../../base/system/statistic-list.ts';
+import { VERSION } from '../../../base/system/version.ts';
+import type { Answer, Context } from '../../request/context.ts';
+import { MUST_REVALIDATE } from '../../response/responses.ts';
+import { descriptionOf } from './statistic-descriptions.ts';
+
+const TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
+/** Sections whose statistics are one metric with a label. */
+const LABELS: Readonly<Record<string, string>> = { httpd_request_methods: 'method', httpd_status_codes: 'code' };
+
+interface Metric {
+  readonly name: string;
+  readonly type: 'counter' | 'gauge' | 'summary';
+  readonly help: string;
+  readonly lines: string[];
+}
+
+export function answerPrometheus({ services }: Context): Answer {
+  const metrics = new Map<string, Metric>();
+  for (const statistic of services.statistics.list) {
+    const metric = metricOf(statistic);
+    const known = metrics.get(metric.name);
+    if (known === undefined) metrics.set(metric.name, metric);
+    else known.lines.push(...metric.lines);
+  }
+  const info: Metric = {
+    name: 'svc_info',
+    type: 'gauge',
+    help: 'the version that runs',
+    lines: [`svc_info{version="${VERSION}"} 1`],
+  };
+  const text = [info, ...metrics.values()].map(textOf).join('');
+  return { status: 200, headers: { 'content-type': TYPE, 'cache-control': MUST_REVALIDATE }, body: text };
+}
+
+function metricOf(statistic: Statistic): Metric {
+  const { section, id, kind, read } = statistic;
+  const help = descriptionOf(statistic);
+  const label = LABELS[section];
+  if (label !== undefined) {
+    const name = `svc_${section}_total`;
+    return { name, type: 'counter', help: `by ${label}`, lines: [`${name}{${label}="${id}"} ${read()}`] };
+  }
+  const own = section === 'svc' ? `svc_${id}` : `svc_${section}_${id}`;
+  if (kind === 'mean') {
+    const name = `${own}_seconds`;
+    const lines = [`${name}_sum ${read() / 1_000}`, `${name}_count ${statistic.readCount?.() ?? 0}`];
+    return { name, type: 'summary', help: 'until requests were answered', lines };
+  }
+  const name = kind === 'count' ? `${own}_total` : own;
+  return { name, type: kind === 'count' ? 'counter' : 'gauge', help, lines: [`${name} ${read()}`] };
+}
+
+function textOf({ name, type, help, lines }: Metric): string {
+  return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join('\n')}\n`;
+}

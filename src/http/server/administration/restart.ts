@@ -1,0 +1,19 @@
+/** `POST /_restart`: the service is closed, and opened again with what its configuration says then (docs/http/server.md#restart). */
+import { DatabaseError } from '../../../base/errors/database-error.ts';
+import { requireJsonType } from '../../request/bodies.ts';
+import type { Answer, Context } from '../../request/context.ts';
+import { okAnswer } from '../../response/responses.ts';
+import type { AdministrationService } from './administration-service.ts';
+
+/** Answered before it is done. */
+export async function postRestart({ restart }: AdministrationService, context: Context): Promise<Answer> {
+  requireJsonType(context);
+  if (restart === undefined) {
+    throw new DatabaseError(
+      'not_implemented',
+      'This service can not restart itself: whoever has opened it has to close it, and to open it again.',
+    );
+  }
+  await restart();
+  return okAnswer(context, 202);
+}

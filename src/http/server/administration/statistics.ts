@@ -1,0 +1,83 @@
+/** `_stats`: what the service counts about itself (docs/http/server.md#statistics). */
+import { DatabaseError } from '../../../base/errors/database-error.ts';
+import type { ShownStatistic } from '../../../base/system/statistics.ts';
+import type { Answer, Context } from '../../request/context.ts';
+import { parseBoolean, parseCount } from '../../request/parameter-values.ts';
+import { jsonAnswer } from '../../response/responses.ts';
+import type { AdministrationService } from './administration-service.ts';
+import { descriptionOf } from './statistic-descriptions.ts';
+
+type Tree = { [name: string]: Tree | unknown };
+
+export function getStatistics(
+  _service: AdministrationService,
+  context: Context,
+  _database: string,
+  path: readonly string[],
+): Answer {
+  if (path.length !== 0 && path.length !== 2) {
+    throw new DatabaseError('bad_request', 'Stat names must have exactly two parts.');
+  }
+  const [section, id] = path;
+  const shown = read(context).filter(
+    ({ statistic }) => section === undefined || (statistic.section === section && statistic.id === id),
+  );
+  if (shown.length === 0) throw missing();
+  const tree: Tree = {};
+  for (const { statistic, current, sum, mean, stddev, min, max } of shown) {
+    const description = descriptionOf(statistic);
+    const numbers = { current, sum, mean, stddev, min, max };
+    put(tree, [statistic.section, statistic.id], { description, ...rounded(numbers) });
+  }
+  return jsonAnswer(context, 200, JSON.stringify(tree));
+}
+
+/** The form of later versions: all below one root, and what was counted since the service was opened. */
+export function answerNodeStatistics(context: Context, path: readonly string[]): Answer {
+  let found: unknown = nodeTree(read(context));
+  for (const name of path) found = Object.hasOwn(Object(found), name) ? Reflect.get(Object(found), name) : undefined;
+  if (found === undefined) throw missing();
+  return jsonAnswer(context, 200, JSON.stringify(found));
+}
+
+function nodeTree(all: readonly ShownStatistic[]): Tree {
+  const tree: Tree = {};
+  for (const { statistic, mean, stddev, min, max } of all) {
+    const { section, id, kind, read: value } = statistic;
+    const desc = descriptionOf(statistic);
+    const path = section === 'svc' ? ['svc', id] : ['svc', section, id];
+    if (kind !== 'mean') put(tree, path, { value: value(), type: kind === 'count' ? 'counter' : 'gauge', desc });
+    else {
+      const numbers = { min, max, arithmetic_mean: mean, standard_deviation: stddev };
+      put(tree, path, { value: rounded(numbers), type: 'histogram', desc });
+    }
+  }
+  return tree;
+}
+
+function read(context: Context): readonly ShownStatistic[] {
+  const { query, services } = context;
+  const range = parseCount(query.get('range') ?? '0');
+  if (parseBoolean(query.get('flush') ?? 'false')) services.statistics.flush();
+  return services.statistics.show(range);
+}
+
+function put(tree: Tree, path: readonly string[], value: unknown): void {
+  const [name = '', ...rest] = path;
+  if (rest.length === 0) {
+    tree[name] = value;
+    return;
+  }
+  const below: Tree = Object(tree[name] ?? {});
+  tree[name] = below;
+  put(below, rest, value);
+}
+
+/** To a thousandth. */
+function rounded(numbers: Readonly<Record<string, number>>): Record<string, number> {
+  return Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, Math.round(value * 1_000) / 1_000]));
+}
+
+function missing(): DatabaseError {
+  return new DatabaseError('not_found', 'missing');
+}

@@ -1,0 +1,62 @@
+import { pause } from '../../base/shared/clock.ts';
+import type { Change, ChangesAnswer } from '../interface/changes.ts';
+import type { ChangesOptions } from './contract.ts';
+import { type Ask, queryOf } from './requests.ts';
+import { SetteeError } from './settee-error.ts';
+
+/** Between two requests of a feed that fails: the first pause, and the longest. */
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 10_000;
+
+/** Batch after batch up to the last change; then, if it is live, whatever comes. Each request is a whole answer, so that none is read half. */
+export async function* followChanges<T>(ask: Ask, options: ChangesOptions<T>): AsyncGenerator<Change<T>, void, void> {
+  const { live, batch = 500, doc_ids, selector, query, signal, ...others } = options;
+  const body = doc_ids ? { doc_ids } : selector && { selector };
+  const filter = body && { filter: doc_ids ? '_doc_ids' : '_selector' };
+  const next = live ? createPersistent(ask, signal) : ask;
+  let since = options.since ?? 0;
+  let feed: 'longpoll' | undefined;
+  for (;;) {
+    const path = `/_changes${queryOf({ ...query, ...others, ...filter, since, limit: batch, feed })}`;
+    const answer = await next<ChangesAnswer<T>>(body ? 'POST' : 'GET', path, { body, signal });
+    yield* answer.results;
+    since = answer.last_seq;
+    if (answer.results.length >= batch) continue;
+    if (!live) return;
+    feed = 'longpoll';
+  }
+}
+
+/** Asks again what was not answered or is to be asked later, once there was an answer: until then it may be the address that is wrong. */
+function createPersistent(ask: Ask, signal: AbortSignal | undefined): Ask {
+  let wasAnswered = false;
+  return async (...request) => {
+    for (let ms = FIRST_PAUSE_MS; ; ms = Math.min(2 * ms, LONGEST_PAUSE_MS)) {
+      try {
+        const answer = await ask<never>(...request);
+        wasAnswered = true;
+        return answer;
+      } catch (error) {
+        const isPassing = error instanceof SetteeError ? isLater(error) : wasAnswered && error instanceof TypeError;
+        if (!isPassing || signal?.aborted) throw error;
+      }
+      await pauseUnless(signal, ms);
+    }
+  };
+}
+
+/** Of the service, or of a proxy before it. */
+function isLater({ status }: SetteeError): boolean {
+  return status === 429 || (status >= 502 && status <= 504);
+}
+
+/** Rejects with the signal's reason as soon as it aborts. */
+async function pauseUnless(signal: AbortSignal | undefined, ms: number): Promise<void> {
+  const listening = new AbortController();
+  const aborted = new Promise<void>((resolve) => {
+    signal?.addEventListener('abort', () => resolve(), { signal: listening.signal });
+  });
+  await Promise.race([pause(ms), aborted]);
+  listening.abort();
+  signal?.throwIfAborted();
+}

@@ -1,0 +1,114 @@
+/**
+ * Indexes for selectors as they are stored: views of design documents whose language is `query`. The form is that of
+ * other databases with this interface, so that indexes can be replicated between them (docs/http/find.md#indexes-of-selectors).
+ */
+
+import { isShallow } from '../../../base/json/nesting.ts';
+import { isObject } from '../../../base/json/objects.ts';
+import { atOnce, eachInSteps, type Steps } from '../../../base/shared/turn.ts';
+import type { DocId } from '../../../database/documents/contract.ts';
+import { parseSort, type SortField } from '../queries/sort.ts';
+import { excerpt, queryError } from '../query-error.ts';
+import { type FieldPath, parseFieldPath } from '../selectors/field-path.ts';
+import { EVERYTHING, type Selector } from '../selectors/selector.ts';
+import { selectorJson } from '../selectors/selector-json.ts';
+import { parseSelector } from '../selectors/selector-parser.ts';
+
+export const QUERY_LANGUAGE = 'query';
+
+interface IndexColumn extends SortField {
+  readonly path: FieldPath;
+}
+
+/** The `map` member of a view: the fields that make the key, and the documents that the index has. */
+export interface IndexMap {
+  readonly columns: readonly IndexColumn[];
+  readonly filter: Selector;
+  /** The filter in its normal form; an empty object where the index has all documents. */
+  readonly filterJson: Readonly<Record<string, unknown>>;
+}
+
+export interface JsonIndex extends IndexMap {
+  readonly type: 'json';
+  /** With `_design/`. */
+  readonly design: DocId;
+  readonly name: string;
+}
+
+/** Reads a view's `map` member. Fails with 400, as the parsers of selectors and sorts do. */
+export function parseIndexMap(map: unknown): IndexMap {
+  if (!isShallow(map)) throw queryError('invalid_index', 'The index is nested too deeply.');
+  if (!isObject(map)) throw queryError('invalid_index', `JSON indexes must be an object, not: ${excerpt(map)}`);
+  const { fields, partial_filter_selector: filter } = map;
+  const listed = isObject(fields) ? Object.entries(fields).map(([name, order]) => ({ [name]: order })) : fields;
+  const columns = atOnce(parseSort(listed)).map((field) => ({ ...field, path: parseFieldPath(field.field) }));
+  if (columns.length === 0)
+    throw queryError('invalid_index', 'An index needs at least one field. Name it in "fields".');
+  const selector = filter === undefined || filter === null ? EVERYTHING : parseSelector(filter);
+  const filterJson = selectorJson(selector);
+  // Within the bound on depth a filter may become deeper by its normal form, and has to be read from it again.
+  if (!isShallow(filterJson)) throw queryError('invalid_index', 'The index is nested too deeply.');
+  return { columns, filter: selector, filterJson };
+}
+
+/**
+ * The indexes of a design document, `document` being its value. Leaves out views that are no indexes, and those whose rows are
+ * in another order than selectors compare in.
+ */
+export function* indexesOf(design: DocId, document: unknown): Steps<readonly JsonIndex[]> {
+  if (!isObject(document) || document['language'] !== QUERY_LANGUAGE || !isObject(document['views'])) return [];
+  const { options } = document;
+  const indexes: JsonIndex[] = [];
+  yield* eachInSteps(Object.entries(document['views']), ([name, view]) => {
+    try {
+      if (!isObject(view) || isRaw(view['options']) || isRaw(options)) return;
+      indexes.push({ type: 'json', design, name, ...parseIndexMap(view['map']) });
+    } catch {
+      // It is no index of ours, but for example a text index of another server.
+    }
+  });
+  return indexes;
+}
+
+function isRaw(options: unknown): boolean {
+  return isObject(options) && options['collation'] === 'raw';
+}
+
+export function hasFilter(index: IndexMap): boolean {
+  return Object.keys(index.filterJson).length > 0;
+}
+
+/** An index in the form of `GET _index`. */
+export function indexJson(index: JsonIndex): Readonly<Record<string, unknown>> {
+  const fields = index.columns.map(({ field, direction }) => ({ [field]: direction }));
+  const filter = hasFilter(index) ? { partial_filter_selector: index.filterJson } : {};
+  return {
+    ddoc: index.design,
+    name: index.name,
+    type: index.type,
+    partitioned: false,
+    def: { fields, ...filter },
+  };
+}
+
+/** The view that stores an index; `definition` is what the client wrote. */
+export function indexView(map: IndexMap, definition: unknown): Readonly<Record<string, unknown>> {
+  const fields = Object.fromEntries(map.columns.map(({ field, direction }) => [field, direction]));
+  // An object can't keep every list of fields: it puts names such as "7" first, and has no name twice.
+  const names = Object.keys(fields);
+  const isInOrder = map.columns.every(({ field }, position) => field === names[position]);
+  const list = map.columns.map(({ field, direction }) => ({ [field]: direction }));
+  return {
+    map: { fields: isInOrder ? fields : list, partial_filter_selector: map.filterJson },
+    reduce: '_count',
+    options: { def: definition },
+  };
+}
+
+/** The index that every database has, its documents by id, in the form of `GET _index`. */
+export const ALL_DOCUMENTS_JSON = {
+  ddoc: null,
+  name: '_all_docs',
+  type: 'special',
+  def: { fields: [{ _id: 'asc' }] },
+};

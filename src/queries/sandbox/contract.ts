@@ -1,0 +1,199 @@
+/**
+ * Functions that come from documents run behind this contract and nowhere else
+ * (docs/internals.md#functions-of-design-documents). Sources, documents and results cross it as text: no object of the host
+ * is ever reachable from a document's function.
+ *
+ * An isolate runs the functions of one design document of one database, with globals and memory of its own. A call whose program has
+ * its isolate runs in the same turn, and is over within `timeoutMs`: a caller with much to do passes batches, and gives way between
+ * them. Where an isolate must be made first, the call gives a promise.
+ *
+ * But for a list that waits for rows, a program holds nothing that must be given back. Its isolate is made when a call needs it. It is
+ * disposed when another program needs one and this one was not used for the longest time, when nobody has opened the program for
+ * long, and by `close`.
+ */
+import { type DatabaseError, WordedError } from '../../base/errors/database-error.ts';
+import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
+
+export interface ProgramSource {
+  /**
+   * Who shares an isolate: the database, by a name that no other database ever has. What one database's functions leave
+   * in their globals is never seen by those of another, though their design documents be the same.
+   */
+  readonly scope: string;
+  /** Identifies the design document: a view signature, or the document's id and revision. */
+  readonly signature: string;
+  /** For the texts of errors: `_design/name`. */
+  readonly designId: string;
+  /**
+   * JSON text of an object: what `require` resolves in, `this` of filters, shows, lists and updates, and where those are
+   * found by name. For maps and reduces pass `{"views":{"lib":…}}` alone, since their signature covers no more.
+   */
+  readonly designDocument: string;
+  /** For one document, one reduction or one request (`os_process_timeout`, 5,000 by default). */
+  readonly timeoutMs: number;
+  /**
+   * What the functions' own data may take, as QuickJS counts it: single large blocks and very many small ones. Default 64 MB. All that an
+   * isolate takes is bounded by the memory of its WebAssembly (`isolates/quickjs-instance.ts`).
+   */
+  readonly memoryBytes?: number;
+  /** Takes what functions log by `log()`, and which documents a map skipped. At most 100 messages a call. */
+  log(message: string): void;
+}
+
+export interface Sandbox {
+  /** The program of (scope, signature). The first call loads QuickJS: `not_implemented` where that fails. */
+  open(source: ProgramSource): Promise<Program>;
+  /** Disposes every isolate. Programs that are still called after it fail with `shutting_down`. */
+  close(): void;
+}
+
+/**
+ * Every method fails with `compilation_error` on a source that is no function, with `os_process_error` when time
+ * ("OS process timed out.") or memory ran out, with `invalid_require_path`, and, those of functions by name, with
+ * `not_found` "missing <kind> function <name> on design doc <id>". What else a function throws is said at each.
+ */
+export interface Program {
+  /** Compiles at once. Distinct sources only: a view that has the map of another shares its rows. */
+  mapper(maps: readonly string[]): MaybePromise<Mapper>;
+  /** Compiles at once. */
+  reducer(source: string, limit: ReduceLimit): MaybePromise<Reducer>;
+  /** Whether the design document has `validate_doc_update`. */
+  readonly validates: boolean;
+  /**
+   * One outcome for each write, undefined where it passes: `forbidden`, `unauthorized`, `ThrownError` (500), or
+   * `os_process_error` where it overflowed the stack.
+   */
+  validate(writes: readonly ValidatedWrite[]): MaybePromise<readonly (DatabaseError | undefined)[]>;
+  /** Whether each document passes. Documents are JSON texts; a throw fails the call with `ThrownError`. */
+  filter(name: string, documents: readonly string[], request: string): MaybePromise<readonly boolean[]>;
+  /** A view as filter: a document passes when the map of `views.<name>` emits for it; one that throws does not pass. */
+  filterByView(name: string, documents: readonly string[]): MaybePromise<readonly boolean[]>;
+  /**
+   * `document` and `request` are JSON texts (`null` for none); the request has an `id` where the path named a
+   * document. Fails with `render_error`, `not_found` "document not found", `not_acceptable`, or `ThrownError`.
+   */
+  show(name: string, document: string, request: string): MaybePromise<FunctionResponse>;
+  update(name: string, document: string, request: string): MaybePromise<UpdateResult>;
+  /**
+   * Runs a list function over `rows`, up to its first row here, then on as its output is read: a batch of rows at a
+   * time, with `timeoutMs` for each. That takes a function that calls `getRow()` by its name, in itself or in what it gives
+   * to `provides` (sources/resumable-source.ts). Any other gets its rows all at once, at most `LIST_BYTES` of them, and is run to its end here;
+   * `too_large` when rows or output exceed that. Fails as `show` does.
+   */
+  list(name: string, head: string, request: string, rows: RowSource): Promise<ListResult>;
+  /** Disposes the isolate now. The program may still be called, and gets another. */
+  close(): void;
+}
+
+/** How long the text of the rows, or of the output, of a list may be at most that can't wait for its rows. */
+export const LIST_BYTES = 64 * 1024 * 1024;
+
+export interface Mapper {
+  /**
+   * How many documents take about 8 ms, or 25 ms in another thread, judged by the calls so far: pass that many at a time, and give
+   * way to others between the calls. 1 to 1,000; begins at 100.
+   */
+  readonly batchSize: number;
+  /** How many calls may be under way at a time: they run in threads of their own. 1 where they don't. */
+  readonly concurrency: number;
+  /**
+   * `documents` are JSON texts of objects, `_id` and `_rev` in them. A map that throws skips that document for that map
+   * (logged); `throw ["fatal", error, reason]` fails the call with `ThrownError`. One result per map function. A single document on
+   * which a map runs out of memory, or whose rows are too large, is left out (logged); where time runs out the call fails. Where the
+   * documents emit very much the results are those of the first of them, as many as `counts` has: the others are to be passed again.
+   */
+  map(documents: readonly string[]): MaybePromise<readonly MappedRows[]>;
+  /** As `map`, for a single document. */
+  mapLong(document: LongDocument): Promise<readonly MappedRows[]>;
+}
+
+/** A document whose text is too long to be held as a whole where that can be avoided. */
+export interface LongDocument {
+  readonly id: string;
+  /** Its minified JSON text, `_id` and `_rev` in it, from its beginning each time. */
+  pieces(): AsyncIterable<string>;
+}
+
+/** What one map function emitted for a batch. All texts are JSON, as short as can be, and have no control characters. */
+export interface MappedRows {
+  /** How many rows each document emitted, in the order of the documents. */
+  readonly counts: readonly number[];
+  /** The keys of all rows: documents in order, and each document's in the order of emission. */
+  readonly keys: readonly string[];
+  /** Their values. */
+  readonly values: readonly string[];
+  /** The positions of documents that the map could not end, or whose rows are too large; they have no rows. */
+  readonly leftOut?: readonly number[];
+}
+
+/** `log` lets a result pass that does not shrink, and only logs it (setting `query_server_config/reduce_limit`). */
+export type ReduceLimit = 'true' | 'false' | 'log';
+
+/**
+ * Synchronous, since trees reduce within one turn; throws `Pending` where a call takes long, and gives its answer when it is called again.
+ * Each call reduces any number of groups, and gives JSON text for each: `null` where the function threw or gave nothing. Fails with `reduce_overflow_error` where a result is over 200 bytes and more than half of its input.
+ */
+export interface Reducer {
+  reduce(groups: readonly ReduceGroup[]): readonly string[];
+  /** Each group is the JSON text of an array of earlier results. */
+  rereduce(groups: readonly string[]): readonly string[];
+}
+
+export interface ReduceGroup {
+  /** JSON text: `[[key,id],…]`. */
+  readonly keys: string;
+  /** JSON text: `[value,…]`. */
+  readonly values: string;
+}
+
+/** All JSON texts. */
+export interface ValidatedWrite {
+  /** With `_id`, `_rev`, `_revisions`, `_deleted` where deleted, and attachment stubs. */
+  readonly newDocument: string;
+  /** `null` without one. */
+  readonly oldDocument: string;
+  readonly userContext: string;
+  readonly securityObject: string;
+}
+
+/** What a show or an update answered. */
+export interface FunctionResponse {
+  /** Undefined: 200 (201 for an update that saves). */
+  readonly code: number | undefined;
+  /** As the function named them. `Content-Type` is there when the function, `provides`, `json` or `base64` chose one. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | Uint8Array;
+}
+
+export interface UpdateResult {
+  /** JSON text of the document to save; undefined when the function gave none. */
+  readonly document: string | undefined;
+  readonly response: FunctionResponse;
+}
+
+/** Batches of rows, each the JSON text of an array that is not empty; undefined at the end. */
+export interface RowSource {
+  next(): MaybePromise<string | undefined>;
+  /** Says that no more are wanted. Not called where the function fails before it takes any. */
+  close?(): void;
+}
+
+export interface ListResult {
+  readonly code: number | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+  /**
+   * The body, to be read once; it ends with `close`. Fails where the function does, or with `os_process_error` where its
+   * isolate was disposed meanwhile: another function of the design document failed in it, or many other design documents needed isolates.
+   */
+  chunks(): AsyncGenerator<string, void, void>;
+  /** Must be called where `chunks` is not read to its end. May be called more than once. */
+  close(): void;
+}
+
+/** A function threw an error of its own wording: `{"error": word, "reason": reason}` with status 500. */
+export class ThrownError extends WordedError {
+  constructor(word: string, reason: string) {
+    super('function_error', word, reason);
+    this.name = 'ThrownError';
+  }
+}

@@ -1,0 +1,59 @@
+/**
+ * What is asked of a sandbox, as plain data: it is carried out in this thread, or crosses to a worker as it is. Whoever carries it out
+ * begins the program's isolate where there is none, and compiles what is not compiled there yet.
+ */
+import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
+import type { IsolateOwner } from '../isolates/isolate-pool.ts';
+import type { OperationName } from '../runtime/protocol.ts';
+import type { ResumableSource } from '../sources/resumable-source.ts';
+import { type CallText, lengthOfText } from './long-texts.ts';
+
+export interface FunctionCall {
+  /** Compiled before. The first text of the operation is then the numbers that these have, with commas between. */
+  readonly functions?: CompiledFunctions;
+  readonly operation: OperationName | 'compile';
+  readonly texts: readonly CallText[];
+  /** All rows, for `list`, in batches. What the function sent is behind the head, all of it. */
+  readonly rows?: readonly CallText[];
+}
+
+interface CompiledFunctions {
+  readonly kind: 'addMap' | 'addReducer';
+  readonly sources: readonly string[];
+}
+
+/** A list function that can wait for its rows, and what it is called with. */
+export interface ListBeginning {
+  readonly name: string;
+  readonly source: ResumableSource;
+  readonly head: string;
+  readonly request: string;
+}
+
+/** A list that waits in its isolate. It has to be released. */
+export interface BegunList {
+  /** What `beginList` gave. */
+  readonly answer: string;
+  /** Calls the isolate in which the list waits; `os_process_error` where that is gone. */
+  call(operation: 'resumeList' | 'dropList', texts: readonly CallText[]): MaybePromise<string>;
+  release(): void;
+}
+
+export interface CallAnswer {
+  readonly text: string;
+  /** Milliseconds that the call took where it was carried out. */
+  readonly ms: number;
+}
+
+/** Fails with `IsolateFailure` where the isolate could not end the call, and as functions fail. */
+export interface Executor {
+  run(owner: IsolateOwner, call: FunctionCall): MaybePromise<CallAnswer>;
+  /** Runs a list up to its first row. Undefined where its source does not compile as one that can wait. */
+  beginList(owner: IsolateOwner, list: ListBeginning): MaybePromise<BegunList | undefined>;
+}
+
+/** How many characters a call passes to its isolate. */
+export function lengthOf({ functions, texts, rows = [] }: FunctionCall): number {
+  const sum = (list: readonly CallText[]): number => list.reduce((length, text) => length + lengthOfText(text), 0);
+  return sum(functions?.sources ?? []) + sum(texts) + sum(rows);
+}

@@ -1,0 +1,51 @@
+/** Why a call of an isolate failed: the isolate could not end it, or a function of a document threw. */
+import { DatabaseError, RefusalError } from '../../../base/errors/database-error.ts';
+import { isShallow } from '../../../base/json/nesting.ts';
+import { assert } from '../../../base/shared/assert.ts';
+import { ThrownError } from '../contract.ts';
+
+export type FailureKind = 'time' | 'memory' | 'stack' | 'fault';
+
+/** A call that the isolate could not end: time or memory is up, or it overflowed the stack where that can't be caught. */
+export class IsolateFailure extends DatabaseError {
+  readonly kind: FailureKind;
+
+  constructor(kind: FailureKind, cause?: unknown) {
+    super('os_process_error', REASONS[kind], { cause });
+    this.kind = kind;
+  }
+}
+
+const REASONS: Readonly<Record<FailureKind, string>> = {
+  time: 'OS process timed out.',
+  memory: 'The function ran out of memory: it must do with less data at a time. Keep large data in attachments.',
+  stack: 'The function overflowed the stack: it, or a document, is nested too deeply.',
+  fault: 'The sandbox failed inside; it has been started again.',
+};
+
+/** A failure's text, `[code, word, reason]` (runtime/protocol.ts), as an error of the service. */
+export function toCallError(text: string): DatabaseError {
+  const [code, word, value] = toList(text);
+  const reason = String(value);
+  switch (code) {
+    case 'memory':
+      return new IsolateFailure('memory');
+    case 'forbidden':
+    case 'unauthorized':
+      return new RefusalError(code, isShallow(value) ? value : 'The reason is nested too deeply to be shown.');
+    case 'not_found':
+    case 'not_acceptable':
+    case 'compilation_error':
+    case 'invalid_require_path':
+    case 'render_error':
+      return new DatabaseError(code, reason);
+    default:
+      return new ThrownError(String(word), reason);
+  }
+}
+
+export function toList(json: string): readonly unknown[] {
+  const list: unknown = JSON.parse(json);
+  assert(Array.isArray(list), 'the program gave a list');
+  return list;
+}

@@ -1,0 +1,140 @@
+/** The output of list functions: at hand where a function was run to its end, else made while it is read. */
+import { Pace } from '../../../base/shared/turn.ts';
+import { LIST_BYTES, type ListResult, type RowSource } from '../contract.ts';
+import type { BegunList } from '../execution/function-call.ts';
+import { listTooLarge } from '../execution/list-failures.ts';
+import { SEPARATOR } from '../runtime/protocol.ts';
+import { type ListHead, toListHead } from './function-responses.ts';
+
+/** A list whose function was run to its end. */
+class FinishedList implements ListResult {
+  readonly code: number | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly #chunks: readonly string[];
+
+  constructor({ code, headers }: ListHead, chunks: readonly string[]) {
+    this.code = code;
+    this.headers = headers;
+    this.#chunks = chunks;
+  }
+
+  async *chunks(): AsyncGenerator<string, void, void> {
+    yield* this.#chunks;
+  }
+
+  close(): void {}
+}
+
+/** `text`: the answer to `list`, a head and all that was sent. */
+export function finishedList(text: string): FinishedList {
+  const at = text.indexOf(SEPARATOR);
+  const sent = text.slice(at + 1);
+  return new FinishedList(toListHead(text.slice(0, at)), sent === '' ? [] : [sent]);
+}
+
+/** A list as far as it has run: what `stepOn` of the sandboxes' program says (runtime/lists.ts). */
+interface ListStep {
+  readonly isDone: boolean;
+  /** Empty where an earlier step sent something. */
+  readonly head: string;
+  readonly sent: string;
+}
+
+function toStep(text: string): ListStep {
+  const at = text.indexOf(SEPARATOR);
+  return { isDone: text.startsWith('D'), head: text.slice(1, at), sent: text.slice(at + 1) };
+}
+
+/**
+ * A list whose function waits in its isolate for the next rows. It runs on when more of its output is wanted: while the reader is slow
+ * there are no more than one batch of rows, and what the function made of them, in memory.
+ */
+export class WaitingList implements ListResult {
+  readonly #begun: BegunList;
+  readonly #rows: RowSource;
+  readonly #id: string;
+  readonly #pace = new Pace();
+  #step: ListStep;
+  #head: ListHead | undefined;
+  #isClosed = false;
+
+  private constructor(begun: BegunList, rows: RowSource) {
+    const at = begun.answer.indexOf(SEPARATOR);
+    this.#begun = begun;
+    this.#rows = rows;
+    this.#id = begun.answer.slice(0, at);
+    this.#step = toStep(begun.answer.slice(at + 1));
+  }
+
+  /** Runs the list until it has sent something, or is done: until then the function may change its head. Closes it where that fails. */
+  static async create(begun: BegunList, rows: RowSource): Promise<WaitingList> {
+    const list = new WaitingList(begun, rows);
+    try {
+      while (!list.#step.isDone && list.#step.sent === '') await list.#runOn();
+      list.#head = toListHead(list.#step.head);
+      return list;
+    } catch (error) {
+      list.close();
+      throw error;
+    }
+  }
+
+  get code(): number | undefined {
+    return this.#head?.code;
+  }
+
+  get headers(): Readonly<Record<string, string>> {
+    return this.#head?.headers ?? {};
+  }
+
+  async *chunks(): AsyncGenerator<string, void, void> {
+    try {
+      for (;;) {
+        const { isDone, sent } = this.#step;
+        if (sent !== '') yield sent;
+        if (isDone) return;
+        await this.#runOn();
+      }
+    } finally {
+      this.close();
+    }
+  }
+
+  async #runOn(): Promise<void> {
+    if (this.#pace.isDue) await this.#pace.rest();
+    const next = this.#rows.next();
+    const rows = (next instanceof Promise ? await next : next) ?? '';
+    this.#step = toStep(await this.#begun.call('resumeList', [this.#id, rows]));
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#rows.close?.();
+    const drop = async (): Promise<void> => {
+      if (!this.#step.isDone) await this.#begun.call('dropList', [this.#id]);
+    };
+    // Where that fails the isolate is gone, and the list with it.
+    void drop()
+      .catch(() => undefined)
+      .finally(() => this.#begun.release());
+  }
+}
+
+/** All rows, of a list that can't wait for them. */
+export async function readAhead(rows: RowSource): Promise<string[]> {
+  const batches: string[] = [];
+  let length = 0;
+  try {
+    for (;;) {
+      const next = rows.next();
+      const batch = next instanceof Promise ? await next : next;
+      if (batch === undefined) return batches;
+      length += batch.length;
+      if (length > LIST_BYTES) throw listTooLarge();
+      batches.push(batch);
+    }
+  } finally {
+    rows.close?.();
+  }
+}

@@ -1,0 +1,48 @@
+import { JsonCursor } from '../../../base/json/json-cursor.ts';
+import { isObject, ownMember } from '../../../base/json/objects.ts';
+import { parseInTurns } from '../../../base/json/parse-in-steps.ts';
+import { Pace } from '../../../base/shared/turn.ts';
+import { type ResumableSource, toResumableSource } from './resumable-source.ts';
+
+const ROW = 'getRow';
+
+/** Finds out which list functions of a design document can be made resumable, for each when it is first asked for. */
+export class ResumableLists {
+  readonly #designDocument: string;
+  readonly #sources = new Map<string, ResumableSource | undefined>();
+
+  /** Takes its JSON text. */
+  constructor(designDocument: string) {
+    this.#designDocument = designDocument;
+  }
+
+  /** Undefined where the function can't be made resumable, and where there is none of that name. */
+  async sourceOf(name: string): Promise<ResumableSource | undefined> {
+    if (this.#sources.has(name)) return this.#sources.get(name);
+    const source = await this.#find(name);
+    this.#sources.set(name, source);
+    return source;
+  }
+
+  async #find(name: string): Promise<ResumableSource | undefined> {
+    const cursor = new JsonCursor(this.#designDocument);
+    cursor.enter();
+    let lists = '{}';
+    const pace = new Pace();
+    while (cursor.nextMember()) {
+      // Where a module calls getRow(), the list function could not yield in its stead.
+      if (cursor.name === 'lists') lists = cursor.valueText;
+      else if (cursor.name.includes(ROW) || (await mentionsRow(cursor.valueText))) return undefined;
+      if (pace.isDue) await pace.rest();
+    }
+    const all = await parseInTurns(lists);
+    const source = isObject(all) ? ownMember(all, name) : undefined;
+    return typeof source === 'string' ? toResumableSource(source) : undefined;
+  }
+}
+
+/** Whether a text of the value, which is JSON text itself, has the name in it, in whatever way it is written. */
+async function mentionsRow(text: string): Promise<boolean> {
+  if (text.includes(ROW)) return true;
+  return text.includes('\\u') && JSON.stringify(await parseInTurns(text)).includes(ROW);
+}

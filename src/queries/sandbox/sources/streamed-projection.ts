@@ -1,0 +1,110 @@
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from '../../../base/json/characters.ts';
+import { stringValue } from '../../../base/json/strings.ts';
+
+/** As `project`, of an object whose minified text comes in pieces: takes one after the other, and gives what is kept of each. */
+export class StreamedProjection {
+  readonly #members: ReadonlySet<string>;
+  #depth = 0;
+  #isInString = false;
+  /** Whether the next character belongs to an escape that began before it. */
+  #isEscaped = false;
+  /** Whether the next string that begins, or the one that has begun, is the name of a member. */
+  #isInName = false;
+  /** The text of the name, its quotes included, as far as it was read. */
+  #name = '';
+  /** Whether what is read is the value of a member that is kept. */
+  #isKept = false;
+  #keptMembers = 0;
+
+  constructor(members: ReadonlySet<string>) {
+    this.#members = members;
+  }
+
+  next(piece: string): string {
+    let kept = '';
+    let keptFrom = 0;
+    for (let at = 0; at < piece.length; ) {
+      if (this.#isInString) {
+        at = this.#passString(piece, at);
+        continue;
+      }
+      const code = piece.charCodeAt(at);
+      at++;
+      if (this.#endsMember(code)) {
+        if (this.#isKept) kept += piece.slice(keptFrom, at - 1);
+        this.#isKept = false;
+        this.#isInName = true;
+      }
+      kept += this.#pass(code);
+      if (code === COLON && this.#depth === 1) keptFrom = at;
+    }
+    return this.#isKept ? kept + piece.slice(keptFrom) : kept;
+  }
+
+  /** Gives the position behind the string, or behind the piece, where that ends within the string. */
+  #passString(piece: string, from: number): number {
+    const start = this.#isEscaped ? from + 1 : from;
+    this.#isEscaped = false;
+    let end = start;
+    for (;;) {
+      const quote = piece.indexOf('"', end);
+      end = quote < 0 ? piece.length : quote;
+      const isEscaped = backslashesBefore(piece, end, start) % 2 === 1;
+      if (quote < 0) this.#isEscaped = isEscaped;
+      else if (isEscaped) {
+        end++;
+        continue;
+      } else {
+        this.#isInString = false;
+        end++;
+      }
+      if (this.#isInName) this.#name += piece.slice(from, end);
+      return end;
+    }
+  }
+
+  #endsMember(code: number): boolean {
+    return this.#depth === 1 && (code === COMMA || code === CLOSE_BRACE);
+  }
+
+  /** Takes a character that stands outside of strings. Gives what the projection has in its place, but for what a kept value has. */
+  #pass(code: number): string {
+    if (code === QUOTE) {
+      this.#isInString = true;
+      this.#name = '"';
+    } else if (code === COLON && this.#isInName) {
+      return this.#beginValue();
+    } else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
+      this.#depth++;
+      this.#isInName = this.#depth === 1;
+      if (this.#depth === 1) return '{';
+    } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
+      this.#depth--;
+      if (this.#depth === 0) return '}';
+    }
+    return '';
+  }
+
+  #beginValue(): string {
+    this.#isInName = false;
+    this.#isKept = this.#members.has(stringValue(this.#name));
+    if (!this.#isKept) return '';
+    this.#keptMembers++;
+    return this.#keptMembers > 1 ? `,${this.#name}:` : `${this.#name}:`;
+  }
+}
+
+function backslashesBefore(text: string, at: number, start: number): number {
+  let first = at;
+  while (first > start && text.charCodeAt(first - 1) === BACKSLASH) first--;
+  return at - first;
+}

@@ -1,0 +1,140 @@
+import { DatabaseError, isDatabaseError } from '../../../base/errors/database-error.ts';
+import type { Log } from '../../../base/system/contract.ts';
+import type { ViewIndex } from './view-index.ts';
+
+interface OpenIndex {
+  readonly index: ViewIndex;
+  users: number;
+}
+
+type OpenIndexFile = (damage: DatabaseError | undefined) => Promise<ViewIndex>;
+
+/**
+ * The open indexes, by file. At most `maxIdle` are open, unless more are in use; of those that are not in use the one that was
+ * used least recently is closed first. An index that is being updated or compacted counts as in use.
+ */
+export class IndexCache {
+  readonly #maxIdle: number;
+  readonly #log: Log;
+  /** In the order of their last use. */
+  readonly #open = new Map<string, OpenIndex>();
+  readonly #opening = new Map<string, Promise<void>>();
+  /** Indexes that are being closed. Their files can't be opened before that has ended. */
+  readonly #closing = new Map<string, Promise<void>>();
+
+  constructor(maxIdle: number, log: Log) {
+    this.#maxIdle = maxIdle;
+    this.#log = log;
+  }
+
+  /** Undefined where the index is not open, or has to be opened again. */
+  leaseOpen(file: string): ViewIndex | undefined {
+    const entry = this.#open.get(file);
+    if (entry === undefined || entry.index.hasFailed) return undefined;
+    entry.users++;
+    if (this.#open.size > 1) {
+      this.#open.delete(file);
+      this.#open.set(file, entry);
+    }
+    return entry.index;
+  }
+
+  /** `damage` tells `open` why the file is known to be damaged. */
+  async lease(file: string, open: OpenIndexFile): Promise<ViewIndex> {
+    for (;;) {
+      const index = this.leaseOpen(file);
+      if (index !== undefined) return index;
+      await this.#opened(file, open);
+    }
+  }
+
+  #opened(file: string, open: OpenIndexFile): Promise<void> {
+    const existing = this.#opening.get(file);
+    if (existing !== undefined) return existing;
+    const opening = this.#openIndex(file, open).finally(() => this.#opening.delete(file));
+    this.#opening.set(file, opening);
+    return opening;
+  }
+
+  async #openIndex(file: string, open: OpenIndexFile): Promise<void> {
+    const failed = this.#open.get(file)?.index;
+    if (failed !== undefined) this.#close(file, failed.discard(reopenedError(failed)));
+    await this.#closing.get(file);
+    this.#open.set(file, { index: await open(failed?.damage), users: 0 });
+    this.#closeIdle(file);
+  }
+
+  release(file: string, index: ViewIndex): void {
+    const entry = this.#open.get(file);
+    if (entry?.index !== index) return;
+    entry.users--;
+    if (entry.users === 0) this.#closeIdle(undefined);
+  }
+
+  #closeIdle(added: string | undefined): void {
+    let excess = this.#open.size - this.#maxIdle;
+    for (const [file, { users, index }] of this.#open) {
+      if (excess <= 0) return;
+      if (users > 0 || file === added || index.isBusy) continue;
+      this.#close(file, index.close());
+      excess--;
+    }
+  }
+
+  #close(file: string, closing: Promise<void>): void {
+    const closed = closing.catch((error: unknown) => {
+      if (!isDatabaseError(error, 'storage_deleted'))
+        this.#log.error(`the index ${file} could not be closed in order`, error);
+    });
+    this.#remove(file, closed);
+  }
+
+  /** Removes an open index. Its file can't be opened again before `work` has ended, which must not reject. */
+  #remove(file: string, work: Promise<void>): void {
+    this.#open.delete(file);
+    const done: Promise<void> = work.finally(() => {
+      if (this.#closing.get(file) === done) this.#closing.delete(file);
+    });
+    this.#closing.set(file, done);
+  }
+
+  /** Closes an index and has `remove` remove its file. Those who still read it fail. */
+  async drop(file: string, remove: () => Promise<void>): Promise<void> {
+    await this.#opening.get(file)?.catch(() => undefined);
+    const closed = this.#open.get(file)?.index.discard() ?? this.#closing.get(file) ?? Promise.resolve();
+    const removed = closed.then(remove);
+    this.#remove(
+      file,
+      removed.catch(() => undefined),
+    );
+    await removed;
+  }
+
+  /** Closes the indexes of a database that was deleted. */
+  dropDatabase(name: string): void {
+    for (const file of this.#open.keys()) this.#discardOf(name, file);
+    // An index that is being opened can be one of the deleted database as well.
+    for (const [file, opening] of this.#opening) {
+      opening.then(
+        () => this.#discardOf(name, file),
+        () => undefined,
+      );
+    }
+  }
+
+  #discardOf(databaseName: string, file: string): void {
+    const entry = this.#open.get(file);
+    if (entry?.index.databaseName === databaseName) this.#close(file, entry.index.discard());
+  }
+
+  async close(): Promise<void> {
+    await Promise.allSettled(this.#opening.values());
+    for (const [file, { index }] of [...this.#open]) this.#close(file, index.close());
+    await Promise.all(this.#closing.values());
+  }
+}
+
+function reopenedError({ databaseName }: ViewIndex): DatabaseError {
+  const reason = `An index of ${databaseName} could not be stored or read, and is opened anew. Send the request again.`;
+  return new DatabaseError('cancelled', reason);
+}

@@ -1,0 +1,364 @@
+import { DatabaseError } from '../../../base/errors/database-error.ts';
+import type { CacheBudget } from '../../../base/shared/cache-budget.ts';
+import type { Clock } from '../../../base/shared/clock.ts';
+import { Pace } from '../../../base/shared/turn.ts';
+import type { ActiveTasks } from '../../../base/system/active-tasks.ts';
+import type { Log } from '../../../base/system/contract.ts';
+import type { Database, DatabaseOrigin } from '../../../database/store/contract.ts';
+import type { PageFile, PageStoreSupport } from '../../../storage/page-store.ts';
+import type { SnapshotRegister } from '../../../storage/paging/snapshot-register.ts';
+import type { ReduceLimit } from '../../sandbox/contract.ts';
+import type { ViewGroupInfo } from '../contract.ts';
+import { IndexReader, type ReplaceIndex } from '../reading/index-reader.ts';
+import type { ViewSettings } from '../settings.ts';
+import { IndexContent } from '../storing/index-content.ts';
+import type { IndexIdentity } from '../storing/index-file.ts';
+import { decodeIndexHead, type IndexHead } from '../storing/index-head.ts';
+import type { GroupDefinition } from '../trees/definition.ts';
+import type { IndexState } from '../trees/index-state.ts';
+import { keepsRefusedGrowth } from '../trees/refused-growth.ts';
+import { createTreeOrders, type TreeOrder } from '../trees/tree-order.ts';
+import { RowWatches } from '../updating/row-watches.ts';
+import { Updater } from '../updating/updater.ts';
+import { isOnLineage, isOpen } from './index-origin.ts';
+import { SharedUpdate } from './shared-update.ts';
+import type { FunctionSource, ViewFunctions } from './view-functions.ts';
+
+export interface ViewIndexParts {
+  readonly definition: GroupDefinition;
+  readonly databaseName: string;
+  readonly functions: ViewFunctions;
+  readonly supports: PageStoreSupport;
+  readonly settings: ViewSettings;
+  readonly cache: CacheBudget;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly tasks: ActiveTasks;
+  /** The version of the collation (`collationVersion`). */
+  readonly collation: string;
+}
+
+/** What an index is made from: a handle of its database, and the design document whose functions run. */
+export interface IndexSource {
+  readonly database: Database;
+  readonly origin: DatabaseOrigin;
+  readonly functions: FunctionSource;
+}
+
+/**
+ * An open index: all views of one signature in one database. Updates run one after another, and everyone who asks for
+ * one while it runs waits for that one. Reads, checkpoints and the copying of a compaction go on beside updates.
+ */
+export class ViewIndex {
+  readonly definition: GroupDefinition;
+  readonly databaseName: string;
+  readonly orders: readonly TreeOrder[];
+  readonly watches = new RowWatches();
+  readonly #parts: ViewIndexParts;
+  readonly #content: IndexContent;
+  /** The handle whose history the index was last compared with. */
+  #comparedDatabase: Database | undefined;
+  /** The last of the updates and compactions that run one after another. */
+  #lastWork: Promise<unknown> = Promise.resolve();
+  readonly #updates = new SharedUpdate();
+  #compacting: Promise<void> | undefined;
+  readonly #hasScripts: boolean;
+  #preparing: { readonly limits: string; readonly done: Promise<void> } | undefined;
+  /** The limits by which the reduce functions are compiled. */
+  #limits: string | undefined;
+  /** By which limit of reductions those that are kept were looked at: some may have been refused by another one. */
+  #keptLimit: ReduceLimit | undefined;
+  /** How many callers wait for an update. */
+  #waiting = 0;
+  /** Set when it is closed: what is thrown from then on. */
+  #closedError: DatabaseError | undefined;
+
+  private constructor(parts: ViewIndexParts, file: PageFile | undefined, head: IndexHead | undefined) {
+    const { definition, databaseName } = parts;
+    this.#parts = parts;
+    this.definition = definition;
+    this.databaseName = databaseName;
+    this.orders = createTreeOrders(definition.trees);
+    this.#hasScripts = this.orders.some(({ scripts }) => scripts.length > 0);
+    this.#content = new IndexContent({ ...parts, orders: this.orders }, file, head);
+  }
+
+  /** An index in memory only. */
+  static temporary(parts: ViewIndexParts): ViewIndex {
+    return new ViewIndex(parts, undefined, undefined);
+  }
+
+  /**
+   * Uses the content of the file if it has this signature and collation, and reflects this database's history. Fails with
+   * `storage_corrupt` where the file is damaged.
+   */
+  static async open(parts: ViewIndexParts, file: PageFile, origin: DatabaseOrigin): Promise<ViewIndex> {
+    const { head } = file.opening;
+    const stored = head === undefined ? undefined : decodeIndexHead(head, parts.supports.crc32);
+    if (head !== undefined && stored === undefined) parts.log.info(`${file.name} can't be read and is built anew`);
+    const isUsable =
+      stored?.signature === parts.definition.signature &&
+      stored.collation === parts.collation &&
+      isOnLineage(stored, origin);
+    const used = isUsable ? stored : undefined;
+    return new ViewIndex(parts, file, used).#load(used, origin);
+  }
+
+  async #load(head: IndexHead | undefined, origin: DatabaseOrigin): Promise<this> {
+    this.#content.identity = this.#identity(origin);
+    await this.#content.load(head);
+    return this;
+  }
+
+  #identity({ uuid, epoch }: DatabaseOrigin): IndexIdentity {
+    return { signature: this.definition.signature, collation: this.#parts.collation, uuid, epoch };
+  }
+
+  get state(): IndexState {
+    return this.#content.state;
+  }
+
+  get snapshots(): SnapshotRegister {
+    return this.#content.snapshots;
+  }
+
+  /** Whether the present state reflects everything that is in the database. */
+  isCurrent({ database }: IndexSource): boolean {
+    const { updateSeq, purgeSeq } = this.state;
+    return (
+      this.isPrepared &&
+      this.#hasFittingReductions &&
+      this.#comparedDatabase === database &&
+      updateSeq >= database.updateSeq &&
+      purgeSeq === database.purgeSeq
+    );
+  }
+
+  /** Whether it has to be opened again: its file belongs to another owner, or can't be written or read. */
+  get hasFailed(): boolean {
+    return this.#content.hasFailed;
+  }
+
+  get isDamaged(): boolean {
+    return this.#content.damage !== undefined;
+  }
+
+  /** The first error that showed that the file is damaged. */
+  get damage(): DatabaseError | undefined {
+    return this.#content.damage;
+  }
+
+  noteReadFailure(error: unknown): void {
+    this.#content.noteReadFailure(error);
+  }
+
+  /** Whether an update or a compaction runs, which must go on although nobody reads. */
+  get isBusy(): boolean {
+    return this.#updates.isRunning || this.#compacting !== undefined;
+  }
+
+  /** Whether `reader` may be called. */
+  get isPrepared(): boolean {
+    return !this.#hasScripts || this.#limits === this.#parts.functions.reduceLimits;
+  }
+
+  get #hasFittingReductions(): boolean {
+    return !this.#hasScripts || this.#keptLimit === this.#parts.functions.reduceLimit;
+  }
+
+  reader(replace: ReplaceIndex): IndexReader {
+    this.#assertOpen();
+    return new IndexReader(this, replace);
+  }
+
+  /** Compiles the reduce functions, which readers need, for the limits that are set now. */
+  prepare(source: IndexSource): Promise<void> {
+    const limits = this.#parts.functions.reduceLimits;
+    if (this.#preparing?.limits === limits) return this.#preparing.done;
+    const before = this.#preparing?.done.catch(() => undefined);
+    const done = this.#prepare(source, limits, before).catch((error: unknown) => {
+      if (this.#preparing?.done === done) this.#preparing = undefined;
+      throw error;
+    });
+    this.#preparing = { limits, done };
+    return done;
+  }
+
+  async #prepare(source: IndexSource, limits: string, before: Promise<void> | undefined): Promise<void> {
+    await before;
+    const { functions } = this.#parts;
+    if (this.#hasScripts) {
+      const scripts = this.orders.flatMap((order) => order.scripts);
+      const limit = functions.reduceLimit;
+      const program = await functions.openProgram(source.functions);
+      const pace = new Pace();
+      for (const { source: text, reducer } of scripts) {
+        reducer.use(await program.reducer(text, limit));
+        if (pace.isDue) await pace.rest();
+      }
+    }
+    this.#limits = limits;
+  }
+
+  /** Resolves when the index reflects everything that is in the database now. */
+  async update(source: IndexSource): Promise<void> {
+    this.#waiting++;
+    try {
+      const { updateSeq, purgeSeq } = source.database;
+      do {
+        await this.prepare(source);
+        this.#assertOpen();
+        await this.#updates.join(source.database, () => this.#inOrder(() => this.#update(source)));
+      } while (!this.#hasFittingReductions || this.state.updateSeq < updateSeq || this.state.purgeSeq < purgeSeq);
+    } finally {
+      this.#waiting--;
+    }
+  }
+
+  async #update(source: IndexSource): Promise<void> {
+    this.#assertOpen();
+    const { database } = source;
+    this.#content.beginUpdate();
+    const task = this.#parts.tasks.start('indexer', this.databaseName, source.functions.designId);
+    task.update(0, database.updateSeq - this.state.updateSeq);
+    try {
+      await this.#compareHistory(source);
+      await this.#dropRefusedGrowth();
+      await this.#runUpdater(source, (done, total) => task.update(done, total));
+    } catch (error) {
+      // A handle that was closed meanwhile fails as well, which says nothing about the index.
+      if (isOpen(database)) this.#content.noteFailure(error);
+      throw error;
+    } finally {
+      task.end();
+      this.#content.endUpdate();
+    }
+  }
+
+  async #runUpdater(source: IndexSource, onProgress: (done: number, total: number) => void): Promise<void> {
+    const content = this.#content;
+    const mapper = await this.#parts.functions.openMapper(source.functions);
+    try {
+      const updater = new Updater({
+        database: source.database,
+        definition: this.definition,
+        orders: this.orders,
+        mapper,
+        settings: this.#parts.settings,
+        state: content.state,
+        publish: (state, replaced) => content.publish(state, replaced),
+        isCheckpointDue: () => content.isCheckpointDue,
+        onProgress,
+        check: () => this.#assertOpen(),
+        watches: this.watches,
+        retain: () => content.retain(),
+      });
+      await updater.run();
+    } finally {
+      mapper.release();
+    }
+  }
+
+  /** Empties the index if the database has lost changes that it reflects, which only a newly opened handle can have. */
+  async #compareHistory({ database, origin }: IndexSource): Promise<void> {
+    if (this.#comparedDatabase === database || !isOpen(database)) return;
+    const { uuid, epoch } = this.#content.identity ?? origin;
+    if (!isOnLineage({ uuid, epoch, seenSeq: this.state.seenSeq }, origin)) {
+      this.#parts.log.info(`an index of ${this.databaseName} is of a lost state of it and is built anew`);
+      await this.#content.clear();
+      this.watches.lose();
+    }
+    this.#content.identity = this.#identity(origin);
+    this.#comparedDatabase = database;
+  }
+
+  /** Empties the index if it keeps reductions that were refused, and would be taken now. */
+  async #dropRefusedGrowth(): Promise<void> {
+    const { functions, log } = this.#parts;
+    const limit = functions.reduceLimit;
+    if (this.#hasFittingReductions || !this.isPrepared) return;
+    if (limit !== 'true' && (await keepsRefusedGrowth(this.orders, this.state))) {
+      log.info(
+        `an index of ${this.databaseName} has reductions that were refused by another setting, and is built anew`,
+      );
+      await this.#content.clear();
+      this.watches.lose();
+    }
+    this.#keptLimit = limit;
+  }
+
+  /** Joins a compaction that runs. */
+  compact(source: IndexSource): Promise<void> {
+    this.#compacting ??= this.#compact(source).finally(() => {
+      this.#compacting = undefined;
+    });
+    return this.#compacting;
+  }
+
+  async #compact(source: IndexSource): Promise<void> {
+    if (!this.#content.hasFile) return;
+    await this.prepare(source);
+    const task = this.#parts.tasks.start('view_compaction', this.databaseName, source.functions.designId);
+    const check = (): void => this.#assertOpen();
+    try {
+      await this.#content.store();
+      // First beside updates; if one came between, the copy is made again while none can run.
+      const isDone = await this.#content.rewrite({ check, mayReplace: () => !this.#updates.isRunning });
+      if (!isDone) await this.#inOrder(() => this.#content.rewrite({ check, mayReplace: () => true }));
+      await this.#content.compactFile();
+    } catch (error) {
+      this.noteReadFailure(error);
+      throw error;
+    } finally {
+      task.end();
+    }
+  }
+
+  async info(): Promise<Omit<ViewGroupInfo, 'signature' | 'language'>> {
+    const { updateSeq, purgeSeq } = this.state;
+    return {
+      updateSeq,
+      purgeSeq,
+      updaterRunning: this.#updates.isRunning,
+      compactRunning: this.#compacting !== undefined,
+      waitingClients: this.#waiting,
+      ...(await this.#content.info()),
+    };
+  }
+
+  /** Stores what is in memory, and closes the file. An update that runs ends early. */
+  async close(): Promise<void> {
+    const reason = `The index of ${this.databaseName} was closed. Send the request again.`;
+    await this.#endWork(new DatabaseError('shutting_down', reason));
+    await this.#content.close();
+  }
+
+  /**
+   * Closes the file without storing anything more, because it is removed or opened again. Those who still use the index get
+   * `error`, by default that it was deleted.
+   */
+  async discard(error?: DatabaseError): Promise<void> {
+    const deleted = `The database ${this.databaseName}, or its index, was deleted.`;
+    this.#closedError = error ?? new DatabaseError('storage_deleted', deleted);
+    await this.#content.abandon();
+    await this.#endWork(this.#closedError);
+    await this.#content.closeFile();
+  }
+
+  /** Has updates and compactions end early, and waits for their end. */
+  async #endWork(error: DatabaseError): Promise<void> {
+    this.#closedError = error;
+    await this.#lastWork;
+    await this.#compacting?.catch(() => undefined);
+  }
+
+  #inOrder<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#lastWork.then(work);
+    this.#lastWork = result.catch(() => undefined);
+    return result;
+  }
+
+  #assertOpen(): void {
+    if (this.#closedError !== undefined) throw this.#closedError;
+  }
+}

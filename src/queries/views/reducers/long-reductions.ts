@@ -1,0 +1,60 @@
+import { Pending } from '../../../base/shared/pending.ts';
+import { atOnce, inTurns, type Steps } from '../../../base/shared/turn.ts';
+
+/** Characters that are reduced in one go. */
+const SHORT = 65_536;
+/** Reductions that are kept until they are asked for again: all that several queries need at a time, where they are not very long. */
+const MOST_RESULTS = 256;
+const LEAST_RESULTS = 16;
+const MOST_CHARACTERS = 33_554_432;
+
+type Made = { readonly text: string } | { readonly failure: unknown };
+
+/** The reductions of one built-in reduce whose values are long: others have turns while they are made. */
+export class LongReductions {
+  /** By what is reduced; the oldest are dropped. */
+  readonly #made = new Map<string, Made>();
+  readonly #underWay = new Map<string, Promise<void>>();
+  #characters = 0;
+
+  /** What `make` gives for the texts, which have no control characters: at once where they are short. Throws `Pending` where they are long. */
+  of(operation: string, texts: readonly string[], make: (texts: readonly string[]) => Steps<string>): string {
+    let length = 0;
+    for (const text of texts) length += text.length;
+    if (length <= SHORT) return atOnce(make(texts));
+    const key = `${operation}\n${texts.join('\n')}`;
+    const made = this.#made.get(key);
+    if (made !== undefined && 'text' in made) return made.text;
+    if (made !== undefined) {
+      this.#drop(key);
+      throw made.failure;
+    }
+    const ready = this.#underWay.get(key) ?? this.#make(key, make(texts));
+    this.#underWay.set(key, ready);
+    throw new Pending(ready);
+  }
+
+  async #make(key: string, steps: Steps<string>): Promise<void> {
+    try {
+      this.#keep(key, { text: await inTurns(steps) });
+    } catch (failure) {
+      this.#keep(key, { failure });
+    } finally {
+      this.#underWay.delete(key);
+    }
+  }
+
+  #keep(key: string, made: Made): void {
+    this.#made.set(key, made);
+    this.#characters += key.length;
+    for (const oldest of this.#made.keys()) {
+      const { size } = this.#made;
+      if (size <= LEAST_RESULTS || (size <= MOST_RESULTS && this.#characters <= MOST_CHARACTERS)) return;
+      this.#drop(oldest);
+    }
+  }
+
+  #drop(key: string): void {
+    if (this.#made.delete(key)) this.#characters -= key.length;
+  }
+}

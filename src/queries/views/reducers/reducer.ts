@@ -1,0 +1,72 @@
+import type { ErrorCode } from '../../../base/errors/database-error.ts';
+import { DatabaseError } from '../../../base/errors/database-error.ts';
+import { isDigit, MINUS } from '../../../base/json/characters.ts';
+
+/** Consecutive rows of a view, as JSON texts. */
+export interface RowList {
+  readonly length: number;
+  /** JSON text. */
+  keyText(index: number): string;
+  /** JSON text. */
+  idText(index: number): string;
+  /** JSON text. */
+  valueText(index: number): string;
+}
+
+/**
+ * One reduce of a view. Reductions are texts, because they are stored and passed to the sandbox as texts. They have no control
+ * characters and do not begin with `!`. Reducers are synchronous and pure;
+ * they throw `Pending` where a function takes long.
+ *
+ * Rows that can't be reduced give a failure, which is stored like any reduction. A query fails with it if its range has such
+ * rows, so one value of a wrong type makes neither the index fail nor other queries.
+ */
+export interface Reducer {
+  /** There is at least one row. */
+  reduce(rows: RowList): string;
+  /** There is at least one reduction, and none of them is a failure. */
+  rereduce(reductions: readonly string[]): string;
+  /** The JSON text in the answer to a query. Default: the reduction itself. */
+  result?(reduction: string): string;
+}
+
+const FAILURE_MARK = '!';
+/** Characters of a built-in reduction, at most. Every page of an index has the reductions of those below it. */
+const MAX_LENGTH = 65_536;
+
+export function failedReduction(code: ErrorCode, reason: string): string {
+  return FAILURE_MARK + JSON.stringify([code, reason]);
+}
+
+/** A built-in reduction whose length depends on what was emitted, or a failure where it is too long to be kept. */
+export function checkedReduction(name: string, reduction: string): string {
+  if (reduction.length <= MAX_LENGTH) return reduction;
+  const reason = `The result of ${name} has ${reduction.length} characters, more than ${MAX_LENGTH}. Emit shorter values.`;
+  return failedReduction('reduce_overflow_error', reason);
+}
+
+export function isFailed(reduction: string): boolean {
+  return reduction.startsWith(FAILURE_MARK);
+}
+
+/** The error of a failed reduction. */
+export function failureOf(reduction: string): DatabaseError {
+  const [code, reason] = JSON.parse(reduction.slice(FAILURE_MARK.length)) as [ErrorCode, string];
+  return new DatabaseError(code, reason);
+}
+
+/** Combines reductions of one reducer. If some of them are failures, the first failure is the result. */
+export function combineReductions(reducer: Reducer, reductions: readonly string[]): string {
+  return reductions.find(isFailed) ?? reducer.rereduce(reductions);
+}
+
+/** The number that a JSON text stands for; undefined where it is no number. */
+export function numberOf(text: string): number | undefined {
+  const code = text.charCodeAt(0);
+  return code === MINUS || isDigit(code) ? Number(text) : undefined;
+}
+
+/** Replaces infinity, which JSON can't write, by the largest double of the same sign. */
+export function toFinite(value: number): number {
+  return Number.isFinite(value) ? value : Math.sign(value) * Number.MAX_VALUE;
+}

@@ -1,0 +1,124 @@
+import { isShallow } from '../../../base/json/nesting.ts';
+import { isObject } from '../../../base/json/objects.ts';
+import { parseInSteps } from '../../../base/json/parse-in-steps.ts';
+import type { Steps } from '../../../base/shared/turn.ts';
+import { LongReductions } from './long-reductions.ts';
+import { checkedReduction, failedReduction, numberOf, type Reducer, type RowList, toFinite } from './reducer.ts';
+
+const REASON =
+  'builtin _stats function requires map values to be numbers, statistics, or lists of these, all of one length';
+
+/** The members of statistics, in the order in which they are written. */
+interface Stats {
+  readonly sum: number;
+  readonly count: number;
+  readonly min: number;
+  readonly max: number;
+  readonly sumsqr: number;
+}
+
+/** Statistics, or a list of them, one for each place of the lists that were emitted. */
+type StatsList = Stats | readonly StatsList[];
+
+/**
+ * `_stats`: sum, count, least, greatest and sum of squares of numbers. Values may be such statistics already, and lists, of
+ * which each place has statistics of its own.
+ */
+export function createStatsReducer(): Reducer {
+  const long = new LongReductions();
+  return {
+    reduce(rows) {
+      const stats = numberStats(rows);
+      if (stats !== undefined) return writeStats(stats);
+      const texts = Array.from({ length: rows.length }, (_unused, index) => rows.valueText(index));
+      return long.of('reduce', texts, combineTexts);
+    },
+    rereduce: (texts) => long.of('reduce', texts, combineTexts),
+  };
+}
+
+/** Undefined where a value is no number. */
+function numberStats(rows: RowList): Stats | undefined {
+  let [sum, min, max, sumsqr] = [0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0];
+  for (let index = 0; index < rows.length; index++) {
+    const value = numberOf(rows.valueText(index));
+    if (value === undefined) return undefined;
+    sum += value;
+    sumsqr += value * value;
+    if (value < min) min = value;
+    if (value > max) max = value;
+  }
+  return { sum, count: rows.length, min, max, sumsqr };
+}
+
+function* combineTexts(texts: readonly string[]): Steps<string> {
+  let total: StatsList | undefined;
+  for (const text of texts) {
+    const stats = yield* parseStats(text);
+    total = total === undefined || stats === undefined ? stats : combine(total, stats);
+    if (total === undefined) return failedReduction('invalid_value', REASON);
+    yield;
+  }
+  return checkedReduction('_stats', writeStats(total ?? []));
+}
+
+function* parseStats(text: string): Steps<StatsList | undefined> {
+  const value = yield* parseInSteps(text);
+  return isShallow(value) ? toStats(value) : undefined;
+}
+
+function toStats(value: unknown): StatsList | undefined {
+  if (typeof value === 'number') return { sum: value, count: 1, min: value, max: value, sumsqr: value * value };
+  if (!Array.isArray(value)) return toReadyStats(value);
+  const list: StatsList[] = [];
+  for (const item of value as readonly unknown[]) {
+    const stats = toStats(item);
+    if (stats === undefined) return undefined;
+    list.push(stats);
+  }
+  return list;
+}
+
+/** Statistics that were emitted, or that an earlier reduction wrote. */
+function toReadyStats(value: unknown): Stats | undefined {
+  if (!isObject(value)) return undefined;
+  const { sum, count, min, max, sumsqr } = value;
+  const areNumbers = [sum, count, min, max, sumsqr].every((member) => typeof member === 'number');
+  if (!areNumbers) return undefined;
+  return { sum: Number(sum), count: Number(count), min: Number(min), max: Number(max), sumsqr: Number(sumsqr) };
+}
+
+/** Undefined where one is a list and the other is not, or where their lengths differ. */
+function combine(left: StatsList, right: StatsList): StatsList | undefined {
+  if (isList(left)) return isList(right) ? combineLists(left, right) : undefined;
+  if (isList(right)) return undefined;
+  return {
+    sum: left.sum + right.sum,
+    count: left.count + right.count,
+    min: Math.min(left.min, right.min),
+    max: Math.max(left.max, right.max),
+    sumsqr: left.sumsqr + right.sumsqr,
+  };
+}
+
+function combineLists(left: readonly StatsList[], right: readonly StatsList[]): StatsList[] | undefined {
+  if (left.length !== right.length) return undefined;
+  const combined: StatsList[] = [];
+  for (const [index, one] of left.entries()) {
+    const other = right[index];
+    const stats = other === undefined ? undefined : combine(one, other);
+    if (stats === undefined) return undefined;
+    combined.push(stats);
+  }
+  return combined;
+}
+
+function isList(stats: StatsList): stats is readonly StatsList[] {
+  return Array.isArray(stats);
+}
+
+function writeStats(stats: StatsList): string {
+  if (isList(stats)) return `[${stats.map(writeStats).join(',')}]`;
+  const { sum, count, min, max, sumsqr } = stats;
+  return JSON.stringify({ sum: toFinite(sum), count, min, max, sumsqr: toFinite(sumsqr) });
+}

@@ -1,0 +1,67 @@
+import type { Crc32 } from '../../../base/shared/crc32.ts';
+import type { TreeRoot } from '../../../storage/btree/contract.ts';
+import { addToHead, checkHead } from '../../../storage/paging/checksums.ts';
+import type { FirstPass, ViewTree } from '../trees/index-state.ts';
+
+/**
+ * The head of an index file, a few hundred bytes, says which index the file has and refers to a page with the roots of its
+ * trees, which may be many. A checkpoint writes both in one commit. An index has no journal, because what is lost after a
+ * checkpoint can be made again from the database.
+ *
+ * Format history (`format`), of which only the last is read; indexes of others are made anew:
+ * 1 – the first.
+ * 2 – checksums of pages and of the head; tree nodes that take several pages; `lastChange` of a tree tells of purges.
+ */
+export const INDEX_FORMAT_VERSION = 2;
+
+export interface IndexHead {
+  readonly format: number;
+  readonly signature: string;
+  /** The version of the collation (`collationVersion`) that the rows are ordered by. */
+  readonly collation: string;
+  /** The opening of the database whose history the index reflects. */
+  readonly uuid: string;
+  readonly epoch: number;
+  readonly updateSeq: number;
+  readonly purgeSeq: number;
+  readonly seenSeq: number;
+  /** The page with the roots (`IndexRoots`), … */
+  readonly rootsPage: number;
+  /** … or the first of so many, where their text is too long for one. Absent: one. */
+  readonly rootsPages?: number;
+  /** Pages below this number have no checksum. */
+  readonly checkedFrom: number;
+  /** Pages at or above this number were written by an interrupted checkpoint. */
+  readonly pageMark: number;
+}
+
+export interface IndexRoots {
+  readonly byDocument: TreeRoot | null;
+  readonly firstPass?: FirstPass | undefined;
+  /** `IndexState.leftOut`, where it is not 0. */
+  readonly leftOut?: number | undefined;
+  readonly trees: readonly { readonly root: TreeRoot | null; readonly lastChange: ViewTree['lastChange'] }[];
+  /** The pages with the lists of free pages. */
+  readonly garbage: readonly number[];
+}
+
+export function encodeIndexHead(head: IndexHead, crc32: Crc32): string {
+  return addToHead(crc32, JSON.stringify(head));
+}
+
+/** Undefined where it is damaged, or not a head that this release reads: the index is then built anew. */
+export function decodeIndexHead(stored: string, crc32: Crc32): IndexHead | undefined {
+  const checked = checkHead(crc32, stored);
+  if (checked === 'wrong' || checked === 'none') return undefined;
+  try {
+    const head = JSON.parse(checked.text) as IndexHead;
+    return head.format === INDEX_FORMAT_VERSION ? head : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Does not check the text, which a checkpoint wrote. */
+export function decodeIndexRoots(text: string): IndexRoots {
+  return JSON.parse(text) as IndexRoots;
+}

@@ -1,0 +1,60 @@
+import { DatabaseError } from '../../../base/errors/database-error.ts';
+import type { NodeReader, ReplacedNode } from '../../../storage/btree/contract.ts';
+import { treePages } from '../../../storage/btree/reading/page-walk.ts';
+import { Tree } from '../../../storage/btree/tree.ts';
+import { PageCache } from '../../../storage/paging/page-cache.ts';
+import { treeSizes } from '../../../storage/paging/slices.ts';
+import { documentSpec } from '../trees/document-tree.ts';
+import type { IndexState } from '../trees/index-state.ts';
+import { createRowSpec } from '../trees/row-tree.ts';
+import type { TreeOrder } from '../trees/tree-order.ts';
+import type { IndexFile } from './index-file.ts';
+import type { IndexHead, IndexRoots } from './index-head.ts';
+
+interface IndexTreeSettings {
+  /** Absent for an index that is in memory only. */
+  readonly file: IndexFile | undefined;
+  readonly orders: readonly TreeOrder[];
+  readonly leafBytes: number;
+}
+
+/** The state that a head and its roots describe; without a head an empty one. */
+export function openIndexState(
+  { file, orders, leafBytes }: IndexTreeSettings,
+  head: IndexHead | undefined,
+  roots: IndexRoots | undefined,
+): IndexState {
+  const options = {
+    reader: file?.reader ?? noReader,
+    cache: file?.cache ?? new PageCache(0),
+    sizes: treeSizes(leafBytes),
+  };
+  return {
+    version: 0,
+    byDocument: Tree.open({ ...options, spec: documentSpec }, roots?.byDocument ?? null),
+    trees: orders.map(({ compareKeys, reducers }, index) => ({
+      rows: Tree.open({ ...options, spec: createRowSpec(compareKeys, reducers) }, roots?.trees[index]?.root ?? null),
+      lastChange: roots?.trees[index]?.lastChange ?? { seq: 0, purgeSeq: 0 },
+    })),
+    updateSeq: head?.updateSeq ?? 0,
+    purgeSeq: head?.purgeSeq ?? 0,
+    seenSeq: head?.seenSeq ?? 0,
+    leftOut: roots?.leftOut ?? 0,
+    firstPass: roots?.firstPass,
+  };
+}
+
+const noReader: NodeReader = {
+  readNode: (page) => {
+    throw new DatabaseError('storage_missing', `A temporary index has no page ${page}.`);
+  },
+};
+
+/** The stored pages of a state, as nodes that another state replaces. */
+export async function pagesOf({ byDocument, trees }: IndexState): Promise<ReplacedNode[]> {
+  const nodes: ReplacedNode[] = [];
+  for (const batches of [treePages(byDocument), ...trees.map(({ rows }) => treePages(rows))]) {
+    for await (const pages of batches) for (const page of pages) nodes.push({ page, pages: 1 });
+  }
+  return nodes;
+}

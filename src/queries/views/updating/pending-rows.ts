@@ -1,0 +1,161 @@
+import { compareCodePoints } from '../../../base/collation/code-points.ts';
+import { must } from '../../../base/shared/assert.ts';
+import type { Pace, Steps } from '../../../base/shared/turn.ts';
+import type { DocId } from '../../../database/documents/contract.ts';
+import type { MappedRows } from '../../sandbox/contract.ts';
+import type { GroupDefinition } from '../trees/definition.ts';
+import { encodeEmitted } from '../trees/document-tree.ts';
+import { compareRowKeys, compareTails, RowKey } from '../trees/row-key.ts';
+import type { TreeOrder } from '../trees/tree-order.ts';
+import { SortedRuns } from './sorted-runs.ts';
+import { valuesInOrder } from './value-order.ts';
+
+export interface NewRow {
+  readonly key: RowKey;
+  readonly value: string;
+}
+
+/** The value of a document in the tree by-document; undefined where it emits nothing. */
+export interface DocumentRows {
+  readonly id: DocId;
+  readonly emitted: string | undefined;
+}
+
+/** A position in the result of one map: the next document and the next row. */
+interface MapCursor {
+  readonly result: MappedRows;
+  document: number;
+  row: number;
+}
+
+/** Some of the rows of one document, by their numbers among its rows. */
+interface RowRange {
+  readonly id: DocId;
+  readonly idText: string;
+  readonly cursor: MapCursor;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Rows that are read between two looks at the clock. */
+const ROWS_PER_STEP = 256;
+
+/** Rows that an update has made and not written into the trees yet. No document may be added twice. */
+export class PendingRows {
+  readonly #definition: GroupDefinition;
+  readonly #documents = new SortedRuns<DocumentRows>((left, right) => compareCodePoints(left.id, right.id));
+  readonly #rows: readonly SortedRuns<NewRow>[];
+  readonly #orders: readonly TreeOrder[];
+  #isAscending = false;
+  #rowCount = 0;
+  #documentCount = 0;
+  #bytes = 0;
+
+  constructor(definition: GroupDefinition, orders: readonly TreeOrder[]) {
+    this.#definition = definition;
+    this.#orders = orders;
+    this.#rows = orders.map((order) => new SortedRuns((left, right) => this.#compare(left, right, order)));
+  }
+
+  /** Documents will be added in the order of their ids, so rows with equal keys need not be compared by id. */
+  expectAscending(isAscending: boolean): void {
+    this.#isAscending = isAscending;
+  }
+
+  /** Rows that compare as equal stay in the order in which they were added. */
+  #compare(left: NewRow, right: NewRow, { compareKeys }: TreeOrder): number {
+    const order = compareRowKeys(left.key, right.key, compareKeys);
+    return order !== 0 || this.#isAscending ? order : compareTails(left.key, right.key);
+  }
+
+  get isEmpty(): boolean {
+    return this.#documentCount === 0;
+  }
+
+  get rowCount(): number {
+    return this.#rowCount + this.#documentCount;
+  }
+
+  /** About as many characters as keys and values have. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Adds documents that emit nothing. */
+  *addEmpty(ids: readonly DocId[]): Steps<void> {
+    this.#documentCount += ids.length;
+    yield* this.#documents.add(ids.map((id) => ({ id, emitted: undefined })));
+  }
+
+  /** Adds documents, with the rows that each map has emitted for them. A few of them may have very many rows. */
+  *add(ids: readonly DocId[], results: readonly MappedRows[]): Steps<void> {
+    const cursors: MapCursor[] = [];
+    for (const result of results) {
+      cursors.push({ result: { ...result, values: yield* valuesInOrder(result) }, document: 0, row: 0 });
+    }
+    const { trees } = this.#definition;
+    const rows: NewRow[][] = trees.map(() => []);
+    const leftOut = new Set(results.flatMap((result) => result.leftOut ?? []));
+    const documents: DocumentRows[] = [];
+    let rowsOfStep = 0;
+    for (const [at, id] of ids.entries()) {
+      const idText = JSON.stringify(id);
+      const keys: string[][] = trees.map(() => []);
+      for (const [tree, { map }] of trees.entries()) {
+        const cursor = must(cursors[map]);
+        const count = cursor.result.counts[cursor.document] ?? 0;
+        for (let from = 0; from < count; from += ROWS_PER_STEP) {
+          const to = Math.min(count, from + ROWS_PER_STEP);
+          this.#readRows({ id, idText, cursor, from, to }, tree, must(keys[tree]), must(rows[tree]));
+          rowsOfStep += to - from;
+          if (rowsOfStep < ROWS_PER_STEP) continue;
+          rowsOfStep = 0;
+          yield;
+        }
+      }
+      advance(cursors);
+      documents.push({ id, emitted: encodeEmitted(keys, leftOut.has(at)) });
+    }
+    this.#documentCount += ids.length;
+    yield* this.#documents.add(documents);
+    for (const [tree, runs] of this.#rows.entries()) yield* runs.add(must(rows[tree]));
+  }
+
+  /** Appends some of the rows that a document has in one tree to `rows`, and their keys to `keys`. */
+  #readRows({ id, idText, cursor, from, to }: RowRange, tree: number, keys: string[], rows: NewRow[]): void {
+    const { result, row } = cursor;
+    const { sortTexts } = must(this.#orders[tree]);
+    for (let number = from; number < to; number++) {
+      const keyText = must(result.keys[row + number]);
+      const value = must(result.values[row + number]);
+      keys.push(keyText);
+      rows.push({ key: RowKey.of(keyText, id, idText, number, sortTexts), value });
+      this.#bytes += keyText.length + value.length;
+    }
+    this.#rowCount += to - from;
+  }
+
+  /** Does one step of sorting. False where nothing was left to do. */
+  sortSome(): boolean {
+    return this.#documents.mergeSome() || this.#rows.some((runs) => runs.mergeSome());
+  }
+
+  /** Removes everything, and returns it in order. */
+  async take(pace: Pace): Promise<{ documents: DocumentRows[]; rows: NewRow[][] }> {
+    const documents = await this.#documents.take(pace);
+    const rows: NewRow[][] = [];
+    for (const runs of this.#rows) rows.push(await runs.take(pace));
+    this.#rowCount = 0;
+    this.#documentCount = 0;
+    this.#bytes = 0;
+    return { documents, rows };
+  }
+}
+
+/** To the next document. */
+function advance(cursors: readonly MapCursor[]): void {
+  for (const cursor of cursors) {
+    cursor.row += cursor.result.counts[cursor.document] ?? 0;
+    cursor.document++;
+  }
+}

@@ -1,0 +1,124 @@
+/**
+ * How many documents of users who are no admins have their replications under way at a time: so many of each user, and of all, as settings permit.
+ * The others wait, those of one user in the order in which they came, until another one is done, is given up or goes. Where all have their places, one of
+ * the user with the most gives way to one of a user with fewer: many accounts of one person leave others their share.
+ */
+import type { DatabaseUser } from '../../database/store/contract.ts';
+import type { ReplicatorSettings } from '../jobs/replicator-settings.ts';
+import { isAdmin, userKey } from '../user-key.ts';
+
+/** Its `begin` asks for a place anew, in the same turn. */
+interface Placed {
+  begin(): void;
+  /** Its place was given to another document: it ends what is under way and asks for a place again later. */
+  giveWay(): void;
+}
+
+export class DocumentPlaces {
+  readonly #settings: () => Pick<ReplicatorSettings, 'maxJobsPerUser' | 'maxJobsOfUsers'>;
+  /** With the keys of their users. */
+  readonly #taken = new Map<Placed, string>();
+  /** The same by user, the newest last. */
+  readonly #byUser = new Map<string, Set<Placed>>();
+  /** By user. Whose document had a turn last comes last. */
+  readonly #waiting = new Map<string, Set<Placed>>();
+
+  constructor(settings: () => Pick<ReplicatorSettings, 'maxJobsPerUser' | 'maxJobsOfUsers'>) {
+    this.#settings = settings;
+  }
+
+  /** Gives the document a place, where it has none. Where there is none it waits: gives the reason. Admins' documents need none. */
+  take(document: Placed, user: DatabaseUser): string | undefined {
+    if (isAdmin(user) || this.#taken.has(document)) return undefined;
+    const key = userKey(user);
+    const why = this.#whyNotMore(key, user.name);
+    if (why === undefined) {
+      const other = this.#areAllTaken ? this.#newestOfMost(this.#count(key) + 1) : undefined;
+      if (!this.#areAllTaken || other !== undefined) {
+        if (other !== undefined) this.#free(other);
+        this.#place(document, key);
+        other?.giveWay();
+        return undefined;
+      }
+    }
+    const waiting = this.#waiting.get(key) ?? new Set();
+    this.#waiting.set(key, waiting.add(document));
+    return why ?? this.#whyFull;
+  }
+
+  /** The document needs its place no more, or waits no more. Begins with the next one. */
+  leave(document: Placed): void {
+    if (!this.#taken.has(document)) {
+      for (const [user, waiting] of this.#waiting) if (waiting.delete(document)) this.#dropEmpty(user, waiting);
+      return;
+    }
+    this.#free(document);
+    this.#beginNext();
+  }
+
+  /** All are gone. */
+  clear(): void {
+    this.#taken.clear();
+    this.#byUser.clear();
+    this.#waiting.clear();
+  }
+
+  /** Of the user who has had no turn for the longest time. */
+  #beginNext(): void {
+    if (this.#areAllTaken) return;
+    for (const [key, waiting] of this.#waiting) {
+      const [next] = waiting;
+      if (next === undefined || this.#whyNotMore(key, null) !== undefined) continue;
+      waiting.delete(next);
+      this.#waiting.delete(key);
+      if (waiting.size > 0) this.#waiting.set(key, waiting);
+      next.begin();
+      return;
+    }
+  }
+
+  #place(document: Placed, key: string): void {
+    this.#taken.set(document, key);
+    this.#byUser.set(key, (this.#byUser.get(key) ?? new Set()).add(document));
+  }
+
+  #free(document: Placed): void {
+    const key = this.#taken.get(document);
+    if (key === undefined) return;
+    this.#taken.delete(document);
+    const left = this.#byUser.get(key);
+    left?.delete(document);
+    if (left?.size === 0) this.#byUser.delete(key);
+  }
+
+  /** Of the user who has the most; undefined where nobody has more than `least`. */
+  #newestOfMost(least: number): Placed | undefined {
+    let most: ReadonlySet<Placed> | undefined;
+    for (const placed of this.#byUser.values()) if (placed.size > (most?.size ?? least)) most = placed;
+    return most === undefined ? undefined : [...most].at(-1);
+  }
+
+  #whyNotMore(key: string, name: string | null): string | undefined {
+    const { maxJobsPerUser } = this.#settings();
+    const own = this.#count(key);
+    if (own < maxJobsPerUser) return undefined;
+    const who = name === null ? 'Clients without a name have' : `The user ${name} has`;
+    return `${who} ${own} documents with replications under way, as many as replicator/max_jobs_per_user permits. This one is begun when another one is done, or deleted.`;
+  }
+
+  get #areAllTaken(): boolean {
+    return this.#taken.size >= this.#settings().maxJobsOfUsers;
+  }
+
+  get #whyFull(): string {
+    return `Users have ${this.#taken.size} documents with replications under way, as many as replicator/max_jobs_of_users permits. This one is begun when others are done.`;
+  }
+
+  #count(key: string): number {
+    return this.#byUser.get(key)?.size ?? 0;
+  }
+
+  #dropEmpty(key: string, waiting: ReadonlySet<Placed>): void {
+    if (waiting.size === 0) this.#waiting.delete(key);
+  }
+}

@@ -1,0 +1,236 @@
+/**
+ * Has done what the documents of `_replicator` ask for (docs/http/replication.md#replication-documents): follows the database's changes, begins with
+ * each document that is not done, ends with those that are changed or deleted, and begins with the changed ones anew.
+ */
+
+import { isDatabaseError } from '../../base/errors/database-error.ts';
+import { startBackgroundTimer } from '../../base/shared/background-timer.ts';
+import { Pace } from '../../base/shared/turn.ts';
+import { REPLICATOR_DATABASE } from '../../base/system/system-databases.ts';
+import type { Registry } from '../../database/registry/contract.ts';
+import type { Database } from '../../database/store/contract.ts';
+import type { ReplicationId } from '../jobs/replication-id.ts';
+import { DocumentPlaces } from './document-places.ts';
+import { stateOf } from './state-members.ts';
+import { documentBatches, type FoundDocument, findDocument, writeState } from './stored-documents.ts';
+import { WatchedDocument, type WatchParts } from './watched-document.ts';
+
+/** After a failure of the storage. */
+const AGAIN_MS = 5_000;
+
+export interface DocumentsParts
+  extends Omit<WatchParts, 'write' | 'claim' | 'ended' | 'completed' | 'takePlace' | 'leavePlace' | 'giveWay'> {
+  readonly registry: Pick<Registry, 'use' | 'has'>;
+}
+
+export class ReplicationDocuments {
+  readonly #parts: DocumentsParts;
+  readonly #watchParts: WatchParts;
+  /** Those that are not done, by their ids. */
+  readonly #watched = new Map<string, WatchedDocument>();
+  /** Which document has which replication, by its full id. */
+  readonly #holders = new Map<string, WatchedDocument>();
+  readonly #places: DocumentPlaces;
+  /** Runs that were ended and have not come to their ends, by the full ids of their replications: peers may take their time. */
+  readonly #ending = new Map<string, Promise<void>>();
+  /** The database that was read, and up to where. */
+  #read = { uuid: '', since: 0, purgeSeq: 0 };
+  #isDue = false;
+  #following: Promise<void> | undefined;
+  #stopTimer: (() => void) | undefined;
+  #isClosed = false;
+
+  constructor(parts: DocumentsParts) {
+    this.#parts = parts;
+    const places = new DocumentPlaces(parts.settings);
+    this.#places = places;
+    this.#watchParts = {
+      ...parts,
+      write: (id, rev, state) => writeState(parts.registry, id, rev, state),
+      claim: (id, document) => this.#claim(id, document),
+      ended: async ({ full }) => this.#ending.get(full),
+      takePlace: (document, writer) => places.take(document, writer),
+      leavePlace: (document) => places.leave(document),
+      giveWay: (document) => void this.#beginAnew(document),
+      completed: (document) => this.#forget(document),
+    };
+  }
+
+  /** The one that is watched: it has not completed yet. */
+  get(id: string): WatchedDocument | undefined {
+    return this.#watched.get(id);
+  }
+
+  /** Reads what has changed since the last time, soon. To be called when the service begins, and whenever the database has changed. */
+  follow(): void {
+    if (this.#isClosed) return;
+    this.#isDue = true;
+    this.#stopTimer?.();
+    this.#following ??= this.#follow().finally(() => {
+      this.#following = undefined;
+    });
+  }
+
+  /** The network is back. */
+  wake(): void {
+    for (const document of this.#watched.values()) document.wake();
+  }
+
+  /** Begins nothing any more. What is known of the replications so far is written; they themselves go on. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#stopTimer?.();
+    this.#places.clear();
+    await this.#following;
+    await Promise.all([...this.#watched.values()].map((document) => document.settled()));
+  }
+
+  async #follow(): Promise<void> {
+    while (this.#isDue && !this.#isClosed) {
+      this.#isDue = false;
+      try {
+        await this.#readChanges();
+      } catch (failure) {
+        this.#tryLater(failure);
+      }
+    }
+  }
+
+  #tryLater(failure: unknown): void {
+    if (this.#isClosed || isDatabaseError(failure, 'shutting_down')) return;
+    const { log } = this.#parts;
+    if (isDatabaseError(failure)) log.info(`${REPLICATOR_DATABASE} is read again soon: ${failure.message}`);
+    else log.error(`${REPLICATOR_DATABASE} could not be read; it is tried again`, failure);
+    this.#stopTimer = startBackgroundTimer(AGAIN_MS, () => this.follow());
+  }
+
+  async #readChanges(): Promise<void> {
+    const { registry } = this.#parts;
+    if (!registry.has(REPLICATOR_DATABASE)) {
+      this.#endAll();
+      return;
+    }
+    await registry.use(REPLICATOR_DATABASE, async (database) => {
+      if (database.uuid !== this.#read.uuid) this.#endAll();
+      const { purgeSeq } = database;
+      // A purge leaves no change behind.
+      const isWhole = purgeSeq !== this.#read.purgeSeq || database.updateSeq < this.#read.since;
+      this.#read = { uuid: database.uuid, since: isWhole ? 0 : this.#read.since, purgeSeq };
+      const seen = await this.#readSince(database);
+      if (isWhole) this.#endUnseen(seen);
+    });
+  }
+
+  /** Gives the ids of the documents that it saw. */
+  async #readSince(database: Database): Promise<ReadonlySet<string>> {
+    const snapshot = database.snapshot();
+    const seen = new Set<string>();
+    const pace = new Pace();
+    try {
+      for await (const rows of snapshot.changes({ since: this.#read.since })) {
+        const ids = rows.map(({ id }) => id);
+        for await (const found of documentBatches(snapshot, ids)) {
+          // Those that have a replication already keep it.
+          for (const document of found.toSorted((one, other) => rank(one) - rank(other))) {
+            if (this.#isClosed) return seen;
+            seen.add(document.id);
+            await this.#compare(database, document);
+            if (pace.isDue) await pace.rest();
+          }
+        }
+        const last = rows.at(-1);
+        if (last !== undefined) this.#read = { ...this.#read, since: last.seq };
+      }
+      return seen;
+    } finally {
+      snapshot.release();
+    }
+  }
+
+  #endUnseen(seen: ReadonlySet<string>): void {
+    for (const [id, document] of this.#watched) if (!seen.has(id)) this.#end(document);
+  }
+
+  /** Finds out whether the document is what is watched, and begins anew where it is not. */
+  async #compare(database: Database, found: FoundDocument): Promise<void> {
+    const watched = this.#watched.get(found.id);
+    if (watched === undefined) return this.#begin(found);
+    await watched.settled();
+    const now = await findDocument(database, found.id);
+    // It may have completed meanwhile.
+    const isWatched = this.#watched.get(found.id) === watched;
+    if (isWatched && now?.rev === watched.rev) return;
+    if (isWatched) this.#end(watched);
+    if (now !== undefined) this.#begin(now);
+  }
+
+  #begin(found: FoundDocument): void {
+    const { document } = found;
+    if (document === undefined || stateOf(document)._replication_state === 'completed') return;
+    const watched = new WatchedDocument(found, document, this.#watchParts);
+    this.#watched.set(found.id, watched);
+    watched.begin();
+  }
+
+  /** It waits for a place then. */
+  async #beginAnew(document: WatchedDocument): Promise<void> {
+    this.#end(document);
+    await document.settled();
+    const { registry, log } = this.#parts;
+    try {
+      if (this.#isClosed || !registry.has(REPLICATOR_DATABASE)) return;
+      const found = await registry.use(REPLICATOR_DATABASE, (database) => findDocument(database, document.id));
+      // A change of it may have begun it already.
+      if (found !== undefined && !this.#isClosed && !this.#watched.has(found.id)) this.#begin(found);
+    } catch (failure) {
+      if (!isDatabaseError(failure, 'shutting_down'))
+        log.error(`the document ${document.id} could not be read`, failure);
+    }
+  }
+
+  #endAll(): void {
+    this.#read = { uuid: '', since: 0, purgeSeq: 0 };
+    this.#places.clear();
+    for (const document of this.#watched.values()) this.#stop(document);
+    this.#watched.clear();
+    this.#holders.clear();
+  }
+
+  /** Another document that asks for the same replication takes it over. */
+  #end(document: WatchedDocument): void {
+    this.#forget(document);
+    this.#stop(document);
+    const full = document.replicationId?.full;
+    if (full === undefined || this.#holders.has(full)) return;
+    for (const other of this.#watched.values()) {
+      if (other.status === 'duplicate' && other.replicationId?.full === full) other.begin();
+    }
+  }
+
+  #stop(document: WatchedDocument): void {
+    const full = document.replicationId?.full;
+    const stopped = document.stop();
+    if (full === undefined) return;
+    const ending: Promise<void> = stopped.finally(() => {
+      if (this.#ending.get(full) === ending) this.#ending.delete(full);
+    });
+    this.#ending.set(full, ending);
+  }
+
+  #forget(document: WatchedDocument): void {
+    if (this.#watched.get(document.id) === document) this.#watched.delete(document.id);
+    const full = document.replicationId?.full;
+    if (full !== undefined && this.#holders.get(full) === document) this.#holders.delete(full);
+    this.#places.leave(document);
+  }
+
+  #claim({ full }: ReplicationId, document: WatchedDocument): WatchedDocument {
+    const holder = this.#holders.get(full) ?? document;
+    this.#holders.set(full, holder);
+    return holder;
+  }
+}
+
+function rank({ document }: FoundDocument): number {
+  return document !== undefined && stateOf(document)._replication_state !== undefined ? 0 : 1;
+}

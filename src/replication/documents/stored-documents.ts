@@ -1,0 +1,129 @@
+/** Reads documents of `_replicator`, and writes into them how their replications are. */
+
+import { isDatabaseError } from '../../base/errors/database-error.ts';
+import type { JsonObject } from '../../base/json/objects.ts';
+import { inTurns, Pace } from '../../base/shared/turn.ts';
+import { REPLICATOR_DATABASE } from '../../base/system/system-databases.ts';
+import { splitAttachments } from '../../database/documents/attachments/stored-attachments.ts';
+import type { DocId, RevId } from '../../database/documents/contract.ts';
+import { isDesignId } from '../../database/documents/identifiers.ts';
+import { toRevId } from '../../database/documents/revisions/revisions.ts';
+import type { Registry } from '../../database/registry/contract.ts';
+import type { AttachmentWrite, Database, Snapshot, StoredNode } from '../../database/store/contract.ts';
+import { REPLICATOR } from './document-rules.ts';
+import { parseBody, type StateMembers, withState } from './state-members.ts';
+
+/** Of bodies that are read at once, about. */
+const BATCH_BYTES = 262_144;
+
+/** The winner of a document; without `document` where it is deleted. */
+export interface FoundDocument {
+  readonly id: DocId;
+  readonly rev: RevId;
+  readonly document: JsonObject | undefined;
+}
+
+interface StoredBody {
+  readonly rev: RevId;
+  /** Undefined for a tombstone. */
+  readonly body: string | undefined;
+}
+
+/** The winners of those documents. Design documents, and those that never were, are passed over. */
+export async function findDocuments(snapshot: Snapshot, ids: readonly DocId[]): Promise<readonly FoundDocument[]> {
+  const found: FoundDocument[] = [];
+  for await (const some of documentBatches(snapshot, ids)) found.push(...some);
+  return found;
+}
+
+/** As `findDocuments`, some at a time: documents may be long. */
+export async function* documentBatches(
+  snapshot: Snapshot,
+  ids: readonly DocId[],
+): AsyncGenerator<readonly FoundDocument[], void, void> {
+  const pace = new Pace();
+  let batch: Winner[] = [];
+  let bytes = 0;
+  for await (const records of snapshot.documentBatches(ids.filter((id) => !isDesignId(id)))) {
+    for (const record of records) {
+      const node = record?.leaves[0];
+      if (record === undefined || node === undefined) continue;
+      batch.push({ id: record.id, node });
+      bytes += node.body?.length ?? 0;
+      if (bytes < BATCH_BYTES) continue;
+      yield await readWinners(snapshot, batch, pace);
+      batch = [];
+      bytes = 0;
+    }
+  }
+  if (batch.length > 0) yield await readWinners(snapshot, batch, pace);
+}
+
+interface Winner {
+  readonly id: DocId;
+  readonly node: StoredNode;
+}
+
+async function readWinners(
+  snapshot: Snapshot,
+  winners: readonly Winner[],
+  pace: Pace,
+): Promise<readonly FoundDocument[]> {
+  const bodies = await snapshot.bodies(winners.map(({ node }) => node));
+  const found: FoundDocument[] = [];
+  for (const [index, { id, node }] of winners.entries()) {
+    const body = node.deleted ? undefined : bodies[index];
+    found.push({ id, rev: revOf(node), document: body === undefined ? undefined : await parseBody(body) });
+    if (pace.isDue) await pace.rest();
+  }
+  return found;
+}
+
+/** The winner of one document; undefined where it never was, or was purged. */
+export async function findDocument(database: Database, id: DocId): Promise<FoundDocument | undefined> {
+  const snapshot = database.snapshot();
+  try {
+    return (await findDocuments(snapshot, [id]))[0];
+  } finally {
+    snapshot.release();
+  }
+}
+
+/**
+ * Writes these members about its replication, and no others, into that revision. Gives the new revision; undefined where somebody else has
+ * changed or deleted the document meanwhile, so that it is not what the members tell of any more.
+ */
+export async function writeState(
+  registry: Pick<Registry, 'use'>,
+  id: DocId,
+  rev: RevId,
+  state: StateMembers,
+): Promise<RevId | undefined> {
+  return registry.use(REPLICATOR_DATABASE, async (database) => {
+    const stored = await readWinner(database, id);
+    if (stored?.rev !== rev || stored.body === undefined) return undefined;
+    const { attachments, body } = await inTurns(splitAttachments(stored.body));
+    const kept: readonly AttachmentWrite[] = attachments;
+    const write = { id, rev, deleted: false, body: withState(body, state), attachments: kept };
+    const options = { newEdits: true, durability: 'relaxed', user: REPLICATOR } as const;
+    const [outcome] = await database.write([write], options);
+    if (outcome === undefined || outcome.ok) return outcome?.rev;
+    if (isDatabaseError(outcome.error, 'conflict')) return undefined;
+    throw outcome.error;
+  });
+}
+
+async function readWinner(database: Database, id: DocId): Promise<StoredBody | undefined> {
+  const snapshot = database.snapshot();
+  try {
+    const winner = (await snapshot.document(id))?.leaves[0];
+    if (winner === undefined) return undefined;
+    return { rev: revOf(winner), body: winner.deleted ? undefined : await snapshot.body(winner) };
+  } finally {
+    snapshot.release();
+  }
+}
+
+function revOf({ generation, hash }: StoredNode): RevId {
+  return toRevId(generation, hash);
+}

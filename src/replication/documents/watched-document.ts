@@ -1,0 +1,321 @@
+/**
+ * One document of `_replicator` that asks for a replication, from when it is found until it is done, changed or deleted. It says in the
+ * document how the replication is (docs/http/replication.md#states-of-replication-documents).
+ */
+
+import { isDatabaseError } from '../../base/errors/database-error.ts';
+import { isObject, type JsonObject, ownMember } from '../../base/json/objects.ts';
+import { startBackgroundTimer } from '../../base/shared/background-timer.ts';
+import type { Clock } from '../../base/shared/clock.ts';
+import { inTurns } from '../../base/shared/turn.ts';
+import type { Log } from '../../base/system/contract.ts';
+import { REPLICATOR_DATABASE } from '../../base/system/system-databases.ts';
+import type { DocId, RevId } from '../../database/documents/contract.ts';
+import type { DatabaseUser } from '../../database/store/contract.ts';
+import type { Asker, Replication } from '../contract.ts';
+import { RightsEnded } from '../failure.ts';
+import { backOffMs, failureText } from '../jobs/failures.ts';
+import type { Job, JobListener, JobOrder } from '../jobs/job.ts';
+import { timestamp } from '../jobs/job-listing.ts';
+import { RefusedLedger } from '../jobs/refused-ledger.ts';
+import type { ReplicationId } from '../jobs/replication-id.ts';
+import { locateReplication, parseReplication, parseUser, type RequestNeeds } from '../jobs/replication-request.ts';
+import type { Replicator } from '../jobs/replicator.ts';
+import type { ReplicatorSettings } from '../jobs/replicator-settings.ts';
+import { assertSelectionFits } from '../jobs/request-bounds.ts';
+import { booleanMember } from '../jobs/request-members.ts';
+import { rightsOfDocument } from '../jobs/rights.ts';
+import { isAdmin } from '../user-key.ts';
+import { statsOf } from './job-stats.ts';
+import { type DocumentState, refusedIn, type StateMembers, stateOf } from './state-members.ts';
+import { StateWriter } from './state-writer.ts';
+import type { FoundDocument } from './stored-documents.ts';
+
+/** How soon the document names documents that were refused while its replication runs. */
+const LEDGER_MS = 2_000;
+
+export type DocumentStatus =
+  /** What it asks for is being found out. */
+  | 'initializing'
+  /** That failed, and is tried again after a while. */
+  | 'error'
+  /** It can't be, or was tried often enough. */
+  | 'failed'
+  /** Another document asks for the same replication. */
+  | 'duplicate'
+  /** Its writer has as many under way as one may have. */
+  | 'waiting'
+  /** Its job says how it is. */
+  | 'started'
+  | 'completed';
+
+export interface WatchParts {
+  readonly replicator: Replicator;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly settings: () => ReplicatorSettings;
+  /** Whether a user of that name is a server admin. */
+  readonly isAdmin: (name: string) => boolean;
+  /** See `writeState`. */
+  readonly write: (id: DocId, rev: RevId, state: StateMembers) => Promise<RevId | undefined>;
+  /** Gives the document that has the replication: this one, where no other had it before. */
+  readonly claim: (id: ReplicationId, document: WatchedDocument) => WatchedDocument;
+  /** Resolves when a former run of that replication has come to its end. */
+  readonly ended: (id: ReplicationId) => Promise<void>;
+  /** Has the document wait until it is begun again, and gives the reason, where its writer has too many under way. See `DocumentPlaces`. */
+  readonly takePlace: (document: WatchedDocument, writer: DatabaseUser) => string | undefined;
+  /** Nothing is under way for the document any more. */
+  readonly leavePlace: (document: WatchedDocument) => void;
+  /** Ends what is under way for the document and starts it again: see `Placed`. */
+  readonly giveWay: (document: WatchedDocument) => void;
+  /** The document says that it is done: there is nothing more to watch. */
+  readonly completed: (document: WatchedDocument) => void;
+}
+
+export class WatchedDocument {
+  readonly id: DocId;
+  readonly addedAt: number;
+  updatedAt: number;
+  status: DocumentStatus = 'initializing';
+  replication: Replication | undefined;
+  replicationId: ReplicationId | undefined;
+  job: Job | undefined;
+  /** Attempts to begin that failed. */
+  failures = 0;
+  reason: string | undefined;
+  /** Milliseconds since the epoch: the first of those failures, and when the next attempt is made. */
+  failingSince: number | undefined;
+  nextAttempt: number | undefined;
+  readonly #parts: WatchParts;
+  readonly #document: JsonObject;
+  readonly #former: StateMembers;
+  readonly #writer: StateWriter;
+  #isStopped = false;
+  #stopTimer: (() => void) | undefined;
+  #stopLedgerTimer: (() => void) | undefined;
+  #noted: { readonly state: DocumentState; readonly reason?: string | undefined } | undefined;
+
+  constructor({ id, rev }: FoundDocument, document: JsonObject, parts: WatchParts) {
+    this.id = id;
+    this.#document = document;
+    this.#parts = parts;
+    this.#former = stateOf(document);
+    this.addedAt = parts.clock.now();
+    this.updatedAt = this.addedAt;
+    this.#writer = new StateWriter(rev, this.#former, {
+      write: (at, state) => parts.write(id, at, state),
+      written: () => {
+        if (this.status === 'completed') parts.completed(this);
+      },
+      log: parts.log,
+    });
+  }
+
+  /** As it is in the database, as far as this knows: the revision that was found, or the last one that this wrote. */
+  get rev(): RevId {
+    return this.#writer.rev;
+  }
+
+  /** Resolves when nothing is being written. */
+  settled(): Promise<void> {
+    return this.#writer.settled();
+  }
+
+  /** Finds out what the document asks for, and has it done. Called again after a failure, or when it is the only one left who asks for that. */
+  begin(): void {
+    this.#stopTimer?.();
+    this.#setStatus('initializing');
+    void this.#begin().catch((failure: unknown) => {
+      if (!this.#isStopped) this.#fail(failure);
+    });
+  }
+
+  giveWay(): void {
+    this.#parts.giveWay(this);
+  }
+
+  /** The network is back. */
+  wake(): void {
+    if (this.status !== 'error' && !(this.status === 'failed' && this.failures > 0)) return;
+    this.failures = 0;
+    this.begin();
+  }
+
+  /** Ends the replication, and writes nothing any more. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#writer.stop();
+    this.#stopTimer?.();
+    this.#stopLedgerTimer?.();
+    const { jobs } = this.#parts.replicator;
+    if (this.job?.order.origin?.docId === this.id) await jobs.remove(this.job);
+  }
+
+  async #begin(): Promise<void> {
+    const why = this.#parts.takePlace(this, this.#owner);
+    if (why !== undefined) {
+      this.#setStatus('waiting');
+      this.reason = why;
+      this.#writer.want({ _replication_state_reason: why });
+      return;
+    }
+    this.reason = undefined;
+    const replication = await this.#understood(async (needs) =>
+      locateReplication(await inTurns(parseReplication(this.#document, needs)), needs),
+    );
+    if (replication === undefined || this.#isStopped) return;
+    this.replication = replication;
+    const id = await this.#parts.replicator.idOf(replication);
+    if (this.#isStopped) return;
+    this.replicationId = id;
+    if (booleanMember(this.#document, 'retry_refused') === true)
+      return this.#retryRefused(this.#orderOf(id, replication));
+    const holder = this.#parts.claim(id, this);
+    if (holder === this) return this.#start(this.#orderOf(id, replication));
+    this.#setStatus('duplicate');
+    this.#parts.leavePlace(this);
+    this.reason = `The document \`${holder.id}' asks for the same replication; it is done once.`;
+    this.#writer.want({ _replication_id: id.full, _replication_state_reason: this.reason });
+  }
+
+  /** Undefined where the document can't be understood, or asks for what its writer may not have, which it says then. */
+  async #understood<T>(read: (needs: RequestNeeds) => Promise<T>): Promise<T | undefined> {
+    try {
+      const context = parseUser(ownMember(this.#document, 'user_ctx'));
+      const owner = this.#owner.name;
+      booleanMember(this.#document, 'retry_refused');
+      const user = context ?? { name: owner, roles: ['_admin'] };
+      const { replicator } = this.#parts;
+      const needs = replicator.needs({ user, ownBases: [] }, this.#asker);
+      const whyEnded = rightsOfDocument(owner, context, replicator.standings);
+      return await read({ ...needs, whyEnded, takesAnyParameters: true });
+    } catch (failure) {
+      if (this.#isStopped) return undefined;
+      if (!isDatabaseError(failure, 'bad_request')) throw failure;
+      this.#setStatus('failed');
+      this.#parts.leavePlace(this);
+      this.reason = failure.reason;
+      this.#note('error', failure.reason);
+      return undefined;
+    }
+  }
+
+  /**
+   * The writer. Others than admins can name neither another owner nor roles that they have not. Passwords that their documents try here count
+   * together: accounts are easily had.
+   */
+  get #asker(): Asker {
+    const { name, roles } = this.#owner;
+    const byAdmin = `${REPLICATOR_DATABASE}/${encodeURIComponent(name ?? '')}`;
+    return isAdmin({ roles }) ? { isAdmin: true, address: byAdmin } : { isAdmin: false, address: REPLICATOR_DATABASE };
+  }
+
+  /** Who may cancel it. */
+  get #owner(): DatabaseUser {
+    const owner = ownMember(this.#document, 'owner');
+    const name = typeof owner === 'string' ? owner : null;
+    const isByAdmin = name !== null && this.#parts.isAdmin(name) && !this.#isOfPlainUser(name);
+    return { name, roles: isByAdmin || hasAdminRights(this.#document) ? ['_admin'] : [] };
+  }
+
+  /** A proxy or a token may name a user as an admin is named, without the rights: users' documents have no other `user_ctx` than their own. */
+  #isOfPlainUser(name: string): boolean {
+    const context = ownMember(this.#document, 'user_ctx');
+    return isObject(context) && ownMember(context, 'name') === name;
+  }
+
+  #orderOf(id: ReplicationId, replication: Replication): JobOrder {
+    const ledger = new RefusedLedger(this.#parts.settings().maxRefused);
+    if (this.#former._replication_id === id.full) for (const refused of refusedIn(this.#former)) ledger.add(refused);
+    const origin = { database: REPLICATOR_DATABASE, docId: this.id };
+    return { id, replication, origin, owner: this.#owner, isKept: true, ledger, listener: this.#listener };
+  }
+
+  /** A job of the same replication that was asked for by a request gives way, or is waited for where it ends by itself. */
+  async #start(order: JobOrder): Promise<void> {
+    const { jobs } = this.#parts.replicator;
+    await this.#parts.ended(order.id);
+    if (this.#isStopped) return;
+    for (let other = jobs.get(order.id.full); other !== undefined; other = jobs.get(order.id.full)) {
+      if (order.replication.continuous) await jobs.remove(other);
+      else await other.result().catch(() => undefined);
+      if (this.#isStopped) return;
+    }
+    assertSelectionFits(order.owner, order.replication.selection, jobs.list());
+    this.#setStatus('started');
+    this.job = jobs.add(order);
+  }
+
+  async #retryRefused(order: JobOrder): Promise<void> {
+    this.job = await this.#parts.replicator.retryRefused(order);
+    const { job } = this;
+    if (this.#isStopped) return this.stop();
+    this.#setStatus('started');
+    this.#note('triggered');
+    await job.result();
+    if (!this.#isStopped) this.#complete(job);
+  }
+
+  readonly #listener: JobListener = {
+    healthy: () => this.#note('triggered'),
+    failed: ({ lastFailure }, _failure, retryMs) => {
+      this.#note('error', lastFailure);
+      if (retryMs === undefined) this.#parts.leavePlace(this);
+    },
+    completed: (job) => this.#complete(job),
+    ledgerChanged: () => {
+      if (this.#isStopped) return;
+      this.#stopLedgerTimer ??= startBackgroundTimer(LEDGER_MS, () => {
+        this.#stopLedgerTimer = undefined;
+        if (this.#noted !== undefined) this.#note(this.#noted.state, this.#noted.reason);
+      });
+    },
+  };
+
+  #complete(job: Job): void {
+    this.#stopLedgerTimer?.();
+    this.job = job;
+    this.#setStatus('completed');
+    this.#note('completed');
+  }
+
+  #fail(failure: unknown): void {
+    const { settings, log } = this.#parts;
+    this.failures++;
+    this.reason = failureText(failure);
+    if (!isDatabaseError(failure)) log.error(`the replication document ${this.id} failed by a defect`, failure);
+    const isLasting = failure instanceof RightsEnded || this.failures > settings().maxRetries;
+    const retryMs = !isLasting ? backOffMs(this.failures, failure) : undefined;
+    this.#setStatus(retryMs === undefined ? 'failed' : 'error');
+    if (retryMs === undefined) this.#parts.leavePlace(this);
+    this.failingSince ??= this.updatedAt;
+    this.nextAttempt = retryMs === undefined ? undefined : this.updatedAt + retryMs;
+    if (retryMs !== undefined) this.#stopTimer = startBackgroundTimer(retryMs, () => this.begin());
+    this.#note('error', this.reason);
+  }
+
+  #setStatus(status: DocumentStatus): void {
+    this.status = status;
+    this.updatedAt = this.#parts.clock.now();
+  }
+
+  #note(state: DocumentState, reason?: string): void {
+    const { job } = this;
+    this.#noted = { state, reason };
+    this.#writer.want({
+      _replication_state: state,
+      _replication_state_time: timestamp(this.#parts.clock.now()),
+      _replication_state_reason: reason,
+      _replication_id: this.replicationId?.full,
+      _replication_stats: job && (state === 'completed' || job.ledger.count > 0) ? statsOf(job) : undefined,
+    });
+  }
+}
+
+/** Only admins can write such documents. */
+function hasAdminRights(document: JsonObject): boolean {
+  const context = ownMember(document, 'user_ctx');
+  if (context === undefined) return true;
+  const roles = isObject(context) ? ownMember(context, 'roles') : undefined;
+  return Array.isArray(roles) && roles.includes('_admin');
+}

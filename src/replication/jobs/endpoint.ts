@@ -1,0 +1,231 @@
+/**
+ * Source and target of a replication, as a request names them (docs/http/replication.md): the name of a database here, a URL, or an object
+ * with a URL, headers and credentials.
+ */
+import { isObject, type JsonObject, ownMember } from '../../base/json/objects.ts';
+import type { Asker, Credentials, Endpoint } from '../contract.ts';
+import { type HeaderRules, parseHeaders } from './endpoint-headers.ts';
+import { invalid, memberOf } from './request-members.ts';
+
+export type Side = 'source' | 'target';
+
+export interface EndpointNeeds {
+  /** Absolute addresses of the service itself, without a slash at their ends: what lies below one of them is local. */
+  readonly ownBases: readonly string[];
+  /** Where the host has no network, or can't use a proxy, why; undefined where it can. */
+  readonly noNetwork: string | undefined;
+  readonly noProxy: string | undefined;
+  readonly asker: Asker;
+  /** See `HeaderRules`. Default: none. */
+  readonly headerRules?: Omit<HeaderRules, 'isAdmin'> | undefined;
+  /** Why whoever asks may not name that address; undefined where nothing is known against it. */
+  readonly refusal?: ((url: string) => string | undefined) | undefined;
+  /** Whether a URL leads to this service. */
+  readonly isOwn?: (url: string) => Promise<boolean>;
+}
+
+/** No name of a database has one of these. A URL with a slip in it has, and it may hold a password. */
+const NOT_IN_NAMES = /[@:\\?#\s]/;
+const ADDRESS = /^[a-z][a-z\d+.-]*:\/\//i;
+const SIGNATURE_METHODS = ['HMAC-SHA1', 'PLAINTEXT'] as const;
+
+/** Fails with `bad_request`. */
+export function parseEndpoint(side: Side, value: unknown, proxy: string | undefined, needs: EndpointNeeds): Endpoint {
+  if (typeof value === 'string' && value !== '') return toEndpoint(side, value, {}, proxy, needs);
+  if (!isObject(value)) {
+    throw invalid(`The \`${side}' property must exist and be either a string or an object.`);
+  }
+  const url = ownMember(value, 'url');
+  if (typeof url !== 'string' || url === '') {
+    throw invalid(`The url property must exist in the \`${side}' field and must be a non-empty string.`);
+  }
+  return toEndpoint(side, url, value, proxy, needs);
+}
+
+function toEndpoint(
+  side: Side,
+  text: string,
+  details: JsonObject,
+  proxy: string | undefined,
+  needs: EndpointNeeds,
+): Endpoint {
+  const { headerRules = { allowed: [], withMeaning: [] } } = needs;
+  const rules = { ...headerRules, isAdmin: needs.asker.isAdmin };
+  const headers = parseHeaders(`${side}.headers`, memberOf(details, 'headers'), rules);
+  const given = parseAuth(side, memberOf(details, 'auth'));
+  if (!ADDRESS.test(text)) {
+    if (NOT_IN_NAMES.test(text)) throw neither(side);
+    if (given !== undefined || Object.keys(headers).length > 0) throw localSecrets(side);
+    return { kind: 'local', name: text };
+  }
+  const { url, credentials: inUrl } = parseAddress(side, text);
+  const credentials = given ?? inUrl;
+  const isPlain = credentials === undefined && Object.keys(headers).length === 0;
+  const name = isPlain || needs.noNetwork !== undefined ? ownDatabase(url, needs.ownBases) : undefined;
+  if (name !== undefined && !isPlain) throw localSecrets(side);
+  if (name !== undefined) return { kind: 'local', name };
+  if (needs.noNetwork !== undefined) throw invalid(`The \`${side}' is not in this service: ${needs.noNetwork}`);
+  if (proxy !== undefined && needs.noProxy !== undefined) throw invalid(`A proxy can't be used: ${needs.noProxy}`);
+  return { kind: 'remote', url, headers, credentials, proxy };
+}
+
+/**
+ * The endpoint with what takes a look at the network: whether it leads to this service. Fails with `bad_request` where whoever asks may not name its
+ * address, or its proxy's.
+ */
+export async function locateEndpoint(side: Side, endpoint: Endpoint, needs: EndpointNeeds): Promise<Endpoint> {
+  if (endpoint.kind === 'local') return endpoint;
+  if ((await needs.isOwn?.(endpoint.url)) === true) return { ...endpoint, proxy: undefined, isOwn: true };
+  for (const address of [endpoint.url, endpoint.proxy]) {
+    const why = address === undefined ? undefined : needs.refusal?.(address);
+    if (why !== undefined) throw invalid(`The \`${side}' can't be asked: ${why}`);
+  }
+  return endpoint;
+}
+
+function localSecrets(side: Side): Error {
+  return invalid(
+    `The \`${side}' is a database of this service: it is reached with the rights of whoever asks, so leave its headers and auth away.`,
+  );
+}
+
+interface Address {
+  readonly url: string;
+  readonly credentials: Credentials | undefined;
+}
+
+/** The reason does not repeat what was given: it may hold a password. */
+function neither(side: Side): Error {
+  return invalid(`The \`${side}' must be the name of a database, or its URL with http: or https:.`);
+}
+
+/** A reason never repeats the address: it may hold a password. */
+function parseAddress(side: Side, text: string): Address {
+  const url = parseUrl(text);
+  if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
+    throw neither(side);
+  }
+  const path = url.pathname.replace(/\/+$/, '');
+  if (path === '' || url.search !== '') {
+    throw invalid(`The URL of the \`${side}' must lead to a database, as http://127.0.0.1:5984/name does.`);
+  }
+  return { url: `${url.origin}${path}`, credentials: credentialsOf(side, url) };
+}
+
+function parseUrl(text: string): URL | undefined {
+  try {
+    return new URL(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function credentialsOf(side: Side, { username, password }: URL): Credentials | undefined {
+  if (username === '' && password === '') return undefined;
+  try {
+    return { kind: 'password', name: decodeURIComponent(username), password: decodeURIComponent(password) };
+  } catch {
+    throw invalid(
+      `Name and password in the URL of the \`${side}' must be percent-encoded UTF-8; or give them as auth.basic.`,
+    );
+  }
+}
+
+/** The name of a database of this service, where the URL leads to one. */
+function ownDatabase(url: string, ownBases: readonly string[]): string | undefined {
+  for (const base of ownBases) {
+    const own = parseUrl(base);
+    if (own === undefined) continue;
+    const root = `${own.origin}${own.pathname.replace(/\/+$/, '')}/`;
+    if (!url.startsWith(root)) continue;
+    const rest = url.slice(root.length);
+    if (rest !== '' && !rest.includes('/')) return decodeName(rest);
+  }
+  return undefined;
+}
+
+/** Whether a URL lies below one of the addresses, by whichever scheme: a proxy that ends TLS asks by another one than its clients. */
+export function isBelow(url: string, bases: readonly string[]): boolean {
+  const { host, pathname } = new URL(url);
+  return bases.some((base) => {
+    const own = parseUrl(base);
+    return own?.host === host && pathname.startsWith(`${own.pathname.replace(/\/+$/, '')}/`);
+  });
+}
+
+function decodeName(segment: string): string | undefined {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return undefined;
+  }
+}
+
+function parseAuth(side: Side, value: unknown): Credentials | undefined {
+  if (value === undefined) return undefined;
+  if (!isObject(value)) throw invalid(`\`${side}.auth' must be a non-null object.`);
+  const basic = memberOf(value, 'basic');
+  const oauth = memberOf(value, 'oauth');
+  if (basic !== undefined && oauth !== undefined) throw invalid(`\`${side}.auth' must have either basic or oauth.`);
+  if (basic !== undefined) return parseBasic(side, basic);
+  if (oauth !== undefined) return parseOauth(side, oauth);
+  return undefined;
+}
+
+function parseBasic(side: Side, value: unknown): Credentials {
+  const part = `${side}.auth.basic`;
+  return { kind: 'password', name: secret(part, value, 'username'), password: secret(part, value, 'password') };
+}
+
+function parseOauth(side: Side, value: unknown): Credentials {
+  const part = `${side}.auth.oauth`;
+  const method = isObject(value) ? (memberOf(value, 'signature_method') ?? 'HMAC-SHA1') : 'HMAC-SHA1';
+  const signatureMethod = SIGNATURE_METHODS.find((each) => each === method);
+  if (signatureMethod === undefined) {
+    throw invalid(`\`${part}.signature_method' must be one of ${SIGNATURE_METHODS.join(', ')}.`);
+  }
+  return {
+    kind: 'oauth',
+    consumerKey: secret(part, value, 'consumer_key'),
+    consumerSecret: secret(part, value, 'consumer_secret'),
+    token: secret(part, value, 'token'),
+    tokenSecret: secret(part, value, 'token_secret'),
+    signatureMethod,
+  };
+}
+
+function secret(part: string, value: unknown, name: string): string {
+  const text = isObject(value) ? ownMember(value, name) : undefined;
+  if (typeof text === 'string') return text;
+  throw invalid(`\`${part}' must be an object with a string \`${name}'.`);
+}
+
+/** The address of a proxy. Fails with `bad_request`. */
+export function parseProxy(name: string, value: unknown): string | undefined {
+  if (value === undefined) return undefined;
+  const url = typeof value === 'string' ? parseUrl(value) : undefined;
+  if (url !== undefined && ['http:', 'socks5:'].includes(url.protocol) && url.hostname !== '') return url.href;
+  throw invalid(`The \`${name}' field must be a URL with http: or socks5:, such as http://127.0.0.1:3128.`);
+}
+
+/** How an endpoint is shown: without anything secret. */
+export function describeEndpoint(endpoint: Endpoint): string {
+  return endpoint.kind === 'local' ? endpoint.name : `${endpoint.url}/`;
+}
+
+/** As `describeEndpoint`, for what a document has that was not understood, or need not be; null where nothing can be shown of it. */
+export function describeEndpointText(text: string): string | null {
+  if (!ADDRESS.test(text)) return NOT_IN_NAMES.test(text) ? null : text;
+  const url = parseUrl(text);
+  // Part of a password that was not percent-encoded may have become the path.
+  return url === undefined || url.pathname.includes('@')
+    ? null
+    : `${url.protocol}//${url.host}${url.pathname.replace(/\/+$/, '')}/`;
+}
+
+/** A proxy's address, without its credentials. */
+export function describeProxy(endpoint: Endpoint): string | null {
+  if (endpoint.kind === 'local' || endpoint.proxy === undefined) return null;
+  const { protocol, host } = new URL(endpoint.proxy);
+  return `${protocol}//${host}`;
+}

@@ -1,0 +1,83 @@
+/**
+ * Tries documents again that a replication could not copy (docs/http/replication.md#refused-documents): a replication of its own, of these documents
+ * alone.
+ */
+import { isObject, ownMember } from '../../base/json/objects.ts';
+import type { Endpoint, Replication, ReplicatorHost } from '../contract.ts';
+import type { RefusedLedger } from './refused-ledger.ts';
+import type { ReplicationId } from './replication-id.ts';
+import { assertRights } from './rights.ts';
+
+const SUFFIX = '+retry_refused';
+
+/** Such a replication has no checkpoints, so that only its own requests need to find it. */
+export function retryId({ base, full, anyUser }: ReplicationId): ReplicationId {
+  return { base, full: `${full}${SUFFIX}`, anyUser: `${anyUser}${SUFFIX}` };
+}
+
+/** Without ids everything is looked through from the beginning. */
+export function retryOf(replication: Replication, ids: readonly string[] | undefined): Replication {
+  const again: Replication = { ...replication, continuous: false, useCheckpoints: false, sinceSeq: undefined };
+  return ids === undefined ? again : { ...again, selection: { kind: 'ids', ids } };
+}
+
+/** The ids of all documents that were refused, each once, as this process and the checkpoints know; undefined where they don't know all. */
+export async function refusedIds(
+  replication: Replication,
+  base: string,
+  host: ReplicatorHost,
+  ledger: RefusedLedger | undefined,
+): Promise<readonly string[] | undefined> {
+  if (ledger?.isComplete === false) return undefined;
+  const recorded = await recordedDocuments(replication, base, host);
+  const ids = recorded === undefined ? undefined : distinct([...recorded, ...(ledger?.list() ?? [])]);
+  return ids?.every(isWhole) === true ? ids : undefined;
+}
+
+/** Whether a document can be asked for by the id that the ledger has, which may not be the one that a peer named (`run/ledger-line.ts`). */
+function isWhole(id: string): boolean {
+  return !id.includes('\ufffd') && !id.endsWith('…');
+}
+
+function distinct(documents: readonly Named[]): readonly string[] {
+  return [...new Set(documents.map(({ id }) => id))].sort();
+}
+
+interface Named {
+  readonly id: string;
+}
+
+/** What the checkpoint at a local side names of the sessions it remembers. Undefined where there is none, or where it does not name all. */
+async function recordedDocuments(
+  replication: Replication,
+  base: string,
+  host: ReplicatorHost,
+): Promise<readonly Named[] | undefined> {
+  const { source, target, user } = replication;
+  const local = [target, source].find((endpoint): endpoint is LocalEndpoint => endpoint.kind === 'local');
+  if (local === undefined) return undefined;
+  const url = `${host.basePath}/${encodeURIComponent(local.name)}/_local/${base}`;
+  await assertRights(replication);
+  const { status, body } = await host.handle({ method: 'GET', url, headers: {}, body: null, user });
+  return status === 200 && typeof body === 'string' ? refusedOf(JSON.parse(body)) : undefined;
+}
+
+type LocalEndpoint = Extract<Endpoint, { kind: 'local' }>;
+
+function refusedOf(checkpoint: unknown): readonly Named[] | undefined {
+  const history = isObject(checkpoint) ? ownMember(checkpoint, 'history') : undefined;
+  if (!Array.isArray(history)) return undefined;
+  const documents: Named[] = [];
+  for (const entry of history) {
+    const refused: unknown = isObject(entry) ? ownMember(entry, 'refused') : undefined;
+    const named: readonly unknown[] = Array.isArray(refused) ? refused : [];
+    const failures = isObject(entry) ? ownMember(entry, 'doc_write_failures') : undefined;
+    if (typeof failures === 'number' && failures > named.length) return undefined;
+    documents.push(...named.filter(hasId));
+  }
+  return documents;
+}
+
+function hasId(value: unknown): value is Named {
+  return isObject(value) && typeof ownMember(value, 'id') === 'string';
+}

@@ -1,0 +1,71 @@
+/**
+ * What a replication is known by: the same request gives the same id, however often it is made, also after a restart. A change of what is
+ * copied gives another, which begins anew. How it is copied (batch sizes, credentials) changes nothing.
+ *
+ * An id is shown in tasks, documents and answers, so nothing secret goes into its digest either: a digest of a short password can be
+ * guessed.
+ */
+
+import { md5 } from '../../database/documents/md5.ts';
+import type { Credentials, Endpoint, Replication } from '../contract.ts';
+
+export interface ReplicationId {
+  /** 32 hexadecimal digits: names the checkpoints. */
+  readonly base: string;
+  /** With `+continuous` and `+create_target`, as the interface shows it. */
+  readonly full: string;
+  /** The same for all users who ask for this replication. */
+  readonly anyUser: string;
+}
+
+const SERVER_ADMIN_ROLE = '_admin';
+/** Names of headers whose values are secrets. */
+const SECRET_HEADER = /auth|cookie|credential|key|pass|secret|session|signature|token/;
+
+/** `filterSource`: the text of the filter function, where there is one. */
+export async function replicationId(
+  replication: Replication,
+  serverUuid: string,
+  filterSource?: string,
+): Promise<ReplicationId> {
+  const { source, target, selection, continuous, createTarget } = replication;
+  const what = JSON.stringify([
+    serverUuid,
+    endpointParts(source),
+    endpointParts(target),
+    selection ?? null,
+    filterSource ?? null,
+  ]);
+  // A list of ids may be long: its text is made once.
+  const base = await md5(`${what.slice(0, -1)},${JSON.stringify(userParts(replication))}]`);
+  const suffix = `${continuous ? '+continuous' : ''}${createTarget ? '+create_target' : ''}`;
+  return { base, full: `${base}${suffix}`, anyUser: `${await md5(what)}${suffix}` };
+}
+
+function endpointParts(endpoint: Endpoint): readonly unknown[] {
+  if (endpoint.kind === 'local') return ['local', endpoint.name];
+  const headers = Object.entries(endpoint.headers).map(([name, value]) => [
+    name,
+    SECRET_HEADER.test(name) ? null : value,
+  ]);
+  return ['remote', endpoint.url, headers.sort(byName), identity(endpoint.credentials)];
+}
+
+function byName([one]: readonly unknown[], [other]: readonly unknown[]): number {
+  return String(one) < String(other) ? -1 : 1;
+}
+
+/** Who asks the peer, without what proves it. */
+function identity(credentials: Credentials | undefined): readonly unknown[] {
+  if (credentials === undefined) return [];
+  return credentials.kind === 'password' ? [credentials.name] : ['oauth', credentials.consumerKey, credentials.token];
+}
+
+/**
+ * All admins are one: who becomes one, or gets another name, need not begin anew. What an admin has done with somebody's rights is not what that
+ * user asks for: neither may end the other's, or go by its credentials.
+ */
+function userParts({ user: { name, roles }, asker }: Replication): readonly unknown[] {
+  if (roles.includes(SERVER_ADMIN_ROLE)) return [SERVER_ADMIN_ROLE];
+  return [name, [...roles].sort(), ...(asker.isAdmin ? [SERVER_ADMIN_ROLE] : [])];
+}

@@ -1,0 +1,377 @@
+/**
+ * Runs replications: so many at a time, each again after a failure, with waits that double. Where more are to be done than may run, users
+ * share the places: who has more than a share gives way at once. Those that go on for ever give way to the others after a while, those that
+ * have nothing to do first.
+ */
+import { DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
+import { startBackgroundTimer } from '../../base/shared/background-timer.ts';
+import { whenReady } from '../../base/shared/maybe-promise.ts';
+import type { ReplicationTask } from '../../base/system/active-tasks.ts';
+import type { Log } from '../../base/system/contract.ts';
+import { logOfClients } from '../../base/system/log.ts';
+import type {
+  RefusedDocument,
+  Replication,
+  ReplicationActivity,
+  ReplicatorHost,
+  RunFigures,
+  RunReplication,
+  RunResult,
+} from '../contract.ts';
+import { RightsEnded } from '../failure.ts';
+import { isAdmin } from '../user-key.ts';
+import { describeEndpoint } from './endpoint.ts';
+import { backOffMs, failureText } from './failures.ts';
+import { Job, type JobOrder } from './job.ts';
+import { RefusedLedger } from './refused-ledger.ts';
+import type { ReplicatorSettings } from './replicator-settings.ts';
+import { assertRights } from './rights.ts';
+import { byNeed, mayGiveWay, Places, toGiveWay, WaitingJobs } from './waiting-jobs.ts';
+
+export interface JobsParts {
+  readonly run: RunReplication;
+  readonly host: ReplicatorHost;
+  /** Asked whenever something is decided. */
+  readonly settings: () => ReplicatorSettings;
+  readonly tasks: ReplicationTasks;
+}
+
+/** Where running replications are shown. */
+export interface ReplicationTasks {
+  startReplication(what: {
+    readonly replication_id: string;
+    readonly doc_id: string | null;
+    readonly source: string;
+    readonly target: string;
+    readonly continuous: boolean;
+    readonly user: string | null;
+  }): ReplicationTask;
+}
+
+export class ReplicationJobs {
+  readonly #parts: JobsParts;
+  /** All that are not done, by their ids, in the order in which they came. */
+  readonly #jobs = new Map<string, Job>();
+  /** Those whose attempt has not come to its end, also where it was ended. */
+  readonly #running = new Set<Job>();
+  readonly #waiting = new WaitingJobs();
+  #stopRotation: (() => void) | undefined;
+  #lastNumber = 0;
+  #isClosed = false;
+  #lastActivity: ReplicationActivity = 'resting';
+
+  constructor(parts: JobsParts) {
+    this.#parts = parts;
+  }
+
+  get(id: string): Job | undefined {
+    return this.#jobs.get(id);
+  }
+
+  /** In the order in which they came. */
+  list(): readonly Job[] {
+    return [...this.#jobs.values()];
+  }
+
+  /** Has it done as soon as there is a turn for it. There must be no job with its id. */
+  add(order: JobOrder): Job {
+    if (this.#isClosed) throw closing();
+    const { maxHistory, maxRefused } = this.#parts.settings();
+    const ledger = order.ledger ?? new RefusedLedger(maxRefused);
+    const job = new Job(order, ledger, ++this.#lastNumber, this.#now(), maxHistory);
+    this.#jobs.set(job.id, job);
+    this.#waiting.add(job);
+    this.#startWaiting();
+    this.#noteActivity();
+    return job;
+  }
+
+  /** Ends it, and forgets it. Resolves when its attempt has come to its end. */
+  async remove(job: Job, why = new DatabaseError('cancelled', 'The replication was cancelled.')): Promise<void> {
+    if (this.#jobs.get(job.id) === job) this.#jobs.delete(job.id);
+    this.#waiting.delete(job);
+    job.abort?.();
+    job.reject(why, true);
+    this.#noteActivity();
+    await job.attempt;
+  }
+
+  /**
+   * Tries at once what waits after a failure, or has given up: the reason may have passed, since the network is back. What runs over the
+   * network begins again from its checkpoint: its connections may be dead without anybody saying so.
+   */
+  wake(): void {
+    const now = this.#now();
+    for (const job of this.#jobs.values()) {
+      if (job.state === 'running' && usesNetwork(job.order.replication)) this.#interrupt(job, now);
+      else this.retry(job);
+    }
+  }
+
+  get activity(): ReplicationActivity {
+    const jobs = [...this.#jobs.values()];
+    if (jobs.some(({ state, isIdle }) => state === 'pending' || (state === 'running' && !isIdle))) return 'busy';
+    return jobs.some(({ state }) => state === 'crashing' || state === 'failed') ? 'failing' : 'resting';
+  }
+
+  /** As `wake`, for one. Does nothing with one that runs, or waits for its turn. */
+  retry(job: Job): void {
+    if (job.state !== 'crashing' && job.state !== 'failed') return;
+    job.abort?.();
+    job.failures = 0;
+    this.#queue(job);
+  }
+
+  /** Ends the attempt that runs, or the wait for the next one, and makes another one in its turn. */
+  beginAgain(job: Job): void {
+    if (job.state === 'running') this.#interrupt(job, this.#now());
+    else if (job.state === 'crashing') this.retry(job);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#stopRotation?.();
+    await Promise.all([...this.#jobs.values()].map((job) => this.remove(job, closing())));
+    // Those that were removed before and have not come to their end yet.
+    await Promise.all([...this.#running].map((job) => job.attempt));
+  }
+
+  #now(): number {
+    return this.#parts.host.clock.now();
+  }
+
+  #queue(job: Job): void {
+    job.state = 'pending';
+    job.updatedAt = this.#now();
+    job.nextAttempt = undefined;
+    this.#waiting.add(job);
+    this.#startWaiting();
+  }
+
+  #startWaiting(): void {
+    const { maxJobs } = this.#parts.settings();
+    const places = new Places(this.#running);
+    while (this.#running.size < maxJobs) {
+      const job = this.#waiting.take(places);
+      if (job === undefined) return;
+      places.count(job, 1);
+      this.#start(job);
+    }
+    if (this.#waiting.size === 0) return;
+    const now = this.#now();
+    for (const job of toGiveWay(this.#running, this.#waiting, maxJobs)) this.#interrupt(job, now);
+    this.#rotateLater();
+  }
+
+  /** Goes on only as long as somebody waits. */
+  #rotateLater(): void {
+    if (this.#stopRotation !== undefined || this.#isClosed) return;
+    const stop = startBackgroundTimer(this.#parts.settings().intervalMs, () => {
+      this.#stopRotation = undefined;
+      this.#rotate();
+    });
+    this.#stopRotation = stop;
+  }
+
+  #rotate(): void {
+    const { intervalMs, maxChurn, maxJobs } = this.#parts.settings();
+    const now = this.#now();
+    const places = new Places(this.#running);
+    const hadTheirTurn = [...this.#running].filter(
+      (job) =>
+        job.state === 'running' &&
+        job.order.replication.continuous &&
+        now - (job.startedAt ?? now) >= intervalMs &&
+        mayGiveWay(job, places, this.#waiting, maxJobs),
+    );
+    hadTheirTurn.sort(byNeed);
+    for (const job of hadTheirTurn.slice(0, Math.min(maxChurn, this.#waiting.size))) this.#interrupt(job, now);
+    this.#startWaiting();
+  }
+
+  /** It is queued again as soon as its attempt has come to its end. */
+  #interrupt(job: Job, now: number): void {
+    job.note({ type: 'stopped', at: now });
+    job.state = 'pending';
+    job.abort?.();
+  }
+
+  #noteActivity(): void {
+    const { activity } = this;
+    if (activity === this.#lastActivity || this.#isClosed) return;
+    this.#lastActivity = activity;
+    this.#parts.host.onActivity?.(activity);
+  }
+
+  #start(job: Job): void {
+    const controller = new AbortController();
+    const { run, host, tasks } = this.#parts;
+    const { replication, id, origin } = job.order;
+    const task = tasks.startReplication({
+      replication_id: id.full,
+      doc_id: origin?.docId ?? null,
+      source: describeEndpoint(replication.source),
+      target: describeEndpoint(replication.target),
+      continuous: replication.continuous,
+      user: job.order.owner.name,
+    });
+    job.state = 'running';
+    job.startedAt = this.#now();
+    job.figures = undefined;
+    job.isIdle = false;
+    job.abort = () => controller.abort();
+    job.note({ type: 'started', at: job.startedAt });
+    this.#running.add(job);
+    const log = this.#logOf(job);
+    log.info(`replication ${id.full} begins: ${describe(job)}`);
+    const observer = new JobObserver(job, task, {
+      now: () => this.#now(),
+      onActivity: () => this.#noteActivity(),
+    });
+    job.attempt = Promise.resolve()
+      .then(() =>
+        whenReady(assertRights(replication), () =>
+          run(replication, id.base, { ...host, log }, observer, controller.signal),
+        ),
+      )
+      .then(
+        (result) => this.#complete(job, result, controller.signal),
+        (failure: unknown) => this.#fail(job, failure, controller.signal),
+      )
+      .finally(() => {
+        task.end();
+        this.#noteActivity();
+      });
+  }
+
+  /** Anybody may ask for any number of replications that fail. */
+  #logOf({ order }: Job): Log {
+    const { log } = this.#parts.host;
+    return isAdmin(order.owner) ? log : logOfClients(log);
+  }
+
+  /** The attempt is over: its place is free. Whether its outcome counts: not where it was ended from outside. */
+  #end(job: Job, signal: AbortSignal): boolean {
+    this.#running.delete(job);
+    job.abort = undefined;
+    job.isIdle = false;
+    const counts = !signal.aborted && this.#jobs.get(job.id) === job;
+    if (!counts && !this.#isClosed) {
+      // It gave way to others, and goes on later.
+      if (this.#jobs.get(job.id) === job) this.#queue(job);
+      else this.#startWaiting();
+    }
+    return counts;
+  }
+
+  #complete(job: Job, result: RunResult, signal: AbortSignal): void {
+    if (!this.#end(job, signal)) return;
+    job.state = 'completed';
+    job.updatedAt = this.#now();
+    job.recover();
+    this.#jobs.delete(job.id);
+    this.#logOf(job).info(`replication ${job.id} is done: ${describe(job)}`);
+    job.order.listener?.completed?.(job, result);
+    job.settle(result);
+    this.#startWaiting();
+  }
+
+  #fail(job: Job, failure: unknown, signal: AbortSignal): void {
+    if (!this.#end(job, signal)) return;
+    const { host, settings } = this.#parts;
+    const reason = failureText(failure);
+    const now = this.#now();
+    job.failingSince ??= job.figures?.trouble?.since ?? now;
+    job.failures++;
+    job.lastFailure = reason;
+    job.note({ type: 'crashed', at: now, reason });
+    const triesAgain = job.order.isKept && !(failure instanceof RightsEnded) && job.failures <= settings().maxRetries;
+    const retryMs = triesAgain ? backOffMs(job.failures, failure) : undefined;
+    this.#logOf(job).info(`replication ${job.id} failed (${describe(job)}), ${whatFollows(retryMs)}: ${reason}`);
+    if (!isDatabaseError(failure)) host.log.error(`replication ${job.id} failed by a defect`, failure);
+    if (retryMs === undefined) {
+      job.state = 'failed';
+      if (!job.order.isKept) this.#jobs.delete(job.id);
+    } else {
+      job.state = 'crashing';
+      job.nextAttempt = now + retryMs;
+      job.abort = startBackgroundTimer(retryMs, () => {
+        job.abort = undefined;
+        this.#queue(job);
+      });
+    }
+    job.order.listener?.failed?.(job, failure, retryMs);
+    // Whoever waits for it is told of this attempt: the next one may be hours away, or never come.
+    job.reject(failure, retryMs === undefined);
+    this.#startWaiting();
+  }
+}
+
+/** Keeps what a run tells. */
+class JobObserver {
+  readonly #job: Job;
+  readonly #task: ReplicationTask;
+  readonly #service: { now(): number; onActivity(): void };
+  #firstCheckpoint: string | undefined;
+  #isHealthy = false;
+
+  constructor(job: Job, task: ReplicationTask, service: { now(): number; onActivity(): void }) {
+    this.#job = job;
+    this.#task = task;
+    this.#service = service;
+  }
+
+  progress(figures: RunFigures): void {
+    const job = this.#job;
+    job.figures = figures;
+    job.updatedAt = this.#service.now();
+    this.#report(figures);
+    const checkpoint = JSON.stringify(figures.checkpointedSourceSeq);
+    this.#firstCheckpoint ??= checkpoint;
+    this.#noteHealth();
+    if (checkpoint !== this.#firstCheckpoint) job.recover();
+  }
+
+  refused(document: RefusedDocument): void {
+    this.#job.ledger.add(document);
+    this.#job.order.listener?.ledgerChanged?.(this.#job);
+    if (this.#job.figures !== undefined) this.#report(this.#job.figures);
+  }
+
+  idle(isIdle: boolean): void {
+    this.#job.isIdle = isIdle;
+    this.#job.updatedAt = this.#service.now();
+    this.#noteHealth();
+    if (isIdle) this.#job.recover();
+    this.#service.onActivity();
+  }
+
+  #noteHealth(): void {
+    if (this.#isHealthy) return;
+    this.#isHealthy = true;
+    this.#job.order.listener?.healthy?.(this.#job);
+  }
+
+  #report(figures: RunFigures): void {
+    this.#task.update(figures, this.#job.ledger.list());
+  }
+}
+
+function usesNetwork({ source, target }: Replication): boolean {
+  return source.kind === 'remote' || target.kind === 'remote';
+}
+
+function describe({ order }: Job): string {
+  return `${describeEndpoint(order.replication.source)} to ${describeEndpoint(order.replication.target)}`;
+}
+
+function whatFollows(retryMs: number | undefined): string {
+  return retryMs === undefined ? 'and is given up' : `and is tried again in ${Math.ceil(retryMs / 1000)} s`;
+}
+
+function closing(): DatabaseError {
+  return new DatabaseError(
+    'shutting_down',
+    'The service shuts down; replications that are kept go on when it is back.',
+  );
+}

@@ -1,0 +1,196 @@
+/**
+ * The body of `POST /_replicate`, and a document of `_replicator`, as a replication (docs/http/replication.md). Each member that can't be
+ * is refused with `bad_request` and the reason; members that replication knows nothing of are passed over.
+ */
+
+import { isDatabaseError } from '../../base/errors/database-error.ts';
+import { isObject, type JsonObject } from '../../base/json/objects.ts';
+import { sortInSteps } from '../../base/shared/sort-in-steps.ts';
+import { filterInSteps, mapInSteps, type Steps } from '../../base/shared/turn.ts';
+import type { DatabaseUser } from '../../database/store/contract.ts';
+import { parseSelector } from '../../queries/find/selectors/selector-parser.ts';
+import type { Replication, Selection, Sequence, WhyEnded } from '../contract.ts';
+import { type EndpointNeeds, locateEndpoint, parseEndpoint, parseProxy } from './endpoint.ts';
+import type { ReplicationDefaults } from './replicator-settings.ts';
+import {
+  booleanMember,
+  integerMember,
+  invalid,
+  jsonTextsByName,
+  memberOf,
+  objectMember,
+  textMember,
+  textsByName,
+  textsMember,
+} from './request-members.ts';
+import type { Recheck } from './rights.ts';
+
+const A_DAY_MS = 86_400_000;
+const RANGES = {
+  worker_batch_size: { lowest: 1, highest: 10_000 },
+  worker_processes: { lowest: 1, highest: 64 },
+  http_connections: { lowest: 1, highest: 256 },
+  connection_timeout: { lowest: 1, highest: A_DAY_MS },
+  retries_per_request: { lowest: 0, highest: 1_000 },
+  checkpoint_interval: { lowest: 1, highest: A_DAY_MS },
+} as const;
+
+/** More is taken for that. */
+const MOST = { workers: 64, connections: 64 };
+const MOST_OF_USERS = { workers: 16, connections: 32 };
+
+/** What a request brings beside its body. */
+export interface RequestOrigin {
+  readonly user: DatabaseUser;
+  /** Absolute addresses by which the service is known, without a slash at their ends. */
+  readonly ownBases: readonly string[];
+  /** The user by now, as far as the request's credentials tell; undefined where they hold no more. Not kept beyond the end of the core. */
+  readonly recheck?: Recheck | undefined;
+  /** IP address of whoever asks, where it is known. */
+  readonly address?: string | undefined;
+}
+
+export interface RequestNeeds extends EndpointNeeds {
+  readonly defaults: ReplicationDefaults;
+  readonly user: DatabaseUser;
+  readonly whyEnded?: WhyEnded | undefined;
+  /** Parameters of a filter may be any JSON values, whose texts are sent; without it they must be strings. */
+  readonly takesAnyParameters?: boolean;
+}
+
+/** What `POST /_replicate` asks for. */
+export type ReplicateRequest =
+  | { readonly kind: 'start'; readonly replication: Replication; readonly retryRefused: boolean }
+  | { readonly kind: 'cancel'; readonly replication: Replication }
+  | { readonly kind: 'cancelById'; readonly id: string }
+  | { readonly kind: 'retryById'; readonly id: string };
+
+/** Fails with `bad_request`. */
+export function* parseReplicateRequest(body: JsonObject, needs: RequestNeeds): Steps<ReplicateRequest> {
+  const cancels = booleanMember(body, 'cancel') ?? false;
+  const retryRefused = booleanMember(body, 'retry_refused') ?? false;
+  const id = cancels || retryRefused ? idOf(body) : undefined;
+  if (id !== undefined) return { kind: cancels ? 'cancelById' : 'retryById', id };
+  const replication = yield* parseReplication(body, needs);
+  return cancels ? { kind: 'cancel', replication } : { kind: 'start', replication, retryRefused };
+}
+
+function idOf(body: JsonObject): string | undefined {
+  return textMember(body, 'replication_id') ?? textMember(body, 'id') ?? textMember(body, '_local_id');
+}
+
+/** In steps: a list of ids may be long. Fails with `bad_request`. */
+export function* parseReplication(body: JsonObject, needs: RequestNeeds): Steps<Replication> {
+  const { defaults, user, asker, whyEnded } = needs;
+  const proxy = parseProxy('proxy', memberOf(body, 'proxy'));
+  const sourceProxy = parseProxy('source_proxy', memberOf(body, 'source_proxy')) ?? proxy;
+  const targetProxy = parseProxy('target_proxy', memberOf(body, 'target_proxy')) ?? proxy;
+  const number = (name: keyof typeof RANGES) => integerMember(body, name, RANGES[name]);
+  const most = asker.isAdmin ? MOST : MOST_OF_USERS;
+  const [workers, connections] = [number('worker_processes'), number('http_connections')];
+  return {
+    source: parseEndpoint('source', memberOf(body, 'source'), sourceProxy, needs),
+    target: parseEndpoint('target', memberOf(body, 'target'), targetProxy, needs),
+    continuous: booleanMember(body, 'continuous') ?? false,
+    createTarget: booleanMember(body, 'create_target') ?? false,
+    selection: yield* parseSelection(body, needs.takesAnyParameters ?? false),
+    sinceSeq: parseSequence(memberOf(body, 'since_seq')),
+    useCheckpoints: booleanMember(body, 'use_checkpoints') ?? defaults.useCheckpoints,
+    checkpointIntervalMs: number('checkpoint_interval') ?? defaults.checkpointIntervalMs,
+    batchSize: number('worker_batch_size') ?? defaults.batchSize,
+    workers: workers === undefined ? defaults.workers : Math.min(workers, most.workers),
+    connections: connections === undefined ? defaults.connections : Math.min(connections, most.connections),
+    connectionTimeoutMs: number('connection_timeout') ?? defaults.connectionTimeoutMs,
+    retriesPerRequest: number('retries_per_request') ?? defaults.retriesPerRequest,
+    user,
+    whyEnded,
+    asker,
+  };
+}
+
+/** The same, with what takes a look at the network (`locateEndpoint`). Fails with `bad_request`. */
+export async function locateReplication(replication: Replication, needs: EndpointNeeds): Promise<Replication> {
+  const [source, target] = await Promise.all([
+    locateEndpoint('source', replication.source, needs),
+    locateEndpoint('target', replication.target, needs),
+  ]);
+  return { ...replication, source, target };
+}
+
+function* parseSelection(body: JsonObject, takesAnyParameters: boolean): Steps<Selection | undefined> {
+  const given = textsMember(body, 'doc_ids');
+  const ids = given && (yield* mapInSteps(given, decodeId));
+  const filter = textMember(body, 'filter');
+  const selector = objectMember(body, 'selector');
+  const byName = objectMember(body, 'query_params') ?? {};
+  const parameters = takesAnyParameters ? jsonTextsByName(byName) : textsByName(byName);
+  const named = filter === '_doc_ids' || filter === '_selector' ? undefined : filter;
+  if ([ids, named, selector].filter((given) => given !== undefined).length > 1) {
+    throw invalid('`doc_ids`, `filter`, `selector` are mutually exclusive');
+  }
+  if (ids !== undefined) return { kind: 'ids', ids: yield* distinct(ids) };
+  if (selector !== undefined) return parseSelectorMember(selector);
+  if (named === undefined) {
+    if (filter !== undefined) throw invalid(`The filter \`${filter}' needs the \`${filter.slice(1)}' field.`);
+    return undefined;
+  }
+  if (!named.startsWith('_') && !/^[^/]+\/.+$/.test(named)) {
+    throw invalid("The `filter' field must have the form designname/filtername.");
+  }
+  const inOrder = Object.entries(parameters).sort(([one], [other]) => (one < other ? -1 : 1));
+  return { kind: 'filter', filter: named, parameters: Object.fromEntries(inOrder) };
+}
+
+function* distinct(ids: readonly string[]): Steps<readonly string[]> {
+  const seen = new Set<string>();
+  const once = yield* filterInSteps(ids, (id) => seen.size < seen.add(id).size);
+  return yield* sortInSteps(once, (one, other) => (one < other ? -1 : 1));
+}
+
+/** Fails with `bad_request` where the object is no selector, rather than when the source is asked. */
+function parseSelectorMember(selector: JsonObject): Selection {
+  try {
+    parseSelector(selector);
+  } catch (failure) {
+    if (!isDatabaseError(failure, 'bad_request')) throw failure;
+    throw invalid(failure.reason);
+  }
+  return { kind: 'selector', selector: JSON.stringify(selector) };
+}
+
+/** Percent-encoded UTF-8; what is not encoded so stays as it is. */
+const ENCODED = /(?:%[\da-f]{2})+/gi;
+
+/**
+ * Ids are percent-decoded, as all servers of the family do it: some clients send them as they stand in a path. A `+` stays one. An id that
+ * has a `%` with two hexadecimal digits behind it itself has to be sent encoded.
+ */
+function decodeId(id: string): string {
+  return id.replace(ENCODED, (encoded) => {
+    try {
+      return decodeURIComponent(encoded);
+    } catch {
+      return encoded;
+    }
+  });
+}
+
+function parseSequence(value: unknown): Sequence | undefined {
+  if (value === undefined || typeof value === 'string') return value;
+  if (typeof value === 'number' && value >= 0) return value;
+  if (Array.isArray(value)) return value;
+  throw invalid("The `since_seq' field must be a sequence of the source: a number, a string or an array.");
+}
+
+/** The `user_ctx` of a document: whose rights a local side uses. Fails with `bad_request`. */
+export function parseUser(value: unknown): DatabaseUser | undefined {
+  if (value === undefined) return undefined;
+  if (!isObject(value)) throw invalid("The `user_ctx' property must be a non-null object.");
+  const name = memberOf(value, 'name') ?? null;
+  const roles = textsMember(value, 'roles') ?? [];
+  if (name !== null && (typeof name !== 'string' || name === '')) {
+    throw invalid("The `user_ctx.name' property must be a non-empty string or null.");
+  }
+  if (roles.includes('')) throw invalid('Roles must be non-empty strings.');
+  return { name, roles };
+}

@@ -1,0 +1,75 @@
+/** The settings of section `replicator` (docs/http/server.md#settings). They hold for what is started from now on. */
+import { integerSetting } from '../../base/system/config.ts';
+import type { Config } from '../../base/system/contract.ts';
+import type { HeaderRules } from './endpoint-headers.ts';
+
+export interface ReplicatorSettings {
+  /** Of a replication that does not say otherwise. */
+  readonly defaults: ReplicationDefaults;
+  /** Replications that run at the same time. */
+  readonly maxJobs: number;
+  /** Replications that a user who is no admin may have asked for by requests, and all such users together. */
+  readonly maxJobsPerUser: number;
+  readonly maxJobsOfUsers: number;
+  /** Which headers users who are no admins may have sent. */
+  readonly headerRules: Omit<HeaderRules, 'isAdmin'>;
+  /** How long one may run while others wait for their turn. */
+  readonly intervalMs: number;
+  /** How many give way to others at a time. */
+  readonly maxChurn: number;
+  /** How often one that failed is tried again before it is given up. */
+  readonly maxRetries: number;
+  /** Events of one replication that are kept. */
+  readonly maxHistory: number;
+  /** Refused documents of one replication that are kept by name; all are counted. */
+  readonly maxRefused: number;
+}
+
+/** What proxies say, by names of the operator's choice. */
+const HEADER_SETTINGS = [
+  ['httpd', 'x_forwarded_host'],
+  ['httpd', 'x_forwarded_proto'],
+  ['httpd', 'x_forwarded_ssl'],
+  ['svc_httpd_auth', 'x_auth_username'],
+  ['svc_httpd_auth', 'x_auth_roles'],
+  ['svc_httpd_auth', 'x_auth_token'],
+] as const;
+
+export interface ReplicationDefaults {
+  readonly useCheckpoints: boolean;
+  readonly checkpointIntervalMs: number;
+  readonly batchSize: number;
+  readonly workers: number;
+  readonly connections: number;
+  readonly connectionTimeoutMs: number;
+  readonly retriesPerRequest: number;
+}
+
+/** Fails with `bad_request` on a setting that can't be. */
+export function readReplicatorSettings(config: Config): ReplicatorSettings {
+  /** Unset, and less than can be, mean the least. */
+  const number = (key: string, least: number) => Math.max(least, integerSetting(config, 'replicator', key) ?? least);
+  return {
+    defaults: {
+      useCheckpoints: config.get('replicator', 'use_checkpoints') !== 'false',
+      checkpointIntervalMs: number('checkpoint_interval', 1),
+      batchSize: number('worker_batch_size', 1),
+      workers: number('worker_processes', 1),
+      connections: number('http_connections', 1),
+      connectionTimeoutMs: number('connection_timeout', 1),
+      retriesPerRequest: number('retries_per_request', 0),
+    },
+    maxJobs: number('max_jobs', 1),
+    maxJobsPerUser: number('max_jobs_per_user', 0),
+    maxJobsOfUsers: number('max_jobs_of_users', 0),
+    headerRules: {
+      allowed: (config.get('replicator', 'allowed_headers') ?? '').split(',').flatMap((name) => name.trim() || []),
+      withMeaning: HEADER_SETTINGS.flatMap(([section, key]) => config.get(section, key) || []),
+    },
+    intervalMs: number('interval', 1),
+    maxChurn: number('max_churn', 1),
+    maxRetries: number('max_replication_retry_count', 0),
+    maxHistory: number('max_history', 2),
+    maxRefused: number('max_refused', 0),
+  };
+}

@@ -1,0 +1,268 @@
+/** Carries out `POST /_replicate`: starts replications, attaches to those that run, and cancels them (docs/http/replication.md). */
+
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import type { JsonObject } from '../../base/json/objects.ts';
+import { orElse } from '../../base/shared/maybe-promise.ts';
+import { inTurns, Pace } from '../../base/shared/turn.ts';
+import type { DatabaseUser } from '../../database/store/contract.ts';
+import type { Asker, ReadFilter, Replication, RunResult, Standings } from '../contract.ts';
+import { RightsEnded } from '../failure.ts';
+import { isAdmin } from '../user-key.ts';
+import { isBelow } from './endpoint.ts';
+import type { Job, JobListener, JobOrder } from './job.ts';
+import { type KeptRequest, KeptRequests } from './kept-requests.ts';
+import type { RefusedLedger } from './refused-ledger.ts';
+import { refusedIds, retryId, retryOf } from './refused-retries.ts';
+import { type ReplicationId, replicationId } from './replication-id.ts';
+import { type JobsParts, ReplicationJobs } from './replication-jobs.ts';
+import {
+  locateReplication,
+  parseReplicateRequest,
+  type RequestNeeds,
+  type RequestOrigin,
+} from './replication-request.ts';
+import { assertMayAsk, assertSelectionFits } from './request-bounds.ts';
+import { assertRights, rightsOfRequest } from './rights.ts';
+
+/** Ledgers of replications that are over. */
+const MOST_LEDGERS = 100;
+
+export interface ReplicatorParts extends JobsParts {
+  readonly readFilter: ReadFilter;
+  /** The address by which pages know the service, where the host knows it: what lies below is local. */
+  readonly ownBase: () => string | undefined;
+}
+
+export type ReplicateOutcome =
+  /** It goes on until it is cancelled. */
+  | { readonly kind: 'started'; readonly id: string }
+  /** `result` comes when it is done. */
+  | { readonly kind: 'running'; readonly id: string; readonly result: Promise<RunResult> }
+  | { readonly kind: 'cancelled'; readonly id: string }
+  /** There is none that could be cancelled. */
+  | { readonly kind: 'unknown' };
+
+export class Replicator {
+  readonly jobs: ReplicationJobs;
+  readonly #parts: ReplicatorParts;
+  readonly #ended = new AbortController();
+  readonly #kept: KeptRequests;
+  #isLooking = false;
+  #isLookDue = false;
+  /** Of replications that are over, by the ids of their checkpoints, the oldest first. */
+  readonly #ledgers = new Map<string, RefusedLedger>();
+
+  constructor(parts: ReplicatorParts) {
+    this.#parts = parts;
+    this.#kept = new KeptRequests(parts.host.requests);
+    this.jobs = new ReplicationJobs(parts);
+    parts.host.standings?.onChange(() => void this.#endRightless());
+  }
+
+  /** Fails with `bad_request`, with `unauthorized` and `forbidden` where the job is not the user's to cancel, and as reading a filter does. */
+  async replicate(body: JsonObject, origin: RequestOrigin): Promise<ReplicateOutcome> {
+    const needs = this.needs(origin);
+    const request = await inTurns(parseReplicateRequest(body, needs));
+    if (request.kind === 'cancelById') return this.#cancel(this.jobs.get(request.id), origin.user);
+    if (request.kind === 'retryById') return this.#retry(this.jobs.get(request.id), origin.user);
+    // Whatever was begun may be ended.
+    const refusal = request.kind === 'cancel' ? () => undefined : needs.refusal;
+    const replication = await locateReplication(request.replication, { ...needs, refusal });
+    const id = await this.idOf(replication);
+    if (request.kind === 'cancel') return this.#cancel(this.#findForCancel(id), origin.user);
+    const ledger = this.#ledgers.get(id.base);
+    const order = { id, replication, owner: origin.user, isKept: replication.continuous, ledger };
+    if (request.retryRefused) return this.#running(await this.retryRefused(order));
+    const job = this.#attach(order) ?? this.#add(order);
+    if (!replication.continuous) return this.#running(job);
+    if (job.order.origin === undefined) this.#kept.keep({ body, origin }, job.id);
+    return { kind: 'started', id: job.id };
+  }
+
+  /** Goes on with what requests have asked for before this core was there. Fails with the first failure; what failed is tried by the next call. */
+  async resume(): Promise<void> {
+    const outcomes = await Promise.allSettled(this.#kept.load().map((request) => this.#resume(request)));
+    const failed = outcomes.find((outcome) => outcome.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
+  }
+
+  async #resume(request: KeptRequest): Promise<void> {
+    try {
+      await this.replicate(request.body, request.origin);
+    } catch (failure) {
+      if (!(failure instanceof RightsEnded)) throw failure;
+      this.#parts.host.log.info(`a replication that was asked for before is not begun again: ${failure.message}`);
+      this.#kept.drop(request);
+    }
+  }
+
+  /** Ends what runs for those who have no right to it any more: it fails as soon as it begins again. One look at a time, in turns with others. */
+  async #endRightless(): Promise<void> {
+    this.#isLookDue = true;
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    const pace = new Pace();
+    while (this.#isLookDue) {
+      this.#isLookDue = false;
+      for (const job of this.jobs.list()) {
+        if (pace.isDue) await pace.rest();
+        if (job.state !== 'running' && job.state !== 'crashing') continue;
+        await orElse(
+          () => assertRights(job.order.replication),
+          () => this.jobs.beginAgain(job),
+        );
+      }
+    }
+    this.#isLooking = false;
+  }
+
+  /** What parsing a request takes. */
+  needs(origin: RequestOrigin, asker: Asker = askerOf(origin)): RequestNeeds {
+    const { user, ownBases, recheck } = origin;
+    const { fetch, fetchThrough, isBrowserFetch, guard, standings } = this.#parts.host;
+    const { defaults, headerRules } = this.#parts.settings();
+    const known = this.#parts.ownBase();
+    // In a browser a page may ask by the address of a server, in whose place the service answers; the replicator means the server by it.
+    const asked = isBrowserFetch === true ? [] : ownBases;
+    return {
+      user,
+      whyEnded: rightsOfRequest(user, recheck, standings),
+      asker,
+      ownBases: known === undefined ? asked : [known, ...asked],
+      isOwn: async (url) => guard !== undefined && (isBelow(url, asked) || (await guard.isOwn(url))),
+      refusal: (url) => (asker.isAdmin ? undefined : guard?.refusal(url)),
+      headerRules,
+      defaults,
+      noNetwork: fetch === undefined ? 'it has no network here.' : undefined,
+      noProxy: fetchThrough === undefined ? noProxy(isBrowserFetch === true) : undefined,
+    };
+  }
+
+  /** Fails as reading its filter does. */
+  async idOf(replication: Replication): Promise<ReplicationId> {
+    const { host, readFilter } = this.#parts;
+    const { selection } = replication;
+    await assertRights(replication);
+    const isOwn = selection?.kind !== 'filter' || selection.filter.startsWith('_');
+    const filter = isOwn ? undefined : await readFilter(replication, selection.filter, host, this.#ended.signal);
+    return replicationId(replication, host.serverUuid, filter);
+  }
+
+  /** Begins to copy what that order's replication could not copy before, or joins whoever does that already. */
+  async retryRefused(order: JobOrder): Promise<Job> {
+    const id = retryId(order.id);
+    const job = this.jobs.get(order.id.full);
+    const ledger = job?.ledger ?? order.ledger ?? this.#ledgers.get(order.id.base);
+    const ids = await refusedIds(order.replication, order.id.base, this.#parts.host, ledger);
+    const running = this.jobs.get(id.full);
+    if (running !== undefined) return running;
+    const { origin, owner } = order;
+    const listener: JobListener = {
+      completed: (retry) => {
+        if (ledger === undefined) this.#keepLedger(order.id, retry.ledger);
+        else ledger.settle(ids, retry.ledger);
+        const running = this.jobs.get(order.id.full);
+        running?.order.listener?.ledgerChanged?.(running);
+      },
+    };
+    if (origin === undefined) this.#assertMayAsk(order);
+    return this.jobs.add({ id, replication: retryOf(order.replication, ids), origin, owner, listener, isKept: false });
+  }
+
+  get standings(): Standings | undefined {
+    return this.#parts.host.standings;
+  }
+
+  async close(): Promise<void> {
+    this.#ended.abort();
+    await this.jobs.close();
+  }
+
+  /**
+   * The one that does the same for the same user. One that fails at present is tried at once: as the document has it that asks for it, else as
+   * the new request has it, whose password may be right now.
+   */
+  #attach(order: JobOrder): Job | undefined {
+    const job = this.jobs.get(order.id.full);
+    if (job === undefined || (job.state !== 'crashing' && job.state !== 'failed')) return job;
+    if (job.order.origin === undefined) {
+      void this.jobs.remove(job);
+      return undefined;
+    }
+    this.jobs.retry(job);
+    return job;
+  }
+
+  /** Fails where the user, or all users, have asked for too many. */
+  #add(order: JobOrder): Job {
+    this.#assertMayAsk(order);
+    return this.jobs.add({ ...order, listener: this.#ledgerKeeper });
+  }
+
+  #assertMayAsk({ owner, replication }: JobOrder): void {
+    const { address } = replication.asker;
+    const jobs = this.jobs.list();
+    assertMayAsk({ owner, address }, jobs, this.#parts.settings());
+    assertSelectionFits(owner, replication.selection, jobs);
+  }
+
+  #running(job: Job): ReplicateOutcome {
+    return { kind: 'running', id: job.id, result: job.result() };
+  }
+
+  #findForCancel(id: ReplicationId): Job | undefined {
+    return this.jobs.get(id.full) ?? this.jobs.list().find(({ order }) => order.id.anyUser === id.anyUser);
+  }
+
+  async #retry(job: Job | undefined, user: DatabaseUser): Promise<ReplicateOutcome> {
+    if (job === undefined) return { kind: 'unknown' };
+    if (isOwner(job, user)) return this.#running(await this.retryRefused(job.order));
+    throw new DatabaseError('unauthorized', "Can't use a replication triggered by another user");
+  }
+
+  async #cancel(job: Job | undefined, user: DatabaseUser): Promise<ReplicateOutcome> {
+    if (job === undefined) return { kind: 'unknown' };
+    if (!isOwner(job, user)) {
+      throw new DatabaseError('unauthorized', "Can't cancel a replication triggered by another user");
+    }
+    const { origin } = job.order;
+    if (origin !== undefined) {
+      const reason = `The document ${origin.docId} of ${origin.database} asks for this replication; delete the document to end it.`;
+      throw new DatabaseError('forbidden', reason);
+    }
+    this.#kept.forget(job.id);
+    await this.jobs.remove(job);
+    return { kind: 'cancelled', id: job.id };
+  }
+
+  readonly #ledgerKeeper = {
+    completed: ({ order, ledger }: Job) => this.#keepLedger(order.id, ledger),
+    failed: ({ id, order, ledger }: Job, failure: unknown) => {
+      if (failure instanceof RightsEnded) this.#kept.forget(id);
+      this.#keepLedger(order.id, ledger);
+    },
+  };
+
+  #keepLedger({ base }: ReplicationId, ledger: RefusedLedger): void {
+    this.#ledgers.delete(base);
+    if (ledger.count > 0) this.#ledgers.set(base, ledger);
+    for (const oldest of this.#ledgers.keys()) {
+      if (this.#ledgers.size <= MOST_LEDGERS) break;
+      this.#ledgers.delete(oldest);
+    }
+  }
+}
+
+function askerOf({ user, address }: RequestOrigin): Asker {
+  return { isAdmin: isAdmin(user), address };
+}
+
+function isOwner({ order }: Job, { name, roles }: DatabaseUser): boolean {
+  return isAdmin({ roles }) || name === order.owner.name;
+}
+
+function noProxy(isBrowser: boolean): string {
+  return isBrowser
+    ? "browsers decide themselves which proxy they use, and a page can't change that. Leave the member away."
+    : 'this service has no connections of that kind.';
+}

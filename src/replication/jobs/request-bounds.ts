@@ -1,0 +1,84 @@
+/** How many replications users may ask for by requests. Each is kept until it is done, or cancelled. */
+
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import { RetryLaterError } from '../../base/errors/retry-later.ts';
+import { networkOf } from '../../base/system/network-of.ts';
+import type { DatabaseUser } from '../../database/store/contract.ts';
+import type { Selection } from '../contract.ts';
+import { isAdmin, userKey } from '../user-key.ts';
+import { type Job, selectionBytes } from './job.ts';
+import type { ReplicatorSettings } from './replicator-settings.ts';
+
+const RETRY_AFTER_S = 60;
+/** Of one address, though few are free. */
+const FEW_OF_ADDRESS = 50;
+
+/** What the bounds count of a replication. */
+export interface Asked {
+  readonly owner: DatabaseUser;
+  /** IP address of the client; undefined where it is not known. */
+  readonly address: string | undefined;
+}
+
+/** What the ids, selectors and parameters of all replications that users have asked for take of the memory, about, and those of one user. */
+const MOST_BYTES = 100_663_296;
+const MOST_BYTES_OF_USER = 67_108_864;
+/**
+ * Fails with `too_large` where the selection takes more than a user may have, and with `too_many_requests` or `too_busy` where it does together
+ * with those that are kept. Admins may have any.
+ */
+export function assertSelectionFits(owner: DatabaseUser, selection: Selection | undefined, jobs: Iterable<Job>): void {
+  const bytes = isAdmin(owner) ? 0 : selectionBytes(selection);
+  if (bytes === 0) return;
+  const remedy = 'Name fewer documents, or take a selector or a filter.';
+  if (bytes > MOST_BYTES_OF_USER) {
+    const reason = `The replication's ids and parameters take more than the ${MOST_BYTES_OF_USER} bytes of memory that those of one user may. ${remedy}`;
+    throw new DatabaseError('too_large', reason);
+  }
+  let own = bytes;
+  let all = bytes;
+  for (const { order, selectionBytes: kept } of jobs) {
+    if (kept === 0 || isAdmin(order.owner)) continue;
+    all += kept;
+    if (userKey(order.owner) === userKey(owner)) own += kept;
+  }
+  if (own > MOST_BYTES_OF_USER) {
+    const reason = `The ids and parameters of your replications take more than ${MOST_BYTES_OF_USER} bytes of memory together. Cancel some of them. ${remedy}`;
+    throw new RetryLaterError('too_many_requests', reason, RETRY_AFTER_S);
+  }
+  if (all <= MOST_BYTES) return;
+  const reason = `The ids and parameters of all users' replications take more than ${MOST_BYTES} bytes of memory together. Try again later. ${remedy}`;
+  throw new DatabaseError('too_busy', reason);
+}
+
+/**
+ * Fails with `too_many_requests` where the user has as many as one may have, or the address as many as are left for others, and with `too_busy` where
+ * all users together have. Accounts are easily had: so one address has half of all at most, the next one half of what is left then, and so
+ * on. Admins may have any number.
+ */
+export function assertMayAsk({ owner, address }: Asked, jobs: Iterable<Job>, settings: ReplicatorSettings): void {
+  if (isAdmin(owner)) return;
+  const key = userKey(owner);
+  const network = address === undefined ? '' : networkOf(address);
+  let own = 0;
+  let fromThere = 0;
+  let all = 0;
+  for (const { order } of jobs) {
+    if (order.origin !== undefined || isAdmin(order.owner)) continue;
+    all++;
+    if (userKey(order.owner) === key) own++;
+    if (network !== '' && networkOf(order.replication.asker.address ?? '') === network) fromThere++;
+  }
+  if (own >= settings.maxJobsPerUser) {
+    const who = owner.name === null ? 'Clients without a name have' : `The user ${owner.name} has`;
+    const reason = `${who} ${own} replications under way, as many as replicator/max_jobs_per_user permits. Cancel some of them, or wait until they are done.`;
+    throw new RetryLaterError('too_many_requests', reason, RETRY_AFTER_S);
+  }
+  if (all >= settings.maxJobsOfUsers) {
+    const reason = `There are ${all} replications that users have asked for, as many as replicator/max_jobs_of_users permits. Try again later.`;
+    throw new DatabaseError('too_busy', reason);
+  }
+  if (fromThere < FEW_OF_ADDRESS || fromThere < settings.maxJobsOfUsers - all) return;
+  const reason = `From this address ${fromThere} replications were asked for that are under way; the others that replicator/max_jobs_of_users permits are kept for other addresses. Cancel some of them, or wait until they are done.`;
+  throw new RetryLaterError('too_many_requests', reason, RETRY_AFTER_S);
+}

@@ -1,0 +1,220 @@
+/** The answer of a peer, read under the eyes of a watchdog. All failures are of the attempt, so that the request can be sent again. */
+import { COMMA, OPEN_BRACE, OPEN_BRACKET } from '../../../base/json/characters.ts';
+import { assertShallowInSteps } from '../../../base/json/nesting.ts';
+import { isObject, type JsonObject } from '../../../base/json/objects.ts';
+import { parseInSteps } from '../../../base/json/parse-in-steps.ts';
+import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
+import { inTurns, Pace, type Steps } from '../../../base/shared/turn.ts';
+import type { MemoryShare } from '../../peer-memory.ts';
+import type { TransportAnswer } from '../transport/contract.ts';
+import { AttemptFailure, describeFailure } from './attempt-failure.ts';
+import { plainRefusal } from './plain-refusal.ts';
+import type { Watchdog } from './watchdog.ts';
+
+/** Characters of an answer that says little: that something was done, or what a database is. */
+export const SHORT_ANSWER = 65_536;
+/** Texts up to so many characters are parsed in one go. */
+const SHORT_TEXT = 4_096;
+/** Bytes that a value takes in a list or an object, beside its text. */
+const VALUE_BYTES = 44;
+/** Characters of an error's reason that are kept. */
+const LONGEST_REASON = 1_000;
+/** Characters that are read of an answer which says why a request failed. */
+const READ_OF_ERROR = 16_384;
+const NO_JSON = 'it is no whole JSON, or not of the form that it should have';
+
+export class Answer {
+  readonly status: number;
+  /** What is asked, for failures: a method and an address. */
+  readonly #what: string;
+  readonly #answer: TransportAnswer;
+  readonly #watchdog: Watchdog;
+  readonly #memory: MemoryShare | undefined;
+  readonly #tellsReasons: boolean;
+  #held = 0;
+  readonly #pace = new Pace();
+
+  /** `memory`: undefined for answers that come from this process. `tellsReasons`: see `PeerClientOptions`. */
+  constructor(what: string, answer: TransportAnswer, watchdog: Watchdog, memory?: MemoryShare, tellsReasons = true) {
+    this.status = answer.status;
+    this.#what = what;
+    this.#answer = answer;
+    this.#watchdog = watchdog;
+    this.#memory = memory;
+    this.#tellsReasons = tellsReasons;
+  }
+
+  /** `name` in lower case. */
+  header(name: string): string | undefined {
+    return this.#answer.header(name);
+  }
+
+  /** The next piece of the body as text; undefined at its end. */
+  async pullText(): Promise<string | undefined> {
+    // What is at hand at once would leave nobody else a turn.
+    if (this.#pace.isDue) await this.#pace.rest();
+    return this.#read(() => this.#answer.body.pullText());
+  }
+
+  async *chunks(): AsyncGenerator<Uint8Array, void, void> {
+    for (;;) {
+      if (this.#pace.isDue) await this.#pace.rest();
+      const chunk = await this.#read(() => this.#answer.body.pull());
+      if (chunk === undefined) return;
+      yield chunk;
+    }
+  }
+
+  /** Counts memory that is needed until it is freed, or the answer has ended. Waits where there is none; fails with `ReplicationError`. */
+  hold(bytes: number): Promise<void> | undefined {
+    if (this.#memory === undefined || bytes === 0) return undefined;
+    const wait = this.#memory.hold(bytes);
+    if (wait === undefined) this.#held += bytes;
+    return wait?.then(() => {
+      this.#held += bytes;
+    });
+  }
+
+  free(bytes: number): void {
+    const held = Math.min(bytes, this.#held);
+    this.#held -= held;
+    this.#memory?.free(held);
+  }
+
+  /** Gives back all that it held: nobody uses what was read any more. */
+  end(): void {
+    this.free(this.#held);
+  }
+
+  /** `longest`: characters that the answer to what was asked may have. A longer one is of no use. */
+  async text(longest: number): Promise<string> {
+    let text = '';
+    for (let piece = await this.pullText(); piece !== undefined; piece = await this.pullText()) {
+      await this.hold(this.sizeOf(piece));
+      text += piece;
+      if (text.length > longest) throw this.unusable(`it is longer than ${longest} characters`);
+    }
+    return text;
+  }
+
+  async json(longest: number): Promise<unknown> {
+    return this.parse(await this.text(longest));
+  }
+
+  /** The value of a text that came with the answer. */
+  parse(text: string): MaybePromise<unknown> {
+    if (text.length > SHORT_TEXT) return this.#parseLong(text);
+    return this.useable((): unknown => JSON.parse(text));
+  }
+
+  async #parseLong(text: string): Promise<unknown> {
+    if (this.#memory !== undefined) await this.hold(await inTurns(valueBytes(text)));
+    try {
+      return await inTurns(parsedInSteps(text));
+    } catch (cause) {
+      throw this.unusable(NO_JSON, cause);
+    }
+  }
+
+  /** Bytes that a text takes. 0 where nobody counts them. */
+  sizeOf(text: string): number {
+    return this.#memory === undefined ? 0 : textBytes(text);
+  }
+
+  /** What `read` makes of the body, which throws a `SyntaxError` where that is not as it should be. */
+  useable<T>(read: () => T): T {
+    try {
+      return read();
+    } catch (cause) {
+      if (!(cause instanceof SyntaxError)) throw cause;
+      throw this.unusable(NO_JSON, cause);
+    }
+  }
+
+  async object(longest: number): Promise<JsonObject> {
+    const value = await this.json(longest);
+    if (isObject(value)) return value;
+    throw this.unusable('it is no JSON object');
+  }
+
+  /** `error` and `reason` of an answer that tells why the request failed. */
+  async refusal(): Promise<{ readonly error: string; readonly reason: string }> {
+    let text = '';
+    try {
+      for (let piece = await this.pullText(); piece !== undefined; piece = await this.pullText()) {
+        text += piece;
+        if (text.length > READ_OF_ERROR) break;
+      }
+      const body: unknown = JSON.parse(text);
+      if (isObject(body)) {
+        const { error = this.status, reason = '' } = body;
+        const told = { error: shortText(error), reason: shortText(reason) };
+        return this.#tellsReasons ? told : plainRefusal(told, this.status);
+      }
+    } catch {
+      // What comes from a proxy in between is no JSON. The status says enough.
+    } finally {
+      await this.discard();
+    }
+    return { error: String(this.status), reason: '' };
+  }
+
+  /** Nobody reads on. */
+  discard(): Promise<void> {
+    return this.#answer.body.cancel();
+  }
+
+  /** The answer came, but can't be what was asked for: it was cut off, or changed on its way. */
+  unusable(why: string, cause?: unknown): AttemptFailure {
+    return new AttemptFailure(`${this.#what} was answered with something that is of no use: ${why}`, {
+      status: this.status,
+      cause,
+    });
+  }
+
+  async #read<T>(pull: () => Promise<T>): Promise<T> {
+    try {
+      return await this.#watchdog.during(pull());
+    } catch (failure) {
+      if (failure instanceof AttemptFailure) throw failure;
+      throw new AttemptFailure(`The answer to ${this.#what} broke off: ${describeFailure(failure)}`, {
+        cause: failure,
+      });
+    }
+  }
+}
+
+/** What is nested very deeply takes very long to parse, and fails wherever it is walked through. */
+function* parsedInSteps(text: string): Steps<unknown> {
+  yield* assertShallowInSteps(text);
+  return yield* parseInSteps(text);
+}
+
+/** What is in no list and no object takes little. Commas within texts count, too: it is a bound. */
+function* valueBytes(text: string): Steps<number> {
+  let values = 0;
+  for (let from = 0; from < text.length; from += VALUES_STEP) {
+    const end = Math.min(text.length, from + VALUES_STEP);
+    for (let at = from; at < end; at++) {
+      const code = text.charCodeAt(at);
+      if (code === COMMA || code === OPEN_BRACE || code === OPEN_BRACKET) values++;
+    }
+    yield;
+  }
+  return textBytes(text) + values * VALUE_BYTES;
+}
+
+/** Characters between two looks at the clock. */
+const VALUES_STEP = 65_536;
+const WIDE = /[^\0-\xff]/;
+
+function textBytes(text: string): number {
+  return WIDE.test(text) ? 2 * text.length : text.length;
+}
+
+function shortText(value: unknown): string {
+  const given = typeof value === 'string' ? value : JSON.stringify(value);
+  // What can't be stored would keep a failure from being told in a document.
+  const text = given.replace(/\p{Surrogate}/gu, '\ufffd');
+  return text.length > LONGEST_REASON ? `${text.slice(0, LONGEST_REASON)}…` : text;
+}

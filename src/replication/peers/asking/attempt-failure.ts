@@ -1,0 +1,49 @@
+/** Why one attempt of a request came to nothing. What is left of it when no more attempts are made is a `ReplicationError`. */
+import type { ErrorCode } from '../../../base/errors/database-error.ts';
+import { ReplicationError } from '../../failure.ts';
+
+export interface AttemptDetails {
+  readonly code?: ErrorCode;
+  /** Whether the same request may do better later. */
+  readonly mayPass?: boolean;
+  readonly retryAfterMs?: number | undefined;
+  readonly status?: number | undefined;
+  readonly isSilence?: boolean;
+  readonly cause?: unknown;
+}
+
+export class AttemptFailure extends Error {
+  readonly code: ErrorCode;
+  readonly mayPass: boolean;
+  readonly retryAfterMs: number | undefined;
+  /** Of the answer; undefined where none came. */
+  readonly status: number | undefined;
+  /** The peer gave no sign for too long. */
+  readonly isSilence: boolean;
+
+  constructor(message: string, details: AttemptDetails = {}) {
+    super(message, { cause: details.cause });
+    this.name = 'AttemptFailure';
+    this.code = details.code ?? 'replication_failed';
+    this.mayPass = details.mayPass ?? true;
+    this.retryAfterMs = details.retryAfterMs;
+    this.status = details.status;
+    this.isSilence = details.isSilence ?? false;
+  }
+
+  asFinal(): ReplicationError {
+    const { code, message, mayPass, retryAfterMs, cause } = this;
+    return new ReplicationError(code, message, { mayPass, retryAfterMs, cause });
+  }
+}
+
+/**
+ * What a transport failed with, in words. Of an error of the network only what caused it is told: the message of the error itself may show
+ * a header, and with it a password.
+ */
+export function describeFailure(failure: unknown): string {
+  const cause = failure instanceof Error ? failure.cause : undefined;
+  if (!(cause instanceof Error)) return 'the connection failed or broke off';
+  const code: unknown = Reflect.get(cause, 'code');
+  return cause.message === '' ? String(code ?? cause.name) : cause.message;
+}

@@ -1,0 +1,356 @@
+/**
+ * Sends requests to a peer, again where that can help: after failures of the network, answers that break off or make no sense, and statuses
+ * that say "later". It bounds how many are under way, has each say who sends it, and waits as long as the peer asks for.
+ */
+import type { ErrorCode } from '../../../base/errors/database-error.ts';
+import type { Clock, RandomBytes } from '../../../base/shared/clock.ts';
+import type { Log } from '../../../base/system/contract.ts';
+import type { Trouble } from '../../contract.ts';
+import { ReplicationError } from '../../failure.ts';
+import type { HostPlaces } from '../../host-connections.ts';
+import type { MemoryShare } from '../../peer-memory.ts';
+import type { Authorization } from '../credentials/authorization.ts';
+import type { Transport, TransportRequest } from '../transport/contract.ts';
+import { Answer } from './answer.ts';
+import { AttemptFailure, describeFailure } from './attempt-failure.ts';
+import { ConnectionLimit } from './connection-limit.ts';
+import { CompressionUse, compress, type StreamedBody, underWatch } from './request-body.ts';
+import { backOffMs, LONGEST_PAUSE_MS, retryAfterMs, sleep } from './waiting.ts';
+import { Watchdog } from './watchdog.ts';
+
+export interface PeerClientOptions {
+  readonly transport: Transport;
+  readonly authorization: Authorization;
+  /** Sent with each request; names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly connections: number;
+  /** What is shared with all other replications that speak with the same host; undefined where nothing is. */
+  readonly places?: HostPlaces | undefined;
+  /** Where what the peer answers is counted; undefined where nobody counts it. */
+  readonly memory?: MemoryShare | undefined;
+  /** Whether failures repeat what the peer gives as reasons. Default: true. */
+  readonly tellsReasons?: boolean | undefined;
+  readonly connectionTimeoutMs: number;
+  readonly retriesPerRequest: number;
+  readonly clock: Clock;
+  readonly random: RandomBytes;
+  readonly log: Log;
+  /** Told of each failure after which a request is sent again, and with undefined when a request has succeeded since. */
+  readonly onTrouble?: ((trouble: Trouble | undefined) => void) | undefined;
+  /** Ends all requests. */
+  readonly signal: AbortSignal;
+}
+
+export interface PeerRequest {
+  readonly method: string;
+  /** Below the database; below its server where `ofServer` says so. */
+  readonly path: string;
+  readonly ofServer?: boolean;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** A text is sent as JSON. What is made while it is sent can be sent once: with no retries. */
+  readonly body?: string | StreamedBody | undefined;
+  /** Statuses from 400 on that `use` is to see; the others are failures. */
+  readonly accepts?: readonly number[];
+  /** What of the database the request names, which may be missing: 404 speaks of the database else. */
+  readonly names?: string | undefined;
+  /**
+   * Counts as none of those that may be under way: it lasts for as long as nothing happens, or a request to the other peer waits for it, so
+   * that each could wait for the other.
+   */
+  readonly isUncounted?: boolean;
+  /** In the place of the usual number. */
+  readonly retries?: number;
+  /** Ends this request alone. */
+  readonly signal?: AbortSignal;
+}
+
+const SLOWEST_BYTES_PER_MS = 32;
+const TOO_MANY_REQUESTS = 429;
+const UNAVAILABLE = 503;
+const BAD_REQUEST = 400;
+const UNAUTHORIZED = 401;
+const BAD_TYPE = 415;
+/** Reasons of 404 that speak of the database itself. */
+const OF_DATABASE = /no_db_file|database/i;
+/** Statuses below 500 that may be others when the same request is sent again. */
+const PASSING: readonly number[] = [408, 425, TOO_MANY_REQUESTS];
+
+export class PeerClient {
+  readonly name: string;
+  readonly isLocal: boolean;
+  readonly #options: PeerClientOptions;
+  readonly #limit: ConnectionLimit;
+  readonly #compression: CompressionUse;
+  /** No request is sent before that. By the clock that never goes back. */
+  #pausedUntil = 0;
+  #hasSucceeded = false;
+  #troubleSince: number | undefined;
+
+  constructor(options: PeerClientOptions) {
+    this.name = options.transport.name;
+    this.isLocal = options.transport.isLocal;
+    this.#options = options;
+    this.#limit = new ConnectionLimit(options.connections);
+    this.#compression = new CompressionUse(options.transport.isSlow);
+  }
+
+  /** Whether the replication has ended: what breaks off then is no failure of the peer. */
+  get isEnded(): boolean {
+    return this.#options.signal.aborted;
+  }
+
+  /** What is shared with the other replications of the host; undefined where there is no need to share. */
+  get places(): HostPlaces | undefined {
+    return this.#options.places;
+  }
+
+  /** Calls `fail` when the replication ends, or has ended. Gives what takes that back. */
+  onEnd(fail: (failure: ReplicationError) => void): () => void {
+    const { signal } = this.#options;
+    const end = () => fail(cancelled());
+    if (signal.aborted) end();
+    signal.addEventListener('abort', end, { once: true });
+    return () => signal.removeEventListener('abort', end);
+  }
+
+  /** Waits. Fails with `cancelled` where the replication ends meanwhile. */
+  async pause(ms: number): Promise<void> {
+    await sleep(ms, this.#options.signal).catch(() => {
+      throw cancelled();
+    });
+  }
+
+  /**
+   * Gives what `use` makes of the answer, whose body it has to read or to discard. It is called again with another answer where it fails with
+   * an `AttemptFailure`. A function is asked what the request is each time. Fails with `ReplicationError`, and with what else `use` fails with.
+   */
+  async ask<T>(ask: PeerRequest | (() => PeerRequest), use: (answer: Answer) => Promise<T>): Promise<T> {
+    const { retriesPerRequest, log, random } = this.#options;
+    for (let failures = 0; ; ) {
+      const request = typeof ask === 'function' ? ask() : ask;
+      const retries = request.retries ?? retriesPerRequest;
+      const signal = request.signal ?? this.#options.signal;
+      try {
+        return await this.#attempt(request, signal, use);
+      } catch (failure) {
+        if (signal.aborted) throw cancelled();
+        if (!(failure instanceof AttemptFailure)) throw failure;
+        failures++;
+        const waitMs = failure.retryAfterMs ?? backOffMs(failures, random);
+        if (!failure.mayPass || failures > retries || waitMs > LONGEST_PAUSE_MS) throw failure.asFinal();
+        this.#noteTrouble(failure, waitMs);
+        log.debug(`replication: ${failure.message}; the request is sent again in ${Math.round(waitMs)} ms`);
+        await sleep(waitMs, signal).catch(() => {
+          throw cancelled();
+        });
+      }
+    }
+  }
+
+  #noteTrouble({ code, message }: AttemptFailure, waitMs: number): void {
+    const now = this.#options.clock.now();
+    this.#troubleSince ??= now;
+    const reason = `${code}: ${message}`;
+    this.#options.onTrouble?.({ reason, since: this.#troubleSince, nextAttempt: now + waitMs });
+  }
+
+  #noteSuccess(): void {
+    this.#hasSucceeded = true;
+    this.#limit.succeeded();
+    if (this.#troubleSince === undefined) return;
+    this.#troubleSince = undefined;
+    this.#options.onTrouble?.(undefined);
+  }
+
+  async #attempt<T>(request: PeerRequest, signal: AbortSignal, use: (answer: Answer) => Promise<T>): Promise<T> {
+    if (request.isUncounted === true) return this.#exchange(request, signal, use);
+    const { places } = this.#options;
+    await this.#limit.acquire();
+    try {
+      await places?.requests.enter(signal);
+      return await this.#exchange(request, signal, use).finally(() => places?.requests.leave());
+    } finally {
+      this.#limit.release();
+    }
+  }
+
+  async #exchange<T>(request: PeerRequest, signal: AbortSignal, use: (answer: Answer) => Promise<T>): Promise<T> {
+    await this.#waitForPause(signal);
+    let exchange = await this.#send(request, signal);
+    if (await this.#mayDoBetter(exchange)) {
+      await exchange.answer.discard();
+      exchange.end();
+      if (isStreamed(request)) throw new AttemptFailure(`${this.name} wanted another session`, { retryAfterMs: 0 });
+      exchange = await this.#send(request, signal);
+    }
+    try {
+      return await this.#judged(request, exchange.answer, use);
+    } catch (failure) {
+      // What nobody reads to its end would keep its connection.
+      await exchange.answer.discard();
+      throw failure;
+    } finally {
+      exchange.end();
+    }
+  }
+
+  async #judged<T>(request: PeerRequest, answer: Answer, use: (answer: Answer) => Promise<T>): Promise<T> {
+    const { status } = answer;
+    if (status < 300 || (request.accepts?.includes(status) === true && !isFromBetween(answer))) {
+      this.#noteSuccess();
+      return use(answer);
+    }
+    throw await this.#failureOf(request, answer);
+  }
+
+  /** What an answer means that is none of those which were asked for. */
+  async #failureOf(request: PeerRequest, answer: Answer): Promise<AttemptFailure> {
+    const { status } = answer;
+    const pauseMs = retryAfterMs(answer.header('retry-after'), this.#options.clock.now());
+    const { error, reason } = await answer.refusal();
+    const told = `${this.name} answered ${describe(request)} with ${status} ${error}${behindColon(reason)}`;
+    if (status === UNAUTHORIZED) {
+      const isOfDatabase = request.path === '';
+      const why = isOfDatabase ? `unauthorized to access or create database ${this.name}${behindColon(reason)}` : told;
+      // Who was let in before has not changed: a peer may lose its accounts for a while.
+      return new RefusedAttempt(why, 'unauthorized', status, this.#hasSucceeded);
+    }
+    if (status === 403) return new RefusedAttempt(told, 'forbidden', status, false);
+    if (status === 404 && !isFromBetween(answer)) {
+      const isDatabase = request.names === undefined || OF_DATABASE.test(reason);
+      const code = isDatabase ? 'db_not_found' : 'not_found';
+      const why = isDatabase ? told : `${this.name} has no ${request.names}${behindColon(reason)}`;
+      return new RefusedAttempt(why, code, status, isDatabase && this.#hasSucceeded);
+    }
+    const mayPass = status >= 500 || status === 404 || PASSING.includes(status);
+    if (status === TOO_MANY_REQUESTS || status === UNAVAILABLE) {
+      this.#limit.slowDown();
+      if (pauseMs !== undefined) this.#pausedUntil = this.#options.clock.monotonic() + pauseMs;
+    }
+    return new AttemptFailure(told, { mayPass, retryAfterMs: mayPass ? pauseMs : undefined, status });
+  }
+
+  async #waitForPause(signal: AbortSignal): Promise<void> {
+    const leftMs = this.#pausedUntil - this.#options.clock.monotonic();
+    if (leftMs > LONGEST_PAUSE_MS) {
+      throw new AttemptFailure(`${this.name} wants to be left alone`, { retryAfterMs: leftMs });
+    }
+    if (leftMs > 0) await sleep(leftMs, signal);
+  }
+
+  async #send(request: PeerRequest, signal: AbortSignal): Promise<Exchange> {
+    const { transport, authorization, connectionTimeoutMs, memory, tellsReasons } = this.#options;
+    const controller = new AbortController();
+    const abort = () => controller.abort(signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
+    if (signal.aborted) abort();
+    const limitMs = transport.isLocal ? undefined : connectionTimeoutMs;
+    const watchdog = new Watchdog(this.name, limitMs, () => controller.abort());
+    const end = () => {
+      watchdog.pause();
+      signal.removeEventListener('abort', abort);
+    };
+    try {
+      const { method, path, ofServer } = request;
+      const base = ofServer === true ? this.name.slice(0, this.name.lastIndexOf('/')) : this.name;
+      const own = await authorization.headersFor({ method, url: `${base}${path}` });
+      const { body, headers } = await this.#bodyOf(request, watchdog);
+      const all = { accept: 'application/json', ...headers, ...request.headers };
+      const ownHeaders = { ...own, ...this.#options.headers };
+      const sent = transport.send({
+        method,
+        path,
+        ofServer,
+        headers: all,
+        ownHeaders,
+        body,
+        signal: controller.signal,
+      });
+      const answer = await watchdog.during(sent, sendingMs(body));
+      authorization.takeCookies(answer.cookies);
+      this.#compression.noteServer(answer.header('server'));
+      const wasCompressed = 'content-encoding' in headers;
+      const counted = new Answer(`${method} ${base}${pathOf(request)}`, answer, watchdog, memory, tellsReasons);
+      const endAll = () => {
+        counted.end();
+        end();
+      };
+      return { answer: counted, wasCompressed, end: endAll };
+    } catch (failure) {
+      end();
+      if (failure instanceof AttemptFailure || failure instanceof ReplicationError) throw failure;
+      throw new AttemptFailure(`${this.name} can't be reached: ${describeFailure(failure)}`, { cause: failure });
+    }
+  }
+
+  async #bodyOf({ body }: PeerRequest, watchdog: Watchdog) {
+    if (body === undefined) return { body, headers: {} };
+    if (typeof body !== 'string') {
+      return { body: underWatch(body.chunks, watchdog), headers: { 'content-type': body.type } };
+    }
+    const headers: Record<string, string> = { 'content-type': 'application/json' };
+    if (!this.#compression.appliesTo(body)) return { body, headers };
+    return { body: await compress(body), headers: { ...headers, 'content-encoding': 'gzip' } };
+  }
+
+  /** Whether the same request, sent at once in another way, may be answered otherwise: with a new session, or not compressed. */
+  async #mayDoBetter({ answer, wasCompressed }: Exchange): Promise<boolean> {
+    if (answer.status === UNAUTHORIZED) return this.#options.authorization.renew();
+    // A peer that can't read a compressed request may say that it is malformed.
+    if (!wasCompressed || (answer.status !== BAD_TYPE && answer.status !== BAD_REQUEST)) return false;
+    this.#compression.refused();
+    return true;
+  }
+}
+
+interface Exchange {
+  readonly answer: Answer;
+  readonly wasCompressed: boolean;
+  end(): void;
+}
+
+class RefusedAttempt extends AttemptFailure {
+  readonly #isPassing: boolean;
+
+  constructor(message: string, code: ErrorCode, status: number, isPassing: boolean) {
+    super(message, { code, mayPass: false, status });
+    this.#isPassing = isPassing;
+  }
+
+  /** Sending the same request again at once is of no use, but beginning again later may be. */
+  override asFinal(): ReplicationError {
+    return new ReplicationError(this.code, this.message, { mayPass: this.#isPassing });
+  }
+}
+
+export function cancelled(): ReplicationError {
+  return new ReplicationError('cancelled', 'The replication was stopped.', { mayPass: true });
+}
+
+function behindColon(reason: string): string {
+  return reason === '' ? '' : `: ${reason}`;
+}
+
+function isStreamed({ body }: PeerRequest): boolean {
+  return typeof body === 'object';
+}
+
+/** The family says in JSON what is missing. A page comes from something in between, behind which the peer is not to be seen at present. */
+function isFromBetween(answer: Answer): boolean {
+  return answer.status === 404 && /^\s*text\/html/i.test(answer.header('content-type') ?? '');
+}
+
+/** While a body is on its way there is no sign of the peer: a slow line gets the time for it. */
+function sendingMs(body: TransportRequest['body']): number {
+  return typeof body === 'string' || body instanceof Uint8Array ? body.length / SLOWEST_BYTES_PER_MS : 0;
+}
+
+/** Its method, and what it is sent to below the database. */
+function describe(request: PeerRequest): string {
+  return `${request.method} ${pathOf(request)}`.trimEnd();
+}
+
+/** Without its parameters, which may be long. */
+function pathOf({ path }: PeerRequest): string {
+  return path.replace(/\?.*$/s, '');
+}

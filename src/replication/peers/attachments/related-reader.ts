@@ -1,0 +1,230 @@
+/**
+ * Reads documents whose attachments are long as `multipart/related`, to be written on as they come: as the source sends them in one answer, or
+ * put together of each attachment by itself. Either way the document is the one that was read before, and content goes on only as far as it is
+ * what the stubs say. Nothing is held but what is on its way.
+ */
+
+import { isObject, type JsonObject, ownMember } from '../../../base/json/objects.ts';
+import { boundaryOf, type IncomingPart, readParts } from '../../../base/shared/multipart/multipart-reader.ts';
+import { inTurns, type Steps } from '../../../base/shared/turn.ts';
+import { readDigest } from '../../../database/documents/attachments/digests.ts';
+import { ReplicationError } from '../../failure.ts';
+import type { Answer } from '../asking/answer.ts';
+import { AttemptFailure } from '../asking/attempt-failure.ts';
+import type { PeerClient } from '../asking/peer-client.ts';
+import type { AttachedDocument, DocumentText, RelatedBody, Stub } from '../contract.ts';
+import { attachmentNames, readDocumentText } from '../documents/document-text.ts';
+import { documentPath, isAddressable, isSegment, queryText } from '../paths.ts';
+import {
+  ContentMismatch,
+  checkedContent,
+  contentMismatch,
+  type ExpectedContent,
+  plainContent,
+} from './content-check.ts';
+import { Handover } from './handover.ts';
+import { type Following, relatedBody, relatedType, withFollowing } from './related-body.ts';
+
+/** Gives a text that occurs in no document by chance. */
+type NewBoundary = () => string;
+type UseBody<T> = (body: RelatedBody) => Promise<T>;
+
+/** Attachments that are looked at between two looks at the clock. */
+const PER_STEP = 256;
+/** Characters by which a document may be longer than when it was read before. */
+const LONGEST_MORE = 1_048_576;
+
+/** `other form`: the source does not answer in this form. `useless`: not with this document. */
+type WholeOutcome<T> = 'other form' | 'useless' | { readonly result: T };
+
+const RELATED = /^\s*multipart\/related\s*;/i;
+
+export class RelatedReader {
+  readonly #client: PeerClient;
+  readonly #newBoundary: NewBoundary;
+  #sendsRelated = true;
+
+  constructor(client: PeerClient, newBoundary: NewBoundary) {
+    this.#client = client;
+    this.#newBoundary = newBoundary;
+  }
+
+  /**
+   * Gives what `use` makes of the body; it is called again with another one where the first was of no use. Fails with `not_found` where the
+   * revision is not there any more, or an attachment of it, and with `ContentMismatch`.
+   */
+  async read<T>(wanted: AttachedDocument, use: UseBody<T>): Promise<T> {
+    const { id } = wanted.document;
+    if (!isAddressable(id)) throw new ContentMismatch('no address can name the document');
+    if (this.#sendsRelated) {
+      const outcome = await this.#readWhole(wanted, use);
+      if (typeof outcome !== 'string') return outcome.result;
+      if (outcome === 'other form') this.#sendsRelated = false;
+    }
+    return use(await this.#partByPart(wanted));
+  }
+
+  /**
+   * Asks for the revision itself. (With `latest=true` some servers answer with the winner, which has other attachments, and with nothing where
+   * the revision is a deletion.)
+   */
+  async #readWhole<T>(wanted: AttachedDocument, use: UseBody<T>): Promise<WholeOutcome<T>> {
+    const { document, since } = wanted;
+    const known = since.length === 0 ? undefined : JSON.stringify(since);
+    const query = queryText({ rev: document.rev, attachments: 'true', atts_since: known });
+    const path = `${documentPath(document.id)}${query}`;
+    const headers = { accept: 'multipart/related' };
+    const request = { method: 'GET', path, headers, accepts: [406], names: `document ${document.id}` };
+    try {
+      return await this.#client.ask(request, (answer) => this.#useWhole(answer, wanted, use));
+    } catch (failure) {
+      if (failure instanceof ContentMismatch || isNotFound(failure)) return 'useless';
+      throw failure;
+    }
+  }
+
+  async #useWhole<T>(answer: Answer, wanted: AttachedDocument, use: UseBody<T>): Promise<WholeOutcome<T>> {
+    const type = answer.header('content-type') ?? '';
+    const boundary = boundaryOf(type);
+    try {
+      if (answer.status >= 300 || !RELATED.test(type) || boundary === undefined) return 'other form';
+      const parts = readParts(answer.chunks(), boundary, (reason) => new ContentMismatch(reason));
+      const following = await readFollowing(parts, wanted, answer);
+      if (following === undefined) return 'useless';
+      const contentOf = (one: Following) => nextContent(parts, one);
+      return { result: await use(await this.#bodyOf(wanted, following, contentOf)) };
+    } finally {
+      await answer.discard();
+    }
+  }
+
+  #partByPart(wanted: AttachedDocument): Promise<RelatedBody> {
+    const following = wanted.stubs
+      .filter(({ isMissing }) => isMissing)
+      // The digest may be of the bytes as they are stored, compressed, which these are not.
+      .map((stub) => ({ stub, encodedLength: undefined, hasDigest: false }));
+    return this.#bodyOf(wanted, following, ({ stub }) => this.#content(wanted.document, stub));
+  }
+
+  async #bodyOf(
+    { document, stubs }: AttachedDocument,
+    following: readonly Following[],
+    contentOf: (one: Following) => AsyncIterable<Uint8Array>,
+  ): Promise<RelatedBody> {
+    const boundary = this.#newBoundary();
+    const coming = new Set(following.map(({ stub }) => stub));
+    const kept = stubs.filter((stub) => !coming.has(stub));
+    const text = await inTurns(withFollowing(document.text, following, kept));
+    return { type: relatedType(boundary), chunks: relatedBody(boundary, text, following, contentOf) };
+  }
+
+  /** As a stream of its own: what the request ends with comes out of it. */
+  async *#content({ id, rev }: DocumentText, stub: Stub): AsyncGenerator<Uint8Array, void, void> {
+    const { name } = stub;
+    if (!isSegment(name)) throw contentMismatch(name, 'can be named by no address');
+    const path = `${documentPath(id)}/${encodeURIComponent(name)}${queryText({ rev })}`;
+    const handed = new Handover();
+    const headers = { accept: '*/*' };
+    // The request to the target that this is a part of has its place already.
+    const request = {
+      method: 'GET',
+      path,
+      headers,
+      retries: 0,
+      isUncounted: true,
+      names: `attachment ${name} of ${id}`,
+    };
+    const reading = this.#client.ask(request, (answer) => handed.give(answer));
+    reading.catch((failure: unknown) => handed.fail(failure));
+    try {
+      const answer = await handed.answer;
+      yield* checkedContent(answer.chunks(), plainContent(stub));
+    } catch (failure) {
+      // What is asked for again is the document with all of its attachments.
+      throw failure instanceof AttemptFailure ? failure.asFinal() : failure;
+    } finally {
+      handed.end();
+    }
+    await reading;
+  }
+}
+
+function isNotFound(failure: unknown): boolean {
+  return failure instanceof ReplicationError && failure.code === 'not_found';
+}
+
+/** The attachments whose content comes, as the first part announces them; undefined where it is another document, or says other things of them. */
+async function readFollowing(
+  parts: AsyncIterator<IncomingPart, void, void>,
+  wanted: AttachedDocument,
+  answer: Answer,
+): Promise<readonly Following[] | undefined> {
+  const first = await parts.next();
+  if (first.done === true) return undefined;
+  const { text, bytes } = await textOf(first.value.chunks, 2 * wanted.document.text.length + LONGEST_MORE, answer);
+  try {
+    return await inTurns(followingIn(text, wanted));
+  } finally {
+    answer.free(bytes);
+  }
+}
+
+function* followingIn(text: string, { document, stubs }: AttachedDocument): Steps<readonly Following[] | undefined> {
+  try {
+    const { id, rev, attachments = {} } = readDocumentText(text);
+    if (id !== document.id || rev !== document.rev) return undefined;
+    yield;
+    const known = new Map(stubs.map((stub) => [stub.name, stub]));
+    const following: Following[] = [];
+    for (const [index, name] of attachmentNames(text).entries()) {
+      if (index % PER_STEP === 0) yield;
+      const entry = ownMember(attachments, name);
+      if (!isObject(entry) || entry['follows'] !== true) continue;
+      const one = toFollowing(known.get(name), entry);
+      if (one === undefined) return undefined;
+      following.push(one);
+    }
+    return following;
+  } catch (failure) {
+    if (failure instanceof SyntaxError) return undefined;
+    throw failure;
+  }
+}
+
+function toFollowing(stub: Stub | undefined, { digest, length, encoding, encoded_length }: JsonObject) {
+  if (stub === undefined || digest !== stub.digest || (length ?? stub.length) !== stub.length) return undefined;
+  if (encoding === undefined) return { stub, encodedLength: undefined, hasDigest: !stub.isEncoded };
+  if (encoding !== 'gzip' || typeof encoded_length !== 'number' || !Number.isSafeInteger(encoded_length))
+    return undefined;
+  return { stub, encodedLength: encoded_length, hasDigest: true };
+}
+
+/** The text, and the bytes that the answer holds for it. */
+async function textOf(chunks: AsyncIterable<Uint8Array>, longest: number, answer: Answer) {
+  const decoder = new TextDecoder();
+  let text = '';
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    const piece = decoder.decode(chunk, { stream: true });
+    const size = answer.sizeOf(piece);
+    await answer.hold(size);
+    bytes += size;
+    text += piece;
+    if (text.length > longest) throw new ContentMismatch('the document is another one: it is longer');
+  }
+  return { text: text + decoder.decode(), bytes };
+}
+
+async function* nextContent(
+  parts: AsyncIterator<IncomingPart, void, void>,
+  one: Following,
+): AsyncGenerator<Uint8Array, void, void> {
+  const part = await parts.next();
+  if (part.done === true) throw contentMismatch(one.stub.name, 'is announced and does not come');
+  yield* checkedContent(part.value.chunks, expectedOf(one));
+}
+
+function expectedOf({ stub, encodedLength }: Following): ExpectedContent {
+  const { name, digest } = stub;
+  return encodedLength === undefined ? plainContent(stub) : { name, length: encodedLength, md5: readDigest(digest) };
+}

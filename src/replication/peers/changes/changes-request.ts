@@ -1,0 +1,123 @@
+/** How a peer is asked for its changes (docs/http/changes.md), and what it answers. */
+import { isObject, ownMember } from '../../../base/json/objects.ts';
+import type { Selection, Sequence } from '../../contract.ts';
+import type { PeerRequest } from '../asking/peer-client.ts';
+import type { Change, ChangesRequest } from '../contract.ts';
+import { queryText } from '../paths.ts';
+import { idProblem, isRevision } from '../revision-form.ts';
+import { isSequence } from '../sequence-form.ts';
+
+export interface FeedParameters {
+  readonly feed: 'normal' | 'longpoll' | 'continuous';
+  /** Between signs of life while there is nothing to tell; undefined for none. */
+  readonly heartbeatMs: number | undefined;
+  readonly limit?: number | undefined;
+}
+
+export function changesRequest(
+  { since, selection }: Omit<ChangesRequest, 'limit'>,
+  parameters: FeedParameters,
+): PeerRequest {
+  const { feed, heartbeatMs, limit } = parameters;
+  const { query, body } = selectionParts(selection);
+  const own = {
+    feed,
+    style: 'all_docs',
+    since: sequenceText(since),
+    heartbeat: heartbeatMs === undefined ? undefined : String(heartbeatMs),
+    limit: limit === undefined ? undefined : String(limit),
+  };
+  // The parameters of a filter function can't take the place of those.
+  const path = `/_changes${queryText({ ...query, ...own })}`;
+  const names = selection?.kind === 'filter' ? `filter ${selection.filter}` : undefined;
+  return { method: body === undefined ? 'GET' : 'POST', path, body, names };
+}
+
+function selectionParts(selection: Selection | undefined): {
+  readonly query: Readonly<Record<string, string>>;
+  readonly body?: string;
+} {
+  if (selection === undefined) return { query: {} };
+  if (selection.kind === 'ids') {
+    return { query: { filter: '_doc_ids' }, body: JSON.stringify({ doc_ids: selection.ids }) };
+  }
+  if (selection.kind === 'selector') {
+    return { query: { filter: '_selector' }, body: `{"selector":${selection.selector}}` };
+  }
+  return { query: { ...selection.parameters, filter: selection.filter } };
+}
+
+function sequenceText(since: Sequence): string {
+  return typeof since === 'string' ? since : JSON.stringify(since);
+}
+
+/**
+ * A row with its sequence. Throws `SyntaxError` where it is none. What it names that no document can have is refused by name: it says nothing
+ * about the other rows.
+ */
+export function readChange(row: unknown): Change & { readonly seq: Sequence } {
+  const members = isObject(row) ? row : {};
+  const id = ownMember(members, 'id');
+  if (typeof id !== 'string') throw new SyntaxError('A row is no change of a document');
+  const seq = readSequence(ownMember(members, 'seq'));
+  const changes = ownMember(members, 'changes');
+  const named = Array.isArray(changes) ? namedRevisions(changes) : [];
+  const problem = idProblem(id) ?? (named.length === 0 ? 'the row of the source names no revision' : undefined);
+  if (problem !== undefined) {
+    const refused = named.length === 0 ? [''] : named;
+    return { id, revs: [], seq, refused: refused.map((rev) => ({ id, rev, error: BAD_CHANGE, reason: problem })) };
+  }
+  const revs = named.filter(isRevision);
+  if (revs.length === named.length) return { id, revs, seq };
+  const reason = 'this is no revision';
+  const wrong = named.filter((rev) => !isRevision(rev));
+  return { id, revs, seq, refused: wrong.map((rev) => ({ id, rev, error: BAD_CHANGE, reason })) };
+}
+
+/** Characters of a row. A document may have a hundred thousand leaves. */
+export const LONGEST_ROW = 8_388_608;
+/** Entries of a row that are no revisions. One that has more is no list of them. */
+const MOST_WRONG = 1_000;
+/** Of an entry beside its text. */
+const ENTRY_BYTES = 64;
+
+/** Bytes that a change takes, about. */
+export function changeBytes({ id, revs, refused = [] }: Change): number {
+  let bytes = ENTRY_BYTES + 2 * id.length;
+  for (const rev of revs) bytes += ENTRY_BYTES + rev.length;
+  for (const { rev } of refused) bytes += ENTRY_BYTES + 2 * rev.length;
+  return bytes;
+}
+
+/** What is refused with it the source names, and nobody can have. */
+const BAD_CHANGE = 'bad_change';
+
+function namedRevisions(changes: readonly unknown[]): readonly string[] {
+  const named: string[] = [];
+  let wrong = 0;
+  for (const change of changes) {
+    const rev = revOf(change);
+    if (!isRevision(rev) && ++wrong > MOST_WRONG) throw new SyntaxError('A row names what are no revisions');
+    named.push(rev);
+  }
+  return named;
+}
+
+function revOf(change: unknown): string {
+  const rev = isObject(change) ? ownMember(change, 'rev') : undefined;
+  return typeof rev === 'string' ? rev : '';
+}
+
+/**
+ * Throws `SyntaxError` where it is none, or one that can't be handed back as it is: with a sequence that was made up a replication would begin
+ * from the start, or miss something.
+ */
+export function readSequence(value: unknown): Sequence {
+  if (isSequence(value)) return value;
+  throw new SyntaxError('A sequence is none');
+}
+
+/** A count, where it is one. */
+export function readPending(value: unknown): number | undefined {
+  return typeof value === 'number' && value >= 0 ? value : undefined;
+}

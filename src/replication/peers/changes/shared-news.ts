@@ -1,0 +1,167 @@
+/**
+ * Follows the changes of a database without a feed of its own: one feed of the server (`_db_updates`, docs/http/changes.md#database-events) says in which
+ * of its databases something has happened, and wakes all replications with it. Where the server has no such feed, or not for us, nothing is told.
+ */
+import { isObject, ownMember } from '../../../base/json/objects.ts';
+import { startBackgroundTimer } from '../../../base/shared/background-timer.ts';
+import type { Sequence } from '../../contract.ts';
+import type { DatabaseNews, FeedPlaces, NewsOfDatabase } from '../../host-connections.ts';
+import type { Answer } from '../asking/answer.ts';
+import { LineCutter } from '../asking/answered-lines.ts';
+import type { PeerClient } from '../asking/peer-client.ts';
+import type { ChangesPage, ChangesRequest } from '../contract.ts';
+
+/** Whoever was told nothing for so long looks at the source again. */
+const LONGEST_QUIET_MS = 60_000;
+/** So often the feed may end before it has told anything. */
+const MOST_FAILURES = 3;
+/** Characters of what the feed tells of a database. */
+const LONGEST_EVENT = 65_536;
+const REFUSALS: readonly number[] = [400, 401, 403, 404, 405, 500, 501];
+
+interface NewsPlaces {
+  readonly feeds: FeedPlaces;
+  readonly news: DatabaseNews;
+}
+
+type Look = (request: ChangesRequest) => Promise<ChangesPage>;
+type TakePage = (page: ChangesPage) => Promise<void>;
+
+export class SharedNews {
+  readonly #client: PeerClient;
+  readonly #places: NewsPlaces;
+  readonly #path: string;
+  readonly #name: string;
+  #failures = 0;
+
+  constructor(client: PeerClient, places: NewsPlaces, heartbeatMs: number) {
+    this.#client = client;
+    this.#places = places;
+    // Seconds for servers of the 1.x line and for Settee, milliseconds for later ones. Only those know `since`; the others tell what comes.
+    const seconds = Math.max(1, Math.floor(heartbeatMs / 1_000));
+    this.#path = `/_db_updates?feed=continuous&heartbeat=${heartbeatMs}&timeout=${seconds}&since=now`;
+    this.#name = nameOf(client.name);
+  }
+
+  /** Nobody reads the news yet, and this replication may. */
+  get needsPlace(): boolean {
+    return !this.#places.news.isRead && !this.#isRefused;
+  }
+
+  /** The server tells this replication no news, or they don't reach it. */
+  get #isRefused(): boolean {
+    return this.#failures >= MOST_FAILURES;
+  }
+
+  /**
+   * Gives what `look` finds to `take`, now and whenever there may be more. Gives false where there are no news at present; true when the feed has
+   * ended, when nothing was told for long, or when the database may be another one.
+   */
+  async follow(request: ChangesRequest, look: Look, take: TakePage): Promise<boolean> {
+    const { limit } = request;
+    for (let since: Sequence = request.since; this.#begin(); ) {
+      const wait = this.#await();
+      try {
+        const page = await look({ ...request, since });
+        since = page.lastSeq;
+        if (page.changes.length > 0) await take(page);
+        if (page.changes.length >= limit) continue;
+        if ((await wait.news) !== 'updated') return !this.#isRefused;
+      } finally {
+        wait.end();
+      }
+    }
+    return false;
+  }
+
+  /** Reads the news for all where nobody does. False where that can't be. */
+  #begin(): boolean {
+    const { news, feeds } = this.#places;
+    if (news.isRead) return true;
+    if (this.#isRefused || !feeds.tryEnter()) return false;
+    news.begin();
+    void this.#read()
+      // Whoever waits asks for changes next, and finds out what is wrong.
+      .catch(() => undefined)
+      .finally(() => {
+        feeds.leave();
+        news.end();
+      });
+    return true;
+  }
+
+  /** What comes next, from now on. */
+  #await(): { readonly news: Promise<NewsOfDatabase>; end(): void } {
+    const ends: (() => void)[] = [];
+    const news = new Promise<NewsOfDatabase>((resolve, reject) => {
+      ends.push(
+        this.#places.news.next(this.#name, resolve),
+        startBackgroundTimer(LONGEST_QUIET_MS, () => resolve('ended')),
+        this.#client.onEnd(reject),
+      );
+    });
+    // Nobody may wait for it by the time it fails.
+    news.catch(() => undefined);
+    return {
+      news,
+      end: () => {
+        for (const end of ends) end();
+      },
+    };
+  }
+
+  async #read(): Promise<void> {
+    const request = {
+      method: 'GET',
+      path: this.#path,
+      ofServer: true,
+      isUncounted: true,
+      retries: 0,
+      accepts: REFUSALS,
+    };
+    this.#failures++;
+    await this.#client.ask(request, async (answer) => {
+      try {
+        if (answer.status >= 300) this.#failures = MOST_FAILURES;
+        else await this.#tellAll(answer);
+      } finally {
+        await answer.discard();
+      }
+    });
+  }
+
+  async #tellAll(answer: Answer): Promise<void> {
+    const { news } = this.#places;
+    // What happened before the feed began.
+    news.tell('updated');
+    const cutter = new LineCutter(LONGEST_EVENT);
+    for (;;) {
+      const piece = await answer.pullText();
+      if (piece === undefined) return;
+      this.#failures = 0;
+      const lines = answer.useable(() => cutter.push(piece));
+      for (const line of lines) {
+        if (line.trim() === '') continue;
+        const event = answer.useable(() => readEvent(line));
+        if (event !== undefined) news.tell(event.news, event.name);
+      }
+    }
+  }
+}
+
+/** Undefined for what speaks of no database. */
+function readEvent(line: string): { readonly name: string; readonly news: NewsOfDatabase } | undefined {
+  const event: unknown = JSON.parse(line);
+  const name = isObject(event) ? ownMember(event, 'db_name') : undefined;
+  if (!isObject(event) || typeof name !== 'string') return undefined;
+  return { name, news: ownMember(event, 'type') === 'updated' ? 'updated' : 'replaced' };
+}
+
+function nameOf(url: string): string {
+  const last = url.slice(url.lastIndexOf('/') + 1);
+  try {
+    return decodeURIComponent(last);
+  } catch {
+    return last;
+  }
+}

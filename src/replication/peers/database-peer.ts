@@ -1,0 +1,231 @@
+/** A database that is asked over the service's own interface, wherever it is. */
+
+import type { ErrorCode } from '../../base/errors/database-error.ts';
+import { isObject, ownMember } from '../../base/json/objects.ts';
+import { hasLoneSurrogate } from '../../base/json/portable-values.ts';
+import type { RefusedDocument } from '../contract.ts';
+import { ReplicationError } from '../failure.ts';
+import { SHORT_ANSWER } from './asking/answer.ts';
+import type { PeerClient } from './asking/peer-client.ts';
+import { RelatedReader } from './attachments/related-reader.ts';
+import { writeRelated } from './attachments/related-writer.ts';
+import { readSequence } from './changes/changes-request.ts';
+import { ChangesSource } from './changes/changes-source.ts';
+import type {
+  AttachedDocument,
+  ChangesListing,
+  ChangesPage,
+  ChangesRequest,
+  DocumentText,
+  FoundDocument,
+  MissingRevisions,
+  Peer,
+  PeerInfo,
+  RelatedBody,
+  RelatedRefusal,
+  StoredCheckpoint,
+  WantedDocument,
+} from './contract.ts';
+import { DocumentReader } from './documents/document-reader.ts';
+import { DocumentWriter } from './documents/document-writer.ts';
+import { readMissing } from './documents/missing-revisions.ts';
+import { isEarlierRevision } from './local-revisions.ts';
+import { documentPath } from './paths.ts';
+
+/** The `instance_start_time` of later versions, which means nothing. */
+const SAME_OF_ALL = '0';
+const LONGEST_INSTANCE = 200;
+/** Characters of a checkpoint: 50 sessions with their sequences, which are long at some servers, and with documents that were refused. */
+const LONGEST_CHECKPOINT = 4_194_304;
+/** Characters of a design document that has a filter. */
+const LONGEST_DESIGN = 33_554_432;
+/** Between signs of life of a local peer, of which nobody needs any. */
+const NEVER_MS = 86_400_000;
+/** A peer gives so many signs of life at least within the longest silence. */
+const SIGNS = 3;
+/** A checkpoint is written again over what somebody else wrote, so often. */
+const CHECKPOINT_ATTEMPTS = 3;
+/** Statuses of peers that may be read and not be written. */
+const READ_ONLY: readonly number[] = [401, 403, 405];
+/** A peer that has no more room can still be read. */
+const FULL = 507;
+/** Statuses that speak of what a checkpoint says. */
+const TOO_LARGE = 413;
+const OF_CONTENT: readonly number[] = [400, TOO_LARGE, 422];
+/** Statuses of peers that make all durable by themselves; and of a database that is gone. */
+const NO_COMMITS: readonly number[] = [404, 405, 501];
+
+export class DatabasePeer implements Peer {
+  readonly name: string;
+  readonly isLocal: boolean;
+  readonly #client: PeerClient;
+  readonly #changes: ChangesSource;
+  readonly #reader: DocumentReader;
+  readonly #writer: DocumentWriter;
+  readonly #relatedReader: RelatedReader;
+  #canCommit = true;
+
+  /** `newBoundary` gives texts that occur in no document by chance. */
+  constructor(client: PeerClient, connectionTimeoutMs: number, newBoundary: () => string) {
+    this.name = client.name;
+    this.isLocal = client.isLocal;
+    this.#client = client;
+    const heartbeatMs = client.isLocal ? NEVER_MS : Math.max(1, Math.floor(connectionTimeoutMs / SIGNS));
+    this.#changes = new ChangesSource(client, heartbeatMs);
+    this.#reader = new DocumentReader(client);
+    this.#writer = new DocumentWriter(client);
+    this.#relatedReader = new RelatedReader(client, newBoundary);
+  }
+
+  info(): Promise<PeerInfo | undefined> {
+    return this.#client.ask({ method: 'GET', path: '', accepts: [404] }, async (answer) => {
+      if (answer.status === 404) {
+        await answer.discard();
+        return undefined;
+      }
+      const info = await answer.object(SHORT_ANSWER);
+      const updateSeq = answer.useable(() => readSequence(ownMember(info, 'update_seq')));
+      return { updateSeq, instance: instanceOf(info) };
+    });
+  }
+
+  create(): Promise<void> {
+    // 412: it is there already.
+    return this.#client.ask({ method: 'PUT', path: '', accepts: [412] }, (answer) => answer.discard());
+  }
+
+  async commit(): Promise<string | undefined> {
+    if (this.#canCommit) {
+      const request = { method: 'POST', path: '/_ensure_full_commit', body: '', accepts: NO_COMMITS };
+      const outcome = await this.#client.ask(request, async (answer) => {
+        if (answer.status < 300) return { instance: instanceOf(await answer.object(SHORT_ANSWER)) };
+        await answer.discard();
+        return undefined;
+      });
+      if (outcome !== undefined) return outcome.instance;
+    }
+    const info = await this.info();
+    if (info === undefined) {
+      throw new ReplicationError('db_not_found', `${this.name} is not there any more`, { mayPass: true });
+    }
+    this.#canCommit = false;
+    return info.instance;
+  }
+
+  async readCheckpoint(id: string): Promise<StoredCheckpoint | undefined> {
+    const stored = await this.#readLocal(id);
+    return stored === undefined ? undefined : { value: stored, rev: textOf(stored['_rev']) };
+  }
+
+  async writeCheckpoint(id: string, members: string, known: string | undefined): Promise<string | undefined> {
+    for (let attempt = 1; ; attempt++) {
+      const stored = (await this.#readLocal(id)) ?? {};
+      const rev = textOf(stored['_rev']);
+      if (isEarlierRevision(rev, known)) return undefined;
+      // The answer to an earlier attempt was lost on the way.
+      if (attempt > 1 && hasMembers(stored, members)) return rev;
+      const own = rev === undefined ? '' : `"_rev":${JSON.stringify(rev)},`;
+      const body = `{"_id":${JSON.stringify(`_local/${id}`)},${own}${members.slice(1)}`;
+      const request = {
+        method: 'PUT',
+        path: documentPath(`_local/${id}`),
+        body,
+        accepts: [409, FULL, ...READ_ONLY, ...OF_CONTENT],
+      };
+      const outcome = await this.#client.ask(request, async (answer) => {
+        const { status } = answer;
+        return status < 300
+          ? { rev: textOf((await answer.object(SHORT_ANSWER))['rev']) }
+          : { status, ...(await answer.refusal()) };
+      });
+      if (!('status' in outcome)) return outcome.rev ?? '';
+      // What could be read a moment ago, and can't be written, is read-only for us.
+      if (outcome.status === FULL || READ_ONLY.includes(outcome.status))
+        throw takesNoCheckpoint(this.name, outcome, 'forbidden');
+      if (OF_CONTENT.includes(outcome.status)) {
+        throw takesNoCheckpoint(this.name, outcome, outcome.status === TOO_LARGE ? 'too_large' : 'bad_request');
+      }
+      if (attempt < CHECKPOINT_ATTEMPTS) continue;
+      const reason = `The checkpoint in ${this.name} is being written by others again and again.`;
+      throw new ReplicationError('replication_failed', reason, { mayPass: true });
+    }
+  }
+
+  filterSource(design: string, name: string): Promise<string> {
+    const names = `filter ${design}/${name}`;
+    return this.#client.ask({ method: 'GET', path: documentPath(`_design/${design}`), names }, async (answer) => {
+      const filters = ownMember(await answer.object(LONGEST_DESIGN), 'filters');
+      const source = isObject(filters) ? ownMember(filters, name) : undefined;
+      if (typeof source === 'string') return source;
+      throw new ReplicationError('not_found', `${this.name} has no ${names}`, { mayPass: false });
+    });
+  }
+
+  changes(request: ChangesRequest): Promise<ChangesListing> {
+    return this.#changes.read(request);
+  }
+
+  follow(request: ChangesRequest, take: (page: ChangesPage) => Promise<void>): Promise<void> {
+    return this.#changes.follow(request, take);
+  }
+
+  missing(
+    revisions: ReadonlyMap<string, readonly string[]>,
+    refuse: (refused: RefusedDocument) => void,
+  ): Promise<readonly MissingRevisions[]> {
+    return readMissing(this.#client, [...revisions], refuse);
+  }
+
+  documents(
+    wanted: readonly WantedDocument[],
+    options: { readonly attachments: boolean },
+    take: (found: FoundDocument) => Promise<void>,
+  ): Promise<void> {
+    return this.#reader.read(wanted, options, this.#changes.chosen(take));
+  }
+
+  readRelated<T>(document: AttachedDocument, use: (body: RelatedBody) => Promise<T>): Promise<T> {
+    return this.#relatedReader.read(document, use);
+  }
+
+  writeRelated(document: DocumentText, body: RelatedBody): Promise<RelatedRefusal | undefined> {
+    return writeRelated(this.#client, document, body);
+  }
+
+  write(documents: readonly DocumentText[]): Promise<readonly RefusedDocument[]> {
+    return this.#writer.write(documents);
+  }
+
+  #readLocal(id: string): Promise<Readonly<Record<string, unknown>> | undefined> {
+    const request = { method: 'GET', path: documentPath(`_local/${id}`), accepts: [403, 404, 405] };
+    return this.#client.ask(request, async (answer) => {
+      if (answer.status < 300) return answer.object(LONGEST_CHECKPOINT);
+      await answer.discard();
+      return undefined;
+    });
+  }
+}
+
+function takesNoCheckpoint(
+  name: string,
+  { status, error, reason }: { status: number; error: string; reason: string },
+  code: ErrorCode,
+): ReplicationError {
+  return new ReplicationError(code, `${name} answered ${status} ${error}: ${reason}`, { mayPass: false });
+}
+
+function instanceOf(info: Readonly<Record<string, unknown>>): string | undefined {
+  const started = ownMember(info, 'instance_start_time');
+  if (typeof started !== 'string' || started === SAME_OF_ALL) return undefined;
+  // It becomes part of checkpoints.
+  return started.length <= LONGEST_INSTANCE && !hasLoneSurrogate(started) ? started : undefined;
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+function hasMembers(stored: Readonly<Record<string, unknown>>, members: string): boolean {
+  const wanted: Readonly<Record<string, unknown>> = JSON.parse(members);
+  return Object.entries(wanted).every(([name, value]) => JSON.stringify(stored[name]) === JSON.stringify(value));
+}

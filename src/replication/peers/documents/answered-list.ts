@@ -1,0 +1,65 @@
+import { ListCutter, ScalarElement } from '../../../base/json/list-cutter.ts';
+import type { JsonObject } from '../../../base/json/objects.ts';
+import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
+import type { Answer } from '../asking/answer.ts';
+
+/**
+ * Hands on the elements of a list while they arrive, of which there may be `most`. Gives the members around the list. Fails with an
+ * `AttemptFailure` where the answer is no such list, breaks off, or has more elements or longer ones. An element that is neither an object nor
+ * an array ends the list, which gives undefined: what comes behind it is as good as not answered.
+ */
+export async function readElements(
+  answer: Answer,
+  { member, most, longest }: AnsweredList,
+  take: (element: string) => MaybePromise<void>,
+): Promise<JsonObject | undefined> {
+  const cutter = new ListCutter(member, longest);
+  let count = 0;
+  let pending = 0;
+  for (let piece = await answer.pullText(); piece !== undefined; piece = await answer.pullText()) {
+    const text = piece;
+    const size = answer.sizeOf(text);
+    await answer.hold(size);
+    pending += size;
+    const elements = answer.useable(() => cutUpToScalar(cutter, text));
+    if (elements === undefined) {
+      await answer.discard();
+      return undefined;
+    }
+    if (elements.length === 0) continue;
+    // Who takes an element counts what it keeps of it.
+    answer.free(pending);
+    pending = 0;
+    for (const element of elements) {
+      if (++count > most) throw answer.unusable(`it has more than ${most} elements`);
+      const taken = take(element);
+      if (taken !== undefined) await taken;
+    }
+  }
+  return answer.useable(() => cutter.finish());
+}
+
+export interface AnsweredList {
+  /** Its name where the answer is an object. */
+  readonly member: string;
+  /** Elements that may come. */
+  readonly most: number;
+  /** Characters of one of them; undefined for as many as there is memory for. */
+  readonly longest?: number | undefined;
+}
+
+/** Elements that may come of a list of so many things that were asked for: some servers say more than that, or the same twice. */
+export function mostElements(asked: number): number {
+  return 2 * asked + SPARE_ELEMENTS;
+}
+
+const SPARE_ELEMENTS = 100;
+
+function cutUpToScalar(cutter: ListCutter, text: string): readonly string[] | undefined {
+  try {
+    return cutter.push(text);
+  } catch (failure) {
+    if (failure instanceof ScalarElement) return undefined;
+    throw failure;
+  }
+}

@@ -1,0 +1,109 @@
+/** What has to be known of a document that is on its way as text. */
+import { BACKSLASH, OPEN_BRACE, UNDERSCORE } from '../../../base/json/characters.ts';
+import { JsonCursor } from '../../../base/json/json-cursor.ts';
+import { isObject, type JsonObject } from '../../../base/json/objects.ts';
+import type { DocumentText } from '../contract.ts';
+
+/** A document with the members that a replication looks at. */
+export interface ReadDocument extends DocumentText {
+  /** Undefined where it names no ancestors. */
+  readonly ancestry: Ancestry | undefined;
+  /** Undefined where it has none. */
+  readonly attachments: JsonObject | undefined;
+}
+
+/** The hashes of a revision and its ancestors, the newest first, of generations that count down from `start`. */
+interface Ancestry {
+  readonly start: number;
+  readonly ids: readonly unknown[];
+}
+
+type Special = '_id' | '_rev' | '_revisions' | '_attachments';
+
+const SPECIAL: ReadonlySet<string> = new Set<Special>(['_id', '_rev', '_revisions', '_attachments']);
+
+/**
+ * Throws `SyntaxError` where the text is no document with an id and a revision, where `_revisions` begins with another revision than `_rev`
+ * says, and where a member that counts is there twice: one reader would take the first of them, and another one the last.
+ */
+export function readDocumentText(text: string): ReadDocument {
+  const members = readSpecialMembers(text);
+  const id = stringOf(members, '_id');
+  const rev = stringOf(members, '_rev');
+  const ancestry = readAncestry(parse(members.get('_revisions')), rev);
+  const attachments = parse(members.get('_attachments'));
+  if (attachments !== undefined && !isObject(attachments)) throw new SyntaxError('its _attachments are no object');
+  return { id, rev, text, ancestry, attachments };
+}
+
+/** Whether the document is that revision, or descends from it. */
+export function descendsFrom({ rev, ancestry }: Omit<ReadDocument, 'text'>, ancestor: string): boolean {
+  return rev === ancestor || (ancestry !== undefined && hasRevision(ancestry, ancestor));
+}
+
+function hasRevision({ start, ids }: Ancestry, rev: string): boolean {
+  const hash = ids[start - generationOf(rev)];
+  return hash === rev.slice(rev.indexOf('-') + 1);
+}
+
+/** Those of `revs` that the document is, or descends from. Costs no more than the document has ancestors, however many revisions there are. */
+export function revisionsAmong({ rev, ancestry }: ReadDocument, revs: ReadonlySet<string>): readonly string[] {
+  const path = ancestry?.ids.map((hash, index) => `${ancestry.start - index}-${hash}`) ?? [rev];
+  return path.filter((one) => revs.has(one));
+}
+
+/** The number that a revision begins with. */
+export function generationOf(rev: string): number {
+  return Number.parseInt(rev, 10);
+}
+
+/** The names of its attachments in the order of the text, which the object may have in another one. */
+export function attachmentNames(text: string): readonly string[] {
+  const attachments = readSpecialMembers(text).get('_attachments') ?? '{}';
+  const cursor = new JsonCursor(attachments);
+  cursor.enter();
+  const names: string[] = [];
+  while (cursor.nextMember()) names.push(cursor.name);
+  return names;
+}
+
+/** The texts of the members' values. */
+function readSpecialMembers(text: string): ReadonlyMap<Special, string> {
+  const members = new Map<Special, string>();
+  const cursor = new JsonCursor(text);
+  cursor.enter();
+  if (text.charCodeAt(cursor.position - 1) !== OPEN_BRACE) throw new SyntaxError('it is no object');
+  while (cursor.nextMember()) {
+    const first = text.charCodeAt(cursor.keyStart + 1);
+    if (first !== UNDERSCORE && first !== BACKSLASH) continue;
+    const { name } = cursor;
+    if (!isSpecial(name)) continue;
+    if (members.has(name)) throw new SyntaxError(`it has ${name} twice`);
+    members.set(name, cursor.valueText);
+  }
+  return members;
+}
+
+function isSpecial(name: string): name is Special {
+  return SPECIAL.has(name);
+}
+
+function parse(text: string | undefined): unknown {
+  return text === undefined ? undefined : JSON.parse(text);
+}
+
+function stringOf(members: ReadonlyMap<Special, string>, name: Special): string {
+  const value = parse(members.get(name));
+  if (typeof value === 'string') return value;
+  throw new SyntaxError(`it has no ${name}`);
+}
+
+function readAncestry(revisions: unknown, rev: string): Ancestry | undefined {
+  if (revisions === undefined) return undefined;
+  const { start, ids } = isObject(revisions) ? revisions : {};
+  if (typeof start !== 'number' || !Array.isArray(ids)) throw new SyntaxError('its _revisions are none');
+  if (`${start}-${ids[0]}` !== rev) {
+    throw new SyntaxError(`its _revisions begin with ${start}-${ids[0]}, and its _rev is ${rev}`);
+  }
+  return { start, ids };
+}

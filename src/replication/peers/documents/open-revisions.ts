@@ -1,0 +1,101 @@
+/** Reads documents one by one with `open_revs` (docs/http/documents.md#open-revisions), from peers that know nothing better. */
+import { JsonCursor } from '../../../base/json/json-cursor.ts';
+import { ReplicationError } from '../../failure.ts';
+import type { Answer } from '../asking/answer.ts';
+import type { PeerClient } from '../asking/peer-client.ts';
+import type { FoundDocument, WantedDocument } from '../contract.ts';
+import { documentPath, isAddressable, queryText } from '../paths.ts';
+import { mostElements, readElements } from './answered-list.ts';
+import { contentParameters, type ReadOptions } from './bulk-get.ts';
+import { foundDocument, refusedDocument } from './found-document.ts';
+import { Settled } from './settled.ts';
+
+/** Revisions that an address names at most: servers bound its length. */
+const REVS_PER_REQUEST = 50;
+/** Answers without what was asked for, until the revision is refused: some are cut short on the way, with an end as if they were whole. */
+const MOST_USELESS = 3;
+const PAUSE_MS = 100;
+/** Statuses that speak of the one document whose revisions are asked for. */
+const OF_DOCUMENT: readonly number[] = [400, 413, 414, 422];
+/** What a revision is refused with that the peer neither gives nor says to be missing. */
+const BAD_ANSWER = 'bad_answer';
+
+type TakeFound = (found: FoundDocument) => Promise<void>;
+
+/** Settles all wanted revisions: what does not come is given as refused. */
+export async function readByOpenRevisions(
+  client: PeerClient,
+  wanted: WantedDocument,
+  options: ReadOptions,
+  take: TakeFound,
+): Promise<void> {
+  if (!isAddressable(wanted.id)) {
+    const reason = 'the source gives it in no list, and no address can name it';
+    return refuseAll(wanted, BAD_ANSWER, reason, take);
+  }
+  for (let from = 0; from < wanted.revs.length; from += REVS_PER_REQUEST) {
+    const revs = wanted.revs.slice(from, from + REVS_PER_REQUEST);
+    await readRevisions(client, { ...wanted, revs }, options, take);
+  }
+}
+
+async function readRevisions(
+  client: PeerClient,
+  wanted: WantedDocument,
+  options: ReadOptions,
+  take: TakeFound,
+): Promise<void> {
+  // What came before an answer broke off is not asked for again.
+  const settled = new Settled(wanted, take);
+  const request = () => ({
+    method: 'GET',
+    path: pathOf(settled.left, options),
+    names: `document ${wanted.id}`,
+    accepts: OF_DOCUMENT,
+  });
+  try {
+    for (let answers = 0; !settled.isDone && answers < MOST_USELESS; answers++) {
+      if (answers > 0) await client.pause(PAUSE_MS * answers);
+      const refusal = await client.ask(request, async (answer) => {
+        if (answer.status >= 300) return answer.refusal();
+        return readList(answer, settled, options);
+      });
+      if (refusal !== undefined) return await refuseAll(settled.left, refusal.error, refusal.reason, take);
+    }
+  } catch (failure) {
+    // A missing database fails with another code.
+    if (!(failure instanceof ReplicationError && failure.code === 'not_found')) throw failure;
+    return refuseAll(settled.left, 'not_found', 'missing', take);
+  }
+  const { problem = 'it is not in the answer' } = settled;
+  await refuseAll(settled.left, BAD_ANSWER, `the source does not give what it was asked for: ${problem}`, take);
+}
+
+async function refuseAll({ id, revs }: WantedDocument, error: string, reason: string, take: TakeFound): Promise<void> {
+  for (const rev of revs) await take(refusedDocument(id, rev, error, reason));
+}
+
+function pathOf(wanted: WantedDocument, options: ReadOptions): string {
+  const own = { revs: 'true', latest: 'true', open_revs: JSON.stringify(wanted.revs), ...contentParameters(options) };
+  const since = options.attachments && wanted.since.length > 0 ? JSON.stringify(wanted.since) : undefined;
+  return `${documentPath(wanted.id)}${queryText({ ...own, atts_since: since })}`;
+}
+
+async function readList(answer: Answer, settled: Settled, options: ReadOptions): Promise<undefined> {
+  const read = (element: string) => settled.take(() => readElement(element, settled, options));
+  await readElements(answer, { member: '', most: mostElements(settled.wanted.revs.length) }, read);
+}
+
+/** `{"ok":…}` or `{"missing":rev}` */
+function readElement(text: string, asked: Settled, { attachments }: ReadOptions): FoundDocument | undefined {
+  const cursor = new JsonCursor(text);
+  cursor.enter();
+  while (cursor.nextMember()) {
+    if (cursor.name === 'ok') return foundDocument(cursor.valueText, asked, attachments);
+    if (cursor.name !== 'missing') continue;
+    const rev: unknown = JSON.parse(cursor.valueText);
+    const isWanted = typeof rev === 'string' && asked.revs.has(rev);
+    return isWanted ? refusedDocument(asked.wanted.id, rev, 'not_found', 'missing') : undefined;
+  }
+  return undefined;
+}

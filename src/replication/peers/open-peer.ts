@@ -1,0 +1,115 @@
+/** Makes the peer for an endpoint of a replication. */
+
+import { randomHex } from '../../base/shared/bytes.ts';
+import type { Handle } from '../../base/shared/message.ts';
+import type { Credentials, Endpoint, Replication, ReplicatorHost, Trouble } from '../contract.ts';
+import { ReplicationError } from '../failure.ts';
+import type { RunEnd } from '../host-connections.ts';
+import type { MemoryShare } from '../peer-memory.ts';
+import { PeerClient } from './asking/peer-client.ts';
+import type { Peer } from './contract.ts';
+import { type Authorization, anonymous } from './credentials/authorization.ts';
+import { OAuthAuthorization } from './credentials/oauth-authorization.ts';
+import { PasswordAuthorization } from './credentials/password-authorization.ts';
+import { beginSession } from './credentials/sessions.ts';
+import { DatabasePeer } from './database-peer.ts';
+import type { Transport } from './transport/contract.ts';
+import { LocalTransport } from './transport/local-transport.ts';
+import { NetworkTransport, type OtherServers } from './transport/network-transport.ts';
+
+type RemoteEndpoint = Extract<Endpoint, { kind: 'remote' }>;
+
+export interface PeerUse {
+  readonly side: RunEnd['side'];
+  /** Ends all requests. */
+  readonly signal: AbortSignal;
+  /** Where what comes from the network is counted. */
+  readonly memory?: MemoryShare | undefined;
+  /** As in `PeerClientOptions`. */
+  readonly onTrouble?: ((trouble: Trouble | undefined) => void) | undefined;
+}
+
+/** Fails with `ReplicationError` where this host can't reach such an endpoint. */
+export function openPeer(
+  endpoint: Endpoint,
+  replication: Replication,
+  host: ReplicatorHost,
+  { side, signal, memory, onTrouble }: PeerUse,
+): Peer {
+  const transport = openTransport(endpoint, replication, host);
+  const { connections, connectionTimeoutMs, retriesPerRequest } = replication;
+  const { clock, random, log } = host;
+  const client = new PeerClient({
+    transport,
+    authorization: openAuthorization(endpoint, transport, host),
+    headers: endpoint.kind === 'remote' ? endpoint.headers : {},
+    connections,
+    places: transport.isLocal
+      ? undefined
+      : host.connections?.of({ url: transport.name, side, user: memory?.user ?? '' }),
+    memory: transport.isLocal ? undefined : memory,
+    tellsReasons: transport.isLocal || replication.asker.isAdmin,
+    connectionTimeoutMs,
+    retriesPerRequest,
+    clock,
+    random,
+    log,
+    onTrouble,
+    signal,
+  });
+  return new DatabasePeer(client, connectionTimeoutMs, () => randomHex(random, 16));
+}
+
+function openTransport(endpoint: Endpoint, replication: Replication, host: ReplicatorHost): Transport {
+  const { handle, basePath } = host;
+  const { user, asker, whyEnded } = replication;
+  if (endpoint.kind === 'local') {
+    const { name } = endpoint;
+    const path = `${basePath}/${encodeURIComponent(name)}`;
+    return new LocalTransport({ handle, name, basePath, path, sender: { user }, whyEnded });
+  }
+  const { url, proxy } = endpoint;
+  if (endpoint.isOwn === true) return openOwnTransport(endpoint, replication, handle);
+  const { fetch: fetchDirectly, fetchThrough } = asker.isAdmin ? host : (host.guard ?? host);
+  const fetch = proxy === undefined ? fetchDirectly : fetchThrough?.(proxy);
+  if (fetch === undefined) {
+    const what = proxy === undefined ? 'reach databases on the network' : 'use a proxy';
+    throw new ReplicationError('replication_failed', `This host can't ${what}: ${url}`, { mayPass: false });
+  }
+  const isBrowserFetch = host.isBrowserFetch === true;
+  return new NetworkTransport({ url, fetch, isBrowserFetch, elsewhere: otherServers(host, proxy) });
+}
+
+/** A peer chooses where it redirects to, not the user who named the peer. So an admin's rights don't hold for that address. */
+function otherServers({ guard }: ReplicatorHost, proxy: string | undefined): OtherServers | undefined {
+  if (guard === undefined) return undefined;
+  const fetch = proxy === undefined ? guard.fetch : guard.fetchThrough?.(proxy);
+  return fetch && { fetch, isOwn: (url) => guard.isOwn(url) };
+}
+
+/** Credentials are judged as those of any client at the address of whoever asks. Without any, it is who asks. */
+function openOwnTransport(endpoint: RemoteEndpoint, { user, asker, whyEnded }: Replication, handle: Handle): Transport {
+  const { url, headers, credentials } = endpoint;
+  const { pathname, host, protocol } = new URL(url);
+  const hasCredentials = credentials !== undefined || 'authorization' in headers || 'cookie' in headers;
+  const scheme = protocol === 'https:' ? 'https' : undefined;
+  return new LocalTransport({
+    handle,
+    name: url,
+    basePath: pathname.slice(0, pathname.lastIndexOf('/')),
+    path: pathname,
+    headers: { host },
+    whyEnded,
+    sender: hasCredentials ? { peer: asker.address, scheme } : { user, scheme },
+  });
+}
+
+function openAuthorization(endpoint: Endpoint, transport: Transport, host: ReplicatorHost): Authorization {
+  const credentials: Credentials | undefined = endpoint.kind === 'remote' ? endpoint.credentials : undefined;
+  if (credentials === undefined) return anonymous;
+  if (credentials.kind === 'password') {
+    const begin = host.isBrowserFetch === true ? undefined : beginSession(transport);
+    return new PasswordAuthorization(credentials.name, credentials.password, begin, () => host.clock.now());
+  }
+  return new OAuthAuthorization(credentials, host.clock, host.random);
+}

@@ -1,0 +1,190 @@
+/**
+ * Copies documents whose attachments the target lacks. Short ones come inside of the documents, many in one request; long ones are written
+ * while they are read, one document at a time, so that they are never held.
+ */
+import type { RandomBytes } from '../../base/shared/clock.ts';
+import { ReplicationError } from '../failure.ts';
+import { ConnectionLimit } from '../peers/asking/connection-limit.ts';
+import { backOffMs, LONGEST_PAUSE_MS, sleep } from '../peers/asking/waiting.ts';
+import { ContentMismatch } from '../peers/attachments/content-check.ts';
+import type { AttachedDocument, FoundDocument, Peer, RelatedRefusal, WantedDocument } from '../peers/contract.ts';
+import type { Ends } from './common-checkpoint.ts';
+import type { Figures } from './figures.ts';
+
+export interface AttachedDocumentsOptions {
+  readonly peers: Ends<Peer>;
+  readonly figures: Figures;
+  readonly retries: number;
+  readonly random: RandomBytes;
+  readonly signal: AbortSignal;
+}
+
+/** Documents whose missing attachments are no longer than that together have them inside. */
+const SHORT_BYTES = 65_536;
+/** Bytes of short attachments that are asked for in one request. */
+const REQUEST_BYTES = 1_048_576;
+/** Of targets that take no documents with attachments behind them. */
+const LONGEST_INSIDE = 33_554_432;
+const LONG_AT_ONCE = 3;
+/** Times that content which is not what the stubs say is asked for: some is cut short on the way, with an end as if it were whole. */
+const MOST_USELESS = 3;
+
+type TakeFound = (found: FoundDocument) => Promise<void>;
+
+export class AttachedDocuments {
+  readonly #options: AttachedDocumentsOptions;
+  readonly #long = new ConnectionLimit(LONG_AT_ONCE);
+  #targetTakesRelated = true;
+
+  constructor(options: AttachedDocumentsOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when all are written or refused. Those that have their attachments inside are given to `take`. */
+  async copy(documents: readonly AttachedDocument[], take: TakeFound): Promise<void> {
+    const short: AttachedDocument[] = [];
+    const long: AttachedDocument[] = [];
+    for (const one of documents) (missingBytes(one) <= SHORT_BYTES ? short : long).push(one);
+    for (const some of bySize(short)) await this.#copyInside(some, take);
+    await Promise.all(long.map((one) => this.#copyLong(one, take)));
+  }
+
+  /** They are read with the stubs that they are held against. One that came in a newer revision has others. */
+  async #copyInside(documents: readonly AttachedDocument[], take: TakeFound): Promise<void> {
+    const newer: AttachedDocument[] = [];
+    const byId = new Map(documents.map((one) => [one.document.id, one]));
+    await this.#options.peers.source.documents(documents.map(toWanted), { attachments: true }, async (found) => {
+      const asked = found.type === 'document' ? byId.get(found.document.id) : undefined;
+      if (asked === undefined || found.type !== 'document' || found.document.rev === asked.document.rev)
+        await take(found);
+      else newer.push(asked);
+    });
+    const reason = 'with its attachments the source gives another revision of it';
+    for (const one of newer)
+      await this.#readAgain(one, take, new ReplicationError('replication_failed', reason, { mayPass: true }));
+  }
+
+  async #copyLong(document: AttachedDocument, take: TakeFound): Promise<void> {
+    await this.#long.acquire();
+    try {
+      const { signal, retries, random } = this.#options;
+      for (let failures = 1; ; failures++) {
+        signal.throwIfAborted();
+        try {
+          return await this.#transfer(document, take);
+        } catch (failure) {
+          if (isUseless(failure, failures)) return await this.#copyInsideIfPossible(document, take, failure);
+          if (!mayPassSoon(failure) || (failures > retries && !(failure instanceof ContentMismatch))) throw failure;
+          await sleep(backOffMs(failures, random), signal);
+        }
+      }
+    } finally {
+      this.#long.release();
+    }
+  }
+
+  async #transfer(document: AttachedDocument, take: TakeFound): Promise<void> {
+    const { figures, peers } = this.#options;
+    if (!this.#targetTakesRelated) return this.#copyInsideIfPossible(document, take, tooLong());
+    const outcome = await peers.source.readRelated(document, async ({ type, chunks }) => {
+      const refusal = await peers.target.writeRelated(document.document, { type, chunks: counted(chunks, figures) });
+      return { refusal };
+    });
+    await this.#note(document, outcome.refusal, take);
+  }
+
+  async #note(document: AttachedDocument, refusal: RelatedRefusal | undefined, take: TakeFound): Promise<void> {
+    const { figures } = this.#options;
+    if (refusal?.isOfForm === true) {
+      this.#targetTakesRelated = false;
+      return this.#copyInsideIfPossible(document, take, tooLong());
+    }
+    if (refusal?.mayBeOfForm === true && missingBytes(document) <= LONGEST_INSIDE)
+      return this.#copyInside([document], take);
+    const { since } = document;
+    // The target has not what its revisions made one expect: it gets all attachments.
+    if (refusal?.refused.error === 'missing_stub' && since.length > 0) {
+      return this.#transfer(withAll(document), take);
+    }
+    figures.add({ docsRead: 1, docsWritten: refusal === undefined ? 1 : 0 });
+    if (refusal !== undefined) figures.refuse(refusal.refused);
+  }
+
+  /** `otherwise`: why it can't be copied where its content is too long to be held. */
+  async #copyInsideIfPossible(document: AttachedDocument, take: TakeFound, otherwise: ReplicationError): Promise<void> {
+    if (missingBytes(document) <= LONGEST_INSIDE) return this.#copyInside([document], take);
+    await this.#readAgain(document, take, otherwise);
+  }
+
+  /**
+   * Looks once more for a document that was there: it may have been edited, or be gone. Where it is there as before it is refused, because of
+   * `otherwise`.
+   */
+  #readAgain({ document, since }: AttachedDocument, take: TakeFound, otherwise: ReplicationError): Promise<void> {
+    const { id, rev } = document;
+    const { code: error, reason } = otherwise;
+    return this.#options.peers.source.documents([{ id, revs: [rev], since }], { attachments: false }, (found) => {
+      const isSame = found.type === 'document' && found.document.rev === rev;
+      return take(isSame ? { type: 'refused', refused: { id, rev, error, reason }, settles: [rev] } : found);
+    });
+  }
+}
+
+/** Whether the document can't be had in this way, also where it is asked for again. */
+function isUseless(failure: unknown, failures: number): failure is ReplicationError {
+  if (failure instanceof ContentMismatch) return failures >= MOST_USELESS;
+  if (!(failure instanceof ReplicationError)) return false;
+  // The peer can't do it with this document, such as with a name that it can't read.
+  return failure.code === 'not_found' || (failure.code === 'replication_failed' && !failure.mayPass);
+}
+
+function tooLong(): ReplicationError {
+  const reason = 'the target takes attachments inside of documents only, and these are too long for that';
+  return new ReplicationError('too_large', reason, { mayPass: false });
+}
+
+/** Not where a peer wants to be left alone for long. A shorter pause is made before the next request. */
+function mayPassSoon(failure: unknown): boolean {
+  return failure instanceof ReplicationError && failure.mayPass && (failure.retryAfterMs ?? 0) <= LONGEST_PAUSE_MS;
+}
+
+/** As if the target had none of its revisions. */
+export function withAll({ document, stubs }: AttachedDocument): AttachedDocument {
+  return { document, stubs: stubs.map((stub) => ({ ...stub, isMissing: true })), since: [] };
+}
+
+function toWanted({ document, since, stubs }: AttachedDocument): WantedDocument {
+  return { id: document.id, revs: [document.rev], since, stubs };
+}
+
+function missingBytes({ stubs }: AttachedDocument): number {
+  return stubs.reduce((sum, { isMissing, length }) => sum + (isMissing ? length : 0), 0);
+}
+
+/** One revision of a document at a time, since answers are told apart by ids. */
+function* bySize(documents: readonly AttachedDocument[]): Generator<readonly AttachedDocument[], void, void> {
+  let some: AttachedDocument[] = [];
+  let ids = new Set<string>();
+  let bytes = 0;
+  for (const one of documents) {
+    const more = missingBytes(one);
+    if (ids.has(one.document.id) || (some.length > 0 && bytes + more > REQUEST_BYTES)) {
+      yield some;
+      some = [];
+      ids = new Set();
+      bytes = 0;
+    }
+    some.push(one);
+    ids.add(one.document.id);
+    bytes += more;
+  }
+  if (some.length > 0) yield some;
+}
+
+async function* counted(chunks: AsyncIterable<Uint8Array>, figures: Figures): AsyncGenerator<Uint8Array, void, void> {
+  for await (const chunk of chunks) {
+    figures.add({ bytesRead: chunk.length });
+    yield chunk;
+    figures.add({ bytesWritten: chunk.length });
+  }
+}

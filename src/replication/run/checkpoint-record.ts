@@ -1,0 +1,143 @@
+/** The document in which each end keeps how far a replication got, in the form that foreign replicators read. */
+
+import { isObject, type JsonObject, ownMember } from '../../base/json/objects.ts';
+import { hasLoneSurrogate } from '../../base/json/portable-values.ts';
+import type { HistoryEntry, RefusedDocument, Sequence } from '../contract.ts';
+import type { StoredCheckpoint } from '../peers/contract.ts';
+import { isSequence } from '../peers/sequence-form.ts';
+import { ledgerLine, storableText } from './ledger-line.ts';
+
+export const ID_VERSION = 3;
+const MOST_ENTRIES = 50;
+/** Refused documents that an earlier session's entry still names. */
+const REFUSED_OF_EARLIER = 10;
+/** What is taken of a stored entry, which may be another peer's: refused documents, and characters of a text. */
+const MOST_REFUSED = 100;
+const LONGEST_TEXT = 200;
+
+/** An entry as it was read, with what it needs to have for being compared. */
+export interface StoredEntry {
+  readonly sessionId: string;
+  readonly recordedSeq: Sequence;
+  readonly startSeq: Sequence;
+  readonly entry: HistoryEntry;
+}
+
+export interface CheckpointRecord {
+  readonly sessionId: string;
+  readonly lastSeq: Sequence;
+  /** Newest first. */
+  readonly history: readonly StoredEntry[];
+  /** Where the other end takes no checkpoints: the databases of which this one is. An addition of our own. */
+  readonly alone: AloneMark | undefined;
+}
+
+/** What says that the two databases are still those of which a checkpoint tells. */
+export interface AloneMark {
+  readonly source: string;
+  readonly target: string;
+  readonly targetSeq: Sequence;
+}
+
+/** Undefined where the document is none. */
+export function readRecord(stored: StoredCheckpoint | undefined): CheckpointRecord | undefined {
+  if (stored === undefined) return undefined;
+  const { value } = stored;
+  const sessionId = ownMember(value, 'session_id');
+  const lastSeq = toSequence(ownMember(value, 'source_last_seq'));
+  const history = ownMember(value, 'history');
+  if (!isSessionId(sessionId) || lastSeq === undefined || !Array.isArray(history)) return undefined;
+  const entries = history.slice(0, MOST_ENTRIES).flatMap(readEntry);
+  return { sessionId, lastSeq, history: entries, alone: readAlone(ownMember(value, 'alone')) };
+}
+
+/** Without what peers, and the databases' documents, may have put into it: the newest session alone, no document by name. */
+export function withoutDetails(history: readonly HistoryEntry[]): readonly HistoryEntry[] {
+  return history.slice(0, 1).map(({ refused: _, ...entry }) => entry);
+}
+
+/** The document's members as JSON text. */
+export function recordText(history: readonly HistoryEntry[], alone: AloneMark | undefined): string {
+  const [newest] = history;
+  return JSON.stringify({
+    session_id: newest?.session_id,
+    source_last_seq: newest?.recorded_seq,
+    replication_id_version: ID_VERSION,
+    history,
+    ...(alone === undefined
+      ? {}
+      : { alone: { source: alone.source, target: alone.target, target_seq: alone.targetSeq } }),
+  });
+}
+
+/** The history with a new entry at its head. */
+export function withEntry(entry: HistoryEntry, earlier: readonly HistoryEntry[]): readonly HistoryEntry[] {
+  return [entry, ...earlier.slice(0, MOST_ENTRIES - 1).map(shortened)];
+}
+
+function shortened(entry: HistoryEntry): HistoryEntry {
+  const { refused = [] } = entry;
+  return refused.length <= REFUSED_OF_EARLIER ? entry : { ...entry, refused: refused.slice(0, REFUSED_OF_EARLIER) };
+}
+
+function readEntry(value: unknown): readonly StoredEntry[] {
+  if (!isObject(value)) return [];
+  const sessionId = ownMember(value, 'session_id');
+  const recordedSeq = toSequence(ownMember(value, 'recorded_seq'));
+  if (!isSessionId(sessionId) || recordedSeq === undefined) return [];
+  const startSeq = toSequence(ownMember(value, 'start_last_seq')) ?? 0;
+  return [{ sessionId, recordedSeq, startSeq, entry: toHistoryEntry(value, sessionId, recordedSeq, startSeq) }];
+}
+
+function toHistoryEntry(value: JsonObject, sessionId: string, recordedSeq: Sequence, startSeq: Sequence): HistoryEntry {
+  const count = (name: string) => countAt(value, name);
+  const text = (name: string) => textAt(value, name, LONGEST_TEXT);
+  const refused = ownMember(value, 'refused');
+  return {
+    session_id: sessionId,
+    start_time: text('start_time'),
+    end_time: text('end_time'),
+    start_last_seq: startSeq,
+    end_last_seq: toSequence(ownMember(value, 'end_last_seq')) ?? recordedSeq,
+    recorded_seq: recordedSeq,
+    missing_checked: count('missing_checked'),
+    missing_found: count('missing_found'),
+    docs_read: count('docs_read'),
+    docs_written: count('docs_written'),
+    doc_write_failures: count('doc_write_failures'),
+    ...(Array.isArray(refused) ? { refused: refused.slice(0, MOST_REFUSED).flatMap(readRefused) } : {}),
+  };
+}
+
+function readRefused(value: unknown): readonly RefusedDocument[] {
+  if (!isObject(value)) return [];
+  const text = (name: string) => textAt(value, name);
+  return [ledgerLine({ id: text('id'), rev: text('rev'), error: text('error'), reason: text('reason') })];
+}
+
+/** What is no text counts as none. */
+function textAt(value: JsonObject, name: string, longest = Number.POSITIVE_INFINITY): string {
+  const text = ownMember(value, name);
+  return typeof text === 'string' ? storableText(text, longest) : '';
+}
+
+function countAt(value: JsonObject, name: string): number {
+  const count = ownMember(value, name);
+  return typeof count === 'number' && Number.isSafeInteger(count) ? count : 0;
+}
+
+function isSessionId(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= LONGEST_TEXT && !hasLoneSurrogate(value);
+}
+
+function readAlone(value: unknown): AloneMark | undefined {
+  if (!isObject(value)) return undefined;
+  const { source, target, target_seq: seq } = value;
+  const targetSeq = toSequence(seq);
+  if (typeof source !== 'string' || typeof target !== 'string' || targetSeq === undefined) return undefined;
+  return { source, target, targetSeq };
+}
+
+function toSequence(value: unknown): Sequence | undefined {
+  return isSequence(value) ? value : undefined;
+}

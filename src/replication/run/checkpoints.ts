@@ -1,0 +1,176 @@
+/** Reads and writes the checkpoints of one session at both ends. */
+import type { Log } from '../../base/system/contract.ts';
+import type { HistoryEntry, Sequence } from '../contract.ts';
+import { ReplicationError } from '../failure.ts';
+import type { Peer, PeerInfo } from '../peers/contract.ts';
+import { isEarlierRevision } from '../peers/local-revisions.ts';
+import { type AloneMark, readRecord, recordText, withoutDetails } from './checkpoint-record.ts';
+import { type CommonCheckpoint, commonCheckpoint, type Ends } from './common-checkpoint.ts';
+
+/** An end is not the database any more with which the session began: it was made anew, or has lost something. */
+export class EndChanged extends Error {
+  constructor(name: string) {
+    super(`${name} is another database than before, or has lost something`);
+    this.name = 'EndChanged';
+  }
+}
+
+export interface CheckpointsOptions {
+  readonly id: string;
+  readonly peers: Ends<Peer>;
+  readonly infos: Ends<PeerInfo>;
+  readonly log: Log;
+}
+
+type Side = keyof Ends<unknown>;
+
+export class Checkpoints {
+  readonly #options: CheckpointsOptions;
+  /** Ends that take no checkpoints. */
+  readonly #refusing: Set<Side>;
+  /** In which revision an end had its checkpoint last. */
+  readonly #known: Map<Side, string>;
+  /** The source does not let us say that all is to be made durable. */
+  #sourceCommits = true;
+
+  /** `former`: of the same session. */
+  constructor(options: CheckpointsOptions, former?: Checkpoints) {
+    this.#options = options;
+    this.#refusing = former === undefined ? new Set() : former.#refusing;
+    this.#known = former === undefined ? new Map() : former.#known;
+  }
+
+  /** For the same session with other peers. */
+  withPeers(peers: Ends<Peer>): Checkpoints {
+    return new Checkpoints({ ...this.#options, peers }, this);
+  }
+
+  async find(): Promise<CommonCheckpoint> {
+    const { id, peers, infos } = this.#options;
+    const [source, target] = await Promise.all([peers.source.readCheckpoint(id), peers.target.readCheckpoint(id)]);
+    if (source?.rev !== undefined) this.#known.set('source', source.rev);
+    if (target?.rev !== undefined) this.#known.set('target', target.rev);
+    return commonCheckpoint({ source: readRecord(source), target: readRecord(target) }, infos);
+  }
+
+  /** Makes durable what both ends have. Fails with `EndChanged`. */
+  async commit(): Promise<void> {
+    const { peers, infos } = this.#options;
+    const [source, target] = await Promise.all([this.#commitSource(), peers.target.commit()]);
+    if (differs(source, infos.source.instance)) throw new EndChanged(peers.source.name);
+    if (differs(target, infos.target.instance)) throw new EndChanged(peers.target.name);
+  }
+
+  /** Fails with `EndChanged` where an end is another database than before, or lacks a checkpoint that it had; with `db_not_found` where it is gone. */
+  async check(side: Side): Promise<void> {
+    const { id, peers } = this.#options;
+    await this.#checkInstance(side);
+    const known = this.#known.get(side);
+    if (known === undefined) return;
+    const stored = await peers[side].readCheckpoint(id);
+    if (isEarlierRevision(stored?.rev, known)) throw new EndChanged(peers[side].name);
+  }
+
+  /** The target first: it has what the source's checkpoint says. Fails with `EndChanged`. */
+  async write(history: readonly HistoryEntry[]): Promise<void> {
+    const { peers } = this.#options;
+    const targetSeq = await this.#targetSeqIfAlone();
+    await this.#writeTo('target', history, this.#aloneMark('source', targetSeq));
+    // That the target refuses may be new.
+    const seq = targetSeq ?? (await this.#targetSeqIfAlone());
+    const isNew = !this.#refusing.has('source');
+    await this.#writeTo('source', history, this.#aloneMark('target', seq));
+    if (!isNew || !this.#refusing.has('source')) return;
+    await this.#writeTo('target', history, this.#aloneMark('source', await this.#seqOf(peers.target)));
+  }
+
+  async #targetSeqIfAlone(): Promise<Sequence | undefined> {
+    return this.#refusing.size === 1 ? this.#seqOf(this.#options.peers.target) : undefined;
+  }
+
+  async #seqOf(peer: Peer): Promise<Sequence | undefined> {
+    return (await infoOf(peer)).updateSeq;
+  }
+
+  #aloneMark(other: Side, targetSeq: Sequence | undefined): AloneMark | undefined {
+    const { source, target } = this.#options.infos;
+    if (!this.#refusing.has(other) || targetSeq === undefined) return undefined;
+    if (source.instance === undefined || target.instance === undefined) return undefined;
+    return { source: source.instance, target: target.instance, targetSeq };
+  }
+
+  async #writeTo(side: Side, history: readonly HistoryEntry[], alone: AloneMark | undefined): Promise<void> {
+    if (this.#refusing.has(side)) return;
+    const { peers, log } = this.#options;
+    const peer = peers[side];
+    const known = this.#known.get(side);
+    try {
+      const rev = await this.#writeRecord(peer, history, alone, known);
+      // It lacks a checkpoint that it had, and so perhaps what that told of.
+      if (rev === undefined) throw new EndChanged(peer.name);
+      this.#known.set(side, rev);
+      // The first one may have come to a database that was made anew a moment ago.
+      if (known === undefined) await this.#checkInstance(side);
+    } catch (failure) {
+      if (!isRefusal(failure)) throw failure;
+      this.#refusing.add(side);
+      const rest =
+        this.#refusing.size === 1 ? 'the other end keeps it alone' : 'so the next run has to look at all changes again';
+      log.info(`replication: the ${side} ${peer.name} takes no checkpoint (${failure.reason}); ${rest}`);
+    }
+  }
+
+  /** What peers and databases have put into it must not keep it from being written: where an end can't take it, it gets less. */
+  async #writeRecord(
+    peer: Peer,
+    history: readonly HistoryEntry[],
+    alone: AloneMark | undefined,
+    known: string | undefined,
+  ): Promise<string | undefined> {
+    const { id, log } = this.#options;
+    try {
+      return await peer.writeCheckpoint(id, recordText(history, alone), known);
+    } catch (failure) {
+      if (!isOfContent(failure)) throw failure;
+      log.info(`replication: ${failure.reason}; the checkpoint is written without details`);
+      return peer.writeCheckpoint(id, recordText(withoutDetails(history), alone), known);
+    }
+  }
+
+  async #checkInstance(side: Side): Promise<void> {
+    const { peers, infos } = this.#options;
+    const { instance } = await infoOf(peers[side]);
+    if (differs(instance, infos[side].instance)) throw new EndChanged(peers[side].name);
+  }
+
+  async #commitSource(): Promise<string | undefined> {
+    const { source } = this.#options.peers;
+    try {
+      if (this.#sourceCommits) return await source.commit();
+    } catch (failure) {
+      if (!isRefusal(failure)) throw failure;
+      this.#sourceCommits = false;
+    }
+    return (await infoOf(source)).instance;
+  }
+}
+
+async function infoOf(peer: Peer): Promise<PeerInfo> {
+  const info = await peer.info();
+  if (info !== undefined) return info;
+  throw new ReplicationError('db_not_found', `${peer.name} is not there any more`, { mayPass: true });
+}
+
+/** Some servers don't say. */
+function differs(now: string | undefined, before: string | undefined): boolean {
+  return now !== undefined && before !== undefined && now !== before;
+}
+
+function isRefusal(failure: unknown): failure is ReplicationError {
+  return failure instanceof ReplicationError && (failure.code === 'forbidden' || failure.code === 'unauthorized');
+}
+
+/** Whether an end can't store what the checkpoint says. */
+function isOfContent(failure: unknown): failure is ReplicationError {
+  return failure instanceof ReplicationError && (failure.code === 'bad_request' || failure.code === 'too_large');
+}

@@ -1,0 +1,12 @@
+import { DatabaseError } from '../../../base/errors/database-error.ts';
+
+const SHOWN_LENGTH = 40;
+
+/** A stored node that can't be what a tree has written. */
+export function corruptNode(finding: string, text: string): DatabaseError {
+  const shown = text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}…` : text;
+  return new DatabaseError(
+    'storage_corrupt',
+    `A tree node is damaged: ${finding} (${JSON.stringify(shown)}). Run a verification, restore a backup.`,
+  );
+}

@@ -1,0 +1,88 @@
+import { must } from '../../../base/shared/assert.ts';
+import type { TreeSpec } from '../contract.ts';
+import type { Leaf } from './leaf.ts';
+import type { NodeLink } from './link.ts';
+import { type NodeSlot, SlotList } from './slots.ts';
+
+export type TreeNode<K, R> = Leaf | Inner<K, R>;
+export type Link<K, R> = NodeLink<TreeNode<K, R>, R>;
+export type Slot<K, R> = NodeSlot<K, R, TreeNode<K, R>>;
+export type Slots<K, R> = SlotList<K, R, TreeNode<K, R>>;
+
+/** First line of an inner node's text: node kind and format version. */
+export const INNER_HEADER = 'i1';
+
+/**
+ * An inner node: slots in ascending order, each leading to a node of the level below. As text: after the header, lines
+ * `separator TAB pages TAB count TAB bytes TAB reduction`, the first with an empty separator. Immutable; a stored one is
+ * cut into slots when they are first asked for.
+ */
+export class Inner<K, R> {
+  #text: string | undefined;
+  #slots: Slots<K, R> | undefined;
+  #size: number | undefined;
+  /** Entries before each slot. */
+  #countsBefore: number[] | undefined;
+
+  private constructor(text: string | undefined, slots: Slots<K, R> | undefined) {
+    this.#text = text;
+    this.#slots = slots;
+  }
+
+  static fromText<K, R>(text: string): Inner<K, R> {
+    return new Inner<K, R>(text, undefined);
+  }
+
+  static fromSlots<K, R>(slots: Slots<K, R>): Inner<K, R> {
+    return new Inner(undefined, slots);
+  }
+
+  get slots(): Slots<K, R> {
+    if (this.#slots === undefined) {
+      const text = must(this.#text);
+      this.#size = text.length;
+      this.#slots = new SlotList(text.slice(INNER_HEADER.length + 1).split('\n'));
+      this.#text = undefined;
+    }
+    return this.#slots;
+  }
+
+  get length(): number {
+    return this.slots.length;
+  }
+
+  /** Length of its text; estimated where it is not stored. */
+  get size(): number {
+    this.#size ??= this.#text?.length ?? INNER_HEADER.length + this.slots.textSize;
+    return this.#size;
+  }
+
+  /** The slot below which `key` belongs: the last whose separator is not above it. `from` is one that is not beyond. */
+  slotOf(key: K, spec: TreeSpec<K, R>, from = 0): number {
+    const { slots } = this;
+    let low = from + 1;
+    let high = slots.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (spec.compare(slots.key(middle, spec), key) <= 0) low = middle + 1;
+      else high = middle;
+    }
+    return low - 1;
+  }
+
+  /** How many entries there are below the slots before this one. */
+  countBefore(index: number): number {
+    this.#countsBefore ??= sumCounts(this.slots);
+    return must(this.#countsBefore[index]);
+  }
+}
+
+function sumCounts(slots: Slots<unknown, unknown>): number[] {
+  const sums: number[] = [];
+  let sum = 0;
+  for (let index = 0; index < slots.length; index += 1) {
+    sums.push(sum);
+    sum += slots.link(index).count;
+  }
+  return sums;
+}

@@ -1,0 +1,33 @@
+import { assert } from '../../base/shared/assert.ts';
+import { PAGES_PER_EPOCH } from '../page-store.ts';
+
+/**
+ * Page numbers of one owner, above all that the file has. They begin at epoch · 2^29, so that two owners never give out the
+ * same, even if they don't know of each other; or higher, where an earlier owner has given out more than 2^29.
+ */
+export class PageAllocator {
+  #next: number;
+
+  /** `mark`: a number that is above those of all pages that the head leads to. */
+  constructor(epoch: number, mark: number) {
+    assert(epoch > 0 && epoch < 2 ** 24, () => `epoch ${epoch} leaves no room for page numbers`);
+    this.#next = Math.max(epoch * PAGES_PER_EPOCH + 1, mark);
+  }
+
+  /** The lowest number that was not given out yet. */
+  get next(): number {
+    return this.#next;
+  }
+
+  /** Never gives out `page`, or one below: the journal names it. */
+  skip(page: number): void {
+    this.#next = Math.max(this.#next, page + 1);
+  }
+
+  /** Gives out `count` consecutive numbers, and the first of them back. */
+  allocate(count = 1): number {
+    const first = this.#next;
+    this.#next += count;
+    return first;
+  }
+}

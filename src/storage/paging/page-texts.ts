@@ -1,0 +1,68 @@
+import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
+import { Pace } from '../../base/shared/turn.ts';
+import type { NodePages } from '../btree/contract.ts';
+import type { PageNumber } from '../page-store.ts';
+
+/**
+ * Texts that may be too long for one page. Such a text is cut into pieces, which go to pages with consecutive numbers. So
+ * whatever a database takes in can be stored. A piece has up to `maxLength` units, and no surrogate pair is cut in two:
+ * halves of one can't be stored.
+ */
+
+/** To join as many units takes a good part of a turn. */
+const LONG_TEXT = 4_194_304;
+
+/** How many pages a text of this length takes. */
+export function pageCount(length: number, maxLength: number): number {
+  return length <= maxLength ? 1 : Math.ceil(length / strideOf(maxLength));
+}
+
+/** The pieces of a text, as many as `pageCount` says. */
+export function cutText(text: string, maxLength: number): string[] {
+  const count = pageCount(text.length, maxLength);
+  if (count === 1) return [text];
+  const stride = strideOf(maxLength);
+  const starts = Array.from({ length: count }, (_unused, index) => pieceStart(text, index * stride));
+  return starts.map((start, index) => text.slice(start, starts[index + 1]));
+}
+
+/** The text whose pieces `readPage` gives. Others have a turn between the pieces, and before these are put together, which is one step. */
+export async function readPieces(
+  { page, pages }: NodePages,
+  readPage: (page: PageNumber) => MaybePromise<string>,
+): Promise<string> {
+  const pace = new Pace();
+  const pieces: Promise<string>[] = [];
+  for (let index = 0; index < pages; index += 1) {
+    const piece = readOne(readPage, page + index);
+    // One that fails while others are still being asked for is reported below.
+    piece.catch(() => undefined);
+    pieces.push(piece);
+    if (pace.isDue) await pace.rest();
+  }
+  const texts = await Promise.all(pieces);
+  const length = texts.reduce((sum, piece) => sum + piece.length, 0);
+  if (length < LONG_TEXT) return texts.join('');
+  await pace.endTurn();
+  const text = texts.join('');
+  await pace.endTurn();
+  return text;
+}
+
+async function readOne(readPage: (page: PageNumber) => MaybePromise<string>, page: PageNumber): Promise<string> {
+  return readPage(page);
+}
+
+/** One unit less than there is room for: a piece may begin one unit earlier. */
+function strideOf(maxLength: number): number {
+  return maxLength - 1;
+}
+
+function pieceStart(text: string, at: number): number {
+  const isCutPair = at > 0 && isBetween(text.charCodeAt(at), 0xdc00, 0xdfff);
+  return isCutPair && isBetween(text.charCodeAt(at - 1), 0xd800, 0xdbff) ? at - 1 : at;
+}
+
+function isBetween(unit: number, low: number, high: number): boolean {
+  return unit >= low && unit <= high;
+}

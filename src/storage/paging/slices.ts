@@ -1,0 +1,88 @@
+/**
+ * What a checkpoint writes comes from generators, page by page, and goes to the file in slices: many pages in one
+ * commit, since each commit costs time of its own, but not so many that requests have to wait for long.
+ */
+import type { AllocateNode, NodeWrite, TreeRoot, TreeSizes } from '../btree/contract.ts';
+import type { Page } from '../page-store.ts';
+import { PAGE_OVERHEAD } from './checksums.ts';
+import type { PageAllocator } from './page-allocator.ts';
+import { cutText, pageCount } from './page-texts.ts';
+
+/** A page that has to be written. */
+export interface PageWrite {
+  readonly page: Page;
+  /** To be called once the page can be read from the file. */
+  stored(): void;
+}
+
+/** Pages for one commit. */
+export interface Slice<T> {
+  readonly pages: readonly Page[];
+  readonly bytes: number;
+  /** What the generator returned, where nothing is left behind this slice; else undefined. */
+  readonly result: T | undefined;
+  /** To be called once the pages can be read from the file. */
+  stored(): void;
+}
+
+/** Takes pages until they have `limit` bytes, `isDue` says that time is up, or none are left; at least one. */
+export function gatherSlice<T>(
+  writes: Generator<PageWrite, T>,
+  limit: number,
+  isDue: () => boolean = () => false,
+): Slice<T> {
+  const gathered: PageWrite[] = [];
+  const pages: Page[] = [];
+  let bytes = 0;
+  let result: T | undefined;
+  do {
+    const next = writes.next();
+    if (next.done) {
+      result = next.value;
+      break;
+    }
+    gathered.push(next.value);
+    pages.push(next.value.page);
+    bytes += next.value.page.value.length;
+  } while (bytes < limit && !isDue());
+  const stored = (): void => {
+    for (const write of gathered) write.stored();
+  };
+  return { pages, bytes, result, stored };
+}
+
+/** What nodes aim for in a backend whose pages aim for `leafBytes`: a page has a checksum, too. */
+export function treeSizes(leafBytes: number): TreeSizes {
+  const aim = leafBytes - PAGE_OVERHEAD;
+  return { leafBytes: aim, innerBytes: aim };
+}
+
+/** A tree, as far as it is to be stored. */
+interface UnstoredTree {
+  unstored(allocate: AllocateNode): Generator<NodeWrite, TreeRoot | undefined>;
+}
+
+/**
+ * The pages of a tree's nodes that are not stored yet, of at most `maxLength` units each; returns the root as heads have
+ * it, null for an empty tree.
+ */
+export function* nodeWrites(
+  tree: UnstoredTree,
+  allocator: PageAllocator,
+  maxLength: number,
+): Generator<PageWrite, TreeRoot | null> {
+  const nodes = tree.unstored(({ length }) => {
+    const pages = pageCount(length, maxLength);
+    return { page: allocator.allocate(pages), pages };
+  });
+  for (;;) {
+    const next = nodes.next();
+    if (next.done) return next.value ?? null;
+    const { page, text } = next.value;
+    const pieces = cutText(text, maxLength);
+    for (const [index, value] of pieces.entries()) {
+      const isLast = index === pieces.length - 1;
+      yield { page: { number: page + index, value }, stored: () => (isLast ? next.value.stored() : undefined) };
+    }
+  }
+}

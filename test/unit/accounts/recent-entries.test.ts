@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import { RecentEntries } from '../../../src/accounts/recent-entries.ts';
+
+function filled(most: () => number, keys: string): RecentEntries<string, string> {
+  const entries = new RecentEntries<string, string>(most);
+  for (const key of keys) entries.set(key, key.toUpperCase());
+  return entries;
+}
+
+const kept = (entries: RecentEntries<string, string>, keys: string) =>
+  [...keys].filter((key) => entries.get(key) !== undefined).join('');
+
+test('the one goes first that was not asked for the longest', () => {
+  const entries = filled(() => 3, 'abc');
+  // Again and again for one, then for another.
+  for (const key of 'caaab') entries.get(key);
+  entries.set('d', 'D');
+  expect(entries.size).toBe(3);
+  expect(kept(entries, 'abcd')).toBe('abd');
+});
+
+test('one that was removed is gone, and comes back as the latest', () => {
+  const entries = filled(() => 2, 'ab');
+  entries.get('b');
+  entries.delete('b');
+  expect(entries.get('b')).toBeUndefined();
+  entries.set('b', 'B');
+  entries.set('c', 'C');
+  expect(kept(entries, 'abc')).toBe('bc');
+  entries.keepWhere((value) => value !== 'C');
+  expect(kept(entries, 'abc')).toBe('b');
+});
+
+test('there may be room for fewer, and for none', () => {
+  let most = 3;
+  const entries = filled(() => most, 'abc');
+  most = 1;
+  entries.set('d', 'D');
+  expect(kept(entries, 'abcd')).toBe('d');
+  most = 0;
+  entries.set('e', 'E');
+  expect(kept(entries, 'abcde')).toBe('');
+});

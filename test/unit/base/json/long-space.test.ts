@@ -1,0 +1,56 @@
+import { describe, expect, test } from 'vitest';
+import { shortenSpaceInSteps } from '../../../../src/base/json/long-space.ts';
+import { atOnce } from '../../../../src/base/shared/turn.ts';
+
+const short = (text: string) => atOnce(shortenSpaceInSteps(text));
+const LONG = 200_000;
+const space = ' \n\t\r'.repeat(LONG / 4);
+
+describe('white space of a long text', () => {
+  test.each([
+    ['before', (run: string) => `${run}{"a":1}`],
+    ['behind', (run: string) => `{"a":1}${run}`],
+    ['between members', (run: string) => `{"a":1,${run}"b":"x y"}`],
+    ['between two values, which no text may have', (run: string) => `{"a":1${run}2}`],
+    ['behind a string with a quote in it', (run: string) => `{"a":"\\" ",${run}"b":1}`],
+  ])('%s is one character', (_where, make) => {
+    expect(short(make(space))).toBe(make(' '));
+  });
+
+  test('in a string stays', () => {
+    const text = `{"a":"${' '.repeat(LONG)}"}`;
+    expect(short(text)).toBe(text);
+  });
+
+  test('in a string stays, and goes beside it', () => {
+    const value = `"${' '.repeat(LONG)}"`;
+    expect(short(`[${value},${space}${value}]`)).toBe(`[${value}, ${value}]`);
+  });
+
+  test('that is no white space of JSON stays', () => {
+    const text = `[${'\u000b'.repeat(LONG)}]`;
+    expect(short(text)).toBe(text);
+  });
+
+  test('of ordinary length stays', () => {
+    const text = JSON.stringify(
+      Array.from({ length: 10_000 }, (_, n) => ({ n, text: 'x' })),
+      undefined,
+      20,
+    );
+    expect(short(text)).toBe(text);
+  });
+
+  test('of 65,536 characters is found, wherever it begins', () => {
+    for (let before = 1; before < 70_000; before += 9_973) {
+      const text = `[${'1,'.repeat(before)}${' '.repeat(65_536)}1]`;
+      expect(short(text).length).toBe(text.length - 65_535);
+    }
+  });
+
+  test('is passed with turns for others', () => {
+    let steps = 0;
+    for (const _ of shortenSpaceInSteps(`[${' '.repeat(10 * 131_072)}]`)) steps++;
+    expect(steps).toBeGreaterThanOrEqual(9);
+  });
+});

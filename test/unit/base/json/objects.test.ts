@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest';
+import { isObject, ownMember } from '../../../../src/base/json/objects.ts';
+
+test.each([
+  [{}, true],
+  [[], false],
+  [null, false],
+  ['a', false],
+  [1, false],
+  [undefined, false],
+])('%j is an object: %s', (value, expected) => {
+  expect(isObject(value)).toBe(expected);
+});
+
+test('inherited members are none of its own', () => {
+  expect(ownMember({ a: 1 }, 'a')).toBe(1);
+  expect(ownMember({}, 'constructor')).toBeUndefined();
+});

@@ -1,0 +1,247 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { atOnce, inTurns, LONG_STEP, nextTurn, Pace, ready, type Steps } from '../../../../src/base/shared/turn.ts';
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+  vi.restoreAllMocks();
+});
+
+/** Counts `count` steps, each of which holds the thread for as long as the clock is told. */
+function* work(count: number, stepMs = 0): Steps<string> {
+  for (let step = 0; step < count; step++) {
+    now += stepMs;
+    yield;
+  }
+  return 'done';
+}
+
+let now = 0;
+
+function stopClock(): void {
+  now = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => now);
+}
+
+describe('the next turn', () => {
+  test('comes after a timer that is due', async () => {
+    let ticks = 0;
+    setTimeout(() => ticks++, 0);
+    for (const end = performance.now() + 2; performance.now() < end; );
+    await nextTurn();
+    await nextTurn();
+    expect(ticks).toBe(1);
+  });
+
+  test('comes by a message where there is no setImmediate, as in browsers', async () => {
+    vi.stubGlobal('setImmediate', undefined);
+    const timers = vi.spyOn(globalThis, 'setTimeout');
+    let isSettled = false;
+    const turn = nextTurn().then(() => {
+      isSettled = true;
+    });
+    // Asked at once: later ones may be the test runner's.
+    expect(timers).not.toHaveBeenCalled();
+    for (let hop = 0; hop < 100; hop++) await undefined;
+    expect(isSettled).toBe(false);
+    await turn;
+  });
+});
+
+describe('a pace', () => {
+  // Each test begins in a turn of its own, which nobody has held yet.
+  beforeEach(async () => {
+    await nextTurn();
+    await nextTurn();
+  });
+
+  test('is due once the thread was held for long enough, and then anew', async () => {
+    stopClock();
+    const pace = new Pace(10);
+    now = 9;
+    expect(pace.isDue).toBe(false);
+    now = 10;
+    expect(pace.isDue).toBe(true);
+    await pace.rest();
+    expect(pace.isDue).toBe(false);
+    now = 20;
+    expect(pace.isDue).toBe(true);
+  });
+
+  test('counts what other work has held the thread for in the same turn', async () => {
+    stopClock();
+    new Pace();
+    now = 9;
+    const second = new Pace();
+    expect(second.isDue).toBe(false);
+    now = 10;
+    expect(second.isDue).toBe(true);
+    // What has just begun is small, as far as anyone knows.
+    const third = new Pace();
+    expect(third.isDue).toBe(false);
+    now = 11;
+    expect(third.isDue).toBe(true);
+  });
+
+  test('is due at once in a turn that has lasted for too long', async () => {
+    stopClock();
+    new Pace();
+    now = 14;
+    expect(new Pace().isDue).toBe(false);
+    now = 15;
+    expect(new Pace().isDue).toBe(true);
+  });
+
+  test('begins anew in each turn', async () => {
+    stopClock();
+    const pace = new Pace();
+    now = 9;
+    await nextTurn();
+    await nextTurn();
+    now = 18;
+    expect(pace.isDue).toBe(false);
+    now = 28;
+    expect(pace.isDue).toBe(true);
+  });
+
+  test('gives each of many a turn of its own, in their order', async () => {
+    stopClock();
+    const order: string[] = [];
+    let turn = 0;
+    let isOver = false;
+    const count = () => {
+      turn += 1;
+      if (!isOver) setImmediate(count);
+    };
+    const read = async (name: string) => {
+      const pace = new Pace();
+      const turns: number[] = [];
+      for (let round = 0; round < 3; round += 1) {
+        now += 10;
+        await pace.rest();
+        order.push(name);
+        turns.push(turn);
+      }
+      return turns;
+    };
+    setImmediate(count);
+    const readers = await Promise.all([read('a'), read('b'), read('c')]);
+    isOver = true;
+    expect(order.join('')).toBe('abcabcabc');
+    expect(new Set(readers.flat()).size).toBe(9);
+  });
+});
+
+describe('work in turns', () => {
+  test('that is short is done at once', () => {
+    stopClock();
+    expect(inTurns(work(1000))).toBe('done');
+    expect(inTurns(work(4, 1))).toBe('done');
+  });
+
+  test('that is long lets others have a turn every 5 ms', async () => {
+    await nextTurn();
+    await nextTurn();
+    stopClock();
+    const turns: number[] = [];
+    let isOver = false;
+    const note = () => {
+      if (turns.at(-1) !== now) turns.push(now);
+      if (!isOver) setImmediate(note);
+    };
+    const done = inTurns(work(50, 1));
+    note();
+    expect(await done).toBe('done');
+    isOver = true;
+    // The first step is done before the clock is looked at.
+    expect(turns).toEqual([6, 11, 16, 21, 26, 31, 36, 41, 46]);
+  });
+
+  test('gives a step that is long by itself a turn to itself', async () => {
+    await nextTurn();
+    await nextTurn();
+    stopClock();
+    function* withLongStep(): Steps<string> {
+      yield* work(3, 1);
+      yield LONG_STEP;
+      now += 30;
+      yield;
+      return yield* work(3, 1);
+    }
+    const turns: number[] = [];
+    let isOver = false;
+    const note = () => {
+      turns.push(now);
+      if (!isOver) setImmediate(note);
+    };
+    const done = inTurns(withLongStep());
+    note();
+    expect(await done).toBe('done');
+    isOver = true;
+    expect([...new Set(turns)]).toEqual([3, 33]);
+    expect(atOnce(withLongStep())).toBe('done');
+  });
+
+  test('fails at once, or later', async () => {
+    stopClock();
+    function* failing(stepMs: number): Steps<never> {
+      yield* work(3, stepMs);
+      throw new Error('no');
+    }
+    expect(() => inTurns(failing(0))).toThrow('no');
+    await expect(inTurns(failing(30))).rejects.toThrow('no');
+  });
+
+  test('can be done in one go all the same', () => {
+    stopClock();
+    expect(atOnce(work(100, 10))).toBe('done');
+  });
+
+  test('goes on before what had more turns', async () => {
+    stopClock();
+    const long = Array.from({ length: 100 }, () => inTurns(work(100, 10)));
+    for (let turn = 0; turn < 1_000; turn += 1) await nextTurn();
+    const ended: string[] = [];
+    const waits = Promise.all(long).then(() => ended.push('long'));
+    const began = now;
+    await inTurns(work(5, 10));
+    // Alone it takes 50 ms; after each of the hundred it would be five seconds.
+    expect(now - began).toBeLessThan(500);
+    expect(ended).toEqual([]);
+    await waits;
+  });
+});
+
+describe('steps that wait', () => {
+  function* sum(values: readonly (number | Promise<number>)[]): Steps<number> {
+    let total = 0;
+    for (const value of values) total += yield* ready(value);
+    return total;
+  }
+
+  test('are done at once where everything is at hand, else when it is', async () => {
+    expect(inTurns(sum([1, 2, 3]))).toBe(6);
+    const late = inTurns(sum([1, Promise.resolve(2), 3, Promise.resolve(4)]));
+    expect(late).toBeInstanceOf(Promise);
+    expect(await late).toBe(10);
+  });
+
+  test('fail where they wait, and may go on from there', async () => {
+    const failing = () => Promise.reject<number>(new Error('no'));
+    await expect(inTurns(sum([1, failing()]))).rejects.toThrow('no');
+    function* recovering(): Steps<string> {
+      try {
+        yield* ready(failing());
+      } catch (error) {
+        yield LONG_STEP;
+        return `${error} ${yield* ready(Promise.resolve('later'))}`;
+      }
+      return 'never';
+    }
+    expect(await inTurns(recovering())).toBe('Error: no later');
+  });
+
+  test('can not be done in one go', () => {
+    expect(atOnce(sum([1, 2]))).toBe(3);
+    expect(() => atOnce(sum([Promise.resolve(1)]))).toThrow('may not wait');
+  });
+});

@@ -1,8 +1,0 @@
-import type { WireRequest } from '../../../src/bridge/wire/wire.ts';
-import { type StreamCarrier, wireRequest, withoutSmallStream } from '../../../src/bridge/wire/wire-codec.ts';
-import type { PlainRequest } from '../../../src/shared/message.ts';
-
-/** A request as a link sends it: with its body read first where it is a small stream. */
-export async function requestToWire(request: PlainRequest, carrier: StreamCarrier): Promise<WireRequest> {
-  return wireRequest(request, await withoutSmallStream(request.body), carrier);
-}

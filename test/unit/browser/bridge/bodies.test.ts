@@ -1,0 +1,175 @@
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { serveBody } from '../../../../src/browser/bridge/bodies/body-maker.ts';
+import { openBody } from '../../../../src/browser/bridge/bodies/body-reader.ts';
+import { bytes, messagesArrived, pipePair, readAll, sourceOf, until } from './support.ts';
+
+describe('a body', () => {
+  test('arrives whole, whatever its chunks are', async () => {
+    const chunks = fc.array(fc.uint8Array({ maxLength: 20 }), { maxLength: 30 });
+    await fc.assert(
+      fc.asyncProperty(chunks, fc.boolean(), async (pieces, hasLength) => {
+        const whole = pieces.flatMap((piece) => [...piece]);
+        const [make, read] = pipePair();
+        serveBody(sourceOf(pieces, hasLength ? { length: whole.length } : {}), make);
+        expect(await readAll(openBody(read, hasLength ? whole.length : undefined))).toEqual(whole);
+        expect([make.isClosed, read.isClosed]).toEqual([true, true]);
+      }),
+    );
+  });
+
+  test('that is text crosses as text, on credit like any other, and is UTF-8 to who reads bytes', async () => {
+    const texts = ['Trom', '', 'sø ', '🎉'];
+    let pulls = 0;
+    const [make, read] = pipePair();
+    serveBody(
+      {
+        pull: () => Promise.reject(new Error('Text is not to become bytes here')),
+        pullText: async () => texts[pulls++],
+        cancel: async () => {},
+      },
+      make,
+    );
+    const body = openBody(read);
+    await messagesArrived();
+    expect(pulls).toBe(0);
+    expect(new TextDecoder().decode(bytes(...(await readAll(body))))).toBe('Tromsø 🎉');
+    expect(make.sent).toEqual([
+      { step: 'text', text: 'Trom' },
+      { step: 'text', text: 'sø ' },
+      { step: 'text', text: '🎉' },
+      { step: 'end' },
+    ]);
+  });
+
+  test('is not made before it is read, and never further ahead than credit goes', async () => {
+    const [make, read] = pipePair();
+    const source = sourceOf(Array.from({ length: 100 }, (_, index) => bytes(index)));
+    serveBody(source, make);
+    const body = openBody(read);
+    await messagesArrived();
+    expect(source.pulls).toBe(0);
+    for (let taken = 1; taken <= 50; taken++) {
+      expect(await body.pull()).toEqual(bytes(taken - 1));
+      await messagesArrived();
+      const granted = read.sent.reduce((sum, step) => sum + (step.step === 'pull' ? step.chunks : 0), 0);
+      expect(source.pulls).toBe(granted);
+      expect(granted - taken).toBeLessThanOrEqual(4);
+      expect(granted - taken).toBeGreaterThanOrEqual(2);
+    }
+    await body.cancel();
+  });
+
+  test('costs fewer grants than chunks', async () => {
+    const [make, read] = pipePair();
+    serveBody(sourceOf(Array.from({ length: 100 }, () => bytes(1))), make);
+    expect(await readAll(openBody(read))).toHaveLength(100);
+    expect(read.sent.length).toBeLessThanOrEqual(52);
+  });
+
+  test('is made no further once its reader cancelled', async () => {
+    const [make, read] = pipePair();
+    const source = sourceOf(Array.from({ length: 100 }, () => bytes(1)));
+    serveBody(source, make);
+    const body = openBody(read);
+    await body.pull();
+    await body.cancel(new Error('seen enough'));
+    await until(() => source.cancelled !== undefined);
+    expect(source.cancelled).toBe('seen enough');
+    expect(source.pulls).toBeLessThanOrEqual(5);
+    await expect(body.pull()).rejects.toThrow('seen enough');
+  });
+
+  test('fails at its reader when its source fails, after what came before', async () => {
+    const [make, read] = pipePair();
+    serveBody(sourceOf([bytes(1), bytes(2)], { failure: new Error('page 7 is damaged') }), make);
+    const body = openBody(read);
+    expect(await body.pull()).toEqual(bytes(1));
+    expect(await body.pull()).toEqual(bytes(2));
+    await expect(body.pull()).rejects.toThrow('page 7 is damaged');
+  });
+
+  test('fails when it ends short of its length', async () => {
+    const [make, read] = pipePair();
+    serveBody(sourceOf([bytes(1, 2, 3)]), make);
+    const body = openBody(read, 5);
+    expect(await body.pull()).toEqual(bytes(1, 2, 3));
+    await expect(body.pull()).rejects.toThrow('3 bytes came where 5 were announced');
+  });
+
+  test('fails when it is longer than its length, and is then made no further', async () => {
+    const [make, read] = pipePair();
+    const source = sourceOf([bytes(1, 2, 3), bytes(4)], { isEndless: true });
+    serveBody(source, make);
+    const body = openBody(read, 2);
+    await expect(body.pull()).rejects.toThrow('3 bytes came where 2 were announced');
+    await messagesArrived();
+    expect(source.cancelled).toBe('it is longer than was announced');
+  });
+});
+
+describe('the lease', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  async function pass(ms: number): Promise<void> {
+    vi.advanceTimersByTime(ms);
+    await messagesArrived();
+  }
+
+  test('ends when nothing comes from the reader for 30 s', async () => {
+    const [make, read] = pipePair();
+    const source = sourceOf([bytes(1)]);
+    serveBody(source, make);
+    read.isClosed = true;
+    await pass(29_000);
+    expect(source.cancelled).toBeUndefined();
+    await pass(1000);
+    expect(source.cancelled).toBe('The body was given up: its reader was silent for 30 s');
+    expect(make.sent.at(-1)).toEqual({ step: 'fail', reason: source.cancelled });
+  });
+
+  test('lasts as long as the reader is there, though it reads nothing', async () => {
+    const [make, read] = pipePair();
+    const source = sourceOf([bytes(1), bytes(2)]);
+    serveBody(source, make);
+    const body = openBody(read);
+    for (let seconds = 0; seconds < 300; seconds += 10) await pass(10_000);
+    expect(source.cancelled).toBeUndefined();
+    expect(await readAll(body)).toEqual([1, 2]);
+  });
+
+  test('holds the other way round too: a watched body fails when its maker is silent', async () => {
+    const [make, read] = pipePair();
+    const body = openBody(read, undefined, { isWatched: true });
+    const failing = expect(body.pull()).rejects.toThrow('its maker was silent for 30 s');
+    make.isClosed = true;
+    await pass(60_000);
+    await failing;
+    expect(read.isClosed).toBe(true);
+  });
+
+  test('of a watched body is kept by a maker that has nothing to give', async () => {
+    const [make, read] = pipePair();
+    serveBody(sourceOf([bytes(1)], { isEndless: true }), make);
+    const body = openBody(read, undefined, { isWatched: true });
+    await body.pull();
+    let outcome = 'pending';
+    void body.pull().catch((error: Error) => {
+      outcome = error.message;
+    });
+    for (let seconds = 0; seconds < 300; seconds += 10) await pass(10_000);
+    expect(outcome).toBe('pending');
+  });
+
+  test('leaves no timer behind', async () => {
+    const [make, read] = pipePair();
+    serveBody(sourceOf([bytes(1)]), make);
+    await readAll(openBody(read, 1, { isWatched: true }));
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});

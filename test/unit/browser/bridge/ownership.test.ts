@@ -1,0 +1,368 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Instance } from '../../../../src/browser/bridge/contract.ts';
+import { createInstance } from '../../../../src/browser/bridge/instance.ts';
+import type { LeaveReason } from '../../../../src/browser/bridge/ownership/leadership.ts';
+import { createOwnership, type Ownership } from '../../../../src/browser/bridge/ownership/ownership.ts';
+import { PROTOCOL, type ToAll } from '../../../../src/browser/bridge/wire/wire.ts';
+import { type FakeLockClient, FakeLocks } from '../../../support/fake-locks.ts';
+
+let locks: FakeLocks;
+let instance: Instance;
+let all: BroadcastChannel;
+let heard: ToAll[];
+let candidates: Candidate[];
+
+beforeEach(() => {
+  locks = new FakeLocks();
+  instance = createInstance(`/${crypto.randomUUID()}/`, 'https://app.example');
+  all = new BroadcastChannel(instance.name);
+  heard = [];
+  all.onmessage = ({ data }) => heard.push(data);
+  candidates = [];
+});
+
+afterEach(async () => {
+  for (const candidate of candidates) if (!candidate.isKilled) await candidate.ownership.close();
+  all.close();
+});
+
+interface CandidateOptions {
+  readonly kind?: 'tab' | 'service-worker';
+  readonly protocol?: number;
+  /** How often opening the storage fails before it succeeds. */
+  readonly failures?: number;
+  readonly leaveFails?: boolean;
+}
+
+/** Somebody who takes part, and what was asked of him, in order. */
+class Candidate {
+  readonly events: string[] = [];
+  readonly client: FakeLockClient = locks.client();
+  readonly ownership: Ownership;
+  isKilled = false;
+  now = 0;
+  ownerId = '';
+
+  constructor({ kind = 'tab', protocol = PROTOCOL, failures = 0, leaveFails = false }: CandidateOptions = {}) {
+    let left = failures;
+    this.ownership = createOwnership({
+      instance,
+      locks: this.client,
+      kind,
+      protocol,
+      pingMs: 20,
+      clock: { now: () => this.now, monotonic: () => this.now },
+      listen: (ownerId) => {
+        this.ownerId = ownerId;
+        this.events.push('listen');
+      },
+      become: async () => {
+        if (left-- > 0) throw new Error('blocked');
+        this.events.push('become');
+      },
+      leave: async (why: LeaveReason) => {
+        this.events.push(why);
+        if (leaveFails) throw new Error('the last checkpoint failed');
+      },
+      onTrouble: (error) => this.events.push(String(error)),
+    });
+    candidates.push(this);
+  }
+
+  get isOwner(): boolean {
+    return this.ownership.leadership?.isReady === true;
+  }
+
+  kill(): void {
+    this.isKilled = true;
+    this.client.kill();
+  }
+}
+
+/** Answers pings as a live owner does. */
+function answerPings(ownerId: string): BroadcastChannel {
+  const channel = new BroadcastChannel(`${instance.name}|${ownerId}`);
+  channel.onmessage = ({ data }) => {
+    const sender = new BroadcastChannel(`${instance.name}|${data.from}`);
+    sender.postMessage({ protocol: PROTOCOL, from: ownerId, kind: 'pong' });
+    sender.close();
+  };
+  return channel;
+}
+
+const becomesOwner = (candidate: Candidate) => vi.waitFor(() => expect(candidate.isOwner).toBe(true));
+const pings = () => new Promise((resolve) => setTimeout(resolve, 150));
+const suspect = (owner: string) => all.postMessage({ protocol: PROTOCOL, from: 'sender', kind: 'suspect', owner });
+
+describe('a tab', () => {
+  it('becomes the owner, listens before it can be found, and says so', async () => {
+    const tab = new Candidate();
+    await becomesOwner(tab);
+    expect(tab.events).toEqual(['listen', 'become']);
+    expect(locks.snapshot().held?.map(({ name }) => name)).toEqual([
+      `${instance.name}|owner`,
+      `${instance.name}|alive|${tab.ownerId}`,
+    ]);
+    await vi.waitFor(() => expect(heard.map(({ kind }) => kind)).toEqual(['wanted', 'owner']));
+    expect(heard[1]?.from).toBe(tab.ownerId);
+  });
+
+  it('waits for its turn, and gets it when the owner closes', async () => {
+    const first = new Candidate();
+    const second = new Candidate();
+    await becomesOwner(first);
+    expect(second.events).toEqual([]);
+    await first.ownership.close();
+    await becomesOwner(second);
+    expect(first.events).toEqual(['listen', 'become', 'closing']);
+    expect(second.ownerId).not.toBe(first.ownerId);
+  });
+
+  it('gets it when the owner is killed', async () => {
+    const first = new Candidate();
+    const second = new Candidate();
+    await becomesOwner(first);
+    first.kill();
+    await becomesOwner(second);
+  });
+
+  it('tries again while the storage is blocked, as the same owner', async () => {
+    const tab = new Candidate({ failures: 2 });
+    await becomesOwner(tab);
+    expect(tab.events).toEqual(['listen', 'Error: blocked', 'Error: blocked', 'become']);
+  });
+
+  it('lets go in order of a storage that it never got hold of', async () => {
+    const tab = new Candidate({ failures: Number.POSITIVE_INFINITY });
+    await vi.waitFor(() => expect(tab.events).toContain('Error: blocked'));
+    await tab.ownership.close();
+    expect(tab.events.at(-1)).toBe('closing');
+    expect(locks.snapshot()).toEqual({ held: [], pending: [] });
+  });
+
+  it('leaves the queue when it closes', async () => {
+    const first = new Candidate();
+    const second = new Candidate();
+    await becomesOwner(first);
+    await second.ownership.close();
+    expect(second.events).toEqual([]);
+    expect(locks.snapshot().pending).toEqual([]);
+  });
+
+  it('keeps the storage when another tab of its protocol asks', async () => {
+    const tab = new Candidate();
+    await becomesOwner(tab);
+    all.postMessage({ protocol: PROTOCOL, from: 'other', kind: 'wanted' });
+    await pings();
+    expect(tab.events).toEqual(['listen', 'become']);
+  });
+
+  it('gives way to a tab of a newer protocol, and queues behind it', async () => {
+    const old = new Candidate();
+    await becomesOwner(old);
+    const newer = new Candidate({ protocol: PROTOCOL + 1 });
+    await becomesOwner(newer);
+    expect(old.events).toEqual(['listen', 'become', 'asked']);
+    await newer.ownership.close();
+    await becomesOwner(old);
+  });
+
+  it('gets the storage though several older tabs are ahead of it', async () => {
+    const old = [new Candidate(), new Candidate(), new Candidate()];
+    await vi.waitFor(() => expect(old.some(({ isOwner }) => isOwner)).toBe(true));
+    const newer = new Candidate({ protocol: PROTOCOL + 1 });
+    await becomesOwner(newer);
+  });
+});
+
+describe('theft', () => {
+  it('ends the leadership without delay; the robbed one queues again under a new id', async () => {
+    const tab = new Candidate();
+    await becomesOwner(tab);
+    const { ownerId } = tab;
+    let release = () => {};
+    const thief = locks.client();
+    void thief.request(`${instance.name}|owner`, { steal: true }, () => new Promise<void>((done) => (release = done)));
+    await vi.waitFor(() => expect(tab.events.at(-1)).toBe('stolen'));
+    release();
+    await becomesOwner(tab);
+    expect(tab.ownerId).not.toBe(ownerId);
+    expect(tab.events).toEqual(['listen', 'become', 'stolen', 'listen', 'become']);
+  });
+
+  it('happens to a suspect that answers no ping; its life ends with it', async () => {
+    const frozen = new Candidate();
+    await becomesOwner(frozen);
+    const { ownerId } = frozen;
+    const tab = new Candidate();
+    suspect(ownerId);
+    await becomesOwner(tab);
+    expect(frozen.events).toEqual(['listen', 'become', 'stolen']);
+    expect(locks.snapshot().held?.map(({ name }) => name)).not.toContain(`${instance.name}|alive|${ownerId}`);
+  });
+
+  it('does not happen to a suspect that answers', async () => {
+    const owner = new Candidate();
+    await becomesOwner(owner);
+    const life = answerPings(owner.ownerId);
+    const tab = new Candidate();
+    suspect(owner.ownerId);
+    await pings();
+    expect(owner.events).toEqual(['listen', 'become']);
+    expect(tab.events).toEqual([]);
+    life.close();
+  });
+
+  it('does not happen to a suspect that said that it would be busy, until that time is over', async () => {
+    const owner = new Candidate();
+    await becomesOwner(owner);
+    const tab = new Candidate();
+    owner.ownership.announceWork(5000);
+    suspect(owner.ownerId);
+    await pings();
+    expect(owner.events).toEqual(['listen', 'become']);
+    tab.now += 5001;
+    suspect(owner.ownerId);
+    await becomesOwner(tab);
+  });
+
+  it('happens after 20 s, however long it said that it would be busy', async () => {
+    const owner = new Candidate();
+    await becomesOwner(owner);
+    const tab = new Candidate();
+    owner.ownership.announceWork(1e9);
+    suspect(owner.ownerId);
+    await pings();
+    tab.now += 19_000;
+    suspect(owner.ownerId);
+    await pings();
+    expect(tab.events).toEqual([]);
+    tab.now += 1_001;
+    suspect(owner.ownerId);
+    await becomesOwner(tab);
+  });
+
+  it('does not happen for the sake of an owner that is gone already', async () => {
+    const owner = new Candidate();
+    await becomesOwner(owner);
+    const tab = new Candidate();
+    suspect('somebody-of-yesterday');
+    await pings();
+    expect(owner.events).toEqual(['listen', 'become']);
+    expect(tab.events).toEqual([]);
+  });
+
+  it('leaves one owner where many tabs are told at once', async () => {
+    const frozen = new Candidate();
+    await becomesOwner(frozen);
+    const tabs = Array.from({ length: 8 }, () => new Candidate());
+    suspect(frozen.ownerId);
+    await vi.waitFor(() => expect(tabs.filter(({ isOwner }) => isOwner)).toHaveLength(1));
+    await pings();
+    expect(tabs.filter(({ isOwner }) => isOwner)).toHaveLength(1);
+    expect(locks.snapshot().held).toHaveLength(2);
+  });
+});
+
+describe('a gap in the clock', () => {
+  it('means nothing while the lock is held', async () => {
+    const tab = new Candidate();
+    await becomesOwner(tab);
+    const { leadership } = tab.ownership;
+    expect(leadership?.check()).toBe(true);
+    tab.now += 5000;
+    expect(await leadership?.check()).toBe(true);
+    expect(leadership?.check()).toBe(true);
+    expect(tab.isOwner).toBe(true);
+  });
+
+  it('brings to light that the storage belongs to another', async () => {
+    const tab = new Candidate();
+    await becomesOwner(tab);
+    const { leadership } = tab.ownership;
+    tab.kill();
+    expect(leadership?.check()).toBe(true);
+    tab.now += 5000;
+    expect(await leadership?.check()).toBe(false);
+    expect(tab.events.at(-1)).toBe('stolen');
+  });
+
+  it('is noticed also when nobody asks', async () => {
+    const tab = new Candidate();
+    await becomesOwner(tab);
+    tab.kill();
+    tab.now += 5000;
+    await vi.waitFor(() => expect(tab.events.at(-1)).toBe('stolen'));
+  });
+});
+
+describe('a service worker', () => {
+  it('takes no part by itself', async () => {
+    const worker = new Candidate({ kind: 'service-worker' });
+    await pings();
+    expect(worker.events).toEqual([]);
+    expect(locks.snapshot()).toEqual({ held: [], pending: [] });
+  });
+
+  it('takes the storage where nobody has it, and gives it up when told', async () => {
+    const worker = new Candidate({ kind: 'service-worker' });
+    expect(await worker.ownership.takeIfFree()).toBe(true);
+    expect(await worker.ownership.takeIfFree()).toBe(true);
+    expect(worker.events).toEqual(['listen', 'become']);
+    worker.ownership.giveWay();
+    await vi.waitFor(() => expect(locks.snapshot().held).toEqual([]));
+    expect(worker.events).toEqual(['listen', 'become', 'asked']);
+    expect(await worker.ownership.takeIfFree()).toBe(true);
+  });
+
+  it('leaves it to a tab that has it', async () => {
+    const tab = new Candidate();
+    await becomesOwner(tab);
+    const worker = new Candidate({ kind: 'service-worker' });
+    expect(await worker.ownership.takeIfFree()).toBe(false);
+    expect(worker.events).toEqual([]);
+  });
+
+  it('gives way as soon as a tab comes', async () => {
+    const worker = new Candidate({ kind: 'service-worker' });
+    await worker.ownership.takeIfFree();
+    const tab = new Candidate();
+    await becomesOwner(tab);
+    expect(worker.events).toEqual(['listen', 'become', 'asked']);
+  });
+
+  it('gives way to a tab that came while it was taking hold', async () => {
+    const worker = new Candidate({ kind: 'service-worker', failures: 1 });
+    const taking = worker.ownership.takeIfFree();
+    const tab = new Candidate();
+    expect(await taking).toBe(false);
+    await becomesOwner(tab);
+    expect(worker.events.at(-1)).toBe('asked');
+  });
+
+  it('steals from nobody', async () => {
+    const worker = new Candidate({ kind: 'service-worker' });
+    const frozen = new Candidate();
+    await becomesOwner(frozen);
+    suspect(frozen.ownerId);
+    await pings();
+    expect(frozen.events).toEqual(['listen', 'become']);
+    expect(worker.events).toEqual([]);
+  });
+});
+
+describe('a service worker whose storage does not close in order', () => {
+  it('lets go of it all the same, says so, and can take it again', async () => {
+    const unhandled = vi.fn();
+    process.on('unhandledRejection', unhandled);
+    const worker = new Candidate({ kind: 'service-worker', leaveFails: true });
+    expect(await worker.ownership.takeIfFree()).toBe(true);
+    worker.ownership.giveWay();
+    await vi.waitFor(() => expect(locks.snapshot().held).toEqual([]));
+    await pings();
+    process.off('unhandledRejection', unhandled);
+    expect(unhandled).not.toHaveBeenCalled();
+    expect(worker.events).toEqual(['listen', 'become', 'asked', 'Error: the last checkpoint failed']);
+    await worker.ownership.close();
+  });
+});

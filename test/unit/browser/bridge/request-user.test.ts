@@ -1,0 +1,13 @@
+import { expect, test } from 'vitest';
+import { requestFromWire } from '../../../../src/browser/bridge/wire/wire-codec.ts';
+
+test('a message of a page does not say whose rights its request has', () => {
+  const carrier = {
+    offer: () => '',
+    open: () => {
+      throw new Error('there is no stream');
+    },
+  };
+  const wire = { method: 'GET', url: '/db/', headers: {}, body: null, user: { name: 'root', roles: ['_admin'] } };
+  expect(requestFromWire(wire, carrier)).toEqual({ method: 'GET', url: '/db/', headers: {}, body: null });
+});

@@ -1,0 +1,124 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import type { PageAnswers, PageCall, WireRequest, WireResponse } from '../../../../src/browser/bridge/wire/wire.ts';
+import { isWireStream } from '../../../../src/browser/bridge/wire/wire-codec.ts';
+import { createBusyPoll } from '../../../../src/browser/worker/busy-poll.ts';
+import { servePageCalls } from '../../../../src/browser/worker/page-calls.ts';
+
+const request: WireRequest = { method: 'GET', url: 'https://app.example/db/a', headers: {}, body: null };
+const found: WireResponse = { status: 200, headers: {}, body: '{}' };
+const ports: MessagePort[] = [];
+
+afterEach(() => {
+  for (const port of ports.splice(0)) port.close();
+});
+
+function pageOf(endpoint: {
+  handle(request: WireRequest, call?: number): Promise<WireResponse>;
+  abort?(call: number): void;
+}) {
+  const { port1, port2 } = new MessageChannel();
+  ports.push(port1, port2);
+  const messages: PageAnswers[] = [];
+  port1.onmessage = ({ data }) => messages.push(data);
+  servePageCalls(port2, { abort: () => {}, ...endpoint });
+  port2.start();
+  return { messages, say: (...calls: readonly PageCall[]) => port1.postMessage({ calls }), port1 };
+}
+
+function asked(call: number, isAbortable = false): PageCall {
+  const { method, url, headers, body } = request;
+  return [call, method, url, headers, body, isAbortable];
+}
+
+test('answers that are ready together come as one message, the others as they come', async () => {
+  let release: (response: WireResponse) => void = () => {};
+  const handle = vi.fn(async (_request: WireRequest) => found);
+  handle.mockImplementationOnce(() => new Promise((resolve) => (release = resolve)));
+  const { messages, say } = pageOf({ handle });
+  say(asked(7), asked(8), asked(9));
+  await vi.waitFor(() => expect(messages).toHaveLength(1));
+  release({ ...found, status: 404 });
+  await vi.waitFor(() => expect(messages).toHaveLength(2));
+  expect(messages).toEqual([
+    {
+      answers: [
+        [8, 200, {}, '{}'],
+        [9, 200, {}, '{}'],
+      ],
+    },
+    { answers: [[7, 404, {}, '{}']] },
+  ]);
+});
+
+test('a request that can’t be carried out fails, and no other with it', async () => {
+  const handle = vi.fn(async () => found);
+  handle.mockRejectedValueOnce(new Error('the stream broke'));
+  const { messages, say } = pageOf({ handle });
+  say(asked(1), asked(2));
+  await vi.waitFor(() => expect(messages.flatMap(({ answers }) => answers)).toHaveLength(2));
+  expect(messages.flatMap(({ answers }) => answers)).toEqual(
+    expect.arrayContaining([
+      [1, 'Error: the stream broke'],
+      [2, 200, {}, '{}'],
+    ]),
+  );
+});
+
+test('a request that may be aborted is handled under its number, and its abortion passed on', async () => {
+  const handle = vi.fn(() => new Promise<never>(() => {}));
+  const abort = vi.fn();
+  const { say } = pageOf({ handle, abort });
+  say(asked(1), asked(2, true), [2]);
+  await vi.waitFor(() => expect(abort).toHaveBeenCalled());
+  expect(handle.mock.calls).toEqual([
+    [request, undefined],
+    [request, 2],
+  ]);
+  expect(abort.mock.calls).toEqual([[2]]);
+});
+
+test('a body’s port goes with its answer', async () => {
+  const { port1, port2 } = new MessageChannel();
+  ports.push(port1);
+  const { messages, say } = pageOf({ handle: async () => ({ ...found, body: { stream: port2 } }) });
+  say(asked(1));
+  await vi.waitFor(() => expect(messages).toHaveLength(1));
+  const heard = new Promise((resolve) => (port1.onmessage = ({ data }) => resolve(data)));
+  const body = messages[0]?.answers[0]?.[3];
+  if (body === undefined || !isWireStream(body)) throw new Error('There is no stream');
+  if (!(body.stream instanceof MessagePort)) throw new Error('The stream is no port');
+  body.stream.postMessage('from the page');
+  expect(await heard).toBe('from the page');
+  body.stream.close();
+});
+
+test('messages of others on the same way are left alone', async () => {
+  const handle = vi.fn(async () => found);
+  const { messages, say, port1 } = pageOf({ handle });
+  for (const other of [{ id: 'x', type: 'APPLY', path: ['open'] }, 'text', null, 5]) port1.postMessage(other);
+  say(asked(1));
+  await vi.waitFor(() => expect(messages).toHaveLength(1));
+  expect(handle).toHaveBeenCalledTimes(1);
+});
+
+test('the worker hears of requests before they are handled, and of answers when they have left', async () => {
+  const { port1, port2 } = new MessageChannel();
+  ports.push(port1, port2);
+  const happened: string[] = [];
+  const note = (what: string) => () => void happened.push(what);
+  const page = {
+    addEventListener: port2.addEventListener.bind(port2),
+    postMessage: note('sent'),
+  };
+  const handle = () => {
+    happened.push('handled');
+    return found;
+  };
+  const busyPoll = createBusyPoll();
+  vi.spyOn(busyPoll, 'onRequest').mockImplementation(note('asked'));
+  vi.spyOn(busyPoll, 'onAnswer').mockImplementation(note('answered'));
+  servePageCalls(page, { abort: () => {}, handle }, busyPoll);
+  port2.start();
+  port1.postMessage({ calls: [asked(1)] });
+  await vi.waitFor(() => expect(happened).toEqual(['asked', 'handled', 'sent', 'answered']));
+});

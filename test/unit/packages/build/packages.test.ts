@@ -1,0 +1,275 @@
+import { type ChildProcessWithoutNullStreams, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
+import { publint } from 'publint';
+import { formatMessage } from 'publint/utils';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { brokenLinks } from '../../docs/broken-links.ts';
+
+const root = join(import.meta.dirname, '../../../..');
+const megabyte = 1024 * 1024;
+
+let folder = '';
+/** An app that has installed `settee` alone. */
+let app = '';
+/** What is in `settee-server`, beside what it depends on. */
+let server = '';
+const tarballs = { settee: '', 'settee-server': '' };
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'settee-packages-'));
+  run(process.execPath, [join(root, 'src/packages/build/prepack.mjs')]);
+  tarballs.settee = pack('.');
+  tarballs['settee-server'] = pack('./dist/packages/settee-server');
+  app = join(folder, 'app');
+  mkdirSync(app);
+  writeFileSync(join(app, 'package.json'), '{"type": "module"}');
+  npm(['install', '--offline', '--no-audit', '--no-fund', tarballs.settee], app);
+  run('tar', ['-xzf', tarballs['settee-server'], '-C', folder]);
+  server = join(folder, 'package');
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'), 'junction');
+}, 300_000);
+
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Gives what it prints on stdout. Throws with everything that it prints. */
+function run(program: string, options: readonly string[], cwd = root): string {
+  try {
+    return execFileSync(program, options, {
+      cwd,
+      encoding: 'utf8',
+      stdio: 'pipe',
+      shell: program === 'npm' && process.platform === 'win32',
+    });
+  } catch (error) {
+    throw new Error(
+      error instanceof Error && 'stdout' in error ? `${error.message}\n${String(error.stdout)}` : String(error),
+    );
+  }
+}
+
+function npm(options: readonly string[], cwd: string): string {
+  return run('npm', options, cwd);
+}
+
+function pack(where: string): string {
+  const text = npm(['pack', where, '--json', '--ignore-scripts', '--pack-destination', folder], root);
+  const packed: unknown = JSON.parse(text);
+  const [first] = Array.isArray(packed) ? packed : Object.values(Object(packed));
+  return join(folder, String(first.filename));
+}
+
+function filesOf(where: string): string[] {
+  return readdirSync(where, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(where, join(entry.parentPath, entry.name)).replaceAll('\\', '/'))
+    .sort();
+}
+
+describe.each(['settee', 'settee-server'] as const)('the package %s', (name) => {
+  const files = () => filesOf(name === 'settee' ? join(app, 'node_modules/settee') : server);
+
+  test('is what publint calls good', async () => {
+    const tarball = Uint8Array.from(readFileSync(tarballs[name])).buffer;
+    const { messages, pkg } = await publint({ pack: { tarball }, strict: true });
+    expect(messages.map((message) => formatMessage(message, pkg ?? {}))).toEqual([]);
+  });
+
+  test('has types that every resolver of ES modules finds', async () => {
+    const tarball = new Uint8Array(readFileSync(tarballs[name]));
+    const result = await checkPackage(createPackageFromTarballData(tarball), { excludeEntrypoints: [/^\.\/files\//] });
+    if (!result.types) {
+      // The server is a command, and offers nothing to import.
+      expect(name).toBe('settee-server');
+      return;
+    }
+    // Both packages are ES modules alone: require() of one is what `node16-cjs` and `node10` look at.
+    const found = result.problems.filter(
+      (problem) =>
+        !('resolutionKind' in problem) ||
+        problem.resolutionKind === 'node16-esm' ||
+        problem.resolutionKind === 'bundler',
+    );
+    expect(found).toEqual([]);
+  });
+
+  test('is at most 1.15 MB, without source maps', () => {
+    expect(statSync(tarballs[name]).size).toBeLessThanOrEqual(1.15 * megabyte);
+    expect(files().filter((file) => file.endsWith('.map'))).toEqual([]);
+  });
+
+  test('has no link that leads nowhere', () => {
+    const where = name === 'settee' ? join(app, 'node_modules/settee') : server;
+    const pages = files()
+      .filter((path) => path.endsWith('.md'))
+      .map((path) => ({ path, text: readFileSync(join(where, path), 'utf8') }));
+    expect(pages.length).toBeGreaterThan(8);
+    expect(
+      pages.flatMap((page) =>
+        brokenLinks(page, pages, (path) => files().some((file) => file === path || file.startsWith(`${path}/`))),
+      ),
+    ).toEqual([]);
+  });
+});
+
+describe('settee in an empty folder', () => {
+  test('is the only package, with these files', () => {
+    expect(readdirSync(join(app, 'node_modules')).filter((entry) => !entry.startsWith('.'))).toEqual(['settee']);
+    const files = filesOf(join(app, 'node_modules/settee')).filter((file) => !/^(docs|src)\/|\.md$/.test(file));
+    expect(files).toEqual([
+      'LICENSE',
+      'dist/browser/settee-database.js',
+      'dist/browser/settee-functions.js',
+      'dist/browser/settee-journal.js',
+      'dist/browser/settee-quickjs.wasm',
+      'dist/browser/settee-sandbox.js',
+      'dist/browser/settee-sw-core.js',
+      'dist/browser/settee-sw-precache.js',
+      'dist/browser/settee-sw.js',
+      'dist/browser/settee-transfer.js',
+      'dist/browser/settee-worker.js',
+      'dist/browser/settee.js',
+      'dist/library/msw.js',
+      'dist/library/sw.js',
+      'dist/library/vite.js',
+      ...files.filter((file) => file.startsWith('dist/types/')),
+      'package.json',
+    ]);
+    expect(filesOf(join(app, 'node_modules/settee/src'))).toEqual(['README.md', 'node/settee-command.mjs']);
+    expect(files.filter((file) => file.startsWith('dist/types/')).length).toBeLessThanOrEqual(30);
+  });
+
+  test('has a command that says in which package the command is, and runs that one where it is installed', () => {
+    // Not below `folder`, which has the server's package among its modules.
+    const alone = mkdtempSync(join(tmpdir(), 'settee-alone-'));
+    try {
+      writeFileSync(join(alone, 'package.json'), '{}');
+      npm(['install', '--offline', '--no-audit', '--no-fund', tarballs.settee], alone);
+      const serve = spawnSync('npm', ['exec', '--offline', '--', 'settee', 'serve'], {
+        cwd: alone,
+        encoding: 'utf8',
+        shell: process.platform === 'win32',
+        timeout: 60_000,
+      });
+      expect([serve.status, serve.stderr]).toEqual([1, expect.stringContaining('npm install settee-server')]);
+      symlinkSync(server, join(alone, 'node_modules/settee-server'), 'junction');
+      const { version } = JSON.parse(readFileSync(join(server, 'package.json'), 'utf8'));
+      expect(npm(['exec', '--offline', '--', 'settee', '--version'], alone)).toBe(`${version}\n`);
+    } finally {
+      rmSync(alone, { recursive: true });
+    }
+  });
+
+  test('has types for every way to look for them that knows ES modules', () => {
+    const lib = ['ES2023', 'ESNext.Disposable', 'DOM', 'DOM.Iterable', 'DOM.AsyncIterable'];
+    writeFileSync(
+      join(app, 'app.ts'),
+      "import { start } from 'settee';\nexport const { fetch } = await start({ base: '/db/' });\n",
+    );
+    for (const module of ['NodeNext', 'ESNext']) {
+      const moduleResolution = module === 'ESNext' ? 'bundler' : 'NodeNext';
+      const compilerOptions = {
+        strict: true,
+        target: 'ES2023',
+        module,
+        moduleResolution,
+        noEmit: true,
+        lib,
+        types: [],
+      };
+      writeFileSync(join(app, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['app.ts'] }));
+      run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.json'], app);
+    }
+  });
+
+  test('answers the tests of an app, functions included', () => {
+    symlinkSync(join(root, 'node_modules/msw'), join(app, 'node_modules/msw'), 'junction');
+    const view = { views: { all: { map: 'function (doc) { emit(doc._id, doc.text); }' } } };
+    writeFileSync(
+      join(app, 'view.js'),
+      `import { setupServer } from 'msw/node';
+       import { handlers } from 'settee/msw';
+       setupServer(...handlers({ base: '/db/' })).listen();
+       const ask = async (path, body) => {
+         const init = body && { method: 'PUT', body: JSON.stringify(body) };
+         return (await fetch('http://localhost/db/notes' + path, init)).json();
+       };
+       await ask('', {});
+       await ask('/a', { text: 'Hello' });
+       await ask('/_design/d', ${JSON.stringify(view)});
+       console.log(JSON.stringify(await ask('/_design/d/_view/all')));
+       process.exit();`,
+    );
+    expect(JSON.parse(run(process.execPath, ['view.js'], app))).toEqual({
+      total_rows: 1,
+      offset: 0,
+      rows: [{ id: 'a', key: 'a', value: 'Hello' }],
+    });
+  });
+});
+
+describe('settee-server', () => {
+  test('has the command settee, and depends on what it imports', () => {
+    const manifest = JSON.parse(readFileSync(join(server, 'package.json'), 'utf8'));
+    expect(run(process.execPath, [join(server, manifest.bin.settee), '--version'])).toBe(`${manifest.version}\n`);
+    const code = ['main.js', 'sandbox-worker.js'].map((file) => readFileSync(join(server, file), 'utf8')).join('\n');
+    const imported = [...code.matchAll(/^import .*? from "((?:@[^/"]+\/)?[^./"][^/"]*)|\bimport\("([^./"]+)"\)/gm)].map(
+      ([, name, later]) => name ?? later,
+    );
+    const packages = new Set(imported.filter((name) => !name?.startsWith('node:')));
+    // Hono is not imported: the adapter of Node's server needs it.
+    expect(Object.keys(manifest.dependencies).sort()).toEqual([...packages, 'hono'].sort());
+  });
+
+  /** Other runtimes of JavaScript that have Node's modules, and what they take to run a file with all rights. */
+  test.for([
+    ['bun', []],
+    ['deno', ['run', '--allow-all']],
+  ] as const)('runs on %s', async ([runtime, options], { skip }) => {
+    const version = spawnSync(runtime, ['--version'], { encoding: 'utf8' });
+    skip(version.status !== 0, `${runtime} is not installed; \`npm install --no-save ${runtime}\` does that`);
+    const serve = [join(server, 'command.mjs'), 'serve', '--no-demo', '--port', '0', '--data'];
+    const running = spawn(runtime, [...options, ...serve, join(folder, `data-${runtime}`)], { stdio: 'pipe' });
+    try {
+      const base = await addressOf(running);
+      const put = async (path: string, body?: unknown) =>
+        (await fetch(`${base}${path}`, { method: 'PUT', body: body === undefined ? null : JSON.stringify(body) }))
+          .status;
+      expect(await put('notes')).toBe(201);
+      expect(await put('notes/a', { at: '2026-07-01T00:30:00' })).toBe(201);
+      const map = 'function (doc) { emit(new Date(doc.at).getHours(), null); }';
+      expect(await put('notes/_design/d', { views: { hours: { map } } })).toBe(201);
+      const rows = await (await fetch(`${base}notes/_design/d/_view/hours`)).json();
+      expect(rows).toEqual({ total_rows: 1, offset: 0, rows: [{ id: 'a', key: 0, value: null }] });
+    } finally {
+      running.kill('SIGINT');
+      await once(running, 'exit');
+    }
+  });
+});
+
+/** Where a server that was just started answers, by the first lines that it prints. Fails with these where it ends before. */
+function addressOf({ stdout, stderr }: ChildProcessWithoutNullStreams): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let printed = '';
+    const read = (chunk: Buffer) => {
+      printed += String(chunk);
+      const address = /answers at (\S+)/.exec(printed)?.[1];
+      if (address !== undefined) resolve(address);
+    };
+    stdout.on('data', read).on('end', () => reject(new Error(`The server ended: ${printed}`)));
+    stderr.on('data', read);
+  });
+}

@@ -1,0 +1,47 @@
+import { readFile } from 'node:fs/promises';
+import { beforeAll, expect, test } from 'vitest';
+import { must } from '../../../../src/base/shared/assert.ts';
+import { atOnce } from '../../../../src/base/shared/turn.ts';
+import { guardModule, namesOfGuarded } from '../../../../src/queries/sandbox/isolates/guarded-module.ts';
+import { guardLoops } from '../../../../src/queries/sandbox/isolates/loop-guard.ts';
+import { QuickJsInstanceFactory } from '../../../../src/queries/sandbox/isolates/quickjs-instance.ts';
+import { findLocalTime } from '../../../../src/queries/sandbox/isolates/utc.ts';
+import { createTestSandbox, openProgram, quickJsPath } from './quickjs-files.ts';
+
+/** Modules of QuickJS whose loops were guarded by the build. */
+let bytes: Uint8Array<ArrayBuffer>;
+let guarded: Uint8Array<ArrayBuffer>;
+const MOST_BYTES = 64 * 1024 * 1024;
+
+beforeAll(async () => {
+  bytes = new Uint8Array(await readFile(quickJsPath));
+  guarded = guardModule(bytes);
+});
+
+test('say what their loops call, and only they do', () => {
+  const names = { tick: must(atOnce(guardLoops(bytes))).tick, localTime: findLocalTime(bytes) };
+  expect(names.localTime).toBeDefined();
+  expect(namesOfGuarded(guarded)).toMatchObject({
+    tick: { module: names.tick.module, name: names.tick.name },
+    localTime: { module: names.localTime?.module, name: names.localTime?.name },
+  });
+  expect(namesOfGuarded(bytes)).toBeUndefined();
+});
+
+test('are not guarded a second time, and can be what another thread has compiled', async () => {
+  const compiled = await new QuickJsInstanceFactory(async () => guarded, MOST_BYTES).compiled();
+  expect(compiled).toMatchObject({ ...namesOfGuarded(guarded) });
+  expect(await new QuickJsInstanceFactory(async () => compiled, MOST_BYTES).compiled()).toBe(compiled);
+});
+
+test('have their native loops stopped, and run in UTC', async () => {
+  const sandbox = createTestSandbox({ loadWasm: async () => guarded });
+  const { program } = await openProgram(sandbox, {}, { timeoutMs: 200 });
+  const zone = await program.mapper(['function () { emit(new Date(2024, 6, 1).getTimezoneOffset(), null); }']);
+  expect((await zone.map(['{"_id":"a"}']))[0]?.keys).toEqual(['0']);
+  const endless = await program.mapper(['function () { new Array(4e9).indexOf(1); }']);
+  const startedAt = performance.now();
+  await expect((async () => endless.map(['{"_id":"a"}']))()).rejects.toMatchObject({ code: 'os_process_error' });
+  expect(performance.now() - startedAt).toBeLessThan(5_000);
+  sandbox.close();
+});

@@ -1,0 +1,229 @@
+import { describe, expect, test } from 'vitest';
+import { must } from '../../../../src/base/shared/assert.ts';
+import { silentLog } from '../../../../src/base/system/log.ts';
+import type { DocId } from '../../../../src/database/documents/contract.ts';
+import { BackgroundBuilds, type Databases } from '../../../../src/queries/views/background-builds.ts';
+import { design, groupsOf, type Json, rowsOf, ViewFixture, withReader } from '../../../support/view-fixture.ts';
+
+const byYear = { map: 'function (doc) { emit(doc.year, doc.pad); }', reduce: '_count' };
+
+function documents(count: number): Record<string, Json> {
+  const pad = 'x'.repeat(200);
+  return Object.fromEntries(
+    Array.from({ length: count }, (_unused, index) => [
+      `d${String(index).padStart(5, '0')}`,
+      { year: (index * 7919) % 1000, pad },
+    ]),
+  );
+}
+
+function indexFile(fixture: ViewFixture) {
+  return must([...fixture.medium.files.entries()].find(([name]) => name !== 'db.1' && name.startsWith('db.1.')))[1];
+}
+
+describe('compaction', () => {
+  test('leaves the same rows in fewer pages, and readers undisturbed', async () => {
+    const fixture = await ViewFixture.open({ parts: { settings: { dirtyBytes: 1, idleMs: 1 } } });
+    const group = await fixture.group({ byYear });
+    const all = Object.entries(documents(1_500));
+    // Many small updates leave leaves that are far from full.
+    for (let from = 0; from < all.length; from += 100) {
+      await fixture.write(Object.fromEntries(all.slice(from, from + 100)));
+      await withReader(group, async () => undefined);
+    }
+    await fixture.write(
+      Object.fromEntries(all.filter((_entry, index) => index % 3 > 0).map(([id]) => [id, undefined])),
+    );
+    const reader = await group.read();
+    const before = await rowsOf(reader, 'byYear');
+    const { rows } = await reader.rows('byYear');
+    const slow = rows[Symbol.asyncIterator]();
+    const first = await slow.next();
+    await group.compact();
+    const whileRead = [...must(first.value)];
+    for (let next = await slow.next(); next.done !== true; next = await slow.next()) whileRead.push(...next.value);
+    expect(whileRead.length).toBe(500);
+    reader.release();
+    const bytesHeld = indexFile(fixture).pageBytes;
+    await group.compact();
+    expect(indexFile(fixture).pageBytes).toBeLessThan(bytesHeld);
+    const { dataSize } = await group.info();
+    expect(indexFile(fixture).pageBytes).toBeLessThan(dataSize * 1.1);
+    await withReader(group, async (again) => {
+      expect(await rowsOf(again, 'byYear')).toEqual(before);
+      expect(await groupsOf(again, 'byYear')).toEqual([[null, 500]]);
+    });
+    const { medium } = fixture;
+    await fixture.close();
+    const reopened = await ViewFixture.open({ medium });
+    const again = await (await reopened.group({ byYear })).read('never');
+    expect(await rowsOf(again, 'byYear')).toEqual(before);
+    await reopened.close();
+  });
+
+  test('goes on beside updates', async () => {
+    const fixture = await ViewFixture.open();
+    const group = await fixture.group({ byYear });
+    await fixture.write(documents(500));
+    await withReader(group, async () => undefined);
+    const compacting = group.compact();
+    await fixture.write({ new1: { year: -1, pad: '' } });
+    await withReader(group, async (reader) => expect(reader.totalRows('byYear')).toBe(501));
+    await compacting;
+    expect((await group.info()).compactRunning).toBe(false);
+    await fixture.write({ new2: { year: -2, pad: '' } });
+    await withReader(group, async (reader) => {
+      expect((await rowsOf(reader, 'byYear', { limit: 2 })).map(([id]) => id)).toEqual(['new2', 'new1']);
+      expect(reader.totalRows('byYear')).toBe(502);
+    });
+    await fixture.close();
+  });
+});
+
+describe('pages', () => {
+  test('that no reader needs any more are dropped', async () => {
+    const fixture = await ViewFixture.open({ parts: { settings: { dirtyBytes: 1 } } });
+    const group = await fixture.group({ byYear });
+    await fixture.write(documents(300));
+    await withReader(group, async () => undefined);
+    await group.compact();
+    const { size } = indexFile(fixture).pages;
+    for (let round = 0; round < 10; round++) {
+      await fixture.write({ d00001: { year: round, pad: '' } });
+      await withReader(group, async () => undefined);
+    }
+    await group.compact();
+    expect(indexFile(fixture).pages.size).toBeLessThan(size + 4);
+    await fixture.close();
+  });
+});
+
+describe('cleanup', () => {
+  test('removes the indexes that no design document has', async () => {
+    const fixture = await ViewFixture.open();
+    const kept = { byYear };
+    const { body } = design(kept);
+    await fixture.write({ a: { year: 1 }, '_design/d': JSON.parse(body) as Json });
+    const group = await fixture.group(kept);
+    const other = await fixture.group({ other: { map: 'function (doc) { emit(1, 1); }' } });
+    for (const one of [group, other]) {
+      await withReader(one, async () => undefined);
+      one.release();
+    }
+    expect((await fixture.store.list()).length).toBe(3);
+    await fixture.views.cleanup(fixture.database);
+    expect(await fixture.store.list()).toEqual(['db.1', `db.1.${group.signature}`]);
+    await withReader(await fixture.group(kept), async (reader) => expect(reader.totalRows('byYear')).toBe(1));
+    await withReader(await fixture.group({ other: { map: 'function (doc) { emit(1, 1); }' } }), async (reader) =>
+      expect(reader.totalRows('other')).toBe(1),
+    );
+    await fixture.close();
+  });
+});
+
+describe('a temporary view', () => {
+  test('answers like a stored one and leaves nothing', async () => {
+    const fixture = await ViewFixture.open();
+    await fixture.write({ a: { n: 1 }, b: { n: 2 } });
+    const definition = JSON.stringify({ map: 'function (doc) { emit(doc.n, doc.n); }', reduce: '_sum' });
+    const group = await fixture.views.temporary(fixture.database, definition);
+    await withReader(group, async (reader) => {
+      expect(await rowsOf(reader, 'temporary')).toEqual([
+        ['a', 1, 1],
+        ['b', 2, 2],
+      ]);
+      expect(await groupsOf(reader, 'temporary')).toEqual([[null, 3]]);
+    });
+    group.release();
+    expect(await fixture.store.list()).toEqual(['db.1']);
+    await fixture.close();
+  });
+});
+
+describe('a design document that was written', () => {
+  test('gets its index in the background', async () => {
+    let emit: Parameters<Databases['onEvent']>[0] = () => undefined;
+    let database: ViewFixture['database'] | undefined;
+    const databases: Databases = {
+      acquire: async () => ({ database: must(database), release: () => undefined }),
+      onEvent: (listener) => {
+        emit = listener;
+        return () => undefined;
+      },
+    };
+    const fixture = await ViewFixture.open();
+    const { views } = fixture;
+    const background = new BackgroundBuilds({
+      databases,
+      delayMs: 1,
+      log: silentLog,
+      build: (built, id) => views.build(built, id),
+      forget: (name) => views.forget(name),
+    });
+    database = fixture.database;
+    await fixture.write({ a: { year: 1 }, '_design/d': JSON.parse(design({ byYear }).body) as Json });
+    emit({ type: 'updated', name: 'db' });
+    const group = await waitForGroup(fixture);
+    const reader = await group.read('never');
+    expect(reader.totalRows('byYear')).toBe(1);
+    reader.release();
+    emit({ type: 'deleted', name: 'db' });
+    await expect(group.info().then(() => group.read())).rejects.toMatchObject({ code: 'storage_deleted' });
+    await background.close();
+    await fixture.close();
+  });
+});
+
+/** Resolves when an index was built in the background. */
+async function waitForGroup(fixture: ViewFixture) {
+  for (;;) {
+    if ((await fixture.store.list()).length > 1) break;
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  const group = await fixture.group({ byYear });
+  for (;;) {
+    const { updateSeq, updaterRunning } = await group.info();
+    if (updateSeq === 2 && !updaterRunning) return group;
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+}
+
+describe('the info of an index', () => {
+  test('has what _info shows', async () => {
+    const fixture = await ViewFixture.open();
+    await fixture.write({ a: { year: 1, pad: 'p' } });
+    const group = await fixture.group({ byYear });
+    await withReader(group, async () => undefined);
+    expect(await group.info()).toMatchObject({
+      signature: expect.stringMatching(/^[0-9a-f]{32}$/),
+      language: 'javascript',
+      updateSeq: 1,
+      purgeSeq: 0,
+      updaterRunning: false,
+      compactRunning: false,
+      waitingClients: 0,
+      waitingCommit: true,
+    });
+    await group.compact();
+    const info = await group.info();
+    expect(info.waitingCommit).toBe(false);
+    expect(info.dataSize).toBeGreaterThan(10);
+    expect(info.diskSize).toBeGreaterThan(info.dataSize);
+    await fixture.close();
+  });
+});
+
+test('a document id may have any character', async () => {
+  const fixture = await ViewFixture.open();
+  const ids = ['a\tb', 'a\nb', 'ä\u001fö', '"quoted"', 'back\\slash', '😀'];
+  await fixture.write(Object.fromEntries(ids.map((id) => [id, { year: 1 }])));
+  const group = await fixture.group({ byYear });
+  await withReader(group, async (reader) => {
+    expect((await rowsOf(reader, 'byYear')).map(([id]) => id).sort()).toEqual([...ids].sort());
+    const from = { start: 1, startDocId: 'back\\slash' as DocId };
+    expect((await rowsOf(reader, 'byYear', from)).map(([id]) => id)).toEqual(['back\\slash', 'ä\u001fö', '😀']);
+  });
+  await fixture.write({ 'a\tb': undefined });
+  await withReader(group, async (reader) => expect(reader.totalRows('byYear')).toBe(5));
+  await fixture.close();
+});

@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import { RefusedLedger } from '../../../../src/replication/jobs/refused-ledger.ts';
+import { refusedIds } from '../../../../src/replication/jobs/refused-retries.ts';
+import { hostOf, local, must, newCore, replicationOf } from '../support.ts';
+
+/** What the ledger of this process names, beside a checkpoint that names nothing. */
+async function idsOf(...ids: readonly string[]): Promise<readonly string[] | undefined> {
+  const core = await newCore();
+  await must(core, 'PUT /to');
+  await must(core, 'PUT /to/_local/checkpoint', { history: [] });
+  const ledger = new RefusedLedger(100);
+  for (const id of ids) ledger.add({ id, rev: '1-a', error: 'bad_change', reason: 'none' });
+  const found = await refusedIds(replicationOf(local('from'), local('to')), 'checkpoint', hostOf(core.handle), ledger);
+  await core.close();
+  return found;
+}
+
+test('documents are tried again by their ids', async () => {
+  expect(await idsOf('b', 'a', 'b')).toEqual(['a', 'b']);
+});
+
+test.each([
+  ['has half of a character', 'a\ufffd'],
+  ['was cut', `${'x'.repeat(8_192)}…`],
+])('where an id %s, everything is looked through, so that it is refused again and not forgotten', async (_, id) => {
+  expect(await idsOf('a', id)).toBeUndefined();
+});

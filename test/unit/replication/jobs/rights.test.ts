@@ -1,0 +1,118 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { RequestStore, Standing, Standings } from '../../../../src/replication/contract.ts';
+import { rightsOfDocument, rightsOfRequest } from '../../../../src/replication/jobs/rights.ts';
+import { openReplicator, settle } from './support.ts';
+
+const GONE: Standing = { kind: 'gone' };
+const unknown = (mayLogIn: boolean): Standing => ({ kind: 'unknown', mayLogIn });
+const account = (...roles: string[]): Standing => ({ kind: 'account', roles });
+const TIM = { name: 'tim', roles: ['team'] };
+
+function standingsOf(known: Readonly<Record<string, Standing>>) {
+  const listeners: (() => void)[] = [];
+  const standings: Standings = {
+    of: (name) => known[name ?? 'nobody'] ?? unknown(false),
+    onChange: (listener) => void listeners.push(listener),
+  };
+  return { standings, tell: () => listeners.map((listener) => listener()) };
+}
+
+describe('rights of a request', () => {
+  test.each<[what: string, tim: Standing, why: RegExp | undefined]>([
+    ['hold with the role', account('more', 'team'), undefined],
+    ['hold for an admin', account('_admin'), undefined],
+    ['end with the role', account('more'), /had the role team/],
+    ['end with the account', GONE, /hold no more/],
+    ['end where there never was one', unknown(false), /hold no more/],
+    ['hold where others vouch for users', unknown(true), undefined],
+  ])('%s', async (_what, tim, why) => {
+    const told = await rightsOfRequest(TIM, undefined, standingsOf({ tim }).standings)?.();
+    if (why === undefined) expect(told).toBeUndefined();
+    else expect(told).toMatch(why);
+  });
+
+  test('are those of its credentials where these are known', async () => {
+    const { standings } = standingsOf({ tim: GONE });
+    expect(await rightsOfRequest(TIM, () => TIM, standings)?.()).toBeUndefined();
+    expect(await rightsOfRequest(TIM, () => undefined, standings)?.()).toMatch(/hold no more/);
+    expect(await rightsOfRequest(TIM, () => ({ ...TIM, roles: [] }), standings)?.()).toMatch(/had the role/);
+  });
+});
+
+describe('rights of a document', () => {
+  const root = account('_admin');
+  test.each<
+    [what: string, owner: string | null, context: typeof TIM | undefined, known: object, why: RegExp | undefined]
+  >([
+    ['of an admin', 'root', undefined, { root }, undefined],
+    ['of an admin of former times', 'root', undefined, { root: account() }, /no server admin any more/],
+    ['of nobody, while everybody is an admin', null, undefined, { nobody: root }, undefined],
+    ['of nobody, since there is an admin', null, undefined, { nobody: account() }, /no server admin any more/],
+    ['of an admin, for a name without an account', 'root', TIM, { root }, undefined],
+    ['of an admin, for an account that is gone', 'root', TIM, { root, tim: GONE }, /hold no more/],
+    ['of an admin of former times, for another user', 'root', TIM, { root: GONE, tim: account('team') }, /no server/],
+    ['of the user', 'tim', TIM, { tim: account('team') }, undefined],
+    ['of the user without the role', 'tim', TIM, { tim: account() }, /had the role team/],
+  ])('%s', async (_what, owner, context, known, why) => {
+    const told = await rightsOfDocument(owner, context, standingsOf({ ...known }).standings)?.();
+    if (why === undefined) expect(told).toBeUndefined();
+    else expect(told).toMatch(why);
+  });
+});
+
+describe('a continuous replication', () => {
+  const LIVE = { source: 'a', target: 'b', continuous: true };
+  const origin = { user: TIM, ownBases: [] };
+  let service: ReturnType<typeof openReplicator>;
+
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  });
+
+  afterEach(async () => {
+    await service.replicator.close();
+    vi.useRealTimers();
+  });
+
+  test('is given up when its rights have ended, and forgotten for the next core', async () => {
+    const known: Record<string, Standing> = { tim: account('team') };
+    const { standings, tell } = standingsOf(known);
+    const requests: { text: string } & RequestStore = {
+      text: '',
+      save(text) {
+        this.text = text;
+      },
+    };
+    service = openReplicator({ standings, requests });
+    await service.replicator.replicate(LIVE, origin);
+    await settle();
+    expect([service.runs.length, requests.text === '[]']).toEqual([1, false]);
+    known['tim'] = account('team', 'more');
+    tell();
+    await settle();
+    expect(service.runs[0]?.signal.aborted).toBe(false);
+    known['tim'] = GONE;
+    tell();
+    for (let turn = 0; turn < 5; turn++) await settle();
+    const [job] = service.replicator.jobs.list();
+    expect([job?.state, job?.lastFailure, service.runs.length]).toEqual([
+      'failed',
+      expect.stringMatching(/^unauthorized: The user tim/),
+      1,
+    ]);
+    expect(requests.text).toBe('[]');
+  });
+
+  test('that was kept is not begun by who has no right any more', async () => {
+    const saved: string[] = [];
+    const requests = {
+      text: JSON.stringify([{ body: LIVE, origin }]),
+      save: (text: string) => {
+        saved.push(text);
+      },
+    };
+    service = openReplicator({ standings: standingsOf({ tim: GONE }).standings, requests });
+    await service.replicator.resume();
+    expect([service.replicator.jobs.list(), service.runs, saved]).toEqual([[], [], ['[]']]);
+  });
+});

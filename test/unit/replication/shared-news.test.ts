@@ -1,0 +1,103 @@
+/** Many continuous pulls from one host that has few connections for us, as in a browser: one feed of the server wakes those that have none. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { HostConnections } from '../../../src/replication/host-connections.ts';
+import { type Place, World } from './places.ts';
+import { begin, type Run, replicationOf } from './support.ts';
+
+/** Shorter than the time after which databases without any feed are asked again. */
+const soon = { timeout: 3_000, interval: 10 };
+
+let world: World;
+
+beforeAll(async () => {
+  world = await World.open();
+});
+afterAll(() => world.close());
+
+/** A network that knows which feeds are open: the kind, and the database of those of one. */
+class Network {
+  readonly open = new Set<string>();
+  refusesNews = false;
+
+  readonly fetch: typeof globalThis.fetch = (input, init) => {
+    const { pathname, searchParams } = new URL(String(input));
+    const isNews = pathname === '/_db_updates';
+    if (isNews && this.refusesNews) {
+      return Promise.resolve(Response.json({ error: 'unauthorized', reason: 'no' }, { status: 401 }));
+    }
+    if (searchParams.get('feed') === 'continuous') {
+      this.open.add(pathname);
+      init?.signal?.addEventListener('abort', () => this.open.delete(pathname));
+    }
+    return globalThis.fetch(input, init);
+  };
+
+  get feeds(): { readonly news: number; readonly ofDatabases: number } {
+    const news = this.open.has('/_db_updates') ? 1 : 0;
+    return { news, ofDatabases: this.open.size - news };
+  }
+}
+
+interface Pull {
+  readonly source: Place;
+  readonly target: Place;
+  readonly run: Run;
+}
+
+async function pulls(network: Network, count: number): Promise<readonly Pull[]> {
+  const host = { ...world.host, fetch: network.fetch, connections: new HostConnections() };
+  const all: Pull[] = [];
+  for (let n = 0; n < count; n++) {
+    const source = await world.place('remote');
+    const target = await world.place('local');
+    const replication = replicationOf(source.endpoint, target.endpoint, { continuous: true });
+    all.push({ source, target, run: begin(host, replication, `of-${n}`) });
+  }
+  return all;
+}
+
+async function expectCopied({ source, target }: Pull, id: string): Promise<void> {
+  await source.ask('PUT', `/${id}`, { in: id });
+  await expect.poll(async () => (await target.ask('GET', `/${id}`)).value, soon).toMatchObject({ in: id });
+}
+
+test('ten pulls hold two connections, and none of them waits; who reads the news may go', async () => {
+  const network = new Network();
+  const all = await pulls(network, 10);
+  await Promise.all(all.map(({ run }) => run.idle()));
+  await expect.poll(() => network.feeds, soon).toEqual({ news: 1, ofDatabases: 1 });
+  for (const pull of all) await expectCopied(pull, 'first');
+  for (const pull of all) await expectCopied(pull, 'second');
+  // Those that came first have the feed of their own, and read the news.
+  const [first, second, ...others] = all;
+  await Promise.all([first?.run.stop(), second?.run.stop()]);
+  await expect.poll(() => network.feeds, soon).toEqual({ news: 1, ofDatabases: 1 });
+  for (const pull of others) await expectCopied(pull, 'third');
+  await Promise.all(others.map(({ run }) => run.stop()));
+  await expect.poll(() => network.feeds, soon).toEqual({ news: 0, ofDatabases: 0 });
+});
+
+test('a source that is deleted is noticed through the news', async () => {
+  const network = new Network();
+  const all = await pulls(network, 3);
+  await Promise.all(all.map(({ run }) => run.idle()));
+  await expect.poll(() => network.feeds, soon).toEqual({ news: 1, ofDatabases: 1 });
+  const last = all.at(-1);
+  await last?.source.ask('DELETE', '');
+  await expect(last?.run.result).rejects.toMatchObject({ code: 'db_not_found' });
+  await Promise.all(all.map(({ run }) => run.stop()));
+});
+
+test('from a server that tells us no news two pulls have feeds of their own', async () => {
+  const network = new Network();
+  network.refusesNews = true;
+  const all = await pulls(network, 3);
+  await Promise.all(all.map(({ run }) => run.idle()));
+  await expect.poll(() => network.feeds, soon).toEqual({ news: 0, ofDatabases: 2 });
+  for (const pull of all) await pull.source.ask('PUT', '/doc', { in: 'doc' });
+  for (const { target } of all) {
+    const copy = async () => (await target.ask('GET', '/doc')).value;
+    await expect.poll(copy, { timeout: 10_000, interval: 20 }).toMatchObject({ in: 'doc' });
+  }
+  await Promise.all(all.map(({ run }) => run.stop()));
+}, 20_000);

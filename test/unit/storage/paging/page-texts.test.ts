@@ -1,0 +1,36 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { cutText, pageCount, readPieces } from '../../../../src/storage/paging/page-texts.ts';
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+describe('a text in pages', () => {
+  test('that fits into one is left whole', () => {
+    expect(cutText('12345', 5)).toEqual(['12345']);
+    expect(pageCount(5, 5)).toBe(1);
+    expect(cutText('', 5)).toEqual(['']);
+  });
+
+  test('is cut between characters', () => {
+    expect(cutText('123456', 5)).toEqual(['1234', '56']);
+    expect(cutText('😀😀😀😀', 4)).toEqual(['😀', '😀😀', '😀']);
+  });
+
+  test('has as many pieces as its length tells, none too long, each storable as UTF-8', async () => {
+    const text = fc.string({ unit: 'binary', maxLength: 60 });
+    await fc.assert(
+      fc.asyncProperty(text, fc.integer({ min: 3, max: 20 }), async (whole, maxLength) => {
+        const pieces = cutText(whole, maxLength);
+        expect(pieces).toHaveLength(pageCount(whole.length, maxLength));
+        for (const piece of pieces) {
+          expect(piece.length).toBeLessThanOrEqual(maxLength);
+          expect(decoder.decode(encoder.encode(piece))).toBe(piece);
+        }
+        const pages = new Map(pieces.map((piece, index) => [7 + index, piece]));
+        const read = (page: number): string => pages.get(page) ?? 'missing';
+        expect(await readPieces({ page: 7, pages: pieces.length }, read)).toBe(whole);
+      }),
+    );
+  });
+});

@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { SliceSize } from '../../../../src/storage/paging/slice-size.ts';
+
+const MEGABYTE = 2 ** 20;
+
+function after(slices: number, bytesPerMs: number): number {
+  const size = new SliceSize(2 * MEGABYTE);
+  for (let slice = 0; slice < slices; slice++) size.noteWritten(size.bytes, size.bytes / bytesPerMs);
+  return size.bytes;
+}
+
+test('a first slice writes a quarter of the most', () => {
+  expect(after(0, 1)).toBe(MEGABYTE / 2);
+});
+
+test('slices grow to the most on a quick medium', () => {
+  expect(after(10, 10 * MEGABYTE)).toBe(2 * MEGABYTE);
+});
+
+test('and come to what a slower one stores in 20 ms', () => {
+  expect(after(20, 10_000)).toBeCloseTo(200_000, -3);
+});
+
+test('but not below a part that is worth a commit', () => {
+  expect(after(20, 1)).toBe(MEGABYTE / 16);
+});
+
+test('a slice that was cut short, or took no time at all, is no reason to change much', () => {
+  const size = new SliceSize(2 * MEGABYTE);
+  size.noteWritten(100, 500);
+  expect(size.bytes).toBe(MEGABYTE / 2);
+  size.noteWritten(size.bytes, 0);
+  expect(size.bytes).toBe(1.25 * MEGABYTE);
+});
