@@ -7,8 +7,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, assert, beforeAll, beforeEach, describe, test } from 'vitest';
 import { AttackedServer } from './support/attacked-server.ts';
+import { waitBesideBareServer } from './support/bare-server.ts';
 import { attack } from './support/figures.ts';
 import { Neighbour } from './support/neighbour.ts';
+import { LONGEST_MS, observed } from './support/observation.ts';
 import { noProcessFiles } from './support/process-use.ts';
 
 /**
@@ -23,6 +25,8 @@ const INFLATED_BYTES = 10_000_000;
 /** Some ask for more than can be answered at all. */
 const PATIENCE_MS = 10_000;
 const timeout = 300_000;
+/** How often the bare server is measured: how long its neighbour waits differs by half. */
+const BARE_ROUNDS = 5;
 /** On Linux all addresses of this net are those of the machine. */
 const ATTACKERS = process.platform === 'linux' ? '127.0.0.2' : '127.0.0.1';
 
@@ -30,6 +34,20 @@ let folder: string;
 let server: AttackedServer;
 let neighbour: Neighbour;
 let sockets: readonly Socket[] = [];
+/** What the neighbour of a server that does nothing waits while as many requests come at once: Node handles them before anything else. */
+let bareMs = 0;
+
+beforeAll(async () => {
+  const text = post('/', 'x'.repeat(BODY_BYTES));
+  for (let round = 0; round < BARE_ROUNDS; round++) {
+    const wait = await waitBesideBareServer({
+      prepare: (url) => Promise.all(Array.from({ length: CLIENTS }, () => connected(url))),
+      disturb: (all) => Promise.all(all.map((socket) => answered(socket, text))),
+    });
+    bareMs = Math.max(bareMs, wait);
+  }
+  console.log(`the neighbour of a bare node:http server waits ${Math.round(bareMs)} ms at most`);
+}, timeout);
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'settee-hostile-'));
@@ -54,7 +72,7 @@ beforeEach(async () => {
   // What is read once is in the cache, and none of the clients' doing.
   await server.client.drain('GET', '/db/_all_docs?include_docs=true');
   neighbour = await Neighbour.returnTo(server);
-  sockets = await Promise.all(Array.from({ length: CLIENTS }, connected));
+  sockets = await Promise.all(Array.from({ length: CLIENTS }, () => connected(server.url)));
 });
 
 afterEach(async () => {
@@ -91,8 +109,7 @@ function compressed(): Buffer {
   return Buffer.concat([Buffer.from(`PUT /db/compressed HTTP/1.1\r\n${head}\r\n\r\n`), body]);
 }
 
-async function connected(): Promise<Socket> {
-  const { hostname, port } = server.url;
+async function connected({ hostname, port }: URL): Promise<Socket> {
   const socket = connect({ host: hostname, port: Number(port), localAddress: ATTACKERS });
   socket.on('error', () => {});
   await once(socket, 'connect');
@@ -145,6 +162,8 @@ const requests: readonly (readonly [what: string, request: () => string | Buffer
 
 describe.skipIf(noProcessFiles !== undefined)('a thousand at once', () => {
   test.for(requests)('%s', { timeout }, async ([what, request]) => {
+    const because = 'that much a bare node:http server makes its neighbour wait, too';
+    observed().permit({ waitMs: LONGEST_MS + bareMs, because });
     const text = request();
     const { result } = await attack(server, neighbour, what, {
       work: () => Promise.all(sockets.map((socket) => answered(socket, text))),

@@ -1,9 +1,10 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { assert } from 'vitest';
 import type { AttackedServer } from './attacked-server.ts';
+import { startBareServer } from './bare-server.ts';
 import { type Latencies, wasBusy } from './busy.ts';
 import { observed } from './observation.ts';
 import { noProcessFiles, processorSecondsOfOthers } from './process-use.ts';
@@ -51,8 +52,7 @@ export class Neighbour {
 
   /** To a server where its database is already. */
   static async returnTo(server: AttackedServer): Promise<Neighbour> {
-    const idleServer = fork(new URL('idle-server.mjs', import.meta.url));
-    const [idleUrl] = await once(idleServer, 'message');
+    const [idleServer, idleUrl] = await startBareServer();
     const workerData = { url: new URL('/neighbour/doc', server.url).href, idleUrl };
     const worker = new Worker(new URL('neighbour-worker.mjs', import.meta.url), { workerData });
     return new Neighbour(server, worker, idleServer);
