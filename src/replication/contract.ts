@@ -108,7 +108,7 @@ export type Selection =
   | { readonly kind: 'selector'; readonly selector: string };
 
 /** What a run counts. All are of this run alone. */
-export interface RunFigures {
+export interface RunStats {
   readonly docsRead: number;
   readonly docsWritten: number;
   readonly docWriteFailures: number;
@@ -125,11 +125,11 @@ export interface RunFigures {
   /** Changes of the source that are not dealt with yet; undefined where the source doesn't say. */
   readonly pending: number | undefined;
   /** Undefined while all goes on. */
-  readonly trouble?: Trouble | undefined;
+  readonly outage?: PeerOutage | undefined;
 }
 
 /** A database that doesn't answer as it should, and is asked again within the run. */
-export interface Trouble {
+export interface PeerOutage {
   /** A code and what happened. */
   readonly reason: string;
   /** Milliseconds since the epoch: since when no request has succeeded, and when the next one is sent. */
@@ -184,8 +184,8 @@ export interface RunResult {
 
 /** What a run tells while it goes on. None of them is awaited, and none may fail. */
 export interface RunObserver {
-  /** Figures have changed; called at most a few times in a second. */
-  progress(figures: RunFigures): void;
+  /** ReplicationStats have changed; called at most a few times in a second. */
+  progress(figures: RunStats): void;
   refused(document: RefusedDocument): void;
   /** All that was there is copied, and it waits for the next change (`true`), or has work again. Only continuous ones. */
   idle(isIdle: boolean): void;
@@ -279,7 +279,7 @@ export type ReadFilter = (
  */
 export interface ReplicationFailure extends DatabaseError {
   /** False where somebody has to change something first: no such database, no rights, a filter that does not exist. */
-  readonly mayPass: boolean;
+  readonly isRetryable: boolean;
   /** How long the peer asked to wait (`Retry-After`). */
   readonly retryAfterMs?: number | undefined;
 }

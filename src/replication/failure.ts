@@ -3,7 +3,7 @@ import { DatabaseError, type ErrorCode } from '../base/errors/database-error.ts'
 
 export interface FailureDetails {
   /** Whether asking again can help: false where somebody has to change something first. */
-  readonly mayPass: boolean;
+  readonly isRetryable: boolean;
   /** How long the peer asked to wait. */
   readonly retryAfterMs?: number | undefined;
   readonly cause?: unknown;
@@ -11,13 +11,13 @@ export interface FailureDetails {
 
 /** See `ReplicationFailure` of the contract. */
 export class ReplicationError extends DatabaseError {
-  readonly mayPass: boolean;
+  readonly isRetryable: boolean;
   readonly retryAfterMs: number | undefined;
 
-  constructor(code: ErrorCode, reason: string, { mayPass, retryAfterMs, cause }: FailureDetails) {
+  constructor(code: ErrorCode, reason: string, { isRetryable, retryAfterMs, cause }: FailureDetails) {
     super(code, reason, { cause });
     this.name = 'ReplicationError';
-    this.mayPass = mayPass;
+    this.isRetryable = isRetryable;
     this.retryAfterMs = retryAfterMs;
   }
 }
@@ -25,7 +25,7 @@ export class ReplicationError extends DatabaseError {
 /** The rights have ended by which a replication was asked for: it does not go on, however often it is tried. */
 export class RightsEnded extends ReplicationError {
   constructor(why: string) {
-    super('unauthorized', why, { mayPass: false });
+    super('unauthorized', why, { isRetryable: false });
     this.name = 'RightsEnded';
   }
 }

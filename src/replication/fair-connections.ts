@@ -14,7 +14,7 @@ interface Waiter {
   goOn(): void;
 }
 
-/** Places that are shared. Those who wait are served in the order in which they came; a user who has as many as permitted is passed over. */
+/** Semaphore that are shared. Those who wait are served in the order in which they came; a user who has as many as permitted is passed over. */
 export class FairPlaces {
   readonly #most: number;
   #used = 0;

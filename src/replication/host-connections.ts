@@ -16,7 +16,7 @@ const MOST_REQUESTS = 3;
 const LONGEST_WAIT_MS = 2_000;
 
 /** A number of places, in the order in which they are asked for. */
-export class Places {
+export class Semaphore {
   /** Below 0 where some went on without. */
   #free: number;
   readonly #waiting = new Set<() => void>();
@@ -142,7 +142,10 @@ export class HostConnections implements Connections {
 
   of({ url }: Pick<RunEnd, 'url'>): HostPlaces {
     const { origin } = new URL(url);
-    const places = this.#hosts.get(origin) ?? { feeds: new Places(MOST_FEEDS), requests: new Places(MOST_REQUESTS) };
+    const places = this.#hosts.get(origin) ?? {
+      feeds: new Semaphore(MOST_FEEDS),
+      requests: new Semaphore(MOST_REQUESTS),
+    };
     this.#hosts.set(origin, places);
     const server = url.slice(0, url.lastIndexOf('/'));
     const news = this.#news.get(server) ?? new DatabaseNews();

@@ -196,10 +196,10 @@ const SETTING = 'httpd/max_bytes_in_flight';
 
 function tooMuch(bytes: number, limit: number): ReplicationError {
   const reason = `What the peer answers takes ${bytes} bytes of memory and more; all peers together may take ${limit}, half of ${SETTING}.`;
-  return new ReplicationError('replication_failed', reason, { mayPass: true });
+  return new ReplicationError('replication_failed', reason, { isRetryable: true });
 }
 
 function givesWay(): ReplicationError {
   const reason = `What peers answer takes all the memory that it may, half of ${SETTING}; this replication gives way to others.`;
-  return new ReplicationError('replication_failed', reason, { mayPass: true });
+  return new ReplicationError('replication_failed', reason, { isRetryable: true });
 }

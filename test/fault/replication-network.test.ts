@@ -65,14 +65,14 @@ describe.each(directions)('a %s', (direction) => {
   });
 
   const lasting: readonly [string, Fault, object][] = [
-    ['the connection is refused', refused, { code: 'replication_failed', mayPass: true }],
-    ['the peer hangs', () => new Promise<never>(() => {}), { code: 'replication_failed', mayPass: true }],
-    ['the server fails', () => failure(500), { code: 'replication_failed', mayPass: true }],
-    ['the session is over', () => failure(401), { code: 'unauthorized', mayPass: true }],
+    ['the connection is refused', refused, { code: 'replication_failed', isRetryable: true }],
+    ['the peer hangs', () => new Promise<never>(() => {}), { code: 'replication_failed', isRetryable: true }],
+    ['the server fails', () => failure(500), { code: 'replication_failed', isRetryable: true }],
+    ['the session is over', () => failure(401), { code: 'unauthorized', isRetryable: true }],
     [
       'the peer wants a long pause',
       () => failure(429, { 'retry-after': '7200' }),
-      { code: 'replication_failed', mayPass: true, retryAfterMs: 7_200_000 },
+      { code: 'replication_failed', isRetryable: true, retryAfterMs: 7_200_000 },
     ],
   ];
 
@@ -121,7 +121,7 @@ describe.each(directions)('a %s', (direction) => {
     const attempt = await run(ends.host, replication).catch((failed: unknown) => failed);
     await expect.poll(() => isNew).toBe(true);
     ends.peer.fault = undefined;
-    if (attempt instanceof Error) expect(attempt).toMatchObject({ code: 'db_not_found', mayPass: true });
+    if (attempt instanceof Error) expect(attempt).toMatchObject({ code: 'db_not_found', isRetryable: true });
     await run(ends.host, replication);
     expect(await treesOf(target, 'db')).toMatchObject(await treesOf(source, 'db'));
   });
@@ -145,7 +145,7 @@ describe.each(directions)('a %s', (direction) => {
       return answer();
     };
     await run(ends.host, replication).catch((failed: unknown) => {
-      expect(failed).toMatchObject({ code: 'db_not_found', mayPass: true });
+      expect(failed).toMatchObject({ code: 'db_not_found', isRetryable: true });
     });
     await expect.poll(() => isDone).toBe(true);
     ends.peer.fault = undefined;

@@ -157,7 +157,7 @@ describe('a source', () => {
   test('that asks for a pause of many years is asked again in a day', async () => {
     const headers = { 'retry-after': '9'.repeat(400) };
     const { outcome } = await pulled(({ path }) => (path.includes('_changes') ? failure(503, headers) : undefined));
-    expect(outcome).toMatchObject({ mayPass: true, retryAfterMs: 86_400_000 });
+    expect(outcome).toMatchObject({ isRetryable: true, retryAfterMs: 86_400_000 });
   });
 
   test('whose continuous feed names what no document can have gives all else', async () => {

@@ -174,7 +174,7 @@ describe('peers that answer in a way of their own', () => {
     const attempt = begin(ends.host, { ...replication, continuous: true, retriesPerRequest: 2 });
     await expect(attempt.result).rejects.toMatchObject({
       code: 'replication_failed',
-      mayPass: true,
+      isRetryable: true,
       reason: expect.stringContaining('something that is of no use'),
     });
   });
@@ -198,7 +198,7 @@ describe('peers that answer in a way of their own', () => {
     const { replication } = sidesOf(ends, 'pull');
     ends.peer.fault = refused;
     const attempt = begin(ends.host, { ...replication, retriesPerRequest: 0 });
-    await expect(attempt.result).rejects.toMatchObject({ code: 'replication_failed', mayPass: true });
+    await expect(attempt.result).rejects.toMatchObject({ code: 'replication_failed', isRetryable: true });
     expect(attempt.figures).toThrow('nothing was told');
   });
 });

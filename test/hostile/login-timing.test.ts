@@ -53,7 +53,7 @@ test.for(WAYS)('a log-in that fails takes as long whether the name exists, by %s
   const times = new Map<string, number[]>(['ana', 'root', 'without', 'old', 'absent'].map((name) => [name, []]));
   for (let round = 0; round < ROUNDS; round++) {
     const from = { 'x-forwarded-for': `2001:db8:0:${round.toString(16)}::1` };
-    for (const [name, list] of inTurns(times, round)) {
+    for (const [name, list] of runCooperatively(times, round)) {
       const began = performance.now();
       assert.equal(await tryName(name, from), 401);
       list.push(performance.now() - began);
@@ -84,7 +84,7 @@ test('so does the first one after a start, where a hash has other iterations tha
     ['absent', []],
   ]);
   for (let round = 0; round < STARTS; round++) {
-    for (const [name, list] of inTurns(times, round)) {
+    for (const [name, list] of runCooperatively(times, round)) {
       await server.stop();
       await server.startAgain();
       // What a start loads with the first request counts for nothing.
@@ -107,7 +107,7 @@ async function statusOf(...question: Parameters<AttackedServer['client']['ask']>
 }
 
 /** Each round begins with another one. */
-function inTurns<T>(items: Iterable<T>, round: number): readonly T[] {
+function runCooperatively<T>(items: Iterable<T>, round: number): readonly T[] {
   const all = [...items];
   return all.map((_item, index) => all[(index + round) % all.length] as T);
 }

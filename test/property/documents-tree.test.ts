@@ -4,7 +4,7 @@ import { must } from '../../src/base/shared/assert.ts';
 import { atOnce } from '../../src/base/shared/turn.ts';
 import type { RevisionNode, RevisionPath } from '../../src/database/documents/contract.ts';
 import { mapBodies } from '../../src/database/documents/revisions/body-changes.ts';
-import { GrowingTree } from '../../src/database/documents/revisions/growing-tree.ts';
+import { MutableRevisionTree } from '../../src/database/documents/revisions/mutable-revision-tree.ts';
 import {
   cutPath,
   mergePath,
@@ -374,7 +374,7 @@ describe('a tree that takes in one path after another', () => {
         let expected = mapBodies(mergeTrees(arrive(first), beside), ({ generation, hash }) =>
           toRevId(generation, hash),
         );
-        const growing = new GrowingTree(expected);
+        const growing = new MutableRevisionTree(expected);
         for (const [index, { node, length }] of further.entries()) {
           const before = expected;
           const body = `new${index}`;
@@ -395,7 +395,7 @@ describe('a tree that takes in one path after another', () => {
   test('finds its revisions and leaves', () => {
     fc.assert(
       fc.property(scenes, ({ first, further }) => {
-        const growing = new GrowingTree(mergeTrees(arrive(first), others));
+        const growing = new MutableRevisionTree(mergeTrees(arrive(first), others));
         for (const { node, length } of further) {
           const { start, ids } = pathOf(node);
           growing.merge({ start, ids: ids.slice(0, length) }, node.deleted, '', 20);
@@ -416,7 +416,7 @@ describe('a tree that takes in one path after another', () => {
     const contradictory = fc.tuple(replicas(1), replicas(1)).map(([[left = []], [right = []]]) => [...left, ...right]);
     fc.assert(
       fc.property(contradictory, fc.constantFrom<Tree>([], others), (arrivals, beside) => {
-        const growing = new GrowingTree(beside);
+        const growing = new MutableRevisionTree(beside);
         const arrived = new Set<string>();
         for (const { node, length } of arrivals) {
           const { start, ids } = pathOf(node);

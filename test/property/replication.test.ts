@@ -167,7 +167,7 @@ async function replicateRandomly(random: SeededRandom): Promise<string> {
   relays.pouch.forgetResets();
   const told = isRestarted ? `${name}, the server begins anew` : name;
   if (outcome instanceof Error) {
-    expect(outcome).toMatchObject({ code: 'replication_failed', mayPass: true });
+    expect(outcome).toMatchObject({ code: 'replication_failed', isRetryable: true });
     return `${told}: ${outcome.message}`;
   }
   expect(outcome).toMatchObject({ history: expect.anything() });

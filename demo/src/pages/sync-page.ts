@@ -6,7 +6,7 @@ import { button, fill, make } from '../elements/elements.ts';
 import { formatCount, formatTime, formatWait } from '../elements/format.ts';
 import type { Connections } from '../following/connections.ts';
 import type { RequestLog } from '../requests/request-log.ts';
-import { Line, type LineState, type Trouble } from '../sync/line.ts';
+import { Line, type LineState, type PeerOutage } from '../sync/line.ts';
 import { ListPanel } from '../sync/list-panel.ts';
 import { PackingList } from '../sync/packing-list.ts';
 
@@ -212,11 +212,11 @@ function changes(count: number): string {
 }
 
 /** No answer came, or one from what stands in front of the server. */
-function isAway({ reason }: Trouble): boolean {
+function isAway({ reason }: PeerOutage): boolean {
   return /can't be reached|broke off|with 50[0234] /.test(reason);
 }
 
-function describe(trouble: Trouble): string {
+function describe(trouble: PeerOutage): string {
   const { reason, since, nextAttempt } = trouble;
   const seconds = nextAttempt === undefined ? 0 : Math.ceil((nextAttempt - Date.now()) / 1000);
   return [

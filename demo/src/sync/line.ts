@@ -17,7 +17,7 @@ interface Listed {
 }
 
 /** What keeps the line from copying. */
-export interface Trouble {
+export interface PeerOutage {
   readonly reason: string;
   /** Milliseconds since the epoch. Undefined where it is not known, and while an attempt is made. */
   readonly since: number | undefined;
@@ -33,7 +33,7 @@ export interface LineState {
   readonly received: number;
   /** Changes that are not copied yet: in both directions while it copies, else those of this browser. Undefined where it is not known. */
   readonly pending: number | undefined;
-  readonly trouble: Trouble | undefined;
+  readonly trouble: PeerOutage | undefined;
 }
 
 const REPLICATOR = '/db/_replicator';
@@ -138,7 +138,7 @@ function pendingOf(own: readonly Listed[]): number {
 }
 
 /** Of the two the one that lasts longer, and the attempt that comes first. */
-function troubleOf(own: readonly Listed[]): Trouble | undefined {
+function troubleOf(own: readonly Listed[]): PeerOutage | undefined {
   const failing = own.filter(({ info }) => info?.error !== undefined);
   if (failing.length === 0) return undefined;
   const times = (name: 'error_since' | 'next_attempt') =>

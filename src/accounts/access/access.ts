@@ -100,8 +100,8 @@ export class Access {
     return name.startsWith('_') || this.isUsersDatabase(name);
   }
 
-  /** Whether members who are no admins see less of its documents (`shields/`). */
-  hasShields(name: string): boolean {
+  /** Whether members who are no admins see less of its documents (`read-restrictions/`). */
+  hasReadRestrictions(name: string): boolean {
     return name === REPLICATOR_DATABASE || this.isUsersDatabase(name);
   }
 

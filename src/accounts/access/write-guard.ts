@@ -6,7 +6,7 @@
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { must } from '../../base/shared/assert.ts';
 import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
-import { filterInSteps, inTurns, mapInSteps, someInSteps } from '../../base/shared/turn.ts';
+import { filterInSteps, mapInSteps, runCooperatively, someInSteps } from '../../base/shared/turn.ts';
 import { isDesignId } from '../../database/documents/identifiers.ts';
 import type { Database, DocumentWrite, WriteGuard, WriteOptions } from '../../database/store/contract.ts';
 import { isDatabaseAdmin, isServerAdmin, parseSecurity } from './security.ts';
@@ -79,11 +79,11 @@ export class AccessGuard implements WriteGuard {
   async validate(writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly Refusal[]> {
     const { inner } = this.#parts;
     const refusals = await this.#judge(writes, options);
-    if (!(await inTurns(someInSteps(refusals, isRefusal)))) return inner.validate(writes, options);
-    const passed = await inTurns(filterInSteps(writes, (_write, index) => !isRefusal(refusals[index])));
+    if (!(await runCooperatively(someInSteps(refusals, isRefusal)))) return inner.validate(writes, options);
+    const passed = await runCooperatively(filterInSteps(writes, (_write, index) => !isRefusal(refusals[index])));
     const verdicts = passed.length === 0 ? [] : await inner.validate(passed, options);
     let next = 0;
-    return inTurns(mapInSteps(writes, (_write, index) => refusals[index] ?? verdicts[next++]));
+    return runCooperatively(mapInSteps(writes, (_write, index) => refusals[index] ?? verdicts[next++]));
   }
 
   get #isUsers(): boolean {
@@ -95,7 +95,7 @@ export class AccessGuard implements WriteGuard {
     const judged = this.#isUsers ? await (await users()).validate(database, writes, options) : NO_REFUSALS;
     const ofUsers = judged.map((refusal, index) => this.#refused.get(must(writes[index])) ?? refusal);
     if (this.#mayWriteDesigns(options)) return ofUsers;
-    return inTurns(mapInSteps(writes, ({ id }, index) => (isDesignId(id) ? notAnAdmin() : ofUsers[index])));
+    return runCooperatively(mapInSteps(writes, ({ id }, index) => (isDesignId(id) ? notAnAdmin() : ofUsers[index])));
   }
 
   #mayWriteDesigns({ user }: WriteOptions): boolean {

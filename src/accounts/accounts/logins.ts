@@ -13,8 +13,8 @@ import type { Passwords } from '../passwords/passwords.ts';
 import type { Account } from './account.ts';
 import type { AccountStore } from './account-store.ts';
 import type { AdminHashing } from './admin-hashing.ts';
-import { ProvedPasswords } from './proved-passwords.ts';
 import type { StoredIterations } from './stored-iterations.ts';
+import { VerifiedPasswordCache } from './verified-password-cache.ts';
 
 export interface LoginParts {
   readonly config: ConfigStore;
@@ -38,14 +38,14 @@ interface Attempt {
 export class Logins {
   readonly #parts: LoginParts;
   readonly #failed: FailedLogins;
-  readonly #proved: ProvedPasswords;
+  readonly #proved: VerifiedPasswordCache;
   /** Checks under way: who asks for the same meanwhile waits for the same. */
   readonly #checks = new Map<string, Promise<Account>>();
 
   constructor(parts: LoginParts) {
     this.#parts = parts;
     this.#failed = new FailedLogins(parts.clock);
-    this.#proved = new ProvedPasswords(parts.config, parts.random);
+    this.#proved = new VerifiedPasswordCache(parts.config, parts.random);
   }
 
   /**

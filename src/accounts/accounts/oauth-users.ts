@@ -1,7 +1,7 @@
 /** Consumers and tokens of OAuth that users keep in their documents, as `{oauth: {consumer_keys: {key: secret}, tokens: {token: secret}}}`. */
 import { isObject, type JsonObject, ownMember } from '../../base/json/objects.ts';
 import { allReady } from '../../base/shared/maybe-promise.ts';
-import { Pace } from '../../base/shared/turn.ts';
+import { TimeSlice } from '../../base/shared/turn.ts';
 import type { ConfigStore } from '../../base/system/contract.ts';
 import type { Registry } from '../../database/registry/contract.ts';
 import { USER_PREFIX } from '../contract.ts';
@@ -55,13 +55,13 @@ export class DocumentsWithOAuth {
     return this.#databases.use(database, async (open) => {
       const snapshot = open.snapshot();
       const found: OAuthDocument[] = [];
-      const pace = new Pace();
+      const timeSlice = new TimeSlice();
       try {
         for await (const rows of snapshot.rows({ start: USER_PREFIX, end: `${USER_PREFIX}\uffff` })) {
           const records = await allReady(rows.map((row) => row.record()));
           const bodies = await snapshot.bodies(records.flatMap(({ leaves }) => leaves.slice(0, 1)));
           for (const [index, body] of bodies.entries()) found.push(...oauthOf(rows[index]?.id ?? '', body));
-          if (pace.isDue) await pace.rest();
+          if (timeSlice.isDue) await timeSlice.rest();
         }
         return found;
       } finally {

@@ -6,7 +6,7 @@
 import { isObject } from '../../base/json/objects.ts';
 import { must } from '../../base/shared/assert.ts';
 import { allReady, type MaybePromise, orElse } from '../../base/shared/maybe-promise.ts';
-import { Pace } from '../../base/shared/turn.ts';
+import { TimeSlice } from '../../base/shared/turn.ts';
 import type { ConfigStore, Log } from '../../base/system/contract.ts';
 import type { Registry } from '../../database/registry/contract.ts';
 import type { Database } from '../../database/store/contract.ts';
@@ -77,7 +77,7 @@ export class StoredIterations {
 
 async function noteUsers(database: Database, passwords: Passwords): Promise<void> {
   const snapshot = database.snapshot();
-  const pace = new Pace();
+  const timeSlice = new TimeSlice();
   try {
     const range = { start: USER_PREFIX, end: AFTER_PREFIX, endInclusive: false };
     for await (const rows of snapshot.rows(range)) {
@@ -85,7 +85,7 @@ async function noteUsers(database: Database, passwords: Passwords): Promise<void
       const winners = records.map(({ leaves }) => must(leaves[0], 'a row has a leaf'));
       for (const body of await snapshot.bodies(winners)) {
         passwords.noteStored(hashOf(body));
-        if (pace.isDue) await pace.rest();
+        if (timeSlice.isDue) await timeSlice.rest();
       }
     }
   } finally {

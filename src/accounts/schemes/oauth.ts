@@ -2,7 +2,7 @@
  * OAuth 1.0 (RFC 5849; docs/http/accounts.md#oauth): requests signed with the secrets of a consumer and of a token, which stand for one account. The
  * parameters come in the header `Authorization`, or in the query. A signed request counts once, and for some minutes.
  */
-import { WordedError } from '../../base/errors/database-error.ts';
+import { CustomCodeError } from '../../base/errors/database-error.ts';
 import { toHex } from '../../base/shared/bytes.ts';
 import type { Clock } from '../../base/shared/clock.ts';
 import { areEqualSecrets } from '../../base/shared/constant-time.ts';
@@ -159,6 +159,6 @@ function decoded(text: string): string {
   }
 }
 
-function refusal(word: string, reason: string): WordedError {
-  return new WordedError('bad_request', word, reason);
+function refusal(word: string, reason: string): CustomCodeError {
+  return new CustomCodeError('bad_request', word, reason);
 }

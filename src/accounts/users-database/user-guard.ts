@@ -5,7 +5,7 @@ import { isObject, type JsonObject } from '../../base/json/objects.ts';
 import { must } from '../../base/shared/assert.ts';
 import type { Clock } from '../../base/shared/clock.ts';
 import type { RequestUser } from '../../base/shared/message.ts';
-import { filterInSteps, inTurns, Pace } from '../../base/shared/turn.ts';
+import { filterInSteps, runCooperatively, TimeSlice } from '../../base/shared/turn.ts';
 import { networkOf } from '../../base/system/network-of.ts';
 import { isDesignId } from '../../database/documents/identifiers.ts';
 import { findNode } from '../../database/documents/revisions/revision-tree.ts';
@@ -56,12 +56,12 @@ export class UserGuard {
     { user = ADMIN_PARTY, address = '' }: WriteOptions,
     judge: (writes: readonly DocumentWrite[]) => Promise<readonly Refusal[]>,
   ): Promise<PreparedWrites> {
-    const pace = new Pace();
+    const timeSlice = new TimeSlice();
     const writer = writerOf(database, user);
     const refused = new Map<DocumentWrite, DatabaseError>();
     const read: (DocumentWrite | PlainPassword)[] = [];
     for (const write of writes) {
-      if (pace.isDue) await pace.rest();
+      if (timeSlice.isDue) await timeSlice.rest();
       if (isTooLong(write, writer)) refused.set(write, tooLong());
       read.push(isDesignId(write.id) || refused.has(write) ? write : readPassword(write));
     }
@@ -78,7 +78,7 @@ export class UserGuard {
     const prepared: DocumentWrite[] = [];
     for (const [index, one] of read.entries()) {
       const write = must(bare[index], 'there is one for each');
-      if (pace.isDue) await pace.rest();
+      if (timeSlice.isDue) await timeSlice.rest();
       const hasPassword = 'withHash' in one;
       const isCounted = !writer.isAdmin && !refused.has(write) && (hasPassword || signUps.has(write.id));
       if (isCounted && this.#counts.wait(network) > 0)
@@ -106,9 +106,9 @@ export class UserGuard {
     try {
       const records = await snapshot.documents(writes.map(({ id }) => id));
       const refusals: Refusal[] = [];
-      const pace = new Pace();
+      const timeSlice = new TimeSlice();
       for (const [index, write] of writes.entries()) {
-        if (pace.isDue) await pace.rest();
+        if (timeSlice.isDue) await timeSlice.rest();
         const leaves = records[index]?.leaves ?? [];
         // A replicated revision that is there already changes nothing.
         const isKnown = !newEdits && write.rev !== undefined && findNode(leaves, toRevision(write.rev)) !== undefined;
@@ -135,12 +135,12 @@ const NONE: ReadonlySet<string> = new Set();
 
 /** The ids of the writes that make a document where there is none, or a deleted one. */
 async function newAccounts(database: Database, writes: readonly DocumentWrite[]): Promise<ReadonlySet<string>> {
-  const made = await inTurns(filterInSteps(writes, ({ id, deleted }) => !deleted && !isDesignId(id)));
+  const made = await runCooperatively(filterInSteps(writes, ({ id, deleted }) => !deleted && !isDesignId(id)));
   const snapshot = database.snapshot();
   try {
     const records = await snapshot.documents(made.map(({ id }) => id));
     const isNew = (_write: DocumentWrite, index: number) => records[index]?.leaves[0]?.deleted !== false;
-    const written = await inTurns(filterInSteps(made, isNew));
+    const written = await runCooperatively(filterInSteps(made, isNew));
     return new Set(written.map(({ id }) => id));
   } finally {
     snapshot.release();

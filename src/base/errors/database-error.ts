@@ -80,12 +80,12 @@ export class DatabaseError extends Error {
 }
 
 /** An error that is answered with a word of its own in the place of its code: `{"error": word, "reason": reason}`. */
-export class WordedError extends DatabaseError {
+export class CustomCodeError extends DatabaseError {
   readonly word: string;
 
   constructor(code: ErrorCode, word: string, reason: string) {
     super(code, reason);
-    this.name = 'WordedError';
+    this.name = 'CustomCodeError';
     this.word = word;
   }
 }

@@ -4,7 +4,7 @@
  * results mean nothing, but each step comes to an end, or throws. Iterative throughout: depth costs nothing.
  */
 
-import type { Steps } from '../shared/turn.ts';
+import type { CooperativeTask } from '../shared/turn.ts';
 import { CLOSE_BRACE, CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE, SPACE } from './characters.ts';
 import { endedEarly, stringEnd, stringValue } from './strings.ts';
 
@@ -113,7 +113,7 @@ export class JsonCursor {
   }
 
   /** As `skipValue`, of a value however long: others may have a turn in the middle, and between many short ones. */
-  *skipValueInSteps(): Steps<void> {
+  *skipValueInSteps(): CooperativeTask<void> {
     const { text } = this;
     const start = this.#skipSpace(this.position);
     const first = text.charCodeAt(start);

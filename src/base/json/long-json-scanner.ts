@@ -1,5 +1,5 @@
 /** Finds the ends of values as `JsonScanner` does, in steps: others may have a turn in the middle of a long value. */
-import type { Steps } from '../shared/turn.ts';
+import type { CooperativeTask } from '../shared/turn.ts';
 import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE, SPACE } from './characters.ts';
 import { JsonScanner, MAX_DEPTH, NO_END } from './json-scanner.ts';
 
@@ -34,7 +34,7 @@ export class LongJsonScanner {
   }
 
   /** Position behind the value that begins at `start`, `depth` being the number of containers around it, or `NO_END`. */
-  *valueEnd(start: number, depth: number): Steps<number> {
+  *valueEnd(start: number, depth: number): CooperativeTask<number> {
     let end = this.#nearEnd(start, depth, false);
     if (end !== FAR) return end;
     this.#moveTo(start);
@@ -59,14 +59,14 @@ export class LongJsonScanner {
     this.#start = start;
   }
 
-  *#farEnd(start: number, depth: number): Steps<number> {
+  *#farEnd(start: number, depth: number): CooperativeTask<number> {
     const code = this.#text.charCodeAt(start);
     if (code === QUOTE) return yield* this.#stringEnd(start);
     if (code !== OPEN_BRACE && code !== OPEN_BRACKET) return this.#whole.valueEnd(start, depth);
     return depth < MAX_DEPTH ? yield* this.#containerEnd(start, depth, code === OPEN_BRACE) : NO_END;
   }
 
-  *#stringEnd(start: number): Steps<number> {
+  *#stringEnd(start: number): CooperativeTask<number> {
     const text = this.#text;
     let at = start + 1;
     let rest = at + this.#stepLength;
@@ -82,7 +82,7 @@ export class LongJsonScanner {
     return at + 1;
   }
 
-  *#containerEnd(start: number, depth: number, isObject: boolean): Steps<number> {
+  *#containerEnd(start: number, depth: number, isObject: boolean): CooperativeTask<number> {
     const text = this.#text;
     const close = isObject ? CLOSE_BRACE : CLOSE_BRACKET;
     let at = this.#whole.skipSpace(start + 1);
@@ -99,7 +99,7 @@ export class LongJsonScanner {
     }
   }
 
-  *#memberEnd(start: number, depth: number): Steps<number> {
+  *#memberEnd(start: number, depth: number): CooperativeTask<number> {
     if (this.#text.charCodeAt(start) !== QUOTE) return NO_END;
     const nameEnd = yield* this.valueEnd(start, depth);
     const valueStart = nameEnd === NO_END ? NO_END : this.#whole.valueStart(nameEnd);

@@ -1,5 +1,5 @@
 /** Long runs of white space in a text of JSON: those who read it would go over each of them in one go. */
-import type { Steps } from '../shared/turn.ts';
+import type { CooperativeTask } from '../shared/turn.ts';
 import { QUOTE } from './characters.ts';
 import { closingQuote } from './strings.ts';
 
@@ -11,7 +11,7 @@ const LONG_RUN = 1_024;
 const STEP_LENGTH = 131_072;
 
 /** The text, of which it is not known whether it is JSON, with one character for each long run outside of strings, where a run is very long. */
-export function* shortenSpaceInSteps(text: string): Steps<string> {
+export function* shortenSpaceInSteps(text: string): CooperativeTask<string> {
   if (!(yield* hasVeryLongRun(text))) return text;
   let result = '';
   let kept = 0;
@@ -38,7 +38,7 @@ export function* shortenSpaceInSteps(text: string): Steps<string> {
   return result + text.slice(kept);
 }
 
-function* hasVeryLongRun(text: string): Steps<boolean> {
+function* hasVeryLongRun(text: string): CooperativeTask<boolean> {
   for (let from = 0; from + SAMPLE_DISTANCE < text.length; from += SAMPLE_DISTANCE) {
     const isSampled = isSpace(text, from) && isSpace(text, from + SAMPLE_DISTANCE);
     if (!isSampled) continue;

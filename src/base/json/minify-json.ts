@@ -1,5 +1,5 @@
 /** Takes the white space out of a JSON text, without building its values. For text that `JSON.parse` accepts, as `json-cursor.ts`. */
-import { atOnce, type Steps } from '../shared/turn.ts';
+import { atOnce, type CooperativeTask } from '../shared/turn.ts';
 import { QUOTE, SPACE } from './characters.ts';
 import { stringEnd } from './strings.ts';
 
@@ -12,7 +12,7 @@ export function minify(text: string, start = 0, end: number = text.length): stri
 }
 
 /** As `minify`: others may have a turn in the middle of a long text. */
-export function* minifyInSteps(text: string, start = 0, end: number = text.length): Steps<string> {
+export function* minifyInSteps(text: string, start = 0, end: number = text.length): CooperativeTask<string> {
   let result = '';
   let kept = start;
   let at = start;

@@ -1,6 +1,6 @@
 /** Bounds on how deep values may be nested, which are read, compared and written out by recursion. */
 import { DatabaseError } from '../errors/database-error.ts';
-import { atOnce, type Steps } from '../shared/turn.ts';
+import { atOnce, type CooperativeTask } from '../shared/turn.ts';
 import { CLOSE_BRACE, CLOSE_BRACKET, OPEN_BRACE, OPEN_BRACKET, QUOTE } from './characters.ts';
 import { closingQuote } from './strings.ts';
 
@@ -23,12 +23,12 @@ export function isShallowText(text: string): boolean {
 }
 
 /** As `isShallowText`, for the container that begins at `start`, without what follows it. */
-export function isShallowContainer(text: string, start: number): Steps<boolean> {
+export function isShallowContainer(text: string, start: number): CooperativeTask<boolean> {
   return walkShallow(text, start, true);
 }
 
 /** Fails with `bad_request` where the text is nested too deeply; what else it is does not matter. */
-export function* assertShallowInSteps(text: string): Steps<void> {
+export function* assertShallowInSteps(text: string): CooperativeTask<void> {
   if (hasManyOpenings(text) && !(yield* walkShallow(text, 0, false))) throw tooDeeplyNested();
 }
 
@@ -41,7 +41,7 @@ export function tooDeeplyNested(): DatabaseError {
   return new DatabaseError('bad_request', reason);
 }
 
-function* walkShallow(text: string, start: number, isOneContainer: boolean): Steps<boolean> {
+function* walkShallow(text: string, start: number, isOneContainer: boolean): CooperativeTask<boolean> {
   let depth = 0;
   let rest = start + STEP_LENGTH;
   for (let at = start; at < text.length; at++) {

@@ -4,7 +4,7 @@
  */
 import { DatabaseError } from '../errors/database-error.ts';
 import type { MaybePromise } from '../shared/maybe-promise.ts';
-import { inTurns, type Steps } from '../shared/turn.ts';
+import { type CooperativeTask, runCooperatively } from '../shared/turn.ts';
 import {
   BACKSLASH,
   CLOSE_BRACE,
@@ -42,11 +42,11 @@ const SHORT_ESCAPE = 2;
 
 /** The text's value: at once where it is short. Fails with `SyntaxError` where `JSON.parse` does. */
 export function parseInTurns(text: string): MaybePromise<unknown> {
-  return text.length <= STEP_LENGTH ? JSON.parse(text) : inTurns(parseInSteps(text));
+  return text.length <= STEP_LENGTH ? JSON.parse(text) : runCooperatively(parseInSteps(text));
 }
 
 /** The text's value. Throws `SyntaxError` where `JSON.parse` does; fails with `bad_request` where a number is very long. */
-export function* parseInSteps(text: string): Steps<unknown> {
+export function* parseInSteps(text: string): CooperativeTask<unknown> {
   if (text.length <= STEP_LENGTH) return JSON.parse(text);
   const short = yield* shortenSpaceInSteps(text);
   const parser = new LongTextParser(short);
@@ -61,7 +61,7 @@ type Member = readonly [name: string, value: unknown];
  * The members of the object that the text is, in the order of their first mention, each with its last value; undefined where the text is
  * another value. Throws `SyntaxError` as `parseInSteps`. Objects with a million members take engines long to build and to list.
  */
-export function* parseMembersInSteps(text: string): Steps<readonly Member[] | undefined> {
+export function* parseMembersInSteps(text: string): CooperativeTask<readonly Member[] | undefined> {
   if (text.length <= STEP_LENGTH) {
     const value: unknown = JSON.parse(text);
     return isObject(value) ? Object.entries(value) : undefined;
@@ -86,7 +86,10 @@ export interface SomeMembers {
  * As `parseMembersInSteps`, of the members that are wanted alone. Of all others nothing is kept: only whether they are JSON is found out. Fails
  * with `too_large` where the wanted ones have very many values.
  */
-export function* parseWantedInSteps(text: string, isWanted: (name: string) => boolean): Steps<SomeMembers | undefined> {
+export function* parseWantedInSteps(
+  text: string,
+  isWanted: (name: string) => boolean,
+): CooperativeTask<SomeMembers | undefined> {
   const names = new PartedMap<true>();
   const wanted: Record<string, unknown> = {};
   const take = (name: string, value: unknown) => {
@@ -97,7 +100,7 @@ export function* parseWantedInSteps(text: string, isWanted: (name: string) => bo
 }
 
 /** False where the text is no object. */
-function* takeMembers(whole: string, take: TakeMember, isWanted?: IsWanted): Steps<boolean> {
+function* takeMembers(whole: string, take: TakeMember, isWanted?: IsWanted): CooperativeTask<boolean> {
   const text = yield* shortenSpaceInSteps(whole);
   const parser = new LongTextParser(text, isWanted === undefined ? undefined : MOST_WANTED);
   const start = parser.skipSpace(0);
@@ -127,7 +130,7 @@ class LongTextParser {
     this.#mostMembers = Number.isFinite(most) ? MOST_MEMBERS : most;
   }
 
-  *value(start: number): Steps<unknown> {
+  *value(start: number): CooperativeTask<unknown> {
     const code = this.#text.charCodeAt(start);
     if (code === OPEN_BRACKET) return yield* this.#array(start);
     if (code === OPEN_BRACE) return yield* this.#object(start);
@@ -140,7 +143,7 @@ class LongTextParser {
     return at;
   }
 
-  *#array(start: number): Steps<unknown[]> {
+  *#array(start: number): CooperativeTask<unknown[]> {
     const values: unknown[] = [];
     let at = this.skipSpace(start + 1);
     if (this.#isAt(at, CLOSE_BRACKET)) return values;
@@ -162,7 +165,7 @@ class LongTextParser {
     }
   }
 
-  *#object(start: number): Steps<Record<string, unknown>> {
+  *#object(start: number): CooperativeTask<Record<string, unknown>> {
     const object: Record<string, unknown> = {};
     let left = this.#mostMembers;
     yield* this.members(start, (name, value) => {
@@ -186,7 +189,7 @@ class LongTextParser {
   }
 
   /** Those of the object that begins at `start`. Long ones that are not wanted have no value. */
-  *members(start: number, take: TakeMember, isWanted?: IsWanted): Steps<void> {
+  *members(start: number, take: TakeMember, isWanted?: IsWanted): CooperativeTask<void> {
     let at = this.skipSpace(start + 1);
     if (this.#isAt(at, CLOSE_BRACE)) return;
     for (;;) {
@@ -206,7 +209,7 @@ class LongTextParser {
     }
   }
 
-  *#longMember(start: number, take: TakeMember, isWanted: IsWanted | undefined): Steps<void> {
+  *#longMember(start: number, take: TakeMember, isWanted: IsWanted | undefined): CooperativeTask<void> {
     const text = this.#text;
     if (text.charCodeAt(start) !== QUOTE) throw unexpected(text, start);
     const nameEnd = stringEnd(text, start);
@@ -221,7 +224,7 @@ class LongTextParser {
     take(name, value);
   }
 
-  *#scalar(start: number): Steps<unknown> {
+  *#scalar(start: number): CooperativeTask<unknown> {
     const text = this.#text;
     if (text.charCodeAt(start) === QUOTE) return yield* this.#string(start);
     let end = start;
@@ -233,7 +236,7 @@ class LongTextParser {
     return JSON.parse(text.slice(start, end));
   }
 
-  *#string(start: number): Steps<string> {
+  *#string(start: number): CooperativeTask<string> {
     const text = this.#text;
     const close = stringEnd(text, start) - 1;
     this.end = close + 1;

@@ -3,7 +3,7 @@
  * and numbers that no double holds, both of which most readers refuse (docs/http/documents.md#document-text).
  */
 import { DatabaseError } from '../errors/database-error.ts';
-import { atOnce, type Steps } from '../shared/turn.ts';
+import { atOnce, type CooperativeTask } from '../shared/turn.ts';
 import { isDigit, LOWER_CASE, LOWER_E, MINUS, PLUS, POINT, QUOTE } from './characters.ts';
 import { stringEnd } from './strings.ts';
 
@@ -23,7 +23,7 @@ export function checkPortable(root: unknown): void {
 }
 
 /** As `checkPortable`: others may have turns. */
-export function* checkValueInSteps(root: unknown): Steps<void> {
+export function* checkValueInSteps(root: unknown): CooperativeTask<void> {
   const left: unknown[] = [root];
   for (let looked = 1; left.length > 0; looked++) {
     const value = left.pop();
@@ -44,7 +44,7 @@ const LONGEST_SUSPECT = 256;
 const STEP_LENGTH = 65_536;
 
 /** As `mayBeUnportable`, for a long text: others may have turns. */
-export function* mayBeUnportableInSteps(text: string): Steps<boolean> {
+export function* mayBeUnportableInSteps(text: string): CooperativeTask<boolean> {
   for (let from = 0; from < text.length; from += STEP_LENGTH) {
     if (SUSPECT.test(text.slice(from, from + STEP_LENGTH + LONGEST_SUSPECT))) return true;
     yield;
@@ -53,7 +53,7 @@ export function* mayBeUnportableInSteps(text: string): Steps<boolean> {
 }
 
 /** As `checkPortable`, for the text of a JSON value. Builds no value but of what may be none that is portable. */
-export function* checkPortableInSteps(text: string): Steps<void> {
+export function* checkPortableInSteps(text: string): CooperativeTask<void> {
   let rest = STEP_LENGTH;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);

@@ -1,5 +1,5 @@
 /** How many values a text of JSON will become, found out before any of them is built: a value may take twenty times the bytes of its text. */
-import type { Steps } from '../shared/turn.ts';
+import type { CooperativeTask } from '../shared/turn.ts';
 import { CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from './characters.ts';
 import { MAX_DEPTH, tooDeeplyNested } from './nesting.ts';
 import { closingQuote } from './strings.ts';
@@ -34,7 +34,7 @@ const STEP_LENGTH = 131_072;
  * Counts what is in a text, of which it is not known whether it is JSON. Fails with `bad_request` where it is nested too deeply. Throws
  * `TooManyMembers` or `TooLongString` where it is beyond the bounds, also in the middle of it.
  */
-export function* surveyInSteps(text: string, bounds: SurveyBounds = {}): Steps<Survey> {
+export function* surveyInSteps(text: string, bounds: SurveyBounds = {}): CooperativeTask<Survey> {
   const { members: mostMembers = Number.POSITIVE_INFINITY, stringLength = Number.POSITIVE_INFINITY } = bounds;
   let [containers, members, further, depth] = [0, 0, 0, 0];
   /** Members of the containers around the position, by depth. */

@@ -87,8 +87,8 @@ export class ByteBudget {
   }
 
   take(lease: ByteLease, wish: Wish): MaybePromise<boolean> {
-    const mayPass = this.#waiting.length === 0 || this.#isOldest(lease);
-    if (!mayPass || !this.#fits(lease, wish)) return this.#wait(lease, wish);
+    const isRetryable = this.#waiting.length === 0 || this.#isOldest(lease);
+    if (!isRetryable || !this.#fits(lease, wish)) return this.#wait(lease, wish);
     this.#grant(lease, wish);
     return true;
   }

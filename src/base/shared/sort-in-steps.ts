@@ -1,11 +1,11 @@
 import { must } from './assert.ts';
-import type { Steps } from './turn.ts';
+import type { CooperativeTask } from './turn.ts';
 
 /** Items that are sorted, or merged, in one step. */
 const ITEMS_PER_STEP = 4_096;
 
 /** As `items.toSorted(compare)`, in steps: others may have a turn between them. */
-export function* sortInSteps<T>(items: readonly T[], compare: (left: T, right: T) => number): Steps<T[]> {
+export function* sortInSteps<T>(items: readonly T[], compare: (left: T, right: T) => number): CooperativeTask<T[]> {
   let runs: T[][] = [];
   for (let from = 0; from < items.length; from += ITEMS_PER_STEP) {
     runs.push(items.slice(from, from + ITEMS_PER_STEP).sort(compare));
@@ -23,7 +23,7 @@ export function* sortInSteps<T>(items: readonly T[], compare: (left: T, right: T
 }
 
 /** Sorts numbers where they are, in steps: without a comparison that is called for each pair. Gives the same array, or another one of its kind. */
-export function* sortNumbersInSteps(numbers: Float64Array): Steps<Float64Array> {
+export function* sortNumbersInSteps(numbers: Float64Array): CooperativeTask<Float64Array> {
   for (let from = 0; from < numbers.length; from += ITEMS_PER_STEP) {
     numbers.subarray(from, from + ITEMS_PER_STEP).sort();
     yield;
@@ -38,7 +38,7 @@ export function* sortNumbersInSteps(numbers: Float64Array): Steps<Float64Array> 
 }
 
 /** Merges the sorted runs that begin at `from` and at `from + width`, each of so many numbers at most. */
-function* mergeNumbers(source: Float64Array, target: Float64Array, from: number, width: number): Steps<void> {
+function* mergeNumbers(source: Float64Array, target: Float64Array, from: number, width: number): CooperativeTask<void> {
   const [middle, end] = [Math.min(from + width, source.length), Math.min(from + 2 * width, source.length)];
   let [left, right] = [from, middle];
   for (let at = from; at < end; at += 1) {
@@ -49,7 +49,11 @@ function* mergeNumbers(source: Float64Array, target: Float64Array, from: number,
 }
 
 /** Of equals, those of the left side come first. */
-function* merge<T>(left: readonly T[], right: readonly T[], compare: (left: T, right: T) => number): Steps<T[]> {
+function* merge<T>(
+  left: readonly T[],
+  right: readonly T[],
+  compare: (left: T, right: T) => number,
+): CooperativeTask<T[]> {
   const merged: T[] = [];
   let [taken, other] = [0, 0];
   while (taken < left.length && other < right.length) {

@@ -129,7 +129,7 @@ export function isThreadWanted(): boolean {
 }
 
 /** Tells when the thread has been held for long enough. Where work has many small pieces, ask after some of them only. */
-export class Pace {
+export class TimeSlice {
   readonly #holdMs: number;
   #turns = 0;
   #since = performance.now();
@@ -162,8 +162,8 @@ export class Pace {
 
 /** Where this turn has lasted for too long, waits for another one: for many pieces of work that come to go on in the same turn. */
 export function roomInTurn(): MaybePromise<void> {
-  const pace = new Pace();
-  return pace.isDue ? pace.endTurn() : undefined;
+  const timeSlice = new TimeSlice();
+  return timeSlice.isDue ? timeSlice.endTurn() : undefined;
 }
 
 /** Yielded before a step that can't be divided and takes longer than a turn should: it gets a turn to itself. */
@@ -173,10 +173,10 @@ export const LONG_STEP = Symbol('long step');
  * Work that can be left, and gone on with later, wherever it yields. What it yields says when: in a later turn if this one has lasted long
  * enough (undefined), in a turn of its own (`LONG_STEP`), or when a promise has settled (`ready`).
  */
-export type Steps<T> = Generator<typeof LONG_STEP | Promise<unknown> | undefined, T, void>;
+export type CooperativeTask<T> = Generator<typeof LONG_STEP | Promise<unknown> | undefined, T, void>;
 
 /** The value: at once where it is at hand. For use in steps, as `await` is in an async function. */
-export function* ready<T>(value: MaybePromise<T>): Steps<T> {
+export function* ready<T>(value: MaybePromise<T>): CooperativeTask<T> {
   if (!(value instanceof Promise)) return value;
   let settled: { readonly value: T } | undefined;
   yield value.then((late) => {
@@ -186,46 +186,51 @@ export function* ready<T>(value: MaybePromise<T>): Steps<T> {
 }
 
 /** Does all the work, with turns for others in between. What takes no longer than a turn, and waits for nothing, is done at once. */
-export function inTurns<T>(steps: Steps<T>): MaybePromise<T> {
+export function runCooperatively<T>(steps: CooperativeTask<T>): MaybePromise<T> {
   // Most work has one step: no clock is needed for that.
   let step = steps.next();
   if (step.done === true) return step.value;
-  const pace = new Pace();
+  const timeSlice = new TimeSlice();
   for (;;) {
-    if (step.value !== undefined || pace.isDue) return goOn(steps, pace, step.value);
+    if (step.value !== undefined || timeSlice.isDue) return goOn(steps, timeSlice, step.value);
     step = steps.next();
     if (step.done === true) return step.value;
   }
 }
 
 async function goOn<T>(
-  steps: Steps<T>,
-  pace: Pace,
+  steps: CooperativeTask<T>,
+  timeSlice: TimeSlice,
   first: typeof LONG_STEP | Promise<unknown> | undefined,
 ): Promise<T> {
   let reason = first;
   for (;;) {
-    const step = reason instanceof Promise ? await afterPromise(steps, reason) : await afterTurn(steps, pace, reason);
+    const step =
+      reason instanceof Promise ? await afterPromise(steps, reason) : await afterTurn(steps, timeSlice, reason);
     if (step.done === true) return step.value;
     // A promise is waited for at once, or its failure would be no one's.
-    if (reason === LONG_STEP && !(step.value instanceof Promise)) await pace.endTurn();
+    if (reason === LONG_STEP && !(step.value instanceof Promise)) await timeSlice.endTurn();
     reason = step.value;
   }
 }
 
-type Step<T> = ReturnType<Steps<T>['next']>;
+type Step<T> = ReturnType<CooperativeTask<T>['next']>;
 
 /** Where the promise rejects the work fails at the place where it waits. */
-function afterPromise<T>(steps: Steps<T>, promise: Promise<unknown>): Promise<Step<T>> {
+function afterPromise<T>(steps: CooperativeTask<T>, promise: Promise<unknown>): Promise<Step<T>> {
   return promise.then(
     () => steps.next(),
     (failure: unknown) => steps.throw(failure),
   );
 }
 
-async function afterTurn<T>(steps: Steps<T>, pace: Pace, reason: typeof LONG_STEP | undefined): Promise<Step<T>> {
-  if (reason === LONG_STEP) await pace.endTurn();
-  else if (pace.isDue) await pace.rest();
+async function afterTurn<T>(
+  steps: CooperativeTask<T>,
+  timeSlice: TimeSlice,
+  reason: typeof LONG_STEP | undefined,
+): Promise<Step<T>> {
+  if (reason === LONG_STEP) await timeSlice.endTurn();
+  else if (timeSlice.isDue) await timeSlice.rest();
   return steps.next();
 }
 
@@ -233,7 +238,7 @@ async function afterTurn<T>(steps: Steps<T>, pace: Pace, reason: typeof LONG_STE
 const ITEMS_PER_STEP = 256;
 
 /** What `convert` makes of each item, some at a time. */
-export function* mapInSteps<T, R>(items: Iterable<T>, convert: (item: T, index: number) => R): Steps<R[]> {
+export function* mapInSteps<T, R>(items: Iterable<T>, convert: (item: T, index: number) => R): CooperativeTask<R[]> {
   const converted: R[] = [];
   yield* eachInSteps(items, (item, index) => {
     converted.push(convert(item, index));
@@ -242,7 +247,7 @@ export function* mapInSteps<T, R>(items: Iterable<T>, convert: (item: T, index: 
 }
 
 /** The texts of the items with commas between them. It is put together in each step, so that nobody has to do it in one go later. */
-export function* joinInSteps<T>(items: readonly T[], textOf: (item: T) => string): Steps<string> {
+export function* joinInSteps<T>(items: readonly T[], textOf: (item: T) => string): CooperativeTask<string> {
   const pieces: string[] = [];
   for (let from = 0; from < items.length; from += ITEMS_PER_STEP) {
     pieces.push(
@@ -257,7 +262,7 @@ export function* joinInSteps<T>(items: readonly T[], textOf: (item: T) => string
 }
 
 /** Those of the items of which `test` is true, some at a time. */
-export function* filterInSteps<T>(items: Iterable<T>, test: (item: T, index: number) => boolean): Steps<T[]> {
+export function* filterInSteps<T>(items: Iterable<T>, test: (item: T, index: number) => boolean): CooperativeTask<T[]> {
   const found: T[] = [];
   yield* eachInSteps(items, (item, index) => {
     if (test(item, index)) found.push(item);
@@ -266,7 +271,7 @@ export function* filterInSteps<T>(items: Iterable<T>, test: (item: T, index: num
 }
 
 /** Whether `test` is true of any of the items, some at a time. */
-export function* someInSteps<T>(items: Iterable<T>, test: (item: T) => boolean): Steps<boolean> {
+export function* someInSteps<T>(items: Iterable<T>, test: (item: T) => boolean): CooperativeTask<boolean> {
   let looked = 0;
   for (const item of items) {
     if (test(item)) return true;
@@ -277,7 +282,7 @@ export function* someInSteps<T>(items: Iterable<T>, test: (item: T) => boolean):
 }
 
 /** Hands each item to `visit`, some at a time. */
-export function* eachInSteps<T>(items: Iterable<T>, visit: (item: T, index: number) => void): Steps<void> {
+export function* eachInSteps<T>(items: Iterable<T>, visit: (item: T, index: number) => void): CooperativeTask<void> {
   let index = 0;
   for (const item of items) {
     visit(item, index);
@@ -287,7 +292,7 @@ export function* eachInSteps<T>(items: Iterable<T>, visit: (item: T, index: numb
 }
 
 /** Does all the work in one go. It may wait for nothing. */
-export function atOnce<T>(steps: Steps<T>): T {
+export function atOnce<T>(steps: CooperativeTask<T>): T {
   for (;;) {
     const { done, value } = steps.next();
     if (done === true) return value;

@@ -1,5 +1,5 @@
 /** Texts in UTF-8: their lengths, without encoding them, and long ones. */
-import { LONG_STEP, type Steps } from './turn.ts';
+import { type CooperativeTask, LONG_STEP } from './turn.ts';
 
 /** What one unit of a JavaScript string takes at most. */
 const MAX_UNIT_BYTES = 3;
@@ -32,7 +32,7 @@ export function fitsUtf8(text: string, bytes: number): boolean {
 const STEP_LENGTH = 524_288;
 
 /** Engines put a text that was made of pieces together when somebody looks at it first, in one go: a long one has a turn to itself for that. */
-export function* putTogether(text: string): Steps<void> {
+export function* putTogether(text: string): CooperativeTask<void> {
   if (text.length <= STEP_LENGTH) return;
   yield LONG_STEP;
   text.charCodeAt(0);
@@ -40,7 +40,7 @@ export function* putTogether(text: string): Steps<void> {
 }
 
 /** As `utf8Length`: others may have a turn in the middle of a long text. */
-export function* utf8LengthInSteps(text: string): Steps<number> {
+export function* utf8LengthInSteps(text: string): CooperativeTask<number> {
   yield* putTogether(text);
   let bytes = 0;
   for (const piece of wholeCharacterPieces(text, STEP_LENGTH)) {
@@ -54,7 +54,7 @@ export function* utf8LengthInSteps(text: string): Steps<number> {
  * As a `TextEncoder` does: others may have a turn in the middle of a long text. The bytes may be a part of a larger buffer. `pieces`: those
  * that the text was made of, of whole characters, where there are some; then it is not put together.
  */
-export function* encodeInSteps(text: string, pieces?: readonly string[]): Steps<Uint8Array> {
+export function* encodeInSteps(text: string, pieces?: readonly string[]): CooperativeTask<Uint8Array> {
   // Enough for ASCII, which most long texts are: pieces that are joined afterwards would be held twice.
   const encoder = new SteppedEncoder(text.length);
   for (const piece of pieces ?? [text]) {
@@ -84,7 +84,7 @@ class SteppedEncoder {
     return this.#buffer.subarray(0, this.#end);
   }
 
-  *add(text: string): Steps<void> {
+  *add(text: string): CooperativeTask<void> {
     yield* putTogether(text);
     for (let from = 0; from < text.length; ) {
       const piece = text.slice(from, wholeCharactersEnd(text, from + STEP_LENGTH));

@@ -1,7 +1,7 @@
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
 import type { PlainRequest, PlainResponse } from '../../base/shared/message.ts';
 import type { PortOffer } from './wire/control.ts';
-import type { Carrier, WireRequest, WireResponse } from './wire/wire.ts';
+import type { Sender, WireRequest, WireResponse } from './wire/wire.ts';
 
 /** One service: all workers of the same instance share one storage, one owner and one session. */
 export interface Instance {
@@ -63,7 +63,7 @@ export interface WorkerStatus {
 /** What a link is to know of whoever sends requests through it. */
 export interface LinkOptions {
   readonly instance: Instance;
-  readonly carrier: Carrier;
+  readonly carrier: Sender;
   /**
    * Called when nobody owns the storage and no tab's worker waits to own it. A service worker then becomes the owner itself, with a core
    * of its own; a tab's worker passes nothing here, since it already waits for the lock.

@@ -31,7 +31,7 @@ import { withReserve } from '../../storage/reserving-store.ts';
 import { storageFenced } from '../../storage/storage-errors.ts';
 import type { Instance } from '../bridge/contract.ts';
 import { toNetworkAddress } from '../bridge/instance.ts';
-import { OpenWork } from '../bridge/link/open-work.ts';
+import { ActiveRequests } from '../bridge/link/active-requests.ts';
 import { serviceUnavailable } from '../bridge/link/unavailable.ts';
 import { isStream } from '../bridge/wire/wire-codec.ts';
 
@@ -61,7 +61,7 @@ export interface CoreSupervisorOptions {
 interface Opened {
   readonly core: Core;
   readonly store: PageStore;
-  readonly work: OpenWork;
+  readonly work: ActiveRequests;
   /** Whether another core takes its place: the browser closed the connection, or cleared the data, or a restart was asked for. */
   isLost: boolean;
 }
@@ -206,7 +206,7 @@ export class CoreSupervisor {
         ownBase: () => ownBaseOf(instance),
         restart: () => this.#restart(),
       });
-      opened = { core, store, work: new OpenWork(), isLost };
+      opened = { core, store, work: new ActiveRequests(), isLost };
     } catch (error) {
       await store.close().catch(() => undefined);
       throw error;

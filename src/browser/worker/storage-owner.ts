@@ -21,13 +21,13 @@ import type { ReplicationActivity } from '../../replication/contract.ts';
 import type { LoadJournalFiles } from '../../storage/indexeddb/journal-files.ts';
 import type { Instance } from '../bridge/contract.ts';
 import { ownerLock } from '../bridge/instance.ts';
-import { OpenWork } from '../bridge/link/open-work.ts';
+import { ActiveRequests } from '../bridge/link/active-requests.ts';
 import { type OwnerChannel, serveOwner } from '../bridge/link/owner-channel.ts';
 import type { Leadership, LeaveReason } from '../bridge/ownership/leadership.ts';
 import { createOwnership, type Ownership } from '../bridge/ownership/ownership.ts';
 import { type SharedSession, shareSession } from '../bridge/ownership/shared-session.ts';
 import type { PortOffer } from '../bridge/wire/control.ts';
-import type { Carrier } from '../bridge/wire/wire.ts';
+import type { Sender } from '../bridge/wire/wire.ts';
 import { isStream } from '../bridge/wire/wire-codec.ts';
 import { CookieJar } from '../cookies/cookie-jar.ts';
 import { CoreSupervisor } from './core-supervisor.ts';
@@ -36,7 +36,7 @@ import { SessionRequests } from './session-requests.ts';
 
 export interface StorageOwnerOptions {
   readonly instance: Instance;
-  readonly kind: Carrier;
+  readonly kind: Sender;
   readonly locks: LockManager;
   readonly deferred: LoadDeferredCode;
   readonly settings?: Settings | undefined;
@@ -73,7 +73,7 @@ interface OwnerService {
   readonly ownerId: string;
   readonly core: CoreSupervisor;
   readonly channel: OwnerChannel;
-  readonly work: OpenWork;
+  readonly work: ActiveRequests;
   /** The core with the session's cookies around it. */
   readonly handle: Handle;
 }
@@ -136,7 +136,7 @@ export class StorageOwner {
       },
       become: () => this.#openCore(),
       leave: (why) => this.#leave(why),
-      onTrouble: (error) => this.#onOpeningFailed(error),
+      onOutage: (error) => this.#onOpeningFailed(error),
     });
   }
 
@@ -245,7 +245,7 @@ export class StorageOwner {
     const onForcedClose = onCleared && (() => this.#onForcedClose(onCleared));
     const core = new CoreSupervisor({ ...given, isStillOwner, replications, onForcedClose });
     const handle = this.#jar.around((request) => core.handle(request));
-    const work = new OpenWork(() => this.#startIdleTimer());
+    const work = new ActiveRequests(() => this.#startIdleTimer());
     const answer = (request: PlainRequest) => this.handle(request);
     const channel = serveOwner({ ...options, ownerId, handle: answer });
     return { ownerId, core, channel, work, handle };

@@ -16,11 +16,11 @@ import type { PlainRequest, PlainResponse } from '../../base/shared/message.ts';
 import { VERSION } from '../../base/system/version.ts';
 import type { LoadDeferredCode } from '../../core/deferred/contract.ts';
 import type { LoadJournalFiles } from '../../storage/indexeddb/journal-files.ts';
-import { PortCarrier } from '../bridge/bodies/port-carrier.ts';
+import { PortTransport } from '../bridge/bodies/port-transport.ts';
 import type { OwnerLink, PageWorker, WorkerOptions, WorkerStatus } from '../bridge/contract.ts';
 import { createInstance, ownerOf } from '../bridge/instance.ts';
+import { ActiveRequests } from '../bridge/link/active-requests.ts';
 import { createLink } from '../bridge/link/link.ts';
-import { OpenWork } from '../bridge/link/open-work.ts';
 import { serviceUnavailable } from '../bridge/link/unavailable.ts';
 import {
   type ClearedMessage,
@@ -80,7 +80,7 @@ export class WorkerEndpoint implements PageWorker {
   readonly #host: WorkerHost;
   readonly #calls = new Map<number, AbortController>();
   /** Requests that were passed on to another tab. */
-  readonly #passedOn = new OpenWork();
+  readonly #passedOn = new ActiveRequests();
   #service: Service | undefined;
 
   constructor(host: WorkerHost) {
@@ -100,7 +100,7 @@ export class WorkerEndpoint implements PageWorker {
   }
 
   handle(wire: WireRequest, call?: number): MaybePromise<WireResponse> {
-    const carrier = new PortCarrier();
+    const carrier = new PortTransport();
     const toWire = (response: PlainResponse) => responseToWire(response, carrier);
     if (call === undefined) return whenReady(this.#answer(requestFromWire(wire, carrier)), toWire);
     const request = requestFromWire(wire, carrier, this.#signalOf(call));

@@ -8,14 +8,14 @@ import { Logins } from '../../accounts/accounts/logins.ts';
 import { DocumentsWithOAuth } from '../../accounts/accounts/oauth-users.ts';
 import { StoredIterations } from '../../accounts/accounts/stored-iterations.ts';
 import { Passwords } from '../../accounts/passwords/passwords.ts';
+import { replicationRestriction } from '../../accounts/read-restrictions/replication-restriction.ts';
+import { userRestriction } from '../../accounts/read-restrictions/user-restriction.ts';
 import { Authentication } from '../../accounts/schemes/authentication.ts';
 import { EndedSessions } from '../../accounts/schemes/ended-sessions.ts';
 import { OAuth } from '../../accounts/schemes/oauth.ts';
 import { SessionCookies } from '../../accounts/schemes/session-cookie.ts';
 import { SessionSecret } from '../../accounts/schemes/session-secret.ts';
 import { authenticationDatabase, publicFields, sessionSeconds } from '../../accounts/settings.ts';
-import { replicationShield } from '../../accounts/shields/replication-shield.ts';
-import { userShield } from '../../accounts/shields/user-shield.ts';
 import { UserGuard } from '../../accounts/users-database/user-guard.ts';
 import { orElse } from '../../base/shared/maybe-promise.ts';
 import { REPLICATOR_DATABASE } from '../../base/system/system-databases.ts';
@@ -55,8 +55,8 @@ export function createAccounts(needs: AccountNeeds): AccountsPart {
     authenticator: new Authentication({ config, clock, accounts, logins, cookies, oauth, failures }),
     userWrites: new UserGuard(passwords, clock),
     shieldOf: (database, user) => {
-      if (database === authenticationDatabase(config)) return userShield(user, publicFields(config));
-      return database === REPLICATOR_DATABASE ? replicationShield(user) : undefined;
+      if (database === authenticationDatabase(config)) return userRestriction(user, publicFields(config));
+      return database === REPLICATOR_DATABASE ? replicationRestriction(user) : undefined;
     },
     standingOf: (name) => accounts.standingOf(name),
     challenge,

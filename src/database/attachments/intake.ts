@@ -2,7 +2,7 @@
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { must } from '../../base/shared/assert.ts';
-import { Pace } from '../../base/shared/turn.ts';
+import { TimeSlice } from '../../base/shared/turn.ts';
 import { integerSetting } from '../../base/system/config.ts';
 import type { Config, Gzip } from '../../base/system/contract.ts';
 import { contentMd5Mismatch } from '../documents/attachments/digests.ts';
@@ -23,7 +23,7 @@ export interface IncomingBytes {
 }
 
 /** An upload that is to be discarded when the write that was to adopt it is decided. */
-export interface TakenIn {
+export interface StoredUpload {
   readonly upload: FinishedUpload;
   discard(): void;
 }
@@ -39,7 +39,11 @@ export interface IntakeServices {
  * Stores the bytes. Fails with `too_large` beyond `svc/max_attachment_chunk_size`, with `content_md5_mismatch`, and with `bad_request`
  * where more or fewer bytes come than were announced; nothing is kept then.
  */
-export async function takeIn(database: Database, services: IntakeServices, incoming: IncomingBytes): Promise<TakenIn> {
+export async function takeIn(
+  database: Database,
+  services: IntakeServices,
+  incoming: IncomingBytes,
+): Promise<StoredUpload> {
   const { config, gzip = compress } = services;
   const upload = await database.upload();
   try {
@@ -72,7 +76,7 @@ async function takeInPlain(
   database: Database,
   gzip: AttachmentUpload,
   chunks: readonly Uint8Array[] | undefined,
-): Promise<TakenIn> {
+): Promise<StoredUpload> {
   const upload = await database.upload();
   try {
     await write(upload, chunks === undefined ? decoded(gzip) : chunks);
@@ -95,12 +99,12 @@ async function write(
   upload: AttachmentUpload,
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
 ): Promise<number> {
-  const pace = new Pace();
+  const timeSlice = new TimeSlice();
   let length = 0;
   for await (const chunk of chunks) {
     await upload.write(chunk);
     length += chunk.length;
-    if (pace.isDue) await pace.rest();
+    if (timeSlice.isDue) await timeSlice.rest();
   }
   return length;
 }

@@ -1,5 +1,5 @@
 /** Takes in the attachments of one request that follow one another: of small ones the next is read while those before it get into the file. */
-import type { TakenIn } from './intake.ts';
+import type { StoredUpload } from './intake.ts';
 
 /** Each waits for a commit, which many can share. */
 const MOST_AT_ONCE = 64;
@@ -9,7 +9,7 @@ const SMALL_BYTES = 16_384;
 type Chunks = AsyncIterable<Uint8Array>;
 
 export class Intakes<K> {
-  readonly #all = new Map<K, Promise<TakenIn>>();
+  readonly #all = new Map<K, Promise<StoredUpload>>();
   readonly #underWay = new Set<Promise<unknown>>();
 
   get count(): number {
@@ -21,7 +21,7 @@ export class Intakes<K> {
   }
 
   /** Resolves when the chunks are read. Fails where this one failed by then; `settle` tells of those that fail later. */
-  async add(key: K, chunks: Chunks, take: (chunks: Chunks) => Promise<TakenIn>): Promise<void> {
+  async add(key: K, chunks: Chunks, take: (chunks: Chunks) => Promise<StoredUpload>): Promise<void> {
     const read = { bytes: 0, end: (): void => undefined };
     const isRead = new Promise<void>((resolve) => {
       read.end = resolve;
@@ -36,8 +36,8 @@ export class Intakes<K> {
   }
 
   /** Those that were added, when all are stored. Fails where one did. */
-  async settle(): Promise<Map<K, TakenIn>> {
-    const settled = new Map<K, TakenIn>();
+  async settle(): Promise<Map<K, StoredUpload>> {
+    const settled = new Map<K, StoredUpload>();
     for (const [key, taken] of this.#all) settled.set(key, await taken);
     return settled;
   }

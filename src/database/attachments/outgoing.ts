@@ -2,7 +2,7 @@
 
 import { joinBytes } from '../../base/shared/bytes.ts';
 import type { ByteStream } from '../../base/shared/message.ts';
-import { Pace } from '../../base/shared/turn.ts';
+import { TimeSlice } from '../../base/shared/turn.ts';
 import type { AttachmentReader } from '../store/contract.ts';
 import { decompress } from './gzip-stream.ts';
 
@@ -27,7 +27,7 @@ export class ChunkStream implements ByteStream {
   readonly #chunks: AsyncIterator<Uint8Array>;
   readonly #release: () => void;
   /** A reader that always takes what is there would hold the thread to the end: promises alone let nobody else have a turn. */
-  readonly #pace = new Pace();
+  readonly #timeSlice = new TimeSlice();
   #isOver = false;
 
   constructor(chunks: AsyncIterable<Uint8Array>, length: number | undefined, release: () => void) {
@@ -41,7 +41,7 @@ export class ChunkStream implements ByteStream {
     let bytes = 0;
     try {
       while (bytes < CHUNK_BYTES && !this.#isOver) {
-        if (this.#pace.isDue) await this.#pace.rest();
+        if (this.#timeSlice.isDue) await this.#timeSlice.rest();
         const step = await this.#chunks.next();
         if (step.done === true) this.#end();
         else {

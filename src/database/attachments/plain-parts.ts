@@ -1,6 +1,6 @@
 /** Reads parts of attachments that are stored compressed, as plain bytes. */
 
-import { Pace } from '../../base/shared/turn.ts';
+import { TimeSlice } from '../../base/shared/turn.ts';
 import type { AttachmentReader } from '../store/contract.ts';
 import { plainBytes } from './outgoing.ts';
 
@@ -27,13 +27,13 @@ export class PlainParts {
   async *read(from: number, to: number): AsyncGenerator<Uint8Array> {
     if (from < this.#at) await this.#close();
     this.#chunks ??= plainBytes(this.#reader)[Symbol.asyncIterator]();
-    const pace = new Pace();
+    const timeSlice = new TimeSlice();
     while (this.#at < to && !this.#isStopped) {
       this.#take(from - this.#at);
       const part = this.#at < from ? NOTHING : this.#take(to - this.#at);
       if (part.length > 0) yield part;
       if (this.#at === to) return;
-      if (pace.isDue) await pace.rest();
+      if (timeSlice.isDue) await timeSlice.rest();
       const step = await this.#chunks.next();
       if (step.done === true) return;
       this.#rest = step.value;

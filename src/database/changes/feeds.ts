@@ -5,7 +5,7 @@
  */
 
 import { DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
-import { Pace } from '../../base/shared/turn.ts';
+import { TimeSlice } from '../../base/shared/turn.ts';
 import type { ChangeRow, Database, Snapshot } from '../store/contract.ts';
 import type { DatabaseEventFeed, DatabaseWatch, Feed, FeedEvent, FeedOptions, Feeds } from './contract.ts';
 import { WaitingDatabaseEvents } from './database-event-feed.ts';
@@ -269,8 +269,8 @@ class ChangesFeed implements Feed {
   /** Undefined where the moment has no more. */
   async #nextRows(moment: Moment): Promise<readonly ChangeRow[] | undefined> {
     if (this.#reading === undefined) return this.#firstRows(moment);
-    const { pace, rest } = this.#reading;
-    if (pace?.isDue === true) await pace.rest();
+    const { timeSlice, rest } = this.#reading;
+    if (timeSlice?.isDue === true) await timeSlice.rest();
     return (await rest.next()).value ?? undefined;
   }
 
@@ -291,7 +291,7 @@ class ChangesFeed implements Feed {
       return changesOf(ids, snapshot, { since, descending });
     }
     const rest = snapshot.changes({ since, descending })[Symbol.asyncIterator]();
-    this.#reading = { updateSeq, rest, pace: new Pace() };
+    this.#reading = { updateSeq, rest, timeSlice: new TimeSlice() };
     const rows = (await rest.next()).value ?? undefined;
     if (rows !== undefined && !descending) newest.note(database, { updateSeq, purgeSeq, since }, rows);
     return rows;
@@ -302,7 +302,7 @@ interface Reading {
   /** That of the moment when its reading was begun. */
   readonly updateSeq: number;
   readonly rest: AsyncIterator<readonly ChangeRow[], void>;
-  readonly pace?: Pace;
+  readonly timeSlice?: TimeSlice;
 }
 
 const NOTHING: Reading['rest'] = { next: async () => ({ done: true, value: undefined }) };

@@ -6,7 +6,7 @@
 import { md5 as javaScriptMd5 } from '@noble/hashes/legacy.js';
 import { createMD5, type IHasher } from 'hash-wasm';
 import { toHex } from '../../base/shared/bytes.ts';
-import { inTurns, type Steps } from '../../base/shared/turn.ts';
+import { type CooperativeTask, runCooperatively } from '../../base/shared/turn.ts';
 import { wholeCharactersEnd } from '../../base/shared/utf8.ts';
 
 /** Gives the MD5 of bytes as 32 lower-case hexadecimal digits. */
@@ -24,7 +24,7 @@ export function loadMd5(): Promise<Md5> {
 }
 
 /** As `Md5`, in steps. Several digests may be under way. */
-export type Md5InSteps = (pieces: Iterable<Uint8Array>) => Steps<string>;
+export type Md5InSteps = (pieces: Iterable<Uint8Array>) => CooperativeTask<string>;
 
 let loadingSteps: Promise<Md5InSteps> | undefined;
 
@@ -45,7 +45,7 @@ function stepsOf(digest: IHasher): Md5InSteps {
   };
 }
 
-function* javaScriptSteps(pieces: Iterable<Uint8Array>): Steps<string> {
+function* javaScriptSteps(pieces: Iterable<Uint8Array>): CooperativeTask<string> {
   const digest = javaScriptMd5.create();
   for (const piece of pieces) {
     digest.update(piece);
@@ -59,7 +59,7 @@ const STEP_LENGTH = 262_144;
 
 /** The MD5 of a text's UTF-8 form. Others have turns in the middle of a long one. */
 export async function md5(text: string): Promise<string> {
-  if (text.length > STEP_LENGTH) return inTurns((await loadMd5InSteps())(encodedPieces(text)));
+  if (text.length > STEP_LENGTH) return runCooperatively((await loadMd5InSteps())(encodedPieces(text)));
   const digest = await loadMd5();
   return digest(new TextEncoder().encode(text));
 }

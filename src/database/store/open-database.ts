@@ -13,7 +13,7 @@ import { decodeLineage, encodeLineage, LINEAGE_KEY } from './state/lineage.ts';
 import { type OpenedFile, openFile } from './state/opened-file.ts';
 import { CEILING_STEP } from './state/stored-head.ts';
 import { StoredDatabase } from './stored-database.ts';
-import { type OnDamagedRecord, readRemains, replayJournal } from './writing/recovery.ts';
+import { type OnDamagedRecord, readJournalTail, replayJournal } from './writing/recovery.ts';
 
 interface OpenParts extends DatabaseParts {
   readonly random: RandomBytes;
@@ -48,7 +48,7 @@ export async function openDatabase(parts: OpenParts): Promise<StoredDatabase> {
   if (file.opening.loss !== undefined) parts.log.error(`${parts.name}: ${file.opening.loss}`);
   // Replaying needs them as they were before the journal.
   await settings.load(state.current);
-  const remains = await readRemains(opened, crc32, parts.onRepair && cutOff(file.name, parts.onRepair));
+  const remains = await readJournalTail(opened, crc32, parts.onRepair && cutOff(file.name, parts.onRepair));
   await replayJournal(opened, remains);
   const leaked = remains.leaked.length;
   if (leaked > 0) parts.log.info(`${parts.name}: dropping ${leaked} pages that an interrupted write left behind`);

@@ -3,7 +3,7 @@
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { must } from '../../base/shared/assert.ts';
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
-import { inTurns } from '../../base/shared/turn.ts';
+import { runCooperatively } from '../../base/shared/turn.ts';
 import { takeIn } from '../../database/attachments/intake.ts';
 import { readContentMd5 } from '../../database/documents/attachments/digests.ts';
 import {
@@ -36,7 +36,7 @@ export async function getAttachment(context: Context, database: string, id: DocI
     const node = nodeToRead(record, context.query.get('rev'));
     const body = node === undefined ? undefined : await snapshot.body(node);
     if (body === undefined) throw missing();
-    const attachment = find((await inTurns(splitAttachments(body))).attachments, name);
+    const attachment = find((await runCooperatively(splitAttachments(body))).attachments, name);
     const reader = await snapshot.openAttachment(attachment);
     return { attachment, reader: must(reader, 'what a kept revision refers to is there') };
   });

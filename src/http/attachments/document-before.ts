@@ -1,7 +1,7 @@
 /** The document that an attachment is added to, or taken from. */
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
-import { inTurns } from '../../base/shared/turn.ts';
+import { runCooperatively } from '../../base/shared/turn.ts';
 import { splitAttachments } from '../../database/documents/attachments/stored-attachments.ts';
 import type { DocId, RevId, StoredAttachment } from '../../database/documents/contract.ts';
 import { findNode } from '../../database/documents/revisions/revision-tree.ts';
@@ -27,7 +27,7 @@ export async function documentBefore(
     const node = leafOf(record, rev);
     const body = node === undefined ? undefined : await snapshot.body(node);
     if (body === undefined) throw conflict();
-    return await inTurns(splitAttachments(body));
+    return await runCooperatively(splitAttachments(body));
   } finally {
     snapshot.release();
   }

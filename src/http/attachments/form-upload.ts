@@ -6,7 +6,7 @@
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
 import { fileNameOf, type IncomingPart, nameOf } from '../../base/shared/multipart/multipart-reader.ts';
-import { inTurns } from '../../base/shared/turn.ts';
+import { runCooperatively } from '../../base/shared/turn.ts';
 import { takeIn } from '../../database/attachments/intake.ts';
 import { Intakes } from '../../database/attachments/intakes.ts';
 import {
@@ -122,7 +122,7 @@ async function writeOfText(
   added: readonly AttachmentWrite[],
   files: Form['files'],
 ): Promise<IncomingWrite> {
-  const document = await inTurns(readDocumentInSteps(text));
+  const document = await runCooperatively(readDocumentInSteps(text));
   const incoming = document.attachments.filter(({ name }) => !files.has(name));
   const given = document.rev ?? (rev === undefined || rev === '' ? undefined : parseRevId(rev));
   const { deleted, body } = document;

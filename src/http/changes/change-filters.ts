@@ -3,7 +3,7 @@
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { isObject, type JsonObject, ownMember } from '../../base/json/objects.ts';
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
-import { eachInSteps, inTurns } from '../../base/shared/turn.ts';
+import { eachInSteps, runCooperatively } from '../../base/shared/turn.ts';
 import type { ChangeFilter, SelectedChange } from '../../database/changes/contract.ts';
 import type { DocId } from '../../database/documents/contract.ts';
 import { toDocId } from '../../database/documents/identifiers.ts';
@@ -88,7 +88,7 @@ async function openIdFilter(request: FilterRequest, given: string | undefined): 
     const id = toDocId(one);
     if (id !== undefined) ids.add(id);
   };
-  await inTurns(eachInSteps(listed, add));
+  await runCooperatively(eachInSteps(listed, add));
   return { ids: [...ids], ...matching(request.allLeaves, ({ id }) => ids.has(id)) };
 }
 

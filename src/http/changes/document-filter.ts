@@ -2,7 +2,7 @@
 
 import { must } from '../../base/shared/assert.ts';
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
-import { Pace } from '../../base/shared/turn.ts';
+import { TimeSlice } from '../../base/shared/turn.ts';
 import type { ChangeFilter, SelectedChange } from '../../database/changes/contract.ts';
 import type { ChangeRow, DocumentRecord, Snapshot, StoredNode } from '../../database/store/contract.ts';
 import { byBytes } from '../documents/lists/body-batches.ts';
@@ -23,7 +23,7 @@ export function documentFilter(passAll: PassAll, allLeaves: boolean): ChangeFilt
   return {
     select: async (rows, snapshot) => {
       const passing = new Map<ChangeRow, Set<string>>();
-      const pace = new Pace();
+      const timeSlice = new TimeSlice();
       for await (const some of leafBatches(rows, snapshot, allLeaves)) {
         const { found, texts } = await readTexts(some, snapshot, allLeaves);
         const flags = await passAll(texts);
@@ -32,13 +32,13 @@ export function documentFilter(passAll: PassAll, allLeaves: boolean): ChangeFilt
           const revs = passing.get(row) ?? new Set();
           passing.set(row, revs.add(revOf(node)));
         }
-        if (pace.isDue) await pace.rest();
+        if (timeSlice.isDue) await timeSlice.rest();
       }
       const changes: SelectedChange[] = [];
       for (const row of rows) {
         const revs = passing.get(row);
         if (revs !== undefined) changes.push({ row, revs: row.revs.filter((rev) => revs.has(rev)) });
-        if (pace.isDue) await pace.rest();
+        if (timeSlice.isDue) await timeSlice.rest();
       }
       return changes;
     },

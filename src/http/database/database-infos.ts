@@ -2,7 +2,7 @@
 import { authorizeUser } from '../../accounts/access/authorization.ts';
 import { DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
 import { ownMember } from '../../base/json/objects.ts';
-import { inTurns, mapInSteps } from '../../base/shared/turn.ts';
+import { mapInSteps, runCooperatively } from '../../base/shared/turn.ts';
 import { readListQuery } from '../documents/lists/list-parameters.ts';
 import { readObject } from '../request/bodies.ts';
 import { NAMES } from '../request/body-bounds.ts';
@@ -26,7 +26,7 @@ export async function postDatabaseInfos(context: Context): Promise<Answer> {
 }
 
 async function answerInfos(context: Context, keys: readonly unknown[]): Promise<Answer> {
-  const names = await inTurns(mapInSteps(keys, toName));
+  const names = await runCooperatively(mapInSteps(keys, toName));
   return textAnswer(context, 200, await streamedBody(context, infosText(context, names), () => undefined));
 }
 

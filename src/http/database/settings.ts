@@ -4,7 +4,7 @@ import { DatabaseError } from '../../base/errors/database-error.ts';
 import { minify } from '../../base/json/minify-json.ts';
 import { isObject, type JsonObject, ownMember } from '../../base/json/objects.ts';
 import { checkValueInSteps } from '../../base/json/portable-values.ts';
-import { inTurns } from '../../base/shared/turn.ts';
+import { runCooperatively } from '../../base/shared/turn.ts';
 import { fitsUtf8 } from '../../base/shared/utf8.ts';
 import { parseBody, readJson, readText, toObject } from '../request/bodies.ts';
 import { NUMBER, SECURITY } from '../request/body-bounds.ts';
@@ -24,7 +24,7 @@ export async function getSecurity(context: Context, database: string): Promise<A
 export async function putSecurity(context: Context, database: string): Promise<Answer> {
   const text = await readText(context, SECURITY);
   const value = toObject(await parseBody(context, text, SECURITY));
-  await inTurns(checkValueInSteps(value));
+  await runCooperatively(checkValueInSteps(value));
   checkSecurity(value);
   const security = minify(text);
   if (!fitsUtf8(security, MAX_SECURITY_BYTES)) {

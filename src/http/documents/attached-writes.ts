@@ -2,8 +2,8 @@
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { fromBase64 } from '../../base/shared/base64.ts';
-import { eachInSteps, inTurns, mapInSteps, Pace, someInSteps } from '../../base/shared/turn.ts';
-import { type TakenIn, takeIn } from '../../database/attachments/intake.ts';
+import { eachInSteps, mapInSteps, runCooperatively, someInSteps, TimeSlice } from '../../base/shared/turn.ts';
+import { type StoredUpload, takeIn } from '../../database/attachments/intake.ts';
 import { checkAddressable } from '../../database/documents/attachments/incoming-attachment.ts';
 import { splitAttachments } from '../../database/documents/attachments/stored-attachments.ts';
 import type { IncomingAttachment, StoredAttachment } from '../../database/documents/contract.ts';
@@ -27,7 +27,7 @@ import { holdAttachments } from '../request/many-attachments.ts';
 export interface IncomingWrite extends DocumentWrite {
   readonly incoming?: readonly IncomingAttachment[] | undefined;
   /** What came behind the document, by name. */
-  readonly followed?: ReadonlyMap<string, TakenIn> | undefined;
+  readonly followed?: ReadonlyMap<string, StoredUpload> | undefined;
 }
 
 export function hasIncoming(write: IncomingWrite): boolean {
@@ -44,22 +44,22 @@ export async function writeAttached(
   writes: readonly IncomingWrite[],
   options: WriteOptions,
 ): Promise<WriteOutcome[]> {
-  if (!(await inTurns(someInSteps(writes, hasIncoming)))) return database.write(writes, options);
-  const taken: TakenIn[] = [];
+  if (!(await runCooperatively(someInSteps(writes, hasIncoming)))) return database.write(writes, options);
+  const taken: StoredUpload[] = [];
   const snapshot = database.snapshot();
   try {
     const resolved: DocumentWrite[] = [];
-    const pace = new Pace();
+    const timeSlice = new TimeSlice();
     for (const { incoming = [], followed, ...write } of writes) {
       const given = { incoming, followed: followed ?? new Map(), newEdits: options.newEdits };
       const attachments = await resolve(context, database, snapshot, write, given, taken);
       resolved.push(attachments.length === 0 ? write : { ...write, attachments });
-      if (pace.isDue) await pace.rest();
+      if (timeSlice.isDue) await timeSlice.rest();
     }
     return await database.write(resolved, options);
   } finally {
     snapshot.release();
-    await inTurns(eachInSteps(taken, ({ discard }) => discard()));
+    await runCooperatively(eachInSteps(taken, ({ discard }) => discard()));
   }
 }
 
@@ -67,7 +67,7 @@ const NO_STUBS: ReadonlyMap<string, StoredAttachment> = new Map();
 
 interface Given {
   readonly incoming: readonly IncomingAttachment[];
-  readonly followed: ReadonlyMap<string, TakenIn>;
+  readonly followed: ReadonlyMap<string, StoredUpload>;
   readonly newEdits: boolean;
 }
 
@@ -77,7 +77,7 @@ async function resolve(
   snapshot: Snapshot,
   write: DocumentWrite,
   { incoming, followed, newEdits }: Given,
-  taken: TakenIn[],
+  taken: StoredUpload[],
 ): Promise<readonly AttachmentWrite[]> {
   if (incoming.length === 0) return write.attachments ?? [];
   if (isLocalId(write.id)) throw noLocalAttachments();
@@ -85,18 +85,18 @@ async function resolve(
     ? await attachmentsBefore(snapshot, write, newEdits)
     : NO_STUBS;
   // What needs no bytes is looked at before any are stored.
-  const keptOnes = await inTurns(mapInSteps(incoming, (one) => keptOf(write, one, { stubs, newEdits })));
+  const keptOnes = await runCooperatively(mapInSteps(incoming, (one) => keptOf(write, one, { stubs, newEdits })));
   const inline = await takeInline(context, database, incoming, taken);
   const given = mapInSteps(incoming, (one, index) => {
     const stored = one.source === 'follows' ? followed.get(one.name) : inline[index];
     return keptOnes[index] ?? writeOf(one, stored, newEdits);
   });
-  return [...(write.attachments ?? []), ...(await inTurns(given))];
+  return [...(write.attachments ?? []), ...(await runCooperatively(given))];
 }
 
 function writeOf(
   { name, contentType, revpos }: IncomingAttachment,
-  stored: TakenIn | undefined,
+  stored: StoredUpload | undefined,
   newEdits: boolean,
 ): AttachmentWrite {
   if (stored === undefined) throw followsNothing(name);
@@ -112,9 +112,9 @@ async function takeInline(
   context: Context,
   database: Database,
   incoming: readonly IncomingAttachment[],
-  taken: TakenIn[],
-): Promise<readonly (TakenIn | undefined)[]> {
-  const all: (TakenIn | undefined)[] = [];
+  taken: StoredUpload[],
+): Promise<readonly (StoredUpload | undefined)[]> {
+  const all: (StoredUpload | undefined)[] = [];
   for (const group of groupsOf(incoming)) {
     await holdAttachments(context, taken.length, group.filter(({ source }) => typeof source !== 'string').length);
     const outcomes = await Promise.allSettled(group.map((one) => takeOne(context, database, one)));
@@ -145,14 +145,14 @@ async function takeOne(
   context: Context,
   database: Database,
   { name, contentType, source }: IncomingAttachment,
-): Promise<TakenIn | undefined> {
+): Promise<StoredUpload | undefined> {
   if (typeof source === 'string') return undefined;
   const bytes = fromBase64(source.data);
   if (bytes === undefined) throw new DatabaseError('bad_request', `Invalid attachment data for ${name}`);
   return takeIn(database, context.services, { contentType, encoding: undefined, source: chunksOf(bytes) });
 }
 
-export function uploadOf({ upload }: TakenIn): Pick<AttachmentWrite, 'digest' | 'length' | 'upload'> {
+export function uploadOf({ upload }: StoredUpload): Pick<AttachmentWrite, 'digest' | 'length' | 'upload'> {
   return { digest: upload.stored.digest, length: upload.stored.length, upload };
 }
 
@@ -210,7 +210,7 @@ async function attachmentsBefore(
   const record = await snapshot.document(write.id);
   const node = record === undefined ? undefined : nodeBefore(record, write, newEdits);
   const body = node === undefined ? undefined : await snapshot.body(node);
-  const attachments = body === undefined ? [] : (await inTurns(splitAttachments(body))).attachments;
+  const attachments = body === undefined ? [] : (await runCooperatively(splitAttachments(body))).attachments;
   return new Map(attachments.map((one) => [one.name, one]));
 }
 

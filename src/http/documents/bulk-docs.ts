@@ -5,7 +5,7 @@
 
 import { DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
 import { must } from '../../base/shared/assert.ts';
-import { eachInSteps, filterInSteps, inTurns, joinInSteps, mapInSteps } from '../../base/shared/turn.ts';
+import { eachInSteps, filterInSteps, joinInSteps, mapInSteps, runCooperatively } from '../../base/shared/turn.ts';
 import type { BadRev, IncomingDocument } from '../../database/documents/contract.ts';
 import { isLocalId, parseDocId } from '../../database/documents/identifiers.ts';
 import type { Database, DocumentWrite, WriteOptions } from '../../database/store/contract.ts';
@@ -38,7 +38,7 @@ export async function postBulkDocs(context: Context, database: string): Promise<
   const refused = allOrNothing || !newEdits ? await refusedOf(rows) : [];
   if (allOrNothing && refused.length > 0) {
     // The other documents were not written because of these.
-    const causes = await inTurns(filterInSteps(refused, ({ error }) => error.code !== 'cancelled'));
+    const causes = await runCooperatively(filterInSteps(refused, ({ error }) => error.code !== 'cancelled'));
     return jsonAnswer(context, 417, await listText(causes, refusedText));
   }
   if (!newEdits) return jsonAnswer(context, 201, await listText(refused, refusedText));
@@ -48,7 +48,7 @@ export async function postBulkDocs(context: Context, database: string): Promise<
 /** A function of its own, so that the documents go before they are written. */
 async function readWrites(context: Context) {
   const { documents, newEdits, allOrNothing } = await readBulkBody(context);
-  const read = await inTurns(mapInSteps(documents, (document) => toWrite(context, document, newEdits)));
+  const read = await runCooperatively(mapInSteps(documents, (document) => toWrite(context, document, newEdits)));
   return { read, newEdits, allOrNothing };
 }
 
@@ -91,7 +91,7 @@ async function writeReadable(
 ): Promise<readonly Row[]> {
   const writes: IncomingWrite[] = [];
   const unreadable: RefusedRow[] = [];
-  await inTurns(
+  await runCooperatively(
     eachInSteps(read, (one) => {
       if (isRow(one)) unreadable.push(one);
       else writes.push(one);
@@ -101,7 +101,7 @@ async function writeReadable(
   if (options.allOrNothing === true) return unreadable;
   const rows = writes.length === 0 ? [] : await writeAll(context, database, writes, options);
   let next = 0;
-  return inTurns(mapInSteps(read, (one): Row => (isRow(one) ? one : must(rows[next++]))));
+  return runCooperatively(mapInSteps(read, (one): Row => (isRow(one) ? one : must(rows[next++]))));
 }
 
 function isRow(one: IncomingWrite | RefusedRow): one is RefusedRow {
@@ -118,10 +118,10 @@ async function writeAll(
   writes: readonly IncomingWrite[],
   options: WriteOptions,
 ): Promise<readonly Row[]> {
-  const locals = await inTurns(filterInSteps(writes, ({ id }) => isLocalId(id)));
+  const locals = await runCooperatively(filterInSteps(writes, ({ id }) => isLocalId(id)));
   if (locals.length === 0 || locals.some(hasIncoming)) return writeAttached(context, database, writes, options);
   checkLocalRights(context);
-  const ordinary = await inTurns(filterInSteps(writes, ({ id }) => !isLocalId(id)));
+  const ordinary = await runCooperatively(filterInSteps(writes, ({ id }) => !isLocalId(id)));
   const outcomes = ordinary.length === 0 ? [] : await writeAttached(context, database, ordinary, options);
   if (options.allOrNothing === true && (await refusedOf(outcomes)).length > 0) return outcomes;
   const rows: Row[] = [];
@@ -152,12 +152,12 @@ async function refusedOf(rows: readonly Row[]): Promise<readonly RefusedRow[]> {
   const note = (row: Row) => {
     if (!row.ok) refused.push(row);
   };
-  await inTurns(eachInSteps(rows, note));
+  await runCooperatively(eachInSteps(rows, note));
   return refused;
 }
 
 async function listText<T>(rows: readonly T[], textOf: (row: T) => string): Promise<string> {
-  return `[${await inTurns(joinInSteps(rows, textOf))}]`;
+  return `[${await runCooperatively(joinInSteps(rows, textOf))}]`;
 }
 
 function rowText(row: Row): string {

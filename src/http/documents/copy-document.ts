@@ -1,6 +1,6 @@
 /** `COPY /{db}/{docid}`, for ordinary and local documents in any combination (docs/http/documents.md#copying-a-document). */
 
-import { inTurns } from '../../base/shared/turn.ts';
+import { runCooperatively } from '../../base/shared/turn.ts';
 import { splitAttachments } from '../../database/documents/attachments/stored-attachments.ts';
 import type { DocId, RevId } from '../../database/documents/contract.ts';
 import { isLocalId } from '../../database/documents/identifiers.ts';
@@ -31,7 +31,7 @@ export async function copyDocument(context: Context, database: string, id: DocId
     shownSource(context, { snapshot, database: open }, id, sourceRev),
   );
   const rev = target.rev === undefined ? undefined : parseTargetRev(target.id, target.rev);
-  const { attachments, body: own } = await inTurns(splitAttachments(shown));
+  const { attachments, body: own } = await runCooperatively(splitAttachments(shown));
   if (isLocalId(target.id) && attachments.length > 0) throw noLocalAttachments();
   const copies = attachments.map((one) => ({ ...keptAttachment(one), revpos: undefined }));
   return answerWrite(context, database, { id: target.id, rev, deleted: false, body: own, attachments: copies }, true);

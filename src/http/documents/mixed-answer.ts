@@ -1,6 +1,6 @@
 /** Many revisions with the content of their attachments, as `multipart/mixed` (docs/http/attachments.md#multipart-documents). */
 
-import { Pace } from '../../base/shared/turn.ts';
+import { TimeSlice } from '../../base/shared/turn.ts';
 import { ChunkStream } from '../../database/attachments/outgoing.ts';
 import type { RevId } from '../../database/documents/contract.ts';
 import type { Snapshot } from '../../database/store/contract.ts';
@@ -39,10 +39,10 @@ async function* mixedChunks(
   boundary: string,
 ): AsyncGenerator<Uint8Array> {
   const encoder = new TextEncoder();
-  const pace = new Pace();
+  const timeSlice = new TimeSlice();
   yield encoder.encode(`--${boundary}`);
   for await (const part of parts) {
-    if (pace.isDue) await pace.rest();
+    if (timeSlice.isDue) await timeSlice.rest();
     if (part.shown === undefined) {
       yield encoder.encode(partText(part, boundary));
       continue;

@@ -1,7 +1,7 @@
 /** Documents with the content of their attachments behind them, as `multipart/related` (docs/http/attachments.md#multipart-documents). */
 
 import { must } from '../../base/shared/assert.ts';
-import { inTurns, Pace } from '../../base/shared/turn.ts';
+import { runCooperatively, TimeSlice } from '../../base/shared/turn.ts';
 import { utf8Length, utf8LengthInSteps, wholeCharacterPieces } from '../../base/shared/utf8.ts';
 import { storedBytes } from '../../database/attachments/outgoing.ts';
 import { writeDigest } from '../../database/documents/attachments/digests.ts';
@@ -96,7 +96,7 @@ export async function relatedText(
   boundary: string,
 ): Promise<RelatedDocument | undefined> {
   if (!hasAttachments(body)) return undefined;
-  const { attachments, rest } = await inTurns(readAttachments(body));
+  const { attachments, rest } = await runCooperatively(readAttachments(body));
   if (!attachments.some(({ revpos }) => revpos > known)) return undefined;
   const sent: Sent[] = [];
   const release = () => {
@@ -104,9 +104,9 @@ export async function relatedText(
   };
   try {
     const entries: string[] = [];
-    const pace = new Pace();
+    const timeSlice = new TimeSlice();
     for (const attachment of attachments) {
-      if (pace.isDue) await pace.rest();
+      if (timeSlice.isDue) await timeSlice.rest();
       const isSent = attachment.revpos > known;
       const reader = isSent ? await open(snapshot, attachment) : undefined;
       if (reader !== undefined) sent.push({ reader, head: encoder.encode(partHead(attachment, reader)) });
@@ -115,7 +115,7 @@ export async function relatedText(
     const start = `--${boundary}\r\nContent-Type: application/json\r\n\r\n${own.slice(0, -1)},"_attachments":{${entries.join(',')}}`;
     const between = encoder.encode(`\r\n--${boundary}`);
     const last = encoder.encode('--');
-    let length = utf8Length(start) + (await inTurns(utf8LengthInSteps(rest))) + between.length + last.length;
+    let length = utf8Length(start) + (await runCooperatively(utf8LengthInSteps(rest))) + between.length + last.length;
     for (const { head, reader } of sent) length += head.length + reader.stored.storedLength + between.length;
     return { boundary, length, chunks: chunksOf([start, rest], between, last, sent), release };
   } catch (failure) {

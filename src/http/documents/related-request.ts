@@ -2,8 +2,8 @@
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { fileNameOf, type IncomingPart } from '../../base/shared/multipart/multipart-reader.ts';
-import { inTurns } from '../../base/shared/turn.ts';
-import { type TakenIn, takeIn } from '../../database/attachments/intake.ts';
+import { runCooperatively } from '../../base/shared/turn.ts';
+import { type StoredUpload, takeIn } from '../../database/attachments/intake.ts';
 import { Intakes } from '../../database/attachments/intakes.ts';
 import { readContentMd5 } from '../../database/documents/attachments/digests.ts';
 import type { IncomingAttachment, IncomingDocument } from '../../database/documents/contract.ts';
@@ -17,7 +17,7 @@ import { mustBoundaryOf, readParts } from '../request/multipart-request.ts';
 export interface RelatedRequest {
   readonly document: IncomingDocument;
   /** The attachments that followed, by their names. */
-  readonly followed: ReadonlyMap<string, TakenIn>;
+  readonly followed: ReadonlyMap<string, StoredUpload>;
   /** To be called when the write was decided. */
   discard(): void;
 }
@@ -59,7 +59,7 @@ async function readFirst(context: Context, part: IncomingPart | undefined): Prom
     throw new DatabaseError('bad_request', 'The first part must be the document, as application/json.');
   }
   const text = await readPartText(context, part.chunks);
-  return inTurns(readDocumentInSteps(text));
+  return runCooperatively(readDocumentInSteps(text));
 }
 
 /** The entry for which a part comes: by its file name, else the next in the order of the document. */
@@ -78,7 +78,7 @@ function takePart(
   database: Database,
   { contentType, encoding, length, encodedLength }: IncomingAttachment,
   { headers, chunks }: IncomingPart,
-): Promise<TakenIn> {
+): Promise<StoredUpload> {
   const isEncoded = encoding === 'gzip' || headers['content-encoding']?.toLowerCase() === 'gzip';
   const md5 = readContentMd5(headers['content-md5']);
   return takeIn(database, context.services, {

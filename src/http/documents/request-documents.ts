@@ -2,7 +2,7 @@
 
 import { must } from '../../base/shared/assert.ts';
 import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
-import { inTurns, LONG_STEP, Pace, type Steps } from '../../base/shared/turn.ts';
+import { type CooperativeTask, LONG_STEP, runCooperatively, TimeSlice } from '../../base/shared/turn.ts';
 import type { IncomingDocument } from '../../database/documents/contract.ts';
 import {
   type IncomingBulk,
@@ -29,31 +29,32 @@ const MEMORY_OF_EACH = 2_048;
 
 /** The document that the request's body is. */
 export function readDocumentBody(context: Context): MaybePromise<IncomingDocument> {
-  return whenReady(readText(context), (text) => inTurns(readDocumentInSteps(text)));
+  return whenReady(readText(context), (text) => runCooperatively(readDocumentInSteps(text)));
 }
 
 /** The documents of a `_bulk_docs` request. */
 export function readBulkBody(context: Context): MaybePromise<IncomingBulk> {
   return whenReady(readText(context), (text) =>
-    text.length <= FREE_LENGTH ? inTurns(readBulkInSteps(text)) : readLongBulk(context, text),
+    text.length <= FREE_LENGTH ? runCooperatively(readBulkInSteps(text)) : readLongBulk(context, text),
   );
 }
 
 async function readLongBulk(context: Context, text: string): Promise<IncomingBulk> {
-  const read = (steps: (count: ReadCount) => Steps<IncomingBulk | undefined>) => countedInTurns(context, text, steps);
+  const read = (steps: (count: ReadCount) => CooperativeTask<IncomingBulk | undefined>) =>
+    countedInTurns(context, text, steps);
   const scanned = await read((count) => scanBulkInSteps(text, count));
   if (scanned !== undefined) return scanned;
   const value = await parseBody(context, text, DOCUMENTS);
   return must(await read((count) => parseBulkInSteps(text, value, count)));
 }
 
-/** As `inTurns`. Memory is held for the documents while they are counted; what proves to be too much is given back. */
+/** As `runCooperatively`. Memory is held for the documents while they are counted; what proves to be too much is given back. */
 async function countedInTurns(
   context: Context,
   text: string,
-  read: (count: ReadCount) => Steps<IncomingBulk | undefined>,
+  read: (count: ReadCount) => CooperativeTask<IncomingBulk | undefined>,
 ): Promise<IncomingBulk | undefined> {
-  const pace = new Pace();
+  const timeSlice = new TimeSlice();
   const count = { documents: 0, characters: 0 };
   const held = new HeldDocuments(context, text.length);
   const steps = read(count);
@@ -64,7 +65,7 @@ async function countedInTurns(
       return value;
     }
     if (held.isShortOf(count)) await held.growTo(count);
-    if (value === LONG_STEP || pace.isDue) await pace.endTurn();
+    if (value === LONG_STEP || timeSlice.isDue) await timeSlice.endTurn();
   }
 }
 

@@ -1,7 +1,7 @@
 /** Which revisions `open_revs` and `_bulk_get` read (docs/http/documents.md#open-revisions). */
 
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
-import { inTurns, mapInSteps, type Steps } from '../../base/shared/turn.ts';
+import { type CooperativeTask, mapInSteps, runCooperatively } from '../../base/shared/turn.ts';
 import type { RevId } from '../../database/documents/contract.ts';
 import { findNode, leavesFrom } from '../../database/documents/revisions/revision-tree.ts';
 import { toRevision } from '../../database/documents/revisions/revisions.ts';
@@ -28,7 +28,7 @@ export function selectRevisions(
   wanted: 'all' | readonly RevId[],
   latest: boolean,
 ): MaybePromise<Iterable<Selected>> {
-  if (wanted !== 'all') return inTurns(selectNamed(record, wanted, latest));
+  if (wanted !== 'all') return runCooperatively(selectNamed(record, wanted, latest));
   return record === undefined ? [] : { [Symbol.iterator]: () => leavesOf(record) };
 }
 
@@ -38,14 +38,14 @@ export function selectEach(
   wanted: readonly RevId[],
   latest: boolean,
 ): MaybePromise<readonly (readonly Selected[])[]> {
-  return inTurns(selectEachNamed(record, wanted, latest));
+  return runCooperatively(selectEachNamed(record, wanted, latest));
 }
 
 function* selectEachNamed(
   record: DocumentRecord | undefined,
   wanted: readonly RevId[],
   latest: boolean,
-): Steps<(readonly Selected[])[]> {
+): CooperativeTask<(readonly Selected[])[]> {
   const nodesOfRev = record === undefined ? () => [] : yield* finderOf(record.leaves, wanted, latest);
   return yield* mapInSteps(wanted, (rev): readonly Selected[] => {
     const nodes = nodesOfRev(rev);
@@ -59,7 +59,7 @@ function* finderOf(
   leaves: readonly StoredNode[],
   wanted: readonly RevId[],
   latest: boolean,
-): Steps<(rev: RevId) => readonly StoredNode[]> {
+): CooperativeTask<(rev: RevId) => readonly StoredNode[]> {
   const isMany = wanted.length > 1 && wanted.length * leaves.length > MANY_COMPARISONS;
   if (!isMany) return (rev) => nodesOf(leaves, rev, latest);
   const known = yield* findAll(leaves, wanted, latest);
@@ -74,7 +74,7 @@ function* selectNamed(
   record: DocumentRecord | undefined,
   wanted: readonly RevId[],
   latest: boolean,
-): Steps<Selected[]> {
+): CooperativeTask<Selected[]> {
   if (record === undefined) return wanted.map((rev) => ({ missing: rev }));
   const nodesOfRev = yield* finderOf(record.leaves, wanted, latest);
   const given = new Set<StoredNode>();
@@ -97,7 +97,7 @@ function* findAll(
   leaves: readonly StoredNode[],
   wanted: readonly RevId[],
   latest: boolean,
-): Steps<ReadonlyMap<RevId, readonly StoredNode[]>> {
+): CooperativeTask<ReadonlyMap<RevId, readonly StoredNode[]>> {
   const asked = new Set(wanted);
   const generations = new Set(wanted.map((rev) => toRevision(rev).generation));
   const found = new Map<RevId, StoredNode[]>();

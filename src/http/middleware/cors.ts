@@ -59,7 +59,7 @@ const SHOWN_HEADERS = [
 ];
 
 /** That a page of this origin may ask. */
-export interface Grant {
+export interface CorsGrant {
   readonly origin: string;
   /** With cookies and the like. */
   readonly credentials: boolean;
@@ -99,7 +99,7 @@ export function isCorsEnabled(config: Config): boolean {
  * Undefined where the page may not ask. All origins together with credentials are granted to nobody: any page could act as whoever is logged
  * in then.
  */
-export function grantOf(config: Config, origin: string | undefined, host: string | undefined): Grant | undefined {
+export function grantOf(config: Config, origin: string | undefined, host: string | undefined): CorsGrant | undefined {
   if (origin === undefined || !isCorsEnabled(config)) return undefined;
   const settings = new HostSettings(config, host);
   const origins = settings.list('origins') ?? [];
@@ -111,7 +111,7 @@ export function grantOf(config: Config, origin: string | undefined, host: string
 }
 
 /** The headers that say so; `shown` are the names of those that the answer has. For answers that are made in front of the service, too. */
-export function grantHeaders(grant: Grant, shown: Iterable<string>): Record<string, string> {
+export function grantHeaders(grant: CorsGrant, shown: Iterable<string>): Record<string, string> {
   // Every answer gets that one in the end.
   const names = new Set(['server', ...[...shown].map((name) => name.toLowerCase())]);
   const exposed = SHOWN_HEADERS.filter((name) => names.has(name));
@@ -139,7 +139,11 @@ export function shareAcrossOrigins(hostOf: (context: Context) => string | undefi
 }
 
 /** Undefined where something is asked for that is not granted: the request is answered like any other then, and the browser goes no further. */
-function answerPreflight({ request: { headers } }: Context, settings: HostSettings, grant: Grant): Answer | undefined {
+function answerPreflight(
+  { request: { headers } }: Context,
+  settings: HostSettings,
+  grant: CorsGrant,
+): Answer | undefined {
   const method = headers['access-control-request-method'];
   const methods = settings.list('methods') ?? METHODS;
   const asked = (headers['access-control-request-headers'] ?? '').split(',').flatMap((name) => name.trim() || []);
@@ -159,7 +163,7 @@ function isFromNetwork(headers: PlainHeaders): boolean {
   return headers['access-control-request-private-network'] === 'true';
 }
 
-function addGrant(answer: Answer, grant: Grant): Answer {
+function addGrant(answer: Answer, grant: CorsGrant): Answer {
   Object.assign(answer.headers, grantHeaders(grant, Object.keys(answer.headers)));
   return answer;
 }

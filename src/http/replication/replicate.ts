@@ -1,5 +1,5 @@
 /** `POST /_replicate` (docs/http/replication.md). */
-import { WordedError } from '../../base/errors/database-error.ts';
+import { CustomCodeError } from '../../base/errors/database-error.ts';
 import { startBackgroundTimer } from '../../base/shared/background-timer.ts';
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
 import type { RequestUser } from '../../base/shared/message.ts';
@@ -106,5 +106,5 @@ function settledWithin<T>(promise: Promise<T>, ms: number): Promise<{ readonly o
 function asRunFailure(failure: unknown): unknown {
   if (!(failure instanceof ReplicationError) || failure.code === 'cancelled') return failure;
   const { error, reason } = showError(failure);
-  return new WordedError('replication_failed', error, String(reason));
+  return new CustomCodeError('replication_failed', error, String(reason));
 }

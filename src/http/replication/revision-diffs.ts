@@ -1,7 +1,14 @@
 /** What a replicator asks about revisions, and purging, which has the same form of request (docs/http/bulk.md#missing-revisions). */
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
-import { filterInSteps, inTurns, joinInSteps, mapInSteps, Pace, type Steps } from '../../base/shared/turn.ts';
+import {
+  type CooperativeTask,
+  filterInSteps,
+  joinInSteps,
+  mapInSteps,
+  runCooperatively,
+  TimeSlice,
+} from '../../base/shared/turn.ts';
 import type { DocId, RevId } from '../../database/documents/contract.ts';
 import { toDocId } from '../../database/documents/identifiers.ts';
 import { findNode, revisionsOf } from '../../database/documents/revisions/revision-tree.ts';
@@ -41,14 +48,14 @@ export function postMissingRevs(context: Context, database: string): Promise<Ans
 export async function postPurge(context: Context, database: string): Promise<Answer> {
   requireJsonType(context);
   const revisions = new Map<DocId, readonly RevId[]>();
-  const pace = new Pace();
+  const timeSlice = new TimeSlice();
   for (const { docId, revs } of await readRevisionLists(context)) {
     if (docId !== undefined) revisions.set(docId, revs);
-    if (revisions.size % BATCH === 0 && pace.isDue) await pace.rest();
+    if (revisions.size % BATCH === 0 && timeSlice.isDue) await timeSlice.rest();
   }
   const outcome = await context.services.registry.use(database, (open) => open.purge(revisions, commitRight(context)));
   const textOf = ([id, revs]: readonly [DocId, readonly RevId[]]) => `${JSON.stringify(id)}:${JSON.stringify(revs)}`;
-  const members = await inTurns(joinInSteps([...outcome.purged], textOf));
+  const members = await runCooperatively(joinInSteps([...outcome.purged], textOf));
   return jsonAnswer(context, 200, `{"purge_seq":${outcome.purgeSeq},"purged":{${members}}}`);
 }
 
@@ -95,7 +102,7 @@ async function* missingText(
     from += records.length;
     for (const [index, { id, revs }] of batch.entries()) {
       const record = records[index];
-      const found = inTurns(findMissing(record, revs));
+      const found = runCooperatively(findMissing(record, revs));
       const { missing, possibleAncestors } = found instanceof Promise ? await found : found;
       if (missing.length === 0) continue;
       for (const piece of piecesOf({ id, missing, possibleAncestors })) {
@@ -127,7 +134,10 @@ function quoted(rev: RevId): string {
   return JSON.stringify(rev);
 }
 
-function* findMissing(record: DocumentRecord | undefined, revs: readonly RevId[]): Steps<Omit<MissingRevisions, 'id'>> {
+function* findMissing(
+  record: DocumentRecord | undefined,
+  revs: readonly RevId[],
+): CooperativeTask<Omit<MissingRevisions, 'id'>> {
   if (record === undefined) return { missing: revs, possibleAncestors: NONE };
   const { leaves } = record;
   const known = revs.length * leaves.length < MANY ? undefined : yield* revisionsOf(leaves);
@@ -147,10 +157,10 @@ function* findMissing(record: DocumentRecord | undefined, revs: readonly RevId[]
 /** The body `{id: [rev…]…}`. Fails with `bad_request`. */
 async function readRevisionLists(context: Context): Promise<RevisionList[]> {
   const members = await readMembers(context, { member: LIST_BYTES });
-  return inTurns(parseRevisionLists(members));
+  return runCooperatively(parseRevisionLists(members));
 }
 
-function* parseRevisionLists(members: readonly (readonly [string, unknown])[]): Steps<RevisionList[]> {
+function* parseRevisionLists(members: readonly (readonly [string, unknown])[]): CooperativeTask<RevisionList[]> {
   const lists: RevisionList[] = [];
   for (const [id, revs] of members) {
     if (!Array.isArray(revs)) {

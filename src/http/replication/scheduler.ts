@@ -1,7 +1,7 @@
 /** `_scheduler/jobs`: which replications there are, and how they are (docs/http/replication.md#list-of-replications). */
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
-import { inTurns, joinInSteps } from '../../base/shared/turn.ts';
+import { joinInSteps, runCooperatively } from '../../base/shared/turn.ts';
 import { listJob } from '../../replication/jobs/job-listing.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { parseCount } from '../request/parameter-values.ts';
@@ -30,7 +30,7 @@ async function getJobs({ replicator }: ReplicatorService, context: Context, path
     const { skip, limit } = readPart(context);
     const all = replicator.jobs.list();
     const shown = all.slice(skip, skip + limit);
-    const jobs = await inTurns(joinInSteps(shown, (job) => JSON.stringify(listJob(job))));
+    const jobs = await runCooperatively(joinInSteps(shown, (job) => JSON.stringify(listJob(job))));
     return jsonAnswer(context, 200, `{"total_rows":${all.length},"offset":${skip},"jobs":[${jobs}]}`);
   }
   const job = more.length === 0 ? replicator.jobs.get(id) : undefined;

@@ -10,7 +10,7 @@ import { parseInSteps, parseMembersInSteps } from '../../base/json/parse-in-step
 import { type Survey, surveyInSteps, TooLongString, TooManyMembers } from '../../base/json/survey.ts';
 import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
 import type { ByteStream, RequestBody } from '../../base/shared/message.ts';
-import { inTurns, Pace, roomInTurn, type Steps } from '../../base/shared/turn.ts';
+import { type CooperativeTask, roomInTurn, runCooperatively, TimeSlice } from '../../base/shared/turn.ts';
 import { putTogether } from '../../base/shared/utf8.ts';
 import {
   ANY_MEMBERS,
@@ -62,7 +62,7 @@ export function readText(context: Context, fitting?: BodyBound): MaybePromise<st
   if (Number(context.header('content-length') ?? 0) > bound.bytes) throw tooLarge(bound);
   if (typeof body === 'string' && !gzip) return checkText(body, bound);
   if (body instanceof Uint8Array && !gzip && body.length <= COUNTED_BYTES) {
-    return inTurns(decodeInSteps([checkBytes(body, bound)]));
+    return runCooperatively(decodeInSteps([checkBytes(body, bound)]));
   }
   return readLong(context, bound, gzip);
 }
@@ -76,12 +76,12 @@ async function readLong(context: Context, bound: BodyBound, gzip: boolean): Prom
   if (isStream(body) && !gzip) {
     const collector = new TextCollector(bound, grow);
     await collectStream(context, body, factor, collector);
-    return inTurns(collector.take());
+    return runCooperatively(collector.take());
   }
   const chunks = isStream(body) ? await collectPacked(context, body, bound, grow) : [await wholeBody(body)];
   const missing = length * factor - context.memory.bytes;
   if (!isStream(body) && length * factor > COUNTED_BYTES && missing > 0) await context.holdBytes(missing);
-  return inTurns(gzip ? (await inflateText(context, bound, chunks)).take() : decodeInSteps(chunks));
+  return runCooperatively(gzip ? (await inflateText(context, bound, chunks)).take() : decodeInSteps(chunks));
 }
 
 async function collectPacked(
@@ -149,8 +149,8 @@ function parseLong(
   made: MadeOfValues | undefined,
 ): MaybePromise<unknown> {
   return whenReady(roomInTurn(), () =>
-    whenReady(inTurns(surveyed(text, fitting)), (counted) =>
-      whenReady(holdValues(context, counted, made), () => inTurns(parsedInSteps(text, parseInSteps))),
+    whenReady(runCooperatively(surveyed(text, fitting)), (counted) =>
+      whenReady(holdValues(context, counted, made), () => runCooperatively(parsedInSteps(text, parseInSteps))),
     ),
   );
 }
@@ -163,12 +163,12 @@ export async function readMembers(
   const text = await readText(context);
   const room = text.length < COUNTED_LENGTH ? undefined : roomInTurn();
   if (room !== undefined) await room;
-  const counted = await inTurns(surveyed(text, ANY_MEMBERS));
+  const counted = await runCooperatively(surveyed(text, ANY_MEMBERS));
   await holdValues(context, counted, made);
-  return (await inTurns(parsedInSteps(text, parseMembersInSteps))) ?? notAnObject();
+  return (await runCooperatively(parsedInSteps(text, parseMembersInSteps))) ?? notAnObject();
 }
 
-function* surveyed(text: string, fitting: BodyBound | undefined): Steps<Survey> {
+function* surveyed(text: string, fitting: BodyBound | undefined): CooperativeTask<Survey> {
   const bound = fitting?.members === undefined ? ANY_OBJECT : fitting;
   try {
     return yield* surveyInSteps(text, bound);
@@ -179,7 +179,7 @@ function* surveyed(text: string, fitting: BodyBound | undefined): Steps<Survey> 
 }
 
 /** A text that is nested no deeper than is permitted. */
-function* parsedInSteps<T>(text: string, parse: (text: string) => Steps<T>): Steps<T> {
+function* parsedInSteps<T>(text: string, parse: (text: string) => CooperativeTask<T>): CooperativeTask<T> {
   try {
     return yield* parse(text);
   } catch (cause) {
@@ -222,7 +222,7 @@ export async function readPartText(context: Context, part: AsyncIterable<Uint8Ar
   const collector = new TextCollector(bound, (bytes) => context.holdBody(bytes, MEMORY_PER_BYTE));
   for await (const chunk of part) await collector.add(chunk);
   context.memory.settle();
-  return inTurns(collector.take());
+  return runCooperatively(collector.take());
 }
 
 /** The body as it comes, for what is stored while it arrives. Fails with `bad_request` where it breaks off. */
@@ -299,7 +299,7 @@ function checkBytes(bytes: Uint8Array, bound: BodyBound): Uint8Array {
 }
 
 /** Takes the chunks out of the list, so that each can go when it is decoded: bytes and text are not held twice. */
-function* decodeInSteps(chunks: Uint8Array[]): Steps<string> {
+function* decodeInSteps(chunks: Uint8Array[]): CooperativeTask<string> {
   const [first] = chunks;
   try {
     if (chunks.length === 1 && first !== undefined && first.length <= DECODED_BYTES) return UTF8.decode(first);
@@ -332,11 +332,11 @@ async function collectStream(
   factor: number,
   collector: Collector,
 ): Promise<void> {
-  const pace = new Pace();
+  const timeSlice = new TimeSlice();
   context.memory.expect(stream.length === undefined ? undefined : stream.length * factor);
   for await (const chunk of streamChunks(context, stream)) {
     await collector.add(chunk);
-    if (pace.isDue) await pace.rest();
+    if (timeSlice.isDue) await timeSlice.rest();
   }
 }
 

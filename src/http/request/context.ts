@@ -2,7 +2,7 @@
 
 import type { Access } from '../../accounts/access/access.ts';
 import { ANONYMOUS, type Identity } from '../../accounts/contract.ts';
-import type { Shield } from '../../accounts/shields/shield.ts';
+import type { ReadRestriction } from '../../accounts/read-restrictions/read-restriction.ts';
 import { gaveWay, tooBusy } from '../../base/errors/too-busy.ts';
 import { must } from '../../base/shared/assert.ts';
 import { type ByteBudget, type ByteLease, FREE_BYTES } from '../../base/shared/byte-budget.ts';
@@ -44,7 +44,7 @@ export interface Services {
 /** The right that a request needs: `anyone`, a member or an admin of the database, or an admin of the server. */
 export type Right = 'anyone' | 'member' | 'databaseAdmin' | 'serverAdmin';
 
-export interface Grant {
+export interface RequiredRight {
   readonly right: Right;
   /** Undefined for what belongs to no database. */
   readonly database: string | undefined;
@@ -86,13 +86,13 @@ export class Context {
   /** How that is known; undefined for who sent no credentials, and for requests of the service itself. */
   identity: Identity | undefined;
   /** The right by which the request is answered; undefined where anyone has it. */
-  grant: Grant | undefined;
+  grant: RequiredRight | undefined;
   /** `Access.rightsVersion` when it was last found that the right holds. */
   rightsSeen = 0;
   /** Functions of documents were told who asks: what they give may depend on it. */
   isUserShown = false;
   /** What this reader sees of the documents; undefined where that is all of them. */
-  shield: Shield | undefined;
+  shield: ReadRestriction | undefined;
   /** That pages of the origin which sent it may ask, where settings say so; `isNamed`: by its name, rather than like any other. */
   sharedWith: { readonly origin: string; readonly isNamed: boolean } | undefined;
   /** The query, without the `?`. */

@@ -1,6 +1,6 @@
 /** Inflates gzip with the platform's own streams, holding a limit on what comes out: 64 KB can hold 64 MB. */
 import { DatabaseError } from '../../base/errors/database-error.ts';
-import { Pace } from '../../base/shared/turn.ts';
+import { TimeSlice } from '../../base/shared/turn.ts';
 import type { Collector } from './byte-collector.ts';
 
 /** Fails as the collector does, and with `bad_request` where the bytes are no complete gzip. */
@@ -9,11 +9,11 @@ export async function inflate(packed: readonly Uint8Array[], collector: Collecto
     .stream()
     .pipeThrough(new DecompressionStream('gzip'));
   const reader = inflated.getReader();
-  const pace = new Pace();
+  const timeSlice = new TimeSlice();
   try {
     for (let step = await reader.read(); !step.done; step = await reader.read()) {
       await collector.add(step.value);
-      if (pace.isDue) await pace.rest();
+      if (timeSlice.isDue) await timeSlice.rest();
     }
   } catch (cause) {
     // What is not read any more comes to a halt and goes. To cancel it could end the process: Node 20 hands on what was inflated already, and throws then.

@@ -59,7 +59,8 @@ async function check(context: Context, needsAllRoles: boolean): Promise<void> {
   try {
     const security = await authorizeUser(services.access, user, grant);
     // Who reads such a database without a shield was let in as an admin.
-    const isAdmins = shield === undefined && grant.database !== undefined && services.access.hasShields(grant.database);
+    const isAdmins =
+      shield === undefined && grant.database !== undefined && services.access.hasReadRestrictions(grant.database);
     if (isAdmins && !isDatabaseAdmin(user, security)) throw lost('You are not a db or server admin.');
   } catch (error) {
     // A database that is gone ends its answers in their own way.

@@ -1,6 +1,6 @@
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
-import type { Steps } from '../../base/shared/turn.ts';
+import type { CooperativeTask } from '../../base/shared/turn.ts';
 import { putTogether } from '../../base/shared/utf8.ts';
 import { type BodyBound, tooLarge } from './body-bounds.ts';
 import type { Collector } from './byte-collector.ts';
@@ -28,7 +28,7 @@ export class TextCollector implements Collector {
   }
 
   /** The whole text, once. Fails with `bad_request` where it ends in the middle of a character. */
-  *take(): Steps<string> {
+  *take(): CooperativeTask<string> {
     const text = this.#text + this.#decode();
     this.#text = '';
     yield* putTogether(text);

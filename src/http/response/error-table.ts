@@ -3,11 +3,11 @@
  * row does not compile.
  */
 import {
+  CustomCodeError,
   DatabaseError,
   type ErrorCode,
   RefusalError,
   type RuleFailure,
-  WordedError,
 } from '../../base/errors/database-error.ts';
 
 /** Statuses by code. The word is the code itself, but for those of `WORDS`. */
@@ -104,7 +104,7 @@ export function showError(failure: unknown): ShownError {
   const { code } = failure;
   return {
     status: STATUSES[code],
-    error: failure instanceof WordedError ? failure.word : (WORDS[code] ?? code),
+    error: failure instanceof CustomCodeError ? failure.word : (WORDS[code] ?? code),
     reason: reasonOf(failure),
     ...(failure instanceof RefusalError && failure.failures !== undefined && { failures: failure.failures }),
   };

@@ -3,7 +3,7 @@ import { tooBusy } from '../../base/errors/too-busy.ts';
 import { startBackgroundTimer } from '../../base/shared/background-timer.ts';
 import type { ByteLease } from '../../base/shared/byte-budget.ts';
 import type { ByteStream } from '../../base/shared/message.ts';
-import { Pace } from '../../base/shared/turn.ts';
+import { TimeSlice } from '../../base/shared/turn.ts';
 import type { Context } from '../request/context.ts';
 import { isInternal } from './error-table.ts';
 import { OpenGrant } from './open-grant.ts';
@@ -39,7 +39,7 @@ export class LiveBody implements ByteStream {
   readonly #lease: ByteLease;
   readonly #grant: OpenGrant;
   readonly #encoder = new TextEncoder();
-  readonly #pace = new Pace();
+  readonly #timeSlice = new TimeSlice();
   /** Whether there is room for what is there already, as long as that is not known. */
   #room: Promise<boolean> | undefined;
   #isCancelled = false;
@@ -64,7 +64,7 @@ export class LiveBody implements ByteStream {
   async pullText(): Promise<string | undefined> {
     this.#lease.ownTurn();
     if (this.#room !== undefined) await this.#beRoom(this.#room);
-    if (this.#pace.isDue) await this.#pace.rest();
+    if (this.#timeSlice.isDue) await this.#timeSlice.rest();
     const text = await this.#nextText();
     this.#hasBegun = true;
     this.#lease.theirTurn(text?.length);

@@ -3,7 +3,7 @@
  * of chunks that are produced when they are pulled, so that neither memory nor snapshots are held for nobody.
  */
 import type { ByteStream, ResponseBody } from '../../base/shared/message.ts';
-import { Pace } from '../../base/shared/turn.ts';
+import { TimeSlice } from '../../base/shared/turn.ts';
 import type { Log } from '../../base/system/contract.ts';
 import { isStream } from '../request/bodies.ts';
 import type { Context } from '../request/context.ts';
@@ -71,7 +71,7 @@ class TextStream implements ByteStream {
   readonly #log: Log;
   readonly #encoder = new TextEncoder();
   /** A reader that always takes what is there would hold the thread to the end: promises alone let nobody else have a turn. */
-  readonly #pace = new Pace();
+  readonly #timeSlice = new TimeSlice();
 
   constructor(source: TextSource, log: Log, length?: number) {
     this.#source = source;
@@ -117,7 +117,7 @@ class TextStream implements ByteStream {
     let latest = '';
     try {
       while (text.length + latest.length < CHUNK_UNITS && !this.ended) {
-        if (this.#pace.isDue) await this.#pace.rest();
+        if (this.#timeSlice.isDue) await this.#timeSlice.rest();
         const step = await this.#source.pieces.next();
         if (step.done === true) {
           this.#end();

@@ -1,7 +1,7 @@
 /** A revision as an answer shows it: as one text where that is short, else in pieces that are made while they are sent. */
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
-import { inTurns } from '../../base/shared/turn.ts';
+import { runCooperatively } from '../../base/shared/turn.ts';
 import { splitAttachments } from '../../database/documents/attachments/stored-attachments.ts';
 import type { StoredAttachment } from '../../database/documents/contract.ts';
 import type { DocumentRecord, Snapshot, StoredNode } from '../../database/store/contract.ts';
@@ -82,7 +82,7 @@ async function* bodyMembers(
   const { node, attachments: flags } = shown;
   if (flags === undefined || !hasShownAttachments(shown)) return yield* behindOthers(snapshot.bodyPieces(node));
   const { stubs, rest } = await bodyParts(snapshot.bodyPieces(node));
-  const { attachments } = await inTurns(splitAttachments(stubs));
+  const { attachments } = await runCooperatively(splitAttachments(stubs));
   if (flags.content) assertShowable(attachments, mostAttached);
   yield* attachmentsPieces(snapshot, node, attachments, flags);
   yield* rest;

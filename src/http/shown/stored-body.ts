@@ -1,6 +1,6 @@
 /** Takes the text of a stored body apart while it is read: its attachments stand first in it, and the rest may be of any length. */
 
-import { Pace } from '../../base/shared/turn.ts';
+import { TimeSlice } from '../../base/shared/turn.ts';
 import { hasAttachments } from '../../database/documents/attachments/stored-attachments.ts';
 
 export interface BodyParts {
@@ -13,7 +13,7 @@ export interface BodyParts {
 export async function bodyParts(pieces: AsyncIterable<string>): Promise<BodyParts> {
   const iterator = pieces[Symbol.asyncIterator]();
   const search = new EndOfAttachments();
-  const pace = new Pace();
+  const timeSlice = new TimeSlice();
   let stubs = '';
   for (;;) {
     const step = await iterator.next();
@@ -26,7 +26,7 @@ export async function bodyParts(pieces: AsyncIterable<string>): Promise<BodyPart
     const end = search.in(text);
     if (end !== undefined) return { stubs: `${stubs}${text.slice(0, end)}}`, rest: behind(text.slice(end), iterator) };
     stubs += text;
-    if (pace.isDue) await pace.rest();
+    if (timeSlice.isDue) await timeSlice.rest();
   }
 }
 

@@ -10,8 +10,8 @@ import { Entrance } from './entrance.ts';
 import { Exchanges } from './exchanges.ts';
 import { framingRefusal } from './framing-check.ts';
 import { HostCheck } from './host-check.ts';
+import { assertListenAllowed, isLoopback, reachRefusal } from './listen-rights.ts';
 import type { NodeListener } from './listener.ts';
-import { assertReach, isLoopback, reachRefusal } from './reach.ts';
 import { type Refusal, refuse, refuseAndClose, UNKNOWN_EXPECTATION, UNKNOWN_METHOD } from './refusals.ts';
 import type { TlsKeys } from './tls-files.ts';
 
@@ -77,7 +77,7 @@ export async function listen(
 ): Promise<HttpServer> {
   const { allowedHosts = [], maxConnections, hasAdmin = () => false, stalledMs = stalledAfterMs } = options;
   const { isOwnHost, headersFor = () => ({}), tls } = options;
-  assertReach(host, hasAdmin());
+  assertListenAllowed(host, hasAdmin());
   const isOpen = !isLoopback(host);
   const withinDescriptors = connectionsWithinDescriptors();
   const { server, unused, sockets } = createHttpServer(listener, {

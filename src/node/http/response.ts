@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { ByteLease } from '../../base/shared/byte-budget.ts';
 import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
 import { type ByteStream, headerLines, type PlainResponse } from '../../base/shared/message.ts';
-import { inTurns, Pace, roomInTurn, type Steps } from '../../base/shared/turn.ts';
+import { type CooperativeTask, roomInTurn, runCooperatively, TimeSlice } from '../../base/shared/turn.ts';
 import { putTogether, wholeCharactersEnd } from '../../base/shared/utf8.ts';
 
 /** The request that an answer belongs to. */
@@ -53,7 +53,9 @@ function toLongResponse(response: PlainResponse, exchange: Exchange): MaybePromi
   if (typeof body !== 'string' || body.length <= (held?.isShortOf(0) === true ? PIECED_TEXT : LONG_TEXT)) {
     return toResponseAtOnce(response, exchange);
   }
-  return whenReady(inTurns(measured(body, held)), (long) => toResponseAtOnce({ ...response, body: long }, exchange));
+  return whenReady(runCooperatively(measured(body, held)), (long) =>
+    toResponseAtOnce({ ...response, body: long }, exchange),
+  );
 }
 
 function toResponseAtOnce(response: PlainResponse, exchange: Exchange): Response {
@@ -119,7 +121,7 @@ class LongText implements ByteStream {
   readonly #text: string;
   readonly #held: ByteLease | undefined;
   /** A client that takes all at once would hold the thread otherwise. */
-  readonly #pace = new Pace();
+  readonly #timeSlice = new TimeSlice();
   #at = 0;
 
   constructor(text: string, length: number, held: ByteLease | undefined) {
@@ -130,7 +132,7 @@ class LongText implements ByteStream {
 
   async pull(): Promise<Uint8Array | undefined> {
     this.#held?.ownTurn();
-    if (this.#pace.isDue) await this.#pace.rest();
+    if (this.#timeSlice.isDue) await this.#timeSlice.rest();
     const piece = this.#nextPiece();
     this.#held?.theirTurn(piece.length);
     return piece === '' ? undefined : Buffer.from(piece);
@@ -147,7 +149,7 @@ class LongText implements ByteStream {
   }
 }
 
-function* measured(text: string, held: ByteLease | undefined): Steps<LongText> {
+function* measured(text: string, held: ByteLease | undefined): CooperativeTask<LongText> {
   yield* putTogether(text);
   let length = 0;
   for (let at = 0; at < text.length; ) {

@@ -11,7 +11,7 @@ import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { isDatabaseError } from '../../base/errors/database-error.ts';
 import { type HttpServer, listen } from '../http/http-server.ts';
-import { isLoopback } from '../http/reach.ts';
+import { isLoopback } from '../http/listen-rights.ts';
 import { isOfDemo, passedOnPath, passOn } from './demo-proxy.ts';
 
 /** Beside the built Node host; an installed package has none. */

@@ -24,21 +24,21 @@ import { connectionsOfReplications } from '../http/descriptor-share.ts';
 import { FairWork } from '../http/fair-work.ts';
 import { assertHostName } from '../http/host-check.ts';
 import { type HttpServer, type ListenOptions, listen } from '../http/http-server.ts';
+import { assertListenAllowed } from '../http/listen-rights.ts';
 import { createListener } from '../http/listener.ts';
-import { assertReach } from '../http/reach.ts';
 import { followTlsKeys, readTlsKeys } from '../http/tls-files.ts';
 import { ServerNetwork } from '../network/server-network.ts';
 import { adminCommand } from './admin-advice.ts';
 import { AdminGuard, hasAdmin } from './admin-guard.ts';
+import { CleanupStack } from './cleanup-stack.ts';
 import { givenSettings, openConfiguration, settingsStorage } from './configuration.ts';
 import { gzip } from './gzip.ts';
 import { HeldLog } from './held-log.ts';
 import { findMd5 } from './md5.ts';
 import { readQuickJsWasm } from './quickjs-wasm.ts';
-import { Reopening } from './reopening.ts';
+import { RestartableCore } from './restartable-core.ts';
 import { createSandboxWorkers } from './sandbox-workers.ts';
 import { createServerLog } from './server-log.ts';
-import { UndoList } from './undo-list.ts';
 
 /**
  * How long the storage may take to close, in milliseconds. All it has to write by then is some megabytes for each open
@@ -121,7 +121,7 @@ export function assertServerOptions(options: ServerOptions): void {
  */
 export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
   assertServerOptions(options);
-  const undo = new UndoList();
+  const undo = new CleanupStack();
   try {
     return await start(options, undo);
   } catch (error) {
@@ -130,9 +130,9 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
   }
 }
 
-async function start(options: ServerOptions, undo: UndoList): Promise<RunningServer> {
+async function start(options: ServerOptions, undo: CleanupStack): Promise<RunningServer> {
   const { memory = false, dataFolder = './data', withoutAdmin = false, storageCloseMs = longestCloseMs } = options;
-  let service: Reopening | undefined;
+  let service: RestartableCore | undefined;
   let ownUrl: string | undefined;
   let config: SettingsStore = createConfig(givenSettings(options));
   const settings = () => service?.config ?? config;
@@ -151,7 +151,7 @@ async function start(options: ServerOptions, undo: UndoList): Promise<RunningSer
   };
   config = await configure();
   startLog.release();
-  assertReach(bindAddress(config), hasAdmin(config), adminCommand(configFile, memory ? undefined : dataFolder));
+  assertListenAllowed(bindAddress(config), hasAdmin(config), adminCommand(configFile, memory ? undefined : dataFolder));
   const tls = await readTlsKeys(config.get('ssl', 'cert_file'), config.get('ssl', 'key_file'));
   const folder = memory ? undefined : await openDataFolder(dataFolder);
   if (folder) {
@@ -178,7 +178,7 @@ async function start(options: ServerOptions, undo: UndoList): Promise<RunningSer
       bytesInFlight,
     });
   };
-  service = await Reopening.open({ configure, open: openCore, log, closeMs: storageCloseMs }, config);
+  service = await RestartableCore.open({ configure, open: openCore, log, closeMs: storageCloseMs }, config);
   const running = service;
   undo.add(() => running.close());
   const http = await listenAt(running, { allowedHosts: options.allowedHosts, tls }, { log, bytesInFlight, network });
@@ -219,7 +219,7 @@ interface NetworkParts {
   readonly url: () => string | undefined;
   /** Its names besides. */
   readonly names: readonly string[] | undefined;
-  readonly undo: UndoList;
+  readonly undo: CleanupStack;
 }
 
 function openNetwork({ settings, url, names = [], undo }: NetworkParts): ServerNetwork {
@@ -249,7 +249,7 @@ function platform(config: Config, log: Log) {
 }
 
 function listenAt(
-  service: Reopening,
+  service: RestartableCore,
   options: Pick<ListenOptions, 'allowedHosts' | 'tls'>,
   {
     log,
@@ -294,7 +294,7 @@ function bindAddress(config: Config): string {
 }
 
 /** What `follow` knows of the settings that hold, also after they were opened anew. Asked at each request. */
-function followed<T>(service: Reopening, follow: (config: ConfigStore) => () => T): () => T {
+function followed<T>(service: RestartableCore, follow: (config: ConfigStore) => () => T): () => T {
   let { config } = service;
   let read = follow(config);
   return () => {

@@ -6,7 +6,7 @@ import { createKeyOrder } from '../../base/collation/key-order.ts';
 import { DatabaseError, isDatabaseError, RefusalError } from '../../base/errors/database-error.ts';
 import { parseInTurns } from '../../base/json/parse-in-steps.ts';
 import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
-import { inTurns, Pace } from '../../base/shared/turn.ts';
+import { runCooperatively, TimeSlice } from '../../base/shared/turn.ts';
 import type { DocId } from '../../database/documents/contract.ts';
 import type { Selector } from '../find/selectors/selector.ts';
 import { failuresOf } from '../find/selectors/selector-failures.ts';
@@ -30,7 +30,7 @@ export function createDeclarativeValidator(id: DocId, rule: unknown): Validate {
   const judge = async (documents: MaybePromise<unknown>, isValid: MaybePromise<boolean>): Promise<Refusal> => {
     try {
       if (await isValid) return undefined;
-      const failures = await inTurns(failuresOf(selector, await documents, compare));
+      const failures = await runCooperatively(failuresOf(selector, await documents, compare));
       return new RefusalError('forbidden', 'document is not valid', failures);
     } catch (error) {
       if (!isDatabaseError(error, 'bad_request')) throw error;
@@ -38,10 +38,10 @@ export function createDeclarativeValidator(id: DocId, rule: unknown): Validate {
     }
   };
   return async (writes) => {
-    const pace = new Pace();
+    const timeSlice = new TimeSlice();
     const refusals: Refusal[] = [];
     for (const write of writes) {
-      if (pace.isDue) await pace.rest();
+      if (timeSlice.isDue) await timeSlice.rest();
       const documents = documentsOf(write, needsOld);
       const isValid = whenReady(documents, test);
       // Most are valid, and so small that this is known at once.

@@ -1,7 +1,7 @@
 /** The documents that validation functions get for a write: the new one, and the one that it replaces (docs/http/functions.md#validation-functions). */
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
-import { inTurns, mapInSteps, Pace, type Steps } from '../../base/shared/turn.ts';
+import { type CooperativeTask, mapInSteps, runCooperatively, TimeSlice } from '../../base/shared/turn.ts';
 import { joinAttachments } from '../../database/documents/attachments/stored-attachments.ts';
 import type { RevisionPath } from '../../database/documents/contract.ts';
 import { withoutDeepMembers } from '../../database/documents/deep-members.ts';
@@ -55,12 +55,12 @@ export async function validationInputs(
   const oldNodes = resolved.flatMap(({ old }) => (old === undefined ? [] : [old]));
   const bodies = await snapshot.bodies(oldNodes);
   const inputs: ValidationInput[] = [];
-  const pace = new Pace();
+  const timeSlice = new TimeSlice();
   let next = 0;
   for (const { write, refusal, history, old } of resolved) {
     const oldBody = old === undefined ? undefined : bodies[next++];
-    const newDocument = history === undefined ? undefined : await inTurns(newDocumentText(write, history));
-    if (pace.isDue) await pace.rest();
+    const newDocument = history === undefined ? undefined : await runCooperatively(newDocumentText(write, history));
+    if (timeSlice.isDue) await timeSlice.rest();
     inputs.push({ refusal, newDocument, oldDocument: oldDocumentText(write, old, oldBody) });
   }
   return inputs;
@@ -103,7 +103,7 @@ function resolveReplicated(write: DocumentWrite, record: DocumentRecord | undefi
 }
 
 /** With stubs of its attachments: those that are new have the generation that the revision will have. */
-function* newDocumentText(write: DocumentWrite, { start, ids }: RevisionPath): Steps<string> {
+function* newDocumentText(write: DocumentWrite, { start, ids }: RevisionPath): CooperativeTask<string> {
   const { id, rev, deleted, attachments = [] } = write;
   const stubs = yield* mapInSteps(attachments, (one) => ({ ...one, revpos: one.revpos ?? start + 1 }));
   const body = yield* joinAttachments(write.body, stubs);

@@ -4,7 +4,7 @@ import { type DatabaseError, isDatabaseError } from '../../base/errors/database-
 import { isObject } from '../../base/json/objects.ts';
 import { parseInTurns } from '../../base/json/parse-in-steps.ts';
 import { must } from '../../base/shared/assert.ts';
-import { Pace } from '../../base/shared/turn.ts';
+import { TimeSlice } from '../../base/shared/turn.ts';
 import type { Log } from '../../base/system/contract.ts';
 import type { Database, DocumentWrite, WriteOptions } from '../../database/store/contract.ts';
 import type { Program, ValidatedWrite } from '../sandbox/contract.ts';
@@ -115,20 +115,24 @@ class DesignValidators implements Validators {
 
   async validate(writes: readonly DocumentWrite[], options: WriteOptions): Promise<Refusals> {
     const refusals: Refusal[] = [];
-    const pace = new Pace();
+    const timeSlice = new TimeSlice();
     for (let start = 0; start < writes.length; start += BATCH) {
-      refusals.push(...(await this.#validateBatch(writes.slice(start, start + BATCH), options, pace)));
+      refusals.push(...(await this.#validateBatch(writes.slice(start, start + BATCH), options, timeSlice)));
     }
     return refusals;
   }
 
-  async #validateBatch(writes: readonly DocumentWrite[], options: WriteOptions, pace: Pace): Promise<Refusals> {
+  async #validateBatch(
+    writes: readonly DocumentWrite[],
+    options: WriteOptions,
+    timeSlice: TimeSlice,
+  ): Promise<Refusals> {
     const { name, security } = this.#database;
     const userContext = JSON.stringify({ db: name, ...(options.user ?? ADMIN) });
     const inputs = await this.#inputsOf(writes, options);
     const refusals: Refusal[] = inputs.map(({ refusal }) => refusal);
     for (const validate of this.#validators) {
-      if (pace.isDue) await pace.endTurn();
+      if (timeSlice.isDue) await timeSlice.endTurn();
       const validated = [...inputs.entries()].filter(
         ([index, { newDocument }]) => newDocument !== undefined && refusals[index] === undefined,
       );

@@ -9,7 +9,7 @@ import { parseInTurns } from '../../base/json/parse-in-steps.ts';
 import { must } from '../../base/shared/assert.ts';
 import { startBackgroundTimer } from '../../base/shared/background-timer.ts';
 import { allReady } from '../../base/shared/maybe-promise.ts';
-import { inTurns, someInSteps } from '../../base/shared/turn.ts';
+import { runCooperatively, someInSteps } from '../../base/shared/turn.ts';
 import { DESIGN_RANGE, isDesignId } from '../../database/documents/identifiers.ts';
 import type { Database, DocumentWrite, WriteGuard, WriteOptions } from '../../database/store/contract.ts';
 import type { StoredDesign } from './design-programs.ts';
@@ -73,8 +73,8 @@ export class WriteValidation implements WriteGuard {
   }
 
   async validate(writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly Refusal[]> {
-    if (await inTurns(someInSteps(writes, hasFunctions))) this.#listeners.expectFunctions();
-    if (!(await inTurns(someInSteps(writes, ({ id }) => !isDesignId(id))))) return NO_REFUSALS;
+    if (await runCooperatively(someInSteps(writes, hasFunctions))) this.#listeners.expectFunctions();
+    if (!(await runCooperatively(someInSteps(writes, ({ id }) => !isDesignId(id))))) return NO_REFUSALS;
     const validators = this.#validators === undefined ? await this.#load() : this.#validators;
     return validators === null ? NO_REFUSALS : validators.validate(writes, options);
   }

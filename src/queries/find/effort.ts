@@ -3,7 +3,7 @@
  * selector does to a document takes a number of steps that is in proportion to its time, some ten nanoseconds each. Small
  * work is done at once; what turns out to be more is given up, and done again in steps, between which others have their turns.
  */
-import type { Steps } from '../../base/shared/turn.ts';
+import type { CooperativeTask } from '../../base/shared/turn.ts';
 import { queryError } from './query-error.ts';
 
 /** Steps that are done in one go. */
@@ -16,7 +16,7 @@ export interface Check {
   /** Does it in one go. Throws what `Effort.take` throws. */
   now(value: unknown, effort: Effort): boolean;
   /** Does it however long it takes; yields where others may have a turn. */
-  inSteps(value: unknown, effort: Effort): Steps<boolean>;
+  inSteps(value: unknown, effort: Effort): CooperativeTask<boolean>;
 }
 
 /** The steps that everything in one request takes together. */
@@ -46,7 +46,7 @@ const GIVEN_UP = new Error('the go has no steps left');
 /** The steps of one value that is checked. */
 export class Effort {
   readonly #budget: StepBudget | undefined;
-  /** Steps that are left of the go. */
+  /** CooperativeTask that are left of the go. */
   #left = 0;
   #used = 0;
   #sinceRest = 0;
@@ -114,7 +114,7 @@ export class Effort {
 }
 
 /** What the check says of a value, with turns for others where that takes long. */
-export function* settle(check: Check, value: unknown, effort: Effort): Steps<boolean> {
+export function* settle(check: Check, value: unknown, effort: Effort): CooperativeTask<boolean> {
   const known = effort.attempt(check, value);
   if (effort.isRestDue()) yield;
   return known ?? (yield* check.inSteps(value, effort));

@@ -2,7 +2,7 @@ import { type CompareKeys, createKeyOrder } from '../../base/collation/key-order
 import { isDatabaseError } from '../../base/errors/database-error.ts';
 import type { Clock } from '../../base/shared/clock.ts';
 import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
-import { inTurns, isThreadUsedUp, joinInSteps, Pace, roomInTurn } from '../../base/shared/turn.ts';
+import { isThreadUsedUp, joinInSteps, roomInTurn, runCooperatively, TimeSlice } from '../../base/shared/turn.ts';
 import type { Database } from '../../database/store/contract.ts';
 import type { ViewIndexes } from '../views/contract.ts';
 import type { FindAnswer, Finder, IndexAddress, IndexWriter, JsonObject } from './contract.ts';
@@ -49,7 +49,7 @@ class IndexFinder implements Finder {
     const startedAt = clock.monotonic();
     const query = await parseInOwnTurn(body);
     const choice = await this.#choose(database, query);
-    if (isThreadUsedUp()) await new Pace().endTurn();
+    if (isThreadUsedUp()) await new TimeSlice().endTurn();
     const releases: (() => void)[] = [];
     const release = () => {
       for (const releaseOne of releases.splice(0).reverse()) releaseOne();
@@ -90,7 +90,7 @@ class IndexFinder implements Finder {
   }
 
   projection(given: unknown): MaybePromise<(text: string) => MaybePromise<string>> {
-    return whenReady(inTurns(parseFields(given)), (fields) => {
+    return whenReady(runCooperatively(parseFields(given)), (fields) => {
       if (fields === undefined) return (text) => text;
       const projection = new Projection(fields);
       return (text) => projection.of(text);
@@ -100,7 +100,7 @@ class IndexFinder implements Finder {
   async explain(database: Database, body: JsonObject): Promise<string> {
     const query = await parseInOwnTurn(body);
     const choice = await this.#choose(database, query);
-    if (isThreadUsedUp()) await new Pace().endTurn();
+    if (isThreadUsedUp()) await new TimeSlice().endTurn();
     const conditions = new Conditions(query, this.#order);
     const explained = {
       database: database.name,
@@ -137,9 +137,9 @@ class IndexFinder implements Finder {
       throw queryError('invalid_value', `Invalid value for docids: ${excerpt(docids)}. Give a list.`);
     const success: string[] = [];
     const fail: string[] = [];
-    const pace = new Pace();
+    const timeSlice = new TimeSlice();
     for (const name of docids as readonly unknown[]) {
-      if (pace.isDue) await pace.rest();
+      if (timeSlice.isDue) await timeSlice.rest();
       try {
         success.push(JSON.stringify({ id: await removeDesign(database, `${name}`, writer), ok: true }));
       } catch (error) {
@@ -147,7 +147,7 @@ class IndexFinder implements Finder {
         fail.push(JSON.stringify({ id: name, error: error.code, reason: error.reason }));
       }
     }
-    return `{"success":[${await inTurns(joinInSteps(success, itself))}],"fail":[${await inTurns(joinInSteps(fail, itself))}]}`;
+    return `{"success":[${await runCooperatively(joinInSteps(success, itself))}],"fail":[${await runCooperatively(joinInSteps(fail, itself))}]}`;
   }
 
   async #choose(database: Database, query: FindQuery): Promise<Choice> {
@@ -177,15 +177,15 @@ class IndexFinder implements Finder {
 }
 
 async function idsOf(plan: Plan): Promise<readonly string[] | undefined> {
-  return plan.kind === 'documents' && plan.ids !== undefined ? inTurns(sortIds(plan)) : undefined;
+  return plan.kind === 'documents' && plan.ids !== undefined ? runCooperatively(sortIds(plan)) : undefined;
 }
 
 /** A query may be as long as a request: then others have a turn before it is parsed, and before a plan is chosen for it. */
 async function parseInOwnTurn(body: JsonObject): Promise<FindQuery> {
-  const pace = new Pace();
-  if (pace.isDue) await pace.rest();
-  const query = await inTurns(parseFindQuery(body));
-  if (pace.isDue) await pace.rest();
+  const timeSlice = new TimeSlice();
+  if (timeSlice.isDue) await timeSlice.rest();
+  const query = await runCooperatively(parseFindQuery(body));
+  if (timeSlice.isDue) await timeSlice.rest();
   return query;
 }
 

@@ -1,11 +1,11 @@
-import { WordedError } from '../../base/errors/database-error.ts';
+import { CustomCodeError } from '../../base/errors/database-error.ts';
 
 /** The error of a query that can't be run: 400 with the error name that this interface has for it (docs/http/find.md#find-errors). */
-export function queryError(name: string, reason: string): WordedError {
-  return new WordedError('bad_request', name, reason);
+export function queryError(name: string, reason: string): CustomCodeError {
+  return new CustomCodeError('bad_request', name, reason);
 }
 
-export function badArgument(operator: string, argument: unknown, remedy: string): WordedError {
+export function badArgument(operator: string, argument: unknown, remedy: string): CustomCodeError {
   return queryError('bad_arg', `Bad argument for operator ${operator}: ${excerpt(argument)}. ${remedy}`);
 }
 

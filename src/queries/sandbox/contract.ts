@@ -11,7 +11,7 @@
  * disposed when another program needs one and this one was not used for the longest time, when nobody has opened the program for
  * long, and by `close`.
  */
-import { type DatabaseError, WordedError } from '../../base/errors/database-error.ts';
+import { CustomCodeError, type DatabaseError } from '../../base/errors/database-error.ts';
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
 
 export interface ProgramSource {
@@ -191,7 +191,7 @@ export interface ListResult {
 }
 
 /** A function threw an error of its own wording: `{"error": word, "reason": reason}` with status 500. */
-export class ThrownError extends WordedError {
+export class ThrownError extends CustomCodeError {
   constructor(word: string, reason: string) {
     super('function_error', word, reason);
     this.name = 'ThrownError';

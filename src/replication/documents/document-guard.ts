@@ -2,7 +2,7 @@
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import type { JsonObject } from '../../base/json/objects.ts';
-import { Pace } from '../../base/shared/turn.ts';
+import { TimeSlice } from '../../base/shared/turn.ts';
 import { isDesignId } from '../../database/documents/identifiers.ts';
 import { findNode } from '../../database/documents/revisions/revision-tree.ts';
 import { toRevision } from '../../database/documents/revisions/revisions.ts';
@@ -38,10 +38,10 @@ async function prepare(
 ): Promise<readonly DocumentWrite[]> {
   if (!newEdits) return writes;
   const prepared: DocumentWrite[] = [];
-  const pace = new Pace();
+  const timeSlice = new TimeSlice();
   for (const write of writes) {
     prepared.push(await withOwner(write, user));
-    if (pace.isDue) await pace.rest();
+    if (timeSlice.isDue) await timeSlice.rest();
   }
   return prepared;
 }
@@ -62,9 +62,9 @@ async function validate(
   try {
     const records = await snapshot.documents(writes.map(({ id }) => id));
     const refusals: (DatabaseError | undefined)[] = [];
-    const pace = new Pace();
+    const timeSlice = new TimeSlice();
     for (const [index, write] of writes.entries()) {
-      if (pace.isDue) await pace.rest();
+      if (timeSlice.isDue) await timeSlice.rest();
       const leaves = records[index]?.leaves ?? [];
       // A replicated revision that is there already changes nothing.
       const isKnown = !newEdits && write.rev !== undefined && findNode(leaves, toRevision(write.rev)) !== undefined;

@@ -5,7 +5,7 @@
 
 import { isDatabaseError } from '../../base/errors/database-error.ts';
 import { startBackgroundTimer } from '../../base/shared/background-timer.ts';
-import { Pace } from '../../base/shared/turn.ts';
+import { TimeSlice } from '../../base/shared/turn.ts';
 import { REPLICATOR_DATABASE } from '../../base/system/system-databases.ts';
 import type { Registry } from '../../database/registry/contract.ts';
 import type { Database } from '../../database/store/contract.ts';
@@ -125,7 +125,7 @@ export class ReplicationDocuments {
   async #readSince(database: Database): Promise<ReadonlySet<string>> {
     const snapshot = database.snapshot();
     const seen = new Set<string>();
-    const pace = new Pace();
+    const timeSlice = new TimeSlice();
     try {
       for await (const rows of snapshot.changes({ since: this.#read.since })) {
         const ids = rows.map(({ id }) => id);
@@ -135,7 +135,7 @@ export class ReplicationDocuments {
             if (this.#isClosed) return seen;
             seen.add(document.id);
             await this.#compare(database, document);
-            if (pace.isDue) await pace.rest();
+            if (timeSlice.isDue) await timeSlice.rest();
           }
         }
         const last = rows.at(-1);

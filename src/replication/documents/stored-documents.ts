@@ -2,7 +2,7 @@
 
 import { isDatabaseError } from '../../base/errors/database-error.ts';
 import type { JsonObject } from '../../base/json/objects.ts';
-import { inTurns, Pace } from '../../base/shared/turn.ts';
+import { runCooperatively, TimeSlice } from '../../base/shared/turn.ts';
 import { REPLICATOR_DATABASE } from '../../base/system/system-databases.ts';
 import { splitAttachments } from '../../database/documents/attachments/stored-attachments.ts';
 import type { DocId, RevId } from '../../database/documents/contract.ts';
@@ -41,7 +41,7 @@ export async function* documentBatches(
   snapshot: Snapshot,
   ids: readonly DocId[],
 ): AsyncGenerator<readonly FoundDocument[], void, void> {
-  const pace = new Pace();
+  const timeSlice = new TimeSlice();
   let batch: Winner[] = [];
   let bytes = 0;
   for await (const records of snapshot.documentBatches(ids.filter((id) => !isDesignId(id)))) {
@@ -51,12 +51,12 @@ export async function* documentBatches(
       batch.push({ id: record.id, node });
       bytes += node.body?.length ?? 0;
       if (bytes < BATCH_BYTES) continue;
-      yield await readWinners(snapshot, batch, pace);
+      yield await readWinners(snapshot, batch, timeSlice);
       batch = [];
       bytes = 0;
     }
   }
-  if (batch.length > 0) yield await readWinners(snapshot, batch, pace);
+  if (batch.length > 0) yield await readWinners(snapshot, batch, timeSlice);
 }
 
 interface Winner {
@@ -67,14 +67,14 @@ interface Winner {
 async function readWinners(
   snapshot: Snapshot,
   winners: readonly Winner[],
-  pace: Pace,
+  timeSlice: TimeSlice,
 ): Promise<readonly FoundDocument[]> {
   const bodies = await snapshot.bodies(winners.map(({ node }) => node));
   const found: FoundDocument[] = [];
   for (const [index, { id, node }] of winners.entries()) {
     const body = node.deleted ? undefined : bodies[index];
     found.push({ id, rev: revOf(node), document: body === undefined ? undefined : await parseBody(body) });
-    if (pace.isDue) await pace.rest();
+    if (timeSlice.isDue) await timeSlice.rest();
   }
   return found;
 }
@@ -102,7 +102,7 @@ export async function writeState(
   return registry.use(REPLICATOR_DATABASE, async (database) => {
     const stored = await readWinner(database, id);
     if (stored?.rev !== rev || stored.body === undefined) return undefined;
-    const { attachments, body } = await inTurns(splitAttachments(stored.body));
+    const { attachments, body } = await runCooperatively(splitAttachments(stored.body));
     const kept: readonly AttachmentWrite[] = attachments;
     const write = { id, rev, deleted: false, body: withState(body, state), attachments: kept };
     const options = { newEdits: true, durability: 'relaxed', user: REPLICATOR } as const;

@@ -7,7 +7,7 @@ import { isDatabaseError } from '../../base/errors/database-error.ts';
 import { isObject, type JsonObject, ownMember } from '../../base/json/objects.ts';
 import { startBackgroundTimer } from '../../base/shared/background-timer.ts';
 import type { Clock } from '../../base/shared/clock.ts';
-import { inTurns } from '../../base/shared/turn.ts';
+import { runCooperatively } from '../../base/shared/turn.ts';
 import type { Log } from '../../base/system/contract.ts';
 import { REPLICATOR_DATABASE } from '../../base/system/system-databases.ts';
 import type { DocId, RevId } from '../../database/documents/contract.ts';
@@ -161,7 +161,7 @@ export class WatchedDocument {
     }
     this.reason = undefined;
     const replication = await this.#understood(async (needs) =>
-      locateReplication(await inTurns(parseReplication(this.#document, needs)), needs),
+      locateReplication(await runCooperatively(parseReplication(this.#document, needs)), needs),
     );
     if (replication === undefined || this.#isStopped) return;
     this.replication = replication;

@@ -52,9 +52,9 @@ export function jobInfo(job: Job): object | null {
 }
 
 function errorInfo({ state, figures, failures, lastFailure, failingSince, nextAttempt }: Job): object {
-  const trouble = state === 'running' ? figures?.trouble : undefined;
-  if (trouble !== undefined) {
-    return failureInfo(trouble.reason, failingSince ?? trouble.since, trouble.nextAttempt);
+  const outage = state === 'running' ? figures?.outage : undefined;
+  if (outage !== undefined) {
+    return failureInfo(outage.reason, failingSince ?? outage.since, outage.nextAttempt);
   }
   return failures > 0 && lastFailure !== undefined ? failureInfo(lastFailure, failingSince, nextAttempt) : {};
 }

@@ -7,7 +7,7 @@
  *        └────────────────── after a while ────────┘
  */
 import type { DatabaseUser } from '../../database/store/contract.ts';
-import type { Replication, RunFigures, RunResult, Selection } from '../contract.ts';
+import type { Replication, RunResult, RunStats, Selection } from '../contract.ts';
 import type { RefusedLedger } from './refused-ledger.ts';
 import type { ReplicationId } from './replication-id.ts';
 
@@ -79,7 +79,7 @@ export class Job {
   readonly number: number;
   state: JobState = 'pending';
   /** Of the attempt that runs, or ran last; undefined before there were any. */
-  figures: RunFigures | undefined;
+  figures: RunStats | undefined;
   /** All that was there is copied. */
   isIdle = false;
   /** Attempts in a row that failed. */

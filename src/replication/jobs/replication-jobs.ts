@@ -14,9 +14,9 @@ import type {
   Replication,
   ReplicationActivity,
   ReplicatorHost,
-  RunFigures,
   RunReplication,
   RunResult,
+  RunStats,
 } from '../contract.ts';
 import { RightsEnded } from '../failure.ts';
 import { isAdmin } from '../user-key.ts';
@@ -281,7 +281,7 @@ export class ReplicationJobs {
     const { host, settings } = this.#parts;
     const reason = failureText(failure);
     const now = this.#now();
-    job.failingSince ??= job.figures?.trouble?.since ?? now;
+    job.failingSince ??= job.figures?.outage?.since ?? now;
     job.failures++;
     job.lastFailure = reason;
     job.note({ type: 'crashed', at: now, reason });
@@ -321,7 +321,7 @@ class JobObserver {
     this.#service = service;
   }
 
-  progress(figures: RunFigures): void {
+  progress(figures: RunStats): void {
     const job = this.#job;
     job.figures = figures;
     job.updatedAt = this.#service.now();
@@ -352,7 +352,7 @@ class JobObserver {
     this.#job.order.listener?.healthy?.(this.#job);
   }
 
-  #report(figures: RunFigures): void {
+  #report(figures: RunStats): void {
     this.#task.update(figures, this.#job.ledger.list());
   }
 }

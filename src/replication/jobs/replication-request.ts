@@ -6,7 +6,7 @@
 import { isDatabaseError } from '../../base/errors/database-error.ts';
 import { isObject, type JsonObject } from '../../base/json/objects.ts';
 import { sortInSteps } from '../../base/shared/sort-in-steps.ts';
-import { filterInSteps, mapInSteps, type Steps } from '../../base/shared/turn.ts';
+import { type CooperativeTask, filterInSteps, mapInSteps } from '../../base/shared/turn.ts';
 import type { DatabaseUser } from '../../database/store/contract.ts';
 import { parseSelector } from '../../queries/find/selectors/selector-parser.ts';
 import type { Replication, Selection, Sequence, WhyEnded } from '../contract.ts';
@@ -66,7 +66,7 @@ export type ReplicateRequest =
   | { readonly kind: 'retryById'; readonly id: string };
 
 /** Fails with `bad_request`. */
-export function* parseReplicateRequest(body: JsonObject, needs: RequestNeeds): Steps<ReplicateRequest> {
+export function* parseReplicateRequest(body: JsonObject, needs: RequestNeeds): CooperativeTask<ReplicateRequest> {
   const cancels = booleanMember(body, 'cancel') ?? false;
   const retryRefused = booleanMember(body, 'retry_refused') ?? false;
   const id = cancels || retryRefused ? idOf(body) : undefined;
@@ -80,7 +80,7 @@ function idOf(body: JsonObject): string | undefined {
 }
 
 /** In steps: a list of ids may be long. Fails with `bad_request`. */
-export function* parseReplication(body: JsonObject, needs: RequestNeeds): Steps<Replication> {
+export function* parseReplication(body: JsonObject, needs: RequestNeeds): CooperativeTask<Replication> {
   const { defaults, user, asker, whyEnded } = needs;
   const proxy = parseProxy('proxy', memberOf(body, 'proxy'));
   const sourceProxy = parseProxy('source_proxy', memberOf(body, 'source_proxy')) ?? proxy;
@@ -117,7 +117,7 @@ export async function locateReplication(replication: Replication, needs: Endpoin
   return { ...replication, source, target };
 }
 
-function* parseSelection(body: JsonObject, takesAnyParameters: boolean): Steps<Selection | undefined> {
+function* parseSelection(body: JsonObject, takesAnyParameters: boolean): CooperativeTask<Selection | undefined> {
   const given = textsMember(body, 'doc_ids');
   const ids = given && (yield* mapInSteps(given, decodeId));
   const filter = textMember(body, 'filter');
@@ -141,7 +141,7 @@ function* parseSelection(body: JsonObject, takesAnyParameters: boolean): Steps<S
   return { kind: 'filter', filter: named, parameters: Object.fromEntries(inOrder) };
 }
 
-function* distinct(ids: readonly string[]): Steps<readonly string[]> {
+function* distinct(ids: readonly string[]): CooperativeTask<readonly string[]> {
   const seen = new Set<string>();
   const once = yield* filterInSteps(ids, (id) => seen.size < seen.add(id).size);
   return yield* sortInSteps(once, (one, other) => (one < other ? -1 : 1));

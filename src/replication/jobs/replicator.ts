@@ -3,7 +3,7 @@
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import type { JsonObject } from '../../base/json/objects.ts';
 import { orElse } from '../../base/shared/maybe-promise.ts';
-import { inTurns, Pace } from '../../base/shared/turn.ts';
+import { runCooperatively, TimeSlice } from '../../base/shared/turn.ts';
 import type { DatabaseUser } from '../../database/store/contract.ts';
 import type { Asker, ReadFilter, Replication, RunResult, Standings } from '../contract.ts';
 import { RightsEnded } from '../failure.ts';
@@ -62,7 +62,7 @@ export class Replicator {
   /** Fails with `bad_request`, with `unauthorized` and `forbidden` where the job is not the user's to cancel, and as reading a filter does. */
   async replicate(body: JsonObject, origin: RequestOrigin): Promise<ReplicateOutcome> {
     const needs = this.needs(origin);
-    const request = await inTurns(parseReplicateRequest(body, needs));
+    const request = await runCooperatively(parseReplicateRequest(body, needs));
     if (request.kind === 'cancelById') return this.#cancel(this.jobs.get(request.id), origin.user);
     if (request.kind === 'retryById') return this.#retry(this.jobs.get(request.id), origin.user);
     // Whatever was begun may be ended.
@@ -101,11 +101,11 @@ export class Replicator {
     this.#isLookDue = true;
     if (this.#isLooking) return;
     this.#isLooking = true;
-    const pace = new Pace();
+    const timeSlice = new TimeSlice();
     while (this.#isLookDue) {
       this.#isLookDue = false;
       for (const job of this.jobs.list()) {
-        if (pace.isDue) await pace.rest();
+        if (timeSlice.isDue) await timeSlice.rest();
         if (job.state !== 'running' && job.state !== 'crashing') continue;
         await orElse(
           () => assertRights(job.order.replication),

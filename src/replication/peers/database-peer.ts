@@ -5,12 +5,12 @@ import { isObject, ownMember } from '../../base/json/objects.ts';
 import { hasLoneSurrogate } from '../../base/json/portable-values.ts';
 import type { RefusedDocument } from '../contract.ts';
 import { ReplicationError } from '../failure.ts';
-import { SHORT_ANSWER } from './asking/answer.ts';
-import type { PeerClient } from './asking/peer-client.ts';
 import { RelatedReader } from './attachments/related-reader.ts';
 import { writeRelated } from './attachments/related-writer.ts';
 import { readSequence } from './changes/changes-request.ts';
 import { ChangesSource } from './changes/changes-source.ts';
+import { SHORT_ANSWER } from './client/answer.ts';
+import type { PeerClient } from './client/peer-client.ts';
 import type {
   AttachedDocument,
   ChangesListing,
@@ -106,7 +106,7 @@ export class DatabasePeer implements Peer {
     }
     const info = await this.info();
     if (info === undefined) {
-      throw new ReplicationError('db_not_found', `${this.name} is not there any more`, { mayPass: true });
+      throw new ReplicationError('db_not_found', `${this.name} is not there any more`, { isRetryable: true });
     }
     this.#canCommit = false;
     return info.instance;
@@ -147,7 +147,7 @@ export class DatabasePeer implements Peer {
       }
       if (attempt < CHECKPOINT_ATTEMPTS) continue;
       const reason = `The checkpoint in ${this.name} is being written by others again and again.`;
-      throw new ReplicationError('replication_failed', reason, { mayPass: true });
+      throw new ReplicationError('replication_failed', reason, { isRetryable: true });
     }
   }
 
@@ -157,7 +157,7 @@ export class DatabasePeer implements Peer {
       const filters = ownMember(await answer.object(LONGEST_DESIGN), 'filters');
       const source = isObject(filters) ? ownMember(filters, name) : undefined;
       if (typeof source === 'string') return source;
-      throw new ReplicationError('not_found', `${this.name} has no ${names}`, { mayPass: false });
+      throw new ReplicationError('not_found', `${this.name} has no ${names}`, { isRetryable: false });
     });
   }
 
@@ -211,7 +211,7 @@ function takesNoCheckpoint(
   { status, error, reason }: { status: number; error: string; reason: string },
   code: ErrorCode,
 ): ReplicationError {
-  return new ReplicationError(code, `${name} answered ${status} ${error}: ${reason}`, { mayPass: false });
+  return new ReplicationError(code, `${name} answered ${status} ${error}: ${reason}`, { isRetryable: false });
 }
 
 function instanceOf(info: Readonly<Record<string, unknown>>): string | undefined {

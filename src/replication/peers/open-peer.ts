@@ -2,11 +2,11 @@
 
 import { randomHex } from '../../base/shared/bytes.ts';
 import type { Handle } from '../../base/shared/message.ts';
-import type { Credentials, Endpoint, Replication, ReplicatorHost, Trouble } from '../contract.ts';
+import type { Credentials, Endpoint, PeerOutage, Replication, ReplicatorHost } from '../contract.ts';
 import { ReplicationError } from '../failure.ts';
 import type { RunEnd } from '../host-connections.ts';
 import type { MemoryShare } from '../peer-memory.ts';
-import { PeerClient } from './asking/peer-client.ts';
+import { PeerClient } from './client/peer-client.ts';
 import type { Peer } from './contract.ts';
 import { type Authorization, anonymous } from './credentials/authorization.ts';
 import { OAuthAuthorization } from './credentials/oauth-authorization.ts';
@@ -26,7 +26,7 @@ export interface PeerUse {
   /** Where what comes from the network is counted. */
   readonly memory?: MemoryShare | undefined;
   /** As in `PeerClientOptions`. */
-  readonly onTrouble?: ((trouble: Trouble | undefined) => void) | undefined;
+  readonly onOutage?: ((outage: PeerOutage | undefined) => void) | undefined;
 }
 
 /** Fails with `ReplicationError` where this host can't reach such an endpoint. */
@@ -34,7 +34,7 @@ export function openPeer(
   endpoint: Endpoint,
   replication: Replication,
   host: ReplicatorHost,
-  { side, signal, memory, onTrouble }: PeerUse,
+  { side, signal, memory, onOutage }: PeerUse,
 ): Peer {
   const transport = openTransport(endpoint, replication, host);
   const { connections, connectionTimeoutMs, retriesPerRequest } = replication;
@@ -54,7 +54,7 @@ export function openPeer(
     clock,
     random,
     log,
-    onTrouble,
+    onOutage,
     signal,
   });
   return new DatabasePeer(client, connectionTimeoutMs, () => randomHex(random, 16));
@@ -74,7 +74,7 @@ function openTransport(endpoint: Endpoint, replication: Replication, host: Repli
   const fetch = proxy === undefined ? fetchDirectly : fetchThrough?.(proxy);
   if (fetch === undefined) {
     const what = proxy === undefined ? 'reach databases on the network' : 'use a proxy';
-    throw new ReplicationError('replication_failed', `This host can't ${what}: ${url}`, { mayPass: false });
+    throw new ReplicationError('replication_failed', `This host can't ${what}: ${url}`, { isRetryable: false });
   }
   const isBrowserFetch = host.isBrowserFetch === true;
   return new NetworkTransport({ url, fetch, isBrowserFetch, elsewhere: otherServers(host, proxy) });

@@ -4,16 +4,16 @@
  */
 import type { RandomBytes } from '../../base/shared/clock.ts';
 import { ReplicationError } from '../failure.ts';
-import { ConnectionLimit } from '../peers/asking/connection-limit.ts';
-import { backOffMs, LONGEST_PAUSE_MS, sleep } from '../peers/asking/waiting.ts';
 import { ContentMismatch } from '../peers/attachments/content-check.ts';
+import { ConnectionLimit } from '../peers/client/connection-limit.ts';
+import { backOffMs, LONGEST_PAUSE_MS, sleep } from '../peers/client/waiting.ts';
 import type { AttachedDocument, FoundDocument, Peer, RelatedRefusal, WantedDocument } from '../peers/contract.ts';
 import type { Ends } from './common-checkpoint.ts';
-import type { Figures } from './figures.ts';
+import type { ReplicationStats } from './replication-stats.ts';
 
 export interface AttachedDocumentsOptions {
   readonly peers: Ends<Peer>;
-  readonly figures: Figures;
+  readonly figures: ReplicationStats;
   readonly retries: number;
   readonly random: RandomBytes;
   readonly signal: AbortSignal;
@@ -61,7 +61,7 @@ export class AttachedDocuments {
     });
     const reason = 'with its attachments the source gives another revision of it';
     for (const one of newer)
-      await this.#readAgain(one, take, new ReplicationError('replication_failed', reason, { mayPass: true }));
+      await this.#readAgain(one, take, new ReplicationError('replication_failed', reason, { isRetryable: true }));
   }
 
   async #copyLong(document: AttachedDocument, take: TakeFound): Promise<void> {
@@ -135,17 +135,17 @@ function isUseless(failure: unknown, failures: number): failure is ReplicationEr
   if (failure instanceof ContentMismatch) return failures >= MOST_USELESS;
   if (!(failure instanceof ReplicationError)) return false;
   // The peer can't do it with this document, such as with a name that it can't read.
-  return failure.code === 'not_found' || (failure.code === 'replication_failed' && !failure.mayPass);
+  return failure.code === 'not_found' || (failure.code === 'replication_failed' && !failure.isRetryable);
 }
 
 function tooLong(): ReplicationError {
   const reason = 'the target takes attachments inside of documents only, and these are too long for that';
-  return new ReplicationError('too_large', reason, { mayPass: false });
+  return new ReplicationError('too_large', reason, { isRetryable: false });
 }
 
 /** Not where a peer wants to be left alone for long. A shorter pause is made before the next request. */
 function mayPassSoon(failure: unknown): boolean {
-  return failure instanceof ReplicationError && failure.mayPass && (failure.retryAfterMs ?? 0) <= LONGEST_PAUSE_MS;
+  return failure instanceof ReplicationError && failure.isRetryable && (failure.retryAfterMs ?? 0) <= LONGEST_PAUSE_MS;
 }
 
 /** As if the target had none of its revisions. */
@@ -181,7 +181,10 @@ function* bySize(documents: readonly AttachedDocument[]): Generator<readonly Att
   if (some.length > 0) yield some;
 }
 
-async function* counted(chunks: AsyncIterable<Uint8Array>, figures: Figures): AsyncGenerator<Uint8Array, void, void> {
+async function* counted(
+  chunks: AsyncIterable<Uint8Array>,
+  figures: ReplicationStats,
+): AsyncGenerator<Uint8Array, void, void> {
   for await (const chunk of chunks) {
     figures.add({ bytesRead: chunk.length });
     yield chunk;

@@ -1,5 +1,5 @@
 /** Copies what a batch of changes names: asks the target what it lacks, reads that from the source, and writes it while more is coming. */
-import { inTurns, type Steps } from '../../base/shared/turn.ts';
+import { type CooperativeTask, runCooperatively } from '../../base/shared/turn.ts';
 import { utf8Length } from '../../base/shared/utf8.ts';
 import type { RefusedDocument } from '../contract.ts';
 import type { MemoryShare } from '../peer-memory.ts';
@@ -16,7 +16,7 @@ import type {
 } from '../peers/contract.ts';
 import { type AttachedDocuments, withAll } from './attached-documents.ts';
 import type { Ends } from './common-checkpoint.ts';
-import type { Figures } from './figures.ts';
+import type { ReplicationStats } from './replication-stats.ts';
 import { Unsettled } from './unsettled.ts';
 
 /** Bytes of documents that are collected for one write. */
@@ -24,7 +24,7 @@ const WRITE_BYTES = 1_048_576;
 
 export interface BatchCopierOptions {
   readonly peers: Ends<Peer>;
-  readonly figures: Figures;
+  readonly figures: ReplicationStats;
   readonly attached: AttachedDocuments;
   readonly memory: MemoryShare | undefined;
 }
@@ -98,7 +98,7 @@ export class BatchCopier {
     }
     if (found.type === 'not chosen') return;
     const { stubs, wanted } = found;
-    const document = await inTurns(withPlainStubs(found.document, stubs));
+    const document = await runCooperatively(withPlainStubs(found.document, stubs));
     const bytes = utf8Length(document.text);
     const wait = held.hold(bytes);
     if (wait !== undefined) await wait;
@@ -150,7 +150,7 @@ class Held {
 }
 
 /** Which form the source stores is of no meaning to others, and some would take it for that of their own. */
-function* withPlainStubs(document: DocumentText, stubs: readonly Stub[] | undefined): Steps<DocumentText> {
+function* withPlainStubs(document: DocumentText, stubs: readonly Stub[] | undefined): CooperativeTask<DocumentText> {
   const isEncoded = stubs?.some((stub) => stub.isEncoded) === true;
   return isEncoded ? { ...document, text: yield* withFollowing(document.text, [], stubs) } : document;
 }

@@ -2,7 +2,7 @@
 
 import type { Replication, Sequence } from '../contract.ts';
 import { ReplicationError } from '../failure.ts';
-import { sleep } from '../peers/asking/waiting.ts';
+import { sleep } from '../peers/client/waiting.ts';
 import type { ChangesPage, Peer, PeerInfo } from '../peers/contract.ts';
 import { EndChanged } from './checkpoints.ts';
 import { isBeyond, isSameSequence } from './sequences.ts';
@@ -72,7 +72,7 @@ export class ChangeReader {
     const { source, info } = this.#options;
     const now = await source.info();
     if (now === undefined) {
-      throw new ReplicationError('db_not_found', `the source ${source.name} was deleted`, { mayPass: true });
+      throw new ReplicationError('db_not_found', `the source ${source.name} was deleted`, { isRetryable: true });
     }
     if (now.instance !== info.instance || isBeyond(this.#since, now.updateSeq)) throw new EndChanged(source.name);
     await this.#options.check();
@@ -81,6 +81,6 @@ export class ChangeReader {
 
 function standsStill(name: string): ReplicationError {
   return new ReplicationError('replication_failed', `${name} gives the same changes again and again`, {
-    mayPass: true,
+    isRetryable: true,
   });
 }

@@ -29,11 +29,11 @@ export interface CheckpointRecord {
   /** Newest first. */
   readonly history: readonly StoredEntry[];
   /** Where the other end takes no checkpoints: the databases of which this one is. An addition of our own. */
-  readonly alone: AloneMark | undefined;
+  readonly alone: OneSidedCheckpoint | undefined;
 }
 
 /** What says that the two databases are still those of which a checkpoint tells. */
-export interface AloneMark {
+export interface OneSidedCheckpoint {
   readonly source: string;
   readonly target: string;
   readonly targetSeq: Sequence;
@@ -57,7 +57,7 @@ export function withoutDetails(history: readonly HistoryEntry[]): readonly Histo
 }
 
 /** The document's members as JSON text. */
-export function recordText(history: readonly HistoryEntry[], alone: AloneMark | undefined): string {
+export function recordText(history: readonly HistoryEntry[], alone: OneSidedCheckpoint | undefined): string {
   const [newest] = history;
   return JSON.stringify({
     session_id: newest?.session_id,
@@ -130,7 +130,7 @@ function isSessionId(value: unknown): value is string {
   return typeof value === 'string' && value.length <= LONGEST_TEXT && !hasLoneSurrogate(value);
 }
 
-function readAlone(value: unknown): AloneMark | undefined {
+function readAlone(value: unknown): OneSidedCheckpoint | undefined {
   if (!isObject(value)) return undefined;
   const { source, target, target_seq: seq } = value;
   const targetSeq = toSequence(seq);

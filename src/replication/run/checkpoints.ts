@@ -4,7 +4,7 @@ import type { HistoryEntry, Sequence } from '../contract.ts';
 import { ReplicationError } from '../failure.ts';
 import type { Peer, PeerInfo } from '../peers/contract.ts';
 import { isEarlierRevision } from '../peers/local-revisions.ts';
-import { type AloneMark, readRecord, recordText, withoutDetails } from './checkpoint-record.ts';
+import { type OneSidedCheckpoint, readRecord, recordText, withoutDetails } from './checkpoint-record.ts';
 import { type CommonCheckpoint, commonCheckpoint, type Ends } from './common-checkpoint.ts';
 
 /** An end is not the database any more with which the session began: it was made anew, or has lost something. */
@@ -75,13 +75,13 @@ export class Checkpoints {
   async write(history: readonly HistoryEntry[]): Promise<void> {
     const { peers } = this.#options;
     const targetSeq = await this.#targetSeqIfAlone();
-    await this.#writeTo('target', history, this.#aloneMark('source', targetSeq));
+    await this.#writeTo('target', history, this.#oneSidedCheckpoint('source', targetSeq));
     // That the target refuses may be new.
     const seq = targetSeq ?? (await this.#targetSeqIfAlone());
     const isNew = !this.#refusing.has('source');
-    await this.#writeTo('source', history, this.#aloneMark('target', seq));
+    await this.#writeTo('source', history, this.#oneSidedCheckpoint('target', seq));
     if (!isNew || !this.#refusing.has('source')) return;
-    await this.#writeTo('target', history, this.#aloneMark('source', await this.#seqOf(peers.target)));
+    await this.#writeTo('target', history, this.#oneSidedCheckpoint('source', await this.#seqOf(peers.target)));
   }
 
   async #targetSeqIfAlone(): Promise<Sequence | undefined> {
@@ -92,14 +92,14 @@ export class Checkpoints {
     return (await infoOf(peer)).updateSeq;
   }
 
-  #aloneMark(other: Side, targetSeq: Sequence | undefined): AloneMark | undefined {
+  #oneSidedCheckpoint(other: Side, targetSeq: Sequence | undefined): OneSidedCheckpoint | undefined {
     const { source, target } = this.#options.infos;
     if (!this.#refusing.has(other) || targetSeq === undefined) return undefined;
     if (source.instance === undefined || target.instance === undefined) return undefined;
     return { source: source.instance, target: target.instance, targetSeq };
   }
 
-  async #writeTo(side: Side, history: readonly HistoryEntry[], alone: AloneMark | undefined): Promise<void> {
+  async #writeTo(side: Side, history: readonly HistoryEntry[], alone: OneSidedCheckpoint | undefined): Promise<void> {
     if (this.#refusing.has(side)) return;
     const { peers, log } = this.#options;
     const peer = peers[side];
@@ -124,7 +124,7 @@ export class Checkpoints {
   async #writeRecord(
     peer: Peer,
     history: readonly HistoryEntry[],
-    alone: AloneMark | undefined,
+    alone: OneSidedCheckpoint | undefined,
     known: string | undefined,
   ): Promise<string | undefined> {
     const { id, log } = this.#options;
@@ -158,7 +158,7 @@ export class Checkpoints {
 async function infoOf(peer: Peer): Promise<PeerInfo> {
   const info = await peer.info();
   if (info !== undefined) return info;
-  throw new ReplicationError('db_not_found', `${peer.name} is not there any more`, { mayPass: true });
+  throw new ReplicationError('db_not_found', `${peer.name} is not there any more`, { isRetryable: true });
 }
 
 /** Some servers don't say. */

@@ -6,7 +6,7 @@ import { userKey } from '../user-key.ts';
 export const readFilter: ReadFilter = async (replication, filter, host, signal) => {
   const [design, name, ...more] = filter.replace(/^_design\//, '').split('/');
   if (design === undefined || name === undefined || more.length > 0) {
-    throw new ReplicationError('not_found', `${filter} is no filter of the form design/name`, { mayPass: false });
+    throw new ReplicationError('not_found', `${filter} is no filter of the form design/name`, { isRetryable: false });
   }
   // What the memory fails with, the request fails with.
   const memory = host.memory?.open(userKey(replication.user), () => undefined);

@@ -1,11 +1,11 @@
 /** Runs a replication: session after session, until one has come to its end. */
 import type { RunReplication } from '../contract.ts';
 import { ReplicationError } from '../failure.ts';
-import { cancelled } from '../peers/asking/peer-client.ts';
-import { sleep } from '../peers/asking/waiting.ts';
+import { cancelled } from '../peers/client/peer-client.ts';
+import { sleep } from '../peers/client/waiting.ts';
 import { userKey } from '../user-key.ts';
 import { EndChanged } from './checkpoints.ts';
-import { Figures } from './figures.ts';
+import { ReplicationStats } from './replication-stats.ts';
 import { Session } from './session.ts';
 
 /** Before a session that follows one whose ends have changed: another `EndChanged` right behind it would be no accident. */
@@ -13,7 +13,7 @@ const PAUSE_MS = 100;
 const MOST_PAUSES = 10;
 
 export const runReplication: RunReplication = async (replication, checkpointId, host, observer, signal) => {
-  const figures = new Figures(observer, () => host.clock.monotonic());
+  const figures = new ReplicationStats(observer, () => host.clock.monotonic());
   const onIdle = (isIdle: boolean) => observer.idle(isIdle);
   const ended = new AbortController();
   const abort = () => ended.abort(signal.reason);
@@ -44,5 +44,5 @@ export const runReplication: RunReplication = async (replication, checkpointId, 
 };
 
 function changesAgain(failure: EndChanged): ReplicationError {
-  return new ReplicationError('replication_failed', `${failure.message}, again and again`, { mayPass: true });
+  return new ReplicationError('replication_failed', `${failure.message}, again and again`, { isRetryable: true });
 }

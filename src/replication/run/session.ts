@@ -16,7 +16,7 @@ import { ChangeReader } from './change-reader.ts';
 import { ID_VERSION, withEntry } from './checkpoint-record.ts';
 import { Checkpoints, EndChanged } from './checkpoints.ts';
 import type { CommonCheckpoint, Ends } from './common-checkpoint.ts';
-import type { Figures } from './figures.ts';
+import type { ReplicationStats } from './replication-stats.ts';
 import { isSameSequence } from './sequences.ts';
 import { Workers } from './workers.ts';
 
@@ -24,7 +24,7 @@ export interface SessionOptions {
   readonly replication: Replication;
   readonly checkpointId: string;
   readonly host: ReplicatorHost;
-  readonly figures: Figures;
+  readonly figures: ReplicationStats;
   readonly onIdle: (isIdle: boolean) => void;
   /** Where what comes from peers is counted; undefined where nobody counts it. */
   readonly memory: MemoryShare | undefined;
@@ -271,7 +271,7 @@ export class Session {
     const open = (side: 'source' | 'target') =>
       openPeer(replication[side], replication, host, {
         ...{ side, signal, memory },
-        onTrouble: (one) => figures.setTrouble(side, one),
+        onOutage: (one) => figures.setOutage(side, one),
       });
     return { source: open('source'), target: open('target') };
   }
@@ -326,5 +326,5 @@ interface State {
 }
 
 function notFound({ name }: Peer): never {
-  throw new ReplicationError('db_not_found', `could not open ${name}`, { mayPass: false });
+  throw new ReplicationError('db_not_found', `could not open ${name}`, { isRetryable: false });
 }

@@ -22,7 +22,7 @@ export class Unsettled {
     for (const [id, revs] of this.#revs) {
       const [rev] = revs;
       const reason = `${source} neither gave nor refused revision ${rev} of the document ${JSON.stringify(id)}`;
-      throw new ReplicationError('replication_failed', reason, { mayPass: true });
+      throw new ReplicationError('replication_failed', reason, { isRetryable: true });
     }
   }
 }

@@ -1,6 +1,6 @@
 import { assert, must } from '../../base/shared/assert.ts';
 import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
-import { inTurns, type Steps } from '../../base/shared/turn.ts';
+import { type CooperativeTask, runCooperatively } from '../../base/shared/turn.ts';
 import type {
   AllocateNode,
   KeyRange,
@@ -129,11 +129,11 @@ export class Tree<K, R> implements WholeTree<K, R> {
   getManyWithin(sortedKeys: readonly K[], mostUnits: number): MaybePromise<(string | undefined)[] | undefined> {
     const [key] = sortedKeys;
     if (key === undefined) return [];
-    if (sortedKeys.length > 1) return inTurns(this.#getMany(sortedKeys, mostUnits));
+    if (sortedKeys.length > 1) return runCooperatively(this.#getMany(sortedKeys, mostUnits));
     return whenReady(this.get(key), (value) => (value !== undefined && value.length > mostUnits ? undefined : [value]));
   }
 
-  *#getMany(sortedKeys: readonly K[], mostUnits: number): Steps<(string | undefined)[] | undefined> {
+  *#getMany(sortedKeys: readonly K[], mostUnits: number): CooperativeTask<(string | undefined)[] | undefined> {
     yield* checkAscending(this.#source.spec, sortedKeys, 0);
     const values =
       this.#root === undefined
@@ -150,7 +150,7 @@ export class Tree<K, R> implements WholeTree<K, R> {
   /** Applies changes with ascending keys, each key once. At once where no node has to be waited for, and it does not take long. */
   update(changes: readonly TreeChange<K>[]): MaybePromise<TreeUpdate<Tree<K, R>>> {
     if (changes.length === 0) return { tree: this, replaced: [] };
-    return this.#delayed === undefined ? inTurns(this.#edit(changes)) : this.#updateDelayed(changes);
+    return this.#delayed === undefined ? runCooperatively(this.#edit(changes)) : this.#updateDelayed(changes);
   }
 
   async #updateDelayed(changes: readonly TreeChange<K>[]): Promise<TreeUpdate<Tree<K, R>>> {
@@ -168,7 +168,7 @@ export class Tree<K, R> implements WholeTree<K, R> {
   *delayChanges(
     changes: readonly TreeChange<K>[],
     formerValues: readonly (string | undefined)[],
-  ): Steps<Tree<K, R> | undefined> {
+  ): CooperativeTask<Tree<K, R> | undefined> {
     if (this.#delayed !== undefined) return undefined;
     const { spec } = this.#source;
     const before = { count: this.count, bytes: this.bytes, reduction: this.reduction() };
@@ -186,7 +186,7 @@ export class Tree<K, R> implements WholeTree<K, R> {
    */
   async applyDelayedChanges(): Promise<TreeUpdate<Tree<K, R>>> {
     if (this.#delayed === undefined) return { tree: this, replaced: [] };
-    this.#applied ??= Promise.resolve(inTurns(this.#edit(this.#delayed.changes)));
+    this.#applied ??= Promise.resolve(runCooperatively(this.#edit(this.#delayed.changes)));
     try {
       return await this.#applied;
     } catch (error) {
@@ -200,7 +200,7 @@ export class Tree<K, R> implements WholeTree<K, R> {
     return this.#delayed === undefined ? this.#root : (await this.applyDelayedChanges()).tree.#root;
   }
 
-  *#edit(changes: readonly TreeChange<K>[]): Steps<TreeUpdate<Tree<K, R>>> {
+  *#edit(changes: readonly TreeChange<K>[]): CooperativeTask<TreeUpdate<Tree<K, R>>> {
     const keys = changes.map((change) => change.key);
     if (keys.length > 1) yield* checkAscending(this.#source.spec, keys, -1);
     const isLong = changes.length > CHANGES_AT_ONCE;
@@ -216,11 +216,11 @@ export class Tree<K, R> implements WholeTree<K, R> {
     root: Link<K, R> | undefined,
     changes: readonly TreeChange<K>[],
     keys: readonly K[],
-  ): Steps<EditedTree<K, R>> {
+  ): CooperativeTask<EditedTree<K, R>> {
     return new TreeEdit({ source: this.#source, sizes: this.#sizes, changes, keys }).run(root);
   }
 
-  *#editParts(changes: readonly TreeChange<K>[], keys: readonly K[]): Steps<EditedTree<K, R>> {
+  *#editParts(changes: readonly TreeChange<K>[], keys: readonly K[]): CooperativeTask<EditedTree<K, R>> {
     const replaced: ReplacedNode[] = [];
     let root = this.#root;
     for (let from = 0; from < changes.length; from += CHANGES_AT_ONCE) {
@@ -298,7 +298,7 @@ export class Tree<K, R> implements WholeTree<K, R> {
 }
 
 /** Keys out of order would end up where no search finds them. `most` is the most that comparing a key with the next may give. */
-function* checkAscending<K>(spec: TreeSpec<K, unknown>, keys: readonly K[], most: 0 | -1): Steps<void> {
+function* checkAscending<K>(spec: TreeSpec<K, unknown>, keys: readonly K[], most: 0 | -1): CooperativeTask<void> {
   for (let index = 1; index < keys.length; index += 1) {
     if (spec.compare(must(keys[index - 1]), must(keys[index])) > most) {
       assert(false, `key ${index} of ${keys.length} is not above the one before it`);

@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises';
-import { inTurns } from '../../base/shared/turn.ts';
+import { runCooperatively } from '../../base/shared/turn.ts';
 import { storageCorrupt } from '../storage-errors.ts';
 import { type DataFile, findStructuralDamage } from './data-structure.ts';
 
@@ -52,7 +52,7 @@ export async function checkDataFile(file: string, path: string, wholly = false):
     throw storageCorrupt(file, `${path} is cut off after ${size} bytes`);
   }
   const data = { path, pageSize, lastPage, transaction: Number(transaction), trees };
-  const damage = await inTurns(findStructuralDamage(data, wholly ? 'all' : { tree: 'state' }));
+  const damage = await runCooperatively(findStructuralDamage(data, wholly ? 'all' : { tree: 'state' }));
   if (damage !== undefined) throw storageCorrupt(file, `in ${path}, ${damage}`);
 }
 

@@ -1,5 +1,5 @@
 import { closeSync, openSync, readSync } from 'node:fs';
-import type { Steps } from '../../base/shared/turn.ts';
+import type { CooperativeTask } from '../../base/shared/turn.ts';
 
 /**
  * The structure of an LMDB data file, as lmdb-js 3.5 lays it out (data version 2 of its mdb.c; `PAGEBASE` is the size of a
@@ -57,7 +57,7 @@ class StructureError extends Error {}
 export function* findStructuralDamage(
   data: DataFile,
   scope: 'all' | { readonly tree: string },
-): Steps<string | undefined> {
+): CooperativeTask<string | undefined> {
   const descriptor = openSync(data.path, 'r');
   try {
     yield* new Structure(data, descriptor, scope).check();
@@ -83,7 +83,7 @@ class Structure {
     this.#scope = scope;
   }
 
-  *check(): Steps<void> {
+  *check(): CooperativeTask<void> {
     const { free, main } = this.#data.trees;
     yield* this.#checkTree(treeOf('free', free), (node) => this.#noteFree(node));
     const subTrees: TreeInfo[] = [];
@@ -96,7 +96,7 @@ class Structure {
     for (const page of this.#free) if (this.#used.has(page)) fail(`page ${page} is in use and free at once`);
   }
 
-  *#checkTree(tree: TreeInfo, visit: (node: LeafNode) => void): Steps<void> {
+  *#checkTree(tree: TreeInfo, visit: (node: LeafNode) => void): CooperativeTask<void> {
     if (tree.root >= NO_PAGE) {
       if (tree.entries !== 0) fail(`the tree ${tree.name} has lost its root`);
       return;
@@ -107,7 +107,7 @@ class Structure {
   }
 
   /** Gives the number of entries below it. */
-  *#checkPage(number: number, depth: number, visit: (node: LeafNode) => void): Steps<number> {
+  *#checkPage(number: number, depth: number, visit: (node: LeafNode) => void): CooperativeTask<number> {
     const page = this.#readPage(number);
     const isLeaf = depth === 1;
     if (page.readUInt16LE(18) !== (isLeaf ? LEAF : BRANCH)) fail(`page ${number} is not of its kind`);

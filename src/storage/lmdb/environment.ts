@@ -2,7 +2,7 @@ import { existsSync, linkSync, rmSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { ABORT, type Database, open, type RootDatabase } from 'lmdb';
 import type { DatabaseError } from '../../base/errors/database-error.ts';
-import { heldMs, isThreadWanted, Pace } from '../../base/shared/turn.ts';
+import { heldMs, isThreadWanted, TimeSlice } from '../../base/shared/turn.ts';
 import type { JournalRecord, Opening, PageNumber } from '../page-store.ts';
 import { storageCorrupt } from '../storage-errors.ts';
 import { checkDataFile } from './data-file.ts';
@@ -71,7 +71,7 @@ const FIRST_OF_TURN_MS = 1;
  * at once each gets a turn of its own, and others are served between.
  */
 export async function turnForCommit(): Promise<void> {
-  if (isThreadWanted() || heldMs() >= FIRST_OF_TURN_MS) await new Pace().endTurn();
+  if (isThreadWanted() || heldMs() >= FIRST_OF_TURN_MS) await new TimeSlice().endTurn();
 }
 
 /** Opens one again that this process had open, in the same turn. Only where the data file is still there: LMDB would make another. */

@@ -2,7 +2,7 @@ import { mkdir, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { DatabaseError } from '../../base/errors/database-error.ts';
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
-import { inTurns, nextTurn } from '../../base/shared/turn.ts';
+import { nextTurn, runCooperatively } from '../../base/shared/turn.ts';
 import { assertCommit } from '../commit-check.ts';
 import { FileLife } from '../file-life.ts';
 import type { Commit, JournalRecord, Opening, PageFile, PageNumber, PageStoreSupport } from '../page-store.ts';
@@ -246,7 +246,7 @@ export class LmdbPageFile implements PageFile {
     let isOwner: boolean;
     try {
       await this.#syncBefore(commit);
-      const values = await inTurns(encodeLongTexts(commit));
+      const values = await runCooperatively(encodeLongTexts(commit));
       isOwner = await this.#environment.commit((environment) =>
         commitAs(environment, epoch, () => this.#enqueue(environment, commit, values)),
       );

@@ -1,5 +1,5 @@
 /** lmdb-js encodes a text when it is put, in one go: for 50 MB the thread would be held for 150 ms. Bytes it takes as they are. */
-import type { Steps } from '../../base/shared/turn.ts';
+import type { CooperativeTask } from '../../base/shared/turn.ts';
 import { encodeInSteps } from '../../base/shared/utf8.ts';
 import type { Commit, Page, PageValue } from '../page-store.ts';
 
@@ -12,7 +12,7 @@ export interface PutValues {
   readonly pages: readonly Page[];
 }
 
-export function* encodeLongTexts({ journal, writePages = [] }: Commit): Steps<PutValues> {
+export function* encodeLongTexts({ journal, writePages = [] }: Commit): CooperativeTask<PutValues> {
   const record = journal?.text;
   let length = record?.length ?? 0;
   for (const { value } of writePages) if (typeof value === 'string') length += value.length;

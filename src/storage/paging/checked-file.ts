@@ -1,7 +1,7 @@
 import { type DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
 import type { Crc32 } from '../../base/shared/crc32.ts';
 import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
-import { atOnce, inTurns, type Steps } from '../../base/shared/turn.ts';
+import { atOnce, type CooperativeTask, runCooperatively } from '../../base/shared/turn.ts';
 import type { Commit, JournalRecord, Opening, Page, PageFile, PageNumber, PageValue } from '../page-store.ts';
 import { addToBytes, addToRecord, addToText, BYTES_OVERHEAD, checkBytes, checkText } from './checksums.ts';
 import { damagedPageError } from './page-errors.ts';
@@ -95,7 +95,7 @@ export class CheckedFile implements PageFile {
   }
 
   #commitInOrder(commit: Commit): Promise<void> {
-    const checked = inTurns(this.#withChecksums(commit));
+    const checked = runCooperatively(this.#withChecksums(commit));
     if (!(checked instanceof Promise) && this.#preparing === undefined) return this.#file.commit(checked);
     const before = this.#preparing;
     const begun = Promise.all([checked, before]).then(([prepared]) => ({ committed: this.#file.commit(prepared) }));
@@ -106,7 +106,7 @@ export class CheckedFile implements PageFile {
     return begun.then(({ committed }) => committed);
   }
 
-  *#withChecksums({ journal, writePages, ...others }: Commit): Steps<Commit> {
+  *#withChecksums({ journal, writePages, ...others }: Commit): CooperativeTask<Commit> {
     const pages: Page[] = [];
     let length = 0;
     for (const page of writePages ?? []) {

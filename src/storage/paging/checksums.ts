@@ -1,5 +1,5 @@
 import type { Crc32 } from '../../base/shared/crc32.ts';
-import type { Steps } from '../../base/shared/turn.ts';
+import type { CooperativeTask } from '../../base/shared/turn.ts';
 import { putTogether, wholeCharactersEnd } from '../../base/shared/utf8.ts';
 import type { JournalRecord, PageNumber } from '../page-store.ts';
 
@@ -65,7 +65,7 @@ export function checkHead(crc32: Crc32, stored: string): { readonly text: string
 }
 
 /** In steps, since a record may be as long as a request. */
-export function* addToRecord(crc32: Crc32, { number, text, pieces }: JournalRecord): Steps<JournalRecord> {
+export function* addToRecord(crc32: Crc32, { number, text, pieces }: JournalRecord): CooperativeTask<JournalRecord> {
   const seed = seedOf(number);
   const digits = toDigits(
     yield* pieces === undefined ? checksumInSteps(crc32, text, seed) : checksumOf(crc32, pieces, seed),
@@ -73,7 +73,7 @@ export function* addToRecord(crc32: Crc32, { number, text, pieces }: JournalReco
   return { number, text: digits + text, pieces: pieces && [digits, ...pieces] };
 }
 
-function* checksumOf(crc32: Crc32, pieces: readonly string[], seed: number): Steps<number> {
+function* checksumOf(crc32: Crc32, pieces: readonly string[], seed: number): CooperativeTask<number> {
   let checksum = seed;
   for (const piece of pieces) {
     checksum = yield* checksumInSteps(crc32, piece, checksum);
@@ -82,7 +82,7 @@ function* checksumOf(crc32: Crc32, pieces: readonly string[], seed: number): Ste
   return checksum;
 }
 
-function* checksumInSteps(crc32: Crc32, text: string, seed: number): Steps<number> {
+function* checksumInSteps(crc32: Crc32, text: string, seed: number): CooperativeTask<number> {
   let checksum = seed;
   let from = 0;
   yield* putTogether(text);
@@ -96,7 +96,7 @@ function* checksumInSteps(crc32: Crc32, text: string, seed: number): Steps<numbe
 }
 
 /** The record's text without its checksum; undefined where that is wrong. In steps, as it was added. */
-export function* checkRecord(crc32: Crc32, number: number, stored: string): Steps<string | undefined> {
+export function* checkRecord(crc32: Crc32, number: number, stored: string): CooperativeTask<string | undefined> {
   if (stored.startsWith('{')) return stored;
   const text = stored.slice(DIGITS);
   const checksum = yield* checksumInSteps(crc32, text, seedOf(number));

@@ -1,5 +1,5 @@
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
-import { Pace } from '../../base/shared/turn.ts';
+import { TimeSlice } from '../../base/shared/turn.ts';
 import type { NodePages } from '../btree/contract.ts';
 import type { PageNumber } from '../page-store.ts';
 
@@ -31,21 +31,21 @@ export async function readPieces(
   { page, pages }: NodePages,
   readPage: (page: PageNumber) => MaybePromise<string>,
 ): Promise<string> {
-  const pace = new Pace();
+  const timeSlice = new TimeSlice();
   const pieces: Promise<string>[] = [];
   for (let index = 0; index < pages; index += 1) {
     const piece = readOne(readPage, page + index);
     // One that fails while others are still being asked for is reported below.
     piece.catch(() => undefined);
     pieces.push(piece);
-    if (pace.isDue) await pace.rest();
+    if (timeSlice.isDue) await timeSlice.rest();
   }
   const texts = await Promise.all(pieces);
   const length = texts.reduce((sum, piece) => sum + piece.length, 0);
   if (length < LONG_TEXT) return texts.join('');
-  await pace.endTurn();
+  await timeSlice.endTurn();
   const text = texts.join('');
-  await pace.endTurn();
+  await timeSlice.endTurn();
   return text;
 }
 

@@ -36,7 +36,7 @@ export class KeptRun {
       if (this.#isStopped) return;
       this.failures.push(failure);
       // A database that is not there (yet) is looked for again, too.
-      if (pick(failure, 'mayPass') !== true && pick(failure, 'code') !== 'db_not_found') throw failure;
+      if (pick(failure, 'isRetryable') !== true && pick(failure, 'code') !== 'db_not_found') throw failure;
       await sleep(PAUSE_MS);
       if (this.#isStopped) return;
       this.#run = this.#begin();

@@ -78,7 +78,7 @@ describe('a source', () => {
     answers[path] = endless(first, piece);
     const { host, replication, memory } = await runFrom();
     await expect(run(host, replication)).rejects.toMatchObject({
-      mayPass: true,
+      isRetryable: true,
       reason: expect.stringContaining(reason),
     });
     expect(memory.used).toBe(0);
@@ -105,7 +105,7 @@ describe('a source', () => {
         : endless('{"seq":', '1')(request, response);
     const { host, replication, memory } = await runFrom({ continuous: true });
     const { result } = begin(host, replication);
-    await expect(result).rejects.toMatchObject({ mayPass: true, reason: expect.stringContaining('memory') });
+    await expect(result).rejects.toMatchObject({ isRetryable: true, reason: expect.stringContaining('memory') });
     expect(memory.used).toBe(0);
   });
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { HostConnections, Places } from '../../../src/replication/host-connections.ts';
+import { HostConnections, Semaphore } from '../../../src/replication/host-connections.ts';
 
 beforeEach(() => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
 afterEach(() => vi.useRealTimers());
@@ -20,7 +20,7 @@ test('a host has two places for feeds and three for requests, other hosts have t
 });
 
 test('who waits is let in in order; who gives up does not take a place', async () => {
-  const places = new Places(1);
+  const places = new Semaphore(1);
   const order: string[] = [];
   const enter = async (name: string, by = signal) => {
     await places.enter(by);
@@ -40,7 +40,7 @@ test('who waits is let in in order; who gives up does not take a place', async (
 });
 
 test('nobody waits for ever: after two seconds one goes on, and the places are fewer until it is done', async () => {
-  const places = new Places(1);
+  const places = new Semaphore(1);
   expect(places.tryEnter()).toBe(true);
   const waiting = places.enter(signal);
   await vi.advanceTimersByTimeAsync(2_000);

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/shared/clock.ts';
 import { silentLog } from '../../../src/base/system/log.ts';
-import type { Trouble } from '../../../src/replication/contract.ts';
-import { SHORT_ANSWER } from '../../../src/replication/peers/asking/answer.ts';
-import { PeerClient, type PeerClientOptions } from '../../../src/replication/peers/asking/peer-client.ts';
+import type { PeerOutage } from '../../../src/replication/contract.ts';
+import { SHORT_ANSWER } from '../../../src/replication/peers/client/answer.ts';
+import { PeerClient, type PeerClientOptions } from '../../../src/replication/peers/client/peer-client.ts';
 import { anonymous } from '../../../src/replication/peers/credentials/authorization.ts';
 import type {
   Transport,
@@ -98,7 +98,7 @@ describe('a request that fails', () => {
     await expect(json(clientOf(transport))).rejects.toMatchObject({
       code: 'replication_failed',
       reason: "http://peer.test/db can't be reached: connect ECONNREFUSED",
-      mayPass: true,
+      isRetryable: true,
     });
     expect(transport.requests.length).toBe(4);
     const [first = 0, second = 0, third = 0, fourth = 0] = transport.times;
@@ -113,10 +113,10 @@ describe('a request that fails', () => {
     [403, 'forbidden', false],
     [404, 'db_not_found', false],
     [413, 'replication_failed', false],
-  ])('with %i is not', async (status, code, mayPass) => {
+  ])('with %i is not', async (status, code, isRetryable) => {
     const transport = new ScriptedTransport([answer(status, '{"error":"e","reason":"r"}')]);
     const reason = `http://peer.test/db answered GET /x with ${status} e: r`;
-    await expect(json(clientOf(transport))).rejects.toMatchObject({ code, reason, mayPass });
+    await expect(json(clientOf(transport))).rejects.toMatchObject({ code, reason, isRetryable });
     expect(transport.requests.length).toBe(1);
   });
 
@@ -136,10 +136,10 @@ describe('a request that fails', () => {
   });
 
   test('is told with the time of the next attempt, until one succeeds', async () => {
-    const told: (Trouble | undefined)[] = [];
+    const told: (PeerOutage | undefined)[] = [];
     const clock = { now: () => 1_000, monotonic: () => 0 };
     const transport = new ScriptedTransport([unreachable, answer(500, '{}'), answer(200, '{}')]);
-    await json(clientOf(transport, { clock, onTrouble: (trouble) => told.push(trouble) }));
+    await json(clientOf(transport, { clock, onOutage: (outage) => told.push(outage) }));
     expect(told).toEqual([
       {
         reason: "replication_failed: http://peer.test/db can't be reached: connect ECONNREFUSED",
@@ -158,7 +158,7 @@ describe('a request that fails', () => {
   test('with 401 may pass where others were let in before', async () => {
     const client = clientOf(new ScriptedTransport([answer(200, '{}'), answer(401, '{}')]));
     await json(client);
-    await expect(json(client)).rejects.toMatchObject({ code: 'unauthorized', mayPass: true });
+    await expect(json(client)).rejects.toMatchObject({ code: 'unauthorized', isRetryable: true });
   });
 
   test('is sent again no sooner than the peer says', async () => {
@@ -170,7 +170,7 @@ describe('a request that fails', () => {
 
   test('is left alone where the peer asks for a long pause', async () => {
     const transport = new ScriptedTransport([answer(503, '{}', { 'retry-after': '3600' })]);
-    await expect(json(clientOf(transport))).rejects.toMatchObject({ mayPass: true, retryAfterMs: 3_600_000 });
+    await expect(json(clientOf(transport))).rejects.toMatchObject({ isRetryable: true, retryAfterMs: 3_600_000 });
     expect(transport.requests.length).toBe(1);
   });
 });
@@ -184,7 +184,7 @@ describe('a peer that gives no sign', () => {
     const attempt = json(clientOf(transport, { connectionTimeoutMs: 50, retriesPerRequest: 0 }));
     await expect(attempt).rejects.toMatchObject({
       reason: 'http://peer.test/db gave no sign for 0.05 s',
-      mayPass: true,
+      isRetryable: true,
     });
     expect(transport.requests[0]?.signal.aborted).toBe(true);
   });

@@ -118,13 +118,13 @@ describe.each(kinds)('a %s peer', (kind) => {
     const filter: Selection = { kind: 'filter', filter: 'app/mine', parameters: {} };
     await expect(peer.changes({ since: 0, limit: 1, selection: filter })).rejects.toMatchObject({
       code: 'not_found',
-      mayPass: false,
+      isRetryable: false,
     });
-    await expect(peer.filterSource('app', 'mine')).rejects.toMatchObject({ code: 'not_found', mayPass: false });
+    await expect(peer.filterSource('app', 'mine')).rejects.toMatchObject({ code: 'not_found', isRetryable: false });
     const selection: Selection = { kind: 'selector', selector: '{"a":{"$nothing":1}}' };
     await expect(peer.changes({ since: 0, limit: 1, selection })).rejects.toMatchObject({
       code: 'bad_request',
-      mayPass: false,
+      isRetryable: false,
     });
   });
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Core } from '../../../src/core/core.ts';
-import type { RunFigures } from '../../../src/replication/contract.ts';
+import type { RunStats } from '../../../src/replication/contract.ts';
 import { runReplication } from '../../../src/replication/run/replication-run.ts';
 import { begin, hostOf, local, must, newCore, pick, replicationOf, run, treesOf } from './support.ts';
 
@@ -93,7 +93,7 @@ describe('a replication within one service', () => {
   test('tells how much is pending, down to nothing', async () => {
     await fill('from', 25);
     const pending: (number | undefined)[] = [];
-    const observer = { progress: (now: RunFigures) => void pending.push(now.pending), refused() {}, idle() {} };
+    const observer = { progress: (now: RunStats) => void pending.push(now.pending), refused() {}, idle() {} };
     // Between two looks at it much time has passed, so that all is told.
     let passed = 0;
     const clock = { now: () => 0, monotonic: () => ++passed * 1_000 };
@@ -153,7 +153,7 @@ describe('a replication within one service', () => {
     await expect(attempt).rejects.toMatchObject({
       code: 'db_not_found',
       reason: 'could not open nobody',
-      mayPass: false,
+      isRetryable: false,
     });
     const made = await run(hostOf(core.handle), replicationOf(local('from'), local('new'), { createTarget: true }));
     expect(made.no_changes).toBe(true);

@@ -11,8 +11,8 @@ import type {
   RefusedDocument,
   Replication,
   ReplicatorHost,
-  RunFigures,
   RunResult,
+  RunStats,
 } from '../../../src/replication/contract.ts';
 import { runReplication } from '../../../src/replication/run/replication-run.ts';
 import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
@@ -72,7 +72,7 @@ export function hostOf(handle: Handle, more: Partial<ReplicatorHost> = {}): Repl
 export interface Run {
   readonly result: Promise<RunResult>;
   readonly refused: RefusedDocument[];
-  readonly figures: () => RunFigures;
+  readonly figures: () => RunStats;
   /** Resolves when it has nothing to do, at once where it has not. */
   idle(): Promise<void>;
   stop(): Promise<unknown>;
@@ -80,12 +80,12 @@ export interface Run {
 
 export function begin(host: ReplicatorHost, replication: Replication, checkpointId = 'checkpoint'): Run {
   const refused: RefusedDocument[] = [];
-  let figures: RunFigures | undefined;
+  let figures: RunStats | undefined;
   let isIdle = false;
   let waiting: (() => void)[] = [];
   const controller = new AbortController();
   const observer = {
-    progress: (now: RunFigures) => {
+    progress: (now: RunStats) => {
       figures = now;
     },
     refused: (document: RefusedDocument) => void refused.push(document),

@@ -1,6 +1,6 @@
 /** Reads multipart bodies part by part, while they arrive (RFC 2046, 5.1). */
 import type { PlainHeaders } from '../message.ts';
-import { Pace } from '../turn.ts';
+import { TimeSlice } from '../turn.ts';
 
 export interface IncomingPart {
   /** Names in lower case. */
@@ -51,12 +51,12 @@ export async function* readParts(
 ): AsyncGenerator<IncomingPart, void, void> {
   const input = new Input(source, failure);
   const delimiter = new TextEncoder().encode(`\r\n--${boundary}`);
-  const pace = new Pace();
+  const timeSlice = new TimeSlice();
   // What stands before the first boundary is of no meaning.
   await skip(input.until(delimiter));
   while (!(await input.isLast())) {
     // A body may have very many parts with nothing in them.
-    if (pace.isDue) await pace.rest();
+    if (timeSlice.isDue) await timeSlice.rest();
     await skip(input.until(LINE_END));
     const headers = parseHeaders(await input.headers());
     const chunks = input.until(delimiter);

@@ -4,7 +4,7 @@
  */
 import type { ByteStream } from '../../../base/shared/message.ts';
 import type { BodyStep } from '../wire/wire.ts';
-import type { StreamCarrier } from '../wire/wire-codec.ts';
+import type { StreamTransport } from '../wire/wire-codec.ts';
 import { serveBody } from './body-maker.ts';
 import { openBody } from './body-reader.ts';
 import type { StepPipe } from './steps.ts';
@@ -22,7 +22,7 @@ export class ChannelPipes {
   }
 
   /** Carries the bodies of messages to and from that peer. */
-  carrierFor(peer: string): StreamCarrier {
+  transportFor(peer: string): StreamTransport {
     return {
       offer: (stream) => this.#offer(peer, stream),
       open: (stream, length) => this.#open(peer, stream, length),

@@ -173,7 +173,7 @@ class Link implements OwnerLink {
     pending.id = ++this.#lastId;
     owner.requests.set(pending.id, pending);
     try {
-      const request = pending.toWire(this.#pipes.carrierFor(owner.key));
+      const request = pending.toWire(this.#pipes.transportFor(owner.key));
       const { carrier } = this.#options;
       owner.post({ kind: 'request', id: pending.id, request, carrier, ...owner.takeReceived() });
     } catch (error) {
@@ -236,7 +236,7 @@ class Link implements OwnerLink {
   #onAnswer(owner: OwnerConnection, { id, response }: FromOwner & { readonly kind: 'answer' }): void {
     const pending = owner.requests.get(id);
     owner.requests.delete(id);
-    const carrier = this.#pipes.carrierFor(owner.key);
+    const carrier = this.#pipes.transportFor(owner.key);
     if (pending !== undefined) {
       pending.resolve(responseFromWire(response, carrier));
       if (!pending.isReadOnly && this.#options.carrier === 'service-worker') owner.noteReceived(id);

@@ -21,7 +21,7 @@ import {
 } from '../wire/wire.ts';
 import { isStream, requestFromWire, responseToWire } from '../wire/wire-codec.ts';
 import { asToOwner } from '../wire/wire-decoding.ts';
-import { OpenWork } from './open-work.ts';
+import { ActiveRequests } from './active-requests.ts';
 import { PeerChannels } from './peer-channels.ts';
 import { RepeatedWrites } from './repeated-writes.ts';
 import { serviceUnavailable } from './unavailable.ts';
@@ -81,7 +81,7 @@ class ServedChannel implements OwnerChannel {
   readonly #pipes: ChannelPipes;
   /** Requests under way, by sender and number. */
   readonly #calls = new Map<string, AbortController | undefined>();
-  readonly #ofServiceWorkers = new OpenWork();
+  readonly #ofServiceWorkers = new ActiveRequests();
   readonly #writes: RepeatedWrites;
   #keepAlive: ReturnType<typeof setInterval> | undefined;
   #answeredWaiters: (() => void)[] = [];
@@ -172,7 +172,7 @@ class ServedChannel implements OwnerChannel {
 
   #handle(message: RequestMessage, signal: AbortSignal | undefined): MaybePromise<PlainResponse | undefined> {
     const { handle } = this.#options;
-    const request = requestFromWire(message.request, this.#pipes.carrierFor(message.from), signal);
+    const request = requestFromWire(message.request, this.#pipes.transportFor(message.from), signal);
     if (message.carrier !== 'service-worker') return handle(request);
     this.#offerPort(message.from);
     this.#beginKeepAlive();
@@ -188,7 +188,7 @@ class ServedChannel implements OwnerChannel {
       await response.body.cancel('nobody waits for it any more');
       return;
     }
-    const coded = responseToWire(response, this.#pipes.carrierFor(from));
+    const coded = responseToWire(response, this.#pipes.transportFor(from));
     this.#post(from, { kind: 'answer', id, response: coded instanceof Promise ? await coded : coded });
   }
 

@@ -1,7 +1,7 @@
 /** A request that is not settled yet, with all that is needed to send it again when an owner is lost. `link.ts` describes its states. */
 import type { ByteStream, PlainRequest, PlainResponse, RequestBody } from '../../../base/shared/message.ts';
 import type { WireRequest } from '../wire/wire.ts';
-import { isStream, type StreamCarrier, wireRequest } from '../wire/wire-codec.ts';
+import { isStream, type StreamTransport, wireRequest } from '../wire/wire-codec.ts';
 import { serviceUnavailable } from './unavailable.ts';
 
 /** Larger bodies travel as Blobs, which messages carry by reference instead of as one copy for every listener. */
@@ -46,7 +46,7 @@ export class PendingRequest {
     request.signal.addEventListener('abort', this.#onAbort, { once: true });
   }
 
-  toWire(carrier: StreamCarrier): WireRequest {
+  toWire(carrier: StreamTransport): WireRequest {
     this.#sends++;
     if (this.#upload !== undefined) return wireRequest(this.request, this.#upload.begin(), carrier);
     return this.#wire;

@@ -34,7 +34,7 @@ export interface LeadershipOptions {
   /** Called when the storage was opened. */
   onReady(): void;
   /** Called with each failure of `become`. */
-  onTrouble(error: unknown): void;
+  onOutage(error: unknown): void;
 }
 
 /** How often the clock is compared with the time of the last comparison. */
@@ -144,7 +144,7 @@ export class Leadership {
         return;
       } catch (error) {
         if (this.#isEnded) return;
-        this.#options.onTrouble(error);
+        this.#options.onOutage(error);
         await Promise.race([pause(RETRY_MS[attempt] ?? 1000), this.#ended]);
       }
     }

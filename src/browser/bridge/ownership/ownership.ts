@@ -12,7 +12,7 @@
 import { type Clock, pause, systemClock } from '../../../base/shared/clock.ts';
 import type { Instance } from '../contract.ts';
 import { aliveLock, channelName, ownerLock } from '../instance.ts';
-import { type Carrier, type Payload, PROTOCOL, type ToAll } from '../wire/wire.ts';
+import { type Payload, PROTOCOL, type Sender, type ToAll } from '../wire/wire.ts';
 import { asToAll } from '../wire/wire-decoding.ts';
 import { FailureDetector } from './failure-detector.ts';
 import { type HeldLock, holdLock } from './held-lock.ts';
@@ -22,7 +22,7 @@ export interface OwnershipOptions {
   readonly instance: Instance;
   readonly locks: LockManager;
   /** A tab's worker queues for the storage from the start; a service worker takes it when asked to, and gives it up when a tab asks. */
-  readonly kind: Carrier;
+  readonly kind: Sender;
   /** Begins to listen to requests, which then wait for `become`. Called before anybody can learn of the owner. */
   listen(ownerId: string): void;
   /** Opens the storage. When it fails it is called again after a pause, with the same id. */
@@ -33,7 +33,7 @@ export interface OwnershipOptions {
    */
   leave(why: LeaveReason): Promise<void>;
   /** Called with each failure of `become`. */
-  readonly onTrouble?: ((error: unknown) => void) | undefined;
+  readonly onOutage?: ((error: unknown) => void) | undefined;
   /** Called where an owner tells that its storage was closed by force. */
   readonly onCleared?: (() => void) | undefined;
   readonly clock?: Clock | undefined;
@@ -109,7 +109,7 @@ class LockOwnership implements Ownership {
     if (lock === undefined) return false;
     return new Promise((resolve) => {
       this.#taking = this.#lead(lock, () => resolve(true))
-        .catch((error: unknown) => this.#options.onTrouble?.(error))
+        .catch((error: unknown) => this.#options.onOutage?.(error))
         .finally(() => resolve(false));
     });
   }
@@ -145,7 +145,7 @@ class LockOwnership implements Ownership {
         const lock = await this.#ownerLock();
         if (lock !== undefined) await this.#lead(lock, () => {});
       } catch (error) {
-        this.#options.onTrouble?.(error);
+        this.#options.onOutage?.(error);
         await pause(TROUBLE_PAUSE_MS);
       }
     }
@@ -165,7 +165,7 @@ class LockOwnership implements Ownership {
   }
 
   async #lead(lock: HeldLock, onReady: () => void): Promise<void> {
-    const { instance, locks, listen, become, leave, onTrouble } = this.#options;
+    const { instance, locks, listen, become, leave, onOutage } = this.#options;
     const leadership = new Leadership({
       instance,
       locks,
@@ -179,7 +179,7 @@ class LockOwnership implements Ownership {
         onReady();
         void this.#yieldToWaiting();
       },
-      onTrouble: (error) => onTrouble?.(error),
+      onOutage: (error) => onOutage?.(error),
     });
     this.#leadership = leadership;
     if (this.#isClosed) leadership.end('closing');

@@ -16,7 +16,7 @@ import type { WireRequest, WireRequestBody, WireResponse, WireStream } from './w
 const INLINE_BYTES = 65_536;
 
 /** How streams get from one side to the other, beside a message. */
-export interface StreamCarrier {
+export interface StreamTransport {
   /** Takes over the stream and makes it when the other side reads; gives what that side opens. */
   offer(stream: ByteStream): MessagePort | string;
   /** Opens what the other side offered. */
@@ -24,13 +24,13 @@ export interface StreamCarrier {
 }
 
 /** For a body that `withoutSmallStream` gave, which is taken over. */
-export function wireRequest(request: PlainRequest, body: RequestBody, carrier: StreamCarrier): WireRequest {
+export function wireRequest(request: PlainRequest, body: RequestBody, carrier: StreamTransport): WireRequest {
   const { method, url, headers } = request;
   return { method, url, headers, body: isStream(body) ? offer(body, carrier) : body };
 }
 
 /** A body that is still on its way when the signal fires is cancelled: what has it half is not to be carried out as if it were whole. */
-export function requestFromWire(wire: WireRequest, carrier: StreamCarrier, signal?: AbortSignal): PlainRequest {
+export function requestFromWire(wire: WireRequest, carrier: StreamTransport, signal?: AbortSignal): PlainRequest {
   const { method, url, headers } = wire;
   const body = isWireStream(wire.body) ? carrier.open(wire.body.stream, wire.body.length) : wire.body;
   if (isStream(body)) signal?.addEventListener('abort', () => body.cancel());
@@ -38,7 +38,7 @@ export function requestFromWire(wire: WireRequest, carrier: StreamCarrier, signa
 }
 
 /** Takes over the body. Rejects where a small stream fails or isn't as long as it says. */
-export function responseToWire(response: PlainResponse, carrier: StreamCarrier): MaybePromise<WireResponse> {
+export function responseToWire(response: PlainResponse, carrier: StreamTransport): MaybePromise<WireResponse> {
   const { status, headers } = response;
   const wire = (body: ResponseBody): WireResponse => ({
     status,
@@ -48,7 +48,7 @@ export function responseToWire(response: PlainResponse, carrier: StreamCarrier):
   return whenReady(withoutSmallStream(response.body), wire);
 }
 
-export function responseFromWire(wire: WireResponse, carrier: StreamCarrier): PlainResponse {
+export function responseFromWire(wire: WireResponse, carrier: StreamTransport): PlainResponse {
   const { status, headers, body } = wire;
   return { status, headers, body: isWireStream(body) ? carrier.open(body.stream, body.length) : body };
 }
@@ -74,7 +74,7 @@ export function withoutSmallStream<T>(body: T | ByteStream): MaybePromise<T | By
   return length !== undefined && length <= INLINE_BYTES ? collect(body, length) : body;
 }
 
-function offer(stream: ByteStream, carrier: StreamCarrier): WireStream {
+function offer(stream: ByteStream, carrier: StreamTransport): WireStream {
   const { length } = stream;
   const offered = carrier.offer(stream);
   return length === undefined ? { stream: offered } : { stream: offered, length };

@@ -96,7 +96,7 @@ export type ToOwner = { readonly protocol: number; readonly from: string } & (
       readonly kind: 'request';
       readonly id: number;
       readonly request: WireRequest;
-      readonly carrier: Carrier;
+      readonly carrier: Sender;
       /** As in `received`. */
       readonly received?: readonly number[];
     }
@@ -109,7 +109,7 @@ export type ToOwner = { readonly protocol: number; readonly from: string } & (
 );
 
 /** Who sends a request to the owner. Where it is a service worker, the owner keeps it alive while bodies are open. */
-export type Carrier = 'tab' | 'service-worker';
+export type Sender = 'tab' | 'service-worker';
 
 /** From the owner, on the channel of whoever sent the request. */
 export type FromOwner = { readonly protocol: number; readonly from: string } & (

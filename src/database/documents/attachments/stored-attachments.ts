@@ -3,7 +3,7 @@
  * shown, mapped and searched with its stubs without anything being looked up.
  */
 import { JsonCursor } from '../../../base/json/json-cursor.ts';
-import { joinInSteps, type Steps } from '../../../base/shared/turn.ts';
+import { type CooperativeTask, joinInSteps } from '../../../base/shared/turn.ts';
 import type { StoredAttachment } from '../contract.ts';
 import { readDigest, writeDigest } from './digests.ts';
 
@@ -17,7 +17,7 @@ export function hasAttachments(body: string): boolean {
 /**
  * The stored form of a body without members that begin with `_`, and of its attachments. Others may have a turn between many of them.
  */
-export function* joinAttachments(body: string, attachments: readonly StoredAttachment[]): Steps<string> {
+export function* joinAttachments(body: string, attachments: readonly StoredAttachment[]): CooperativeTask<string> {
   if (attachments.length === 0) return body;
   const stubs = yield* joinInSteps(attachments, writeMember);
   const rest = body === '{}' ? '}' : `,${body.slice(1)}`;
@@ -29,7 +29,7 @@ function writeMember(attachment: StoredAttachment): string {
 }
 
 /** The parts of a stored body: its attachments, and the body without them. Others may have a turn between many of them. */
-export function* splitAttachments(stored: string): Steps<{
+export function* splitAttachments(stored: string): CooperativeTask<{
   readonly attachments: readonly StoredAttachment[];
   readonly body: string;
 }> {
@@ -45,7 +45,7 @@ const PER_STEP = 256;
  * The attachments of a stored body that has some, and the text behind the member with them: a closing brace, or further members. That is a
  * part of the same text, so that none of it is copied. Others may have a turn between many attachments.
  */
-export function* readAttachments(stored: string): Steps<{
+export function* readAttachments(stored: string): CooperativeTask<{
   readonly attachments: readonly StoredAttachment[];
   readonly rest: string;
 }> {

@@ -20,7 +20,7 @@ import { KeptMembers } from '../../../base/json/kept-members.ts';
 import { LongJsonScanner } from '../../../base/json/long-json-scanner.ts';
 import { minify, minifyInSteps } from '../../../base/json/minify-json.ts';
 import { LONGEST_NAME } from '../../../base/json/parse-in-steps.ts';
-import type { Steps } from '../../../base/shared/turn.ts';
+import type { CooperativeTask } from '../../../base/shared/turn.ts';
 import type { ReservedValues } from './reserved-members.ts';
 
 /** Keeps a hash within the integers that JavaScript engines store most cheaply. */
@@ -70,7 +70,7 @@ export class DocumentScanner implements ReservedValues {
   }
 
   /** As `scan`: others may have a turn in the middle of a long document. */
-  *scanInSteps(start: number): Steps<boolean> {
+  *scanInSteps(start: number): CooperativeTask<boolean> {
     this.#begin(start);
     const long = new LongJsonScanner(this.#text);
     const end = this.#text.charCodeAt(start) === OPEN_BRACE ? yield* this.#longDocumentEnd(start, long) : NO_END;
@@ -117,7 +117,7 @@ export class DocumentScanner implements ReservedValues {
     return valueStart === NO_END ? NO_END : this.#take(start, valueStart, this.#json.valueEnd(valueStart, 1));
   }
 
-  *#longDocumentEnd(start: number, long: LongJsonScanner): Steps<number> {
+  *#longDocumentEnd(start: number, long: LongJsonScanner): CooperativeTask<number> {
     const text = this.#text;
     const json = this.#json;
     let at = json.skipSpace(start + 1);

@@ -30,7 +30,7 @@ import {
   mayBeUnportableInSteps,
 } from '../../../base/json/portable-values.ts';
 import { assert } from '../../../base/shared/assert.ts';
-import { atOnce, joinInSteps, type Steps } from '../../../base/shared/turn.ts';
+import { atOnce, type CooperativeTask, joinInSteps } from '../../../base/shared/turn.ts';
 import type { IncomingDocument } from '../contract.ts';
 import { type ReservedValues, staysInBody, toIncomingDocument, toIncomingDocumentInSteps } from './reserved-members.ts';
 
@@ -41,7 +41,7 @@ const LONG_DOCUMENT = 262_144;
  * Reads the document that begins at the cursor, and leaves the cursor behind it. Errors are those of `readDocument`. Others may have a turn in the
  * middle of a long document.
  */
-export function* parseDocumentInSteps(cursor: JsonCursor): Steps<IncomingDocument> {
+export function* parseDocumentInSteps(cursor: JsonCursor): CooperativeTask<IncomingDocument> {
   const { text } = cursor;
   if (!(yield* isShallowContainer(text, cursor.position))) throw tooDeeplyNested();
   const cut = yield* cutBody(cursor);
@@ -52,7 +52,7 @@ export function* parseDocumentInSteps(cursor: JsonCursor): Steps<IncomingDocumen
 }
 
 /** As `parseDocumentInSteps`, for a whole text. */
-export function* parseLongDocument(text: string): Steps<IncomingDocument> {
+export function* parseLongDocument(text: string): CooperativeTask<IncomingDocument> {
   yield* assertShallowInSteps(text);
   const members = yield* someMembers(text);
   const cut = yield* cutBody(new JsonCursor(text));
@@ -60,11 +60,11 @@ export function* parseLongDocument(text: string): Steps<IncomingDocument> {
 }
 
 /** Without the values that nobody reads: they would take many times the memory of their text. */
-function* parseLongInSteps(text: string, cut: CutBody, document: string): Steps<IncomingDocument> {
+function* parseLongInSteps(text: string, cut: CutBody, document: string): CooperativeTask<IncomingDocument> {
   return yield* toLongDocument(text, cut, yield* someMembers(document));
 }
 
-function* someMembers(document: string): Steps<SomeMembers> {
+function* someMembers(document: string): CooperativeTask<SomeMembers> {
   const members = yield* validInSteps(parseWantedInSteps(document, isReserved));
   return members ?? notADocument();
 }
@@ -90,12 +90,12 @@ export function parseJson(text: string): unknown {
 }
 
 /** As `parseJson`: others may have a turn in the middle of a long text. */
-export function* parseJsonInSteps(text: string): Steps<unknown> {
+export function* parseJsonInSteps(text: string): CooperativeTask<unknown> {
   yield* assertShallowInSteps(text);
   return yield* validInSteps(parseInSteps(text));
 }
 
-function* validInSteps<T>(steps: Steps<T>): Steps<T> {
+function* validInSteps<T>(steps: CooperativeTask<T>): CooperativeTask<T> {
   try {
     return yield* steps;
   } catch (cause) {
@@ -115,7 +115,11 @@ function toDocument(text: string, cut: CutBody, value: unknown): IncomingDocumen
   return toIncomingDocument(reserved(cut, value), cut.hasSpace ? minify(body) : body);
 }
 
-function* toLongDocument(text: string, cut: CutBody, { distinct, wanted }: SomeMembers): Steps<IncomingDocument> {
+function* toLongDocument(
+  text: string,
+  cut: CutBody,
+  { distinct, wanted }: SomeMembers,
+): CooperativeTask<IncomingDocument> {
   const isDistinct = cut.members === distinct;
   const body = isDistinct ? cut.body : yield* readDistinctMembers(text, cut.start);
   if (yield* mayBeUnportableInSteps(body)) yield* checkPortableInSteps(body);
@@ -147,7 +151,7 @@ interface CutBody {
   readonly attachmentNames: readonly string[] | undefined;
 }
 
-function* cutBody(cursor: JsonCursor): Steps<CutBody> {
+function* cutBody(cursor: JsonCursor): CooperativeTask<CutBody> {
   const { text } = cursor;
   cursor.enter();
   cursor.sawSpace = false;
@@ -169,7 +173,7 @@ function* cutBody(cursor: JsonCursor): Steps<CutBody> {
 }
 
 /** Passes the value that begins here, and gives the names of its members; undefined where it is no object. */
-function* passNames(cursor: JsonCursor): Steps<readonly string[] | undefined> {
+function* passNames(cursor: JsonCursor): CooperativeTask<readonly string[] | undefined> {
   const { text } = cursor;
   let at = cursor.position;
   while (text.charCodeAt(at) <= SPACE) at++;
@@ -187,7 +191,7 @@ function* passNames(cursor: JsonCursor): Steps<readonly string[] | undefined> {
 }
 
 /** The body of an object that has a member twice: as in `JSON.parse`, the last value counts, in the first one's place. */
-function* readDistinctMembers(text: string, start: number): Steps<string> {
+function* readDistinctMembers(text: string, start: number): CooperativeTask<string> {
   const places = new PartedMap<number>();
   const members: string[] = [];
   const cursor = new JsonCursor(text, start);

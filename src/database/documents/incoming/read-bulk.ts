@@ -10,7 +10,7 @@ import { shortenSpaceInSteps } from '../../../base/json/long-space.ts';
 import { isObject, type JsonObject } from '../../../base/json/objects.ts';
 import { parseWantedInSteps } from '../../../base/json/parse-in-steps.ts';
 import { assert } from '../../../base/shared/assert.ts';
-import type { Steps } from '../../../base/shared/turn.ts';
+import type { CooperativeTask } from '../../../base/shared/turn.ts';
 import type { IncomingDocument } from '../contract.ts';
 import { DocumentScanner } from './document-scanner.ts';
 import { parseDocumentInSteps, parseDocumentValue, parseJsonInSteps } from './fallback-parser.ts';
@@ -31,7 +31,7 @@ const LONG_DOCUMENT = 262_144;
 const DOCUMENTS_PER_STEP = 256;
 
 /** Reads a request step by step, of whatever form. */
-export function* readBulkInSteps(text: string): Steps<IncomingBulk> {
+export function* readBulkInSteps(text: string): CooperativeTask<IncomingBulk> {
   return (yield* scanBulkInSteps(text)) ?? (yield* parseBulkInSteps(text, yield* parseJsonInSteps(text)));
 }
 
@@ -51,7 +51,7 @@ function noneRead(): ReadCount {
  * `parseBulkInSteps` says it. What it gives is what `JSON.parse` would read: each document is read by itself, and so is what is around the list,
  * with a 0 instead of the documents.
  */
-export function* scanBulkInSteps(whole: string, count = noneRead()): Steps<IncomingBulk | undefined> {
+export function* scanBulkInSteps(whole: string, count = noneRead()): CooperativeTask<IncomingBulk | undefined> {
   const text = yield* shortenSpaceInSteps(whole);
   const cursor = new JsonCursor(text);
   try {
@@ -74,7 +74,7 @@ export function* scanBulkInSteps(whole: string, count = noneRead()): Steps<Incom
 }
 
 /** Reads a list of documents from its first one on. Gives where the last one ends. */
-function* readList(cursor: JsonCursor, documents: IncomingDocument[], count: ReadCount): Steps<number> {
+function* readList(cursor: JsonCursor, documents: IncomingDocument[], count: ReadCount): CooperativeTask<number> {
   const { text, position } = cursor;
   const json = new JsonScanner(text);
   const scanner = new DocumentScanner(json);
@@ -122,7 +122,7 @@ function isOption(name: string): boolean {
 const LONGEST_DOCS = 26;
 
 /** Moves to the value of the object's next member `docs`; false where there is none. */
-function* moveToDocs(cursor: JsonCursor): Steps<boolean> {
+function* moveToDocs(cursor: JsonCursor): CooperativeTask<boolean> {
   while (cursor.nextName()) {
     if (cursor.keyEnd - cursor.keyStart <= LONGEST_DOCS && cursor.name === 'docs') return true;
     yield* cursor.skipValueInSteps();
@@ -131,7 +131,7 @@ function* moveToDocs(cursor: JsonCursor): Steps<boolean> {
 }
 
 /** Reads a request of whatever form, `request` being its value. */
-export function* parseBulkInSteps(text: string, request: unknown, count = noneRead()): Steps<IncomingBulk> {
+export function* parseBulkInSteps(text: string, request: unknown, count = noneRead()): CooperativeTask<IncomingBulk> {
   if (!isObject(request)) throw new DatabaseError('bad_request', 'Request body must be a JSON object');
   const values: unknown = request['docs'];
   if (!Array.isArray(values)) throw new DatabaseError('bad_request', "Missing JSON list of 'docs'");
@@ -139,7 +139,7 @@ export function* parseBulkInSteps(text: string, request: unknown, count = noneRe
 }
 
 /** Reads the documents of a request, `values` being its `docs`: of the last member of that name, if there are several. */
-function* parseList(text: string, values: readonly unknown[], count: ReadCount): Steps<IncomingDocument[]> {
+function* parseList(text: string, values: readonly unknown[], count: ReadCount): CooperativeTask<IncomingDocument[]> {
   const cursor = new JsonCursor(yield* shortenSpaceInSteps(text));
   cursor.enter();
   let start = -1;

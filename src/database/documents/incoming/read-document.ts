@@ -9,7 +9,7 @@
 import { JsonCursor } from '../../../base/json/json-cursor.ts';
 import { JsonScanner } from '../../../base/json/json-scanner.ts';
 import { shortenSpaceInSteps } from '../../../base/json/long-space.ts';
-import type { Steps } from '../../../base/shared/turn.ts';
+import type { CooperativeTask } from '../../../base/shared/turn.ts';
 import type { IncomingDocument } from '../contract.ts';
 import { DocumentScanner } from './document-scanner.ts';
 import { parseDocumentValue, parseJson, parseLongDocument } from './fallback-parser.ts';
@@ -35,7 +35,7 @@ export function scanDocument(text: string): IncomingDocument | undefined {
 }
 
 /** As `readDocument`: others may have a turn in the middle of a long document. */
-export function* readDocumentInSteps(whole: string): Steps<IncomingDocument> {
+export function* readDocumentInSteps(whole: string): CooperativeTask<IncomingDocument> {
   if (whole.length <= LONG_TEXT) return readDocument(whole);
   const text = yield* shortenSpaceInSteps(whole);
   const json = new JsonScanner(text);

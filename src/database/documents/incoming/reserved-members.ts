@@ -4,7 +4,7 @@
  */
 import { DatabaseError, isDatabaseError } from '../../../base/errors/database-error.ts';
 import { isObject } from '../../../base/json/objects.ts';
-import { atOnce, mapInSteps, type Steps } from '../../../base/shared/turn.ts';
+import { atOnce, type CooperativeTask, mapInSteps } from '../../../base/shared/turn.ts';
 import {
   duplicateAttachments,
   MOST_ATTACHMENTS,
@@ -79,7 +79,7 @@ export function toIncomingDocument(values: ReservedValues, body: string): Incomi
 }
 
 /** As `toIncomingDocument`: others may have a turn between many attachments. */
-export function* toIncomingDocumentInSteps(values: ReservedValues, body: string): Steps<IncomingDocument> {
+export function* toIncomingDocumentInSteps(values: ReservedValues, body: string): CooperativeTask<IncomingDocument> {
   const { attachments, attachmentNames } = values;
   const document = toIncomingDocument({ ...values, attachments: undefined }, body);
   if (attachments === undefined) return document;
@@ -139,7 +139,7 @@ function parseDeleted(value: unknown): boolean {
 function* parseAttachments(
   value: unknown,
   written: readonly string[] | undefined,
-): Steps<readonly IncomingAttachment[]> {
+): CooperativeTask<readonly IncomingAttachment[]> {
   if (!isObject(value)) throw badMember('_attachments');
   const names = written ?? Object.keys(value);
   if (names.length > MOST_ATTACHMENTS) throw tooManyAttachments();

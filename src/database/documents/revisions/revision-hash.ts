@@ -16,7 +16,7 @@
 import { LINE_FEED, ZERO } from '../../../base/json/characters.ts';
 import { joinBytes } from '../../../base/shared/bytes.ts';
 import { sortInSteps } from '../../../base/shared/sort-in-steps.ts';
-import type { Steps } from '../../../base/shared/turn.ts';
+import type { CooperativeTask } from '../../../base/shared/turn.ts';
 import type { RevId } from '../contract.ts';
 import { loadMd5, loadMd5InSteps, type Md5, type Md5InSteps } from '../md5.ts';
 
@@ -38,7 +38,7 @@ export interface RevisionHasher {
   /** 32 hexadecimal digits. */
   hash(input: RevisionHashInput): string;
   /** As `hash`: others may have a turn in the middle of a long body. */
-  hashInSteps(input: RevisionHashInput & { readonly body: Uint8Array }): Steps<string>;
+  hashInSteps(input: RevisionHashInput & { readonly body: Uint8Array }): CooperativeTask<string>;
 }
 
 /**
@@ -79,7 +79,7 @@ class ScratchHasher implements RevisionHasher {
     return this.#md5(this.#scratch.subarray(0, end));
   }
 
-  *hashInSteps(input: RevisionHashInput & { readonly body: Uint8Array }): Steps<string> {
+  *hashInSteps(input: RevisionHashInput & { readonly body: Uint8Array }): CooperativeTask<string> {
     const attachments = yield* sortInSteps(input.attachments ?? [], compareNames);
     return yield* this.#md5InSteps(piecesOf(input, attachments, input.body));
   }

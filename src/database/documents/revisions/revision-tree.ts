@@ -16,7 +16,7 @@
  * come back from another. That is why all comparisons go by generation and hash, never by depth.
  */
 import { assert, must } from '../../../base/shared/assert.ts';
-import { eachInSteps, filterInSteps, type Steps } from '../../../base/shared/turn.ts';
+import { type CooperativeTask, eachInSteps, filterInSteps } from '../../../base/shared/turn.ts';
 import type { RevId, Revision, RevisionNode, RevisionPath } from '../contract.ts';
 import { StoredRevision } from './ancestry.ts';
 import { compareRevisions, toRevId } from './revisions.ts';
@@ -54,7 +54,7 @@ export function findNode<B>(leaves: Leaves<B>, revision: Revision): RevisionNode
 }
 
 /** All revisions that are known, for whoever looks many of them up. */
-export function* revisionsOf<B>(leaves: Leaves<B>): Steps<ReadonlySet<RevId>> {
+export function* revisionsOf<B>(leaves: Leaves<B>): CooperativeTask<ReadonlySet<RevId>> {
   const seen = new Set<RevisionNode<B>>();
   const revs = new Set<RevId>();
   for (const leaf of leaves) {
@@ -91,7 +91,7 @@ export function mergePath<B>(
 ): MergedPath<B> {
   const joint = newestKnown(leaves, path);
   const node = buildPath(path, joint, deleted, body);
-  if (joint !== undefined && tellsMore(path, joint)) return graft(leaves, path, deleted, body);
+  if (joint !== undefined && extendsKnownHistory(path, joint)) return graft(leaves, path, deleted, body);
   if (node === joint) return { leaves, outcome: 'known', node };
   const extended = joint !== undefined && leaves.includes(joint);
   const others = extended ? leaves.filter((leaf) => leaf !== joint) : leaves;
@@ -153,7 +153,11 @@ export function stem<B>(leaves: Leaves<B>, limit: number): Leaves<B> {
 export function* removeLeaves<B>(
   leaves: Leaves<B>,
   revs: readonly RevId[],
-): Steps<{ readonly leaves: Leaves<B>; readonly removed: readonly RevId[]; readonly released: readonly B[] }> {
+): CooperativeTask<{
+  readonly leaves: Leaves<B>;
+  readonly removed: readonly RevId[];
+  readonly released: readonly B[];
+}> {
   const known = new Map<RevId, RevisionNode<B>>();
   yield* eachInSteps(leaves, (leaf) => known.set(revOf(leaf), leaf));
   const gone = new Set<RevisionNode<B>>();
@@ -246,7 +250,7 @@ function buildPath<B>(
 }
 
 /** Whether the path goes on, from the root below `joint`, to ancestors that the tree does not know. */
-export function tellsMore<B>(path: RevisionPath, joint: RevisionNode<B>): boolean {
+export function extendsKnownHistory<B>(path: RevisionPath, joint: RevisionNode<B>): boolean {
   const oldest = path.start - path.ids.length + 1;
   for (let node = joint; node.generation > oldest; ) {
     if (node.parent === undefined) return true;

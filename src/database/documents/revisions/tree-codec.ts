@@ -13,7 +13,7 @@
  */
 import { isDigit, ZERO } from '../../../base/json/characters.ts';
 import { must } from '../../../base/shared/assert.ts';
-import { atOnce, type Steps } from '../../../base/shared/turn.ts';
+import { atOnce, type CooperativeTask } from '../../../base/shared/turn.ts';
 import type { RevId, RevisionNode } from '../contract.ts';
 import {
   AncestryReader,
@@ -51,7 +51,7 @@ export function encodeTree<B>(leaves: readonly RevisionNode<B>[], encodeBody: (b
 export function* encodeTreeInSteps<B>(
   leaves: readonly RevisionNode<B>[],
   encodeBody: (body: B) => string,
-): Steps<string> {
+): CooperativeTask<string> {
   const pathOfNode = new Map<RevisionNode<B>, number>();
   const paths: string[] = [];
   for (const leaf of leaves) {
@@ -76,7 +76,10 @@ export function decodeTree<B>(text: string, decodeBody: DecodeBody<B>): readonly
 }
 
 /** As `decodeTree`: others may have a turn in the middle of many leaves, or of a long history of several. */
-export function* decodeTreeInSteps<B>(text: string, decodeBody: DecodeBody<B>): Steps<readonly RevisionNode<B>[]> {
+export function* decodeTreeInSteps<B>(
+  text: string,
+  decodeBody: DecodeBody<B>,
+): CooperativeTask<readonly RevisionNode<B>[]> {
   if (text.startsWith(SEVERAL)) return yield* decodePaths(new AncestryReader(text, 1, decodeBody));
   return decodeOnly(text, decodeBody);
 }
@@ -109,7 +112,7 @@ function encodeAncestry<B>(leaf: RevisionNode<B>, encodeBody: (body: B) => strin
   return text;
 }
 
-function* decodePaths<B>(reader: AncestryReader<B>): Steps<RevisionNode<B>[]> {
+function* decodePaths<B>(reader: AncestryReader<B>): CooperativeTask<RevisionNode<B>[]> {
   const paths: RevisionNode<B>[][] = [];
   let revisions = 0;
   do {
@@ -126,7 +129,10 @@ function* decodePaths<B>(reader: AncestryReader<B>): Steps<RevisionNode<B>[]> {
 }
 
 /** The path's own nodes, leaf first. */
-function* decodePath<B>(reader: AncestryReader<B>, earlier: readonly RevisionNode<B>[][]): Steps<RevisionNode<B>[]> {
+function* decodePath<B>(
+  reader: AncestryReader<B>,
+  earlier: readonly RevisionNode<B>[][],
+): CooperativeTask<RevisionNode<B>[]> {
   const leafGeneration = readGeneration(reader);
   const revisions: Omit<RevisionNode<B>, 'parent'>[] = [];
   do {

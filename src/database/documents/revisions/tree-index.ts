@@ -1,9 +1,9 @@
 /** A revision tree as a map from revision to node, for the trees of many leaves (see growing-tree.ts). */
 import { must } from '../../../base/shared/assert.ts';
 import { sortInSteps } from '../../../base/shared/sort-in-steps.ts';
-import { eachInSteps, type Steps } from '../../../base/shared/turn.ts';
+import { type CooperativeTask, eachInSteps } from '../../../base/shared/turn.ts';
 import type { RevId, Revision, RevisionNode, RevisionPath } from '../contract.ts';
-import { compareLeaves, type Leaves, stem, tellsMore } from './revision-tree.ts';
+import { compareLeaves, extendsKnownHistory, type Leaves, stem } from './revision-tree.ts';
 import { toRevId } from './revisions.ts';
 
 /** What merging a path changed. */
@@ -41,7 +41,7 @@ export class TreeIndex<B> {
     this.#isStemmed = isStemmed;
   }
 
-  static *of<B>(leaves: Leaves<B>, limit: number): Steps<TreeIndex<B>> {
+  static *of<B>(leaves: Leaves<B>, limit: number): CooperativeTask<TreeIndex<B>> {
     const index = new TreeIndex<B>(limit, stem(leaves, limit) === leaves);
     yield* eachInSteps(leaves, (leaf) => index.#take(leaf));
     return index;
@@ -54,7 +54,7 @@ export class TreeIndex<B> {
   }
 
   /** In winning order. */
-  sortedLeaves(): Steps<Leaves<B>> {
+  sortedLeaves(): CooperativeTask<Leaves<B>> {
     return sortInSteps([...this.#leaves], compareLeaves);
   }
 
@@ -79,12 +79,12 @@ export class TreeIndex<B> {
     const joint = this.#newestKnown(path);
     if (joint === undefined) return start <= limit || this.#isStemmed;
     if (Math.max(start, this.#highestGeneration) <= limit) return true;
-    if (tellsMore(path, joint)) return false;
+    if (extendsKnownHistory(path, joint)) return false;
     if (start === joint.generation) return true;
     return this.#isStemmed && ids.length <= limit && !this.#leaves.has(joint);
   }
 
-  /** As `GrowingTree.merge`, for what `canMerge`. */
+  /** As `MutableRevisionTree.merge`, for what `canMerge`. */
   merge(path: RevisionPath, deleted: boolean, body: B, limit: number): TreeGrowth<B> | undefined {
     const joint = this.#newestKnown(path);
     if (joint === undefined) {

@@ -2,7 +2,7 @@ import { isDatabaseError } from '../../../base/errors/database-error.ts';
 import { must } from '../../../base/shared/assert.ts';
 import type { Crc32 } from '../../../base/shared/crc32.ts';
 import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
-import { Pace } from '../../../base/shared/turn.ts';
+import { TimeSlice } from '../../../base/shared/turn.ts';
 import type { PageFile, PageNumber } from '../../../storage/page-store.ts';
 import type { PageCache } from '../../../storage/paging/page-cache.ts';
 import { damagedBodyError, missingPageError } from '../../../storage/paging/page-errors.ts';
@@ -215,10 +215,10 @@ export class BodyReader {
 
   /** What a large body is cut into: others may have a turn between two chunks. */
   async *#chunks({ page: first, length }: BodyLocation): AsyncGenerator<Uint8Array, void, void> {
-    const pace = new Pace();
+    const timeSlice = new TimeSlice();
     let rest = length;
     for (let page = first; rest > 0; page++) {
-      if (pace.isDue) await pace.rest();
+      if (timeSlice.isDue) await timeSlice.rest();
       const chunk = (await this.#loadPage(page)).subarray(0, rest);
       rest -= chunk.length;
       yield chunk;

@@ -1,5 +1,5 @@
 import { assert } from '../../../base/shared/assert.ts';
-import type { Steps } from '../../../base/shared/turn.ts';
+import type { CooperativeTask } from '../../../base/shared/turn.ts';
 import type { Page } from '../../../storage/page-store.ts';
 import type { PageAllocator } from '../../../storage/paging/page-allocator.ts';
 import type { DocId } from '../../documents/contract.ts';
@@ -62,7 +62,7 @@ export class BodyStore {
   }
 
   /** Packs bodies into pages of their own, in the given order. The pages must be part of the same commit. */
-  *pack(bodies: readonly { readonly id: DocId; readonly bytes: Uint8Array }[]): Steps<PackedBodies> {
+  *pack(bodies: readonly { readonly id: DocId; readonly bytes: Uint8Array }[]): CooperativeTask<PackedBodies> {
     const locations: BodyLocation[] = [];
     const pages: Page[] = [];
     let page: BodyPage | undefined;
@@ -87,7 +87,7 @@ export class BodyStore {
   }
 
   /** Chunks of the body, then a page of its own for the listing. */
-  *#packLarge(id: DocId, bytes: Uint8Array): Steps<{ location: BodyLocation; pages: Page[] }> {
+  *#packLarge(id: DocId, bytes: Uint8Array): CooperativeTask<{ location: BodyLocation; pages: Page[] }> {
     const { allocator, maxPageBytes, crc32 } = this.#options;
     const chunks = this.reader.chunkCount(bytes.length);
     const first = allocator.allocate(chunks + 1);

@@ -1,4 +1,4 @@
-import { Pace } from '../../../base/shared/turn.ts';
+import { TimeSlice } from '../../../base/shared/turn.ts';
 import type { PageFile, PageNumber } from '../../../storage/page-store.ts';
 import { beginMd5 } from '../../documents/md5.ts';
 import { PageAttachment } from '../attachments/page-attachment.ts';
@@ -58,10 +58,10 @@ export class AttachmentCheck {
     try {
       const md5 = await beginMd5();
       const reader = new PageAttachment(entry, this.#file, () => undefined);
-      const pace = new Pace();
+      const timeSlice = new TimeSlice();
       for await (const bytes of reader.read(0, entry.storedLength)) {
         md5.update(bytes);
-        if (pace.isDue) await pace.rest();
+        if (timeSlice.isDue) await timeSlice.rest();
       }
       if (md5.digest() !== entry.digest) this.#onFinding(`attachment ${entry.digest} is lost: its bytes are others`);
     } catch (error) {

@@ -1,6 +1,6 @@
 import { must } from '../../../base/shared/assert.ts';
 import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
-import { inTurns, joinInSteps, type Steps } from '../../../base/shared/turn.ts';
+import { type CooperativeTask, joinInSteps, runCooperatively } from '../../../base/shared/turn.ts';
 import type { DocId, RevId } from '../../documents/contract.ts';
 import { toRevId } from '../../documents/revisions/revisions.ts';
 import {
@@ -28,7 +28,7 @@ export function encodeEntry(seq: number, leaves: readonly StoredNode[]): string 
 }
 
 /** As `encodeEntry`: others may have a turn in the middle of a document of many leaves. */
-export function* encodeEntryInSteps(seq: number, leaves: readonly StoredNode[]): Steps<string> {
+export function* encodeEntryInSteps(seq: number, leaves: readonly StoredNode[]): CooperativeTask<string> {
   return entryHead(seq, leaves) + (yield* encodeTreeInSteps(leaves, encodeLocation));
 }
 
@@ -50,7 +50,7 @@ const LONG_ENTRY = 65_536;
 
 /** As `decodeEntry`: at once where the entry is short. */
 export function decodeInTurns(id: DocId, value: string): MaybePromise<DocumentRecord> {
-  return isLongEntry(value) ? inTurns(decodeEntryInSteps(id, value)) : decodeEntry(id, value);
+  return isLongEntry(value) ? runCooperatively(decodeEntryInSteps(id, value)) : decodeEntry(id, value);
 }
 
 export function isLongEntry(value: string): boolean {
@@ -58,7 +58,7 @@ export function isLongEntry(value: string): boolean {
 }
 
 /** As `decodeEntry`, for a document of very many revisions. */
-export function* decodeEntryInSteps(id: DocId, value: string): Steps<DocumentRecord> {
+export function* decodeEntryInSteps(id: DocId, value: string): CooperativeTask<DocumentRecord> {
   const space = value.indexOf(' ');
   const seq = Number.parseInt(value.slice(1, space), 36);
   return { id, seq, leaves: yield* decodeTreeInSteps(value.slice(space + 1), decodeLocation) };
@@ -96,7 +96,7 @@ export function encodeChange(id: DocId, leaves: readonly StoredNode[]): string {
 }
 
 /** As `encodeChange`: others may have a turn in the middle of a document of many leaves. */
-export function* encodeChangeInSteps(id: DocId, leaves: readonly StoredNode[]): Steps<string> {
+export function* encodeChangeInSteps(id: DocId, leaves: readonly StoredNode[]): CooperativeTask<string> {
   return `[${leaves[0]?.deleted ? 1 : 0},${JSON.stringify(id)},${yield* joinInSteps(leaves, encodeRev)}]`;
 }
 

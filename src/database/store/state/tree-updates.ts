@@ -1,5 +1,5 @@
 import { type MaybePromise, whenReady } from '../../../base/shared/maybe-promise.ts';
-import { ready, type Steps } from '../../../base/shared/turn.ts';
+import { type CooperativeTask, ready } from '../../../base/shared/turn.ts';
 import type { ReplacedNode, TreeChange } from '../../../storage/btree/contract.ts';
 import type { Tree } from '../../../storage/btree/tree.ts';
 import type { State } from './state.ts';
@@ -36,7 +36,7 @@ export function* updateSpace(
   space: State['space'],
   deltas: ReadonlyMap<number, SpaceDelta>,
   updates: TreeUpdates,
-): Steps<State['space']> {
+): CooperativeTask<State['space']> {
   const pages = [...deltas.keys()].sort((left, right) => left - right);
   const values = yield* ready(space.getMany(pages));
   const changes = pages.map((page, index) => {

@@ -117,12 +117,12 @@ export class Compactor {
     // Before pages are emptied: the bodies of ancestors that are given up need not be looked for in them.
     for await (const ids of this.#trimmer.documents()) {
       if (ids.length === 0) this.#mustGoOn();
-      else await this.#inTurns(() => this.#trimmer.trim(ids).then(() => true));
+      else await this.#runCooperatively(() => this.#trimmer.trim(ids).then(() => true));
     }
     const pages = await this.#pagesToEmpty();
     const total = pages.length;
     if (total > 0) {
-      await this.#inTurns(async () => {
+      await this.#runCooperatively(async () => {
         await repacker.repackPages(pages.splice(-PAGES_PER_STEP).sort((left, right) => left - right));
         this.#dropSoonIfScarce();
         // A page counts for its share of the changes, and what comes after the last page as another one.
@@ -153,7 +153,7 @@ export class Compactor {
   }
 
   /** Has the turns of the write queue do one piece after another. */
-  async #inTurns(step: () => Promise<boolean>): Promise<void> {
+  async #runCooperatively(step: () => Promise<boolean>): Promise<void> {
     this.#mustGoOn();
     assert(this.#work === undefined, 'two compactions of one database');
     const done = new Promise<void>((resolve, reject) => {

@@ -1,5 +1,5 @@
 import { compareCodePoints } from '../../../base/collation/code-points.ts';
-import { eachInSteps, inTurns, Pace, type Steps } from '../../../base/shared/turn.ts';
+import { type CooperativeTask, eachInSteps, runCooperatively, TimeSlice } from '../../../base/shared/turn.ts';
 import type { TreeChange } from '../../../storage/btree/contract.ts';
 import { collectEntries } from '../../../storage/btree/reading/tree-collect.ts';
 import type { PageNumber } from '../../../storage/page-store.ts';
@@ -92,14 +92,15 @@ export class Repacker {
     const emptied = new Set(sound.map(({ page }) => page));
     const deltas = new Map<number, SpaceDelta>();
     const attachments = new AttachmentChanges();
-    if (current.attachments.count > 0) await attachments.load(current.attachments, await inTurns(digestsOf(documents)));
+    if (current.attachments.count > 0)
+      await attachments.load(current.attachments, await runCooperatively(digestsOf(documents)));
     const changes = await this.#moveBodies(documents, emptied, deltas, attachments);
     const updates = new TreeUpdates();
     const byId = await updates.apply(current.byId, changes);
-    const grown = await inTurns(updateSpace(current.space, deltas, updates));
+    const grown = await runCooperatively(updateSpace(current.space, deltas, updates));
     const removals = [...emptied].sort((left, right) => left - right).map((key) => ({ key, value: undefined }));
     const space = await updates.apply(grown, removals);
-    const attached = await updates.apply(current.attachments, await inTurns(attachments.changes()));
+    const attached = await updates.apply(current.attachments, await runCooperatively(attachments.changes()));
     const state = { ...current, version: current.version + 1, byId, space, attachments: attached };
     const pages = sound.flatMap(({ page, total }) => bodies.reader.pagesOf(page, total));
     const freed = attachments.freed().flatMap((gone) => this.#detached.remove(gone));
@@ -119,13 +120,13 @@ export class Repacker {
     }
     const ids = [...listed].sort(compareCodePoints);
     const values = await current.byId.getMany(ids);
-    const pace = new Pace();
+    const timeSlice = new TimeSlice();
     const documents: DocumentRecord[] = [];
     for (const [index, id] of ids.entries()) {
       const value = values[index];
       const document = value === undefined ? undefined : decodeInTurns(id, value);
       if (document !== undefined) documents.push(document instanceof Promise ? await document : document);
-      if (pace.isDue) await pace.rest();
+      if (timeSlice.isDue) await timeSlice.rest();
     }
     return documents;
   }
@@ -154,9 +155,9 @@ export class Repacker {
     attachments: AttachmentChanges,
   ): Promise<TreeChange<string>[]> {
     const changes: TreeChange<string>[] = [];
-    const pace = new Pace();
+    const timeSlice = new TimeSlice();
     for (const { id, seq, leaves } of documents) {
-      if (pace.isDue) await pace.rest();
+      if (timeSlice.isDue) await timeSlice.rest();
       const moved = await this.#moveLeaves(id, leaves, emptied, deltas);
       const gone: (readonly string[])[] = [];
       const next = mapBodies(leaves, (node) => {
@@ -165,9 +166,10 @@ export class Repacker {
         if (kept === undefined && node.body.attachments !== undefined) gone.push(node.body.attachments);
         return kept;
       });
-      for (const digests of gone) await inTurns(attachments.remove(digests));
+      for (const digests of gone) await runCooperatively(attachments.remove(digests));
       if (next === leaves) continue;
-      const value = next.length < MANY_LEAVES ? encodeEntry(seq, next) : await inTurns(encodeEntryInSteps(seq, next));
+      const value =
+        next.length < MANY_LEAVES ? encodeEntry(seq, next) : await runCooperatively(encodeEntryInSteps(seq, next));
       changes.push({ key: id, value });
     }
     return changes;
@@ -180,9 +182,9 @@ export class Repacker {
     deltas: Map<number, SpaceDelta>,
   ): Promise<Map<StoredNode, BodyLocation>> {
     const moved = new Map<StoredNode, BodyLocation>();
-    const pace = new Pace();
+    const timeSlice = new TimeSlice();
     for (const leaf of leaves) {
-      if (pace.isDue) await pace.rest();
+      if (timeSlice.isDue) await timeSlice.rest();
       if (leaf.body === undefined || !emptied.has(leaf.body.page)) continue;
       const bytes = await this.#state.bodies.reader.readBytes(leaf.body);
       const { attachments } = leaf.body;
@@ -197,7 +199,7 @@ export class Repacker {
 }
 
 /** The digests to which revisions of the documents refer. */
-function* digestsOf(documents: readonly DocumentRecord[]): Steps<Set<string>> {
+function* digestsOf(documents: readonly DocumentRecord[]): CooperativeTask<Set<string>> {
   const digests = new Set<string>();
   for (const { seq, leaves } of documents) {
     yield* eachInSteps(digestsIn(yield* encodeEntryInSteps(seq, leaves)), (digest) => digests.add(digest));

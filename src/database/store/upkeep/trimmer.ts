@@ -1,5 +1,5 @@
 import { isDatabaseError } from '../../../base/errors/database-error.ts';
-import { eachInSteps, inTurns, Pace } from '../../../base/shared/turn.ts';
+import { eachInSteps, runCooperatively, TimeSlice } from '../../../base/shared/turn.ts';
 import type { TreeChange } from '../../../storage/btree/contract.ts';
 import type { SnapshotRegister } from '../../../storage/paging/snapshot-register.ts';
 import type { DocId } from '../../documents/contract.ts';
@@ -60,7 +60,7 @@ export class Trimmer {
     const range = after === undefined ? {} : { start: after, startInclusive: false };
     const limit = this.#opened.settings.revsLimit;
     const found: DocId[] = [];
-    const pace = new Pace();
+    const timeSlice = new TimeSlice();
     let seen = 0;
     const ticket = this.#snapshots.take(current.version);
     try {
@@ -69,7 +69,7 @@ export class Trimmer {
           const id = key as DocId;
           const trimmed = trimmedLeaves(id, value, limit);
           if ((trimmed instanceof Promise ? await trimmed : trimmed) !== undefined) found.push(id);
-          if (pace.isDue) await pace.rest();
+          if (timeSlice.isDue) await timeSlice.rest();
         }
         seen += entries.length;
         if (seen >= ENTRIES_PER_TICKET) return { found, last: entries.at(-1)?.key as DocId | undefined };
@@ -87,22 +87,23 @@ export class Trimmer {
     const values = await current.byId.getMany(ids);
     const attachments = await loadAttachments(current, values);
     const changes: TreeChange<DocId>[] = [];
-    const pace = new Pace();
+    const timeSlice = new TimeSlice();
     for (const [index, id] of ids.entries()) {
-      if (pace.isDue) await pace.rest();
+      if (timeSlice.isDue) await timeSlice.rest();
       const value = values[index];
       const next = value === undefined ? undefined : await trimmedLeaves(id, value, settings.revsLimit);
       if (value === undefined || next === undefined) continue;
       const { seq, leaves } = await decodeInTurns(id, value);
-      await inTurns(attachments.count(leaves, -1));
-      await inTurns(attachments.count(next, 1));
-      const text = next.length < MANY_LEAVES ? encodeEntry(seq, next) : await inTurns(encodeEntryInSteps(seq, next));
+      await runCooperatively(attachments.count(leaves, -1));
+      await runCooperatively(attachments.count(next, 1));
+      const text =
+        next.length < MANY_LEAVES ? encodeEntry(seq, next) : await runCooperatively(encodeEntryInSteps(seq, next));
       changes.push({ key: id, value: text });
     }
     if (changes.length === 0) return;
     const updates = new TreeUpdates();
     const byId = await updates.apply(current.byId, changes);
-    const attached = await updates.apply(current.attachments, await inTurns(attachments.changes()));
+    const attached = await updates.apply(current.attachments, await runCooperatively(attachments.changes()));
     const freed = attachments.freed().flatMap((gone) => detached.remove(gone));
     const next = { ...current, version: current.version + 1, byId, attachments: attached };
     state.publish({ state: next, replaced: updates.replaced }, freed);
@@ -118,7 +119,8 @@ async function loadAttachments(current: State, values: readonly (string | undefi
   const attachments = new AttachmentChanges();
   if (current.attachments.count === 0) return attachments;
   const digests = new Set<string>();
-  for (const value of values) await inTurns(eachInSteps(digestsIn(value ?? ''), (digest) => digests.add(digest)));
+  for (const value of values)
+    await runCooperatively(eachInSteps(digestsIn(value ?? ''), (digest) => digests.add(digest)));
   await attachments.load(current.attachments, digests);
   return attachments;
 }

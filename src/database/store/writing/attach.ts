@@ -1,5 +1,5 @@
 import { DatabaseError } from '../../../base/errors/database-error.ts';
-import { eachInSteps, type Steps } from '../../../base/shared/turn.ts';
+import { type CooperativeTask, eachInSteps } from '../../../base/shared/turn.ts';
 import { joinAttachments } from '../../documents/attachments/stored-attachments.ts';
 import type { StoredAttachment } from '../../documents/contract.ts';
 import type { AttachmentWrite, DocumentWrite, StoredBytes } from '../contract.ts';
@@ -21,7 +21,11 @@ export function attachNothing({ body }: DocumentWrite): Attached {
 }
 
 /** Takes the attachments of a revision of that generation into the batch. Gives `missing_stub` where bytes are not there. */
-export function* attach(batch: WriteBatch, write: DocumentWrite, generation: number): Steps<Attached | DatabaseError> {
+export function* attach(
+  batch: WriteBatch,
+  write: DocumentWrite,
+  generation: number,
+): CooperativeTask<Attached | DatabaseError> {
   const { attachments = [], body } = write;
   if (attachments.length === 0) return attachNothing(write);
   const stored: StoredAttachment[] = [];

@@ -1,6 +1,6 @@
 import { must } from '../../../base/shared/assert.ts';
 import { sortInSteps } from '../../../base/shared/sort-in-steps.ts';
-import { eachInSteps, inTurns, type Steps } from '../../../base/shared/turn.ts';
+import { type CooperativeTask, eachInSteps, runCooperatively } from '../../../base/shared/turn.ts';
 import type { TreeChange } from '../../../storage/btree/contract.ts';
 import type { PageNumber } from '../../../storage/page-store.ts';
 import type { AttachmentBytes, FinishedUpload, StoredBytes, StoredNode } from '../contract.ts';
@@ -34,7 +34,7 @@ export class AttachmentChanges {
 
   /** Loads what is known of these digests. */
   async load(tree: State['attachments'], digests: Iterable<string>): Promise<void> {
-    const sorted = await inTurns(sortInSteps([...new Set(digests)], compareKeys));
+    const sorted = await runCooperatively(sortInSteps([...new Set(digests)], compareKeys));
     const values = tree.count === 0 || sorted.length === 0 ? [] : await tree.getMany(sorted);
     const take = (digest: string, index: number) => {
       const value = values[index];
@@ -42,7 +42,7 @@ export class AttachmentChanges {
       const { references = 0, leaves = 0 } = former ?? {};
       this.#working.set(digest, { former, stored: former, isFoundEncoded: false, references, leaves });
     };
-    await inTurns(eachInSteps(sorted, take));
+    await runCooperatively(eachInSteps(sorted, take));
   }
 
   /** The attachment's bytes: undefined where there are none. */
@@ -68,7 +68,7 @@ export class AttachmentChanges {
   }
 
   /** Adds `step` for each revision of the tree whose body is kept. */
-  *count(leaves: readonly StoredNode[], step: 1 | -1): Steps<void> {
+  *count(leaves: readonly StoredNode[], step: 1 | -1): CooperativeTask<void> {
     const seen = new Set<StoredNode>();
     for (const leaf of leaves) {
       for (let node: StoredNode | undefined = leaf; node !== undefined && !seen.has(node); node = node.parent) {
@@ -81,11 +81,11 @@ export class AttachmentChanges {
   }
 
   /** A revision that is no leaf is kept no longer. */
-  *remove(digests: readonly string[]): Steps<void> {
+  *remove(digests: readonly string[]): CooperativeTask<void> {
     yield* this.#add(digests, -1, 0);
   }
 
-  #add(digests: readonly string[], references: number, leaves: number): Steps<void> {
+  #add(digests: readonly string[], references: number, leaves: number): CooperativeTask<void> {
     return eachInSteps(digests, (digest) => {
       const working = must(this.#working.get(digest), 'an attachment of the group was not loaded');
       working.references += references;
@@ -106,7 +106,7 @@ export class AttachmentChanges {
    * The pages of uploads that the group took and let go again: a replay joins the record that brought them with that of a purge. No state will
    * refer to them, and outside of a replay they are still the uploader's. To be asked when the group's documents have been counted (`nextState`).
    */
-  get letGo(): readonly PageNumber[] {
+  get orphanedPages(): readonly PageNumber[] {
     return [...this.#adopted].flatMap(([digest, { pages }]) =>
       (this.#working.get(digest)?.references ?? 0) > 0 ? [] : pages,
     );
@@ -124,7 +124,7 @@ export class AttachmentChanges {
   }
 
   /** The changes of the tree, in the order of digests. */
-  *changes(): Steps<TreeChange<string>[]> {
+  *changes(): CooperativeTask<TreeChange<string>[]> {
     const changes: TreeChange<string>[] = [];
     yield* eachInSteps(this.#working, ([digest, { former, stored, isFoundEncoded, references, leaves }]) => {
       const isCounted = former?.references === references && former.leaves === leaves;

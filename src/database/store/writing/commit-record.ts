@@ -1,6 +1,6 @@
 import { isDatabaseError } from '../../../base/errors/database-error.ts';
 import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
-import { inTurns, ready, type Steps } from '../../../base/shared/turn.ts';
+import { type CooperativeTask, ready, runCooperatively } from '../../../base/shared/turn.ts';
 import type { Commit, JournalRecord, Page } from '../../../storage/page-store.ts';
 import type { BodyStore } from '../bodies/body-store.ts';
 import type { Head } from '../state/head.ts';
@@ -25,7 +25,7 @@ export function* prepareCommit(
   batch: WriteBatch,
   bodies: BodyStore,
   packFrom: number,
-): Steps<{ readonly record: Pick<JournalRecord, 'text' | 'pieces'>; readonly pages: readonly Page[] }> {
+): CooperativeTask<{ readonly record: Pick<JournalRecord, 'text' | 'pieces'>; readonly pages: readonly Page[] }> {
   const { entry, pages } = yield* batch.place(bodies, packFrom);
   const record = yield* encodeJournalEntry(entry);
   if (pages.length > MANY_PAGES) yield;
@@ -42,8 +42,8 @@ export function* commitRecord(
   batch: WriteBatch,
   commit: RecordCommit,
   raised: Head | undefined,
-): Steps<PromiseSettledResult<NextState>> {
-  const make = (): MaybePromise<NextState> => inTurns(nextState(state.current, batch));
+): CooperativeTask<PromiseSettledResult<NextState>> {
+  const make = (): MaybePromise<NextState> => runCooperatively(nextState(state.current, batch));
   const early = file.append !== undefined && raised === undefined && isShortRecord(commit) ? make() : undefined;
   if (early !== undefined && !(early instanceof Promise)) {
     try {

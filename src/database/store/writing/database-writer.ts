@@ -1,5 +1,5 @@
 import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
-import { inTurns } from '../../../base/shared/turn.ts';
+import { runCooperatively } from '../../../base/shared/turn.ts';
 import type { Log } from '../../../base/system/contract.ts';
 import type { DocId, RevId } from '../../documents/contract.ts';
 import type { RevisionHasher } from '../../documents/revisions/revision-hash.ts';
@@ -51,7 +51,7 @@ export class DatabaseWriter {
   }
 
   #apply(writes: readonly DocumentWrite[], options: WriteOptions): Promise<WriteOutcome[]> {
-    const job = inTurns(DocumentsJob.of(writes, options, this.#parts.hasher));
+    const job = runCooperatively(DocumentsJob.of(writes, options, this.#parts.hasher));
     return job instanceof Promise ? job.then((made) => this.#run(made)) : this.#run(job);
   }
 

@@ -1,7 +1,7 @@
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import { must } from '../../../base/shared/assert.ts';
 import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
-import { eachInSteps, inTurns, type Steps } from '../../../base/shared/turn.ts';
+import { type CooperativeTask, eachInSteps, runCooperatively } from '../../../base/shared/turn.ts';
 import type { DocId, RevisionPath } from '../../documents/contract.ts';
 import type { RevisionHasher } from '../../documents/revisions/revision-hash.ts';
 import { toRevId, toRevision } from '../../documents/revisions/revisions.ts';
@@ -123,7 +123,11 @@ export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
   }
 
   /** Fails with `bad_request` where a replicated revision is not named: then nothing of the request is written. */
-  static *of(writes: readonly DocumentWrite[], options: WriteOptions, hasher: RevisionHasher): Steps<DocumentsJob> {
+  static *of(
+    writes: readonly DocumentWrite[],
+    options: WriteOptions,
+    hasher: RevisionHasher,
+  ): CooperativeTask<DocumentsJob> {
     const ids: DocId[] = [];
     const digests: string[] = [];
     let weight = 0;
@@ -142,10 +146,10 @@ export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
   }
 
   apply(batch: WriteBatch): MaybePromise<void> {
-    return inTurns(this.#applyInSteps(batch));
+    return runCooperatively(this.#applyInSteps(batch));
   }
 
-  *#applyInSteps(batch: WriteBatch): Steps<void> {
+  *#applyInSteps(batch: WriteBatch): CooperativeTask<void> {
     const applyOne = this.#options.newEdits ? this.#edit : this.#merge;
     const outcomes: WriteOutcome[] = [];
     let length = 0;
@@ -163,7 +167,7 @@ export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
     return this.#outcomes;
   }
 
-  *#edit(batch: WriteBatch, write: DocumentWrite): Steps<WriteOutcome> {
+  *#edit(batch: WriteBatch, write: DocumentWrite): CooperativeTask<WriteOutcome> {
     const document = batch.document(write.id);
     if (document.tree.isLarge) yield* document.tree.prepare(batch.revsLimit);
     const earlier = document.edits?.request === this ? document.edits : undefined;
@@ -204,7 +208,7 @@ export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
     return { ok: false, id, rev, error };
   }
 
-  *#merge(batch: WriteBatch, write: DocumentWrite): Steps<WriteOutcome> {
+  *#merge(batch: WriteBatch, write: DocumentWrite): CooperativeTask<WriteOutcome> {
     const rev = must(write.rev, 'the job was made of revisions');
     const { generation, hash } = toRevision(rev);
     const path = write.revisions ?? { start: generation, ids: [hash] };

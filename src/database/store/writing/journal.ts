@@ -1,6 +1,6 @@
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import { parseInSteps } from '../../../base/json/parse-in-steps.ts';
-import { eachInSteps, joinInSteps, type Steps } from '../../../base/shared/turn.ts';
+import { type CooperativeTask, eachInSteps, joinInSteps } from '../../../base/shared/turn.ts';
 import { putTogether, wholeCharactersEnd } from '../../../base/shared/utf8.ts';
 import type { JournalRecord } from '../../../storage/page-store.ts';
 import type { DocId, RevId } from '../../documents/contract.ts';
@@ -82,7 +82,7 @@ const REVISIONS_PER_STEP = 1_024;
 const UNITS_PER_STEP = 524_288;
 
 /** The record's text, and where it is long its pieces (`JournalRecord`). */
-export function* encodeJournalEntry(entry: JournalEntry): Steps<Pick<JournalRecord, 'text' | 'pieces'>> {
+export function* encodeJournalEntry(entry: JournalEntry): CooperativeTask<Pick<JournalRecord, 'text' | 'pieces'>> {
   const isLong = entry.locals.some(({ value = '' }) => value.length > UNITS_PER_STEP);
   const lists = [
     yield* encodeList('l', isLong ? [] : entry.locals, ({ key, value }) => [key, value ?? null]),
@@ -103,12 +103,12 @@ function* encodeList<T, Name extends keyof StoredLists>(
   name: Name,
   items: readonly T[],
   toStored: (item: T) => StoredLists[Name],
-): Steps<string> {
+): CooperativeTask<string> {
   if (items.length === 0) return '';
   return `,"${name}":[${yield* joinInSteps(items, (item) => JSON.stringify(toStored(item)))}]`;
 }
 
-function* referencesOf(revisions: readonly RevisionChange[]): Steps<StoredLists['a'][]> {
+function* referencesOf(revisions: readonly RevisionChange[]): CooperativeTask<StoredLists['a'][]> {
   const references: StoredLists['a'][] = [];
   yield* eachInSteps(revisions, ({ attachments }, index) => {
     if (attachments !== undefined) references.push([index, attachments]);
@@ -117,7 +117,7 @@ function* referencesOf(revisions: readonly RevisionChange[]): Steps<StoredLists[
 }
 
 /** The last member of the line, its end, and the lines behind it. */
-function* encodeRevisions(revisions: readonly RevisionChange[]): Steps<string> {
+function* encodeRevisions(revisions: readonly RevisionChange[]): CooperativeTask<string> {
   // Texts that grow bit by bit have to be put together by whoever reads them first, in one go. These are put together in each step.
   const pieces: string[] = [];
   let tuples: string[] = [];
@@ -134,7 +134,7 @@ function* encodeRevisions(revisions: readonly RevisionChange[]): Steps<string> {
   return `,"r":[${pieces.join(',')}]}${bodies}`;
 }
 
-function* encodeLocals(locals: readonly LocalChange[]): Steps<string[]> {
+function* encodeLocals(locals: readonly LocalChange[]): CooperativeTask<string[]> {
   const pieces: string[] = [];
   for (const [index, { key, value }] of locals.entries()) {
     pieces.push(`${index === 0 ? '[' : ','}[${JSON.stringify(key)},`);
@@ -147,7 +147,7 @@ function* encodeLocals(locals: readonly LocalChange[]): Steps<string[]> {
 }
 
 /** The JSON of a text, in pieces. */
-function* quoted(value: string): Steps<string[]> {
+function* quoted(value: string): CooperativeTask<string[]> {
   const pieces = ['"'];
   yield* putTogether(value);
   for (let from = 0; from < value.length; ) {
@@ -177,7 +177,7 @@ function encodeHashes(hashes: readonly string[]): string {
   return second === undefined ? `["${first}"]` : `["${first}","${second}"]`;
 }
 
-export function* decodeJournalEntry(record: JournalRecord): Steps<JournalEntry> {
+export function* decodeJournalEntry(record: JournalRecord): CooperativeTask<JournalEntry> {
   const { text } = record;
   const end = lineEnd(text, 0);
   const stored = yield* parseLine(text.slice(0, end), record.number);
@@ -197,7 +197,7 @@ function lineEnd(text: string, from: number): number {
 }
 
 /** `bodiesStart`: where the first line with a body begins in the record's text. */
-function* decodeRevisions(stored: StoredEntry, text: string, bodiesStart: number): Steps<RevisionChange[]> {
+function* decodeRevisions(stored: StoredEntry, text: string, bodiesStart: number): CooperativeTask<RevisionChange[]> {
   const references = new Map(stored.a);
   const revisions: RevisionChange[] = [];
   let at = bodiesStart;
@@ -223,7 +223,7 @@ function decodeStoredBytes(digest: string, text: string): StoredBytes {
   return decodeAttachment(digest, text);
 }
 
-function* parseLine(line: string, number: number): Steps<StoredEntry> {
+function* parseLine(line: string, number: number): CooperativeTask<StoredEntry> {
   try {
     return (yield* parseInSteps(line)) as StoredEntry;
   } catch (cause) {

@@ -1,5 +1,5 @@
 import { sortInSteps, sortNumbersInSteps } from '../../../base/shared/sort-in-steps.ts';
-import { eachInSteps, mapInSteps, ready, type Steps } from '../../../base/shared/turn.ts';
+import { type CooperativeTask, eachInSteps, mapInSteps, ready } from '../../../base/shared/turn.ts';
 import type { TreeChange } from '../../../storage/btree/contract.ts';
 import { encodeChange, encodeChangeInSteps, encodeEntry, encodeEntryInSteps, MANY_LEAVES } from '../state/entry.ts';
 import type { State } from '../state/state.ts';
@@ -17,7 +17,7 @@ const DOCUMENTS_PER_PART = 4_096;
  * `delaysById` the by-id tree, whose changes are spread over all of its leaves, gets its new nodes later, by
  * `applyDelayedChanges`.
  */
-export function* nextState(state: State, batch: WriteBatch, delaysById = false): Steps<NextState> {
+export function* nextState(state: State, batch: WriteBatch, delaysById = false): CooperativeTask<NextState> {
   const changed = yield* batch.changedDocuments();
   const updates = new TreeUpdates();
   const counts = yield* countDocuments(changed);
@@ -43,7 +43,7 @@ function* nextById(
   changed: readonly WorkingDocument[],
   updates: TreeUpdates,
   isDelayed: boolean,
-): Steps<State['byId']> {
+): CooperativeTask<State['byId']> {
   if (isDelayed && changed.length > 0) {
     const changes = yield* byIdChanges(changed);
     return (yield* delayById(state, changed, changes)) ?? (yield* ready(updates.apply(state.byId, changes)));
@@ -54,7 +54,11 @@ function* nextById(
 }
 
 /** The former sequence numbers of changed documents go, the new ones come, which are all above them. */
-function* nextBySeq(state: State, changed: readonly WorkingDocument[], updates: TreeUpdates): Steps<State['bySeq']> {
+function* nextBySeq(
+  state: State,
+  changed: readonly WorkingDocument[],
+  updates: TreeUpdates,
+): CooperativeTask<State['bySeq']> {
   const former: number[] = [];
   const present: WorkingDocument[] = [];
   yield* eachInSteps(changed, (document) => {
@@ -92,11 +96,11 @@ function* delayById(
   { byId }: State,
   changed: readonly WorkingDocument[],
   changes: readonly TreeChange<string>[],
-): Steps<State['byId'] | undefined> {
+): CooperativeTask<State['byId'] | undefined> {
   return yield* byId.delayChanges(changes, yield* mapInSteps(changed, ({ formerValue }) => formerValue));
 }
 
-function* byIdChanges(changed: readonly WorkingDocument[]): Steps<TreeChange<string>[]> {
+function* byIdChanges(changed: readonly WorkingDocument[]): CooperativeTask<TreeChange<string>[]> {
   const changes: TreeChange<string>[] = [];
   for (const { id, seq, tree } of changed) {
     const { leaves } = tree;
@@ -108,7 +112,7 @@ function* byIdChanges(changed: readonly WorkingDocument[]): Steps<TreeChange<str
 }
 
 /** `documents` in the order of their sequence numbers. */
-function* addToBySeq(changes: TreeChange<number>[], documents: readonly WorkingDocument[]): Steps<void> {
+function* addToBySeq(changes: TreeChange<number>[], documents: readonly WorkingDocument[]): CooperativeTask<void> {
   for (const { id, seq, tree } of documents) {
     const { leaves } = tree;
     const value = leaves.length < MANY_LEAVES ? encodeChange(id, leaves) : yield* encodeChangeInSteps(id, leaves);
@@ -117,7 +121,7 @@ function* addToBySeq(changes: TreeChange<number>[], documents: readonly WorkingD
   }
 }
 
-function* countDocuments(changed: readonly WorkingDocument[]): Steps<{ live: number; deleted: number }> {
+function* countDocuments(changed: readonly WorkingDocument[]): CooperativeTask<{ live: number; deleted: number }> {
   let live = 0;
   let deleted = 0;
   yield* eachInSteps(changed, ({ formerSeq, wasDeleted, tree }) => {

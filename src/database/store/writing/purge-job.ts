@@ -1,5 +1,5 @@
 import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
-import { inTurns, mapInSteps, type Steps } from '../../../base/shared/turn.ts';
+import { type CooperativeTask, mapInSteps, runCooperatively } from '../../../base/shared/turn.ts';
 import type { DocId, RevId } from '../../documents/contract.ts';
 import { parseRevId } from '../../documents/revisions/revisions.ts';
 import type { CommitRight, PurgeOutcome } from '../contract.ts';
@@ -22,10 +22,10 @@ export class PurgeJob extends PromisedJob<PurgeOutcome> {
   }
 
   apply(batch: WriteBatch): MaybePromise<void> {
-    return inTurns(this.#applyInSteps(batch));
+    return runCooperatively(this.#applyInSteps(batch));
   }
 
-  *#applyInSteps(batch: WriteBatch): Steps<void> {
+  *#applyInSteps(batch: WriteBatch): CooperativeTask<void> {
     const updateSeqBefore = batch.updateSeq;
     const purgeSeqBefore = batch.purgeSeq;
     batch.purgeSeq = purgeSeqBefore + 1;

@@ -1,6 +1,6 @@
 import { assert } from '../../../base/shared/assert.ts';
 import type { Crc32 } from '../../../base/shared/crc32.ts';
-import { inTurns, type Steps } from '../../../base/shared/turn.ts';
+import { type CooperativeTask, runCooperatively } from '../../../base/shared/turn.ts';
 import type { JournalRecord, PageFile, PageNumber } from '../../../storage/page-store.ts';
 import { checkRecord } from '../../../storage/paging/checksums.ts';
 import { decodeFreeList } from '../../../storage/paging/free-list.ts';
@@ -37,7 +37,7 @@ interface Remains {
 export type OnDamagedRecord = (number: number, behind: readonly JournalRecord[]) => void;
 
 /** `onDamage`: by default the opening fails with `storage_corrupt`. */
-export async function readRemains(
+export async function readJournalTail(
   { file, head: { current: head } }: OpenedFile,
   crc32: Crc32,
   onDamage: OnDamagedRecord = (number) => {
@@ -45,8 +45,8 @@ export async function readRemains(
   },
 ): Promise<Remains> {
   const stored = file.opening.journal.filter((record) => record.number >= head.journalFrom);
-  const records = await inTurns(checkedRecords(stored, crc32, onDamage));
-  const entries = await inTurns(decodeEntries(records));
+  const records = await runCooperatively(checkedRecords(stored, crc32, onDamage));
+  const entries = await runCooperatively(decodeEntries(records));
   const journalBytes = records.reduce((sum, { text }) => sum + text.length, 0);
   const named = new Set(entries.flatMap((entry) => entry.pages));
   // An upload that a head lists as free was adopted by a commit behind it.
@@ -58,7 +58,7 @@ export async function readRemains(
   return { entries, journalBytes, free, leaked };
 }
 
-function* decodeEntries(records: readonly JournalRecord[]): Steps<JournalEntry[]> {
+function* decodeEntries(records: readonly JournalRecord[]): CooperativeTask<JournalEntry[]> {
   const entries: JournalEntry[] = [];
   for (const record of records) {
     entries.push(yield* decodeJournalEntry(record));
@@ -72,7 +72,7 @@ function* checkedRecords(
   stored: readonly JournalRecord[],
   crc32: Crc32,
   onDamage: OnDamagedRecord,
-): Steps<readonly JournalRecord[]> {
+): CooperativeTask<readonly JournalRecord[]> {
   const records: JournalRecord[] = [];
   for (const [index, { number, text: storedText }] of stored.entries()) {
     const text = yield* checkRecord(crc32, number, storedText);
@@ -120,24 +120,24 @@ export async function replayJournal(opened: OpenedFile, { entries, journalBytes,
 
 async function replayGroup({ state, settings, detached }: OpenedFile, group: readonly JournalEntry[]): Promise<void> {
   const batch = new WriteBatch(state.current, settings.revsLimit, state.bodies.arena);
-  const { ids, absent, digests } = await inTurns(namedIn(group));
+  const { ids, absent, digests } = await runCooperatively(namedIn(group));
   const localKeys = group.flatMap((entry) => entry.locals.map((change) => change.key));
-  await inTurns(batch.load(state.current, [...ids], localKeys, absent, digests));
-  for (const entry of group) state.free(await inTurns(replayEntry(batch, entry)));
-  const { pages } = await inTurns(batch.place(state.bodies, Number.POSITIVE_INFINITY));
+  await runCooperatively(batch.load(state.current, [...ids], localKeys, absent, digests));
+  for (const entry of group) state.free(await runCooperatively(replayEntry(batch, entry)));
+  const { pages } = await runCooperatively(batch.place(state.bodies, Number.POSITIVE_INFINITY));
   assert(pages.length === 0, 'a body with pages of its own is in the journal');
   // Opening waits for what answers single documents; the rest is made before the first write or walk.
-  const next = await inTurns(nextState(state.current, batch, true));
+  const next = await runCooperatively(nextState(state.current, batch, true));
   settings.revsLimit = batch.revsLimit;
   state.publish(
     next,
     batch.attachments.freed().flatMap((pages) => detached.remove(pages)),
   );
-  state.free(batch.attachments.letGo);
+  state.free(batch.attachments.orphanedPages);
 }
 
 /** The documents and attachments that a group changes. `absent`: documents that were not there before the group. */
-function* namedIn(group: readonly JournalEntry[]): Steps<Named> {
+function* namedIn(group: readonly JournalEntry[]): CooperativeTask<Named> {
   const ids = new Set<DocId>();
   const absent = new Set<DocId>();
   const digests: string[] = [];
@@ -167,7 +167,7 @@ interface Named {
  * Gives pages that nothing refers to: of attachments that came anew after a repacking, which is not in the journal, had removed the bytes
  * that the trees still have.
  */
-function* replayEntry(batch: WriteBatch, entry: JournalEntry): Steps<PageNumber[]> {
+function* replayEntry(batch: WriteBatch, entry: JournalEntry): CooperativeTask<PageNumber[]> {
   const spare: PageNumber[] = [];
   for (const stored of entry.attachments) {
     const pages = pagesOfRuns(stored.pages);

@@ -1,7 +1,7 @@
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import { must } from '../../../base/shared/assert.ts';
 import { type MaybePromise, whenReady } from '../../../base/shared/maybe-promise.ts';
-import { filterInSteps, inTurns, mapInSteps, someInSteps } from '../../../base/shared/turn.ts';
+import { filterInSteps, mapInSteps, runCooperatively, someInSteps } from '../../../base/shared/turn.ts';
 import { isDesignId } from '../../documents/identifiers.ts';
 import type { DocumentWrite, WriteGuard, WriteOptions, WriteOutcome } from '../contract.ts';
 
@@ -23,7 +23,7 @@ export class ValidatedWrites {
   }
 
   write(writes: readonly DocumentWrite[], options: WriteOptions): MaybePromise<WriteOutcome[]> {
-    const looked = inTurns(someInSteps(writes, ({ id }) => isDesignId(id)));
+    const looked = runCooperatively(someInSteps(writes, ({ id }) => isDesignId(id)));
     return whenReady(looked, (hasDesign) => {
       if (!hasDesign && !this.#guard.isNeeded) return this.#apply(writes, options);
       return this.#write(writes, options, hasDesign);
@@ -48,7 +48,7 @@ export class ValidatedWrites {
   ): Promise<WriteOutcome[]> {
     const mustValidate = hasDesign || this.#guard.isNeeded;
     const verdicts = mustValidate ? await this.#guard.validate(writes, options) : [];
-    const isRefused = await inTurns(someInSteps(verdicts, (verdict) => verdict !== undefined));
+    const isRefused = await runCooperatively(someInSteps(verdicts, (verdict) => verdict !== undefined));
     return isRefused ? this.#writeRest(writes, verdicts, options) : this.#apply(writes, options);
   }
 
@@ -64,7 +64,7 @@ export class ValidatedWrites {
     verdicts: readonly (DatabaseError | undefined)[],
     options: WriteOptions,
   ): Promise<WriteOutcome[]> {
-    const rest = await inTurns(filterInSteps(writes, (_write, index) => verdicts[index] === undefined));
+    const rest = await runCooperatively(filterInSteps(writes, (_write, index) => verdicts[index] === undefined));
     const isAborted = options.allOrNothing === true;
     const outcomes = isAborted || rest.length === 0 ? [] : await this.#apply(rest, options);
     let next = 0;
@@ -72,7 +72,7 @@ export class ValidatedWrites {
       const error = verdicts[index] ?? (isAborted ? aborted() : undefined);
       return error === undefined ? must(outcomes[next++]) : { ok: false, id, rev, error };
     };
-    return inTurns(mapInSteps(writes, outcomeOf));
+    return runCooperatively(mapInSteps(writes, outcomeOf));
   }
 }
 

@@ -1,6 +1,6 @@
-import type { Steps } from '../../../base/shared/turn.ts';
+import type { CooperativeTask } from '../../../base/shared/turn.ts';
 import type { DocId, RevId } from '../../documents/contract.ts';
-import { GrowingTree } from '../../documents/revisions/growing-tree.ts';
+import { MutableRevisionTree } from '../../documents/revisions/mutable-revision-tree.ts';
 import type { BodyLocation, DocumentRecord } from '../contract.ts';
 import { decodeEntry, decodeEntryInSteps } from '../state/entry.ts';
 
@@ -14,7 +14,7 @@ export interface WorkingDocument {
   /** Its stored entry; undefined for a document that was not there. */
   readonly formerValue: string | undefined;
   readonly wasDeleted: boolean;
-  readonly tree: GrowingTree<BodyLocation>;
+  readonly tree: MutableRevisionTree<BodyLocation>;
   seq: number;
   changed: boolean;
   /** What the request that edited it last has made of it. */
@@ -53,7 +53,7 @@ export function openDocument(id: DocId, rank: number, value: string | undefined)
       formerSeq: undefined,
       formerValue: undefined,
       wasDeleted: false,
-      tree: new GrowingTree([]),
+      tree: new MutableRevisionTree([]),
       seq: 0,
       changed: false,
       edits: undefined,
@@ -63,12 +63,12 @@ export function openDocument(id: DocId, rank: number, value: string | undefined)
 }
 
 /** As `openDocument`, for one of very many revisions: others may have a turn meanwhile. */
-export function* openInSteps(id: DocId, rank: number, value: string): Steps<WorkingDocument> {
+export function* openInSteps(id: DocId, rank: number, value: string): CooperativeTask<WorkingDocument> {
   return openRecord(yield* decodeEntryInSteps(id, value), rank, value);
 }
 
 function openRecord({ id, seq, leaves }: DocumentRecord, rank: number, value: string): WorkingDocument {
   const wasDeleted = leaves[0]?.deleted === true;
-  const tree = new GrowingTree(leaves);
+  const tree = new MutableRevisionTree(leaves);
   return { id, rank, formerSeq: seq, formerValue: value, wasDeleted, tree, seq, changed: false, edits: undefined };
 }

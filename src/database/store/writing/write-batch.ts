@@ -1,7 +1,7 @@
 import { compareCodePoints } from '../../../base/collation/code-points.ts';
 import { must } from '../../../base/shared/assert.ts';
 import { sortInSteps } from '../../../base/shared/sort-in-steps.ts';
-import { eachInSteps, filterInSteps, mapInSteps, ready, type Steps } from '../../../base/shared/turn.ts';
+import { type CooperativeTask, eachInSteps, filterInSteps, mapInSteps, ready } from '../../../base/shared/turn.ts';
 import { encodeInSteps } from '../../../base/shared/utf8.ts';
 import type { Page } from '../../../storage/page-store.ts';
 import type { DocId, RevId, RevisionPath } from '../../documents/contract.ts';
@@ -89,7 +89,7 @@ export class WriteBatch {
   }
 
   /** As `encode`: others may have a turn in the middle of a long text. */
-  *encodeInSteps(text: string): Steps<BodyText> {
+  *encodeInSteps(text: string): CooperativeTask<BodyText> {
     return { text, bytes: yield* encodeInSteps(text) };
   }
 
@@ -100,7 +100,7 @@ export class WriteBatch {
     localKeys: readonly string[],
     absent: ReadonlySet<DocId> = NONE,
     digests: readonly string[] = [],
-  ): Steps<void> {
+  ): CooperativeTask<void> {
     const sortedIds = yield* sortedWithoutRepeats(ids);
     const wanted = absent.size === 0 ? sortedIds : yield* filterInSteps(sortedIds, (id) => !absent.has(id));
     const values = yield* ready(state.byId.getMany(wanted));
@@ -120,7 +120,7 @@ export class WriteBatch {
   }
 
   /** Those of the given digests, and all to which revisions of the loaded documents refer. */
-  *#loadAttachments(state: State, digests: readonly string[]): Steps<void> {
+  *#loadAttachments(state: State, digests: readonly string[]): CooperativeTask<void> {
     const known = state.attachments.count === 0 ? [] : this.#documents.values();
     const all = new Set(digests);
     let looked = 0;
@@ -140,7 +140,7 @@ export class WriteBatch {
   }
 
   /** The documents that changed, in the order of their ids. */
-  changedDocuments(): Steps<WorkingDocument[]> {
+  changedDocuments(): CooperativeTask<WorkingDocument[]> {
     return filterInSteps(this.#documents.values(), ({ changed }) => changed);
   }
 
@@ -198,7 +198,7 @@ export class WriteBatch {
    * Removes leaf revisions for good; gives those that were there. A document that keeps a leaf moves to a new sequence
    * number, one that keeps none vanishes.
    */
-  *purge(document: WorkingDocument, revs: readonly RevId[], seq?: number): Steps<readonly RevId[]> {
+  *purge(document: WorkingDocument, revs: readonly RevId[], seq?: number): CooperativeTask<readonly RevId[]> {
     const { tree } = document;
     const { removed, released } = yield* tree.remove(revs);
     if (removed.length === 0) return removed;
@@ -219,7 +219,7 @@ export class WriteBatch {
   }
 
   /** Bytes of new bodies. */
-  *#bodyBytes(): Steps<number> {
+  *#bodyBytes(): CooperativeTask<number> {
     let bytes = 0;
     for (const [index, { body }] of this.#revisions.entries()) {
       if ('bytes' in body) bytes += body.bytes.length;
@@ -238,7 +238,7 @@ export class WriteBatch {
    * neighbours in by-id are neighbours on disk), else in the page that waits for the next checkpoint. Gives the
    * journal entry, and the pages that belong to the commit.
    */
-  *place(store: BodyStore, packFrom: number): Steps<Placed> {
+  *place(store: BodyStore, packFrom: number): CooperativeTask<Placed> {
     yield* this.#settleTrees();
     for (const document of this.#attached) yield* this.#countAttachments(document);
     const packAll = (yield* this.#bodyBytes()) >= packFrom;
@@ -272,7 +272,7 @@ export class WriteBatch {
   }
 
   /** What the group changes in how many of the document's revisions refer to which attachments. */
-  *#countAttachments({ id, formerValue, tree, changed }: WorkingDocument): Steps<void> {
+  *#countAttachments({ id, formerValue, tree, changed }: WorkingDocument): CooperativeTask<void> {
     if (!changed) return;
     const former = formerValue === undefined ? [] : (yield* decodeEntryInSteps(id, formerValue)).leaves;
     yield* this.attachments.count(former, -1);
@@ -280,7 +280,7 @@ export class WriteBatch {
     yield;
   }
 
-  *#settleTrees(): Steps<void> {
+  *#settleTrees(): CooperativeTask<void> {
     let settled = 0;
     for (const { tree } of this.#documents.values()) {
       yield* tree.settle();
@@ -289,7 +289,7 @@ export class WriteBatch {
   }
 
   /** How the bytes in body pages change; to be asked after `place`. */
-  *spaceDeltas(): Steps<Map<number, SpaceDelta>> {
+  *spaceDeltas(): CooperativeTask<Map<number, SpaceDelta>> {
     const deltas = new Map<number, SpaceDelta>();
     const deltaOf = (page: number): SpaceDelta => {
       const delta = deltas.get(page) ?? { total: 0, live: 0 };
@@ -315,7 +315,7 @@ function isStepEnd(index: number): boolean {
 }
 
 /** Sorted as the trees are. */
-function* sortedWithoutRepeats(ids: readonly DocId[]): Steps<readonly DocId[]> {
+function* sortedWithoutRepeats(ids: readonly DocId[]): CooperativeTask<readonly DocId[]> {
   if (ids.length < 2) return ids;
   const distinct: DocId[] = [];
   for (const [index, id] of (yield* sortInSteps(ids, compareCodePoints)).entries()) {
@@ -333,7 +333,7 @@ function moveTo(location: NewBody['location'], { page, offset, length, checksum 
 }
 
 /** Gives bodies their places, in the given order, and the pages that they are in. */
-function* packInSteps(store: BodyStore, bodies: readonly NewBody[]): Steps<readonly Page[]> {
+function* packInSteps(store: BodyStore, bodies: readonly NewBody[]): CooperativeTask<readonly Page[]> {
   const { locations, pages } = yield* store.pack(bodies);
   yield* eachInSteps(bodies, ({ location }, index) => moveTo(location, must(locations[index])));
   return pages;

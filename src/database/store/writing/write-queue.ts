@@ -1,5 +1,5 @@
 import { DatabaseError, type ErrorCode, isDatabaseError } from '../../../base/errors/database-error.ts';
-import { inTurns, nextTurn, ready, type Steps } from '../../../base/shared/turn.ts';
+import { type CooperativeTask, nextTurn, ready, runCooperatively } from '../../../base/shared/turn.ts';
 import type { Commit, Page } from '../../../storage/page-store.ts';
 import type { Durability } from '../contract.ts';
 import { LINEAGE_KEY } from '../state/lineage.ts';
@@ -92,7 +92,7 @@ export class WriteQueue {
   #beginAtOnce(): void {
     this.#backgroundPaused = false;
     this.#running = true;
-    const committed = inTurns(this.#commitGroup(this.#takeGroup()));
+    const committed = runCooperatively(this.#commitGroup(this.#takeGroup()));
     void this.#run(committed ?? this.#endOfTurn());
   }
 
@@ -157,7 +157,7 @@ export class WriteQueue {
   async #run(begun: Promise<void>): Promise<void> {
     await begun;
     for (let round = 1; this.#hasWork; round++) {
-      if (this.#jobs.length > 0) await inTurns(this.#commitGroup(this.#takeGroup()));
+      if (this.#jobs.length > 0) await runCooperatively(this.#commitGroup(this.#takeGroup()));
       if (this.#pageWrites.hasWork) await this.#writePages();
       await this.#backgroundStep();
       if (round % ROUNDS_PER_TURN === 0) await nextTurn();
@@ -213,7 +213,7 @@ export class WriteQueue {
   }
 
   /** Never fails. Goes to its end in one turn where nothing has to be waited for: then one short record is all that is written. */
-  *#commitGroup(group: readonly Job[]): Steps<void> {
+  *#commitGroup(group: readonly Job[]): CooperativeTask<void> {
     try {
       if (this.#mustPrepare) yield* ready(this.#prepare(group));
       if (this.#givenUp) throw this.#refusal;
@@ -232,7 +232,7 @@ export class WriteQueue {
   }
 
   /** Those whose right has ended fail, and nothing of them is written. */
-  *#commitWithout(rightless: ReadonlyMap<Job, unknown>, group: readonly Job[]): Steps<void> {
+  *#commitWithout(rightless: ReadonlyMap<Job, unknown>, group: readonly Job[]): CooperativeTask<void> {
     for (const [job, reason] of rightless) job.fail(reason);
     const rest = group.filter((job) => !rightless.has(job));
     if (rest.length > 0) yield* this.#commitGroup(rest);
@@ -274,12 +274,12 @@ export class WriteQueue {
   }
 
   /** Where one job can't be applied, or has no room, others still can. */
-  *#commitEach(group: readonly Job[]): Steps<void> {
+  *#commitEach(group: readonly Job[]): CooperativeTask<void> {
     for (const job of group) yield* this.#commitGroup([job]);
   }
 
   /** Undefined where the jobs have to be applied one by one to find out which of them fails. */
-  *#applyGroup(group: readonly Job[]): Steps<WriteBatch | undefined> {
+  *#applyGroup(group: readonly Job[]): CooperativeTask<WriteBatch | undefined> {
     const { state, settings } = this.#opened;
     const { current } = state;
     const batch = new WriteBatch(current, settings.revsLimit, state.bodies.arena);
@@ -300,7 +300,7 @@ export class WriteQueue {
     batch: WriteBatch,
     group: readonly Job[],
     { durability, reserve }: Pick<Commit, 'durability' | 'reserve'>,
-  ): Steps<ReadonlyMap<Job, unknown>> {
+  ): CooperativeTask<ReadonlyMap<Job, unknown>> {
     const { head, state, detached } = this.#opened;
     const { bodies } = state;
     const mark = bodies.mark();

@@ -1,4 +1,4 @@
-import type { Shield } from '../../../accounts/shields/shield.ts';
+import type { ReadRestriction } from '../../../accounts/read-restrictions/read-restriction.ts';
 import { must } from '../../../base/shared/assert.ts';
 import { allReady } from '../../../base/shared/maybe-promise.ts';
 import type { DocId } from '../../../database/documents/contract.ts';
@@ -23,10 +23,10 @@ export class AllDocuments implements DocumentList {
   readonly #options: RowOptions;
   /** Of documents that are shown. */
   readonly #show: Pick<ShownRevision, 'meta' | 'attachments'>;
-  readonly #shield: Shield | undefined;
+  readonly #shield: ReadRestriction | undefined;
 
   /** `shield`: what is seen of the documents; undefined for all. */
-  constructor(snapshot: Snapshot, options: RowOptions, shield?: Shield) {
+  constructor(snapshot: Snapshot, options: RowOptions, shield?: ReadRestriction) {
     this.snapshot = snapshot;
     this.#shield = shield;
     this.#options = options;

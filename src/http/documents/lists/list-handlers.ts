@@ -2,7 +2,7 @@
 
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import { isObject, type JsonObject, ownMember } from '../../../base/json/objects.ts';
-import { eachInSteps, inTurns } from '../../../base/shared/turn.ts';
+import { eachInSteps, runCooperatively } from '../../../base/shared/turn.ts';
 import { readObject } from '../../request/bodies.ts';
 import type { Answer, Context } from '../../request/context.ts';
 import { type SnapshotLease, withSnapshotLease } from '../../request/snapshot-lease.ts';
@@ -86,7 +86,7 @@ async function readQueries(context: Context): Promise<readonly JsonObject[]> {
   if (!Array.isArray(queries) || !queries.every(isObject)) {
     throw new DatabaseError('bad_request', '`queries` must be a JSON list of objects.');
   }
-  await inTurns(eachInSteps(queries, parametersOf));
+  await runCooperatively(eachInSteps(queries, parametersOf));
   return queries;
 }
 

@@ -1,6 +1,6 @@
 /** List functions: the rows of a view, or of `_all_docs`, in any form (docs/http/functions.md#list-functions). */
 import { DatabaseError } from '../../../base/errors/database-error.ts';
-import { Pace } from '../../../base/shared/turn.ts';
+import { TimeSlice } from '../../../base/shared/turn.ts';
 import type { RowSource } from '../../../queries/sandbox/contract.ts';
 import type { DesignDocument } from '../../../queries/views/contract.ts';
 import { readDesign } from '../../documents/design-document.ts';
@@ -132,11 +132,11 @@ async function answer(
 function rowSource(context: Context, batches: AsyncIterable<RowBatch>): RowSource {
   /** Characters of the longest row so far, which count until the request is answered. */
   let longest = 0;
-  const pace = new Pace();
+  const timeSlice = new TimeSlice();
   const whole = async (pieces: AsyncIterable<string>): Promise<string> => {
     let text = '';
     for await (const piece of pieces) {
-      if (pace.isDue) await pace.rest();
+      if (timeSlice.isDue) await timeSlice.rest();
       const more = text.length + piece.length - longest;
       if (more > 0) await context.holdBytes(more * CALLED_WITH);
       longest += Math.max(0, more);

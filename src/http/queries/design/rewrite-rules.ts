@@ -6,7 +6,7 @@
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import { isShallow } from '../../../base/json/nesting.ts';
 import { isObject, ownMember } from '../../../base/json/objects.ts';
-import { mapInSteps, type Steps } from '../../../base/shared/turn.ts';
+import { type CooperativeTask, mapInSteps } from '../../../base/shared/turn.ts';
 import { jsonValue, SIGNATURE } from './function-request.ts';
 
 interface RewriteRequest {
@@ -51,7 +51,7 @@ const JSON_VALUED: ReadonlySet<string> = new Set(['key', 'startkey', 'start_key'
  * `rules` is the design document's member `rewrites`. Fails with `rewrite_error` or `rewrite_rules_error` where there
  * are no rules, with `not_found` "missing" where none fits, and with `insecure_rewrite_rule`.
  */
-export function* rewrite(rules: unknown, request: RewriteRequest, options: RewriteOptions): Steps<Rewritten> {
+export function* rewrite(rules: unknown, request: RewriteRequest, options: RewriteOptions): CooperativeTask<Rewritten> {
   const query = [...request.query];
   // The author of a rule must not learn the secrets by which other users sign their requests.
   const readable = query.filter(([name]) => name !== SIGNATURE);
@@ -86,7 +86,7 @@ function shown(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-function* parseRules(rules: unknown, options: RewriteOptions): Steps<readonly Rule[]> {
+function* parseRules(rules: unknown, options: RewriteOptions): CooperativeTask<readonly Rule[]> {
   if (rules === undefined) throw new DatabaseError('rewrite_error', 'Invalid path.');
   if (typeof rules === 'string') {
     throw new DatabaseError('rewrite_rules_error', 'Rewrite rules are a String. They must be a JSON Array.');

@@ -3,7 +3,7 @@
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import { ownMember } from '../../../base/json/objects.ts';
 import { parseInTurns } from '../../../base/json/parse-in-steps.ts';
-import { inTurns } from '../../../base/shared/turn.ts';
+import { runCooperatively } from '../../../base/shared/turn.ts';
 import { booleanSetting } from '../../../base/system/config.ts';
 import { readDesign } from '../../documents/design-document.ts';
 import { originOf } from '../../request/address/target.ts';
@@ -34,7 +34,7 @@ export async function answerRewritten(
   // Unless it is switched off, rules lead no further than the database that the document is in.
   const isSecure = booleanSetting(context.services.config, 'httpd', 'secure_rewrites');
   const asked = { method: methodOf(context), path, query: context.query.entries() };
-  const rewritten = await inTurns(rewrite(rules, asked, { isSecure }));
+  const rewritten = await runCooperatively(rewrite(rules, asked, { isSecure }));
   const { url } = context.request;
   context.requestedPath ??= url.slice(originOf(url)?.length ?? 0);
   const request = rewrittenRequest(context, [name, '_design', designName], rewritten);

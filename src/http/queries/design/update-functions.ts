@@ -1,7 +1,7 @@
 /** Update functions: they make a document of a request, which is then written like any other (docs/http/functions.md#update-functions). */
 
 import { DatabaseError } from '../../../base/errors/database-error.ts';
-import { inTurns } from '../../../base/shared/turn.ts';
+import { runCooperatively } from '../../../base/shared/turn.ts';
 import { readDocumentInSteps } from '../../../database/documents/incoming/read-document.ts';
 import type { Database } from '../../../database/store/contract.ts';
 import { revOfOwnKind } from '../../documents/base-revision.ts';
@@ -45,7 +45,7 @@ async function save(
   database: Database,
   text: string,
 ): Promise<{ readonly id: string; readonly rev: string }> {
-  const { id, rev, deleted, body, attachments: incoming } = await inTurns(readDocumentInSteps(text));
+  const { id, rev, deleted, body, attachments: incoming } = await runCooperatively(readDocumentInSteps(text));
   if (id === undefined) throw new DatabaseError('bad_request', 'Document id must not be empty');
   const write = { id, rev: rev === undefined ? undefined : revOfOwnKind(id, rev), deleted, body, incoming };
   return writeOne(context, database, write, writeOptions(context, true));

@@ -3,7 +3,7 @@
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import type { JsonObject } from '../../../base/json/objects.ts';
 import { checkValueInSteps } from '../../../base/json/portable-values.ts';
-import { inTurns, joinInSteps } from '../../../base/shared/turn.ts';
+import { joinInSteps, runCooperatively } from '../../../base/shared/turn.ts';
 import type { FindAnswer, Finder, IndexWriter } from '../../../queries/find/contract.ts';
 import { readObject, requireJsonType } from '../../request/bodies.ts';
 import { QUERY } from '../../request/body-bounds.ts';
@@ -58,7 +58,7 @@ async function getIndexes(
   const indexes = await context.services.registry.use(database, (open) => finder.indexes(open));
   const skip = parseCount(context.query.get('skip') ?? 0);
   const shown = indexes.slice(skip, skip + parseCount(context.query.get('limit') ?? indexes.length));
-  const texts = await inTurns(joinInSteps(shown, (index) => JSON.stringify(index)));
+  const texts = await runCooperatively(joinInSteps(shown, (index) => JSON.stringify(index)));
   return jsonAnswer(context, 200, `{"total_rows":${indexes.length},"indexes":[${texts}]}`);
 }
 
@@ -67,7 +67,7 @@ async function postIndex(finder: Finder, context: Context, database: string, res
   const change = changeOf(rest);
   const body = await readQuery(context);
   // What is stored as a design document has to be one that could be written as such.
-  await inTurns(checkValueInSteps(body));
+  await runCooperatively(checkValueInSteps(body));
   const writer = writerOf(context);
   const text = await context.services.registry.use(database, (open) => finder[change](open, body, writer));
   return jsonAnswer(context, 200, text);

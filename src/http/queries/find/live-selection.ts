@@ -2,7 +2,7 @@
 
 import { must } from '../../../base/shared/assert.ts';
 import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
-import { Pace } from '../../../base/shared/turn.ts';
+import { TimeSlice } from '../../../base/shared/turn.ts';
 import type { ChangeFilter, SelectedChange } from '../../../database/changes/contract.ts';
 import type { ChangeRow, DocumentRecord, Snapshot, StoredNode } from '../../../database/store/contract.ts';
 import { byBodySize } from '../../documents/lists/body-batches.ts';
@@ -43,11 +43,11 @@ export class LiveSelection implements ChangeFilter {
 
   async select(rows: readonly ChangeRow[], snapshot: Snapshot): Promise<readonly SelectedChange[]> {
     const passing: SelectedChange[] = [];
-    const pace = new Pace();
+    const timeSlice = new TimeSlice();
     for (const some of byBodySize(await presentOf(rows, snapshot), ({ record }) => record.leaves[0])) {
       const known = some.map(({ row }) => row);
       const selected = await readAgain(async (isAgain) =>
-        this.#select(isAgain ? await presentOf(known, snapshot) : some, snapshot, pace),
+        this.#select(isAgain ? await presentOf(known, snapshot) : some, snapshot, timeSlice),
       );
       for (const { row, text } of selected) {
         this.#shown.set(row, { text });
@@ -58,14 +58,14 @@ export class LiveSelection implements ChangeFilter {
   }
 
   /** Those that pass, and what is shown of them. */
-  async #select(items: readonly PresentRow[], snapshot: Snapshot, pace: Pace) {
+  async #select(items: readonly PresentRow[], snapshot: Snapshot, timeSlice: TimeSlice) {
     const bodies = await snapshot.bodies(items.map(({ record }) => winnerOf(record)));
     const selected: { readonly row: ChangeRow; readonly text: Shown }[] = [];
     for (const [index, { row, record }] of items.entries()) {
       const text = await this.#textInAnswer(record, winnerOf(record), bodies[index]);
       if (text === undefined && !(await this.#mayHaveBeenThere(record, snapshot))) continue;
       selected.push({ row, text });
-      if (pace.isDue) await pace.rest();
+      if (timeSlice.isDue) await timeSlice.rest();
     }
     return selected;
   }

@@ -1,7 +1,7 @@
 /** Selectors as filters of changes (docs/http/changes.md#filters-of-changes). */
 import { DatabaseError, isDatabaseError } from '../../../base/errors/database-error.ts';
 import type { JsonObject } from '../../../base/json/objects.ts';
-import { Pace } from '../../../base/shared/turn.ts';
+import { TimeSlice } from '../../../base/shared/turn.ts';
 import type { Finder } from '../../../queries/find/contract.ts';
 import type { DeferredFilters } from '../../changes/change-filters.ts';
 import { documentFilter } from '../../changes/document-filter.ts';
@@ -29,11 +29,11 @@ export function selectorFilters(finder: Finder): SelectorFilters {
 
 async function passEach(documents: readonly string[], passes: ReturnType<Finder['test']>): Promise<readonly boolean[]> {
   const flags: boolean[] = [];
-  const pace = new Pace();
+  const timeSlice = new TimeSlice();
   for (const document of documents) {
     const flag = passes(document);
     flags.push(typeof flag === 'boolean' ? flag : await flag);
-    if (pace.isDue) await pace.rest();
+    if (timeSlice.isDue) await timeSlice.rest();
   }
   return flags;
 }

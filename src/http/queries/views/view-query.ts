@@ -1,7 +1,7 @@
 /** One query of a view: its parameters, the moment of the index that it reads, and what its answer depends on. */
 
 import { isObject, type JsonObject, ownMember } from '../../../base/json/objects.ts';
-import { eachInSteps, inTurns } from '../../../base/shared/turn.ts';
+import { eachInSteps, runCooperatively } from '../../../base/shared/turn.ts';
 import { readQueryValues } from '../../documents/lists/list-parameters.ts';
 import { parseBody, toObject } from '../../request/bodies.ts';
 import type { Context } from '../../request/context.ts';
@@ -76,7 +76,7 @@ export async function readViewQueries(
   const look = (query: JsonObject) => {
     needs = bothOf(needs, parametersOf(query));
   };
-  await inTurns(eachInSteps(queries, look));
+  await runCooperatively(eachInSteps(queries, look));
   return { queries, needs, parametersOf };
 }
 

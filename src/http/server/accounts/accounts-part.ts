@@ -1,6 +1,6 @@
 import type { UserWrites } from '../../../accounts/access/write-guard.ts';
 import type { Authenticator, Standing } from '../../../accounts/contract.ts';
-import type { Shield } from '../../../accounts/shields/shield.ts';
+import type { ReadRestriction } from '../../../accounts/read-restrictions/read-restriction.ts';
 import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
 import type { RequestUser } from '../../../base/shared/message.ts';
 import type { Answer, Context } from '../../request/context.ts';
@@ -15,7 +15,7 @@ export interface AccountsPart extends HandlerPart<AccountsService, keyof typeof 
   readonly authenticator: Authenticator;
   readonly userWrites: UserWrites;
   /** How a system database looks to somebody who is no admin of it; undefined where the database is an ordinary one. */
-  shieldOf(database: string, user: RequestUser): Shield | undefined;
+  shieldOf(database: string, user: RequestUser): ReadRestriction | undefined;
   /** What is known of that name by now. */
   standingOf(name: string): Promise<Standing>;
   /** The answer 401 as it asks its client to log in. */

@@ -2,7 +2,7 @@
  * `_config`: reads and changes the settings of the running service (docs/http/server.md#configuration). A change holds when it is answered. Values
  * never go to the log: some are secrets.
  */
-import { DatabaseError, WordedError } from '../../../base/errors/database-error.ts';
+import { CustomCodeError, DatabaseError } from '../../../base/errors/database-error.ts';
 import { whitelistSetting } from '../../../base/system/config.ts';
 import type { ConfigStore } from '../../../base/system/contract.ts';
 import { readJson } from '../../request/bodies.ts';
@@ -118,7 +118,7 @@ function readRaw({ query }: Context): boolean {
   const raw = query.get('raw') ?? 'false';
   if (raw === 'true' || raw === 'false') return raw === 'true';
   const word = `Bad value for 'raw' option: ${raw.slice(0, 200)}`;
-  throw new WordedError('bad_request', word, 'raw must be true or false.');
+  throw new CustomCodeError('bad_request', word, 'raw must be true or false.');
 }
 
 function persistence(context: Context): { readonly persist: boolean } {

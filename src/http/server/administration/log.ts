@@ -1,5 +1,5 @@
 /** `_log`: reads the log, and writes into it (docs/http/server.md#log). */
-import { DatabaseError, WordedError } from '../../../base/errors/database-error.ts';
+import { CustomCodeError, DatabaseError } from '../../../base/errors/database-error.ts';
 import { ownMember } from '../../../base/json/objects.ts';
 import { writeOfClient } from '../../../base/system/log.ts';
 import { readObject } from '../../request/bodies.ts';
@@ -37,7 +37,7 @@ export async function postLog(service: AdministrationService, context: Context):
   const level = LEVELS.find((one) => one === given);
   if (level === undefined) {
     const name = typeof given === 'string' ? given.slice(0, 200) : JSON.stringify(given ?? null).slice(0, 200);
-    throw new WordedError('bad_request', `Unrecognized log level '${name}'`, 'level must be debug, info or error.');
+    throw new CustomCodeError('bad_request', `Unrecognized log level '${name}'`, 'level must be debug, info or error.');
   }
   const isAdmin = context.user.roles.includes(ADMIN_ROLE);
   const longest = isAdmin ? LONGEST_MESSAGE : LONGEST_OF_USERS;

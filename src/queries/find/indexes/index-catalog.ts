@@ -1,6 +1,6 @@
 import { parseInTurns } from '../../../base/json/parse-in-steps.ts';
 import { must } from '../../../base/shared/assert.ts';
-import { inTurns } from '../../../base/shared/turn.ts';
+import { runCooperatively } from '../../../base/shared/turn.ts';
 import { DESIGN_RANGE } from '../../../database/documents/identifiers.ts';
 import type { Database, DocumentRow, Snapshot } from '../../../database/store/contract.ts';
 import type { DesignDocument } from '../../views/contract.ts';
@@ -43,6 +43,6 @@ async function readDesign(snapshot: Snapshot, row: DocumentRow): Promise<KnownDe
   const { leaves } = await row.record();
   const body = (await snapshot.body(must(leaves[0]))) ?? '{}';
   const design: DesignDocument = { id, rev, body };
-  const indexes = await inTurns(indexesOf(id, await parseInTurns(body)));
+  const indexes = await runCooperatively(indexesOf(id, await parseInTurns(body)));
   return { rev, indexes: indexes.map((index) => ({ index, design })) };
 }

@@ -5,7 +5,7 @@ import { isObject } from '../../../base/json/objects.ts';
 import { parseInTurns } from '../../../base/json/parse-in-steps.ts';
 import { must } from '../../../base/shared/assert.ts';
 import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
-import { inTurns } from '../../../base/shared/turn.ts';
+import { runCooperatively } from '../../../base/shared/turn.ts';
 import type { DocId, RevId } from '../../../database/documents/contract.ts';
 import { parseDocId } from '../../../database/documents/identifiers.ts';
 import { md5 } from '../../../database/documents/md5.ts';
@@ -77,7 +77,7 @@ export async function putIndex(database: Database, request: IndexRequest, writer
 export async function removeIndex(database: Database, address: IndexAddress, writer: IndexWriter): Promise<void> {
   const id = parseDocId(toDesignId(address.design));
   await changeDesign(database, id, writer, async (document) => {
-    const isThere = (await inTurns(indexesOf(id, document))).some(({ name }) => name === address.name);
+    const isThere = (await runCooperatively(indexesOf(id, document))).some(({ name }) => name === address.name);
     if (!isThere || address.type !== 'json' || document === undefined) throw missing();
     const { [address.name]: _removed, ...views } = isObject(document['views']) ? document['views'] : {};
     return Object.keys(views).length === 0 ? undefined : { ...document, views };
@@ -88,7 +88,7 @@ export async function removeIndex(database: Database, address: IndexAddress, wri
 export async function removeDesign(database: Database, name: string, writer: IndexWriter): Promise<DocId> {
   const id = parseDocId(toDesignId(name));
   await changeDesign(database, id, writer, async (document) => {
-    if (document === undefined || (await inTurns(indexesOf(id, document))).length === 0) throw missing();
+    if (document === undefined || (await runCooperatively(indexesOf(id, document))).length === 0) throw missing();
     return undefined;
   });
   return id;

@@ -5,7 +5,7 @@
 
 import { isShallow } from '../../../base/json/nesting.ts';
 import { isObject } from '../../../base/json/objects.ts';
-import { atOnce, eachInSteps, type Steps } from '../../../base/shared/turn.ts';
+import { atOnce, type CooperativeTask, eachInSteps } from '../../../base/shared/turn.ts';
 import type { DocId } from '../../../database/documents/contract.ts';
 import { parseSort, type SortField } from '../queries/sort.ts';
 import { excerpt, queryError } from '../query-error.ts';
@@ -55,7 +55,7 @@ export function parseIndexMap(map: unknown): IndexMap {
  * The indexes of a design document, `document` being its value. Leaves out views that are no indexes, and those whose rows are
  * in another order than selectors compare in.
  */
-export function* indexesOf(design: DocId, document: unknown): Steps<readonly JsonIndex[]> {
+export function* indexesOf(design: DocId, document: unknown): CooperativeTask<readonly JsonIndex[]> {
   if (!isObject(document) || document['language'] !== QUERY_LANGUAGE || !isObject(document['views'])) return [];
   const { options } = document;
   const indexes: JsonIndex[] = [];

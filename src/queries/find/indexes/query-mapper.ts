@@ -7,7 +7,7 @@ import { type CompareKeys, createKeyOrder } from '../../../base/collation/key-or
 import { DatabaseError, isDatabaseError } from '../../../base/errors/database-error.ts';
 import { isShallowText } from '../../../base/json/nesting.ts';
 import { parseInSteps } from '../../../base/json/parse-in-steps.ts';
-import { inTurns, type Steps } from '../../../base/shared/turn.ts';
+import { type CooperativeTask, runCooperatively } from '../../../base/shared/turn.ts';
 import type { MappedRows, Mapper, MapperFactory, MapperSource } from '../../views/contract.ts';
 import { type Check, Effort, settle } from '../effort.ts';
 import { FieldTexts } from '../selectors/field-texts.ts';
@@ -28,7 +28,7 @@ function openMapper({ id, maps }: MapperSource): Mapper {
   const mapped = maps.map((map) => new IndexRows(parsedMap(map, id), order));
   return {
     batchSize: BATCH_SIZE,
-    map: (documents) => inTurns(mapInSteps(mapped, documents)),
+    map: (documents) => runCooperatively(mapInSteps(mapped, documents)),
     release: () => undefined,
   };
 }
@@ -43,7 +43,7 @@ function parsedMap(map: unknown, design: string): IndexMap {
   }
 }
 
-function* mapInSteps(mapped: readonly IndexRows[], documents: readonly string[]): Steps<MappedRows[]> {
+function* mapInSteps(mapped: readonly IndexRows[], documents: readonly string[]): CooperativeTask<MappedRows[]> {
   const all: MappedRows[] = [];
   for (const rows of mapped) all.push(yield* rows.of(documents));
   return all;
@@ -58,7 +58,7 @@ class IndexRows {
     this.#filter = hasFilter(map) ? createCheck(map.filter, order) : undefined;
   }
 
-  *of(documents: readonly string[]): Steps<MappedRows> {
+  *of(documents: readonly string[]): CooperativeTask<MappedRows> {
     const counts: number[] = [];
     const keys: string[] = [];
     for (const document of documents) {
@@ -70,7 +70,7 @@ class IndexRows {
     return { counts, keys, values: keys.map(() => 'null') };
   }
 
-  *#keyOf(document: string): Steps<string | undefined> {
+  *#keyOf(document: string): CooperativeTask<string | undefined> {
     if (document.startsWith(DESIGN_PREFIX)) return undefined;
     const texts = yield* this.#fields.inSteps(document);
     if (texts.includes(undefined)) return undefined;
@@ -80,7 +80,7 @@ class IndexRows {
   }
 }
 
-function* passesFilter(filter: Check, document: string): Steps<boolean> {
+function* passesFilter(filter: Check, document: string): CooperativeTask<boolean> {
   if (document.startsWith(DESIGN_PREFIX)) return false;
   try {
     return yield* settle(filter, yield* parseInSteps(document), new Effort(undefined));

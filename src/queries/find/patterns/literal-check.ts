@@ -1,5 +1,5 @@
 import { must } from '../../../base/shared/assert.ts';
-import type { Steps } from '../../../base/shared/turn.ts';
+import type { CooperativeTask } from '../../../base/shared/turn.ts';
 import type { Check, Effort } from '../effort.ts';
 
 /** Characters that an engine compares in the time of a step, and those that are looked at here. */
@@ -27,7 +27,7 @@ export class LiteralCheck implements Check {
   }
 
   /** By Knuth, Morris and Pratt. */
-  *inSteps(value: unknown, effort: Effort): Steps<boolean> {
+  *inSteps(value: unknown, effort: Effort): CooperativeTask<boolean> {
     if (typeof value !== 'string') return false;
     const literal = this.#literal;
     this.#borders ??= bordersOf(literal);

@@ -3,7 +3,7 @@
  * character of the text it advances all instructions that are active at once, each of them once, so there is no backtracking.
  */
 import { must } from '../../../base/shared/assert.ts';
-import type { Steps } from '../../../base/shared/turn.ts';
+import type { CooperativeTask } from '../../../base/shared/turn.ts';
 import type { Check, Effort } from '../effort.ts';
 import { type CharacterTest, isWord } from './pattern-characters.ts';
 import type { Assertion, PatternNode } from './pattern-parser.ts';
@@ -125,7 +125,7 @@ export class ProgramCheck implements Check {
     }
   }
 
-  *inSteps(value: unknown, effort: Effort): Steps<boolean> {
+  *inSteps(value: unknown, effort: Effort): CooperativeTask<boolean> {
     if (typeof value !== 'string') return false;
     const machine = new Machine(this.#program, value);
     for (;;) {

@@ -2,7 +2,7 @@
 import { compareCodePoints } from '../../../base/collation/code-points.ts';
 import { createKeyOrder } from '../../../base/collation/key-order.ts';
 import { sortInSteps } from '../../../base/shared/sort-in-steps.ts';
-import type { Steps } from '../../../base/shared/turn.ts';
+import type { CooperativeTask } from '../../../base/shared/turn.ts';
 import type { RowRange } from '../../../database/store/contract.ts';
 import type { ViewRange } from '../../views/contract.ts';
 import type { StoredIndex } from '../indexes/index-catalog.ts';
@@ -129,6 +129,6 @@ function listedIds(listed: ListedField | undefined): readonly string[] | undefin
 }
 
 /** The plan's ids in its order. */
-export function* sortIds({ ids = [], descending }: DocumentsPlan): Steps<readonly string[]> {
+export function* sortIds({ ids = [], descending }: DocumentsPlan): CooperativeTask<readonly string[]> {
   return yield* sortInSteps(ids, descending ? (one, other) => compareCodePoints(other, one) : compareCodePoints);
 }

@@ -1,6 +1,6 @@
 /** Reads the body of a request to `_find` or `_explain` (docs/http/find.md#find), checks it and fills in the defaults. */
 
-import { mapInSteps, type Steps } from '../../../base/shared/turn.ts';
+import { type CooperativeTask, mapInSteps } from '../../../base/shared/turn.ts';
 import { excerpt, queryError } from '../query-error.ts';
 import { type FieldPath, parseFieldPath } from '../selectors/field-path.ts';
 import type { Selector } from '../selectors/selector.ts';
@@ -64,7 +64,7 @@ const MEMBERS: ReadonlySet<string> = new Set([
  * `body` must not be nested too deeply for recursion. Optional members that are null count as absent. Fails with 400, and
  * an error name for each mistake.
  */
-export function* parseFindQuery(body: Readonly<Record<string, unknown>>): Steps<FindQuery> {
+export function* parseFindQuery(body: Readonly<Record<string, unknown>>): CooperativeTask<FindQuery> {
   const unknownName = Object.keys(body).find((name) => !MEMBERS.has(name));
   if (unknownName !== undefined) {
     const reason = `Invalid key ${unknownName} for this request. There are ${[...MEMBERS].join(', ')}.`;
@@ -90,7 +90,7 @@ export function* parseFindQuery(body: Readonly<Record<string, unknown>>): Steps<
 }
 
 /** Undefined for all. Fails with `invalid_fields`, `invalid_field`. */
-export function* parseFields(value: unknown): Steps<readonly FieldPath[] | undefined> {
+export function* parseFields(value: unknown): CooperativeTask<readonly FieldPath[] | undefined> {
   if (isAbsent(value) || value === 'all_fields') return undefined;
   if (!Array.isArray(value)) {
     throw queryError('invalid_fields', `Fields must be an array of strings, not: ${excerpt(value)}`);

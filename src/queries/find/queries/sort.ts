@@ -1,5 +1,5 @@
 import { isObject } from '../../../base/json/objects.ts';
-import { mapInSteps, type Steps } from '../../../base/shared/turn.ts';
+import { type CooperativeTask, mapInSteps } from '../../../base/shared/turn.ts';
 import { excerpt, queryError } from '../query-error.ts';
 import { parseFieldPath } from '../selectors/field-path.ts';
 
@@ -17,7 +17,7 @@ const MOST_FIELDS = 1_000;
  * direction. Fails with
  * 400 `invalid_sort_json`, `invalid_sort_field`, `invalid_sort_dir`, `unsupported_mixed_sort`, `invalid_field_name`.
  */
-export function* parseSort(value: unknown): Steps<readonly SortField[]> {
+export function* parseSort(value: unknown): CooperativeTask<readonly SortField[]> {
   if (!Array.isArray(value)) {
     throw queryError('invalid_sort_json', `Sort must be an array of sort specs, not: ${excerpt(value)}`);
   }

@@ -1,6 +1,6 @@
 /** Reads the documents that a plan leads to, and gives those that the selector finds. */
 
-import type { Pace } from '../../../base/shared/turn.ts';
+import type { TimeSlice } from '../../../base/shared/turn.ts';
 import type { RevId } from '../../../database/documents/contract.ts';
 import { metaText, writeDocument } from '../../../database/documents/outgoing.ts';
 import { toRevId } from '../../../database/documents/revisions/revisions.ts';
@@ -34,7 +34,7 @@ interface ReaderParts {
   /** Whether the plan leads to matching documents only, so that no test is needed. Called after the documents were read. */
   readonly areAllMatching: () => boolean;
   /** Gives others their turns between tests, which may take long. */
-  readonly pace: Pace;
+  readonly timeSlice: TimeSlice;
 }
 
 export class DocumentReader {
@@ -50,7 +50,7 @@ export class DocumentReader {
   }
 
   async *read(documents: readonly UnreadDocument[]): AsyncGenerator<FoundDocument, void, void> {
-    const { snapshot, pace } = this.#parts;
+    const { snapshot, timeSlice } = this.#parts;
     for (const batch of liveBatches(documents)) {
       const bodies = await snapshot.bodies(batch.map(({ winner }) => winner));
       const areAllMatching = this.#parts.areAllMatching();
@@ -58,7 +58,7 @@ export class DocumentReader {
         const body = bodies[index];
         if (body === undefined) continue;
         this.examined++;
-        if (pace.isDue) await pace.rest();
+        if (timeSlice.isDue) await timeSlice.rest();
         const text = this.#textOf(record, winner, body);
         if (!areAllMatching) {
           const passes = this.#parts.test(text);

@@ -4,7 +4,7 @@ import { isObject } from '../../../base/json/objects.ts';
 import { parseInTurns } from '../../../base/json/parse-in-steps.ts';
 import { must } from '../../../base/shared/assert.ts';
 import { sortInSteps } from '../../../base/shared/sort-in-steps.ts';
-import { filterInSteps, inTurns } from '../../../base/shared/turn.ts';
+import { filterInSteps, runCooperatively } from '../../../base/shared/turn.ts';
 import type { ViewRange, ViewReader, ViewRow } from '../../views/contract.ts';
 import { AFTER_ALL, type IndexPlan, type ListedColumn } from '../planning/plan.ts';
 
@@ -60,9 +60,9 @@ class Places {
 
   static async of({ values, inArrays }: ListedColumn, compare: CompareKeys, descending: boolean): Promise<Places> {
     // Arrays are a place of their own where one of their elements may be listed.
-    const single = inArrays ? await inTurns(filterInSteps(values, (value) => !Array.isArray(value))) : values;
+    const single = inArrays ? await runCooperatively(filterInSteps(values, (value) => !Array.isArray(value))) : values;
     const inOrder: CompareKeys = descending ? (left, right) => compare(right, left) : compare;
-    return new Places(await inTurns(sortInSteps(single, inOrder)), inArrays, inOrder, descending);
+    return new Places(await runCooperatively(sortInSteps(single, inOrder)), inArrays, inOrder, descending);
   }
 
   /** The first place at or behind a value; undefined where there is none. */

@@ -1,7 +1,7 @@
 /** One run of a query: reads what its plan says, and gives the documents that it finds in the order of the sort. */
 import type { CompareKeys } from '../../../base/collation/key-order.ts';
 import { allReady } from '../../../base/shared/maybe-promise.ts';
-import { inTurns, Pace } from '../../../base/shared/turn.ts';
+import { runCooperatively, TimeSlice } from '../../../base/shared/turn.ts';
 import { isDesignId, toDocId } from '../../../database/documents/identifiers.ts';
 import type { DocumentRecord, Snapshot } from '../../../database/store/contract.ts';
 import type { ViewRange, ViewReader, ViewRow } from '../../views/contract.ts';
@@ -31,7 +31,7 @@ export class Search {
   /** How many rows were read. */
   keysExamined = 0;
   readonly #parts: SearchParts;
-  readonly #pace = new Pace();
+  readonly #timeSlice = new TimeSlice();
   #reader: DocumentReader | undefined;
   /** How many documents were found, with those that were passed over. */
   found = 0;
@@ -87,7 +87,7 @@ export class Search {
       query,
       test: createTextTest(query.selector, compare, { budget }),
       areAllMatching,
-      pace: this.#pace,
+      timeSlice: this.#timeSlice,
     });
   }
 
@@ -101,7 +101,7 @@ export class Search {
         for (const row of batch) {
           const passes = row.id !== position?.id && keys.passes(row.keyText);
           if (passes === true || (passes !== false && (await passes))) passed.push(row);
-          if (this.#pace.isDue) await this.#pace.rest();
+          if (this.#timeSlice.isDue) await this.#timeSlice.rest();
         }
         yield passed;
       }
@@ -121,7 +121,7 @@ export class Search {
       for (const batch of this.#batches(read)) {
         const records = allReady(batch.filter(({ id }) => !isDesignId(id)).map((row) => row.record()));
         yield records instanceof Promise ? await records : records;
-        if (this.#pace.isDue) await this.#pace.rest();
+        if (this.#timeSlice.isDue) await this.#timeSlice.rest();
       }
     }
   }
@@ -129,7 +129,7 @@ export class Search {
   /** The documents that have these ids. */
   async *#listed(plan: DocumentsPlan): AsyncGenerator<readonly DocumentRecord[], void, void> {
     const { query, snapshot } = this.#parts;
-    const ids = await inTurns(sortIds(plan));
+    const ids = await runCooperatively(sortIds(plan));
     const last = query.bookmark === undefined ? undefined : readBookmark(query.bookmark).id;
     const rest = ids.slice(last === undefined ? 0 : ids.indexOf(last) + 1).filter((id) => !isDesignId(id));
     for (const batch of this.#batches(rest)) {

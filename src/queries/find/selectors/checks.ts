@@ -1,6 +1,6 @@
 /** The parts that tests of selectors are made of. Each does its work in one go or in steps, and gives the same answer. */
 import { isObject } from '../../../base/json/objects.ts';
-import type { Steps } from '../../../base/shared/turn.ts';
+import type { CooperativeTask } from '../../../base/shared/turn.ts';
 import { type Check, type Effort, settle } from '../effort.ts';
 import { ComparisonCheck } from './comparison.ts';
 import type { FieldPath, fieldOf } from './field-path.ts';
@@ -9,7 +9,7 @@ import { type Equality, ListedCheck, ListedValues } from './listed-values.ts';
 /** Something that takes no time. */
 export class SimpleCheck implements Check {
   readonly #holds: (value: unknown) => boolean;
-  /** Steps. */
+  /** CooperativeTask. */
   readonly #cost: number;
 
   constructor(holds: (value: unknown) => boolean, cost = 1) {
@@ -22,7 +22,7 @@ export class SimpleCheck implements Check {
     return this.#holds(value);
   }
 
-  *inSteps(value: unknown, effort: Effort): Steps<boolean> {
+  *inSteps(value: unknown, effort: Effort): CooperativeTask<boolean> {
     effort.count(this.#cost);
     if (effort.isRestDue()) yield;
     return this.#holds(value);
@@ -40,7 +40,7 @@ export class NotCheck implements Check {
     return !this.#inner.now(value, effort);
   }
 
-  *inSteps(value: unknown, effort: Effort): Steps<boolean> {
+  *inSteps(value: unknown, effort: Effort): CooperativeTask<boolean> {
     return !(yield* this.#inner.inSteps(value, effort));
   }
 }
@@ -60,7 +60,7 @@ export class JunctionCheck implements Check {
     return !this.#isOr;
   }
 
-  *inSteps(value: unknown, effort: Effort): Steps<boolean> {
+  *inSteps(value: unknown, effort: Effort): CooperativeTask<boolean> {
     for (const check of this.#checks) if ((yield* settle(check, value, effort)) === this.#isOr) return this.#isOr;
     return !this.#isOr;
   }
@@ -84,7 +84,7 @@ export class FieldCheck implements Check {
     return field !== undefined && this.#inner.now(field, effort);
   }
 
-  *inSteps(value: unknown, effort: Effort): Steps<boolean> {
+  *inSteps(value: unknown, effort: Effort): CooperativeTask<boolean> {
     effort.count(1);
     const field = this.#read(value, this.#path);
     return field !== undefined && (yield* this.#inner.inSteps(field, effort));
@@ -110,7 +110,7 @@ export class ContentCheck implements Check {
     return this.#isEach && content.length > 0;
   }
 
-  *inSteps(value: unknown, effort: Effort): Steps<boolean> {
+  *inSteps(value: unknown, effort: Effort): CooperativeTask<boolean> {
     const content = this.#contentOf(value) ?? [];
     effort.count(1 + content.length);
     for (const item of content) {
@@ -142,7 +142,7 @@ export class InListCheck implements Check {
     return (Array.isArray(value) ? this.#elements : this.#listed).now(value, effort);
   }
 
-  inSteps(value: unknown, effort: Effort): Steps<boolean> {
+  inSteps(value: unknown, effort: Effort): CooperativeTask<boolean> {
     return (Array.isArray(value) ? this.#elements : this.#listed).inSteps(value, effort);
   }
 }
@@ -175,7 +175,7 @@ export class AllCheck implements Check {
     return this.#isOnly?.now(value, effort) ?? false;
   }
 
-  *inSteps(value: unknown, effort: Effort): Steps<boolean> {
+  *inSteps(value: unknown, effort: Effort): CooperativeTask<boolean> {
     if (!Array.isArray(value) || this.#list.length === 0) return false;
     const count = yield* this.#values.countInSteps(effort);
     const found = new Set<number>();

@@ -2,7 +2,7 @@
 import type { CompareKeys } from '../../../base/collation/key-order.ts';
 import { isObject } from '../../../base/json/objects.ts';
 import { must } from '../../../base/shared/assert.ts';
-import type { Steps } from '../../../base/shared/turn.ts';
+import type { CooperativeTask } from '../../../base/shared/turn.ts';
 import { type Check, type Effort, GO_STEPS } from '../effort.ts';
 
 /** Characters that are compared in the time of a step. */
@@ -29,7 +29,7 @@ export class ComparisonCheck implements Check {
     return this.#passes(this.#compare(value, this.#other));
   }
 
-  *inSteps(value: unknown, effort: Effort): Steps<boolean> {
+  *inSteps(value: unknown, effort: Effort): CooperativeTask<boolean> {
     return this.#passes(yield* compareInSteps(value, this.#other, this.#compare, effort));
   }
 }
@@ -57,7 +57,12 @@ export function stepsOf(value: unknown, most = GO_STEPS): number {
 }
 
 /** As `compare`, of values however long. */
-export function* compareInSteps(left: unknown, right: unknown, compare: CompareKeys, effort: Effort): Steps<number> {
+export function* compareInSteps(
+  left: unknown,
+  right: unknown,
+  compare: CompareKeys,
+  effort: Effort,
+): CooperativeTask<number> {
   if (Array.isArray(left) && Array.isArray(right)) return yield* compareArrays(left, right, compare, effort);
   if (isObject(left) && isObject(right)) return yield* compareObjects(left, right, compare, effort);
   effort.count(pairSteps(left, right, 1));
@@ -70,7 +75,7 @@ function* compareArrays(
   right: readonly unknown[],
   compare: CompareKeys,
   effort: Effort,
-): Steps<number> {
+): CooperativeTask<number> {
   const shorter = Math.min(left.length, right.length);
   for (let index = 0; index < shorter; index++) {
     const order = yield* compareInSteps(left[index], right[index], compare, effort);
@@ -85,7 +90,7 @@ function* compareObjects(
   right: Readonly<Record<string, unknown>>,
   compare: CompareKeys,
   effort: Effort,
-): Steps<number> {
+): CooperativeTask<number> {
   const [leftNames, rightNames] = [Object.keys(left), Object.keys(right)];
   const shorter = Math.min(leftNames.length, rightNames.length);
   effort.count(shorter);

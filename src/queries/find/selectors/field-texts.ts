@@ -5,7 +5,7 @@
 import { OPEN_BRACE, OPEN_BRACKET } from '../../../base/json/characters.ts';
 import { JsonCursor } from '../../../base/json/json-cursor.ts';
 import { type MaybePromise, whenReady } from '../../../base/shared/maybe-promise.ts';
-import { atOnce, inTurns, type Steps } from '../../../base/shared/turn.ts';
+import { atOnce, type CooperativeTask, runCooperatively } from '../../../base/shared/turn.ts';
 import { type FieldPath, isArrayIndex } from './field-path.ts';
 
 /** What is wanted of a value: itself, as one of the fields, and what lies within. */
@@ -41,7 +41,7 @@ export class FieldTexts {
   }
 
   /** As `of`; others may have a turn in the middle of a long text. */
-  *inSteps(text: string): Steps<(string | undefined)[]> {
+  *inSteps(text: string): CooperativeTask<(string | undefined)[]> {
     const found = new Array<string | undefined>(this.#count).fill(undefined);
     yield* readMembers(new JsonCursor(text), this.#wanted, found);
     return found;
@@ -64,7 +64,7 @@ export class Projection {
 
   /** Fields that the document does not have are left out, with the objects around them. */
   of(text: string): MaybePromise<string> {
-    return whenReady(inTurns(this.#texts.inSteps(text)), (texts) => this.write(texts));
+    return whenReady(runCooperatively(this.#texts.inSteps(text)), (texts) => this.write(texts));
   }
 
   /** As `of`, of texts that are at hand. */
@@ -85,7 +85,7 @@ function memberOf<T>(members: Map<string, T>, name: string, create: () => T): T 
 const SHORT = 65_536;
 
 /** The cursor stands before an object; it is left behind it. Of a name that is there twice the last one counts. */
-function* readMembers(cursor: JsonCursor, wanted: Wanted, found: (string | undefined)[]): Steps<void> {
+function* readMembers(cursor: JsonCursor, wanted: Wanted, found: (string | undefined)[]): CooperativeTask<void> {
   cursor.enter();
   while (cursor.nextName()) {
     const member = wanted.members.get(cursor.name);
@@ -95,7 +95,7 @@ function* readMembers(cursor: JsonCursor, wanted: Wanted, found: (string | undef
   }
 }
 
-function* readElements(cursor: JsonCursor, wanted: Wanted, found: (string | undefined)[]): Steps<void> {
+function* readElements(cursor: JsonCursor, wanted: Wanted, found: (string | undefined)[]): CooperativeTask<void> {
   cursor.enter();
   for (let index = 0; cursor.nextElementStart(); index++) {
     const member = wanted.members.get(`${index}`);
@@ -105,7 +105,7 @@ function* readElements(cursor: JsonCursor, wanted: Wanted, found: (string | unde
   }
 }
 
-function* readValue(cursor: JsonCursor, wanted: Wanted, found: (string | undefined)[]): Steps<void> {
+function* readValue(cursor: JsonCursor, wanted: Wanted, found: (string | undefined)[]): CooperativeTask<void> {
   clear(wanted, found);
   const start = cursor.position;
   const first = cursor.text.charCodeAt(start);

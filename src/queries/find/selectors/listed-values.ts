@@ -3,7 +3,7 @@
  * order of keys decides. Strings that are written differently may be equal in it, but none of those that are plain.
  */
 import type { CompareKeys } from '../../../base/collation/key-order.ts';
-import { atOnce, type Steps } from '../../../base/shared/turn.ts';
+import { atOnce, type CooperativeTask } from '../../../base/shared/turn.ts';
 import { type Check, Effort } from '../effort.ts';
 import { stepsOf } from './comparison.ts';
 import { SortedValues } from './sorted-values.ts';
@@ -58,7 +58,7 @@ export class ListedValues {
     return strings.findNow(value, effort);
   }
 
-  *findInSteps(value: unknown, effort: Effort): Steps<number | undefined> {
+  *findInSteps(value: unknown, effort: Effort): CooperativeTask<number | undefined> {
     effort.count(1);
     const prepared = this.#prepared ?? (yield* this.#prepare(effort));
     const number = prepared.scalars.get(value);
@@ -74,7 +74,7 @@ export class ListedValues {
     return (this.#prepared ?? effort.giveUp()).count;
   }
 
-  *countInSteps(effort: Effort): Steps<number> {
+  *countInSteps(effort: Effort): CooperativeTask<number> {
     return (this.#prepared ?? (yield* this.#prepare(effort))).count;
   }
 
@@ -82,7 +82,7 @@ export class ListedValues {
     return typeof value === 'string' && !this.#equality.isExact && !(isPlain && PLAIN.test(value));
   }
 
-  *#prepare(effort: Effort): Steps<Prepared> {
+  *#prepare(effort: Effort): CooperativeTask<Prepared> {
     const { compare, isExact } = this.#equality;
     const scalars = new Map<unknown, number>();
     const unsorted: { readonly value: unknown; readonly number: number }[] = [];
@@ -103,7 +103,7 @@ export class ListedValues {
     return this.#prepared;
   }
 
-  *#sortStrings(effort: Effort): Steps<SortedValues> {
+  *#sortStrings(effort: Effort): CooperativeTask<SortedValues> {
     const strings: { readonly value: string; readonly number: number }[] = [];
     for (const [number, value] of this.#list.entries()) {
       effort.count(1);
@@ -127,7 +127,7 @@ export class ListedCheck implements Check {
     return this.#values.findNow(value, effort) !== undefined;
   }
 
-  *inSteps(value: unknown, effort: Effort): Steps<boolean> {
+  *inSteps(value: unknown, effort: Effort): CooperativeTask<boolean> {
     return (yield* this.#values.findInSteps(value, effort)) !== undefined;
   }
 }

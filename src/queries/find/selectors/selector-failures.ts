@@ -1,6 +1,6 @@
 /** Says where and why a value does not fulfil a selector (docs/http/functions.md#declarative-validation). */
 import type { CompareKeys } from '../../../base/collation/key-order.ts';
-import type { Steps } from '../../../base/shared/turn.ts';
+import type { CooperativeTask } from '../../../base/shared/turn.ts';
 import { Effort, settle } from '../effort.ts';
 import { excerpt } from '../query-error.ts';
 import { fieldOf } from './field-path.ts';
@@ -22,7 +22,11 @@ type Path = SelectorFailure['path'];
  * The conditions that do not hold, of each alternative where none does; at most `MOST_FAILURES`. None where the value fulfils the selector.
  * Fails with 400 `too_many_steps`.
  */
-export function* failuresOf(selector: Selector, value: unknown, compare: CompareKeys): Steps<SelectorFailure[]> {
+export function* failuresOf(
+  selector: Selector,
+  value: unknown,
+  compare: CompareKeys,
+): CooperativeTask<SelectorFailure[]> {
   const search = new FailureSearch(compare);
   yield* search.searchIn(selector, value, []);
   return search.found;
@@ -37,7 +41,7 @@ class FailureSearch {
     this.#compare = compare;
   }
 
-  *searchIn(selector: Selector, value: unknown, at: Path): Steps<void> {
+  *searchIn(selector: Selector, value: unknown, at: Path): CooperativeTask<void> {
     if (this.#isFull) return;
     if (selector.kind !== 'and' && (yield* settle(createCheck(selector, this.#compare), value, this.#effort))) return;
     if (selector.kind === 'field') yield* this.#searchField(selector, value, at);
@@ -49,7 +53,7 @@ class FailureSearch {
   }
 
   /** Of a condition that does not hold. */
-  *#searchField({ path: { names }, path, condition }: FieldCondition, value: unknown, at: Path): Steps<void> {
+  *#searchField({ path: { names }, path, condition }: FieldCondition, value: unknown, at: Path): CooperativeTask<void> {
     const place = [...at, ...names];
     const field = fieldOf(value, path);
     const { operator, isNegated, nested } = condition;

@@ -2,7 +2,7 @@
 import type { CompareKeys } from '../../../base/collation/key-order.ts';
 import { parseInTurns } from '../../../base/json/parse-in-steps.ts';
 import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
-import { inTurns, isThreadUsedUp, LONG_STEP, type Steps } from '../../../base/shared/turn.ts';
+import { type CooperativeTask, isThreadUsedUp, LONG_STEP, runCooperatively } from '../../../base/shared/turn.ts';
 import { type Check, Effort, type StepBudget } from '../effort.ts';
 import { fieldOf } from './field-path.ts';
 import type { Selector } from './selector.ts';
@@ -33,7 +33,7 @@ export function createTest(
   const check = createCheck(selector, compare, read);
   // Most values take one go, and no effort of their own.
   const shared = new Effort(budget);
-  return (value) => shared.begin(check, value) ?? inTurns(longTest(check, value, new Effort(budget)));
+  return (value) => shared.begin(check, value) ?? runCooperatively(longTest(check, value, new Effort(budget)));
 }
 
 /** As `createTest`. */
@@ -45,7 +45,7 @@ export function createTextTest(selector: Selector, compare: CompareKeys, options
   };
 }
 
-function* longTest(check: Check, value: unknown, effort: Effort): Steps<boolean> {
+function* longTest(check: Check, value: unknown, effort: Effort): CooperativeTask<boolean> {
   // What was given up has taken its time from a turn that may be that of many others.
   if (isThreadUsedUp()) yield LONG_STEP;
   return yield* check.inSteps(value, effort);

@@ -1,6 +1,6 @@
 import type { CompareKeys } from '../../../base/collation/key-order.ts';
 import { must } from '../../../base/shared/assert.ts';
-import type { Steps } from '../../../base/shared/turn.ts';
+import type { CooperativeTask } from '../../../base/shared/turn.ts';
 import type { Effort } from '../effort.ts';
 import { compareInSteps, pairSteps, stepsOf } from './comparison.ts';
 
@@ -23,7 +23,7 @@ export class SortedValues {
     this.#mostSteps = mostSteps;
   }
 
-  static *of(values: readonly Numbered[], compare: CompareKeys, effort: Effort): Steps<SortedValues> {
+  static *of(values: readonly Numbered[], compare: CompareKeys, effort: Effort): CooperativeTask<SortedValues> {
     const sorted = yield* sort(values, compare, effort);
     const numbered: Numbered[] = [];
     let mostSteps = 0;
@@ -63,7 +63,7 @@ export class SortedValues {
     return undefined;
   }
 
-  *findInSteps(value: unknown, effort: Effort): Steps<number | undefined> {
+  *findInSteps(value: unknown, effort: Effort): CooperativeTask<number | undefined> {
     let [low, high] = [0, this.#values.length];
     while (low < high) {
       const middle = (low + high) >>> 1;
@@ -78,7 +78,11 @@ export class SortedValues {
 }
 
 /** A merge sort whose comparisons may take long themselves. */
-function* sort(values: readonly Numbered[], compare: CompareKeys, effort: Effort): Steps<readonly Numbered[]> {
+function* sort(
+  values: readonly Numbered[],
+  compare: CompareKeys,
+  effort: Effort,
+): CooperativeTask<readonly Numbered[]> {
   let [sorted, other] = [[...values], new Array<Numbered>(values.length)];
   for (let width = 1; width < values.length; width *= 2) {
     for (let from = 0; from < values.length; from += 2 * width) {

@@ -2,7 +2,7 @@
  * Long texts on their way to a worker: they go as bytes, which are made in steps and change hands without being copied, and few of them are under way at
  * a time. For each a worker takes several times its length.
  */
-import type { Steps } from '../../../base/shared/turn.ts';
+import type { CooperativeTask } from '../../../base/shared/turn.ts';
 import { LONG_STEP } from '../../../base/shared/turn.ts';
 
 /** UTF-8 in pieces, none of which ends within a character. */
@@ -21,14 +21,14 @@ export function lengthOfText(text: CallText): number {
   return typeof text === 'string' ? text.length : text.reduce((sum, { length }) => sum + length, 0);
 }
 
-export function* allToBytes(texts: readonly CallText[]): Steps<readonly CallText[]> {
+export function* allToBytes(texts: readonly CallText[]): CooperativeTask<readonly CallText[]> {
   const all: CallText[] = [];
   for (const text of texts) all.push(yield* toBytes(text));
   return all;
 }
 
 /** A short text stays as it is. */
-function* toBytes(text: CallText): Steps<CallText> {
+function* toBytes(text: CallText): CooperativeTask<CallText> {
   if (typeof text !== 'string' || text.length <= PIECE) return text;
   const encoder = new TextEncoder();
   const pieces: Uint8Array<ArrayBuffer>[] = [];

@@ -10,9 +10,9 @@ import { type MaybePromise, orElse } from '../../../base/shared/maybe-promise.ts
 import { heldMs } from '../../../base/shared/turn.ts';
 import { IsolateFailure } from '../isolates/call-failures.ts';
 import type { IsolateOwner } from '../isolates/isolate-pool.ts';
+import { FastCallList } from './fast-call-list.ts';
 import { type BegunList, type CallAnswer, type FunctionCall, type ListBeginning, lengthOf } from './function-call.ts';
 import { IsolateMissing, type LocalExecutor } from './local-executor.ts';
-import { ProvenCalls } from './proven-calls.ts';
 import { type WorkerPool, WorkersUnavailable } from './worker-pool.ts';
 
 /** How long a call may hold this thread, where there are workers. */
@@ -28,7 +28,7 @@ const MOST_AVOIDED_MS = 600_000;
 const SHARE_OF_REQUESTS_THREAD = 1 / 10;
 
 /** Where programs may run. */
-export interface Places {
+export interface ExecutorThreads {
   readonly local: LocalExecutor;
   readonly workers: WorkerPool | undefined;
   /** Requests are answered in this thread, even where there are no workers. */
@@ -42,11 +42,11 @@ export class ProgramExecutor {
   readonly #sharesThread: boolean;
   readonly #clock: Clock;
   readonly #isSmall: boolean;
-  readonly #proven = new ProvenCalls();
+  readonly #proven = new FastCallList();
   #avoidedMs = FIRST_AVOIDED_MS;
   #avoidedUntil = 0;
 
-  constructor(owner: IsolateOwner, { local, workers, sharesThread }: Places, clock: Clock) {
+  constructor(owner: IsolateOwner, { local, workers, sharesThread }: ExecutorThreads, clock: Clock) {
     this.#owner = owner;
     this.#local = local;
     this.#workers = workers;

@@ -6,7 +6,7 @@
 import { must } from '../../../base/shared/assert.ts';
 import { startBackgroundTimer } from '../../../base/shared/background-timer.ts';
 import type { Clock } from '../../../base/shared/clock.ts';
-import { inTurns, type Steps } from '../../../base/shared/turn.ts';
+import { type CooperativeTask, runCooperatively } from '../../../base/shared/turn.ts';
 import type { IsolateOwner, PoolLimits } from '../isolates/isolate-pool.ts';
 import type { CompiledWasm } from '../isolates/quickjs-instance.ts';
 import {
@@ -103,7 +103,9 @@ export class WorkerPool implements Executor {
       return answer;
     };
     const length = lengthOf(call);
-    return length <= LONG_CALL ? ask(call) : this.#long.run(length, async () => ask(await inTurns(withBytes(call))));
+    return length <= LONG_CALL
+      ? ask(call)
+      : this.#long.run(length, async () => ask(await runCooperatively(withBytes(call))));
   }
 
   async beginList(owner: IsolateOwner, list: ListBeginning): Promise<BegunList | undefined> {
@@ -121,7 +123,7 @@ export class WorkerPool implements Executor {
         const length = lengthOf({ operation, texts });
         return length <= LONG_CALL
           ? ask(texts)
-          : this.#long.run(length, async () => ask(await inTurns(allToBytes(texts))));
+          : this.#long.run(length, async () => ask(await runCooperatively(allToBytes(texts))));
       },
       release: () => {
         worker.releaseList(number);
@@ -297,7 +299,7 @@ export class WorkerPool implements Executor {
   }
 }
 
-function* withBytes(call: FunctionCall): Steps<FunctionCall> {
+function* withBytes(call: FunctionCall): CooperativeTask<FunctionCall> {
   const { texts, rows } = call;
   return { ...call, texts: yield* allToBytes(texts), ...(rows && { rows: yield* allToBytes(rows) }) };
 }

@@ -12,7 +12,7 @@
  * in it is left as it is.
  */
 import { joinBytes } from '../../../base/shared/bytes.ts';
-import type { Steps } from '../../../base/shared/turn.ts';
+import type { CooperativeTask } from '../../../base/shared/turn.ts';
 import { findImport, type ImportName, readSections, SECTION, type Section, TYPE } from './wasm-imports.ts';
 import { WasmReader } from './wasm-reader.ts';
 
@@ -26,7 +26,7 @@ interface GuardedModule {
 const COUNTDOWN = 100_000;
 
 /** Undefined where the module is not of the expected kind. */
-export function* guardLoops(bytes: Uint8Array<ArrayBuffer>): Steps<GuardedModule | undefined> {
+export function* guardLoops(bytes: Uint8Array<ArrayBuffer>): CooperativeTask<GuardedModule | undefined> {
   const sections = readSections(bytes);
   const find = (id: number) => sections.find((section) => section.id === id);
   const [globals, code] = [SECTION.global, SECTION.code].map(find);
@@ -60,7 +60,11 @@ function guardOf(global: number, tick: number): number[] {
 }
 
 /** The code section's content with a guard at the head of each loop; undefined where an instruction is not known. */
-function* guardCode(bytes: Uint8Array, section: Section, guard: readonly number[]): Steps<Uint8Array | undefined> {
+function* guardCode(
+  bytes: Uint8Array,
+  section: Section,
+  guard: readonly number[],
+): CooperativeTask<Uint8Array | undefined> {
   const reader = new WasmReader(bytes, section.contentStart);
   const bodies = Array.from({ length: reader.unsigned() }, () => {
     const end = reader.unsigned() + reader.position;

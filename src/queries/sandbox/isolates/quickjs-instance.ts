@@ -7,7 +7,7 @@ import { QuickJSFFI } from '@jitl/quickjs-wasmfile-release-sync/ffi';
 import { QuickJSWASMModule } from 'quickjs-emscripten-core';
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import { functionsUnavailable } from '../../../base/errors/functions-unavailable.ts';
-import { inTurns, nextTurn } from '../../../base/shared/turn.ts';
+import { nextTurn, runCooperatively } from '../../../base/shared/turn.ts';
 import { lengthOfText, type TextBytes } from '../execution/long-texts.ts';
 import { namesOfGuarded } from './guarded-module.ts';
 import type { GuardedNames } from './guarded-names.ts';
@@ -103,7 +103,7 @@ export class QuickJsInstanceFactory {
       if (!(bytes instanceof Uint8Array)) return bytes;
       const names = namesOfGuarded(bytes);
       if (names !== undefined) return { module: await compileWasm(bytes), ...names };
-      const guarded = await inTurns(guardLoops(bytes));
+      const guarded = await runCooperatively(guardLoops(bytes));
       await nextTurn();
       const module = await compileWasm(guarded?.bytes ?? bytes);
       return { module, tick: guarded?.tick, localTime: findLocalTime(bytes) };

@@ -1,5 +1,5 @@
 /** The output of list functions: at hand where a function was run to its end, else made while it is read. */
-import { Pace } from '../../../base/shared/turn.ts';
+import { TimeSlice } from '../../../base/shared/turn.ts';
 import { LIST_BYTES, type ListResult, type RowSource } from '../contract.ts';
 import type { BegunList } from '../execution/function-call.ts';
 import { listTooLarge } from '../execution/list-failures.ts';
@@ -53,7 +53,7 @@ export class WaitingList implements ListResult {
   readonly #begun: BegunList;
   readonly #rows: RowSource;
   readonly #id: string;
-  readonly #pace = new Pace();
+  readonly #timeSlice = new TimeSlice();
   #step: ListStep;
   #head: ListHead | undefined;
   #isClosed = false;
@@ -101,7 +101,7 @@ export class WaitingList implements ListResult {
   }
 
   async #runOn(): Promise<void> {
-    if (this.#pace.isDue) await this.#pace.rest();
+    if (this.#timeSlice.isDue) await this.#timeSlice.rest();
     const next = this.#rows.next();
     const rows = (next instanceof Promise ? await next : next) ?? '';
     this.#step = toStep(await this.#begun.call('resumeList', [this.#id, rows]));

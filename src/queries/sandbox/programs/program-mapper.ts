@@ -5,7 +5,7 @@
 import { isObject } from '../../../base/json/objects.ts';
 import { assert, must } from '../../../base/shared/assert.ts';
 import { type MaybePromise, orElse, whenReady } from '../../../base/shared/maybe-promise.ts';
-import { inTurns, Pace, type Steps } from '../../../base/shared/turn.ts';
+import { type CooperativeTask, runCooperatively, TimeSlice } from '../../../base/shared/turn.ts';
 import type { LongDocument, MappedRows, Mapper } from '../contract.ts';
 import type { CallAnswer, FunctionCall } from '../execution/function-call.ts';
 import { type CallText, CallTextBuilder } from '../execution/long-texts.ts';
@@ -109,7 +109,7 @@ export class ProgramMapper implements Mapper {
     const call: FunctionCall = { functions, operation: 'map', texts: [this.#frozen, passed] };
     const isSmall = documents.length <= SMALL_BATCH;
     return whenReady(isSmall ? this.#runner.run(call) : this.#runner.runInWorker(call), ({ text, ms }) => {
-      return whenReady(inTurns(toRows(text, maps.length)), (all) => {
+      return whenReady(runCooperatively(toRows(text, maps.length)), (all) => {
         const mapped = all[0]?.counts.length ?? documents.length;
         this.#adapt(mapped, ms);
         if (mapped < documents.length) this.#batchSize = Math.min(this.#batchSize, mapped);
@@ -144,7 +144,7 @@ export class ProgramMapper implements Mapper {
     if (!(failure instanceof IsolateFailure)) throw failure;
     if (documents.length === 1 && failure.kind === 'time') throw failure;
     this.#batchSize = Math.max(1, Math.ceil(this.#batchSize / 4));
-    const pace = new Pace();
+    const timeSlice = new TimeSlice();
     const collected: Collected[] = this.#maps.map(() => ({ counts: [], keys: [], values: [], leftOut: [] }));
     let length = 0;
     for (const only of isLong(documents) ? [documents] : documents.map((document) => [document])) {
@@ -152,7 +152,7 @@ export class ProgramMapper implements Mapper {
         const rows = await this.#mapOne(source, only);
         append(must(collected[index]), rows);
         length += lengthOf(rows, 0, rows.keys.length);
-        if (pace.isDue) await pace.rest();
+        if (timeSlice.isDue) await timeSlice.rest();
       }
       if (length > MOST_COLLECTED) break;
     }
@@ -185,12 +185,12 @@ function shown(document: string | LongDocument = ''): string {
 
 /** The projected text, as bytes where it is long itself: it never is one text. */
 async function textOfLong(document: LongDocument, kept: ReadonlySet<string> | undefined): Promise<CallText> {
-  const pace = new Pace();
+  const timeSlice = new TimeSlice();
   const projection = kept && new StreamedProjection(kept);
   const text = new CallTextBuilder();
   for await (const piece of document.pieces()) {
     text.add(projection === undefined ? piece : projection.next(piece));
-    if (pace.isDue) await pace.rest();
+    if (timeSlice.isDue) await timeSlice.rest();
   }
   return text.end();
 }
@@ -241,7 +241,7 @@ function lengthOf({ keys, values }: MappedRows, from: number, to: number): numbe
 const FIELDS = 5;
 
 /** Counts with commas between; keys, then values: JSON arrays on lines, and the texts for the objects in them on lines. */
-function* toRows(text: string, maps: number): Steps<MappedRows[]> {
+function* toRows(text: string, maps: number): CooperativeTask<MappedRows[]> {
   const fields = text.split(SEPARATOR);
   assert(fields.length === maps * FIELDS, 'five fields for each map');
   const all: MappedRows[] = [];
@@ -257,7 +257,7 @@ function* toRows(text: string, maps: number): Steps<MappedRows[]> {
 }
 
 /** An object stands for the next of the texts that were made in the sandbox; all other items become text here. */
-function* toTexts(portions: string, made: string): Steps<string[]> {
+function* toTexts(portions: string, made: string): CooperativeTask<string[]> {
   const lines = made === '' ? [] : made.split('\n');
   const texts: string[] = [];
   let next = 0;

@@ -3,7 +3,7 @@ import type { DatabaseError } from '../../../base/errors/database-error.ts';
 import { isObject } from '../../../base/json/objects.ts';
 import { parseInTurns } from '../../../base/json/parse-in-steps.ts';
 import { type MaybePromise, whenReady } from '../../../base/shared/maybe-promise.ts';
-import { Pace } from '../../../base/shared/turn.ts';
+import { TimeSlice } from '../../../base/shared/turn.ts';
 import type {
   FunctionResponse,
   ListResult,
@@ -84,10 +84,10 @@ export class QuickJsProgram implements Program, IsolateOwner {
       if (writes.length === 1) return [failure];
     }
     const outcomes: (DatabaseError | undefined)[] = [];
-    const pace = new Pace();
+    const timeSlice = new TimeSlice();
     for (const write of writes) {
       outcomes.push(...(await this.validate([write])));
-      if (pace.isDue) await pace.rest();
+      if (timeSlice.isDue) await timeSlice.rest();
     }
     return outcomes;
   }

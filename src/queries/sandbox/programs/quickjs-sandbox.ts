@@ -2,7 +2,7 @@
 import { type Clock, systemClock } from '../../../base/shared/clock.ts';
 import type { Program, ProgramSource, Sandbox } from '../contract.ts';
 import { LocalExecutor } from '../execution/local-executor.ts';
-import { type Places, ProgramExecutor } from '../execution/program-executor.ts';
+import { type ExecutorThreads, ProgramExecutor } from '../execution/program-executor.ts';
 import { type SandboxWorkers, WorkerPool } from '../execution/worker-pool.ts';
 import { IsolatePool } from '../isolates/isolate-pool.ts';
 import { MOST_ISOLATES, shareMemory } from '../isolates/memory-shares.ts';
@@ -35,7 +35,7 @@ export function createQuickJsSandbox(options: QuickJsSandboxOptions): Sandbox {
 
 class QuickJsSandbox implements Sandbox {
   readonly #pool: IsolatePool;
-  readonly #places: Places;
+  readonly #places: ExecutorThreads;
   readonly #clock: Clock;
   /** In the order in which they were last opened. */
   readonly #programs = new Map<string, QuickJsProgram>();

@@ -1,7 +1,7 @@
 import { JsonCursor } from '../../../base/json/json-cursor.ts';
 import { isObject, ownMember } from '../../../base/json/objects.ts';
 import { parseInTurns } from '../../../base/json/parse-in-steps.ts';
-import { Pace } from '../../../base/shared/turn.ts';
+import { TimeSlice } from '../../../base/shared/turn.ts';
 import { type ResumableSource, toResumableSource } from './resumable-source.ts';
 
 const ROW = 'getRow';
@@ -28,12 +28,12 @@ export class ResumableLists {
     const cursor = new JsonCursor(this.#designDocument);
     cursor.enter();
     let lists = '{}';
-    const pace = new Pace();
+    const timeSlice = new TimeSlice();
     while (cursor.nextMember()) {
       // Where a module calls getRow(), the list function could not yield in its stead.
       if (cursor.name === 'lists') lists = cursor.valueText;
       else if (cursor.name.includes(ROW) || (await mentionsRow(cursor.valueText))) return undefined;
-      if (pace.isDue) await pace.rest();
+      if (timeSlice.isDue) await timeSlice.rest();
     }
     const all = await parseInTurns(lists);
     const source = isObject(all) ? ownMember(all, name) : undefined;

@@ -36,7 +36,7 @@ export function tokensOf(source: string): readonly Token[] | undefined {
 class TokenReader {
   readonly tokens: Token[] = [];
   readonly #source: string;
-  /** Places of the brackets that are open. */
+  /** ExecutorThreads of the brackets that are open. */
   readonly #open: number[] = [];
   #at = 0;
 

@@ -1,7 +1,7 @@
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import type { CacheBudget } from '../../../base/shared/cache-budget.ts';
 import type { Clock } from '../../../base/shared/clock.ts';
-import { Pace } from '../../../base/shared/turn.ts';
+import { TimeSlice } from '../../../base/shared/turn.ts';
 import type { ActiveTasks } from '../../../base/system/active-tasks.ts';
 import type { Log } from '../../../base/system/contract.ts';
 import type { Database, DatabaseOrigin } from '../../../database/store/contract.ts';
@@ -191,10 +191,10 @@ export class ViewIndex {
       const scripts = this.orders.flatMap((order) => order.scripts);
       const limit = functions.reduceLimit;
       const program = await functions.openProgram(source.functions);
-      const pace = new Pace();
+      const timeSlice = new TimeSlice();
       for (const { source: text, reducer } of scripts) {
         reducer.use(await program.reducer(text, limit));
-        if (pace.isDue) await pace.rest();
+        if (timeSlice.isDue) await timeSlice.rest();
       }
     }
     this.#limits = limits;

@@ -1,7 +1,7 @@
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import { must } from '../../../base/shared/assert.ts';
 import { Pending } from '../../../base/shared/pending.ts';
-import { Pace } from '../../../base/shared/turn.ts';
+import { TimeSlice } from '../../../base/shared/turn.ts';
 import type { TreeEntry } from '../../../storage/btree/contract.ts';
 import { treeGroups } from '../../../storage/btree/reading/group-walk.ts';
 import type { SnapshotRegister, SnapshotTicket } from '../../../storage/paging/snapshot-register.ts';
@@ -98,10 +98,10 @@ export class IndexReader implements ViewReader {
     // The groups of a single range are skipped by the tree.
     const skipInTree = keys === undefined ? skip : 0;
     let [toSkip, left] = [skip - skipInTree, limit];
-    const pace = new Pace();
+    const timeSlice = new TimeSlice();
     for (const range of rangesOf(options)) {
       if (left <= 0) return;
-      if (pace.isDue) await pace.rest();
+      if (timeSlice.isDue) await timeSlice.rest();
       for await (const groups of this.#groups(ref, range, cut, skipInTree)) {
         const rows = groups.slice(toSkip, toSkip + left).map(({ keyText, reductions }) => {
           return { keyText, valueText: resultOf(reducer, must(reductions[reduce])) };
@@ -145,12 +145,12 @@ export class IndexReader implements ViewReader {
     skip: number,
     limit: number,
   ): AsyncGenerator<readonly ViewRow[]> {
-    const pace = new Pace();
+    const timeSlice = new TimeSlice();
     const isSingle = (options.keys?.length ?? 1) === 1;
     let [toSkip, left] = [skip, limit];
     for (const range of rangesOf(options)) {
       if (left <= 0) return;
-      if (pace.isDue) await pace.rest();
+      if (timeSlice.isDue) await timeSlice.rest();
       if (toSkip > 0 && !isSingle) {
         const count = await this.#read((state) => this.#tree(ref, state).countRange(range));
         if (count <= toSkip) {
@@ -193,7 +193,7 @@ export class IndexReader implements ViewReader {
       if (reductions !== undefined && skip === 0) yield [{ keyText: 'null', reductions }];
       return;
     }
-    const pace = new Pace(defaultViewSettings.turnMs);
+    const timeSlice = new TimeSlice(defaultViewSettings.turnMs);
     const sameGroup = (left: RowKey, right: RowKey) => cut.isSame(left.value, right.value);
     const { descending } = range;
     let found: Group[] = [];
@@ -205,10 +205,10 @@ export class IndexReader implements ViewReader {
         for await (const { key, reduction } of treeGroups(tree, rest, sameGroup, { descending, skip: toSkip })) {
           found.push({ keyText: cut.textOf(key), reductions: reduction });
           [rest, toSkip] = [rangeFrom(range, key), 1];
-          if (found.length < GROUP_BATCH && !pace.isDue) continue;
+          if (found.length < GROUP_BATCH && !timeSlice.isDue) continue;
           yield found;
           found = [];
-          if (pace.isDue) await pace.rest();
+          if (timeSlice.isDue) await timeSlice.rest();
         }
         break;
       } catch (error) {

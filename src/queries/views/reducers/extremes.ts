@@ -2,7 +2,7 @@ import type { CompareKeys } from '../../../base/collation/key-order.ts';
 import { parseInSteps } from '../../../base/json/parse-in-steps.ts';
 import { must } from '../../../base/shared/assert.ts';
 import { sortInSteps } from '../../../base/shared/sort-in-steps.ts';
-import type { Steps } from '../../../base/shared/turn.ts';
+import type { CooperativeTask } from '../../../base/shared/turn.ts';
 import { LongReductions } from './long-reductions.ts';
 import { checkedReduction, type Reducer, type RowList } from './reducer.ts';
 
@@ -23,14 +23,14 @@ export function createExtremesReducer(count: number, descending: boolean, compar
   const compare: CompareKeys = descending ? (left, right) => compareKeys(right, left) : compareKeys;
   const name = `_${descending ? 'top' : 'bottom'}_${count}`;
   const long = new LongReductions();
-  function* select(values: readonly unknown[]): Steps<string> {
+  function* select(values: readonly unknown[]): CooperativeTask<string> {
     const sorted = yield* sortInSteps(values, compare);
     return checkedReduction(name, JSON.stringify(sorted.slice(0, count)));
   }
-  function* selectValues(texts: readonly string[]): Steps<string> {
+  function* selectValues(texts: readonly string[]): CooperativeTask<string> {
     return yield* select(yield* parseAll(texts));
   }
-  function* selectOfLists(texts: readonly string[]): Steps<string> {
+  function* selectOfLists(texts: readonly string[]): CooperativeTask<string> {
     const lists = (yield* parseAll(texts)) as readonly unknown[][];
     return yield* select(lists.flat());
   }
@@ -44,7 +44,7 @@ function valueTexts(rows: RowList): string[] {
   return Array.from({ length: rows.length }, (_unused, index) => rows.valueText(index));
 }
 
-function* parseAll(texts: readonly string[]): Steps<unknown[]> {
+function* parseAll(texts: readonly string[]): CooperativeTask<unknown[]> {
   const values: unknown[] = [];
   for (const text of texts) {
     values.push(yield* parseInSteps(text));

@@ -1,5 +1,5 @@
 import { Pending } from '../../../base/shared/pending.ts';
-import { atOnce, inTurns, type Steps } from '../../../base/shared/turn.ts';
+import { atOnce, type CooperativeTask, runCooperatively } from '../../../base/shared/turn.ts';
 
 /** Characters that are reduced in one go. */
 const SHORT = 65_536;
@@ -18,7 +18,7 @@ export class LongReductions {
   #characters = 0;
 
   /** What `make` gives for the texts, which have no control characters: at once where they are short. Throws `Pending` where they are long. */
-  of(operation: string, texts: readonly string[], make: (texts: readonly string[]) => Steps<string>): string {
+  of(operation: string, texts: readonly string[], make: (texts: readonly string[]) => CooperativeTask<string>): string {
     let length = 0;
     for (const text of texts) length += text.length;
     if (length <= SHORT) return atOnce(make(texts));
@@ -34,9 +34,9 @@ export class LongReductions {
     throw new Pending(ready);
   }
 
-  async #make(key: string, steps: Steps<string>): Promise<void> {
+  async #make(key: string, steps: CooperativeTask<string>): Promise<void> {
     try {
-      this.#keep(key, { text: await inTurns(steps) });
+      this.#keep(key, { text: await runCooperatively(steps) });
     } catch (failure) {
       this.#keep(key, { failure });
     } finally {

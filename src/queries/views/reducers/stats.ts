@@ -1,7 +1,7 @@
 import { isShallow } from '../../../base/json/nesting.ts';
 import { isObject } from '../../../base/json/objects.ts';
 import { parseInSteps } from '../../../base/json/parse-in-steps.ts';
-import type { Steps } from '../../../base/shared/turn.ts';
+import type { CooperativeTask } from '../../../base/shared/turn.ts';
 import { LongReductions } from './long-reductions.ts';
 import { checkedReduction, failedReduction, numberOf, type Reducer, type RowList, toFinite } from './reducer.ts';
 
@@ -51,7 +51,7 @@ function numberStats(rows: RowList): Stats | undefined {
   return { sum, count: rows.length, min, max, sumsqr };
 }
 
-function* combineTexts(texts: readonly string[]): Steps<string> {
+function* combineTexts(texts: readonly string[]): CooperativeTask<string> {
   let total: StatsList | undefined;
   for (const text of texts) {
     const stats = yield* parseStats(text);
@@ -62,7 +62,7 @@ function* combineTexts(texts: readonly string[]): Steps<string> {
   return checkedReduction('_stats', writeStats(total ?? []));
 }
 
-function* parseStats(text: string): Steps<StatsList | undefined> {
+function* parseStats(text: string): CooperativeTask<StatsList | undefined> {
   const value = yield* parseInSteps(text);
   return isShallow(value) ? toStats(value) : undefined;
 }

@@ -1,7 +1,7 @@
 import { isShallow } from '../../../base/json/nesting.ts';
 import { isObject } from '../../../base/json/objects.ts';
 import { parseInSteps } from '../../../base/json/parse-in-steps.ts';
-import type { Steps } from '../../../base/shared/turn.ts';
+import type { CooperativeTask } from '../../../base/shared/turn.ts';
 import { LongReductions } from './long-reductions.ts';
 import { checkedReduction, failedReduction, numberOf, type Reducer, type RowList, toFinite } from './reducer.ts';
 
@@ -40,7 +40,7 @@ function valueTexts(rows: RowList): string[] {
   return Array.from({ length: rows.length }, (_unused, index) => rows.valueText(index));
 }
 
-function* sumTexts(texts: readonly string[]): Steps<string> {
+function* sumTexts(texts: readonly string[]): CooperativeTask<string> {
   let total: Sum | undefined;
   for (const text of texts) {
     const value = numberOf(text) ?? (yield* parseSum(text));
@@ -52,7 +52,7 @@ function* sumTexts(texts: readonly string[]): Steps<string> {
 }
 
 /** Undefined for what can't be added. */
-function* parseSum(text: string): Steps<Sum | undefined> {
+function* parseSum(text: string): CooperativeTask<Sum | undefined> {
   const value = yield* parseInSteps(text);
   return isShallow(value) ? toSum(value) : undefined;
 }

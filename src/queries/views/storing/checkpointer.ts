@@ -1,5 +1,5 @@
 import type { Clock } from '../../../base/shared/clock.ts';
-import { Pace } from '../../../base/shared/turn.ts';
+import { TimeSlice } from '../../../base/shared/turn.ts';
 import type { ReplacedNode } from '../../../storage/btree/contract.ts';
 import type { ViewSettings } from '../settings.ts';
 import { type IndexState, unstoredBytes } from '../trees/index-state.ts';
@@ -143,7 +143,7 @@ export class Checkpointer {
     if (state !== this.#storedState || replaced.length > 0) {
       this.#replaced = [];
       try {
-        await file.checkpoint(state, identity, replaced, new Pace(settings.turnMs));
+        await file.checkpoint(state, identity, replaced, new TimeSlice(settings.turnMs));
       } catch (error) {
         this.#replaced = [...replaced, ...this.#replaced];
         throw error;

@@ -1,4 +1,4 @@
-import { Pace } from '../../../base/shared/turn.ts';
+import { TimeSlice } from '../../../base/shared/turn.ts';
 import type { ReplacedNode } from '../../../storage/btree/contract.ts';
 import type { Tree } from '../../../storage/btree/tree.ts';
 import type { ViewSettings } from '../settings.ts';
@@ -33,11 +33,11 @@ export async function copyIndex(from: IndexState, empty: IndexState, options: Co
 class IndexCopier {
   readonly replaced: ReplacedNode[] = [];
   readonly #options: CopyOptions;
-  readonly #pace: Pace;
+  readonly #timeSlice: TimeSlice;
 
   constructor(options: CopyOptions) {
     this.#options = options;
-    this.#pace = new Pace(options.settings.turnMs);
+    this.#timeSlice = new TimeSlice(options.settings.turnMs);
   }
 
   async copyTree<K, R>(from: Tree<K, R>, empty: Tree<K, R>): Promise<Tree<K, R>> {
@@ -48,8 +48,8 @@ class IndexCopier {
       const update = await copy.update(entries);
       copy = update.tree;
       for (const node of update.replaced) this.replaced.push(node);
-      if (copy.unstoredBytes() >= settings.dirtyBytes) await file.storeCopy(copy, this.#pace);
-      if (this.#pace.isDue) await this.#pace.rest();
+      if (copy.unstoredBytes() >= settings.dirtyBytes) await file.storeCopy(copy, this.#timeSlice);
+      if (this.#timeSlice.isDue) await this.#timeSlice.rest();
     }
     return copy;
   }

@@ -1,7 +1,7 @@
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import type { CacheBudget } from '../../../base/shared/cache-budget.ts';
 import type { Crc32 } from '../../../base/shared/crc32.ts';
-import type { Pace } from '../../../base/shared/turn.ts';
+import type { TimeSlice } from '../../../base/shared/turn.ts';
 import { type NodeReader, pageNumbers, type ReplacedNode, type TreeRoot } from '../../../storage/btree/contract.ts';
 import type { Tree } from '../../../storage/btree/tree.ts';
 import type { Page, PageFile, PageNumber, PageStoreSupport } from '../../../storage/page-store.ts';
@@ -100,12 +100,12 @@ export class IndexFile {
     state: IndexState,
     identity: IndexIdentity,
     replaced: readonly ReplacedNode[],
-    pace: Pace,
+    timeSlice: TimeSlice,
   ): Promise<void> {
-    const byDocument = await this.storeTree(state.byDocument, pace);
+    const byDocument = await this.storeTree(state.byDocument, timeSlice);
     const trees: IndexRoots['trees'][number][] = [];
     for (const { rows, lastChange } of state.trees) {
-      trees.push({ root: await this.storeTree(rows, pace), lastChange });
+      trees.push({ root: await this.storeTree(rows, timeSlice), lastChange });
     }
     const freed = replaced.flatMap(pageNumbers);
     await this.#replaceHead(
@@ -150,17 +150,17 @@ export class IndexFile {
   }
 
   /** Writes the nodes of a tree that are not stored yet, in slices. Returns its root. */
-  storeTree<K, R>(tree: Tree<K, R>, pace: Pace): Promise<TreeRoot | null> {
+  storeTree<K, R>(tree: Tree<K, R>, timeSlice: TimeSlice): Promise<TreeRoot | null> {
     // The same commits drop pages that earlier checkpoints freed, so that the file does not grow in a long build.
-    return this.#storeTree(tree, pace, (pages) => this.#freeList.commit(this.file, pages, DROP_SLICE));
+    return this.#storeTree(tree, timeSlice, (pages) => this.#freeList.commit(this.file, pages, DROP_SLICE));
   }
 
   /**
    * Writes the nodes of a copy's tree, also while a checkpoint runs. Until `endCopy` the pages are listed as free in the head,
    * so that they are dropped if the process ends before.
    */
-  async storeCopy<K, R>(tree: Tree<K, R>, pace: Pace): Promise<void> {
-    await this.#storeTree(tree, pace, (pages) => this.#writeCopy(pages));
+  async storeCopy<K, R>(tree: Tree<K, R>, timeSlice: TimeSlice): Promise<void> {
+    await this.#storeTree(tree, timeSlice, (pages) => this.#writeCopy(pages));
   }
 
   /** The copy has become the index; or it is not used, and its pages are freed. */
@@ -176,17 +176,17 @@ export class IndexFile {
 
   async #storeTree<K, R>(
     tree: Tree<K, R>,
-    pace: Pace,
+    timeSlice: TimeSlice,
     write: (pages: readonly Page[]) => Promise<void>,
   ): Promise<TreeRoot | null> {
-    await makeReductions(tree, pace);
+    await makeReductions(tree, timeSlice);
     const nodes = nodeWrites(tree, this.#allocator, this.#maxPageLength);
     for (;;) {
-      const slice = gatherSlice(nodes, this.#settings.sliceBytes, () => pace.isDue);
+      const slice = gatherSlice(nodes, this.#settings.sliceBytes, () => timeSlice.isDue);
       if (slice.pages.length > 0) await write(slice.pages);
       slice.stored();
       if (slice.result !== undefined) return slice.result;
-      await pace.rest();
+      await timeSlice.rest();
     }
   }
 

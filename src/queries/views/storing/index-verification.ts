@@ -1,7 +1,7 @@
 import { isDatabaseError } from '../../../base/errors/database-error.ts';
 import { CacheBudget } from '../../../base/shared/cache-budget.ts';
 import { systemClock } from '../../../base/shared/clock.ts';
-import { Pace } from '../../../base/shared/turn.ts';
+import { TimeSlice } from '../../../base/shared/turn.ts';
 import { readableEntries } from '../../../storage/btree/reading/readable-entries.ts';
 import type { PageFile, PageStoreSupport } from '../../../storage/page-store.ts';
 import { checkHead } from '../../../storage/paging/checksums.ts';
@@ -43,11 +43,11 @@ export async function verifyIndexFile(
 
 /** Every page that is there, as text: an index has no others. */
 async function readPages(file: IndexFile): Promise<void> {
-  const pace = new Pace();
+  const timeSlice = new TimeSlice();
   for await (const numbers of file.file.pageNumbers(0)) {
     for (const number of numbers) {
       await file.file.read(number, 'text');
-      if (pace.isDue) await pace.rest();
+      if (timeSlice.isDue) await timeSlice.rest();
     }
   }
 }
@@ -61,8 +61,8 @@ async function readTrees(
 ): Promise<void> {
   const state = openIndexState({ file, orders, leafBytes }, head, await file.readRoots(head));
   for (const entries of entriesOf(state)) {
-    const pace = new Pace();
-    for await (const _batch of entries) if (pace.isDue) await pace.rest();
+    const timeSlice = new TimeSlice();
+    for await (const _batch of entries) if (timeSlice.isDue) await timeSlice.rest();
   }
 }
 

@@ -2,7 +2,7 @@ import type { CollationName } from '../../../base/collation/key-order.ts';
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import { parseInTurns } from '../../../base/json/parse-in-steps.ts';
 import { must } from '../../../base/shared/assert.ts';
-import { inTurns, mapInSteps, Pace, type Steps } from '../../../base/shared/turn.ts';
+import { type CooperativeTask, mapInSteps, runCooperatively, TimeSlice } from '../../../base/shared/turn.ts';
 import { md5 } from '../../../database/documents/md5.ts';
 import type { ViewDefinition } from '../contract.ts';
 
@@ -62,9 +62,9 @@ const ROWS_VERSION = 5;
  * `body`: JSON text of a design document, which may have very many views, or megabytes of source. `bad_request` where a view is invalid.
  */
 export async function parseDefinition(body: string): Promise<GroupDefinition> {
-  const pace = new Pace();
+  const timeSlice = new TimeSlice();
   const document = membersOf(await parseInTurns(body));
-  await pace.rest();
+  await timeSlice.rest();
   const options = membersOf(document['options']);
   const language = typeof document['language'] === 'string' ? document['language'] : 'javascript';
   const members = membersOf(document['views']);
@@ -75,18 +75,18 @@ export async function parseDefinition(body: string): Promise<GroupDefinition> {
   }
   const library = members['lib'];
   const named = Object.entries(members).filter(([name]) => name !== 'lib');
-  const parsed = await inTurns(mapInSteps(named, ([name, view]) => parseView(name, membersOf(view), options)));
+  const parsed = await runCooperatively(mapInSteps(named, ([name, view]) => parseView(name, membersOf(view), options)));
   const views = new Map(parsed.map((view) => [view.name, view]));
-  const signed = await inTurns(mapInSteps(parsed, (view) => JSON.stringify(signedParts(view))));
-  await pace.rest();
+  const signed = await runCooperatively(mapInSteps(parsed, (view) => JSON.stringify(signedParts(view))));
+  await timeSlice.rest();
   const rest = [language, options, library ?? null].map((part) => JSON.stringify(part));
-  const assigned = await inTurns(assignTrees(parsed));
+  const assigned = await runCooperatively(assignTrees(parsed));
   // Definitions with so many reduces had other trees before.
   const isSplit = assigned.trees.some(({ reduces }) => reduces.length === MOST_REDUCES);
-  await pace.rest();
+  await timeSlice.rest();
   const version = isSplit ? ROWS_VERSION + 1 / MOST_REDUCES : ROWS_VERSION;
   const signature = await md5(`[${[version, `[${signed}]`, ...rest]}]`);
-  await pace.rest();
+  await timeSlice.rest();
   return {
     signature,
     language,
@@ -131,7 +131,9 @@ function signedParts({ name, map, reduce, options }: ViewDefinition): unknown[] 
   return [name, map, reduce ?? null, options];
 }
 
-function* assignTrees(views: readonly ViewDefinition[]): Steps<Pick<GroupDefinition, 'maps' | 'trees' | 'treeRefs'>> {
+function* assignTrees(
+  views: readonly ViewDefinition[],
+): CooperativeTask<Pick<GroupDefinition, 'maps' | 'trees' | 'treeRefs'>> {
   const mapIndexes = new Map<string, number>();
   const maps: unknown[] = [];
   const treeIndexes = new Map<string, number>();

@@ -1,5 +1,5 @@
 import { untilReady } from '../../../base/shared/pending.ts';
-import type { Pace } from '../../../base/shared/turn.ts';
+import type { TimeSlice } from '../../../base/shared/turn.ts';
 import { missingReductions } from '../../../storage/btree/reading/missing-reductions.ts';
 import type { Tree } from '../../../storage/btree/tree.ts';
 
@@ -7,9 +7,9 @@ import type { Tree } from '../../../storage/btree/tree.ts';
  * Works out the reductions that a tree lacks, in steps. Whatever needs them later finds them: the first query would have to wait for all
  * at once, and the storing of nodes can't wait for a reduce function that takes long.
  */
-export function makeReductions<K, R>(tree: Tree<K, R>, pace: Pace): Promise<void> {
+export function makeReductions<K, R>(tree: Tree<K, R>, timeSlice: TimeSlice): Promise<void> {
   return untilReady(async () => {
     const steps = await missingReductions(tree);
-    while (steps.next().done !== true) if (pace.isDue) await pace.rest();
+    while (steps.next().done !== true) if (timeSlice.isDue) await timeSlice.rest();
   });
 }

@@ -1,6 +1,6 @@
 import { compareCodePoints } from '../../../base/collation/code-points.ts';
 import { must } from '../../../base/shared/assert.ts';
-import type { Pace, Steps } from '../../../base/shared/turn.ts';
+import type { CooperativeTask, TimeSlice } from '../../../base/shared/turn.ts';
 import type { DocId } from '../../../database/documents/contract.ts';
 import type { MappedRows } from '../../sandbox/contract.ts';
 import type { GroupDefinition } from '../trees/definition.ts';
@@ -82,13 +82,13 @@ export class PendingRows {
   }
 
   /** Adds documents that emit nothing. */
-  *addEmpty(ids: readonly DocId[]): Steps<void> {
+  *addEmpty(ids: readonly DocId[]): CooperativeTask<void> {
     this.#documentCount += ids.length;
     yield* this.#documents.add(ids.map((id) => ({ id, emitted: undefined })));
   }
 
   /** Adds documents, with the rows that each map has emitted for them. A few of them may have very many rows. */
-  *add(ids: readonly DocId[], results: readonly MappedRows[]): Steps<void> {
+  *add(ids: readonly DocId[], results: readonly MappedRows[]): CooperativeTask<void> {
     const cursors: MapCursor[] = [];
     for (const result of results) {
       cursors.push({ result: { ...result, values: yield* valuesInOrder(result) }, document: 0, row: 0 });
@@ -141,10 +141,10 @@ export class PendingRows {
   }
 
   /** Removes everything, and returns it in order. */
-  async take(pace: Pace): Promise<{ documents: DocumentRows[]; rows: NewRow[][] }> {
-    const documents = await this.#documents.take(pace);
+  async take(timeSlice: TimeSlice): Promise<{ documents: DocumentRows[]; rows: NewRow[][] }> {
+    const documents = await this.#documents.take(timeSlice);
     const rows: NewRow[][] = [];
-    for (const runs of this.#rows) rows.push(await runs.take(pace));
+    for (const runs of this.#rows) rows.push(await runs.take(timeSlice));
     this.#rowCount = 0;
     this.#documentCount = 0;
     this.#bytes = 0;

@@ -1,5 +1,5 @@
 import { must } from '../../../base/shared/assert.ts';
-import { mapInSteps, type Steps } from '../../../base/shared/turn.ts';
+import { type CooperativeTask, mapInSteps } from '../../../base/shared/turn.ts';
 import type { DocId } from '../../../database/documents/contract.ts';
 import type { TreeChange } from '../../../storage/btree/contract.ts';
 import { RowKey } from '../trees/row-key.ts';
@@ -29,7 +29,7 @@ export function* changesOf(
   tree: number,
   rows: readonly NewRow[],
   compare: CompareRowKeys,
-): Steps<(readonly RowChange[])[]> {
+): CooperativeTask<(readonly RowChange[])[]> {
   const removed = yield* formerKeys(former, tree, compare);
   if (removed.length === 0) return [rows];
   const changes: RowChange[] = [];
@@ -54,7 +54,7 @@ export function* changesOf(
   return rewritten.length === 0 ? [changes] : [rewritten, changes];
 }
 
-function* formerKeys(former: readonly FormerKeys[], tree: number, compare: CompareRowKeys): Steps<RowKey[]> {
+function* formerKeys(former: readonly FormerKeys[], tree: number, compare: CompareRowKeys): CooperativeTask<RowKey[]> {
   const rowKeys = yield* mapInSteps(formerRows(former, tree), ({ id, idText, keyText, number }) =>
     RowKey.of(keyText, id, idText, number),
   );

@@ -1,5 +1,5 @@
 import { must } from '../../../base/shared/assert.ts';
-import type { Pace, Steps } from '../../../base/shared/turn.ts';
+import type { CooperativeTask, TimeSlice } from '../../../base/shared/turn.ts';
 
 /** The number of items that are sorted at once, which takes about a millisecond. */
 const RUN_LENGTH = 1_024;
@@ -20,7 +20,7 @@ export class SortedRuns<T> {
   }
 
   /** One step for each run that becomes complete. */
-  *add(items: readonly T[]): Steps<void> {
+  *add(items: readonly T[]): CooperativeTask<void> {
     for (const item of items) {
       this.#unsorted.push(item);
       if (this.#unsorted.length < RUN_LENGTH) continue;
@@ -42,17 +42,17 @@ export class SortedRuns<T> {
   }
 
   /** Removes all items, and returns them in order. */
-  async take(pace: Pace): Promise<T[]> {
+  async take(timeSlice: TimeSlice): Promise<T[]> {
     const steps = this.takeInSteps();
     for (;;) {
       const { done, value } = steps.next();
       if (done === true) return value;
-      if (pace.isDue) await pace.rest();
+      if (timeSlice.isDue) await timeSlice.rest();
     }
   }
 
   /** As `take`. */
-  *takeInSteps(): Steps<T[]> {
+  *takeInSteps(): CooperativeTask<T[]> {
     if (this.#unsorted.length > 0) this.#makeRun();
     while (this.#runs.length > 1) {
       this.#mergeLast();
@@ -100,7 +100,7 @@ function mergeSorted<T>(left: T[], right: T[], compare: (left: T, right: T) => n
 }
 
 /** Sorts items, in steps of which none takes long. Items that compare as equal stay in their order. */
-export function* sortInSteps<T>(items: readonly T[], compare: (left: T, right: T) => number): Steps<T[]> {
+export function* sortInSteps<T>(items: readonly T[], compare: (left: T, right: T) => number): CooperativeTask<T[]> {
   const runs = new SortedRuns(compare);
   yield* runs.add(items);
   return yield* runs.takeInSteps();

@@ -1,6 +1,6 @@
 import { must } from '../../../base/shared/assert.ts';
 import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
-import { inTurns, Pace } from '../../../base/shared/turn.ts';
+import { runCooperatively, TimeSlice } from '../../../base/shared/turn.ts';
 import type { DocId } from '../../../database/documents/contract.ts';
 import type { Database, DocumentRecord, Snapshot } from '../../../database/store/contract.ts';
 import type { ReplacedNode, TreeChange } from '../../../storage/btree/contract.ts';
@@ -67,7 +67,7 @@ interface UpdateParts {
 export class Updater {
   readonly #parts: UpdateParts;
   readonly #pending: PendingRows;
-  readonly #pace: Pace;
+  readonly #timeSlice: TimeSlice;
   /** Batches that are being mapped, in their order. What they give is not pending yet. */
   readonly #underWay: {
     readonly input: MapInput;
@@ -83,7 +83,7 @@ export class Updater {
     this.#parts = parts;
     this.#state = parts.state;
     this.#pending = new PendingRows(parts.definition, parts.orders);
-    this.#pace = new Pace(parts.settings.turnMs);
+    this.#timeSlice = new TimeSlice(parts.settings.turnMs);
   }
 
   async run(): Promise<void> {
@@ -146,7 +146,7 @@ export class Updater {
     const retained = this.#parts.retain();
     try {
       for await (const ids of purgedDocuments(this.#state.byDocument, snapshot)) {
-        await inTurns(this.#pending.addEmpty(ids));
+        await runCooperatively(this.#pending.addEmpty(ids));
         if (this.#isFlushDue) await this.#flush(snapshot, {}, true);
       }
     } finally {
@@ -188,7 +188,7 @@ export class Updater {
 
   /** Computes the missing reductions in steps; otherwise the first query would compute them all at once. */
   async #reduce(): Promise<void> {
-    for (const { rows } of this.#state.trees) await makeReductions(rows, this.#pace);
+    for (const { rows } of this.#state.trees) await makeReductions(rows, this.#timeSlice);
   }
 
   get #batchSize(): number {
@@ -198,9 +198,9 @@ export class Updater {
   async #afterBatch(snapshot: Snapshot, reached: Reached, { done, total }: Progress): Promise<void> {
     this.#parts.check();
     this.#parts.onProgress(done, total);
-    while (this.#pending.sortSome()) if (this.#pace.isDue) await this.#pace.rest();
+    while (this.#pending.sortSome()) if (this.#timeSlice.isDue) await this.#timeSlice.rest();
     if (this.#isFlushDue || this.#parts.isCheckpointDue()) await this.#flush(snapshot, reached);
-    if (this.#pace.isDue) await this.#pace.rest();
+    if (this.#timeSlice.isDue) await this.#timeSlice.rest();
   }
 
   get #isFlushDue(): boolean {
@@ -211,7 +211,7 @@ export class Updater {
   async #mapChanged(snapshot: Snapshot, ids: readonly DocId[]): Promise<void> {
     if (ids.length === 0) return;
     const { live, empty } = await readChanged(snapshot, ids, this.#parts.definition);
-    await inTurns(this.#pending.addEmpty(empty));
+    await runCooperatively(this.#pending.addEmpty(empty));
     for (const records of cutByBytes(live, BATCH_BYTES)) await this.#mapRecords(snapshot, records);
   }
 
@@ -250,7 +250,7 @@ export class Updater {
     let results = first;
     for (let from = 0; ; ) {
       const to = from + Math.max(1, results[0]?.counts.length ?? ids.length);
-      await inTurns(this.#pending.add(ids.slice(from, to), results));
+      await runCooperatively(this.#pending.add(ids.slice(from, to), results));
       if (to >= ids.length) return;
       this.#parts.check();
       if (this.#isFlushDue) await this.#write(snapshot, this.#reachedWith(must(ids[to - 1])));
@@ -270,7 +270,7 @@ export class Updater {
       const { input, bytes, results } = must(this.#underWay.shift());
       this.#bytesUnderWay -= bytes;
       await this.#add(snapshot, input, await results);
-      if (this.#pace.isDue) await this.#pace.rest();
+      if (this.#timeSlice.isDue) await this.#timeSlice.rest();
     }
   }
 
@@ -286,7 +286,7 @@ export class Updater {
   async #write(snapshot: Snapshot, reached: Reached, isPurge = false): Promise<void> {
     const seenSeq = Math.max(this.#state.seenSeq, snapshot.updateSeq);
     const seq = reached.updateSeq ?? reached.firstPass?.seq ?? this.#state.updateSeq;
-    const { documents, rows } = await this.#pending.take(this.#pace);
+    const { documents, rows } = await this.#pending.take(this.#timeSlice);
     const replaced: ReplacedNode[] = [];
     const formerValues =
       this.#firstPassSeq !== undefined ? [] : await this.#state.byDocument.getMany(documents.map(({ id }) => id));
@@ -301,7 +301,7 @@ export class Updater {
     for (const [index, tree] of this.#state.trees.entries()) {
       const { compareRows } = must(this.#parts.orders[index]);
       let next = tree.rows;
-      for (const changes of await inTurns(changesOf(former, index, must(rows[index]), compareRows))) {
+      for (const changes of await runCooperatively(changesOf(former, index, must(rows[index]), compareRows))) {
         if (watches.has(index)) await watches.note(index, { rows: next, changes, compare: compareRows, version });
         next = await this.#update(next, changes, replaced);
       }
@@ -332,7 +332,7 @@ export class Updater {
       from += rows;
       const rowsOfOneTurn = (rows * turnMs) / Math.max(performance.now() - startedAt, 0.01);
       rows = Math.round(Math.max(leastRows, Math.min(rowsOfOneTurn, rows * 2, stepRows)));
-      if (this.#pace.isDue) await this.#pace.rest();
+      if (this.#timeSlice.isDue) await this.#timeSlice.rest();
     }
     return next;
   }

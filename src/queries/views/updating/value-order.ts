@@ -5,7 +5,7 @@
 import { type CompareKeys, createKeyOrder } from '../../../base/collation/key-order.ts';
 import { isShallow } from '../../../base/json/nesting.ts';
 import { must } from '../../../base/shared/assert.ts';
-import { mapInSteps, type Steps } from '../../../base/shared/turn.ts';
+import { type CooperativeTask, mapInSteps } from '../../../base/shared/turn.ts';
 import type { MappedRows } from '../../sandbox/contract.ts';
 import { sortInSteps } from './sorted-runs.ts';
 
@@ -21,7 +21,7 @@ interface Emitted {
 }
 
 /** The values of a map's result, where those that one document emitted with one key have changed places. */
-export function* valuesInOrder({ counts, keys, values }: MappedRows): Steps<readonly string[]> {
+export function* valuesInOrder({ counts, keys, values }: MappedRows): CooperativeTask<readonly string[]> {
   let ordered: string[] | undefined;
   let row = 0;
   let rowsOfStep = 0;
@@ -68,7 +68,7 @@ function areEqual(values: readonly string[], rows: readonly number[]): boolean {
   return rows.every((at) => values[at] === first);
 }
 
-function* sortValues(texts: readonly string[]): Steps<string[]> {
+function* sortValues(texts: readonly string[]): CooperativeTask<string[]> {
   const order = createKeyOrder('raw');
   const emitted = yield* mapInSteps(texts, (text): Emitted => {
     const value: unknown = JSON.parse(text);

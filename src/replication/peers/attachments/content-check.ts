@@ -2,7 +2,7 @@
 
 import { isObject, type JsonObject, ownMember } from '../../../base/json/objects.ts';
 import { fromBase64 } from '../../../base/shared/base64.ts';
-import { inTurns } from '../../../base/shared/turn.ts';
+import { runCooperatively } from '../../../base/shared/turn.ts';
 import { readDigest } from '../../../database/documents/attachments/digests.ts';
 import { beginMd5, loadMd5InSteps } from '../../../database/documents/md5.ts';
 import { ReplicationError } from '../../failure.ts';
@@ -14,7 +14,7 @@ const STEP_BYTES = 262_144;
 /** The content that came is not the one that the document names, or did not come in a form that can be read. */
 export class ContentMismatch extends ReplicationError {
   constructor(reason: string) {
-    super('content_md5_mismatch', reason, { mayPass: true });
+    super('content_md5_mismatch', reason, { isRetryable: true });
     this.name = 'ContentMismatch';
   }
 }
@@ -77,7 +77,7 @@ async function checkEntry(stub: Stub, entry: unknown): Promise<void> {
 
 async function md5Of(bytes: Uint8Array): Promise<string> {
   const digest = await loadMd5InSteps();
-  return inTurns(digest(piecesOf(bytes)));
+  return runCooperatively(digest(piecesOf(bytes)));
 }
 
 function* piecesOf(bytes: Uint8Array): Generator<Uint8Array> {

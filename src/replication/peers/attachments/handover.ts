@@ -1,4 +1,4 @@
-import type { Answer } from '../asking/answer.ts';
+import type { Answer } from '../client/answer.ts';
 
 /** An answer that is read outside of the call that gave it, which lasts until then. */
 export class Handover {

@@ -1,7 +1,7 @@
 /** The form in which a document goes to the target with content behind it: the document, and its attachments in the order in which it names them. */
 import { JsonCursor } from '../../../base/json/json-cursor.ts';
 import { KeptMembers } from '../../../base/json/kept-members.ts';
-import { joinInSteps, type Steps } from '../../../base/shared/turn.ts';
+import { type CooperativeTask, joinInSteps } from '../../../base/shared/turn.ts';
 import type { Stub } from '../contract.ts';
 
 /** An attachment of which the content follows. */
@@ -45,7 +45,11 @@ function partHead({ stub, encodedLength }: Following): string {
 }
 
 /** The document's text, those that follow announced in their order. What else it has stays as it was written. */
-export function* withFollowing(text: string, following: readonly Following[], kept: readonly Stub[]): Steps<string> {
+export function* withFollowing(
+  text: string,
+  following: readonly Following[],
+  kept: readonly Stub[],
+): CooperativeTask<string> {
   const entries = [yield* joinInSteps(following, followingEntry), yield* joinInSteps(kept, stubEntry)];
   const cursor = new JsonCursor(text);
   cursor.enter();

@@ -6,12 +6,12 @@
 
 import { isObject, type JsonObject, ownMember } from '../../../base/json/objects.ts';
 import { boundaryOf, type IncomingPart, readParts } from '../../../base/shared/multipart/multipart-reader.ts';
-import { inTurns, type Steps } from '../../../base/shared/turn.ts';
+import { type CooperativeTask, runCooperatively } from '../../../base/shared/turn.ts';
 import { readDigest } from '../../../database/documents/attachments/digests.ts';
 import { ReplicationError } from '../../failure.ts';
-import type { Answer } from '../asking/answer.ts';
-import { AttemptFailure } from '../asking/attempt-failure.ts';
-import type { PeerClient } from '../asking/peer-client.ts';
+import type { Answer } from '../client/answer.ts';
+import { AttemptFailure } from '../client/attempt-failure.ts';
+import type { PeerClient } from '../client/peer-client.ts';
 import type { AttachedDocument, DocumentText, RelatedBody, Stub } from '../contract.ts';
 import { attachmentNames, readDocumentText } from '../documents/document-text.ts';
 import { documentPath, isAddressable, isSegment, queryText } from '../paths.ts';
@@ -114,7 +114,7 @@ export class RelatedReader {
     const boundary = this.#newBoundary();
     const coming = new Set(following.map(({ stub }) => stub));
     const kept = stubs.filter((stub) => !coming.has(stub));
-    const text = await inTurns(withFollowing(document.text, following, kept));
+    const text = await runCooperatively(withFollowing(document.text, following, kept));
     return { type: relatedType(boundary), chunks: relatedBody(boundary, text, following, contentOf) };
   }
 
@@ -163,13 +163,16 @@ async function readFollowing(
   if (first.done === true) return undefined;
   const { text, bytes } = await textOf(first.value.chunks, 2 * wanted.document.text.length + LONGEST_MORE, answer);
   try {
-    return await inTurns(followingIn(text, wanted));
+    return await runCooperatively(followingIn(text, wanted));
   } finally {
     answer.free(bytes);
   }
 }
 
-function* followingIn(text: string, { document, stubs }: AttachedDocument): Steps<readonly Following[] | undefined> {
+function* followingIn(
+  text: string,
+  { document, stubs }: AttachedDocument,
+): CooperativeTask<readonly Following[] | undefined> {
   try {
     const { id, rev, attachments = {} } = readDocumentText(text);
     if (id !== document.id || rev !== document.rev) return undefined;

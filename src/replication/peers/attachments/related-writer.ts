@@ -1,7 +1,7 @@
 /** Writes documents with their attachments behind them (docs/http/attachments.md#multipart-uploads). */
 import { type JsonObject, ownMember } from '../../../base/json/objects.ts';
-import { SHORT_ANSWER } from '../asking/answer.ts';
-import type { PeerClient } from '../asking/peer-client.ts';
+import { SHORT_ANSWER } from '../client/answer.ts';
+import type { PeerClient } from '../client/peer-client.ts';
 import type { DocumentText, RelatedBody, RelatedRefusal } from '../contract.ts';
 import { writeBulk } from '../documents/bulk-docs.ts';
 import { documentPath } from '../paths.ts';

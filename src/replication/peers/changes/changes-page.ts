@@ -1,8 +1,8 @@
 import { ownMember } from '../../../base/json/objects.ts';
 import { whenReady } from '../../../base/shared/maybe-promise.ts';
 import type { Sequence } from '../../contract.ts';
-import type { Answer } from '../asking/answer.ts';
-import type { PeerClient, PeerRequest } from '../asking/peer-client.ts';
+import type { Answer } from '../client/answer.ts';
+import type { PeerClient, PeerRequest } from '../client/peer-client.ts';
 import type { Change, ChangesPage } from '../contract.ts';
 import { readElements } from '../documents/answered-list.ts';
 import { changeBytes, LONGEST_ROW, readChange, readPending, readSequence } from './changes-request.ts';

@@ -1,7 +1,7 @@
 /** How a peer is asked for its changes (docs/http/changes.md), and what it answers. */
 import { isObject, ownMember } from '../../../base/json/objects.ts';
 import type { Selection, Sequence } from '../../contract.ts';
-import type { PeerRequest } from '../asking/peer-client.ts';
+import type { PeerRequest } from '../client/peer-client.ts';
 import type { Change, ChangesRequest } from '../contract.ts';
 import { queryText } from '../paths.ts';
 import { idProblem, isRevision } from '../revision-form.ts';

@@ -1,8 +1,8 @@
 /** The changes of a peer, chosen by it or here. */
 
-import { isDatabaseError, WordedError } from '../../../base/errors/database-error.ts';
+import { CustomCodeError, isDatabaseError } from '../../../base/errors/database-error.ts';
 import type { RefusedDocument, Selection } from '../../contract.ts';
-import type { PeerClient } from '../asking/peer-client.ts';
+import type { PeerClient } from '../client/peer-client.ts';
 import type { ChangesListing, ChangesPage, ChangesRequest, DocumentText, FoundDocument } from '../contract.ts';
 import { readChangesPage, tryChangesPage } from './changes-page.ts';
 import { changesRequest } from './changes-request.ts';
@@ -72,7 +72,7 @@ export class ChangesSource {
     try {
       return (await this.#own.passes(text)) ? 'chosen' : 'not chosen';
     } catch (failure) {
-      if (!(failure instanceof WordedError)) throw failure;
+      if (!(failure instanceof CustomCodeError)) throw failure;
       return { id, rev, error: failure.word, reason: failure.reason };
     }
   }

@@ -5,14 +5,14 @@
  */
 import { isObject, ownMember } from '../../../base/json/objects.ts';
 import type { Sequence } from '../../contract.ts';
-import type { Answer } from '../asking/answer.ts';
-import { LineCutter } from '../asking/answered-lines.ts';
-import { AttemptFailure } from '../asking/attempt-failure.ts';
-import type { PeerClient } from '../asking/peer-client.ts';
+import type { Answer } from '../client/answer.ts';
+import { LineCutter } from '../client/answered-lines.ts';
+import { AttemptFailure } from '../client/attempt-failure.ts';
+import type { PeerClient } from '../client/peer-client.ts';
 import type { Change, ChangesPage, ChangesRequest } from '../contract.ts';
 import { readChangesPage } from './changes-page.ts';
 import { changesRequest, LONGEST_ROW, readChange, readPending, readSequence } from './changes-request.ts';
-import { SharedNews } from './shared-news.ts';
+import { SharedDbUpdates } from './shared-db-updates.ts';
 
 /** How often changes are asked for where no feed may be open. */
 const LOOK_AGAIN_MS = 5_000;
@@ -22,7 +22,7 @@ type TakePage = (page: ChangesPage) => Promise<void>;
 export class LiveFeeds {
   readonly #client: PeerClient;
   readonly #heartbeatMs: number;
-  readonly #news: SharedNews | undefined;
+  readonly #news: SharedDbUpdates | undefined;
   /** The peer has no continuous feeds, or they don't reach us. */
   #usesLongPolls = false;
 
@@ -31,7 +31,7 @@ export class LiveFeeds {
     this.#heartbeatMs = heartbeatMs;
     const { places } = client;
     const { feeds, news } = places ?? {};
-    this.#news = feeds && news && new SharedNews(client, { feeds, news }, heartbeatMs);
+    this.#news = feeds && news && new SharedDbUpdates(client, { feeds, news }, heartbeatMs);
   }
 
   /** Resolves when the feed has ended, or broken off: the database may be another one then. */

@@ -67,7 +67,7 @@ function createSelectorTest(selector: string): Test {
     return createTest(parseSelector(JSON.parse(selector)), createKeyOrder('unicode'));
   } catch (failure) {
     if (!isDatabaseError(failure)) throw failure;
-    throw new ReplicationError('bad_request', failure.reason, { mayPass: false, cause: failure });
+    throw new ReplicationError('bad_request', failure.reason, { isRetryable: false, cause: failure });
   }
 }
 

@@ -1,7 +1,7 @@
 import { ListCutter, ScalarElement } from '../../../base/json/list-cutter.ts';
 import type { JsonObject } from '../../../base/json/objects.ts';
 import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
-import type { Answer } from '../asking/answer.ts';
+import type { Answer } from '../client/answer.ts';
 
 /**
  * Hands on the elements of a list while they arrive, of which there may be `most`. Gives the members around the list. Fails with an

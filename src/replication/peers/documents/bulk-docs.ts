@@ -1,8 +1,8 @@
 /** Writes revisions as they are with `POST /{db}/_bulk_docs` (docs/http/bulk.md#bulk-writes). */
 import { isObject, type JsonObject } from '../../../base/json/objects.ts';
 import type { RefusedDocument } from '../../contract.ts';
-import { SHORT_ANSWER } from '../asking/answer.ts';
-import type { PeerClient } from '../asking/peer-client.ts';
+import { SHORT_ANSWER } from '../client/answer.ts';
+import type { PeerClient } from '../client/peer-client.ts';
 import type { DocumentText } from '../contract.ts';
 
 /** Statuses that speak of the documents: each of them may be the only one at fault. */

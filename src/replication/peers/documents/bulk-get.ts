@@ -2,9 +2,9 @@
 import { OPEN_BRACE, OPEN_BRACKET } from '../../../base/json/characters.ts';
 import { JsonCursor } from '../../../base/json/json-cursor.ts';
 import { isObject, ownMember } from '../../../base/json/objects.ts';
-import type { Answer } from '../asking/answer.ts';
-import { AttemptFailure } from '../asking/attempt-failure.ts';
-import type { PeerClient } from '../asking/peer-client.ts';
+import type { Answer } from '../client/answer.ts';
+import { AttemptFailure } from '../client/attempt-failure.ts';
+import type { PeerClient } from '../client/peer-client.ts';
 import type { FoundDocument, WantedDocument } from '../contract.ts';
 import { queryText } from '../paths.ts';
 import { mostElements, readElements } from './answered-list.ts';

@@ -1,5 +1,5 @@
 /** Reads documents from a peer in the best way that it knows. What it turned out not to know is not tried again. */
-import type { PeerClient } from '../asking/peer-client.ts';
+import type { PeerClient } from '../client/peer-client.ts';
 import type { FoundDocument, WantedDocument } from '../contract.ts';
 import { type ReadOptions, readByBulkGet } from './bulk-get.ts';
 import { readByOpenRevisions } from './open-revisions.ts';

@@ -4,7 +4,7 @@
  */
 import type { RefusedDocument } from '../../contract.ts';
 import { ReplicationError } from '../../failure.ts';
-import type { PeerClient } from '../asking/peer-client.ts';
+import type { PeerClient } from '../client/peer-client.ts';
 import type { DocumentText } from '../contract.ts';
 import { type BatchRefusal, TOO_LARGE, writeBulk } from './bulk-docs.ts';
 
@@ -72,7 +72,7 @@ export class DocumentWriter {
     const outcome = await writeBulk(this.#client, []);
     if (outcome !== 'unclear' && isRefusal(outcome)) {
       const told = `${this.#client.name} takes no documents at all: it answered ${status} ${error}: ${reason}`;
-      throw new ReplicationError('replication_failed', told, { mayPass: true });
+      throw new ReplicationError('replication_failed', told, { isRetryable: true });
     }
     this.#takesSome = true;
   }

@@ -1,8 +1,8 @@
 /** Asks a peer which revisions it lacks (docs/http/bulk.md#missing-revisions), and believes nothing but that. */
 import { isObject, ownMember } from '../../../base/json/objects.ts';
 import type { RefusedDocument } from '../../contract.ts';
-import { type Answer, SHORT_ANSWER } from '../asking/answer.ts';
-import type { PeerClient } from '../asking/peer-client.ts';
+import { type Answer, SHORT_ANSWER } from '../client/answer.ts';
+import type { PeerClient } from '../client/peer-client.ts';
 import type { MissingRevisions } from '../contract.ts';
 import { isRevision } from '../revision-form.ts';
 

@@ -1,8 +1,8 @@
 /** Reads documents one by one with `open_revs` (docs/http/documents.md#open-revisions), from peers that know nothing better. */
 import { JsonCursor } from '../../../base/json/json-cursor.ts';
 import { ReplicationError } from '../../failure.ts';
-import type { Answer } from '../asking/answer.ts';
-import type { PeerClient } from '../asking/peer-client.ts';
+import type { Answer } from '../client/answer.ts';
+import type { PeerClient } from '../client/peer-client.ts';
 import type { FoundDocument, WantedDocument } from '../contract.ts';
 import { documentPath, isAddressable, queryText } from '../paths.ts';
 import { mostElements, readElements } from './answered-list.ts';

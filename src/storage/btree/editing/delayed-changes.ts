@@ -1,5 +1,5 @@
 import { must } from '../../../base/shared/assert.ts';
-import type { Steps } from '../../../base/shared/turn.ts';
+import type { CooperativeTask } from '../../../base/shared/turn.ts';
 import type { TreeChange, TreeSpec } from '../contract.ts';
 import type { EntrySums } from '../nodes/slots.ts';
 
@@ -38,7 +38,7 @@ export class DelayedChanges<K, R> {
     before: TreeSums<R>,
     changes: readonly TreeChange<K>[],
     formerValues: readonly (string | undefined)[],
-  ): Steps<DelayedChanges<K, R> | undefined> {
+  ): CooperativeTask<DelayedChanges<K, R> | undefined> {
     if (spec.adjust === undefined || before.reduction === undefined) return undefined;
     let { count, bytes } = before;
     let reduction: R = before.reduction;

@@ -1,7 +1,7 @@
 import { assert, must } from '../../../base/shared/assert.ts';
 import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
 import { allReady } from '../../../base/shared/maybe-promise.ts';
-import { inTurns, ready, type Steps } from '../../../base/shared/turn.ts';
+import { type CooperativeTask, ready, runCooperatively } from '../../../base/shared/turn.ts';
 import { putTogether } from '../../../base/shared/utf8.ts';
 import type { ReplacedNode, TreeChange, TreeSizes, TreeSpec } from '../contract.ts';
 import { corruptNode } from '../nodes/corrupt-node.ts';
@@ -70,7 +70,7 @@ export class TreeEdit<K, R> {
   }
 
   /** Waits for nothing where all nodes that it needs are in memory. */
-  *run(root: Link<K, R> | undefined): Steps<EditedTree<K, R>> {
+  *run(root: Link<K, R> | undefined): CooperativeTask<EditedTree<K, R>> {
     const pieces = root === undefined ? this.#plant() : yield* this.#editRoot(root);
     const top = pieces === undefined ? root : yield* this.#lower(this.#grow(pieces));
     for (const link of this.#replaced) this.#source.forget(link);
@@ -85,7 +85,7 @@ export class TreeEdit<K, R> {
     return edited && this.#adopt(this.#maker.leaves({ ...edited, count: edited.added }, { fill: true }));
   }
 
-  *#editRoot(link: Link<K, R>): Steps<Outcome<K, R>> {
+  *#editRoot(link: Link<K, R>): CooperativeTask<Outcome<K, R>> {
     const node = this.#source.peek(link) ?? (yield* ready(this.#source.resolve(link)));
     const visit = { link, from: 0, to: this.#changes.length, isLast: true };
     return node instanceof Leaf ? this.#editLeaf(visit, node) : yield* this.#editInner(visit, node);
@@ -103,7 +103,7 @@ export class TreeEdit<K, R> {
   }
 
   /** Takes levels away that lead to one node only. */
-  *#lower(root: Link<K, R> | undefined): Steps<Link<K, R> | undefined> {
+  *#lower(root: Link<K, R> | undefined): CooperativeTask<Link<K, R> | undefined> {
     let top = root;
     while (top !== undefined) {
       const node = this.#source.peek(top) ?? (yield* ready(this.#source.resolve(top)));
@@ -134,7 +134,7 @@ export class TreeEdit<K, R> {
     if (spec.adjust !== undefined) edited.reduction = spec.adjust(reductionOf(spec, former), formerValues, newValues);
   }
 
-  *#editInner(visit: Visit<K, R>, inner: Inner<K, R>): Steps<Outcome<K, R>> {
+  *#editInner(visit: Visit<K, R>, inner: Inner<K, R>): CooperativeTask<Outcome<K, R>> {
     const { link, isLast } = visit;
     const shares = shareOut(this.#spec, inner, this.#keys, visit);
     const outcomes = yield* this.#editBelow(inner, shares, isLast);
@@ -149,7 +149,7 @@ export class TreeEdit<K, R> {
     return pieces;
   }
 
-  *#editBelow(inner: Inner<K, R>, shares: readonly SlotShare[], isLast: boolean): Steps<Outcome<K, R>[]> {
+  *#editBelow(inner: Inner<K, R>, shares: readonly SlotShare[], isLast: boolean): CooperativeTask<Outcome<K, R>[]> {
     const links = shares.map((share) => inner.slots.link(share.index));
     const resolved = this.#source.resolveAll(links);
     const nodes = resolved instanceof Promise ? yield* ready(resolved) : resolved;
@@ -178,7 +178,7 @@ export class TreeEdit<K, R> {
   /** A failure is a rejection, or those that were begun before would be no one's. */
   #beginInner(visit: Visit<K, R>, node: Inner<K, R>): MaybePromise<Outcome<K, R>> {
     try {
-      return inTurns(this.#editInner(visit, node));
+      return runCooperatively(this.#editInner(visit, node));
     } catch (failure) {
       return Promise.reject(failure);
     }
@@ -197,7 +197,7 @@ export class TreeEdit<K, R> {
   }
 
   /** Joins each slot that shrank too much with one beside it, and the result again if it is still too small. */
-  *#joinSparse(slots: Slots<K, R>, isLast: boolean): Steps<void> {
+  *#joinSparse(slots: Slots<K, R>, isLast: boolean): CooperativeTask<void> {
     let index = 0;
     while (index < slots.length) {
       if (slots.isWritten(index) || !this.#sparse.has(slots.link(index))) index += 1;
@@ -207,7 +207,7 @@ export class TreeEdit<K, R> {
   }
 
   /** Joins two neighbours if that is of use: into one node, or into two of about the same size. */
-  *#join(slots: Slots<K, R>, at: number, isLast: boolean): Steps<boolean> {
+  *#join(slots: Slots<K, R>, at: number, isLast: boolean): CooperativeTask<boolean> {
     if (at < 0 || at + 1 >= slots.length) return false;
     const [leftLink, rightLink] = [slots.link(at), slots.link(at + 1)];
     const left = this.#source.peek(leftLink) ?? (yield* ready(this.#source.resolve(leftLink)));
@@ -281,7 +281,7 @@ export class TreeEdit<K, R> {
     right: TreeNode<K, R>,
     separator: Separator<K>,
     isLastPair: boolean,
-  ): Steps<Slot<K, R>[]> {
+  ): CooperativeTask<Slot<K, R>[]> {
     assert(left instanceof Inner && right instanceof Inner, 'neighbours are nodes of one kind');
     const joined = left.slots.slice(0, left.length);
     joined.appendNeighbour(right.slots, separator);

@@ -1,4 +1,4 @@
-import { Pace } from '../../../base/shared/turn.ts';
+import { TimeSlice } from '../../../base/shared/turn.ts';
 import type { KeyRange, TreeEntry, TreeSpec, WalkOptions } from '../contract.ts';
 import type { Link } from '../nodes/inner.ts';
 import type { Leaf } from '../nodes/leaf.ts';
@@ -16,7 +16,7 @@ export async function* walkEntries<K, R>(
   const { spec } = source;
   const span = new Span(spec, range, descending);
   const cursor = new Cursor(source, descending);
-  const pace = new Pace();
+  const timeSlice = new TimeSlice();
   let toSkip = skip;
   const passSkipped = (link: Link<K, R>): boolean => {
     if (link.count > toSkip) return false;
@@ -30,7 +30,7 @@ export async function* walkEntries<K, R>(
     if (available > toSkip) yield toEntries(spec, leaf, found, { skip: toSkip, descending });
     toSkip = Math.max(0, toSkip - available);
     if (span.endsBefore(cursor.far)) return;
-    if (pace.isDue) await pace.rest();
+    if (timeSlice.isDue) await timeSlice.rest();
     const next = await cursor.advance(toSkip > 0 ? passSkipped : undefined);
     if (next === undefined) return;
     leaf = next;

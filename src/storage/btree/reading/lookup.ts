@@ -1,6 +1,6 @@
 import { must } from '../../../base/shared/assert.ts';
 import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
-import { ready, type Steps } from '../../../base/shared/turn.ts';
+import { type CooperativeTask, ready } from '../../../base/shared/turn.ts';
 import type { TreeSpec } from '../contract.ts';
 import type { Link, TreeNode } from '../nodes/inner.ts';
 import { type KeyShare, shareOut } from '../nodes/key-shares.ts';
@@ -74,7 +74,7 @@ export function* readValues<K, R>(
   root: Link<K, R>,
   keys: readonly K[],
   mostUnits: number,
-): Steps<(string | undefined)[] | undefined> {
+): CooperativeTask<(string | undefined)[] | undefined> {
   const { spec } = source;
   const values = keys.map((): string | undefined => undefined);
   let units = 0;

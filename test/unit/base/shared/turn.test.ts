@@ -1,5 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { atOnce, inTurns, LONG_STEP, nextTurn, Pace, ready, type Steps } from '../../../../src/base/shared/turn.ts';
+import {
+  atOnce,
+  type CooperativeTask,
+  LONG_STEP,
+  nextTurn,
+  ready,
+  runCooperatively,
+  TimeSlice,
+} from '../../../../src/base/shared/turn.ts';
 
 afterEach(() => {
   vi.unstubAllGlobals();
@@ -7,7 +15,7 @@ afterEach(() => {
 });
 
 /** Counts `count` steps, each of which holds the thread for as long as the clock is told. */
-function* work(count: number, stepMs = 0): Steps<string> {
+function* work(count: number, stepMs = 0): CooperativeTask<string> {
   for (let step = 0; step < count; step++) {
     now += stepMs;
     yield;
@@ -56,27 +64,27 @@ describe('a pace', () => {
 
   test('is due once the thread was held for long enough, and then anew', async () => {
     stopClock();
-    const pace = new Pace(10);
+    const timeSlice = new TimeSlice(10);
     now = 9;
-    expect(pace.isDue).toBe(false);
+    expect(timeSlice.isDue).toBe(false);
     now = 10;
-    expect(pace.isDue).toBe(true);
-    await pace.rest();
-    expect(pace.isDue).toBe(false);
+    expect(timeSlice.isDue).toBe(true);
+    await timeSlice.rest();
+    expect(timeSlice.isDue).toBe(false);
     now = 20;
-    expect(pace.isDue).toBe(true);
+    expect(timeSlice.isDue).toBe(true);
   });
 
   test('counts what other work has held the thread for in the same turn', async () => {
     stopClock();
-    new Pace();
+    new TimeSlice();
     now = 9;
-    const second = new Pace();
+    const second = new TimeSlice();
     expect(second.isDue).toBe(false);
     now = 10;
     expect(second.isDue).toBe(true);
     // What has just begun is small, as far as anyone knows.
-    const third = new Pace();
+    const third = new TimeSlice();
     expect(third.isDue).toBe(false);
     now = 11;
     expect(third.isDue).toBe(true);
@@ -84,23 +92,23 @@ describe('a pace', () => {
 
   test('is due at once in a turn that has lasted for too long', async () => {
     stopClock();
-    new Pace();
+    new TimeSlice();
     now = 14;
-    expect(new Pace().isDue).toBe(false);
+    expect(new TimeSlice().isDue).toBe(false);
     now = 15;
-    expect(new Pace().isDue).toBe(true);
+    expect(new TimeSlice().isDue).toBe(true);
   });
 
   test('begins anew in each turn', async () => {
     stopClock();
-    const pace = new Pace();
+    const timeSlice = new TimeSlice();
     now = 9;
     await nextTurn();
     await nextTurn();
     now = 18;
-    expect(pace.isDue).toBe(false);
+    expect(timeSlice.isDue).toBe(false);
     now = 28;
-    expect(pace.isDue).toBe(true);
+    expect(timeSlice.isDue).toBe(true);
   });
 
   test('gives each of many a turn of its own, in their order', async () => {
@@ -113,11 +121,11 @@ describe('a pace', () => {
       if (!isOver) setImmediate(count);
     };
     const read = async (name: string) => {
-      const pace = new Pace();
+      const timeSlice = new TimeSlice();
       const turns: number[] = [];
       for (let round = 0; round < 3; round += 1) {
         now += 10;
-        await pace.rest();
+        await timeSlice.rest();
         order.push(name);
         turns.push(turn);
       }
@@ -134,8 +142,8 @@ describe('a pace', () => {
 describe('work in turns', () => {
   test('that is short is done at once', () => {
     stopClock();
-    expect(inTurns(work(1000))).toBe('done');
-    expect(inTurns(work(4, 1))).toBe('done');
+    expect(runCooperatively(work(1000))).toBe('done');
+    expect(runCooperatively(work(4, 1))).toBe('done');
   });
 
   test('that is long lets others have a turn every 5 ms', async () => {
@@ -148,7 +156,7 @@ describe('work in turns', () => {
       if (turns.at(-1) !== now) turns.push(now);
       if (!isOver) setImmediate(note);
     };
-    const done = inTurns(work(50, 1));
+    const done = runCooperatively(work(50, 1));
     note();
     expect(await done).toBe('done');
     isOver = true;
@@ -160,7 +168,7 @@ describe('work in turns', () => {
     await nextTurn();
     await nextTurn();
     stopClock();
-    function* withLongStep(): Steps<string> {
+    function* withLongStep(): CooperativeTask<string> {
       yield* work(3, 1);
       yield LONG_STEP;
       now += 30;
@@ -173,7 +181,7 @@ describe('work in turns', () => {
       turns.push(now);
       if (!isOver) setImmediate(note);
     };
-    const done = inTurns(withLongStep());
+    const done = runCooperatively(withLongStep());
     note();
     expect(await done).toBe('done');
     isOver = true;
@@ -183,12 +191,12 @@ describe('work in turns', () => {
 
   test('fails at once, or later', async () => {
     stopClock();
-    function* failing(stepMs: number): Steps<never> {
+    function* failing(stepMs: number): CooperativeTask<never> {
       yield* work(3, stepMs);
       throw new Error('no');
     }
-    expect(() => inTurns(failing(0))).toThrow('no');
-    await expect(inTurns(failing(30))).rejects.toThrow('no');
+    expect(() => runCooperatively(failing(0))).toThrow('no');
+    await expect(runCooperatively(failing(30))).rejects.toThrow('no');
   });
 
   test('can be done in one go all the same', () => {
@@ -198,12 +206,12 @@ describe('work in turns', () => {
 
   test('goes on before what had more turns', async () => {
     stopClock();
-    const long = Array.from({ length: 100 }, () => inTurns(work(100, 10)));
+    const long = Array.from({ length: 100 }, () => runCooperatively(work(100, 10)));
     for (let turn = 0; turn < 1_000; turn += 1) await nextTurn();
     const ended: string[] = [];
     const waits = Promise.all(long).then(() => ended.push('long'));
     const began = now;
-    await inTurns(work(5, 10));
+    await runCooperatively(work(5, 10));
     // Alone it takes 50 ms; after each of the hundred it would be five seconds.
     expect(now - began).toBeLessThan(500);
     expect(ended).toEqual([]);
@@ -212,23 +220,23 @@ describe('work in turns', () => {
 });
 
 describe('steps that wait', () => {
-  function* sum(values: readonly (number | Promise<number>)[]): Steps<number> {
+  function* sum(values: readonly (number | Promise<number>)[]): CooperativeTask<number> {
     let total = 0;
     for (const value of values) total += yield* ready(value);
     return total;
   }
 
   test('are done at once where everything is at hand, else when it is', async () => {
-    expect(inTurns(sum([1, 2, 3]))).toBe(6);
-    const late = inTurns(sum([1, Promise.resolve(2), 3, Promise.resolve(4)]));
+    expect(runCooperatively(sum([1, 2, 3]))).toBe(6);
+    const late = runCooperatively(sum([1, Promise.resolve(2), 3, Promise.resolve(4)]));
     expect(late).toBeInstanceOf(Promise);
     expect(await late).toBe(10);
   });
 
   test('fail where they wait, and may go on from there', async () => {
     const failing = () => Promise.reject<number>(new Error('no'));
-    await expect(inTurns(sum([1, failing()]))).rejects.toThrow('no');
-    function* recovering(): Steps<string> {
+    await expect(runCooperatively(sum([1, failing()]))).rejects.toThrow('no');
+    function* recovering(): CooperativeTask<string> {
       try {
         yield* ready(failing());
       } catch (error) {
@@ -237,7 +245,7 @@ describe('steps that wait', () => {
       }
       return 'never';
     }
-    expect(await inTurns(recovering())).toBe('Error: no later');
+    expect(await runCooperatively(recovering())).toBe('Error: no later');
   });
 
   test('can not be done in one go', () => {

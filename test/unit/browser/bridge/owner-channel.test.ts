@@ -218,13 +218,13 @@ describe('streams', () => {
     if (answer?.kind !== 'answer') throw new Error('no answer came');
     const { body } = answer.response;
     if (body === null || typeof body !== 'object' || !('stream' in body)) throw new Error('its body is no stream');
-    return made.carrierFor(OWNER).open(body.stream, body.length);
+    return made.transportFor(OWNER).open(body.stream, body.length);
   }
 
   it('come with requests and with answers', async () => {
     const made = pipes();
     serve(async ({ body }) => ({ ...OK, body: body as ByteStream }));
-    ask(1, { body: { stream: made.carrierFor(OWNER).offer(streamOf(['abc', 'def'])) } });
+    ask(1, { body: { stream: made.transportFor(OWNER).offer(streamOf(['abc', 'def'])) } });
     const answer = await openAnswer(made);
     const decoder = new TextDecoder();
     let text = '';

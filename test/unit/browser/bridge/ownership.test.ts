@@ -64,7 +64,7 @@ class Candidate {
         this.events.push(why);
         if (leaveFails) throw new Error('the last checkpoint failed');
       },
-      onTrouble: (error) => this.events.push(String(error)),
+      onOutage: (error) => this.events.push(String(error)),
     });
     candidates.push(this);
   }

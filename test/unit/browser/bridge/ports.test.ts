@@ -6,7 +6,7 @@ import { aliveLock, channelName, ownerLock } from '../../../../src/browser/bridg
 import { createLink } from '../../../../src/browser/bridge/link/link.ts';
 import { type OwnerChannel, serveOwner } from '../../../../src/browser/bridge/link/owner-channel.ts';
 import type { PortOffer } from '../../../../src/browser/bridge/wire/control.ts';
-import type { Carrier, ToOwner } from '../../../../src/browser/bridge/wire/wire.ts';
+import type { Sender, ToOwner } from '../../../../src/browser/bridge/wire/wire.ts';
 import { type FakeLockClient, FakeLocks } from '../../../support/fake-locks.ts';
 import { bytes, messagesArrived, newInstance, readAll, reasonOf, sourceOf, streamOf, until } from './support.ts';
 
@@ -94,7 +94,7 @@ class Owner {
 
 const answer = (body: PlainResponse['body']): PlainResponse => ({ status: 200, headers: {}, body });
 
-function newLink(carrier: Carrier = 'service-worker'): OwnerLink {
+function newLink(carrier: Sender = 'service-worker'): OwnerLink {
   const link = createLink({ instance, carrier, locks: table.client() });
   ends.push(() => link.close());
   return link;

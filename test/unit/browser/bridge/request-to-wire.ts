@@ -1,8 +1,12 @@
 import type { PlainRequest } from '../../../../src/base/shared/message.ts';
 import type { WireRequest } from '../../../../src/browser/bridge/wire/wire.ts';
-import { type StreamCarrier, wireRequest, withoutSmallStream } from '../../../../src/browser/bridge/wire/wire-codec.ts';
+import {
+  type StreamTransport,
+  wireRequest,
+  withoutSmallStream,
+} from '../../../../src/browser/bridge/wire/wire-codec.ts';
 
 /** A request as a link sends it: with its body read first where it is a small stream. */
-export async function requestToWire(request: PlainRequest, carrier: StreamCarrier): Promise<WireRequest> {
+export async function requestToWire(request: PlainRequest, carrier: StreamTransport): Promise<WireRequest> {
   return wireRequest(request, await withoutSmallStream(request.body), carrier);
 }

@@ -1,7 +1,7 @@
 import 'fake-indexeddb/auto';
 import { IDBFactory } from 'fake-indexeddb';
 import type { ByteStream, PlainHeaders, RequestBody } from '../../../../src/base/shared/message.ts';
-import { PortCarrier } from '../../../../src/browser/bridge/bodies/port-carrier.ts';
+import { PortTransport } from '../../../../src/browser/bridge/bodies/port-transport.ts';
 import type { Instance, WorkerOptions } from '../../../../src/browser/bridge/contract.ts';
 import { createInstance } from '../../../../src/browser/bridge/instance.ts';
 import type { PortOffer } from '../../../../src/browser/bridge/wire/control.ts';
@@ -108,8 +108,8 @@ export class Tab {
 
   async send(method: string, path: string, headers: PlainHeaders, body: RequestBody, call?: number): Promise<Answer> {
     const url = this.#origin.instance.base + path;
-    const wire = await requestToWire({ method, url, headers, body }, new PortCarrier());
-    const response = responseFromWire(await this.endpoint.handle(wire, call), new PortCarrier());
+    const wire = await requestToWire({ method, url, headers, body }, new PortTransport());
+    const response = responseFromWire(await this.endpoint.handle(wire, call), new PortTransport());
     const text = await toText(response.body);
     return {
       status: response.status,

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { Pace } from '../../../../src/base/shared/turn.ts';
+import { TimeSlice } from '../../../../src/base/shared/turn.ts';
 import { AnswerBatch } from '../../../../src/node/http/answer-batch.ts';
 
 test('answers that are ready in the same turn are sent at its end, in order', async () => {
@@ -35,9 +35,9 @@ test('a later answer waits for the end of a later turn', async () => {
 test('an answer goes out before long work that waits for its turn', async () => {
   const batch = new AnswerBatch();
   const steps: string[] = [];
-  const pace = new Pace(0);
+  const timeSlice = new TimeSlice(0);
   for (const until = performance.now() + 2; performance.now() < until; );
-  const work = pace.rest().then(() => steps.push('a step of the work'));
+  const work = timeSlice.rest().then(() => steps.push('a step of the work'));
   await batch.turnEnd();
   steps.push('the answer');
   await work;

@@ -6,8 +6,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { Handle } from '../../../../src/base/shared/message.ts';
 import { listen } from '../../../../src/node/http/http-server.ts';
+import { assertListenAllowed } from '../../../../src/node/http/listen-rights.ts';
 import { createListener } from '../../../../src/node/http/listener.ts';
-import { assertReach } from '../../../../src/node/http/reach.ts';
 
 const listenerOf = (handle: Handle) =>
   createListener(handle, (_request, error) => {
@@ -15,18 +15,18 @@ const listenerOf = (handle: Handle) =>
   });
 const hello = listenerOf(async () => ({ status: 200, headers: {}, body: 'hello' }));
 
-describe('assertReach', () => {
+describe('assertListenAllowed', () => {
   test.each(['127.0.0.1', '127.1.2.3', 'localhost', 'LOCALHOST', '::1', '[::1]'])('lets %s pass', (host) => {
-    expect(() => assertReach(host, false)).not.toThrow();
+    expect(() => assertListenAllowed(host, false)).not.toThrow();
   });
 
   test.each(['0.0.0.0', '::', '', '192.168.1.7', 'example.org', '127.0.0.1.example.org', '1127.0.0.1'])(
     'refuses "%s" and says why, unless there is an admin',
     (host) => {
-      expect(() => assertReach(host, false)).toThrow(
+      expect(() => assertListenAllowed(host, false)).toThrow(
         /^bad_request: Settee does not listen on .*no admin.*or use 127\.0\.0\.1/,
       );
-      expect(() => assertReach(host, true)).not.toThrow();
+      expect(() => assertListenAllowed(host, true)).not.toThrow();
     },
   );
 });

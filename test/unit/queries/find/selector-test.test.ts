@@ -188,7 +188,7 @@ describe('a test of a selector', () => {
       const answer = createTest(parseSelector(given), order)(document);
       expect(answer).toBeInstanceOf(Promise);
       await expect(answer).rejects.toMatchObject({
-        name: 'WordedError',
+        name: 'CustomCodeError',
         reason: expect.stringMatching(/20000000 steps.*shorter lists/),
       });
     }

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { must } from '../../../../src/base/shared/assert.ts';
 import { Pending } from '../../../../src/base/shared/pending.ts';
-import { nextTurn, Pace } from '../../../../src/base/shared/turn.ts';
+import { nextTurn, TimeSlice } from '../../../../src/base/shared/turn.ts';
 import type { Reducer, Sandbox } from '../../../../src/queries/sandbox/contract.ts';
 import { InProcessWorkers } from './in-process-workers.ts';
 import { createTestSandbox, openProgram } from './quickjs-files.ts';
@@ -221,7 +221,7 @@ test('reductions that are made in one turn hold it for 40 ms together, and are l
   await Promise.all(reduceAll('[2]'));
   await nextTurn();
   // Long work has the turn.
-  new Pace();
+  new TimeSlice();
   const before = callsOf(workers);
   const pending = reduceAll('[3]');
   // All of them would take 140 ms.

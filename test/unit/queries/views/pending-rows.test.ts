@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Pace, type Steps } from '../../../../src/base/shared/turn.ts';
+import { type CooperativeTask, TimeSlice } from '../../../../src/base/shared/turn.ts';
 import type { DocId } from '../../../../src/database/documents/contract.ts';
 import { parseDefinition } from '../../../../src/queries/views/trees/definition.ts';
 import { createTreeOrders } from '../../../../src/queries/views/trees/tree-order.ts';
@@ -15,7 +15,7 @@ const orders = createTreeOrders(definition.trees);
 const keys = Array.from({ length: COUNT }, (_, n) => String(COUNT - n));
 
 /** What the steps give, and how many they are. */
-function counted<T>(steps: Steps<T>): { readonly result: T; readonly count: number } {
+function counted<T>(steps: CooperativeTask<T>): { readonly result: T; readonly count: number } {
   for (let count = 1; ; count++) {
     const { done, value } = steps.next();
     if (done === true) return { result: value, count };
@@ -27,7 +27,7 @@ test('very many rows of one document are added in many steps', async () => {
   const values = keys.map(() => '1');
   const { count } = counted(pending.add([id], [{ counts: [COUNT], keys, values }]));
   expect(count).toBeGreaterThan(200);
-  const { rows } = await pending.take(new Pace());
+  const { rows } = await pending.take(new TimeSlice());
   expect(rows[0]?.map(({ key }) => key.keyText)).toEqual(keys.toReversed());
 });
 
@@ -36,7 +36,7 @@ test('their values are brought in order in many steps', async () => {
   const counts = [COUNT];
   const { count } = counted(pending.add([id], [{ counts, keys: keys.map(() => '"same"'), values: keys }]));
   expect(count).toBeGreaterThan(400);
-  const { rows } = await pending.take(new Pace());
+  const { rows } = await pending.take(new TimeSlice());
   expect(rows[0]?.map(({ value }) => value)).toEqual(keys.toReversed());
 });
 

@@ -164,8 +164,8 @@ describe('failures', () => {
     const info = () => job && jobInfo(job);
     const at = (seconds: number) => new Date(service.now + seconds * 1_000).toISOString().replace('.000', '');
     service.now = Date.UTC(2026, 0, 1);
-    const trouble = { reason: 'code: no answer', since: service.now - 7_000, nextAttempt: service.now + 3_000 };
-    service.runs[0]?.observer.progress({ ...NO_FIGURES, trouble });
+    const outage = { reason: 'code: no answer', since: service.now - 7_000, nextAttempt: service.now + 3_000 };
+    service.runs[0]?.observer.progress({ ...NO_FIGURES, outage });
     expect(info()).toMatchObject({ error: 'code: no answer', error_since: at(-7), next_attempt: at(3) });
     service.runs[0]?.fail(failure('it is away'));
     await settle();
@@ -174,7 +174,7 @@ describe('failures', () => {
     vi.advanceTimersByTime(5_000);
     await settle();
     expect(info()).toEqual(away);
-    service.runs[1]?.observer.progress({ ...NO_FIGURES, trouble: { ...trouble, since: service.now } });
+    service.runs[1]?.observer.progress({ ...NO_FIGURES, outage: { ...outage, since: service.now } });
     expect(info()).toMatchObject({ error: 'code: no answer', error_since: at(-7), next_attempt: at(3) });
     service.runs[1]?.observer.progress(NO_FIGURES);
     service.runs[1]?.observer.idle(true);
@@ -379,7 +379,7 @@ test('the ids of users take a bounded part of the memory, and those of an admin 
   expect(await ask('d', 300_000, JOE)).toMatchObject({ kind: 'started' });
 });
 
-const gone = () => new ReplicationError('not_found', 'could not open it', { mayPass: true });
+const gone = () => new ReplicationError('not_found', 'could not open it', { isRetryable: true });
 
 test('what others than admins ask for is told among the entries of clients', async () => {
   const service = open();

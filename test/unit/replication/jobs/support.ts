@@ -12,10 +12,10 @@ import type {
   ReplicationActivity,
   ReplicatorHost,
   RequestStore,
-  RunFigures,
   RunObserver,
   RunReplication,
   RunResult,
+  RunStats,
   Standings,
 } from '../../../../src/replication/contract.ts';
 import { ReplicationError } from '../../../../src/replication/failure.ts';
@@ -24,7 +24,7 @@ import { readReplicatorSettings } from '../../../../src/replication/jobs/replica
 
 export const ADMIN: DatabaseUser = { name: null, roles: ['_admin'] };
 
-export const NO_FIGURES: RunFigures = {
+export const NO_FIGURES: RunStats = {
   docsRead: 0,
   docsWritten: 0,
   docWriteFailures: 0,
@@ -71,7 +71,7 @@ export function fakeRuns(): FakeRuns {
   const begun: FakeRun[] = [];
   const run: RunReplication = (replication, checkpointId, _host, observer, signal) =>
     new Promise<RunResult>((resolve, reject) => {
-      const cancelled = new ReplicationError('cancelled', 'aborted', { mayPass: true });
+      const cancelled = new ReplicationError('cancelled', 'aborted', { isRetryable: true });
       signal.addEventListener('abort', () => reject(cancelled));
       begun.push({
         replication,
@@ -146,7 +146,7 @@ export function refused(id: string): RefusedDocument {
 }
 
 export function failure(reason = 'the peer is gone', retryAfterMs?: number): ReplicationError {
-  return new ReplicationError('replication_failed', reason, { mayPass: true, retryAfterMs });
+  return new ReplicationError('replication_failed', reason, { isRetryable: true, retryAfterMs });
 }
 
 /** Lets all promises go on that can. */

@@ -9,7 +9,7 @@ const QUICK_MS = 10;
 /** Functions that are remembered; when there are more, all have to show it again. */
 const MOST_FUNCTIONS = 1_000;
 
-export class ProvenCalls {
+export class FastCallList {
   /** What identifies the functions of a call, by operation. */
   readonly #functions = new Map<string, Set<string>>();
   #count = 0;

@@ -4,10 +4,10 @@ import { isObject } from '../../base/json/objects.ts';
 import type { RequestUser } from '../../base/shared/message.ts';
 import { isDesignId } from '../../database/documents/identifiers.ts';
 import { USER_PREFIX } from '../contract.ts';
-import type { Shield } from './shield.ts';
+import type { ReadRestriction } from './read-restriction.ts';
 
 /** `fields`: members that are public; undefined where there are none. */
-export function userShield({ name }: RequestUser, fields: ReadonlySet<string> | undefined): Shield {
+export function userRestriction({ name }: RequestUser, fields: ReadonlySet<string> | undefined): ReadRestriction {
   const isOwn = (id: string) => name !== null && id === `${USER_PREFIX}${name}`;
   return {
     tag: JSON.stringify([name, fields === undefined ? null : [...fields]]),

@@ -1,12 +1,12 @@
 /** Carries the bodies of messages that are posted to one receiver: each stream travels as a port that the message transfers. */
 import type { ByteStream } from '../../../base/shared/message.ts';
-import type { StreamCarrier } from '../wire/wire-codec.ts';
+import type { StreamTransport } from '../wire/wire-codec.ts';
 import { serveBody } from './body-maker.ts';
 import { openBody } from './body-reader.ts';
 import { portPipe } from './port-pipe.ts';
 
 /** One per message. */
-export class PortCarrier implements StreamCarrier {
+export class PortTransport implements StreamTransport {
   /** To be transferred with the message. */
   readonly transfer: MessagePort[] = [];
 

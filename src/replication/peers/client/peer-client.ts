@@ -5,7 +5,7 @@
 import type { ErrorCode } from '../../../base/errors/database-error.ts';
 import type { Clock, RandomBytes } from '../../../base/shared/clock.ts';
 import type { Log } from '../../../base/system/contract.ts';
-import type { Trouble } from '../../contract.ts';
+import type { PeerOutage } from '../../contract.ts';
 import { ReplicationError } from '../../failure.ts';
 import type { HostPlaces } from '../../host-connections.ts';
 import type { MemoryShare } from '../../peer-memory.ts';
@@ -36,7 +36,7 @@ export interface PeerClientOptions {
   readonly random: RandomBytes;
   readonly log: Log;
   /** Told of each failure after which a request is sent again, and with undefined when a request has succeeded since. */
-  readonly onTrouble?: ((trouble: Trouble | undefined) => void) | undefined;
+  readonly onOutage?: ((outage: PeerOutage | undefined) => void) | undefined;
   /** Ends all requests. */
   readonly signal: AbortSignal;
 }
@@ -137,8 +137,8 @@ export class PeerClient {
         if (!(failure instanceof AttemptFailure)) throw failure;
         failures++;
         const waitMs = failure.retryAfterMs ?? backOffMs(failures, random);
-        if (!failure.mayPass || failures > retries || waitMs > LONGEST_PAUSE_MS) throw failure.asFinal();
-        this.#noteTrouble(failure, waitMs);
+        if (!failure.isRetryable || failures > retries || waitMs > LONGEST_PAUSE_MS) throw failure.asFinal();
+        this.#noteOutage(failure, waitMs);
         log.debug(`replication: ${failure.message}; the request is sent again in ${Math.round(waitMs)} ms`);
         await sleep(waitMs, signal).catch(() => {
           throw cancelled();
@@ -147,11 +147,11 @@ export class PeerClient {
     }
   }
 
-  #noteTrouble({ code, message }: AttemptFailure, waitMs: number): void {
+  #noteOutage({ code, message }: AttemptFailure, waitMs: number): void {
     const now = this.#options.clock.now();
     this.#troubleSince ??= now;
     const reason = `${code}: ${message}`;
-    this.#options.onTrouble?.({ reason, since: this.#troubleSince, nextAttempt: now + waitMs });
+    this.#options.onOutage?.({ reason, since: this.#troubleSince, nextAttempt: now + waitMs });
   }
 
   #noteSuccess(): void {
@@ -159,7 +159,7 @@ export class PeerClient {
     this.#limit.succeeded();
     if (this.#troubleSince === undefined) return;
     this.#troubleSince = undefined;
-    this.#options.onTrouble?.(undefined);
+    this.#options.onOutage?.(undefined);
   }
 
   async #attempt<T>(request: PeerRequest, signal: AbortSignal, use: (answer: Answer) => Promise<T>): Promise<T> {
@@ -222,12 +222,12 @@ export class PeerClient {
       const why = isDatabase ? told : `${this.name} has no ${request.names}${behindColon(reason)}`;
       return new RefusedAttempt(why, code, status, isDatabase && this.#hasSucceeded);
     }
-    const mayPass = status >= 500 || status === 404 || PASSING.includes(status);
+    const isRetryable = status >= 500 || status === 404 || PASSING.includes(status);
     if (status === TOO_MANY_REQUESTS || status === UNAVAILABLE) {
       this.#limit.slowDown();
       if (pauseMs !== undefined) this.#pausedUntil = this.#options.clock.monotonic() + pauseMs;
     }
-    return new AttemptFailure(told, { mayPass, retryAfterMs: mayPass ? pauseMs : undefined, status });
+    return new AttemptFailure(told, { isRetryable, retryAfterMs: isRetryable ? pauseMs : undefined, status });
   }
 
   async #waitForPause(signal: AbortSignal): Promise<void> {
@@ -313,18 +313,18 @@ class RefusedAttempt extends AttemptFailure {
   readonly #isPassing: boolean;
 
   constructor(message: string, code: ErrorCode, status: number, isPassing: boolean) {
-    super(message, { code, mayPass: false, status });
+    super(message, { code, isRetryable: false, status });
     this.#isPassing = isPassing;
   }
 
   /** Sending the same request again at once is of no use, but beginning again later may be. */
   override asFinal(): ReplicationError {
-    return new ReplicationError(this.code, this.message, { mayPass: this.#isPassing });
+    return new ReplicationError(this.code, this.message, { isRetryable: this.#isPassing });
   }
 }
 
 export function cancelled(): ReplicationError {
-  return new ReplicationError('cancelled', 'The replication was stopped.', { mayPass: true });
+  return new ReplicationError('cancelled', 'The replication was stopped.', { isRetryable: true });
 }
 
 function behindColon(reason: string): string {

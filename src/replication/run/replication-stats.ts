@@ -1,5 +1,5 @@
 /** What a run counts, and what it tells of that while it goes on. */
-import type { RefusedDocument, RunFigures, RunObserver, Sequence, Trouble } from '../contract.ts';
+import type { PeerOutage, RefusedDocument, RunObserver, RunStats, Sequence } from '../contract.ts';
 import { ledgerLine } from './ledger-line.ts';
 
 /** An observer is told no more often. */
@@ -16,7 +16,7 @@ type Counted =
   | 'bytesRead'
   | 'bytesWritten';
 
-export class Figures {
+export class ReplicationStats {
   readonly refused: RefusedDocument[] = [];
   sourceSeq: Sequence = 0;
   checkpointedSourceSeq: Sequence = 0;
@@ -34,7 +34,7 @@ export class Figures {
     bytesRead: 0,
     bytesWritten: 0,
   };
-  readonly #troubles = new Map<string, Trouble>();
+  readonly #troubles = new Map<string, PeerOutage>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #reportedAt = Number.NEGATIVE_INFINITY;
   readonly #monotonic: () => number;
@@ -56,18 +56,18 @@ export class Figures {
     this.#observer.refused(document);
   }
 
-  /** `end`: whose trouble it is; undefined when it is over. */
-  setTrouble(end: 'source' | 'target', trouble: Trouble | undefined): void {
-    if (trouble === undefined) this.#troubles.delete(end);
-    else this.#troubles.set(end, trouble);
+  /** `end`: whose outage it is; undefined when it is over. */
+  setOutage(end: 'source' | 'target', outage: PeerOutage | undefined): void {
+    if (outage === undefined) this.#troubles.delete(end);
+    else this.#troubles.set(end, outage);
     this.changed();
   }
 
-  get(): RunFigures {
+  get(): RunStats {
     const { sourceSeq, checkpointedSourceSeq, pendingAtSource, changesUnderWay } = this;
     const pending = pendingAtSource === undefined ? undefined : pendingAtSource + changesUnderWay;
-    const [trouble] = [...this.#troubles.values()].sort((one, other) => one.since - other.since);
-    return { ...this.#counts, sourceSeq, checkpointedSourceSeq, pending, trouble };
+    const [outage] = [...this.#troubles.values()].sort((one, other) => one.since - other.since);
+    return { ...this.#counts, sourceSeq, checkpointedSourceSeq, pending, outage };
   }
 
   /** Has the observer told, at once or soon. */

@@ -14,7 +14,7 @@ import type { Account } from './account.ts';
 
 const SALT_BYTES = 16;
 
-export class ProvedPasswords {
+export class VerifiedPasswordCache {
   readonly #encoder = new TextEncoder();
   readonly #salt: Uint8Array;
   readonly #ofKind: Readonly<Record<Account['kind'], RecentEntries<string, PasswordHash>>>;

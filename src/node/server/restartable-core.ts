@@ -14,7 +14,7 @@ import { within } from './deadline.ts';
 /** How long requests of the old core may take to end. */
 const DRAIN_MS = 10_000;
 
-export interface ReopeningOptions {
+export interface RestartableCoreOptions {
   /** The settings for the next core. Fails with `bad_request` where there is none to be had with them. */
   configure(): Promise<SettingsStore>;
   open(config: SettingsStore): Promise<Core>;
@@ -23,8 +23,8 @@ export interface ReopeningOptions {
   readonly closeMs: number;
 }
 
-export class Reopening {
-  readonly #options: ReopeningOptions;
+export class RestartableCore {
+  readonly #options: RestartableCoreOptions;
   #core: Core | undefined;
   #config: SettingsStore;
   /** Until the next core is there. It never rejects. */
@@ -35,14 +35,14 @@ export class Reopening {
   #running = 0;
   #onIdle: (() => void) | undefined;
 
-  private constructor(options: ReopeningOptions, config: SettingsStore, core: Core) {
+  private constructor(options: RestartableCoreOptions, config: SettingsStore, core: Core) {
     this.#options = options;
     this.#config = config;
     this.#core = core;
   }
 
-  static async open(options: ReopeningOptions, config: SettingsStore): Promise<Reopening> {
-    return new Reopening(options, config, await options.open(config));
+  static async open(options: RestartableCoreOptions, config: SettingsStore): Promise<RestartableCore> {
+    return new RestartableCore(options, config, await options.open(config));
   }
 
   /** The settings that hold. */

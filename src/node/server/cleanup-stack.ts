@@ -1,5 +1,5 @@
 /** What was started, to be ended in the opposite order; a failure in one step does not keep the others from running. */
-export class UndoList {
+export class CleanupStack {
   readonly #steps: (() => Promise<void> | void)[] = [];
   #running: Promise<void> | undefined;
 

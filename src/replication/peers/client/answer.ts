@@ -4,7 +4,7 @@ import { assertShallowInSteps } from '../../../base/json/nesting.ts';
 import { isObject, type JsonObject } from '../../../base/json/objects.ts';
 import { parseInSteps } from '../../../base/json/parse-in-steps.ts';
 import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
-import { inTurns, Pace, type Steps } from '../../../base/shared/turn.ts';
+import { type CooperativeTask, runCooperatively, TimeSlice } from '../../../base/shared/turn.ts';
 import type { MemoryShare } from '../../peer-memory.ts';
 import type { TransportAnswer } from '../transport/contract.ts';
 import { AttemptFailure, describeFailure } from './attempt-failure.ts';
@@ -32,7 +32,7 @@ export class Answer {
   readonly #memory: MemoryShare | undefined;
   readonly #tellsReasons: boolean;
   #held = 0;
-  readonly #pace = new Pace();
+  readonly #timeSlice = new TimeSlice();
 
   /** `memory`: undefined for answers that come from this process. `tellsReasons`: see `PeerClientOptions`. */
   constructor(what: string, answer: TransportAnswer, watchdog: Watchdog, memory?: MemoryShare, tellsReasons = true) {
@@ -52,13 +52,13 @@ export class Answer {
   /** The next piece of the body as text; undefined at its end. */
   async pullText(): Promise<string | undefined> {
     // What is at hand at once would leave nobody else a turn.
-    if (this.#pace.isDue) await this.#pace.rest();
+    if (this.#timeSlice.isDue) await this.#timeSlice.rest();
     return this.#read(() => this.#answer.body.pullText());
   }
 
   async *chunks(): AsyncGenerator<Uint8Array, void, void> {
     for (;;) {
-      if (this.#pace.isDue) await this.#pace.rest();
+      if (this.#timeSlice.isDue) await this.#timeSlice.rest();
       const chunk = await this.#read(() => this.#answer.body.pull());
       if (chunk === undefined) return;
       yield chunk;
@@ -108,9 +108,9 @@ export class Answer {
   }
 
   async #parseLong(text: string): Promise<unknown> {
-    if (this.#memory !== undefined) await this.hold(await inTurns(valueBytes(text)));
+    if (this.#memory !== undefined) await this.hold(await runCooperatively(valueBytes(text)));
     try {
-      return await inTurns(parsedInSteps(text));
+      return await runCooperatively(parsedInSteps(text));
     } catch (cause) {
       throw this.unusable(NO_JSON, cause);
     }
@@ -185,13 +185,13 @@ export class Answer {
 }
 
 /** What is nested very deeply takes very long to parse, and fails wherever it is walked through. */
-function* parsedInSteps(text: string): Steps<unknown> {
+function* parsedInSteps(text: string): CooperativeTask<unknown> {
   yield* assertShallowInSteps(text);
   return yield* parseInSteps(text);
 }
 
 /** What is in no list and no object takes little. Commas within texts count, too: it is a bound. */
-function* valueBytes(text: string): Steps<number> {
+function* valueBytes(text: string): CooperativeTask<number> {
   let values = 0;
   for (let from = 0; from < text.length; from += VALUES_STEP) {
     const end = Math.min(text.length, from + VALUES_STEP);

@@ -1,5 +1,5 @@
 /** The documents of a system database as one of its readers sees them, who is no admin of it. */
-export interface Shield {
+export interface ReadRestriction {
   /** The same for readers who see the same. */
   readonly tag: string;
   /** The reader may list its documents. */

@@ -4,7 +4,7 @@
  * (tree-index.ts), where a change costs no more than its own path.
  */
 import { must } from '../../../base/shared/assert.ts';
-import { atOnce, type Steps } from '../../../base/shared/turn.ts';
+import { atOnce, type CooperativeTask } from '../../../base/shared/turn.ts';
 import type { RevId, Revision, RevisionNode, RevisionPath } from '../contract.ts';
 import { cutPath, findNode, type Leaves, mergePath, pathOf, removeLeaves, stem } from './revision-tree.ts';
 import { type TreeGrowth, TreeIndex } from './tree-index.ts';
@@ -14,7 +14,7 @@ const MANY_LEAVES = 32;
 /** Leaves from which on that is long work. */
 const VERY_MANY_LEAVES = 1_000;
 
-export class GrowingTree<B> {
+export class MutableRevisionTree<B> {
   #leaves: Leaves<B>;
   /** Holds the tree instead of `#leaves` while it is there. */
   #index: TreeIndex<B> | undefined;
@@ -30,7 +30,7 @@ export class GrowingTree<B> {
   }
 
   /** Makes `leaves` of what was merged: where they are many, others may have a turn meanwhile. */
-  *settle(): Steps<void> {
+  *settle(): CooperativeTask<void> {
     if (this.#index === undefined) return;
     this.#leaves = yield* this.#index.sortedLeaves();
     this.#index = undefined;
@@ -64,7 +64,9 @@ export class GrowingTree<B> {
   }
 
   /** Takes leaves out, each with its branch up to the next fork; gives those that were there. */
-  *remove(revs: readonly RevId[]): Steps<{ readonly removed: readonly RevId[]; readonly released: readonly B[] }> {
+  *remove(
+    revs: readonly RevId[],
+  ): CooperativeTask<{ readonly removed: readonly RevId[]; readonly released: readonly B[] }> {
     yield* this.settle();
     const { leaves, removed, released } = yield* removeLeaves(this.#leaves, revs);
     this.#leaves = leaves;
@@ -77,7 +79,7 @@ export class GrowingTree<B> {
   }
 
   /** Makes the map with which `merge` goes on: others may have a turn meanwhile. */
-  *prepare(limit: number): Steps<void> {
+  *prepare(limit: number): CooperativeTask<void> {
     if (this.isLarge) this.#index = yield* TreeIndex.of(this.#leaves, limit);
   }
 

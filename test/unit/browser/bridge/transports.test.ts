@@ -2,31 +2,31 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { PlainRequest, PlainResponse } from '../../../../src/base/shared/message.ts';
 import { ChannelPipes } from '../../../../src/browser/bridge/bodies/channel-pipe.ts';
-import { PortCarrier } from '../../../../src/browser/bridge/bodies/port-carrier.ts';
+import { PortTransport } from '../../../../src/browser/bridge/bodies/port-transport.ts';
 import type { BodyStep, WireRequest, WireResponse } from '../../../../src/browser/bridge/wire/wire.ts';
 import {
   requestFromWire,
   responseFromWire,
   responseToWire,
-  type StreamCarrier,
+  type StreamTransport,
 } from '../../../../src/browser/bridge/wire/wire-codec.ts';
 import { requestToWire } from './request-to-wire.ts';
 import { bytes, messagesArrived, readAll, type Source, sourceOf, streamOf, until } from './support.ts';
 
 /** Both ends of a way, and what a message becomes on it. */
 interface Way {
-  readonly from: StreamCarrier;
-  readonly to: StreamCarrier;
+  readonly from: StreamTransport;
+  readonly to: StreamTransport;
   send<M>(message: M): Promise<M>;
   close(): void;
 }
 
 function ports(): Way {
-  const from = new PortCarrier();
+  const from = new PortTransport();
   const { port1, port2 } = new MessageChannel();
   return {
     from,
-    to: new PortCarrier(),
+    to: new PortTransport(),
     send: (message) =>
       new Promise((resolve) => {
         port2.onmessage = ({ data }) => resolve(data);
@@ -44,8 +44,8 @@ function channels(): Way {
   pair[0].onmessage = ({ data }) => left.deliver('right', data.stream, data.step);
   pair[1].onmessage = ({ data }) => right.deliver('left', data.stream, data.step);
   return {
-    from: left.carrierFor('right'),
-    to: right.carrierFor('left'),
+    from: left.transportFor('right'),
+    to: right.transportFor('left'),
     send: async (message) => structuredClone(message),
     close: () => {
       for (const channel of pair) channel.close();
@@ -175,8 +175,8 @@ describe('pipes of channels', () => {
     const way = channels();
     const pipes = new ChannelPipes(none);
     expect(pipes.openBodies('peer')).toBe(0);
-    const body = pipes.carrierFor('peer').open('one');
-    pipes.carrierFor('peer').offer(sourceOf([]));
+    const body = pipes.transportFor('peer').open('one');
+    pipes.transportFor('peer').offer(sourceOf([]));
     expect([pipes.openBodies('peer'), pipes.openBodies('other')]).toEqual([2, 0]);
     await body.cancel();
     expect(pipes.openBodies('peer')).toBe(1);
@@ -188,9 +188,9 @@ describe('pipes of channels', () => {
   test('end all that a peer made or read when it is gone, and nothing of others', async () => {
     const pipes = new ChannelPipes(none);
     const [uploads, others]: [Source, Source] = [sourceOf([]), sourceOf([])];
-    pipes.carrierFor('peer').offer(uploads);
-    pipes.carrierFor('other').offer(others);
-    const failing = expect(pipes.carrierFor('peer').open('one').pull()).rejects.toThrow('the tab was closed');
+    pipes.transportFor('peer').offer(uploads);
+    pipes.transportFor('other').offer(others);
+    const failing = expect(pipes.transportFor('peer').open('one').pull()).rejects.toThrow('the tab was closed');
     pipes.endPeer('peer', 'the tab was closed');
     await failing;
     expect([uploads.cancelled, others.cancelled]).toEqual(['the tab was closed', undefined]);
@@ -201,8 +201,8 @@ describe('pipes of channels', () => {
   test('tell the peers when this side leaves', () => {
     const posted: [string, string][] = [];
     const pipes = new ChannelPipes((peer, _stream, { step }) => posted.push([peer, step]));
-    pipes.carrierFor('a').open('one');
-    pipes.carrierFor('b').offer(sourceOf([]));
+    pipes.transportFor('a').open('one');
+    pipes.transportFor('b').offer(sourceOf([]));
     pipes.endAll('leaving');
     expect(posted).toEqual([
       ['a', 'cancel'],

@@ -6,9 +6,9 @@ import { isObject, ownMember } from '../../../base/json/objects.ts';
 import { startBackgroundTimer } from '../../../base/shared/background-timer.ts';
 import type { Sequence } from '../../contract.ts';
 import type { DatabaseNews, FeedPlaces, NewsOfDatabase } from '../../host-connections.ts';
-import type { Answer } from '../asking/answer.ts';
-import { LineCutter } from '../asking/answered-lines.ts';
-import type { PeerClient } from '../asking/peer-client.ts';
+import type { Answer } from '../client/answer.ts';
+import { LineCutter } from '../client/answered-lines.ts';
+import type { PeerClient } from '../client/peer-client.ts';
 import type { ChangesPage, ChangesRequest } from '../contract.ts';
 
 /** Whoever was told nothing for so long looks at the source again. */
@@ -27,7 +27,7 @@ interface NewsPlaces {
 type Look = (request: ChangesRequest) => Promise<ChangesPage>;
 type TakePage = (page: ChangesPage) => Promise<void>;
 
-export class SharedNews {
+export class SharedDbUpdates {
   readonly #client: PeerClient;
   readonly #places: NewsPlaces;
   readonly #path: string;

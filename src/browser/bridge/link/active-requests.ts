@@ -6,7 +6,7 @@ import { isStream } from '../wire/wire-codec.ts';
  * Counts what is under way: requests until they are answered, and bodies of answers until they are read to their end or cancelled. For those
  * who have to wait until nothing is under way any more.
  */
-export class OpenWork {
+export class ActiveRequests {
   #count = 0;
   #idleWaiters: (() => void)[] = [];
   readonly #onIdle: (() => void) | undefined;

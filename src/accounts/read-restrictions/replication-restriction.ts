@@ -3,7 +3,7 @@
 import { isObject, type JsonObject, ownMember } from '../../base/json/objects.ts';
 import type { RequestUser } from '../../base/shared/message.ts';
 import { isDesignId } from '../../database/documents/identifiers.ts';
-import type { Shield } from './shield.ts';
+import type { ReadRestriction } from './read-restriction.ts';
 
 const ENDPOINTS: ReadonlySet<string> = new Set(['source', 'target', 'proxy', 'source_proxy', 'target_proxy']);
 /** Members of an endpoint that anybody may see; others, such as `headers` and `auth`, say how to get in. */
@@ -14,7 +14,7 @@ const ADDRESS = /^[a-z][a-z\d+.-]*:\/\/[^/]/i;
 /** In the place of an address that can't be shown. */
 const HIDDEN = 'hidden';
 
-export function replicationShield({ name }: RequestUser): Shield {
+export function replicationRestriction({ name }: RequestUser): ReadRestriction {
   return {
     tag: JSON.stringify([name]),
     maySeeList: true,

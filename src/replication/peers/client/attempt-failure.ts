@@ -5,7 +5,7 @@ import { ReplicationError } from '../../failure.ts';
 export interface AttemptDetails {
   readonly code?: ErrorCode;
   /** Whether the same request may do better later. */
-  readonly mayPass?: boolean;
+  readonly isRetryable?: boolean;
   readonly retryAfterMs?: number | undefined;
   readonly status?: number | undefined;
   readonly isSilence?: boolean;
@@ -14,7 +14,7 @@ export interface AttemptDetails {
 
 export class AttemptFailure extends Error {
   readonly code: ErrorCode;
-  readonly mayPass: boolean;
+  readonly isRetryable: boolean;
   readonly retryAfterMs: number | undefined;
   /** Of the answer; undefined where none came. */
   readonly status: number | undefined;
@@ -25,15 +25,15 @@ export class AttemptFailure extends Error {
     super(message, { cause: details.cause });
     this.name = 'AttemptFailure';
     this.code = details.code ?? 'replication_failed';
-    this.mayPass = details.mayPass ?? true;
+    this.isRetryable = details.isRetryable ?? true;
     this.retryAfterMs = details.retryAfterMs;
     this.status = details.status;
     this.isSilence = details.isSilence ?? false;
   }
 
   asFinal(): ReplicationError {
-    const { code, message, mayPass, retryAfterMs, cause } = this;
-    return new ReplicationError(code, message, { mayPass, retryAfterMs, cause });
+    const { code, message, isRetryable, retryAfterMs, cause } = this;
+    return new ReplicationError(code, message, { isRetryable, retryAfterMs, cause });
   }
 }
 

@@ -8,7 +8,7 @@ export function isLoopback(host: string): boolean {
 }
 
 /** Fails with `bad_request`. `adminCommand` sets an admin. */
-export function assertReach(host: string, hasAdmin: boolean, adminCommand = 'settee admin add NAME'): void {
+export function assertListenAllowed(host: string, hasAdmin: boolean, adminCommand = 'settee admin add NAME'): void {
   if (hasAdmin || isLoopback(host)) return;
   throw new DatabaseError(
     'bad_request',
