@@ -9,10 +9,10 @@ import { assertUndisturbed, Neighbour } from './support/neighbour.ts';
 import { observed, type Permitted } from './support/observation.ts';
 
 /**
- * Whoever asks for much, or brings much, holds up nobody else: a neighbour is answered within 50 ms meanwhile. Each case takes the
+ * Whoever asks for much, or brings much, holds up nobody else: a neighbour is answered within 100 ms meanwhile. Each case takes the
  * server a second or more.
  */
-const limits = { longest: 50 };
+const limits = { longest: 100, turn: 65 };
 const timeout = 120_000;
 const DOCUMENTS = 50_000;
 const CONFLICTS = 2_000;

@@ -8,7 +8,7 @@ import { AttackedServer } from './support/attacked-server.ts';
 import { assertUndisturbed, Neighbour } from './support/neighbour.ts';
 
 /** What a server does with a large database for its own sake, or once in a while, holds up no neighbour either. */
-const limits = { longest: 50 };
+const limits = { longest: 100, turn: 65 };
 const timeout = 120_000;
 const DOCUMENTS = 50_000;
 
