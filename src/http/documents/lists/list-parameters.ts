@@ -78,7 +78,14 @@ const READERS: ReadonlyMap<string, Read> = new Map<string, Read>([
 ]);
 
 /** Names whose value in a query string is JSON. */
-const JSON_VALUED: ReadonlySet<string> = new Set(['keys', 'key', 'startkey', 'start_key', 'endkey', 'end_key']);
+export const JSON_PARAMETERS: ReadonlySet<string> = new Set([
+  'keys',
+  'key',
+  'startkey',
+  'start_key',
+  'endkey',
+  'end_key',
+]);
 
 /** Those of the address. Fails as `parseListParameters` and `readQueryValues`. */
 export function readListQuery(context: Context): MaybePromise<ListParameters> {
@@ -114,7 +121,7 @@ function readValues(
 ): MaybePromise<[string, unknown][]> {
   for (let next = entries.next(); next.done !== true; next = entries.next()) {
     const [name, text] = next.value;
-    const value = JSON_VALUED.has(name) ? parseBody(context, text) : text;
+    const value = JSON_PARAMETERS.has(name) ? parseBody(context, text) : text;
     if (value instanceof Promise) {
       return value.then((parsed) => readValues(context, entries, [...values, [name, parsed]]));
     }

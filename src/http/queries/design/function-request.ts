@@ -3,6 +3,7 @@
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import type { Database } from '../../../database/store/contract.ts';
 import { shownInfo } from '../../database/database-info.ts';
+import { JSON_PARAMETERS } from '../../documents/lists/list-parameters.ts';
 import { parseTarget } from '../../request/address/target.ts';
 import { readText } from '../../request/bodies.ts';
 import { type BodyBound, tooLarge } from '../../request/body-bounds.ts';
@@ -25,8 +26,6 @@ const FORM: BodyBound = { bytes: 1_048_576, remedy: 'Send less in a form; functi
 const MOST_FIELDS = 10_000;
 /** Of any other body that a function sees. */
 const SEEN: BodyBound = { bytes: 16_777_216, remedy: 'Send large data as an attachment, or as documents.' };
-/** Parameters whose value in an address is JSON. */
-const JSON_VALUED: ReadonlySet<string> = new Set(['key', 'startkey', 'start_key', 'endkey', 'end_key']);
 /** What functions see where there is no body. */
 const NO_BODY = 'undefined';
 /** Of those who share the service's process, which nobody else reaches. */
@@ -75,7 +74,12 @@ function segmentsOf(context: Context, path: string): readonly string[] {
 
 function queryOf(context: Context): Record<string, unknown> {
   const pairs = [...context.query.entries()].filter(([name]) => name !== SIGNATURE);
-  return Object.fromEntries(pairs.map(([name, text]) => [name, JSON_VALUED.has(name) ? jsonValue(text) : text]));
+  return Object.fromEntries(pairs.map(([name, text]) => [name, isShownAsValue(name) ? jsonValue(text) : text]));
+}
+
+/** Functions see a list of keys as text. */
+function isShownAsValue(name: string): boolean {
+  return name !== 'keys' && JSON_PARAMETERS.has(name);
 }
 
 /** What is no JSON is shown as it stands; where it matters the query of the view refuses it. */

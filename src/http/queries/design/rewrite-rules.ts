@@ -7,6 +7,7 @@ import { DatabaseError } from '../../../base/errors/database-error.ts';
 import { isShallow } from '../../../base/json/nesting.ts';
 import { isObject, ownMember } from '../../../base/json/objects.ts';
 import { type CooperativeTask, mapInSteps } from '../../../base/shared/turn.ts';
+import { JSON_PARAMETERS } from '../../documents/lists/list-parameters.ts';
 import { jsonValue, SIGNATURE } from './function-request.ts';
 
 interface RewriteRequest {
@@ -44,8 +45,6 @@ const ANYTHING = '*';
 const MOST_RULES = 10_000;
 /** How many steps lead from a design document to its database. */
 const STEPS_TO_DATABASE = 2;
-/** Parameters whose value is JSON text. */
-const JSON_VALUED: ReadonlySet<string> = new Set(['key', 'startkey', 'start_key', 'endkey', 'end_key', 'keys']);
 
 /**
  * `rules` is the design document's member `rewrites`. Fails with `rewrite_error` or `rewrite_rules_error` where there
@@ -64,7 +63,7 @@ export function* rewrite(rules: unknown, request: RewriteRequest, options: Rewri
       return [name, fillValue(value, { rule, bindings, rest })];
     });
     const added = [...named, ...made].map(([name, value]): [string, string] => {
-      return [name, JSON_VALUED.has(name) ? JSON.stringify(value) : shown(value)];
+      return [name, JSON_PARAMETERS.has(name) ? JSON.stringify(value) : shown(value)];
     });
     const search = new URLSearchParams([...new Map([...query, ...added])]).toString();
     const filled = new Map([...bindings, ...made]);
@@ -78,7 +77,7 @@ export function* rewrite(rules: unknown, request: RewriteRequest, options: Rewri
 
 /** What a parameter says, which may be more than a text. */
 function meant([name, text]: readonly [string, string]): [string, unknown] {
-  const value = JSON_VALUED.has(name) ? jsonValue(text) : text;
+  const value = JSON_PARAMETERS.has(name) ? jsonValue(text) : text;
   return [name, isShallow(value) ? value : text];
 }
 
