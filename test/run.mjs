@@ -5,10 +5,11 @@
  * with `✗ failed:`; the last line is `N passed, N failed`, and the exit code is 1 when anything failed.
  *
  * Arguments are passed on to vitest (`npm test -- test/unit/node`, `npm test -- test/browser/bodies`); then only those
- * tests run, with no checks before. `--chromium-features=NAMES` switches features of Chromium on that it does not have by default yet: `npm run
- * test:long` is this with its other storage backend. `npm run test:browsers` is this with `--browsers=firefox,webkit`: only the tests in
- * browsers, in those. `--all-cases`: every host and every way in a browser runs the whole HTTP conformance suite; otherwise memory, LMDB and one
- * way in each browser do, and the others the cases that depend on how requests and answers travel.
+ * tests run, with no checks before. `--chromium-features=NAMES` switches on features that Chromium does not have by default yet: `npm run
+ * test:sqlite` is this with its other storage backend. `npm run test:browsers` is this with `--browsers=firefox,webkit`: only the tests in
+ * browsers, in those. `--long` (`npm run test:long`) runs kills and random choices for more rounds, and the whole HTTP conformance suite on every
+ * host and every way in a browser. Without it memory, LMDB and one way in each browser run all of it, and the others the cases that depend on
+ * how requests and responses travel.
  *
  * All files of a process share the modules that it has loaded: no module of ours keeps anything (src/README.md#one-door), and loading them for
  * each file anew takes as long as most tests. Outside of browsers, chosen files are run each by itself.
@@ -46,8 +47,8 @@ const waiting = ['test/browser/long-bodies.test.ts'];
 const inChromiumOnly = ['test/browser/http-conformance-core.test.ts', 'test/browser/large-attachments.test.ts'];
 
 checkNode();
-const options = ['--browsers=', '--chromium-features=', '--all-cases'];
-const [browsers, chromiumFeatures, allCases] = options.map((option) =>
+const options = ['--browsers=', '--chromium-features=', '--long'];
+const [browsers, chromiumFeatures, long] = options.map((option) =>
   process.argv.find((argument) => argument.startsWith(option))?.slice(option.length),
 );
 const chosen = process.argv.slice(2).filter((argument) => !options.some((option) => argument.startsWith(option)));
@@ -203,7 +204,7 @@ async function runVitest(vitestArguments, { variables = {}, isShownLater = false
     stdio: ['ignore', output, output],
     env: {
       ...(process.stdout.isTTY ? {} : { NO_COLOR: '1' }),
-      ...(allCases === undefined ? {} : { SETTEE_ALL_CASES: '1' }),
+      ...(long === undefined ? {} : { SETTEE_LONG: '1' }),
       ...process.env,
       ...variables,
     },

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type SuiteScope, suitesOf } from '../conformance/http/all.ts';
+import { isLongRun } from '../support/long-runs.ts';
 import { type BrowserSession, collectOutcome, openBrowserSession } from './browser-session.ts';
 import type { Engine } from './drivers/browser.ts';
 import { chosenEngines } from './drivers/start.ts';
@@ -17,13 +18,10 @@ export interface ConformanceWay {
 /** Runs only the cases with this in their names (`suite: case`). The page runs them by itself, so that `-t` only chooses what is shown. */
 const only = process.env['SETTEE_CASES'] ?? '';
 
-/** With this variable set every engine runs every case on every way (`npm run test:long`). */
-const runsAll = process.env['SETTEE_ALL_CASES'] !== undefined;
-
 /** The HTTP suite on one way. Each way has a file of its own, so that two can run at a time. */
 export function describeHttpSuite({ way, page, parameters, scopes = {} }: ConformanceWay): void {
   describe.each(chosenEngines())(`HTTP suite in %s: ${way}`, (engine) => {
-    const scope = runsAll ? 'all' : (scopes[engine] ?? 'transport');
+    const scope = isLongRun ? 'all' : (scopes[engine] ?? 'transport');
     let session: BrowserSession;
     let outcome: SuiteOutcome;
 

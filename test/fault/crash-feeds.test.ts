@@ -11,6 +11,7 @@ import { buildServer, ServerProcess } from '../support/crash/server-process.ts';
 import { allFilters, FILTER_DESIGN, FILTER_FUNCTIONS } from '../support/feeds/feed-filters.ts';
 import { FollowedServer } from '../support/feeds/followed-server.ts';
 import { FEED_KINDS, type FollowedService, Follower } from '../support/feeds/follower.ts';
+import { roundsOf } from '../support/long-runs.ts';
 import { SeededRandom } from '../support/seeded-random.ts';
 import { seeAll } from '../unit/database/store/harness.ts';
 
@@ -19,7 +20,7 @@ import { seeAll } from '../unit/database/store/harness.ts';
  * every filter, and go on from what they had. In the end every one knows the last state of every document, and no feed told anything out
  * of order, or twice, or ended as if it were whole. SETTEE_CRASH_SEED repeats a run's choices.
  */
-const ROUNDS = 10;
+const ROUNDS = roundsOf(5, 10);
 const seed = Number(process.env['SETTEE_CRASH_SEED'] ?? Date.now() % 2 ** 31);
 
 const DATABASE = 'crash';

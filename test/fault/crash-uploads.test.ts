@@ -8,6 +8,7 @@ import { accountFor } from '../support/crash/folder-account.ts';
 import { Ledger } from '../support/crash/ledger.ts';
 import { buildServer, ServerProcess } from '../support/crash/server-process.ts';
 import { observe, UploadWriter } from '../support/crash/upload-writer.ts';
+import { roundsOf } from '../support/long-runs.ts';
 import { SeededRandom } from '../support/seeded-random.ts';
 
 /**
@@ -15,7 +16,7 @@ import { SeededRandom } from '../support/seeded-random.ts';
  * document without an acknowledged upload as it was or wholly as it was to be, and what broken-off uploads had stored must be gone.
  * SETTEE_CRASH_SEED repeats a run's choices.
  */
-const ROUNDS = 30;
+const ROUNDS = roundsOf(12, 30);
 const seed = Number(process.env['SETTEE_CRASH_SEED'] ?? Date.now() % 2 ** 31);
 
 const DATABASE = 'crash';

@@ -12,6 +12,7 @@ import { checkText } from '../../src/storage/paging/checksums.ts';
 import { arrayAt, at, numberAt, stringAt } from '../support/conformance/json.ts';
 import { type Answer, Connection, ConnectionLost } from '../support/crash/connection.ts';
 import { buildServer, ServerProcess } from '../support/crash/server-process.ts';
+import { roundsOf } from '../support/long-runs.ts';
 import { SeededRandom } from '../support/seeded-random.ts';
 
 /**
@@ -19,7 +20,7 @@ import { SeededRandom } from '../support/seeded-random.ts';
  * Each build that has something stored must go on from there, which never goes back, and end in the right rows. A kill that
  * comes late must leave more stored than the one before. SETTEE_CRASH_SEED repeats a run's choices.
  */
-const KILLS = 20;
+const KILLS = roundsOf(9, 20);
 const seed = Number(process.env['SETTEE_CRASH_SEED'] ?? Date.now() % 2 ** 31);
 
 const DOCUMENTS = 20_000;

@@ -11,6 +11,7 @@ import { lmdbStorage } from '../support/conformance/lmdb-storage.ts';
 import { memoryStorage } from '../support/conformance/memory-storage.ts';
 import { NodeHost } from '../support/conformance/node-host.ts';
 import { Toolkit } from '../support/conformance/toolkit.ts';
+import { roundsOf } from '../support/long-runs.ts';
 
 /** No request may take longer than this. */
 const deadlineMs = 2000;
@@ -83,9 +84,9 @@ interface Fuzzed {
 
 const asTheyAre = (request: HostRequest): HostRequest => request;
 const hosts: readonly Fuzzed[] = [
-  { name: 'on memory', rounds: 2_000, start: () => startCore(memoryStorage), prepare: asTheyAre },
-  { name: 'on LMDB', rounds: 150, start: () => startCore(lmdbStorage), prepare: asTheyAre },
-  { name: 'through node:http', rounds: 150, start: () => NodeHost.start(), prepare: forHttp },
+  { name: 'on memory', rounds: roundsOf(800, 2_000), start: () => startCore(memoryStorage), prepare: asTheyAre },
+  { name: 'on LMDB', rounds: roundsOf(60, 150), start: () => startCore(lmdbStorage), prepare: asTheyAre },
+  { name: 'through node:http', rounds: roundsOf(60, 150), start: () => NodeHost.start(), prepare: forHttp },
 ];
 
 // The rounds are fixed: what is too slow for them fails by the time of the test, and never passes with fewer.

@@ -6,6 +6,7 @@
  */
 import { expect, test } from 'vitest';
 import type { Core } from '../../src/core/core.ts';
+import { roundsOf } from '../support/long-runs.ts';
 import { sidesOf, useFlakyEnds } from '../support/replication/flaky-ends.ts';
 import { cutOff, type Fault, failure } from '../support/replication/flaky-peer.ts';
 import {
@@ -21,7 +22,7 @@ import { SeededRandom } from '../support/seeded-random.ts';
 import { askJson, begin, must, pick, treesOf } from '../unit/replication/support.ts';
 
 const seed = Number(process.env['SETTEE_LIES_SEED'] ?? Date.now() % 2 ** 31);
-const rounds = Number(process.env['SETTEE_LIES_ROUNDS'] ?? 25);
+const rounds = Number(process.env['SETTEE_LIES_ROUNDS'] ?? roundsOf(10, 25));
 
 const ends = useFlakyEnds();
 

@@ -15,6 +15,7 @@ import type {
   StoredNode,
 } from '../../src/database/store/contract.ts';
 import type { StoredDatabase } from '../../src/database/store/stored-database.ts';
+import { roundsOf } from '../support/long-runs.ts';
 import { Bench, id, rev, TINY, TINY_PAGES } from '../unit/database/store/harness.ts';
 
 /**
@@ -316,6 +317,6 @@ test('attachments are there as long as a leaf has them, and leave nothing behind
       for (const [one, isVerified] of steps) await run.take(one, isVerified);
       await run.end();
     }),
-    { numRuns: 30 },
+    { numRuns: roundsOf(12, 30) },
   );
 });

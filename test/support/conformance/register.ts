@@ -1,10 +1,8 @@
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import { type SuiteScope, suitesOf } from '../../conformance/http/all.ts';
+import { isLongRun } from '../long-runs.ts';
 import type { Host } from './host.ts';
 import { reasonToSkip, runCase } from './runner.ts';
-
-/** With this variable set every host runs every case (`npm run test:long`). */
-const runsAll = process.env['SETTEE_ALL_CASES'] !== undefined;
 
 /** Makes each case of the HTTP conformance suite a vitest test against one host, and tells at the end what was skipped. */
 export function registerSuites(name: string, scope: SuiteScope, startHost: () => Promise<Host>): void {
@@ -21,7 +19,7 @@ export function registerSuites(name: string, scope: SuiteScope, startHost: () =>
       if (skipped.length > 0) console.info(`${name}: ${skipped.length} skipped\n  ${skipped.join('\n  ')}`);
     });
 
-    for (const suite of suitesOf(runsAll ? 'all' : scope)) {
+    for (const suite of suitesOf(isLongRun ? 'all' : scope)) {
       describe(suite.name, () => {
         for (const each of suite.cases) {
           test(each.name, async ({ skip }) => {
