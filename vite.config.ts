@@ -12,16 +12,16 @@
  * | `browser/settee-worker.js` | the core in a dedicated module worker |
  * | `browser/settee-functions.js` | views, queries and functions of documents, which that worker loads on first use |
  * | `browser/settee-sandbox.js` | the workers in which that worker runs functions of documents |
- * | `browser/settee-journal.js` | the journal in files, which that worker loads where the browser has such as take a write at once |
+ * | `browser/settee-journal.js` | the journal in files, which that worker loads if the browser has files with synchronous writes |
  * | `browser/settee-sw.js` | the service worker, a classic script |
- * | `browser/settee-sw-core.js` | the core for the service worker, a classic script that it imports by itself |
- * | `browser/settee-sw-precache.js` | what keeps the files of an app, a classic script that the service worker imports where it has a list of them |
+ * | `browser/settee-sw-core.js` | the core for the service worker, a classic script that it imports when needed |
+ * | `browser/settee-sw-precache.js` | what keeps the files of an app, a classic script that the service worker imports if it has a list of them |
  * | `browser/settee-quickjs.wasm` | QuickJS, which runs functions of design documents, loaded by those two on first use |
  * | `library/sw.js`, `library/vite.js`, `library/msw.js` | `settee/sw`, `settee/vite`, `settee/msw` |
  * | `types/`, `packages/` | declarations, and the package `settee-server`, by `src/packages/build/prepack.mjs` |
  *
- * None is cut into chunks: a page or a server that runs never looks for one that a later build replaced. `settee-functions.js` and
- * `settee-journal.js` alone are parts of another file; they are refused where they are not of the same build.
+ * None is cut into chunks: a running page or server never looks for one that a later build replaced. Only `settee-functions.js` and
+ * `settee-journal.js` are parts of another file; they are refused if they are not of the same build.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
@@ -31,24 +31,24 @@ import { defineConfig } from 'vitest/config';
 import { sandboxProgram } from './src/packages/build/sandbox-program.ts';
 import { guardModule } from './src/queries/sandbox/isolates/guarded-module.ts';
 
-/** The oldest browsers with everything Settee needs: module workers, Web Locks, private methods, static blocks. */
+/** The oldest browsers with everything that Settee needs: module workers, Web Locks, private methods, static blocks. */
 const browserTarget = ['chrome111', 'firefox114', 'safari16.4'];
 
 function path(relative: string): string {
   return fileURLToPath(new URL(relative, import.meta.url));
 }
 
-/** The package's main file for bundlers is a build for browsers without classes and async functions. This is its build for those of today. */
+/** The package's main file for bundlers is a build for browsers without classes and async functions. This is its build for modern ones. */
 const alias = { 'workbox-window': path('./node_modules/workbox-window/build/workbox-window.prod.mjs') };
 
 /**
- * The conditions under which packages are resolved for browsers. QuickJS's loader is taken in its build for `workerd`, which is given the
+ * The conditions for resolving packages for browsers. QuickJS's loader is used in its build for `workerd`, which receives the
  * WebAssembly and has no address of it: for the address in its build for browsers the bundler would emit the WebAssembly a second time. No
  * other package here has that condition.
  */
 const browserConditions = ['workerd', 'module', 'browser', 'production'];
 
-/** Emits QuickJS's WebAssembly beside the workers, under the name by which they fetch it. Its loops are guarded here, which takes them 20 ms. */
+/** Emits QuickJS's WebAssembly beside the workers, under the name by which they fetch it. Its loops are guarded here, which would take them 20 ms. */
 const quickJsFile: Plugin = {
   name: 'quickjs-file',
   generateBundle() {
@@ -63,8 +63,8 @@ const quickJsFile: Plugin = {
 };
 
 /**
- * The files that the worker loads on first use take what they share with it from a global variable, whose name only files of one build have.
- * By the import that the bundler writes they would load the worker's script a second time where its address has a query, and after an update of
+ * The files that the worker loads on first use take what they share with it from a global variable, whose name only files of one build know.
+ * With the import that the bundler writes they would load the worker's script a second time if its address has a query, and after an update of
  * the app one of another version.
  */
 const shareByName: Plugin = {
@@ -92,7 +92,7 @@ const shareByName: Plugin = {
 };
 
 /**
- * The core behind `settee/msw` is that of the service worker's script, which leaves it in the global `setteeMemory`: a second copy of it would
+ * The core of `settee/msw` is that of the service worker's script, which leaves it in the global `setteeMemory`: a second copy would
  * make the package larger by a quarter.
  */
 const memoryFromCore: Plugin = {
@@ -109,7 +109,7 @@ const memoryFromCore: Plugin = {
       : undefined,
 };
 
-/** Databases of browsers are never verified: that is a command of the server's, and 3 kB of what a page's worker loads. */
+/** Databases in browsers are never verified: that is a command of the server, and 3 kB of what a page's worker loads. */
 const noVerification: Plugin = {
   name: 'no-verification',
   enforce: 'pre',
@@ -121,7 +121,7 @@ const noVerification: Plugin = {
       : undefined,
 };
 
-/** What runs inside of QuickJS, for all environments, and for the tests. */
+/** The program inside QuickJS, for all environments, and for the tests. */
 const program = sandboxProgram(path('./src/queries/sandbox/runtime/main.ts'));
 
 /** The service worker's core, as `library/msw.js` finds it. */
@@ -152,7 +152,7 @@ function browserFile(name: string, input: string, format: 'es' | 'iife'): Enviro
           format,
           codeSplitting: false,
           minify: true,
-          // One that neither imports nor exports anything is told from a script by nothing else.
+          // For a module that neither imports nor exports anything, nothing else distinguishes it from a script.
           footer: ({ exports }) => (format === 'es' && exports.length === 0 ? 'export {};' : ''),
         },
       },
@@ -161,8 +161,8 @@ function browserFile(name: string, input: string, format: 'es' | 'iife'): Enviro
 }
 
 /**
- * The worker, and beside it what it loads on first use. For Vite it is a server: it has no document into which a file could be
- * preloaded, and Vite would else add what does that.
+ * The worker, and beside it what it loads on first use. Vite treats it as a server: it has no document into which a file could be
+ * preloaded, and otherwise Vite would add code for that.
  */
 function workerFiles(): EnvironmentOptions {
   const worker = browserFile('settee-worker', './src/browser/worker/main.ts', 'es');
@@ -177,7 +177,7 @@ function workerFiles(): EnvironmentOptions {
       rolldownOptions: {
         ...rolldownOptions,
         platform: 'browser',
-        // What both files need is the worker's, and it has it for the other one.
+        // The worker contains what both files need, and provides it to the other one.
         preserveEntrySignatures: false,
         output: {
           entryFileNames: 'browser/settee-worker.js',
@@ -208,7 +208,7 @@ function libraryFile(name: string, input: string, external: readonly (string | R
           entryFileNames: `library/${name}.js`,
           format: 'es',
           codeSplitting: false,
-          // As readable as the sources, for who debugs an app, but for the comments, which are a third of what is downloaded.
+          // As readable as the sources, for developers who debug an app, except for the comments, which are a third of the download.
           comments: { jsdoc: false },
         },
       },
@@ -267,7 +267,7 @@ export default defineConfig(({ command, mode }) => ({
     testTimeout: 30_000,
     hookTimeout: 60_000,
     pool: 'forks',
-    // One processor less is the default, of two that leaves one idle.
+    // By default it is one processor less, which of two leaves one idle.
     maxWorkers: '100%',
   },
 }));

@@ -12,7 +12,7 @@ const publicDir = path('../public');
 export default defineConfig({
   root: path('.'),
   publicDir,
-  // As the demo's own server does it, where `npm start` runs beside.
+  // Works like the demo's own server, while `npm start` runs alongside.
   server: {
     proxy: { '/server': { target: 'http://127.0.0.1:5984', rewrite: (address) => address.replace('/server', '') } },
   },
@@ -23,11 +23,11 @@ export default defineConfig({
     target: ['chrome111', 'firefox114', 'safari16.4'],
     modulePreload: { polyfill: false },
     rolldownOptions: {
-      // Most of the time goes into the data.
+      // Most of the time is spent on the data.
       checks: { pluginTimings: false },
       input: { index: path('./index.html'), sw: path('./sw/sw.ts') },
       output: {
-        // A service worker has one address for ever.
+        // A service worker keeps one address forever.
         entryFileNames: ({ name }) => (name === 'sw' ? 'sw.js' : 'assets/[name]-[hash].js'),
       },
     },

@@ -1,6 +1,6 @@
 /**
- * The core for a service worker, which imports this script when no page is there to own the storage. `settee/msw` imports it too, for a core
- * on memory: it runs wherever JavaScript does.
+ * The core for a service worker, which imports this script when there is no page to own the storage. `settee/msw` also imports it, for a core
+ * in memory: it runs wherever JavaScript does.
  */
 import { PROTOCOL } from '../src/browser/bridge/wire/wire.ts';
 import { MemoryService } from '../src/browser/msw/memory-service.ts';
@@ -11,7 +11,7 @@ import { StorageOwner } from '../src/browser/worker/storage-owner.ts';
 
 declare const self: ServiceWorkerGlobalScope;
 
-/** A service worker may load nothing more once it is installed, so that all is in this script. */
+/** A service worker may load nothing more once it is installed, so this script contains everything. */
 const deferred = () => serviceWorkerFunctions;
 const loadJournalFiles = async () => journalFiles;
 

@@ -1,8 +1,8 @@
 /**
  * The ready-made service worker. Its address says what it answers: `settee-sw.js?base=/db/`, with one `base` or several. Requests
- * below a base go to the database, all others are left to the browser. A parameter `settings`, JSON by section and key, is for when no
+ * below a base go to the database, all others are left to the browser. A parameter `settings`, JSON by section and key, applies while no
  * page is open. A parameter `precache` is the address of a script that leaves a `PrecacheList` in the global `setteePrecache`; the Vite
- * plugin writes that global into this script itself. The files of that list are kept, and answered from there; what an earlier list had goes.
+ * plugin writes that global into this script itself. The files of that list are kept, and served from there; files of an earlier list are removed.
  */
 import type { PrecacheList, Precaching } from '../src/browser/sw/contract.ts';
 import { createSettee, type ServiceWorkerOptions } from '../src/browser/sw/index.ts';
@@ -39,7 +39,7 @@ self.addEventListener('fetch', (event) => {
   if (!services.some((settee) => settee.respond(event))) precaching?.respond(event);
 });
 
-/** Undefined where no files are to be kept. Both scripts are kept by the browser with this one. */
+/** Undefined if no files are to be kept. The browser keeps both scripts with this one. */
 function openPrecaching(list: string | null): Precaching | undefined {
   if (list !== null) self.importScripts(list);
   const { setteePrecache } = self;

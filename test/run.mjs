@@ -1,7 +1,7 @@
 /**
- * `npm test`: type checks of every environment, format and lint, then all tests, those in a browser in Chromium. Needs
- * nothing but Node and npm; what is missing is installed and built first, Chromium too where this is a Debian and we are
- * root. Each type check and the lint count as one test. What failed is named once more at the end, each in a line that begins
+ * `npm test`: type checks of every environment, format and lint, then all tests, with browser tests in Chromium. Needs
+ * only Node and npm; missing parts are installed and built first, including Chromium if this is a Debian and the user is
+ * root. Each type check and the lint count as one test. Failures are listed once more at the end, each on a line that begins
  * with `✗ failed:`; the last line is `N passed, N failed`, and the exit code is 1 when anything failed.
  *
  * Arguments are passed on to vitest (`npm test -- test/unit/node`, `npm test -- test/browser/bodies`); then only those
@@ -11,12 +11,12 @@
  * host and every way in a browser. Without it memory, LMDB and one way in each browser run all of it, and the others the cases that depend on
  * how requests and responses travel.
  *
- * All files of a process share the modules that it has loaded: no module of ours keeps anything (src/README.md#one-door), and loading them for
- * each file anew takes as long as most tests. Outside of browsers, chosen files are run each by itself.
+ * All files of a process share the modules that it has loaded: no module of ours keeps state (src/README.md#one-door), and loading them again for
+ * each file takes as long as most tests. Outside of browsers, chosen files are run each by itself.
  *
- * Most of what is tested in browsers keeps them waiting for a part of the time, so two files run at a time, each with a browser of
- * its own: two of Chromium, or one of Firefox and one of WebKit. What measures how soon an answer comes runs before them, by itself; what
- * waits for minutes runs beside them.
+ * Most browser tests spend a part of the time waiting, so two files run at a time, each with a browser of
+ * its own: two of Chromium, or one of Firefox and one of WebKit. Tests that measure response times run before them, alone; tests that
+ * wait for minutes run beside them.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -35,15 +35,15 @@ const checks = [
 
 const unprepared = { name: 'install and build', passed: 0, failed: 1, skipped: 0, failures: ['see above'] };
 
-/** Files that mock a module, for which it must not be there yet, or that count the process's timers, of which others may have some. */
+/** Files that mock a module, which must not be loaded yet, or that count the process's timers, which other files may also set. */
 const inOwnProcess = ['test/unit/node/server/closing.test.ts', 'test/unit/http/response/live-body.test.ts'];
-/** Files of tests in browsers that measure milliseconds: nothing else may run. */
+/** Files of browser tests that measure milliseconds: nothing else may run. */
 const measuring = ['test/browser/faults-ownership.test.ts', 'test/browser/functions-beside.test.ts'];
-/** How many files run at a time, where it is more than one. */
+/** How many files run at a time, if more than one. */
 const sideBySide = { chromium: ['--fileParallelism', '--maxWorkers=2'] };
-/** Those that take minutes in which next to nothing happens. */
+/** Files that take minutes in which almost nothing happens. */
 const waiting = ['test/browser/long-bodies.test.ts'];
-/** What the other engines are asked in two more ways, through a page and through a service worker; and what only Chromium can measure. */
+/** What the other engines test in two other setups, through a page and through a service worker; and what only Chromium can measure. */
 const inChromiumOnly = ['test/browser/http-conformance-core.test.ts', 'test/browser/large-attachments.test.ts'];
 
 checkNode();
@@ -105,7 +105,7 @@ async function runInBrowsers(engines, filters) {
   return outcomes.map((measured, index) => sumOf([measured, rest[index]]));
 }
 
-/** All that measures nothing. */
+/** Runs everything that does not measure. */
 async function runRest(engine, isShownLater) {
   const elsewhere = engine === 'chromium' ? [] : inChromiumOnly;
   const others = [...(sideBySide[engine] ?? []), ...without([...measuring, ...waiting, ...elsewhere])];
@@ -124,7 +124,7 @@ function without(files) {
   return files.map((file) => `--exclude=${file}`);
 }
 
-/** Runs of one name as one. */
+/** Combines runs of one name into one. */
 function sumOf(outcomes) {
   return outcomes.reduce((total, { passed, failed, skipped, failures }) => ({
     name: total.name,
@@ -168,7 +168,7 @@ async function runTests(name, testArguments, options = {}) {
   return { name, ...counts };
 }
 
-/** A file that can't even be loaded has no tests in the report; it counts as one that failed. */
+/** A file that can't even be loaded has no tests in the report; it counts as one failed test. */
 function readReport(file) {
   try {
     const report = JSON.parse(readFileSync(file, 'utf8'));
@@ -196,7 +196,7 @@ function firstLine(text = '') {
   return text.trim().split('\n', 1)[0].slice(0, 300);
 }
 
-/** What it prints is shown at its end where another one runs beside it. */
+/** If another run is in progress beside it, its output is shown at its end. */
 async function runVitest(vitestArguments, { variables = {}, isShownLater = false }) {
   const output = isShownLater ? 'pipe' : 'inherit';
   const vitest = spawn(process.execPath, [join(root, 'node_modules/vitest/vitest.mjs'), ...vitestArguments], {

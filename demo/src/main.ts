@@ -21,7 +21,7 @@ async function update(): Promise<void> {
 try {
   settee = await start({
     base: '/db/',
-    // Built, the demo has a service worker of its own, which also keeps the page itself for when there is no network.
+    // The built demo has a service worker of its own, which also keeps the page itself for use without a network.
     ...(import.meta.env.PROD ? { serviceWorker: '/sw.js' } : {}),
   });
   settee.addEventListener('update', () => app.bar.offerUpdate(() => void update()));

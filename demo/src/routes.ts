@@ -1,4 +1,4 @@
-/** What the page shows is in its address, behind the `#`: `#/cities/vienna.at`, `#/cities?q=vien`, `#/sync`, `#/browser`. */
+/** The page's address says what it shows, after the `#`: `#/cities/vienna.at`, `#/cities?q=vien`, `#/sync`, `#/browser`. */
 import { type Dataset, datasets } from './data/datasets.ts';
 
 export type Route =

@@ -1,6 +1,6 @@
 /**
- * The demo's own service worker: requests below `/db/` go to the database, and the app's files come from a cache, so that it starts
- * without a network as well.
+ * The demo's own service worker: requests below `/db/` go to the database, and the app's files come from a cache, so that it also
+ * starts without a network.
  */
 import { createSettee } from 'settee/sw';
 
@@ -45,7 +45,7 @@ async function dropOtherShells(): Promise<void> {
   await Promise.all(others.map((name) => caches.delete(name)));
 }
 
-/** Browsers drop caches when storage runs short; then the network has to do. */
+/** Browsers drop caches when storage runs short; then the network is used. */
 async function answer(request: Request, file: string): Promise<Response> {
   const cache = await caches.open(shell.version);
   return (await cache.match(file)) ?? fetch(request);

@@ -1,11 +1,11 @@
-/** A map that holds a bounded number of entries: the ones that were not asked for the longest go first. */
+/** A map that holds a bounded number of entries: the least recently used ones are dropped first. */
 export class RecentEntries<K, V> {
   readonly #most: () => number;
   readonly #entries = new Map<K, V>();
-  /** Asked for again and again where one client is busy; it need not be moved then. */
+  /** The latest key. A busy client reads it repeatedly; it need not be moved then. */
   #latest: K | undefined;
 
-  /** `most` is asked each time that an entry comes. */
+  /** `most` is called each time an entry is added. */
   constructor(most: () => number) {
     this.#most = most;
   }
@@ -39,7 +39,7 @@ export class RecentEntries<K, V> {
     this.#entries.delete(key);
   }
 
-  /** Drops those of which the test is false. */
+  /** Drops the entries for which the test is false. */
   keepWhere(test: (value: V) => boolean): void {
     for (const [key, value] of this.#entries) if (!test(value)) this.delete(key);
   }

@@ -1,10 +1,10 @@
-/** The settings of accounts (docs/node.md#settings). They are read at each use, so that a change holds at once. */
+/** The settings of accounts (docs/node.md#settings). They are read at each use, so that a change takes effect at once. */
 import { authenticationHandlers, booleanSetting, integerSetting } from '../base/system/config.ts';
 import type { Config } from '../base/system/contract.ts';
 
 const SECTION = 'svc_httpd_auth';
 
-/** The hash function of PBKDF2. `sha` is SHA-1, as it is called in stored documents. */
+/** The hash function of PBKDF2. `sha` is SHA-1, as stored documents call it. */
 export type Prf = 'sha' | 'sha256' | 'sha512';
 
 const PRFS: readonly Prf[] = ['sha', 'sha256', 'sha512'];
@@ -26,7 +26,7 @@ export function hashSettings(config: Config): HashSettings {
   };
 }
 
-/** How many iterations a stored hash may have: fewer are too weak, more would keep the processor busy. */
+/** Returns the permitted iterations of a stored hash: fewer are too weak, more would keep the processor busy. */
 export function iterationLimits(config: Config): { readonly least: number; readonly most: number } {
   return {
     least: integerSetting(config, SECTION, 'min_iterations') ?? 100,
@@ -34,7 +34,7 @@ export function iterationLimits(config: Config): { readonly least: number; reado
   };
 }
 
-/** Names of the handlers that recognise credentials, in the order in which they are asked. */
+/** Names of the handlers that recognise credentials, in the order in which they are called. */
 export function handlerNames(config: Config): readonly string[] {
   return authenticationHandlers(config);
 }
@@ -43,7 +43,7 @@ export function authenticationDatabase(config: Config): string {
   return config.get(SECTION, 'authentication_db') || '_users';
 }
 
-/** Seconds for which a session lasts since the last request. */
+/** Seconds that a session lasts after the last request. */
 export function sessionSeconds(config: Config): number {
   return integerSetting(config, SECTION, 'timeout') ?? 600;
 }
@@ -55,14 +55,14 @@ export function authFlag(
   return booleanSetting(config, SECTION, key);
 }
 
-/** From which pages browsers send the cookie of a session (RFC 6265bis, 4.1.2.7). */
+/** The pages from which browsers send the session cookie (RFC 6265bis, 4.1.2.7). */
 export function sameSite(config: Config): 'Lax' | 'Strict' | 'None' {
   const value = config.get(SECTION, 'same_site')?.toLowerCase();
   if (value === 'none') return 'None';
   return value === 'strict' ? 'Strict' : 'Lax';
 }
 
-/** Members of user documents that everybody may read; undefined where there are none. */
+/** Members of user documents that everyone may read; undefined if there are none. */
 export function publicFields(config: Config): ReadonlySet<string> | undefined {
   if (!authFlag(config, 'users_db_public')) return undefined;
   const names = (config.get(SECTION, 'public_fields') ?? '').split(',').flatMap((name) => name.trim() || []);
@@ -74,7 +74,7 @@ export function cacheSize(config: Config): number {
   return integerSetting(config, SECTION, 'auth_cache_size') ?? 50;
 }
 
-/** Whether consumers and tokens of OAuth are those of documents of users, rather than of the configuration. */
+/** Whether OAuth consumers and tokens come from user documents, rather than from the configuration. */
 export function useUsersForOAuth(config: Config): boolean {
   return booleanSetting(config, 'svc_httpd_oauth', 'use_users_db');
 }

@@ -56,43 +56,43 @@ export interface CoreOptions {
   readonly storage: PageStore;
   readonly clock: Clock;
   readonly random: RandomBytes;
-  /** Settings by section and key, over the defaults of `core/config/known-settings.ts`; or a store that is kept by whoever passes it. */
+  /** Settings by section and key, over the defaults of `core/config/known-settings.ts`; or a store that the caller persists. */
   readonly config?: Settings | SettingsStore | undefined;
   /**
-   * The path below which the service is mounted, such as `/db`: requests come with it, and `Location` has it; what lies
-   * outside is answered with 404. As the parser of URLs gives it, without a slash at its end. Default: the root.
+   * The path below which the service is mounted, such as `/db`: requests come with it, and `Location` has it; requests
+   * outside it get a 404. In the URL parser's form, without a slash at its end. Default: the root.
    */
   readonly basePath?: string;
-  /** What stands in front of the service, for hosts that others reach. */
+  /** What is in front of the service, for hosts that others reach. */
   readonly gateway?: Gateway | undefined;
-  /** Without one the log is kept in memory alone. */
+  /** Without one the log is kept only in memory. */
   readonly log?: Log;
-  /** What `_log` reads, where the host keeps the log. By default the core keeps the latest entries of its own. */
+  /** What `_log` reads, if the host keeps the log. By default the core keeps its own latest entries. */
   readonly logTail?: LogTail | undefined;
-  /** Gives the code of views, queries and functions of documents; asked when one of them is first needed. */
+  /** Returns the code of views, queries and functions of documents; called when any of it is first needed. */
   readonly deferred: LoadDeferredCode;
-  /** Names the JavaScript engine and its version. View indexes of another are built anew: it may order strings otherwise. */
+  /** Names the JavaScript engine and its version. View indexes of another engine are rebuilt: it may sort strings differently. */
   readonly engine?: string;
   /** The network, for replications with other services; without one they are refused. */
   readonly network?: Network | undefined;
   /**
-   * The absolute address below which pages reach this service, without a slash at its end: a replication with what lies below is one
-   * within the service. Undefined where the host does not know, and where others answer at that address, too.
+   * The absolute address below which pages reach this service, without a slash at its end: a replication with an address below it is
+   * internal. Undefined if the host does not know it, and if others respond at that address, too.
    */
   readonly ownBase?: (() => string | undefined) | undefined;
-  /** Has the service closed and opened anew; resolves when that is sure to come. Without it `_restart` is answered with 501. */
+  /** Closes and reopens the service; resolves when that is certain to happen. Without it `_restart` is answered with 501. */
   readonly restart?: (() => Promise<void>) | undefined;
-  /** What outlives the core of its replications, and who is told how they are. See `ReplicatorHost`. */
+  /** The data of replications that outlives the core, and the listener for their state. See `ReplicatorHost`. */
   readonly replications?: Pick<ReplicatorHost, 'requests' | 'onActivity'> | undefined;
-  /** Whether what documents of `_replicator` ask for is done. Default true. */
+  /** Whether the documents of `_replicator` are carried out. Default true. */
   readonly replicatesByDocuments?: boolean | undefined;
-  /** Where the host counts what comes of bodies before the core gets them. Its limit follows the setting. Default: one of the core's own. */
+  /** Where the host counts received bytes of bodies before the core gets them. Its limit follows the setting. Default: one of the core's own. */
   readonly bytesInFlight?: ByteBudget | undefined;
-  /** Default: any number of answers is begun at a time. */
+  /** Default: any number of responses begin at a time. */
   readonly beginnings?: Beginnings | undefined;
-  /** The host's own digest for revisions, where it has a quicker one than WebAssembly. */
+  /** The host's own digest for revisions, if it has a faster one than WebAssembly. */
   readonly md5?: Md5 | undefined;
-  /** The host's own compression, where it has one with levels (`attachments/compression_level`). */
+  /** The host's own compression, if it has one with levels (`attachments/compression_level`). */
   readonly gzip?: Gzip | undefined;
 }
 
@@ -103,16 +103,16 @@ export interface Core {
   readonly handle: Handle;
   readonly registry: Registry;
   readonly config: ConfigStore;
-  /** Has replications that failed try again at once, and those over the network make new connections. */
+  /** Retries failed replications at once, and makes those over the network open new connections. */
   networkIsBack(): void;
   readonly replications: Pick<Replications, 'activity' | 'resume'>;
-  /** From now on new requests are answered with 503 `shutting_down`; those under way go on. */
+  /** From now on new requests get a 503 `shutting_down`; those under way continue. */
   beginShutdown(): void;
   /** Refuses new requests, writes what is not stored yet, and closes the storage. Call it once. */
   close(): Promise<void>;
 }
 
-/** Opens the service. Fails with `bad_request` on a setting that can't be, and with what the storage fails with. */
+/** Opens the service. Fails with `bad_request` on an invalid setting, and with any failure of the storage. */
 export async function createCore(options: CoreOptions): Promise<Core> {
   const { storage, clock, random, basePath = '', engine } = options;
   const given = options.config;
@@ -126,7 +126,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     () => code.use((loaded) => loaded.queryServer({ clock, config, log })),
     (server) => server.close(),
   );
-  /** The names of databases that have design documents, or may have got one. */
+  /** The names of databases that have design documents, or may have received one. */
   const designs = new Notifier<string>();
   const accounts: Deferred<AccountsPart> = new Deferred(
     () =>
@@ -195,7 +195,7 @@ interface ServiceParts {
   readonly basePath: string;
 }
 
-/** What all requests share. */
+/** Services that all requests share. */
 function servicesOf({ store, counters, random, ...shared }: ServiceParts, options: CoreOptions): Services {
   const { config, clock, registry, feeds } = shared;
   return {
@@ -269,7 +269,7 @@ interface GuardParts {
   readonly expectFunctions: () => void;
 }
 
-/** Each write is judged by who writes, and validated by the functions of its database's design documents; `designs` hears of those that came. */
+/** Checks each write by its writer, and validates it with the functions of its database's design documents; `designs` is notified of new ones. */
 function guardedBy({ code, queryServer, designs, accounts, config, expectFunctions }: GuardParts): CreateWriteGuard {
   const users = () => accounts.use(({ userWrites }) => userWrites);
   const isUsersDatabase = (name: string) => name === authenticationDatabase(config);
@@ -305,7 +305,7 @@ function pageCache(config: ConfigStore): CacheBudget {
   return cache;
 }
 
-/** What is loaded on first use, as the routes ask for it. */
+/** The parts loaded on first use, in the form for the routes. */
 function partsOf(parts: { readonly [Name in keyof DeferredParts]: { get: DeferredParts[Name] } }): DeferredParts {
   const { accounts, views, design, find, replicator, administration } = parts;
   return {
@@ -318,14 +318,14 @@ function partsOf(parts: { readonly [Name in keyof DeferredParts]: { get: Deferre
   };
 }
 
-/** Plain passwords of server admins are replaced by their hashes at once; requests wait for that where it matters. */
+/** Replaces plain passwords of server admins by their hashes at once; requests wait for that if it matters. */
 function hashAdmins(accounts: Deferred<AccountsPart>, config: ConfigStore, log: Log): void {
   if (Object.keys(config.section('admins')).length === 0) return;
   const hashed = orElse(
     () => accounts.use((part) => part.settled()),
     (error) => log.error('Accounts can not be loaded; the next request that needs them tries again.', error),
   );
-  // Neither way fails.
+  // Both results are handled: this never rejects.
   void hashed;
 }
 
@@ -334,7 +334,7 @@ function followBytesInFlight(config: ConfigStore, budget: ByteBudget): ByteBudge
   return budget;
 }
 
-/** The parts that hold nothing beside databases. */
+/** The parts that hold no resources besides databases. */
 function deferParts(
   code: Deferred<DeferredCode>,
   queryServer: Deferred<QueryServer>,
@@ -362,7 +362,7 @@ function loadCode(load: LoadDeferredCode): MaybePromise<DeferredCode> {
   });
 }
 
-/** The first query need not wait for an index then. */
+/** The first query then need not wait for an index. */
 function buildSoon(views: Deferred<ViewService>, database: string, log: Log): void {
   const begun = orElse(
     () => views.use((service) => service.buildSoon(database)),
@@ -371,6 +371,6 @@ function buildSoon(views: Deferred<ViewService>, database: string, log: Log): vo
       log.info(`no index is built in the background in ${database}: ${String(error)}`);
     },
   );
-  // Neither way fails.
+  // Both results are handled: this never rejects.
   void begun;
 }

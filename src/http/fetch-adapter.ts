@@ -1,5 +1,5 @@
 /**
- * `fetch` around `handle`, for wherever the web's own classes are at hand. Bodies flow both ways as they are pulled, and
+ * `fetch` around `handle`, for any environment with the web's own classes. Bodies flow both ways as they are pulled, and
  * a cancellation at either end reaches the other.
  */
 import {
@@ -25,7 +25,7 @@ export function createFetch(handle: Handle): FetchFunction {
 }
 
 async function requestBody(request: Request): Promise<RequestBody> {
-  // Firefox has no `body` on requests; the blob is on disk there when it is large.
+  // Firefox has no `body` on requests; there the blob is on disk if it is large.
   if (request.body === undefined) return request.blob();
   return request.body === null ? null : fromReadable(request.body);
 }
@@ -46,12 +46,12 @@ function toResponse({ status, headers, body }: PlainResponse): Response {
   return new Response(isStream(body) ? toReadable(body) : toBytes(body), { status, headers: lines });
 }
 
-/** A view on shared memory is no body for a Response; ours never are, and the copy tells the compiler so. */
+/** A view of shared memory can't be the body of a Response. Ours never is one, and the copy tells the compiler so. */
 function toBytes(body: string | Uint8Array | null): string | Uint8Array<ArrayBuffer> | null {
   return body instanceof Uint8Array ? new Uint8Array(body) : body;
 }
 
-/** Nothing is pulled before it is read. */
+/** Pulls nothing before it is read. */
 function toReadable(stream: ByteStream): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {

@@ -15,7 +15,7 @@ import { Router } from './routing/router.ts';
 import { createRoutes, type DeferredParts } from './routing/routes.ts';
 import { challengeRefused, identify, renewSession } from './server/accounts/identification.ts';
 
-/** The outermost comes first. `isClosing` is asked at each request. `gateway`: what the host has in front; nothing by default. */
+/** The outermost comes first. `isClosing` is called at each request. `gateway`: what the host puts in front; nothing by default. */
 export function createHandle(
   services: Services,
   parts: DeferredParts,

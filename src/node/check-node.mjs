@@ -1,4 +1,4 @@
-/** Plain JavaScript of any age, because it has to run on a Node that is too old for everything else. */
+/** Plain JavaScript of any age, because it must run on a Node that is too old for everything else. */
 
 const lowestNode = [20, 19];
 

@@ -16,7 +16,7 @@ import { exportDatabase } from './transfer/export.ts';
 import { importFile } from './transfer/import.ts';
 import { RefusalError } from './transfer/remote-database.ts';
 
-/** Each request of a replication waits for its end as well; Node takes more than ten that wait for the same for a mistake, and says so. */
+/** Each request of a replication also waits for its end; Node warns of more than ten that wait for the same as a likely mistake. */
 const MOST_LISTENERS = 100;
 
 /** The parts of a process that the command line uses; `process` itself is one. */
@@ -28,10 +28,10 @@ export interface CommandHost extends ProcessHost {
 
 /**
  * The command `settee`. Resolves with the exit code when the command has ended: 0 for success, 1 for a failure, 2 for
- * a call that can't be understood. A failure is reported on stderr in a sentence, a defect with its stack.
+ * a usage error. A failure is reported on stderr in a sentence, a defect with its stack.
  */
 export async function main(argv: readonly string[], host: CommandHost = process): Promise<number> {
-  // The log can't be written where its reader has gone or its disk is full. That must not end the process.
+  // The log can't be written if its reader has gone or its disk is full. That must not end the process.
   host.stderr.on('error', () => undefined);
   const output = new OutputCheck(host.stdout);
   setMaxListeners(MOST_LISTENERS);
@@ -48,7 +48,7 @@ export async function main(argv: readonly string[], host: CommandHost = process)
   }
 }
 
-/** Keeps the first error of standard output, which would end the process with a stack if nobody listened for it. */
+/** Keeps the first error of standard output, which would end the process with a stack if there were no listener for it. */
 class OutputCheck {
   readonly #stream: NodeJS.WritableStream;
   #failure: Error | undefined;
@@ -60,7 +60,7 @@ class OutputCheck {
     });
   }
 
-  /** Waits until everything is written, and throws if something could not be. */
+  /** Waits until everything is written, and throws if something could not be written. */
   async assertWritten(): Promise<void> {
     await new Promise((resolve) => this.#stream.write('', resolve));
     if (this.#failure) throw this.#failure;
@@ -95,14 +95,14 @@ async function run(command: Command, host: CommandHost): Promise<number> {
   }
 }
 
-/** Options and a configuration with which the server can't start are a wrong call. */
+/** Options and a configuration with which the server can't start are a usage error. */
 function refuseCall(error: unknown): never {
   throw isDatabaseError(error, 'bad_request') ? new UsageError(error.reason, 'serve') : error;
 }
 
 type Verify = Extract<Command, { name: 'verify' }>;
 
-/** True when no damage is left. */
+/** Returns true when no damage is left. */
 async function verify({ dataFolder, databases, repair }: Verify, { stdout, stderr }: CommandHost): Promise<boolean> {
   const onProgress = progressTo(stderr);
   let damaged = 0;
@@ -156,7 +156,7 @@ function explain(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-/** The reader of our output has closed it, as `head` does. */
+/** The reader of this output has closed it, as `head` does. */
 function isBrokenPipe(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'EPIPE';
 }

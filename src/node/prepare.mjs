@@ -43,7 +43,7 @@ export function build() {
     const main = join(staging, 'node', 'main.js');
     const files = filesBelow(staging).filter((file) => file !== main);
     putInPlace(staging, files);
-    // As any app, the demo uses what lies in dist.
+    // Like any app, the demo uses the files in dist.
     runVite(['build', 'demo', '--outDir', join(staging, 'demo')]);
     putInPlace(staging, filesBelow(join(staging, 'demo')));
     // Last, because the next start takes its time of change as proof that the build is complete.
@@ -55,7 +55,7 @@ export function build() {
 
 function runVite(viteArguments) {
   const vite = join(root, 'node_modules', 'vite', 'bin', 'vite.js');
-  // Begun by a test, which has another NODE_ENV, the demo would be built without the service worker that keeps it for when there is no network.
+  // Started by a test, which has another NODE_ENV, the demo would be built without the service worker that keeps it for use without a network.
   const env = { ...process.env, NODE_ENV: 'production' };
   const status = run(process.execPath, [vite, ...viteArguments, '--logLevel', 'warn'], { env });
   if (status !== 0) fail('The build failed; the reason stands above.');
@@ -67,7 +67,7 @@ function filesBelow(folder) {
     .map((entry) => join(entry.parentPath, entry.name));
 }
 
-/** Moves each file by a rename, so that a process that starts at the same moment finds the old one or the new one. */
+/** Moves each file by a rename, so that a process that starts at the same moment finds either the old file or the new one. */
 function putInPlace(staging, files) {
   for (const file of files) {
     const target = join(root, 'dist', relative(staging, file));
@@ -102,7 +102,7 @@ function isBuilt() {
   return sources.every((source) => newest(join(root, source)) <= builtAt);
 }
 
-/** The time of the latest change below a path. That of a folder counts too, because it changes when a file is removed or renamed. */
+/** The time of the latest change below a path. The time of a folder also counts, because it changes when a file is removed or renamed. */
 function newest(path) {
   const stat = statSync(path);
   if (!stat.isDirectory()) return stat.mtimeMs;

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The command `settee` of the package `settee`, which is for browsers and has no server. Where `settee-server` is installed too, one of
- * the two has the name, and npm does not promise which: this one runs the other. Else it says where the command is.
+ * The command `settee` of the package `settee`, which is for browsers and has no server. If `settee-server` is also installed, one of
+ * the two has the name, and npm does not promise which: this one runs the other. Otherwise it says where the command is.
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -10,7 +10,7 @@ import { pathToFileURL } from 'node:url';
 
 const SERVER = 'settee-server';
 
-/** The command of `settee-server` as that folder or file sees it; undefined where it sees none. */
+/** Returns the command of `settee-server` as that folder or file resolves it; undefined if it can't. */
 function commandFrom(place) {
   try {
     const manifest = createRequire(place).resolve(`${SERVER}/package.json`);

@@ -1,8 +1,8 @@
-/** What a replication fails with. */
+/** The errors of a failed replication. */
 import { DatabaseError, type ErrorCode } from '../base/errors/database-error.ts';
 
 export interface FailureDetails {
-  /** Whether asking again can help: false where somebody has to change something first. */
+  /** Whether a retry can help: false if a person has to change something first. */
   readonly isRetryable: boolean;
   /** How long the peer asked to wait. */
   readonly retryAfterMs?: number | undefined;
@@ -22,7 +22,7 @@ export class ReplicationError extends DatabaseError {
   }
 }
 
-/** The rights have ended by which a replication was asked for: it does not go on, however often it is tried. */
+/** The rights with which a replication was requested have ended: it does not go on, however often it is retried. */
 export class RightsEnded extends ReplicationError {
   constructor(why: string) {
     super('unauthorized', why, { isRetryable: false });

@@ -1,5 +1,5 @@
 /**
- * Bounds how many connections all replications of a server have open together. All runs of one user take at most half of them, and one run at most a
+ * Bounds the open connections of all replications of a server. All runs of one user take at most half of them, and one run at most a
  * third.
  */
 import type { Connections, HostPlaces, RequestPlaces, RunEnd } from './host-connections.ts';
@@ -14,7 +14,7 @@ interface Waiter {
   goOn(): void;
 }
 
-/** Semaphore that are shared. Those who wait are served in the order in which they came; a user who has as many as permitted is passed over. */
+/** Shared places. Waiters are served in the order of arrival; a user who has the maximum is skipped. */
 export class FairPlaces {
   readonly #most: number;
   #used = 0;
@@ -29,14 +29,14 @@ export class FairPlaces {
     return this.#used;
   }
 
-  /** Whether there was a place at once. */
+  /** Takes a place if one is free. Returns whether it did. */
   tryEnter(holder: Holder): boolean {
     if (!this.#fits(holder)) return false;
     this.#count(holder, 1);
     return true;
   }
 
-  /** Fails with the signal's reason where that comes before. */
+  /** Waits for a place. Fails with the signal's reason if it aborts first. */
   enter(holder: Holder, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason);
@@ -86,12 +86,12 @@ export class FairPlaces {
 }
 
 export class FairConnections implements Connections {
-  /** Half of all: each lasts for as long as its replication. Who gets none asks now and then. */
+  /** Half of all: each lasts as long as its replication. A run without one polls now and then. */
   readonly #feeds: FairPlaces;
-  /** A request to a source may last until one to a target has ended, and never the other way round: no two wait for each other. */
+  /** A request to a source may last until one to a target has ended, and never the other way round: so there is no deadlock. */
   readonly #requests: Readonly<Record<RunEnd['side'], FairPlaces>>;
 
-  /** `most`: connections at a time. Attachments that are read while they are written, one for each request to a target, come on top. */
+  /** `most`: connections at a time. Attachments that are read while they are written, one for each request to a target, are additional. */
   constructor(most: number) {
     this.#feeds = new FairPlaces(Math.floor(most / 2));
     this.#requests = { source: new FairPlaces(Math.floor(most / 4)), target: new FairPlaces(Math.floor(most / 4)) };

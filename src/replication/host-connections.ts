@@ -1,23 +1,23 @@
 /**
- * What all replications together take of the connections there are: on a server, of those that a process may have open at all
- * (`FairConnections`); in browsers, of those to a host. Browsers have six for each host, for pages and workers of an app alike: the
- * app's own requests must never wait until a feed of ours has something to tell.
+ * Bounds the connections of all replications together: on a server, to a share of those that a process may have open
+ * (`FairConnections`); in browsers, of those to a host. Browsers have six for each host, shared by pages and workers of an app: the
+ * app's own requests must never wait until one of our feeds has something to report.
  */
 import { startBackgroundTimer } from '../base/shared/background-timer.ts';
 
-/** Feeds, each of which keeps a connection for as long as it lasts: one of a database, and one that tells of all others. */
+/** Feeds, each of which keeps a connection while it lasts: one of a database, and one that reports on all others. */
 const MOST_FEEDS = 2;
-/** Requests that are answered and done. */
+/** Requests that get a response and end. */
 const MOST_REQUESTS = 3;
 
 /**
- * Who waits longer goes on without a place: a request may hold one while it waits for another request, so that there might be no end of it.
+ * After a longer wait a request goes on without a place: a request may hold one while it waits for another request, which could deadlock.
  */
 const LONGEST_WAIT_MS = 2_000;
 
-/** A number of places, in the order in which they are asked for. */
+/** A number of places, granted in the order of the requests. */
 export class Semaphore {
-  /** Below 0 where some went on without. */
+  /** Below 0 if some went on without a place. */
   #free: number;
   readonly #waiting = new Set<() => void>();
 
@@ -25,14 +25,14 @@ export class Semaphore {
     this.#free = count;
   }
 
-  /** Whether there was a place at once, and `spare` more. Who gets one has to `leave` it. */
+  /** Takes a place if one is free, with `spare` more. Returns whether it did. A caller that gets one has to `leave` it. */
   tryEnter(spare = 0): boolean {
     if (this.#free <= spare) return false;
     this.#free--;
     return true;
   }
 
-  /** Waits for a place, for a while. Who was let go on has to `leave`. Fails with the signal's reason where that comes before. */
+  /** Waits for a place, for a limited time. Call `leave` afterwards. Fails with the signal's reason if it aborts first. */
   enter(signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason);
@@ -64,20 +64,20 @@ export class Semaphore {
   }
 }
 
-/** `updated`: there may be new changes; `replaced`: it was created or deleted; `ended`: nobody reads any more. */
+/** `updated`: there may be new changes; `replaced`: it was created or deleted; `ended`: there is no reader any more. */
 export type NewsOfDatabase = 'updated' | 'replaced' | 'ended';
 
-/** What a server tells of all of its databases (`_db_updates`), for replications that have no feed of their own. One of them reads it for all. */
+/** A server's news of all its databases (`_db_updates`), for replications that have no feed of their own. One of them reads it for all. */
 export class DatabaseNews {
   #isRead = false;
   readonly #waiting = new Set<{ readonly name: string; readonly take: (news: NewsOfDatabase) => void }>();
 
-  /** Whether somebody reads. */
+  /** Whether there is a reader. */
   get isRead(): boolean {
     return this.#isRead;
   }
 
-  /** Somebody reads from now on, and has to say when that ends. */
+  /** A reader begins, and has to report when it ends. */
   begin(): void {
     this.#isRead = true;
   }
@@ -87,7 +87,7 @@ export class DatabaseNews {
     this.tell('ended');
   }
 
-  /** `name`: undefined for all, since nobody knows what happened before. */
+  /** `name`: undefined for all, since it is unknown what happened before. */
   tell(news: NewsOfDatabase, name?: string): void {
     const told = [...this.#waiting].filter((one) => name === undefined || one.name === name);
     for (const one of told) {
@@ -96,7 +96,7 @@ export class DatabaseNews {
     }
   }
 
-  /** Calls `take` once, with what comes next for the database of that name. Gives what ends the wait. */
+  /** Calls `take` once, with the next news of the database of that name. Returns a function that ends the wait. */
   next(name: string, take: (news: NewsOfDatabase) => void): () => void {
     const waiting = { name, take };
     this.#waiting.add(waiting);
@@ -105,13 +105,13 @@ export class DatabaseNews {
 }
 
 export interface FeedPlaces {
-  /** Whether there was a place at once, and `spare` more. Who gets one has to `leave` it. */
+  /** Takes a place if one is free, with `spare` more. Returns whether it did. A caller that gets one has to `leave` it. */
   tryEnter(spare?: number): boolean;
   leave(): void;
 }
 
 export interface RequestPlaces {
-  /** Waits for a place. Who was let go on has to `leave`. Fails with the signal's reason where that comes before. */
+  /** Waits for a place. Call `leave` afterwards. Fails with the signal's reason if it aborts first. */
   enter(signal: AbortSignal): Promise<void>;
   leave(): void;
 }
@@ -119,7 +119,7 @@ export interface RequestPlaces {
 export interface HostPlaces {
   readonly feeds: FeedPlaces;
   readonly requests: RequestPlaces;
-  /** Of the server of that address: a host may have more than one, below different paths. Undefined where users may not share what it tells. */
+  /** News of the server at that address: a host may have several, below different paths. Undefined if users may not share the news. */
   readonly news: DatabaseNews | undefined;
 }
 
@@ -128,7 +128,7 @@ export interface RunEnd {
   /** The absolute address of the database. */
   readonly url: string;
   readonly side: 'source' | 'target';
-  /** Who the run belongs to: users share what there is. */
+  /** The user of the run: users share the places. */
   readonly user: string;
 }
 

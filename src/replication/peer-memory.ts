@@ -1,12 +1,12 @@
 /**
- * Bounds the memory that what peers answer takes, in all replications together: text that is being read, values that are made of it, and what
- * runs keep of it until it is written. Users share it. When it is used up, the run that holds most of the user who holds most fails, if that
+ * Bounds the memory for peers' responses in all replications together: text being read, values made from it, and what
+ * runs keep of it until it is written. Users share it. When it is used up, the user who holds the most loses the run that holds the most, if that
  * makes room for another user; runs of one user wait for each other.
  */
 import type { ByteBudget, ByteLease } from '../base/shared/byte-budget.ts';
 import { ReplicationError } from './failure.ts';
 
-/** Peers get this part of what requests and peers have together. */
+/** Peers get the bytes for requests and peers together, divided by this number. */
 const PART = 2;
 const LONGEST_WAIT_MS = 30_000;
 
@@ -18,7 +18,7 @@ interface Waiter {
 
 export class PeerMemory {
   #used = 0;
-  /** Counts what peers hold as bytes in flight, so that requests take less meanwhile. */
+  /** Counts what peers hold as bytes in flight, so that requests take less in the meantime. */
   readonly #lease: ByteLease | undefined;
   readonly #byUser = new Map<string, number>();
   /** The shares that hold bytes, in the order in which they began to. */
@@ -27,7 +27,7 @@ export class PeerMemory {
 
   readonly #bytes: () => number;
 
-  /** `bytes`: what requests and peers may have together, asked each time. `budget`: where what peers hold is counted. */
+  /** `bytes`: what requests and peers may have together, called each time. `budget`: where the bytes that peers hold are counted. */
   constructor(bytes: () => number, budget?: ByteBudget) {
     this.#bytes = bytes;
     this.#lease = budget?.open();
@@ -42,12 +42,12 @@ export class PeerMemory {
     return Math.floor(this.#bytes() / PART);
   }
 
-  /** `user`: who the run belongs to. `onFailure` is called where the run has to end, since others need the memory. */
+  /** `user`: the run's user. `onFailure` is called if the run has to end, since others need the memory. */
   open(user: string, onFailure: (failure: ReplicationError) => void): MemoryShare {
     return new MemoryShare(this, user, onFailure);
   }
 
-  /** Called by shares alone. Undefined where the bytes are there at once. */
+  /** Called only by shares. Undefined if the bytes are available at once. */
   hold(share: MemoryShare, bytes: number): Promise<void> | undefined {
     const limit = this.#limit;
     if (share.bytes + bytes > limit) throw share.fail(tooMuch(share.bytes + bytes, limit));
@@ -68,7 +68,7 @@ export class PeerMemory {
     share.bytes -= bytes;
     this.#used -= bytes;
     this.#lease?.add(-bytes);
-    // Requests may wait for it.
+    // Requests may wait for these bytes.
     this.#lease?.settle();
     const left = this.#of(share.user) - bytes;
     if (left > 0) this.#byUser.set(share.user, left);
@@ -77,12 +77,12 @@ export class PeerMemory {
     this.#serve();
   }
 
-  /** Of a share that has ended: what it waits for it needs no more. */
+  /** For a share that has ended: it no longer needs what it waits for. */
   forget(share: MemoryShare): void {
     for (const waiter of this.#waiting) if (waiter.share === share) waiter.settle();
   }
 
-  /** The oldest share may always grow: it comes to its end then, and not all wait for each other. */
+  /** The oldest share may always grow: it can finish then, so there is no deadlock. */
   #fits(share: MemoryShare, bytes: number, limit: number): boolean {
     const [oldest = share] = this.#holding;
     return this.#used + bytes <= limit || oldest === share;
@@ -143,10 +143,10 @@ export class PeerMemory {
   }
 }
 
-/** What one run holds. */
+/** The memory that one run holds. */
 export class MemoryShare {
   readonly user: string;
-  /** Changed by `PeerMemory` alone. */
+  /** Changed only by `PeerMemory`. */
   bytes = 0;
   readonly #memory: PeerMemory;
   readonly #onFailure: (failure: ReplicationError) => void;
@@ -158,24 +158,24 @@ export class MemoryShare {
     this.#onFailure = onFailure;
   }
 
-  /** Why it gets no more. */
+  /** Why it gets no more memory. */
   get failure(): ReplicationError | undefined {
     return this.#failure;
   }
 
-  /** Takes bytes; undefined where they are there at once. Fails with `ReplicationError` where they are not to be had. */
+  /** Takes bytes; undefined if they are available at once. Fails with `ReplicationError` if they are not available. */
   hold(bytes: number): Promise<void> | undefined {
     if (this.#failure !== undefined) throw this.#failure;
     return this.#memory.hold(this, bytes);
   }
 
-  /** Gives some back. */
+  /** Frees some bytes. */
   free(bytes: number): void {
     const held = Math.min(bytes, this.bytes);
     if (held > 0) this.#memory.free(this, held);
   }
 
-  /** Ends the run that has it. Gives the failure that counts: the first one. */
+  /** Ends the run that has it. Returns the failure that counts: the first one. */
   fail(failure: ReplicationError): ReplicationError {
     if (this.#failure !== undefined) return this.#failure;
     this.#failure = failure;
@@ -184,7 +184,7 @@ export class MemoryShare {
     return failure;
   }
 
-  /** Gives all back. */
+  /** Frees all bytes. */
   end(): void {
     this.#failure ??= givesWay();
     this.#memory.forget(this);

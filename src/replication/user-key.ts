@@ -1,7 +1,7 @@
-/** Among whom replications share what there is. */
+/** The users among whom replications share resources. */
 const ADMIN_ROLE = '_admin';
 
-/** The same for all replications of one user. All clients without a name are one user, and an admin without a name is another one. */
+/** Returns the same for all replications of one user. All clients without a name are one user, and an admin without a name is another one. */
 export function userKey({ name, roles }: { readonly name: string | null; readonly roles: readonly string[] }): string {
   return JSON.stringify([name, isAdmin({ roles })]);
 }

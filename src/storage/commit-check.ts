@@ -1,7 +1,7 @@
 import { assert } from '../base/shared/assert.ts';
 import type { Commit } from './page-store.ts';
 
-/** What the writer promises of every commit; breaking it is a mistake of the layer above, whatever the backend. */
+/** Checks what the writer guarantees for every commit; a violation is a bug in the layer above, whatever the backend. */
 export function assertCommit(commit: Commit, nextJournal: number, maxPageBytes: number): void {
   const { journal, writePages, truncateJournal } = commit;
   if (journal !== undefined) {

@@ -1,8 +1,8 @@
 import type { DatabaseError } from '../base/errors/database-error.ts';
 
 /**
- * The life of one open file: whether it still takes operations, why not, and when the last one under way has ended.
- * Operations that have begun come to their end; only new ones are refused.
+ * The life of one open file: whether it still takes operations, why not, and when the last running one has ended.
+ * Running operations complete; only new ones are refused.
  */
 export class FileLife {
   #refusal: (() => DatabaseError) | undefined;
@@ -13,7 +13,7 @@ export class FileLife {
     return this.#refusal === undefined;
   }
 
-  /** The error that operations get from now on, undefined while the file is open. */
+  /** Returns the error that new operations get, undefined while the file is open. */
   refusal(): DatabaseError | undefined {
     return this.#refusal?.();
   }
@@ -22,7 +22,7 @@ export class FileLife {
     if (this.#refusal !== undefined) throw this.#refusal();
   }
 
-  /** Refuses operations from now on. The first reason stays, but a deletion replaces a mere closing. */
+  /** Refuses operations from now on. The first reason stays, but a deletion replaces a plain closing. */
   refuse(refusal: () => DatabaseError): void {
     if (this.#refusal === undefined || refusal().code === 'storage_deleted') this.#refusal = refusal;
   }

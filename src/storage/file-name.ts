@@ -7,7 +7,7 @@ export function isFileName(text: string): boolean {
   return FILE_NAME.test(text);
 }
 
-/** File names are made by the layer above, never by a client: a bad one is a mistake of the program. */
+/** Checks a name. The layer above makes file names, never a client: a bad name is a bug. */
 export function assertFileName(file: string): void {
   assert(isFileName(file), () => `"${file}" is not a file name (${FILE_NAME.source})`);
 }

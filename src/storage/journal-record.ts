@@ -2,21 +2,21 @@ import type { Crc32 } from '../base/shared/crc32.ts';
 import type { JournalRecord } from './page-store.ts';
 
 /**
- * How a journal record lies in a file, in little-endian order:
+ * The layout of a journal record in a file, in little-endian order:
  *
  *     CRC-32 of all that follows (4) | bytes of text (4) | number (8, a float) | text as UTF-8
  *
- * A record that was written in part, or damaged since, fails its checksum, and so does a stretch of zeros.
+ * A record that was partly written, or damaged since, fails its checksum, and so does a run of zeros.
  */
 const LENGTH_AT = 4;
 const NUMBER_AT = 8;
 const TEXT_AT = 16;
-/** UTF-8 takes at most so many bytes for one unit of a JavaScript string. */
+/** UTF-8 takes at most this many bytes for one unit of a JavaScript string. */
 const MAX_UNIT_BYTES = 3;
-/** What an encoder keeps, of which each open file has one. */
+/** Size of the buffer that an encoder keeps; each open file has one encoder. */
 const KEPT_CAPACITY = 4 * 1024;
 
-/** Encodes records one after another into a buffer of its own, or into a new one where they are long. */
+/** Encodes records one after another into its own buffer, or into a new one if they are long. */
 export class RecordEncoder {
   readonly #crc32: Crc32;
   readonly #encoder = new TextEncoder();
@@ -26,7 +26,7 @@ export class RecordEncoder {
     this.#crc32 = crc32;
   }
 
-  /** The record's bytes, which are good until the next call. The text must be well-formed. */
+  /** Returns the record's bytes, valid until the next call. The text must be well-formed. */
   encode({ number, text }: JournalRecord): Uint8Array<ArrayBuffer> {
     const capacity = TEXT_AT + text.length * MAX_UNIT_BYTES;
     const buffer = capacity <= KEPT_CAPACITY ? this.#kept : new Uint8Array(capacity);
@@ -42,11 +42,11 @@ export class RecordEncoder {
 
 interface DecodedRecords {
   readonly records: JournalRecord[];
-  /** Where the first record begins that is not whole or not sound. */
+  /** Where the first record that is not whole or not sound begins. */
   readonly end: number;
 }
 
-/** The records at the beginning of `bytes`, up to the first that is not whole or not sound. */
+/** Returns the records at the beginning of `bytes`, up to the first that is not whole or not sound. */
 export function decodeRecords(bytes: Uint8Array, crc32: Crc32): DecodedRecords {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   const view = viewOf(bytes);
@@ -61,7 +61,7 @@ export function decodeRecords(bytes: Uint8Array, crc32: Crc32): DecodedRecords {
   return { records, end: start };
 }
 
-/** The sound records behind `start`, where one is not. A write that was cut short has none behind it: they mean damage. */
+/** Returns the sound records after the unsound one at `start`. A write that was cut short has none after it: they mean damage. */
 export function recordsBehind(bytes: Uint8Array, start: number, crc32: Crc32): JournalRecord[] {
   const view = viewOf(bytes);
   const found: JournalRecord[] = [];
@@ -74,18 +74,18 @@ export function recordsBehind(bytes: Uint8Array, start: number, crc32: Crc32): J
   return found;
 }
 
-/** What a medium writes as a whole, at multiples of this. */
+/** The unit that a medium writes as a whole, at multiples of this. */
 const SECTOR_BYTES = 512;
 
 /**
- * Whether the last record, which begins at `start` and is not sound, was there as a whole. What a crash cuts short ends
- * early, or a sector of it was never written and is all zeros; else it is damaged.
+ * Returns whether the last record, which begins at `start` and is not sound, was written completely. What a crash cuts short ends
+ * early, or a sector of it was never written and is all zeros; otherwise it is damaged.
  */
 export function isLastDamaged(bytes: Uint8Array, start: number, crc32: Crc32): boolean {
   const rest = bytes.subarray(start);
   if (rest.length < TEXT_AT || hasEmptySector(bytes, start)) return false;
   if (TEXT_AT + viewOf(rest).getUint32(LENGTH_AT, true) <= rest.length) return true;
-  // Cut short, or nothing but its length is damaged.
+  // Cut short, or only its length is damaged.
   const whole = rest.slice();
   viewOf(whole).setUint32(LENGTH_AT, rest.length - TEXT_AT, true);
   return endOfRecord(whole, viewOf(whole), 0, crc32) === whole.length;
@@ -100,7 +100,7 @@ function hasEmptySector(bytes: Uint8Array, start: number): boolean {
   return false;
 }
 
-/** Undefined where no whole and sound record begins at `start`. */
+/** Returns undefined if no whole and sound record begins at `start`. */
 function endOfRecord(bytes: Uint8Array, view: DataView, start: number, crc32: Crc32): number | undefined {
   if (start + TEXT_AT > bytes.length) return undefined;
   const end = start + TEXT_AT + view.getUint32(start + LENGTH_AT, true);

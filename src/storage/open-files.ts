@@ -19,7 +19,7 @@ export class OpenFiles<F extends OpenFile> {
     if (this.#closing !== undefined) throw storageClosed('The storage');
   }
 
-  /** Keeps what `load` opens. When the store was closed meanwhile, the file is closed again and the call fails. */
+  /** Keeps what `load` opens. If the store was closed meanwhile, the file is closed again and the call fails. */
   async open(load: () => Promise<F>): Promise<F> {
     this.mustBeOpen();
     const loading = load();
@@ -52,7 +52,7 @@ export class OpenFiles<F extends OpenFile> {
 
   async #closeAll(): Promise<void> {
     await Promise.allSettled(this.#opening);
-    // One turn more, so that `open` has put what it opened among the files.
+    // One more turn, so that `open` has put what it opened among the files.
     await Promise.resolve();
     const results = await Promise.allSettled([...this.#files].map((file) => file.close()));
     this.#files.clear();

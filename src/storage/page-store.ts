@@ -2,42 +2,42 @@ import type { Crc32 } from '../base/shared/crc32.ts';
 import type { MaybePromise } from '../base/shared/maybe-promise.ts';
 
 /**
- * The contract between Settee and what keeps its bytes. All structure (trees, documents) lives above it.
+ * The contract between Settee and what stores its bytes. All structure (trees, documents) lives above it.
  *
  * A **file** holds one database or one view index. It consists of
  * - **pages**: immutable values under numbers that are never used twice,
  * - a **journal**: redo records under consecutive numbers,
  * - one **head**: a small text (at most about 1 KB).
  *
- * Guarantees that every backend gives, and that `test/conformance/storage` holds it to:
- * 1. A commit happens as a whole or not at all, also when the process dies in the middle.
+ * Guarantees that every backend makes, and that `test/conformance/storage` checks:
+ * 1. A commit happens as a whole or not at all, even if the process dies in the middle.
  * 2. Prefix durability within a file: no journal record, no truncation and no head survives without every commit before
- *    it, but for records that it removes or that were removed before. Pages that were committed alone may survive a
+ *    it, except records that it removes or that were removed before. Pages that were committed alone may survive a
  *    power cut without the records before them; nothing that survives refers to them. Nothing is promised across files.
  * 3. A commit is visible to `read` and to a later `open` when its promise resolves. With `strict` it also survives a
  *    power cut; with `relaxed` it survives the end of the process.
  * 4. Fencing: `open` takes ownership. It raises the epoch and claims the next journal number. When it resolves, and from then
- *    on, every commit through an earlier `PageFile` of the same file fails with `storage_fenced` and changes nothing. Where a browser has no
- *    room for that, `open` resolves all the same: the file can be read, earlier ones are not fenced, and the first commit for which there is
- *    room takes ownership, or fails with `storage_fenced` where an earlier one has committed since.
+ *    on, every commit through an earlier `PageFile` of the same file fails with `storage_fenced` and changes nothing. If a browser has no
+ *    room for that, `open` still resolves: the file can be read, earlier ones are not fenced, and the first commit for which there is
+ *    room takes ownership, or fails with `storage_fenced` if an earlier one has committed since.
  * 5. Errors are `DatabaseError`s with the codes `storage_closed`, `storage_deleted` (the file vanished underneath),
  *    `storage_full`, `storage_fenced`, `storage_blocked`, `storage_newer_format`, `storage_missing`, `storage_exists`,
- *    `storage_corrupt`, `storage_failed`, `write_outcome_unknown` (a later owner took the file over in the middle of the commit).
+ *    `storage_corrupt`, `storage_failed`, `write_outcome_unknown` (a later owner took over the file in the middle of the commit).
  */
 export interface PageStore {
   readonly supports: PageStoreSupport;
   /** Names of the files that exist, sorted. */
   list(): Promise<string[]>;
   /**
-   * Opens a file for writing and takes ownership of it. `mode: 'create'` fails with `storage_exists` where it is there,
-   * `'open'` with `storage_missing` where it is not.
+   * Opens a file for writing and takes ownership of it. `mode: 'create'` fails with `storage_exists` if it exists,
+   * `'open'` with `storage_missing` if it does not.
    */
   open(file: string, mode: 'create' | 'open'): Promise<PageFile>;
-  /** Removes a file and all that is in it. Does nothing where it is not there. An open PageFile of it turns `storage_deleted`. */
+  /** Removes a file and all that is in it. Does nothing if it does not exist. An open PageFile of it then fails with `storage_deleted`. */
   destroy(file: string): Promise<void>;
-  /** How many files are open at the moment, where the store knows. */
+  /** How many files are open at the moment, if the store knows. */
   readonly openFiles?: number;
-  /** Closes every file that is still open, after the commits that are under way. */
+  /** Closes every file that is still open, after the running commits. */
   close(): Promise<void>;
 }
 
@@ -49,15 +49,15 @@ export interface PageStoreSupport {
   readonly bodyPageBytes: number;
   /** Bytes a single page may have at most. */
   readonly maxPageBytes: number;
-  /** What checksums of the content are computed with: the host's own function, where it has one. */
+  /** The function that computes checksums of the content: the host's own, if it has one. */
   readonly crc32: Crc32;
-  /** Whether the file gives space back by itself when pages are dropped; else `PageFile.compact` does. */
+  /** Whether the file gives space back by itself when pages are dropped; otherwise `PageFile.compact` does. */
   readonly shrinks: boolean;
   /** Whether what was committed survives the end of the process. */
   readonly persistent: boolean;
 }
 
-/** What pages of all backends may have at most: a mebibyte, and room for a checksum (`storage/paging/checksums.ts`). */
+/** The maximum size of pages in all backends: a mebibyte, and room for a checksum (`storage/paging/checksums.ts`). */
 export const MAX_PAGE_BYTES = 2 ** 20 + 8;
 
 /** A page number: epoch · `PAGES_PER_EPOCH` + n, so two owners never allocate the same. */
@@ -70,8 +70,8 @@ export interface JournalRecord {
   readonly number: number;
   readonly text: string;
   /**
-   * In a commit, where the text is long: the same in pieces of whole characters. Who works through it takes these, since an engine puts
-   * together a whole text that somebody looks at, in one go.
+   * In a commit, if the text is long: the same text in pieces of whole characters. Code that processes it uses these, since an engine flattens
+   * a whole text in one step when something looks at it.
    */
   readonly pieces?: readonly string[] | undefined;
 }
@@ -84,7 +84,7 @@ export interface Opening {
   readonly journal: readonly JournalRecord[];
   /** The number that the owner's first journal record takes: one above its claim. */
   readonly nextJournal: number;
-  /** Why acknowledged records may be missing at the end of the journal, in a sentence, where the backend knows of a reason. */
+  /** Why acknowledged records may be missing at the end of the journal, in a sentence, if the backend knows a reason. */
   readonly loss?: string;
 }
 
@@ -99,12 +99,12 @@ export interface Commit {
   /** Appended under this number, which must be the next one. */
   readonly journal?: JournalRecord;
   readonly writePages?: readonly Page[];
-  /** Pages that are not there are passed over. */
+  /** Missing pages are ignored. */
   readonly dropPages?: readonly PageNumber[];
   readonly head?: string;
-  /** Removes journal records with a number below this. Where claims are records, they stay: a stale owner's next number must be taken. */
+  /** Removes journal records with a number below this. If claims are records, they stay: a stale owner's next number must be taken. */
   readonly truncateJournal?: number;
-  /** The part of the store's reserved space that this step may use where there is no room else (`space-reserve.ts`). Default: none. */
+  /** The part of the store's reserved space that this step may use if there is no other room (`space-reserve.ts`). Default: none. */
   readonly reserve?: 'deletions' | 'upkeep' | undefined;
 }
 
@@ -115,32 +115,32 @@ export interface Commit {
 export interface PageFile {
   readonly name: string;
   readonly opening: Opening;
-  /** The page's value, or undefined where there is none. A bytes page must not be changed by its reader. */
+  /** Returns the page's value, or undefined if there is none. Its reader must not change a bytes page. */
   read(page: PageNumber, kind: 'text'): MaybePromise<string | undefined>;
   read(page: PageNumber, kind: 'bytes'): MaybePromise<Uint8Array | undefined>;
   /**
-   * A copy of a part of a bytes page, or undefined where there is no such page. Only where the backend can give it for
-   * less than the whole page.
+   * Returns a copy of a part of a bytes page, or undefined if there is no such page. Only if the backend can return it for
+   * less cost than the whole page.
    */
   readRange?(page: PageNumber, offset: number, length: number): Uint8Array | undefined;
   commit(commit: Commit): Promise<void>;
   /**
-   * As a relaxed commit that is nothing but a short record, in this turn. False where that can't be: nothing has happened, and `commit` is to be
-   * called. Only where the backend can append without waiting.
+   * Does a relaxed commit of only a short record, in this turn. Returns false if that is not possible: then nothing has happened; use `commit`
+   * instead. Only if the backend can append without waiting.
    */
   append?(record: JournalRecord): MaybePromise<boolean>;
-  /** Numbers of all pages at or above `from`, ascending, in batches. */
+  /** Yields the numbers of all pages at or above `from`, ascending, in batches. */
   pageNumbers(from: PageNumber): AsyncIterable<readonly PageNumber[]>;
   /** Whether the medium was full, and reserved space was given up that has not been taken back since. Default: false. */
   readonly isScarce?: boolean;
-  /** False once another owner opened the file. */
+  /** Returns false once another owner has opened the file. */
   isCurrent(): Promise<boolean>;
-  /** Bytes that the file takes on its medium: measured where the medium allows it, else the sum of what it holds. */
+  /** Returns the bytes that the file takes on its medium: measured if the medium allows it, otherwise the sum of its content. */
   size(): Promise<number>;
-  /** Gives unused space back to the medium; reads go on meanwhile, commits wait. Only where `supports.shrinks` is false. */
+  /** Gives unused space back to the medium; reads continue meanwhile, commits wait. Only if `supports.shrinks` is false. */
   compact?(): Promise<void>;
-  /** Copies a consistent state of the file into a new folder. Only where the backend has files. */
+  /** Copies a consistent state of the file into a new folder. Only if the backend has files. */
   backup?(targetFolder: string): Promise<void>;
-  /** Waits for the commit under way, makes what was committed durable, and releases the file. */
+  /** Waits for the running commit, makes what was committed durable, and releases the file. */
   close(): Promise<void>;
 }

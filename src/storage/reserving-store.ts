@@ -3,10 +3,10 @@ import type { Commit, Opening, PageFile, PageNumber, PageStore, PageStoreSupport
 import { type ReservedSpace, SpaceReserve } from './space-reserve.ts';
 
 /**
- * A store that holds space back for the time when there is none (`space-reserve.ts`). A commit that fails with `storage_full` is tried again with
- * the part of the reserve that it names. One that names none is refused while a part is given up and there is no room to take it back.
+ * Makes a store that reserves space for when there is none (`space-reserve.ts`). A commit that fails with `storage_full` is retried with
+ * the part of the reserve that it names. A commit that names none is refused while a part is given up and there is no room to take it back.
  *
- * @param grows whether space is reserved where there is none yet, or too little; default true.
+ * @param grows whether to reserve space if there is none yet, or too little; default: true.
  */
 export function withReserve(store: PageStore, space: ReservedSpace, { grows = true } = {}): PageStore {
   return new ReservingStore(store, space, grows);

@@ -1,11 +1,11 @@
 /**
- * Space that a store holds back while there is room, and gives up where there is none: a full store must still open, delete and make room.
+ * Space that a store reserves while there is room, and gives up if there is none: a full store must still open, delete and make room.
  *
  *     whole ── the medium is full for a deletion, an opening or upkeep ──► given up ── there is room again ──► whole
  *
  * It has two parts. `deletions` is for what users do to make room, and for opening files; `upkeep` is for checkpoints and compactions, which
- * need space before they free any. Deletions and openings may use both, upkeep only its own: what it can't finish must not lock users out.
- * While a part is given up, no other commit may write: the space would be gone before anything was deleted.
+ * need space before they free any. Deletions and openings may use both, upkeep only its own: upkeep that can't finish must not lock users out.
+ * While a part is given up, no other commit may write: otherwise the space would be gone before anything was deleted.
  */
 import { type DatabaseError, isDatabaseError } from '../base/errors/database-error.ts';
 import { storageFull } from './storage-errors.ts';
@@ -15,13 +15,13 @@ export type ReservePart = (typeof RESERVE_PARTS)[number];
 
 /** Where a host keeps the reserved space. */
 export interface ReservedSpace {
-  /** The bytes of each part at the moment: 0 for one that was given up, undefined for one that was never whole. */
+  /** Returns the current bytes of each part: 0 for one that was given up, undefined for one that was never whole. */
   measure(): Promise<Readonly<Record<ReservePart, number | undefined>>>;
-  /** Gives a part so many bytes, which are more than it has. Where it fails, with `storage_full` for want of room, the part has what it had. */
+  /** Grows a part to this many bytes, which is more than it has. If it fails, with `storage_full` for lack of room, the part keeps its size. */
   grow(part: ReservePart, bytes: number): Promise<void>;
-  /** Gives up what a part has. Does nothing where it has nothing. */
+  /** Gives up what a part has. Does nothing if it has nothing. */
   release(part: ReservePart): Promise<void>;
-  /** Has the host count anew what is in use, where it counts deletions late. Never fails. */
+  /** Makes the host count again what is in use, if it counts deletions late. Never fails. */
   recount?(): Promise<void>;
 }
 
@@ -30,17 +30,17 @@ const DELETIONS_BYTES = MEBIBYTE;
 const MOST_UPKEEP_BYTES = 16 * MEBIBYTE;
 /** What a checkpoint or a step of a compaction may need, as a share of what is stored. */
 const UPKEEP_SHARE = 1 / 8;
-/** After a failed attempt to take the space back the next one waits for so long, unless something was freed meanwhile. */
+/** How long to wait after a failed attempt to take back the space, unless something was freed meanwhile. */
 const PAUSE_MS = 1_000;
-/** Attempts at a commit or an opening, each behind another count of what is in use. */
+/** Number of attempts at a commit or an opening, each after another count of what is in use. */
 const RECOUNTS = 3;
 
 interface SpaceReserveOptions {
   /** Bytes in the store's open files. */
   readonly storedBytes: () => Promise<number>;
-  /** Whether space is reserved that was not there before. */
+  /** Whether to reserve space that was not reserved before. */
   readonly grows: boolean;
-  /** False where files keep the space that was freed in them: then only `deletions` has to be whole for others to write. */
+  /** False if files keep the space that was freed in them: then only `deletions` has to be whole for others to write. */
   readonly shrinks: boolean;
 }
 
@@ -49,13 +49,13 @@ export class SpaceReserve {
   readonly #options: SpaceReserveOptions;
   readonly #given = new Set<ReservePart>();
   readonly #bytes: Record<ReservePart, number> = { deletions: 0, upkeep: 0 };
-  /** Until what is there was measured. */
+  /** Set until the existing space was measured. */
   #measuring: Promise<void> | undefined;
   #isMeasured = false;
   /** One change at a time. */
   #changing: Promise<unknown> = Promise.resolve();
   #refusedAt = Number.NEGATIVE_INFINITY;
-  /** Of the failed attempt at that time, where the reason was another than a lack of room. */
+  /** Whether the failed attempt at that time had a reason other than a lack of room. */
   #admitsUnreserved = false;
   #isGrowing = false;
   #isClosed = false;
@@ -75,15 +75,15 @@ export class SpaceReserve {
     return this.#given.size > 0;
   }
 
-  /** Finds out what is there. Never fails. */
+  /** Measures what is reserved. Never fails. */
   measure(): Promise<void> {
     this.#measuring ??= this.#measure();
     return this.#measuring;
   }
 
   /**
-   * Takes back what was given up. Fails with `storage_full` where there is no room: then nothing else may be written. What keeps it from
-   * being taken back for another reason, such as a process that holds it and was halted, refuses no write.
+   * Takes back what was given up. Fails with `storage_full` if there is no room: then nothing else may be written. If it can't
+   * be taken back for another reason, such as a halted process that holds it, no write is refused.
    */
   async admit(file: string): Promise<void> {
     await this.measure();
@@ -92,14 +92,14 @@ export class SpaceReserve {
     await this.#inOrder(async () => this.#isAfterAttempt(file) || this.#takeBack(file));
   }
 
-  /** Whether the last attempt to take the space back is recent, and failed for a reason that refuses no write. Fails where it was for want of room. */
+  /** Returns whether the last attempt to take back space was recent and failed without refusing writes. Fails if the reason was a lack of room. */
   #isAfterAttempt(file: string): boolean {
     if (performance.now() - this.#refusedAt >= PAUSE_MS) return false;
     if (!this.#admitsUnreserved) throw storageFull(file, undefined);
     return true;
   }
 
-  /** Runs `work`; where there is no room for it, gives up the parts that it may use, one after the other, and runs it again. */
+  /** Runs `work`; if there is no room for it, gives up the parts that it may use, one by one, and retries. */
   async run<T>(part: ReservePart, work: () => Promise<T>): Promise<T> {
     const parts = part === 'upkeep' ? [part] : RESERVE_PARTS;
     let failure: unknown;
@@ -135,14 +135,14 @@ export class SpaceReserve {
     throw failure;
   }
 
-  /** To be called when something was freed: there may be room again. */
+  /** Notes that something was freed: there may be room again. */
   noteFreed(): void {
     if (!this.isGivenUp) return;
     this.#refusedAt = Number.NEGATIVE_INFINITY;
     void this.#inOrder(async () => this.#isClosed || this.#space.recount?.());
   }
 
-  /** Reserves space, or more of it, for what is stored by now. In the background; never fails. */
+  /** Reserves space, or more of it, for what is stored now. Runs in the background; never fails. */
   growSoon(): void {
     if (!this.#options.grows || this.#isGrowing || this.isGivenUp || this.#isClosed) return;
     this.#isGrowing = true;
@@ -153,7 +153,7 @@ export class SpaceReserve {
       });
   }
 
-  /** Begins nothing any more, and resolves when what was begun has ended. */
+  /** Starts nothing new, and resolves when everything started has ended. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#measuring;
@@ -199,7 +199,7 @@ export class SpaceReserve {
     for (const part of RESERVE_PARTS) {
       if (this.#isClosed || this.isGivenUp) return;
       const aim = await this.#aimOf(part);
-      // By steps, so that it seldom happens.
+      // In steps, so that it seldom happens.
       if (aim >= 2 * this.#bytes[part]) await this.#growTo(part, aim);
     }
   }
@@ -209,7 +209,7 @@ export class SpaceReserve {
     this.#bytes[part] = Math.max(bytes, this.#bytes[part]);
   }
 
-  /** Whole mebibytes. */
+  /** Returns whole mebibytes. */
   async #aimOf(part: ReservePart): Promise<number> {
     if (part === 'deletions') return DELETIONS_BYTES;
     const share = Math.ceil(((await this.#options.storedBytes()) * UPKEEP_SHARE) / MEBIBYTE) * MEBIBYTE;

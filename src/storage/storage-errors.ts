@@ -1,6 +1,6 @@
 import { DatabaseError } from '../base/errors/database-error.ts';
 
-/** The failures that all backends report alike, so that their wording and advice are the same everywhere. */
+/** The failures that all backends report in the same way, so that their wording and advice are the same everywhere. */
 
 export function storageClosed(what: string): DatabaseError {
   return new DatabaseError('storage_closed', `${what} was closed; open it again to go on`);
@@ -59,7 +59,7 @@ export function storageCorrupt(file: string, finding: string, cause?: unknown): 
   });
 }
 
-/** A damaged journal stops the opening: who went on without its records would lose acknowledged writes in silence. */
+/** A damaged journal stops the opening: continuing without its records would silently lose acknowledged writes. */
 export function journalDamaged(file: string, record: number, place: string): DatabaseError {
   return new DatabaseError(
     'storage_corrupt',
@@ -67,7 +67,7 @@ export function journalDamaged(file: string, record: number, place: string): Dat
   );
 }
 
-/** It passes when others have closed theirs. */
+/** A temporary error: it ends when others close their files. */
 export function tooManyFiles(cause: unknown): DatabaseError {
   const reason =
     'The process has as many files and connections open as the system permits; nothing was changed. Try again in a moment; if it happens often, raise the limit of open files (ulimit -n), or lower httpd/max_connections or svc/max_dbs_open.';

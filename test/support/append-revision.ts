@@ -9,8 +9,8 @@ interface NewRevision<B> {
 }
 
 /**
- * The tree with an edit, as a database adds it. `parent` is a node of this tree: a leaf is extended, an inner node gets a further
- * branch; without one the revision is a new root of generation 1. A revision that the tree has already changes nothing.
+ * The tree with an edit, as a database adds it. `parent` is a node of this tree: a leaf is extended, an inner node gets another
+ * branch; without one the revision is a new root of generation 1. A revision that the tree already has changes nothing.
  */
 export function appendRevision<B>(
   leaves: Leaves<B>,

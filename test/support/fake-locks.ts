@@ -1,6 +1,6 @@
 /**
  * Web Locks for Node, which has none: one `FakeLocks` is an origin's table of locks, and each of its clients a tab, a worker or a
- * service worker. Follows the Web Locks specification in what is granted when: requests of one name in their order, shared ones
+ * service worker. Follows the Web Locks specification in what is granted when: requests for one name in their order, shared ones
  * together, `ifAvailable`, `steal`, `signal`. Grants come in microtasks, so they need no timers.
  */
 
@@ -16,7 +16,7 @@ interface Request {
 /** What one client sees as `navigator.locks`. */
 export interface FakeLockClient extends LockManager {
   readonly clientId: string;
-  /** As if the client's process was killed: its locks are free, its requests gone, and none of its promises ever settles. */
+  /** As if the client's process were killed: its locks are free, its requests gone, and none of its promises ever settles. */
   kill(): void;
 }
 
@@ -45,7 +45,7 @@ export class FakeLocks {
     return before.every(({ mode }) => mode === 'shared' && request.mode === 'shared');
   }
 
-  /** Takes a request out that waits; false where it was granted already. */
+  /** Removes a waiting request; returns false if it was already granted. */
   withdraw(request: Request): boolean {
     const isPending = remove(this.#pending, request);
     this.#grantDue();

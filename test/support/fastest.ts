@@ -1,6 +1,6 @@
 /**
- * Milliseconds of the quickest of some rounds. What is slow by itself is slow each time; a round that the machine, or a collection of
- * garbage, held up says nothing about the code.
+ * Milliseconds of the fastest of some rounds. Slow code is slow each time; a round that the machine, or garbage collection,
+ * held up says nothing about the code.
  */
 export function fastestMs(work: () => void, rounds = 3): number {
   let fastest = Number.POSITIVE_INFINITY;

@@ -2,7 +2,7 @@ import { DatabaseError } from '../../src/base/errors/database-error.ts';
 import type { MaybePromise } from '../../src/base/shared/maybe-promise.ts';
 import type { Commit, PageFile, PageNumber, PageStore } from '../../src/storage/page-store.ts';
 
-/** What every operation of a store that was stopped rejects with: the caller must not take it for a storage error. */
+/** Every operation of a stopped store rejects with this: the caller must not take it for a storage error. */
 export class StoppedError extends Error {
   constructor() {
     super('The process has died');
@@ -11,17 +11,17 @@ export class StoppedError extends Error {
 }
 
 export interface FaultOptions {
-  /** The operation of this number, from 1, fails with `error`, and nothing of it happens. */
+  /** The operation with this number, from 1, fails with `error`, and has no effect. */
   readonly failAt?: number | undefined;
-  /** From the operation of this number on, nothing happens any more, as if the process had died. */
+  /** From the operation with this number on, nothing has any effect, as if the process had died. */
   readonly stopAt?: number | undefined;
-  /** Whether the operation that is stopped at took effect; `before` by default. */
+  /** Whether the operation at which it stops took effect; `before` by default. */
   readonly stopped?: 'before' | 'after' | undefined;
   /** Whether operations from the stop on reject with a `StoppedError` (the default) or never settle. */
   readonly ending?: 'reject' | 'hang' | undefined;
-  /** Only operations whose name holds this are counted by `failAt`; all of them by default. */
+  /** `failAt` only counts operations whose name contains this; all of them by default. */
   readonly failOnly?: string | undefined;
-  /** What `failAt` fails with; `storage_full` by default. */
+  /** The error of `failAt`; `storage_full` by default. */
   readonly error?: Error | undefined;
 }
 
@@ -32,7 +32,7 @@ export interface FaultStore extends PageStore {
   readonly log: readonly string[];
 }
 
-/** Counts all operations of a store and of its files, and makes one of them fail, or the last. */
+/** Counts all operations of a store and of its files, and makes one of them fail, or the last one. */
 export function createFaultStore(store: PageStore, options: FaultOptions = {}): FaultStore {
   const faults = new Faults(options);
   return {

@@ -1,7 +1,7 @@
 import { at } from './conformance/json.ts';
 import { nextPoll } from './conformance/toolkit.ts';
 
-/** A database with something of everything, and questions to which it always gives the same answers. */
+/** A database with something of everything, and questions to which it always returns the same responses. */
 
 const words = 'many words that a damaged byte would make others of, ';
 
@@ -17,11 +17,11 @@ interface KnownAnswer {
   readonly json: unknown;
 }
 
-/** Whoever is asked. */
+/** A client for the tested service. */
 export interface Client {
-  /** Rejects where the answer breaks off. */
+  /** Rejects if the response breaks off. */
   ask(method: string, path: string, question?: KnownQuestion): Promise<KnownAnswer>;
-  /** The answer's status must be the one given. */
+  /** Requires this status of the response. */
   must(status: number, method: string, path: string, question?: KnownQuestion): Promise<KnownAnswer>;
 }
 
@@ -29,7 +29,7 @@ function documentOf(n: number) {
   return { _id: `doc-${String(n).padStart(3, '0')}`, n, group: n % 7, text: `${n}: ${words.repeat(1 + (n % 5))}` };
 }
 
-/** Some is in the trees and pages of the store behind that, some in the journal alone if the process is killed. */
+/** Some documents are then in the trees and pages of the store, some only in the journal if the process is killed. */
 export async function fill(client: Client, database: string): Promise<void> {
   const path = `/${database}`;
   await client.must(201, 'PUT', path);
@@ -90,10 +90,10 @@ const questions: readonly Asked[] = [
   { method: 'POST', below: '/_revs_diff', json: { contested: [`1-${'3'.repeat(32)}`, `1-${'9'.repeat(32)}`] } },
 ];
 
-/** The members of `GET /{db}` that do not depend on time and place; `update_seq` leaps after a killed process. */
+/** The members of `GET /{db}` that do not depend on time and place; `update_seq` jumps after a killed process. */
 const lasting = ['db_name', 'doc_count', 'doc_del_count', 'purge_seq'];
 
-/** What a database answers, by what is asked: the status and the text, or `error` where it is one that says so, or none comes whole. */
+/** A database's responses, by request: the status and the text, or `error` if it is an error, or none arrives whole. */
 export async function answersOf(client: Client, database: string): Promise<ReadonlyMap<string, string>> {
   const answers = new Map<string, string>();
   for (const { method, below, json } of questions) {

@@ -2,14 +2,14 @@ import type { MemoryFile, MemoryMedium } from '../../src/storage/memory/memory-m
 import type { PageValue } from '../../src/storage/page-store.ts';
 import type { SeededRandom } from './seeded-random.ts';
 
-/** A value that a file keeps, and how to put another in its place. */
+/** A value that a file keeps, and how to replace it. */
 interface Place {
   readonly name: string;
   readonly value: PageValue;
   set(value: PageValue): void;
 }
 
-/** Changes one bit of one value in one of the files. Files are chosen alike, and so are their values. Says what was changed. */
+/** Changes one bit of one value in one of the files. Each file is equally likely, and so is each of its values. Returns what was changed. */
 export function flipValue(random: SeededRandom, { files }: MemoryMedium): string {
   const choices = [...files].map(([file, content]) => ({ file, places: placesIn(content) }));
   const { file, places = [] } = random.oneOf(choices.filter(({ places }) => places.length > 0)) ?? {};

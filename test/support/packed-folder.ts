@@ -7,7 +7,7 @@ interface PackedFile {
   readonly bytes: number;
 }
 
-/** Makes a data folder from one file: gzipped, a line of JSON with `{path, bytes}` of each file, then the files one after another. */
+/** Creates a data folder from one file: gzipped, a line of JSON with `{path, bytes}` for each file, then the files one after another. */
 export async function unpackFolder(packedFile: string, folder: string): Promise<void> {
   const packed = gunzipSync(await readFile(packedFile));
   const end = packed.indexOf('\n');

@@ -1,4 +1,4 @@
-/** PouchDB without a storage of its own, which replicates over HTTP. The plugins are added here once: adding one again fails. */
+/** PouchDB without storage of its own, which replicates over HTTP. The plugins are added here once: adding one again fails. */
 import HttpAdapter from 'pouchdb-adapter-http';
 import MemoryAdapter from 'pouchdb-adapter-memory';
 import PouchDB from 'pouchdb-core';

@@ -16,16 +16,16 @@ interface Held {
 }
 
 /**
- * A medium with a capacity in bytes, which outlives the stores on it. A commit needs room for all that it writes before it frees anything, as
- * on a real one; so does an opening.
+ * A medium with a capacity in bytes, which outlives the stores on it. A commit needs room for everything that it writes before it frees anything, as
+ * on a real medium; so does an opening.
  */
 export class Quota {
   /** Bytes. */
   capacity = Number.POSITIVE_INFINITY;
-  /** Commits and openings that were refused for want of room. */
+  /** Commits and openings that were refused for lack of room. */
   refusals = 0;
   readonly reserved: Record<ReservePart, number> = { deletions: 0, upkeep: 0 };
-  /** No space can be reserved, for another reason than want of room. */
+  /** No space can be reserved, for a reason other than lack of room. */
   holdsReserve = false;
   readonly #files = new Map<string, Held>();
   readonly #everReserved = new Set<ReservePart>();
@@ -39,12 +39,12 @@ export class Quota {
     return bytes;
   }
 
-  /** From now on there is no room but the reserve. */
+  /** From now on there is no room except the reserve. */
   fill(): void {
     this.capacity = this.used;
   }
 
-  /** A store as a start of the service has it. Nothing happens any more through the one before: its process has ended. */
+  /** A store, as when the service starts. The previous one no longer has any effect: its process has ended. */
   store(store: PageStore): PageStore {
     this.#starts += 1;
     const start = this.#starts;

@@ -1,6 +1,6 @@
 /**
- * Random choices that a seed repeats (mulberry32). What a crash test chooses can be repeated; when exactly the process
- * dies in what it does then can't.
+ * Random choices that a seed repeats (mulberry32). The choices of a crash test can be repeated; the exact moment at which the process
+ * dies can't.
  */
 export class SeededRandom {
   #state: number;
@@ -27,7 +27,7 @@ export class SeededRandom {
     return this.fraction() * 100 < percent;
   }
 
-  /** Undefined where there is nothing to choose from. */
+  /** Undefined if there is nothing to choose from. */
   oneOf<T>(choices: readonly T[]): T | undefined {
     return choices[this.between(0, choices.length - 1)];
   }

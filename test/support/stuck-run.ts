@@ -1,12 +1,12 @@
 import { spawnSync } from 'node:child_process';
 import type { Reporter, TestCase, TestModule } from 'vitest/node';
 
-/** The longest test that runs by itself ends in a third of that on a loaded machine. */
+/** The longest test that runs alone ends within a third of that on a loaded machine. */
 const MINUTES_WITHOUT_A_RESULT = 25;
 
 /**
- * Ends a run that is stuck, and names the files that are. A process whose thread is busy for ever, or waits in native code, keeps to no
- * timeout of a test, so that the run would have no end and say nothing.
+ * Ends a run that is stuck, and names the files that are. A process whose thread is busy forever, or waits in native code, ignores
+ * test timeouts, so that the run would have no end and report nothing.
  */
 export default class StuckRun implements Reporter {
   /** The last test with a result, by the file that has not ended. */
@@ -16,7 +16,7 @@ export default class StuckRun implements Reporter {
 
   onTestRunStart(): void {
     this.#minutes = 0;
-    // Minutes in which this process runs: on a machine that was asleep none has passed.
+    // Minutes in which this process runs: while a machine sleeps, none pass.
     this.#timer = setInterval(() => {
       this.#minutes += 1;
       if (this.#minutes === MINUTES_WITHOUT_A_RESULT) this.#end();
@@ -43,7 +43,7 @@ export default class StuckRun implements Reporter {
   #end(): void {
     console.error(`\nNo test ended for ${MINUTES_WITHOUT_A_RESULT} minutes. The run is stuck in one of these files:`);
     for (const [file, test] of this.#running) console.error(`  ${file}, after the test: ${test}`);
-    // A busy process hears of nothing else.
+    // A busy process reacts to nothing else.
     spawnSync('pkill', ['-KILL', '-P', String(process.pid)]);
     process.exit(1);
   }

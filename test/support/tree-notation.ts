@@ -6,7 +6,7 @@
  *        │       └─── 3-b!          1-a 2-b 3-c=C, 2-b 3-b!, 1-a 2-x
  *        └─── 2-x
  *
- * `!` marks a deleted revision, `=text` its body; without `=` the body is not kept. Hashes have no space, comma, `!` or
+ * `!` marks a deleted revision, `=text` its body; without `=` the body is not kept. Hashes contain no space, comma, `!` or
  * `=`; bodies no space or comma.
  */
 

@@ -1,7 +1,7 @@
-/** One database, spoken to with `fetch()`: this is all that an app needs. */
+/** One database, accessed with `fetch()`: this is all that an app needs. */
 import type { Logging, RequestLog } from '../requests/request-log.ts';
 
-/** What a document says of a file that it has. */
+/** What a document says about one of its files. */
 export interface Attachment {
   readonly content_type: string;
 }
@@ -28,7 +28,7 @@ export interface Listing {
   readonly rows: readonly Row[];
 }
 
-/** Where in the list a page is to begin. */
+/** Where in the list a page begins. */
 export interface PageStart {
   /** At this id, or, if `backwards`, before it. Undefined: at the first one. */
   readonly from: string | undefined;
@@ -55,7 +55,7 @@ export interface BulkOutcome {
   readonly refused: number;
 }
 
-/** An answer that tells of a failure; `reason` is the database's own sentence. */
+/** A response that reports a failure; `reason` is the database's own sentence. */
 export class RequestError extends Error {
   readonly status: number;
 
@@ -66,25 +66,25 @@ export class RequestError extends Error {
   }
 }
 
-/** Of the page's own design document, and of its one view. */
+/** The page's own design document, and its one view. */
 const DESIGN = '_design/demo';
 const VIEW = `/${DESIGN}/_view/documents`;
 
 /**
- * Each document under its id, in the order of `_all_docs`; counted, and without the design document itself. That is the page's list,
- * and reduced it is how many there are.
+ * Each document under its id, in the order of `_all_docs`, counted, without the design document itself. This is the page's list;
+ * reduced, it is the number of documents.
  */
 const design = {
   options: { collation: 'raw' },
   views: { documents: { map: 'function (doc) { emit(doc._id); }', reduce: '_count' } },
 };
 
-/** A reduction's only row; there is none while nothing is counted. */
+/** A reduction's only row; there is none while there is nothing to count. */
 export interface CountEvent {
   readonly rows: readonly { readonly value: number }[];
 }
 
-/** Feeds that have nothing to tell for so long send an empty line; without it they would end each minute. */
+/** Feeds that have nothing to report for this long send an empty line; without it they would end each minute. */
 const HEARTBEAT_MS = 30_000;
 
 const JSON_HEADERS = { Accept: 'application/json', 'Content-Type': 'application/json' };
@@ -104,14 +104,14 @@ export class Database {
     this.#log = log;
   }
 
-  /** Tells of each change behind `since`, with the document, in a line of its own. */
+  /** Reports each change after `since`, with the document, each on a line of its own. */
   changes(since: number, signal: AbortSignal): Promise<Response> {
     const query = `feed=continuous&since=${since}&include_docs=true&heartbeat=${HEARTBEAT_MS}`;
     return this.#ask(`/_changes?${query}`, { signal }, 'quiet');
   }
 
   /**
-   * Tells how many documents there are from the id `from` on and before `to`, and again whenever there are more or fewer. For an
+   * Reports how many documents there are from the id `from` up to but not including `to`, and again whenever the number changes. For an
    * `EventSource`; needs `prepare`.
    */
   countAddress(from = '', to?: string): string {
@@ -124,7 +124,7 @@ export class Database {
     return `${this.#path}${VIEW}?${query}`;
   }
 
-  /** Browsers write every 404 to the console: so this looks into the list of databases. */
+  /** Looks into the list of databases, because browsers write every 404 to the console. */
   async exists(): Promise<boolean> {
     const names: string[] = await succeed(await this.#log.fetch('/db/_all_dbs', { headers: JSON_HEADERS }, 'quiet'));
     return names.includes(this.name);
@@ -135,17 +135,17 @@ export class Database {
     return { updateSeq: update_seq, bytes: disk_size };
   }
 
-  /** Writes the design document, where it is not there. */
+  /** Writes the design document if it does not exist. */
   async prepare(): Promise<void> {
     const query = new URLSearchParams({ keys: JSON.stringify([DESIGN]) });
     const { rows } = await succeed(await this.#ask(`/_all_docs?${query}`, {}, 'quiet'));
     if (rows[0]?.value && !rows[0].value.deleted) return;
-    // Another tab may be quicker. Told in the answer to a bulk write, that is no failed request in anybody's console.
+    // Another tab may be quicker. In the response to a bulk write that is not a failed request in anyone's console.
     const body = JSON.stringify({ docs: [{ _id: DESIGN, ...design }] });
     await succeed(await this.#ask('/_bulk_docs', { method: 'POST', body }, 'quiet'));
   }
 
-  /** Does nothing where it is there already. */
+  /** Does nothing if it already exists. */
   async create(): Promise<void> {
     await succeed(await this.#ask('?if-missing=true', { method: 'PUT' }));
   }
@@ -154,7 +154,7 @@ export class Database {
     await succeed(await this.#ask('', { method: 'DELETE' }));
   }
 
-  /** Documents whose ids begin with `prefix`, in the order of their ids. `offset` is only there when it goes forwards. */
+  /** Documents whose ids begin with `prefix`, in the order of their ids. `offset` is only present when listing forwards. */
   async list(prefix: string, { from, backwards }: PageStart, limit: number, logging?: Logging): Promise<Listing> {
     const query = new URLSearchParams({ reduce: 'false', include_docs: 'true', limit: String(limit) });
     const start = from ?? prefix;
@@ -168,7 +168,7 @@ export class Database {
     return { total: total_rows, offset, rows: backwards ? rows.reverse() : rows };
   }
 
-  /** How many ids come before this one: an answer without rows, whatever the size of the database. */
+  /** How many ids come before this one: a response without rows, whatever the size of the database. */
   async countBefore(id: string): Promise<number> {
     const query = new URLSearchParams({ reduce: 'false', limit: '0', startkey: JSON.stringify(id) });
     return (await succeed(await this.#ask(`${VIEW}?${query}`, {}, 'quiet'))).offset;
@@ -179,36 +179,36 @@ export class Database {
     return Promise.all([this.countBefore(prefix), this.countBefore(afterAll(prefix))]);
   }
 
-  /** Undefined where it is missing or deleted. */
+  /** Returns undefined if it is missing or deleted. */
   async get(id: string, logging: Logging = 'logged'): Promise<StoredDocument | undefined> {
     const answer = await this.#ask(`/${encodeURIComponent(id)}`, {}, logging);
     return answer.status === 404 ? undefined : succeed(answer);
   }
 
-  /** Gives the new revision, or undefined where the one given is not the current one: somebody else was quicker. */
+  /** Returns the new revision, or undefined if `rev` is not the current one: someone else was quicker. */
   async put(id: string, rev: string | undefined, content: Content): Promise<string | undefined> {
     const body = JSON.stringify(rev === undefined ? content : { _rev: rev, ...content });
     return this.#write(`/${encodeURIComponent(id)}`, { method: 'PUT', body });
   }
 
-  /** False where the revision is not the current one. */
+  /** Returns false if the revision is not the current one. */
   async remove(id: string, rev: string): Promise<boolean> {
     const query = new URLSearchParams({ rev });
     return (await this.#write(`/${encodeURIComponent(id)}?${query}`, { method: 'DELETE' })) !== undefined;
   }
 
-  /** Where a file of the document can be read. The revision makes it another address when the file has changed. */
+  /** Where a file of the document can be read. The revision changes the address when the file has changed. */
   attachmentAddress(id: string, name: string, rev: string): string {
     return `${this.#attachmentPath(id, name)}?${new URLSearchParams({ rev })}`;
   }
 
-  /** Stores a file with the document. Gives the new revision, or undefined where the one given is not the current one. */
+  /** Stores a file with the document. Returns the new revision, or undefined if `rev` is not the current one. */
   async attach(id: string, rev: string, file: File): Promise<string | undefined> {
     const headers = { Accept: 'application/json', 'Content-Type': file.type };
     return this.#changeAttachment(id, rev, file.name, { method: 'PUT', body: file, headers });
   }
 
-  /** Removes a file. As `attach`. */
+  /** Removes a file. Returns the same as `attach`. */
   detach(id: string, rev: string, name: string): Promise<string | undefined> {
     return this.#changeAttachment(id, rev, name, { method: 'DELETE' });
   }
@@ -221,7 +221,7 @@ export class Database {
     return `${this.#path}/${encodeURIComponent(id)}/${encodeURIComponent(name)}`;
   }
 
-  /** Writes documents that are JSON texts already. Those that are there with the same id are refused. */
+  /** Writes documents that are already JSON texts. Documents whose ids already exist are refused. */
   async writeAll(documents: readonly string[], signal: AbortSignal): Promise<BulkOutcome> {
     const body = `{"docs":[${documents.join(',')}]}`;
     const outcomes: { ok?: boolean }[] = await succeed(
@@ -231,17 +231,17 @@ export class Database {
     return { written, refused: outcomes.length - written };
   }
 
-  /** Whether it was this page that made the revision: so `_changes` tells news from what everybody here knows. */
+  /** Whether this page made the revision: tells changes by others in `_changes` from this page's own. */
   hasWritten(rev: string): boolean {
     return this.#written.has(rev);
   }
 
-  /** Resolves when the writes are answered that are under way. */
+  /** Resolves when all writes in progress are answered. */
   async ownWrites(): Promise<void> {
     await Promise.allSettled(this.#writing);
   }
 
-  /** Gives the new revision, or undefined for a conflict. */
+  /** Returns the new revision, or undefined for a conflict. */
   async #write(path: string, init: RequestInit): Promise<string | undefined> {
     const writing = this.#ask(path, init).then((answer) => (answer.status === 409 ? undefined : succeed(answer)));
     this.#writing.add(writing);
@@ -259,7 +259,7 @@ export class Database {
   }
 }
 
-/** No id that begins so comes after it. */
+/** A text that sorts after every id with this prefix. */
 export function afterAll(prefix: string): string {
   return `${prefix}\u{10ffff}`;
 }

@@ -3,7 +3,7 @@ import { counts } from 'virtual:world';
 import type { StoredDocument } from './database.ts';
 
 export interface Dataset {
-  /** Of the database, and in the page's address. */
+  /** The name of the database, also in the page's address. */
   readonly name: 'countries' | 'cities';
   readonly title: string;
   /** As in "No cities yet". */
@@ -60,7 +60,7 @@ export function placeOf(document: StoredDocument): Place | undefined {
   return typeof latitude === 'number' && typeof longitude === 'number' ? [latitude, longitude] : undefined;
 }
 
-/** Of those that have one. */
+/** The places of the documents that have one. */
 export function placesOf(documents: readonly StoredDocument[]): readonly Place[] {
   return documents.map(placeOf).filter((place) => place !== undefined);
 }

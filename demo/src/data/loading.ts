@@ -1,9 +1,9 @@
-/** Writes a file of JSON lines into a database, a batch after the other, while the file still arrives. */
+/** Writes a file of JSON lines into a database, one batch after another, while the file still arrives. */
 import type { Database } from './database.ts';
 import type { Dataset } from './datasets.ts';
 
 export interface Progress {
-  /** Documents dealt with so far, those that were there before included. */
+  /** Documents processed so far, including those that already existed. */
   readonly done: number;
   readonly total: number;
   readonly perSecond: number;
@@ -12,7 +12,7 @@ export interface Progress {
   readonly batch: readonly string[];
 }
 
-/** How many batches are on their way at once: while one is stored, the next is read. */
+/** How many batches are in flight at once: while one is stored, the next is read. */
 const AT_ONCE = 2;
 
 /** Rejects with the signal's reason when it is cancelled; what was written stays. */
@@ -35,7 +35,7 @@ export async function load(
   for await (const documents of batches(await fetchLines(file, signal), batch)) {
     signal.throwIfAborted();
     const writing = write(documents).finally(() => underWay.delete(writing));
-    // Its failure is met below; until then it must not count as one that nobody looks at.
+    // Its failure is handled below; until then it must not count as an unhandled rejection.
     writing.catch(() => undefined);
     underWay.add(writing);
     if (underWay.size >= AT_ONCE) await Promise.race(underWay);

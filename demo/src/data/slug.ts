@@ -1,4 +1,4 @@
-/** Letters that are no letter with an accent. */
+/** Letters that are not a plain letter with an accent. */
 const LETTERS: Readonly<Record<string, string>> = {
   ß: 'ss',
   æ: 'ae',
@@ -13,7 +13,7 @@ const LETTERS: Readonly<Record<string, string>> = {
   ə: 'a',
 };
 
-/** A name as ids have it: small letters without accents, everything else a hyphen. `São Tomé` becomes `sao-tome`. */
+/** A name in the form used in ids: lower-case letters without accents, everything else a hyphen. `São Tomé` becomes `sao-tome`. */
 export function slug(name: string): string {
   return name
     .toLowerCase()

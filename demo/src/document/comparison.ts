@@ -1,9 +1,9 @@
-/** What two people made of one document, member by member. */
+/** How two people changed one document, member by member. */
 import type { Content, StoredDocument } from '../data/database.ts';
 
 export interface Difference {
   readonly member: string;
-  /** As JSON; undefined: not there. */
+  /** As JSON; undefined if absent. */
   readonly mine: string | undefined;
   readonly theirs: string | undefined;
   readonly changedBy: 'me' | 'them' | 'both';
@@ -24,7 +24,7 @@ export function compare(base: Content, mine: Content, theirs: Content): readonly
   });
 }
 
-/** Their document with my changes in it, where nobody changed what the other changed; else undefined. */
+/** Their document with my changes in it, unless both changed the same members differently; else undefined. */
 export function combine(mine: Content, theirs: Content, differences: readonly Difference[]): Content | undefined {
   if (differences.some(({ changedBy }) => changedBy === 'both')) return undefined;
   const changes = differences.filter(({ changedBy }) => changedBy === 'me');

@@ -1,4 +1,4 @@
-/** Shown when somebody else was quicker: what they changed, what I changed, and the ways out. */
+/** Shown when someone else was quicker: what they changed, what I changed, and the possible resolutions. */
 
 import type { Content, StoredDocument } from '../data/database.ts';
 import { button, make } from '../elements/elements.ts';
@@ -7,7 +7,7 @@ import { combine, compare, contentOf, type Difference } from './comparison.ts';
 export interface Conflict {
   readonly base: StoredDocument;
   readonly mine: Content;
-  /** Undefined where they deleted it. */
+  /** Undefined if they deleted it. */
   readonly theirs: StoredDocument | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** One document: what it says, and its JSON to be edited. Follows what other tabs make of it. */
+/** One document: its content, and its JSON for editing. Follows changes by other tabs. */
 
 import type { Content, Database, StoredDocument } from '../data/database.ts';
 import { type Dataset, placeOf } from '../data/datasets.ts';
@@ -71,7 +71,7 @@ export class DocumentEditor {
     }
   }
 
-  /** Reads what was not followed. Rejects when it could not be read; the next change is followed all the same. */
+  /** Reads what was not followed. Rejects if it could not be read; the next change is followed anyway. */
   async catchUp(): Promise<void> {
     const known = this.#document;
     const current = await this.#current();
@@ -80,17 +80,17 @@ export class DocumentEditor {
 
   /** Another tab changed or deleted the document. */
   follow({ rev, document }: Change): void {
-    // What was read meanwhile may be later than what is told.
+    // What was read meanwhile may be later than the reported change.
     const known = this.#document?._rev;
     if (known === undefined || (rev !== known && generationOf(rev) >= generationOf(known))) this.#show(document);
   }
 
-  /** The database went, with all that was in it. */
+  /** The database is gone, with all its content. */
   end(): void {
     if (this.#document) this.#show(undefined);
   }
 
-  /** What another tab made of the document; only says so where an edit is under way. */
+  /** Shows the changed document; during an edit only says that it changed. */
   #show(current: StoredDocument | undefined): void {
     if (!this.#document) {
       if (current) void this.open();
@@ -165,7 +165,7 @@ export class DocumentEditor {
     panel.scrollIntoView({ block: 'nearest', behavior: 'smooth' });
   }
 
-  /** Shows this state, and edits go on from it. */
+  /** Shows this state as the basis of further edits. */
   #take(document: StoredDocument | undefined): void {
     if (!document) return;
     this.#document = document;
@@ -237,7 +237,7 @@ export class DocumentEditor {
     );
   }
 
-  /** Without a revision: what is deleted may be written anew. */
+  /** Without a revision: a deleted document may be written again. */
   async #restore(deleted: StoredDocument | undefined): Promise<void> {
     if (!deleted) return;
     try {

@@ -20,7 +20,7 @@ export class PhotoFrame {
   readonly #host: PhotoHost;
   readonly #input = make('input', { type: 'file', accept: 'image/*', hidden: true, change: () => this.#onChosen() });
   #document: StoredDocument | undefined;
-  /** It was chosen here just now: whoever did so wants to see it, and the frame grows with it. */
+  /** It was chosen here just now: the user who chose it wants to see it, and the frame grows with it. */
   #isAwaited = false;
 
   constructor(database: Database, host: PhotoHost) {
@@ -74,7 +74,7 @@ export class PhotoFrame {
     this.#isAwaited = true;
     await this.#change(async () => {
       const rev = await this.#database.attach(document._id, document._rev, file);
-      // One photo a document.
+      // One photo per document.
       if (rev === undefined || former === undefined || former === file.name) return rev;
       return this.#database.detach(document._id, rev, former);
     });

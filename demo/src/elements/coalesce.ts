@@ -1,4 +1,4 @@
-/** Work that is wanted again while it runs is done once more after that, however often it was wanted. */
+/** Work that is requested again while it runs runs once more afterwards, however often it was requested. */
 export function coalesce(work: () => Promise<void>): () => Promise<void> {
   let isWanted = false;
   let running: Promise<void> | undefined;

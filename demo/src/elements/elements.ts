@@ -15,7 +15,7 @@ export function make<Tag extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-/** A drawing of 24 × 24, in lines of the colour of the text around it. */
+/** A drawing of 24 × 24, in lines of the color of the surrounding text. */
 export function icon(path: string): SVGElement {
   const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
   decorate(svg, { viewBox: '0 0 24 24', class: 'icon', 'aria-hidden': 'true' });

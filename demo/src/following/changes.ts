@@ -1,4 +1,4 @@
-/** What happens to the documents of a database, whichever tab does it; what comes at about the same time is handed on together. */
+/** What happens to the documents of a database, whichever tab does it; changes that come at about the same time are passed on together. */
 import type { ChangeRow, Database, StoredDocument } from '../data/database.ts';
 import type { Connections } from './connections.ts';
 import { LineFeed } from './line-feed.ts';
@@ -13,15 +13,15 @@ export interface Change {
 }
 
 export interface ChangesHost {
-  /** Changes from now on will be told: the time to read what there is. */
+  /** Changes from now on will be reported: time to read the present state. */
   onBegin(): void;
   onChanges(changes: readonly Change[]): void;
 }
 
-/** Too short for anybody to notice, long enough for a hundred documents that another tab loads. */
+/** Too short to be noticed, long enough for a hundred documents that another tab loads. */
 const TOGETHER_MS = 100;
 
-/** A row, or the line with which a feed ends. */
+/** A row, or the line that ends a feed. */
 type Line = ChangeRow | { readonly last_seq: number };
 
 export class Changes {
@@ -30,7 +30,7 @@ export class Changes {
   readonly #feed: LineFeed<Line>;
   #waiting: ChangeRow[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** Behind which change the feed goes on; undefined: it has not begun. */
+  /** The change after which the feed continues; undefined: it has not begun. */
   #since: number | undefined;
   #hasBegun = false;
 
@@ -38,7 +38,7 @@ export class Changes {
     this.#database = database;
     this.#host = host;
     this.#feed = new LineFeed(connections, {
-      // Not from `now`: where the feed is interrupted before it told anything it has to go on from where it began.
+      // Not from `now`: a feed that is interrupted before it reported anything must resume from where it began.
       connect: async (signal) => {
         const since = this.#since ?? (await database.info()).updateSeq;
         if (!signal.aborted) this.#since = since;
@@ -52,7 +52,7 @@ export class Changes {
     });
   }
 
-  /** Does nothing where it is open already. */
+  /** Does nothing if it is already open. */
   open(): void {
     this.#feed.open();
   }
@@ -75,14 +75,14 @@ export class Changes {
 
   async #handOn(): Promise<void> {
     const timer = this.#timer;
-    // A change may be told before the answer to the write that made it: only then is it known whose it is.
+    // A change may be reported before the response to the write that made it: only after that is its author known.
     await this.#database.ownWrites();
     // It was closed meanwhile.
     if (this.#timer !== timer) return;
     this.#timer = undefined;
     const rows = this.#waiting;
     this.#waiting = [];
-    // Design documents say how the others are looked at; the page does not show them.
+    // Design documents only define how the others are viewed; the page does not show them.
     const shown = rows.filter(({ id }) => !id.startsWith('_design/'));
     if (shown.length > 0) this.#host.onChanges(shown.map((row) => this.#toChange(row)));
   }

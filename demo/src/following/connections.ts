@@ -1,4 +1,4 @@
-/** Whether the feeds of the page are connected, all in all. Tells of each difference by a `change` event. */
+/** Whether the feeds of the page, taken together, are connected. Fires a `change` event when that changes. */
 export type ConnectionState = 'open' | 'interrupted' | 'closed';
 
 export class Connections extends EventTarget {

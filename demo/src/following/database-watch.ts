@@ -1,4 +1,4 @@
-/** Which databases are there, and how many documents each has. A live reduction counts them: nobody asks again. */
+/** Which databases exist, and how many documents each has. A live reduction counts them, so that nothing needs to be requested again. */
 import type { CountEvent, Database } from '../data/database.ts';
 import type { Connections } from './connections.ts';
 import { Feed } from './feed.ts';
@@ -20,7 +20,7 @@ export class DatabaseWatch {
   readonly #connections: Connections;
   readonly #host: DatabaseWatchHost;
   readonly #events: Feed<DatabaseEvent>;
-  /** Of the databases that are there. */
+  /** Of the existing databases. */
   readonly #counts = new Map<Database, Feed<CountEvent>>();
 
   constructor(databases: readonly Database[], connections: Connections, host: DatabaseWatchHost) {
@@ -28,7 +28,7 @@ export class DatabaseWatch {
     this.#connections = connections;
     this.#host = host;
     this.#events = new Feed(() => '/db/_db_updates?feed=eventsource', connections, {
-      // These events have no ids: none of them tells what happened while the feed was interrupted.
+      // These events have no ids: none reports what happened while the feed was interrupted.
       onOpen: () => this.#readAll(),
       onEvent: (event) => this.#follow(event),
     });

@@ -1,9 +1,9 @@
 /**
- * Follows a feed of the database: an `EventSource`, in the way a page uses one. The browser connects it again after an interruption,
- * and the database goes on behind the last event that came. What is added here is what is left to the page:
+ * Follows a feed of the database: an `EventSource`, used as pages use one. The browser connects it again after an interruption,
+ * and the database continues after the last event that arrived. This adds what browsers leave to the page:
  *
- * - It begins anew after answers at which browsers give up, such as a 503 while one tab takes over from another.
- * - It ends with the page. A page that comes back out of the back/forward cache begins it anew.
+ * - It starts over after responses at which browsers give up, such as a 503 while one tab takes over from another.
+ * - It ends with the page. A page that comes back out of the back/forward cache starts it over.
  */
 import type { Connections } from './connections.ts';
 import { followPage } from './page-life.ts';
@@ -11,15 +11,15 @@ import { followPage } from './page-life.ts';
 const AGAIN_MS = 2000;
 
 export interface FeedHost<Event> {
-  /** Done before each begin. Where it rejects, it is tried again later, as the feed itself. */
+  /** Runs before each start. If it rejects, it is tried again later, like the feed itself. */
   prepare?(): Promise<void>;
   /**
-   * The feed is open. `anew`: nothing is told of what happened before, so now is the time to read what there is. Otherwise it goes on
-   * where it was. Where this rejects, the feed begins anew later.
+   * The feed is open. `anew`: it does not report what happened before, so now is the time to read the present state. Otherwise it
+   * resumes where it was. If this rejects, the feed starts over later.
    */
   onOpen?(anew: boolean): void | Promise<void>;
   onEvent(event: Event): void;
-  /** It broke off, or could not begin. It is tried again, until `onOpen` is called. */
+  /** It broke off, or could not begin. It is retried until `onOpen` is called. */
   onLost?(): void;
 }
 
@@ -27,19 +27,19 @@ export class Feed<Event> {
   readonly #address: () => string;
   readonly #connections: Connections;
   readonly #host: FeedHost<Event>;
-  /** There while the feed is wanted; ends its listeners. */
+  /** Defined while the feed is wanted; ends its listeners. */
   #wanted: AbortController | undefined;
   #source: EventSource | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** `address` is asked for each time that the feed begins. */
+  /** `address` is called each time the feed starts. */
   constructor(address: () => string, connections: Connections, host: FeedHost<Event>) {
     this.#address = address;
     this.#connections = connections;
     this.#host = host;
   }
 
-  /** Does nothing where it is open already. */
+  /** Does nothing if it is already open. */
   open(): void {
     if (this.#wanted) return;
     this.#wanted = new AbortController();

@@ -1,7 +1,7 @@
 /**
- * Follows a continuous feed of the database: one answer to a `fetch()` that goes on for as long as somebody reads it. What comes
- * together is handed on together, which costs a page little however much another tab writes; an `EventSource` has an event for each row.
- * As that does, it connects again after an interruption, ends with the page, and begins again with one that comes back out of the
+ * Follows a continuous feed of the database: one response to a `fetch()` that goes on for as long as it is read. Rows that arrive
+ * together are passed on together, which costs a page little however much another tab writes; an `EventSource` has an event for each row.
+ * Like an `EventSource`, it connects again after an interruption, ends with the page, and begins again with one that comes back out of the
  * back/forward cache.
  */
 import type { Connections } from './connections.ts';
@@ -10,7 +10,7 @@ import { followPage } from './page-life.ts';
 const AGAIN_MS = 1000;
 
 export interface LineFeedHost<Line> {
-  /** Asks for the feed where it goes on; called each time that it connects. `signal`: nobody wants to know any more. */
+  /** Requests the feed from where it continues; called each time it connects. `signal`: the feed is no longer wanted. */
   connect(signal: AbortSignal): Promise<Response>;
   onOpen(): void;
   /** Objects, one for each line. */
@@ -20,9 +20,9 @@ export interface LineFeedHost<Line> {
 export class LineFeed<Line> {
   readonly #connections: Connections;
   readonly #host: LineFeedHost<Line>;
-  /** There while the feed is wanted; ends its listeners. */
+  /** Defined while the feed is wanted; ends its listeners. */
   #wanted: AbortController | undefined;
-  /** There while it is connected, or about to be. */
+  /** Defined while it is connected, or about to be. */
   #connection: AbortController | undefined;
 
   constructor(connections: Connections, host: LineFeedHost<Line>) {
@@ -30,7 +30,7 @@ export class LineFeed<Line> {
     this.#host = host;
   }
 
-  /** Does nothing where it is open already. */
+  /** Does nothing if it is already open. */
   open(): void {
     if (this.#wanted) return;
     this.#wanted = new AbortController();
@@ -58,7 +58,7 @@ export class LineFeed<Line> {
     }
   }
 
-  /** Resolves where the feed ends, as that of a database does which is deleted. */
+  /** Resolves if the feed ends, as it does when its database is deleted. */
   async #read(signal: AbortSignal): Promise<void> {
     const response = await this.#host.connect(signal);
     if (signal.aborted || !response.ok || !response.body) return;

@@ -1,5 +1,5 @@
 /**
- * A page that is left may be kept in the back/forward cache, where its connections are cut: they end with the page, and begin anew with one that
+ * A page that is left may be kept in the back/forward cache, where its connections are cut: they end with the page, and start over with one that
  * comes back.
  */
 export function followPage(signal: AbortSignal, onLeave: () => void, onReturn: () => void): void {

@@ -1,4 +1,4 @@
-/** The documents of a database in the order of their ids: searched by how an id begins, a page after the other. */
+/** The documents of a database in the order of their ids: searched by id prefix, one page after another. */
 
 import type { Database, PageStart, Row } from '../data/database.ts';
 import { type Dataset, type Place, placesOf } from '../data/datasets.ts';
@@ -35,14 +35,14 @@ export class DocumentList {
   readonly #previous: HTMLButtonElement;
   readonly #next: HTMLButtonElement;
   readonly #readSoon: () => Promise<void>;
-  /** Of the next reading: what nobody asked for is not shown among the requests. */
+  /** For the next reading: a request that the user did not ask for is not shown among the requests. */
   #logging: Logging = 'quiet';
   #window = new ListWindow([], '', '');
   readonly #counts: ListCounts;
-  /** What other tabs have just written: shown with a flash, once. */
+  /** Documents that other tabs have just written: shown with a flash, once. */
   readonly #news = new Set<string>();
   #position = START;
-  /** The prefix that the last reading was for; undefined before the first. */
+  /** The prefix of the last reading; undefined before the first. */
   #prefixRead: string | undefined;
   #selected: string | undefined;
 
@@ -84,7 +84,7 @@ export class DocumentList {
   show(query: string, selected: string | undefined): void {
     if (this.#search.value !== query && document.activeElement !== this.#search) this.#search.value = query;
     this.#selected = selected;
-    // Another query by a link, the address bar, or the way back.
+    // Another query by a link, the address bar, or the Back button.
     if (this.#prefixRead !== undefined && this.#prefixRead !== this.#prefix) {
       this.#position = START;
       void this.refresh('logged');
@@ -104,12 +104,12 @@ export class DocumentList {
     this.#counts.documents = documents;
   }
 
-  /** From now on what changes is told, or no longer. */
+  /** Whether changes are reported from now on. */
   set isFollowing(isFollowing: boolean) {
     this.#counts.isFollowing = isFollowing;
   }
 
-  /** Shows what has changed, from what is told. Only where so many documents went that others move up from far behind it reads again. */
+  /** Shows reported changes. Reads again only if so many documents were removed that more must move up than were read ahead. */
   follow(changes: readonly Change[]): void {
     const before = this.#rows;
     for (const change of changes) {
@@ -143,7 +143,7 @@ export class DocumentList {
     this.#logging = 'quiet';
     const { rows, offset, total } = await this.#database.list(prefix, start, WINDOW, logging);
     if (start.backwards) {
-      // Where the page before begins; it is read from there on. Fewer than fit on it: then it is the first one.
+      // Where the previous page begins; the list is read from there. If the rows do not fill it, it is the first page.
       const from = rows.length < PAGE ? undefined : rows.at(-PAGE)?.id;
       this.#position = { from, backwards: false };
       return this.#read();
@@ -159,13 +159,13 @@ export class DocumentList {
     fill(this.#note, `The list could not be read: ${error instanceof Error ? error.message : error}`);
   }
 
-  /** Of the page. */
+  /** The rows of the page. */
   get #rows(): readonly Row[] {
     return this.#window.page;
   }
 
   get #prefix(): string {
-    // Someone who types an id's own dot or hyphen at its end means it.
+    // A dot or hyphen at the end of the typed text is part of the id.
     const text = this.#search.value.trim();
     const [, name = '', end = ''] = /^(.*?)([-.]?|\.[\w.]*)$/.exec(text) ?? [];
     return slug(name) + end.toLowerCase();
@@ -194,16 +194,16 @@ export class DocumentList {
     fill(this.#note, this.#prefix === '' ? 'Nothing in here yet.' : `No id begins with “${this.#prefix}”.`);
     this.#showRange();
     this.#tellShown();
-    // What was written on other pages is no news when somebody gets there.
+    // Documents written on other pages are not news when the user gets there.
     this.#news.clear();
   }
 
-  /** Which of the documents the page has. */
+  /** Shows which of the documents are on the page. */
   #showRange(): void {
     const { length } = this.#rows;
     const { before } = this.#counts;
     const last = before + length;
-    // What is counted and what is listed are told by different feeds: the list is not longer than it is.
+    // Different feeds report the count and the list: the list must not be longer than the count.
     const total = Math.max(this.#counts.total, last);
     fill(this.#range, length === 0 ? '' : `${formatCount(before + 1)}–${formatCount(last)} of ${formatCount(total)}`);
     this.#previous.disabled = before <= 0;

@@ -1,4 +1,4 @@
-/** How many documents a list has, and how many come before its page: told by live reductions, wherever that is not plain already. */
+/** How many documents a list has, and how many come before its page: from live reductions, unless it is already known. */
 import { afterAll, type CountEvent, type Database } from '../data/database.ts';
 import type { Connections } from '../following/connections.ts';
 import { Feed } from '../following/feed.ts';
@@ -24,7 +24,7 @@ export class ListCounts {
   readonly #feeds: Feed<CountEvent>[] = [];
   #place: ListPlace = { prefix: '', from: undefined, before: 0, total: 0 };
   #isFollowing = false;
-  /** What the feeds are of. */
+  /** What the feeds count. */
   #followed = '';
 
   constructor(database: Database, connections: Connections, onChange: () => void) {
@@ -41,7 +41,7 @@ export class ListCounts {
     this.#follow();
   }
 
-  /** How many the whole database has, which the page is told anyway. */
+  /** How many the whole database has, which the page learns anyway. */
   set documents(documents: number) {
     if (this.#place.prefix === '') this.#set('total', documents);
   }

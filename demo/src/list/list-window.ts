@@ -1,10 +1,10 @@
-/** The rows of a page of the list and some behind it, kept as the documents are by what is told of changes: nobody asks for them again. */
+/** The rows of a page of the list and some after it, kept up to date from reported changes, so that they need not be requested again. */
 import type { Row } from '../data/database.ts';
 import type { Change } from '../following/changes.ts';
 
-/** On a page. */
+/** How many rows a page has. */
 export const PAGE = 40;
-/** So many more are read: they move up when documents of the page go. */
+/** How many more rows are read: they move up when documents of the page are removed. */
 const SPARE = 20;
 export const WINDOW = PAGE + SPARE;
 
@@ -12,11 +12,11 @@ export class ListWindow {
   #rows: readonly Row[];
   readonly #start: string;
   readonly #prefix: string;
-  /** There are no rows behind these. */
+  /** There are no rows after these. */
   #hasLast: boolean;
 
   /**
-   * `rows` are in the order of their ids: the first ones from `start` on, of those that begin with `prefix`. Fewer than `WINDOW` are all of them.
+   * `rows` are in the order of their ids: the first ones from `start` on that begin with `prefix`. Fewer than `WINDOW` are all that exist.
    */
   constructor(rows: readonly Row[], start: string, prefix: string) {
     this.#rows = rows;
@@ -29,7 +29,7 @@ export class ListWindow {
     return this.#rows.slice(0, PAGE);
   }
 
-  /** So many documents went that there may be some behind that belong to the page: these have to be read. */
+  /** So many documents were removed that more of them, not read yet, may belong on the page. */
   get isShort(): boolean {
     return this.#rows.length < PAGE && !this.#hasLast;
   }

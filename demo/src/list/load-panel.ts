@@ -11,7 +11,7 @@ export interface LoadHost {
   onLoading(): void;
 }
 
-/** How long one can read how a load went. */
+/** How long the result of a load stays visible. */
 const OUTCOME_MS = 15_000;
 
 export class LoadPanel {
@@ -24,7 +24,7 @@ export class LoadPanel {
   #aborter: AbortController | undefined;
   #forget: ReturnType<typeof setTimeout> | undefined;
   #documents: number | undefined;
-  /** What came of the last load; for a while. */
+  /** The result of the last load; for a while. */
   #outcome: string | undefined;
 
   constructor(dataset: Dataset, database: Database, host: LoadHost) {
@@ -60,7 +60,7 @@ export class LoadPanel {
     try {
       await load(this.#dataset, this.#database, aborter.signal, onProgress);
       this.#outcome = latest && `${describe(latest)}. Done.`;
-      // All of them are there; their count is told a moment later.
+      // All of them exist already; their count is reported a moment later.
       this.#documents = Math.max(this.#documents ?? 0, latest?.done ?? 0);
     } catch (error) {
       this.#outcome = aborter.signal.aborted ? 'Cancelled. What was written stays.' : messageOf(error);

@@ -1,4 +1,4 @@
-/** The head of the page: where one can go, whether it follows what other tabs do, and whether there is a network. */
+/** The head of the page: navigation, whether it follows other tabs, and whether there is a network. */
 import { datasets } from '../data/datasets.ts';
 import { button, fill, icon, make } from '../elements/elements.ts';
 import { formatCount } from '../elements/format.ts';

@@ -62,7 +62,7 @@ export class App {
     );
   }
 
-  /** All of them, since what is counted in one tab shows in the head of every other, whatever page it is at. */
+  /** All of them, since documents counted in one tab show in the head of every other, whatever page it shows. */
   #makePages(settee: Settee): void {
     const databases = datasets.map(({ name }) => new Database(name, this.#log));
     const browserPage = new BrowserPage(settee, databases);
@@ -112,7 +112,7 @@ export class App {
   }
 }
 
-/** A file that is dropped beside the frame for it would be opened by the browser, in place of this page. */
+/** The browser would open a file that is dropped beside its frame, in place of this page. */
 function refuseFile(event: DragEvent): void {
   if (event.defaultPrevented || !event.dataTransfer?.types.includes('Files')) return;
   event.preventDefault();

@@ -1,4 +1,4 @@
-/** What this browser does for the database: who keeps it, how much there is, and how to be rid of it. */
+/** What this browser does for the database: which tab owns it, how large it is, and how to delete it. */
 import type { Settee, SetteeStatus } from 'settee';
 import type { Database, DatabaseInfo } from '../data/database.ts';
 import { coalesce } from '../elements/coalesce.ts';
@@ -24,16 +24,16 @@ export class BrowserPage {
   readonly #settee: Settee;
   readonly #databases: readonly Database[];
   readonly #transfers: ReadonlyMap<Database, TransferButtons>;
-  /** How many documents the databases have that are there. */
+  /** How many documents each existing database has. */
   readonly #counts = new Map<string, number>();
   readonly #cards = make('div', { class: 'cards' });
   readonly #rows = make('tbody', {});
   readonly #failure = make('p', { class: 'failure', role: 'alert' });
   readonly #dialog = make('dialog', { 'aria-labelledby': 'dialog-title' });
   #shown = '';
-  /** The browser was asked to keep the data, and did not agree. */
+  /** The browser was asked to keep the data, and declined. */
   #isDeclined = false;
-  /** While the page is shown. */
+  /** Set while the page is shown. */
   #timer: ReturnType<typeof setInterval> | undefined;
 
   constructor(settee: Settee, databases: readonly Database[]) {
@@ -97,7 +97,7 @@ export class BrowserPage {
     const [status, ...infos] = await Promise.all([this.#settee.status(), ...reading]);
     const counts = [...this.#counts];
     fill(this.#failure);
-    // Nobody loses the focus, or a click that is under way, to what has not changed.
+    // If nothing changed, nothing is redrawn, so that neither the focus nor a click in progress is lost.
     const shown = JSON.stringify([status, infos, counts, navigator.onLine, this.#isDeclined]);
     if (shown === this.#shown) return;
     this.#shown = shown;

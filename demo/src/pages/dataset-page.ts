@@ -1,4 +1,4 @@
-/** A database: its list, beside it a document or the world. */
+/** A database: its list, and beside it a document or the world. */
 import type { Database } from '../data/database.ts';
 import { type Dataset, type Place, placesOf } from '../data/datasets.ts';
 import { DocumentEditor } from '../document/document-editor.ts';
@@ -12,7 +12,7 @@ import type { RequestLog } from '../requests/request-log.ts';
 import { hashOf } from '../routes.ts';
 import { Overview } from '../world-map/overview.ts';
 
-/** So many changes at once are a load in another tab: the map shows each of them, and keeps them. */
+/** This many changes at once are a load in another tab: the map shows each of them, and keeps them. */
 const MANY = 10;
 const FILLING_MS = 1000;
 
@@ -27,12 +27,12 @@ export class DatasetPage {
   readonly #changes: Changes;
   readonly #aside = make('div', { class: 'detail' });
   #document: { readonly id: string; readonly editor: DocumentEditor } | undefined;
-  /** Documents that were left with an edit that is not saved. */
+  /** Documents that were left with an unsaved edit. */
   readonly #drafts = new Map<string, DocumentEditor>();
   #query = '';
   #isShown = false;
   #documents: number | undefined;
-  /** What another tab loads: when it last wrote some, and how many they are by now. */
+  /** What another tab loads: when it last wrote, and how many documents there are by now. */
   #filling = { at: Number.NEGATIVE_INFINITY, documents: 0 };
 
   constructor(dataset: Dataset, database: Database, log: RequestLog, connections: Connections) {
@@ -73,7 +73,7 @@ export class DatasetPage {
     this.#followOrNot();
   }
 
-  /** How many there are, told again with each that comes or goes; undefined: no database. */
+  /** How many there are, reported again with each one that is added or removed; undefined: no database. */
   set documents(documents: number | undefined) {
     this.#documents = documents;
     this.element.classList.toggle('is-empty', !documents);
@@ -119,7 +119,7 @@ export class DatasetPage {
     else void editor.open();
   }
 
-  /** What this page loads by itself it need not be told, document by document. */
+  /** Documents that this page loads itself need not be reported to it one by one. */
   #followOrNot(): void {
     const isFollowing = this.#isShown && this.#documents !== undefined && !this.#panel.isLoading;
     if (isFollowing) this.#changes.open();
@@ -127,7 +127,7 @@ export class DatasetPage {
     this.#list.isFollowing = isFollowing;
   }
 
-  /** The changes will be told from now on. */
+  /** Changes are reported from now on. */
   #catchUp(): void {
     void this.#list.refresh('logged');
     this.#document?.editor.catchUp().catch(() => undefined);
@@ -159,7 +159,7 @@ export class DatasetPage {
     return performance.now() - this.#filling.at < FILLING_MS;
   }
 
-  /** While documents are loaded the world keeps what was lit. */
+  /** While documents are loaded the world keeps its lit dots. */
   #showPlaces(places: readonly Place[]): void {
     if (this.#panel.isLoading || this.#isFilling) this.#overview.light(places);
     else this.#overview.showPage(places);

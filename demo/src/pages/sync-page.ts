@@ -1,4 +1,4 @@
-/** Two windows on one list: this browser's database, and the server's. Replication keeps them the same, as long as there is a line between them. */
+/** Two windows on one list: this browser's database, and the server's. Replication keeps them the same while there is a connection between them. */
 
 import { RequestError } from '../data/database.ts';
 import { coalesce } from '../elements/coalesce.ts';
@@ -11,13 +11,13 @@ import { ListPanel } from '../sync/list-panel.ts';
 import { PackingList } from '../sync/packing-list.ts';
 
 const LOCAL = 'packing';
-/** As the demo's own server passes it on. */
+/** The path at which the demo's own server passes requests on. */
 const REMOTE = '/server/settee-demo';
-/** How the replications are has no feed. */
+/** The state of replications has no feed. */
 const EVERY_MS = 700;
-/** A server that was not there when the page came is looked for again. */
+/** If the server did not answer when the page opened, it is tried again. */
 const BEGIN_AGAIN_MS = 3_000;
-/** What both sides say in the conflict that is made on request. */
+/** What both sides say in the conflict that is created on request. */
 const TORN = ['Raincoats, the long ones', 'Umbrellas'] as const;
 
 const SWITCH: Readonly<Record<LineState['state'], string>> = {
@@ -111,7 +111,7 @@ export class SyncPage {
     for (const panel of this.#panels) panel.stop();
   }
 
-  /** The first visit connects both. Where the server is not there, as in a demo that runs alone, it says so. */
+  /** The first visit connects both. If the server is not there, as in a demo that runs alone, it says so. */
   async #begin(): Promise<void> {
     if (this.#hasBegun || Date.now() - this.#beganAt < BEGIN_AGAIN_MS) return;
     this.#beganAt = Date.now();
@@ -154,7 +154,7 @@ export class SyncPage {
     return this.#work(() => (this.#isOn ? this.#line.disconnect() : this.#line.connect()));
   }
 
-  /** Asked for anew, replications begin at once. */
+  /** Replications that are requested again begin at once. */
   #tryNow(): Promise<void> {
     return this.#work(async () => {
       await this.#line.disconnect();
@@ -162,7 +162,7 @@ export class SyncPage {
     });
   }
 
-  /** Step by step, as people make one: off line, an edit on each side of the same item, and the line back. */
+  /** Step by step, as people cause one: offline, an edit of the same item on each side, and back online. */
   #makeConflict(): Promise<void> {
     return this.#work(async () => {
       await this.#line.disconnect();
@@ -200,7 +200,7 @@ const PENDING: Readonly<Record<LineState['state'], (count: number) => string>> =
   resting: () => 'Nothing left to copy',
 };
 
-/** In this browser: what waits at the server nobody knows as long as it is not asked. */
+/** In this browser: what waits at the server is unknown until the server is asked. */
 function waiting(count: number): string {
   return count === 0
     ? 'Nothing here waits to be sent'
@@ -211,7 +211,7 @@ function changes(count: number): string {
   return `${formatCount(count)} ${count === 1 ? 'change' : 'changes'}`;
 }
 
-/** No answer came, or one from what stands in front of the server. */
+/** No response came, or one from a proxy in front of the server. */
 function isAway({ reason }: PeerOutage): boolean {
   return /can't be reached|broke off|with 50[0234] /.test(reason);
 }
@@ -232,7 +232,7 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** What is in the way of the first connection, and what to do about it. */
+/** What prevents the first connection, and what to do about it. */
 function whyNotBegun(error: unknown): readonly (string | Node)[] {
   if (!(error instanceof RequestError) || error.status !== 401) {
     return ['The database server does not answer. Start it with npm start: it brings this page with it.'];

@@ -1,16 +1,16 @@
-/** A database as a file, and back: JSON lines, gzipped, which `settee import` and `settee export` have, too. */
+/** A database as a file, and back: gzipped JSON lines, the format that `settee import` and `settee export` also use. */
 import type { Settee } from 'settee';
 import { exportDatabase, importDatabase, type RefusedLine } from 'settee/transfer';
 import { button, fill, make } from '../elements/elements.ts';
 import { formatBytes, formatCount } from '../elements/format.ts';
 
-/** Between two figures that are shown of an export. */
+/** How many documents of an export lie between two figures that are shown. */
 const STEP = 500;
 
-/** What a transfer says of itself while it runs. */
+/** What a transfer reports while it runs. */
 type Show = (documents: number, done: number, total: number | undefined) => void;
 
-/** The two buttons of a database, or how far they are. The element stays the same while the page around it changes. */
+/** The two buttons of a database, or their progress. The element stays the same while the page around it changes. */
 export class TransferButtons {
   readonly element = make('div', { class: 'transfer' });
   readonly #settee: Settee;
@@ -24,7 +24,7 @@ export class TransferButtons {
   /** Whether there is anything to export. */
   #isThere = false;
   #isRunning = false;
-  /** What became of the last transfer. */
+  /** The result of the last transfer. */
   #told = '';
 
   constructor(settee: Settee, name: string) {
@@ -36,7 +36,7 @@ export class TransferButtons {
   set isThere(isThere: boolean) {
     if (this.#isThere === isThere) return;
     this.#isThere = isThere;
-    // An import is over, sometimes, before the page hears of the database that it made.
+    // An import sometimes ends before the page learns of the database that it created.
     if (!isThere) this.#told = '';
     if (!this.#isRunning) this.#showButtons();
   }
@@ -55,7 +55,7 @@ export class TransferButtons {
   #chosen(): void {
     const [file] = this.#choice.files ?? [];
     if (file) void this.#import(file);
-    // So that the same file can be chosen again.
+    // Allows the same file to be chosen again.
     this.#choice.value = '';
   }
 

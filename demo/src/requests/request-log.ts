@@ -1,24 +1,24 @@
-/** `fetch`, timed: the page shows what it asked and how long the answer took. */
+/** `fetch`, timed: the page shows its requests and how long the responses took. */
 export interface LoggedRequest {
   readonly method: string;
-  /** Decoded as far as it can be read then. */
+  /** Decoded as far as that keeps it readable. */
   readonly path: string;
-  /** 0: no answer came. */
+  /** 0: no response came. */
   readonly status: number;
-  /** Until the head of the answer was there. */
+  /** Until the head of the response arrived. */
   readonly ms: number;
 }
 
-/** What a feed told. */
+/** An event of a feed. */
 export interface LoggedEvent {
   readonly method: 'EVENT';
-  /** With what was told. */
+  /** The path together with the event. */
   readonly path: string;
 }
 
 type Fetch = (path: string, init?: RequestInit) => Promise<Response>;
 
-/** What the page asks without being asked to would push out of the log what people look for there. */
+/** Requests that the user did not cause would push those that the user looks for out of the log. */
 export type Logging = 'logged' | 'quiet';
 
 const KEPT = 100;
@@ -29,12 +29,12 @@ export class RequestLog extends EventTarget {
 
   #fetch: Fetch = (path, init) => fetch(path, init);
 
-  /** The `fetch` by which the page asks from now on. */
+  /** The `fetch` that the page uses from now on. */
   use(fetch: Fetch): void {
     this.#fetch = fetch;
   }
 
-  /** As `fetch`. Tells of each answer by a `request` event. */
+  /** Works as `fetch`. Fires a `request` event for each response. */
   async fetch(path: string, init: RequestInit = {}, logging: Logging = 'logged'): Promise<Response> {
     const began = performance.now();
     let status = 0;
@@ -48,7 +48,7 @@ export class RequestLog extends EventTarget {
     }
   }
 
-  /** An `EventSource` makes its request by itself: what it tells is shown instead. `isMore`: of what the latest entry has begun to tell. */
+  /** An `EventSource` makes its own requests: its events are shown instead. `isMore`: the event continues the latest entry. */
   tell(path: string, told: string, isMore: boolean): void {
     if (isMore && this.entries[0]?.method === 'EVENT') this.entries.shift();
     this.#add({ method: 'EVENT', path: `${path} → ${told}` });

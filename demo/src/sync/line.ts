@@ -1,14 +1,14 @@
-/** The line between the two databases: two documents that ask for replications, one for each direction. Deleting them takes it away. */
+/** The connection between the two databases: two documents that request replications, one per direction. Deleting them removes it. */
 import type { RequestLog } from '../requests/request-log.ts';
 
-/** How a replication is, as `_scheduler/docs` tells. */
+/** The state of a replication, as `_scheduler/docs` reports it. */
 interface Listed {
   readonly doc_id: string;
   readonly state: string | null;
   readonly info: {
     readonly docs_written?: number;
     readonly changes_pending?: number | null;
-    /** Of the local database where it is the source: a number. */
+    /** A number if the local database is the source. */
     readonly source_seq?: unknown;
     readonly error?: string;
     readonly error_since?: string;
@@ -16,10 +16,10 @@ interface Listed {
   } | null;
 }
 
-/** What keeps the line from copying. */
+/** What keeps the connection from copying. */
 export interface PeerOutage {
   readonly reason: string;
-  /** Milliseconds since the epoch. Undefined where it is not known, and while an attempt is made. */
+  /** Milliseconds since the epoch. Undefined if unknown, and during an attempt. */
   readonly since: number | undefined;
   readonly nextAttempt: number | undefined;
 }
@@ -31,7 +31,7 @@ export interface LineState {
   /** Documents that were copied since the replications began. */
   readonly sent: number;
   readonly received: number;
-  /** Changes that are not copied yet: in both directions while it copies, else those of this browser. Undefined where it is not known. */
+  /** Changes that are not copied yet: in both directions while it copies, else those of this browser. Undefined if unknown. */
   readonly pending: number | undefined;
   readonly trouble: PeerOutage | undefined;
 }
@@ -46,7 +46,7 @@ export class Line {
   readonly #log: RequestLog;
   readonly #local: string;
   readonly #remote: string;
-  /** Up to here the server has all of the local database; kept for the next visit. */
+  /** The server has all of the local database up to this sequence; kept for the next visit. */
   readonly #sentUpTo: KeptNumber;
 
   /** `local`: a database's name; `remote`: an absolute address. */
@@ -57,7 +57,7 @@ export class Line {
     this.#sentUpTo = new KeptNumber(`demo-sent-up-to/${local}`);
   }
 
-  /** No line was ever there. */
+  /** There never was a connection. */
   async isNew(): Promise<boolean> {
     const rows = await Promise.all(IDS.map((id) => this.#row(id)));
     return rows.every((row) => row?.value === undefined);
@@ -101,7 +101,7 @@ export class Line {
     };
   }
 
-  /** Changes of this browser that the server has not seen. */
+  /** Changes of this browser that the server does not have. */
   async #unsent(): Promise<number | undefined> {
     const since = this.#sentUpTo.get();
     if (since === undefined) return undefined;
@@ -137,7 +137,7 @@ function pendingOf(own: readonly Listed[]): number {
   return own.reduce((sum, { info }) => sum + (info?.changes_pending ?? 0), 0);
 }
 
-/** Of the two the one that lasts longer, and the attempt that comes first. */
+/** The longest outage of the two replications, and the earliest next attempt. */
 function troubleOf(own: readonly Listed[]): PeerOutage | undefined {
   const failing = own.filter(({ info }) => info?.error !== undefined);
   if (failing.length === 0) return undefined;
@@ -154,7 +154,7 @@ function least(numbers: readonly number[]): number | undefined {
   return numbers.length === 0 ? undefined : Math.min(...numbers);
 }
 
-/** A number that the next visit knows as well. */
+/** A number that is kept for the next visit. */
 class KeptNumber {
   readonly #key: string;
   #value: number | undefined;

@@ -1,4 +1,4 @@
-/** One of the two lists, as a window of its own. It follows its database, whoever writes there. */
+/** One of the two lists, in a window of its own. It follows its database, whoever writes to it. */
 import { coalesce } from '../elements/coalesce.ts';
 import { button, fill, make } from '../elements/elements.ts';
 import type { Connections } from '../following/connections.ts';
@@ -69,7 +69,7 @@ export class ListPanel {
     this.element.classList.remove('is-away');
     const before = this.#shown;
     this.#shown = new Map(items.map((item) => [item.id, textOf(item)]));
-    // Nobody loses the text that is being typed to what has not changed.
+    // If nothing changed, nothing is redrawn, so that the text being typed is not lost.
     const focused = this.#items.contains(document.activeElement) ? document.activeElement?.closest('li') : undefined;
     const kept = new Map([...this.#items.querySelectorAll('li')].map((row) => [row.dataset['id'], row]));
     const rows = items.map((item) => {
@@ -121,7 +121,7 @@ export class ListPanel {
     );
   }
 
-  /** What was refused since somebody else was quicker shows as it is now. */
+  /** Shows the present state after a change that was refused because someone else was quicker. */
   async #change(work: () => Promise<unknown>): Promise<void> {
     try {
       await work();

@@ -1,4 +1,4 @@
-/** One of the two databases that replication keeps the same: in this browser, or at the server. Both are spoken to in the same way. */
+/** One of the two databases that replication keeps the same: in this browser, or at the server. Both are accessed in the same way. */
 import { RequestError } from '../data/database.ts';
 import type { RequestLog } from '../requests/request-log.ts';
 
@@ -7,7 +7,7 @@ export interface Item {
   readonly text: string;
   readonly isPacked: boolean;
   readonly rev: string;
-  /** Revisions that nobody has chosen between, with what they say; the first is the one that is shown. Only one where all agree. */
+  /** Revisions that are still in conflict, with their content; the first is the one that is shown. Only one if there is no conflict. */
   readonly versions: readonly Version[];
 }
 
@@ -30,7 +30,7 @@ const FIRST_ITEMS = ['Tent and pegs', 'Coffee, and the small pot', 'Rain jackets
 const JSON_HEADERS = { Accept: 'application/json', 'Content-Type': 'application/json' };
 
 export class PackingList {
-  /** Of the database, as pages of the demo reach it. */
+  /** The path of the database, as pages of the demo reach it. */
   readonly path: string;
   readonly #log: RequestLog;
 
@@ -43,7 +43,7 @@ export class PackingList {
     return `${this.path}/_changes?feed=eventsource&since=now&heartbeat=20000`;
   }
 
-  /** Makes the database where it is not there; gives whether it was made. At a server with an admin, only that one may. */
+  /** Creates the database if it does not exist; returns whether it was created. At a server with an admin, only the admin may. */
   async create(): Promise<boolean> {
     const answer = await this.#ask('?if-missing=true', { method: 'PUT' }, 'quiet');
     if (answer.status === 401 && (await this.#ask('', {}, 'quiet')).ok) return false;
@@ -51,7 +51,7 @@ export class PackingList {
     return existed !== true;
   }
 
-  /** The same items under the same ids on whichever side: were both to begin, they would agree. */
+  /** Uses the same items and ids on either side: if both begin, they agree. */
   async addFirstItems(): Promise<void> {
     const docs = FIRST_ITEMS.map((text, index) => ({ _id: `item-${index + 1}`, text, packed: false }));
     await succeed(await this.#ask('/_bulk_docs', { method: 'POST', body: JSON.stringify({ docs }) }));
@@ -63,7 +63,7 @@ export class PackingList {
     return Promise.all(stored.map((document) => this.#toItem(document)));
   }
 
-  /** False where somebody else was quicker. */
+  /** Returns false if someone else was quicker. */
   async save({ id, rev }: Pick<Item, 'id' | 'rev'>, text: string, isPacked: boolean): Promise<boolean> {
     const body = JSON.stringify({ _rev: rev, text, packed: isPacked });
     return isTaken(await this.#ask(`/${id}`, { method: 'PUT', body }));
@@ -74,19 +74,19 @@ export class PackingList {
     await succeed(await this.#ask(`/${id}`, { method: 'PUT', body: JSON.stringify({ text, packed: false }) }));
   }
 
-  /** All of its versions: behind a version that is deleted another one would come to the front. */
+  /** Deletes all of its versions: if only one were deleted, another would become the winner. */
   async remove({ id, versions }: Item): Promise<void> {
     for (const { rev } of versions) await this.#delete(id, rev);
   }
 
-  /** The chosen version goes on top of the one that is shown, and the others are deleted. */
+  /** The chosen version replaces the one that is shown, and the others are deleted. */
   async resolve({ id, versions }: Item, { text, isPacked }: Version): Promise<void> {
     const [shown, ...others] = versions;
     if (shown) await this.save({ id, rev: shown.rev }, text, isPacked);
     for (const { rev } of others) await this.#delete(id, rev);
   }
 
-  /** Where somebody else was quicker there is nothing left to delete. */
+  /** If someone else was quicker there is nothing left to delete. */
   async #delete(id: string, rev: string): Promise<void> {
     await isTaken(await this.#ask(`/${id}?${new URLSearchParams({ rev })}`, { method: 'DELETE' }));
   }

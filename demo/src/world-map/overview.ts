@@ -1,4 +1,4 @@
-/** What fills the place of a document while none is chosen: the world, lit where there are documents. */
+/** Takes the place of a document while none is chosen: the world, lit where there are documents. */
 import { type Dataset, type Place, placeOf } from '../data/datasets.ts';
 import { fill, make } from '../elements/elements.ts';
 import { formatCount } from '../elements/format.ts';
@@ -35,29 +35,29 @@ export class Overview {
     this.#count.textContent = formatCount(documents);
   }
 
-  /** Those of the page that is listed. */
+  /** Shows the documents of the listed page. */
   showPage(places: readonly Place[]): void {
     this.#map.clear();
     this.#map.light(places);
   }
 
-  /** Some more, while they are loaded. */
+  /** Lights more places while they are loaded. */
   light(places: readonly Place[]): void {
     this.#map.light(places);
   }
 
-  /** Another tab has just done this: says so, and shows where. */
+  /** Another tab has just made this change: says so, and shows where. */
   tell(change: Change): void {
     this.#say(this.#describe(change));
     if (change.document) this.#map.pulse(placeOf(change.document));
   }
 
-  /** Another tab loads, and has written so many documents by now. */
+  /** Another tab loads, and has written this many documents by now. */
   tellLoad(documents: number): void {
     this.#say(`Another tab wrote ${formatCount(documents)} ${this.#dataset.plural}`);
   }
 
-  /** In an element of its own each time, since it fades away. */
+  /** Uses a new element each time, since it fades away. */
   #say(text: string): void {
     fill(this.#news, make('span', {}, text));
   }

@@ -3,7 +3,7 @@ import { squares } from 'virtual:world';
 import type { Place } from '../data/datasets.ts';
 import { make } from '../elements/elements.ts';
 
-/** What a map shows, in degrees: from its north-western corner on. */
+/** What a map shows, in degrees: from its north-western corner. */
 interface Section {
   readonly north: number;
   readonly west: number;
@@ -11,16 +11,16 @@ interface Section {
   readonly height: number;
 }
 
-/** Nobody lives beyond it. */
+/** No one lives beyond it. */
 const WORLD: Section = { north: 78, west: -180, width: 360, height: 134 };
 
-/** Around a place. */
+/** The size of the section around a place. */
 const AROUND = { width: 120, height: 38 };
 
-/** So few places that they have to stand out. */
+/** So few places that they must stand out. */
 const FEW = 200;
 
-/** A dot this small is drawn as a square; nobody sees the difference. */
+/** A dot this small is drawn as a square; the difference is not visible. */
 const SMALL_PX = 1.2;
 
 export class WorldMap {
@@ -31,7 +31,7 @@ export class WorldMap {
   readonly #fresh = new Set<number>();
   #mark: Place | undefined;
   #isDue = false;
-  /** All of it has to be drawn, not only what is fresh. */
+  /** All of it must be drawn, not only what is fresh. */
   #isStale = true;
 
   constructor(label: string) {
@@ -57,13 +57,13 @@ export class WorldMap {
     this.#drawSoon(true);
   }
 
-  /** Shows what is around this place. */
+  /** Shows the surroundings of this place. */
   mark(place: Place | undefined): void {
     this.#mark = place;
     this.#drawSoon(true);
   }
 
-  /** Draws the eye to this place for a moment. */
+  /** Draws attention to this place for a moment. */
   pulse(place: Place | undefined): void {
     if (!place) return;
     const { north, west, width, height } = this.#section;
@@ -123,7 +123,7 @@ function drawDots(
   colour: string,
 ): void {
   const scale = context.canvas.width / section.width;
-  // Where squares of a degree would run together, dots stand for four of them.
+  // If squares of a degree would run together, each dot stands for four of them.
   const step = scale < 1.8 ? 2 : 1;
   const radius = size * scale * step;
   context.fillStyle = colour;
@@ -169,7 +169,7 @@ function drawMark(
   context.globalAlpha = 1;
 }
 
-/** With the place in its middle, unless that is at the edge of the world. */
+/** Centered on the place, unless that is at the edge of the world. */
 function sectionAround([latitude, longitude]: Place): Section {
   const { width, height } = AROUND;
   const north = Math.min(WORLD.north + 6, Math.max(latitude + height / 2, height - 90));

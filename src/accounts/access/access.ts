@@ -1,4 +1,4 @@
-/** What rights depend on: whether there is an admin, the security objects of databases, and who is told when one of these changes. */
+/** What rights depend on: whether there is an admin, and the security objects of databases. Notifies listeners when one of these changes. */
 
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
 import type { RequestUser } from '../../base/shared/message.ts';
@@ -29,7 +29,7 @@ export class Access {
   readonly #config: ConfigStore;
   readonly #party: AdminParty;
   readonly #securities: SecurityObjects;
-  /** The database whose rights may have changed; null for those of all. */
+  /** The database whose rights may have changed; null for all databases. */
   readonly #changes = new Notifier<string | null>();
   #requiresUser: boolean;
   /** The name of a user who has ended a session. */
@@ -52,34 +52,34 @@ export class Access {
   }
 
   /**
-   * Rises with each change that may make other accounts of the present ones, before anybody is told of it: who looks at rights again, in the
-   * turn in which it is told, must not find an account that is remembered from before.
+   * Increases with each change that may alter an existing account, before any listener is called: a listener that checks rights again
+   * synchronously must not find an account that was cached before the change.
    */
   get accountsVersion(): number {
     return this.#accountsVersion;
   }
 
-  /** Rises with each change that may take a right from somebody, before anybody is told of it. */
+  /** Increases with each change that may take a right away from a user, before any listener is called. */
   get rightsVersion(): number {
     return this.#rightsVersion;
   }
 
-  /** Whose rights a request without credentials has. */
+  /** The user whose rights a request without credentials has. */
   get withoutCredentials(): RequestUser {
     return this.#party.isOn ? ADMIN_PARTY : ANONYMOUS;
   }
 
-  /** Whether everybody may do everything. */
+  /** Whether everyone may do everything. */
   get isOpenToAll(): boolean {
     return this.#party.isOn;
   }
 
-  /** Of who sends no credentials. */
+  /** The standing of a client that sends no credentials. */
   get standingOfNobody(): Standing {
     return this.#requiresUser ? { kind: 'gone' } : { kind: 'account', roles: this.withoutCredentials.roles };
   }
 
-  /** Calls back when the standing of anybody may have changed. Gives the function that ends it. */
+  /** Calls back when the standing of any user may have changed. Returns a function that stops this. */
   onStandingsChange(listener: () => void): () => void {
     return this.#changes.listen((changed) => {
       if (changed === null) listener();
@@ -95,28 +95,28 @@ export class Access {
     return name === authenticationDatabase(this.#config);
   }
 
-  /** Whether the database may have documents that are not for all of its members. */
+  /** Whether the database may have documents that not all of its members may see. */
   isSystemDatabase(name: string): boolean {
     return name.startsWith('_') || this.isUsersDatabase(name);
   }
 
-  /** Whether members who are no admins see less of its documents (`read-restrictions/`). */
+  /** Whether members who are not admins see less of its documents (`read-restrictions/`). */
   hasReadRestrictions(name: string): boolean {
     return name === REPLICATOR_DATABASE || this.isUsersDatabase(name);
   }
 
-  /** In the same turn where the database is open. Fails with `not_found` where there is none. */
+  /** Returns the security object: synchronously if the database is open. Fails with `not_found` if there is no such database. */
   securityOf(database: string): MaybePromise<Security> {
     return this.#securities.of(database);
   }
 
-  /** Tells that the security object of that database was set. */
+  /** Notifies listeners that the security object of that database was set. */
   securityChanged(database: string): void {
     this.#rightsVersion += 1;
     this.#changes.notify(database);
   }
 
-  /** Tells that a user of that name has ended a session. */
+  /** Notifies listeners that a user of that name has ended a session. */
   sessionEnded(name: string): void {
     this.#rightsVersion += 1;
     this.#endedSessions.notify(name);
@@ -128,7 +128,7 @@ export class Access {
     this.#changes.notify(null);
   }
 
-  /** Calls back when what that user may do in that database may have changed. Gives the function that ends it. */
+  /** Calls back when that user's rights in that database may have changed. Returns a function that stops this. */
   onChange(database: string | undefined, { name }: RequestUser, listener: () => void): () => void {
     const stops = [
       this.#changes.listen((changed) => {

@@ -1,4 +1,4 @@
-/** Whether the service has a server admin. As long as it has none, everybody is one. */
+/** Whether the service has a server admin. As long as it has none, everyone is a server admin. */
 import type { ConfigStore } from '../../base/system/contract.ts';
 
 const SECTION = 'admins';

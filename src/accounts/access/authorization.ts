@@ -12,7 +12,7 @@ interface NeededRight {
 
 const NO_DATABASE = parseSecurity('{}');
 
-/** Gives the security object of the database. Fails with `unauthorized`. In the same turn where the database is open. */
+/** Returns the security object of the database: synchronously if the database is open. Fails with `unauthorized`. */
 export function authorizeUser(
   access: Access,
   user: RequestUser,

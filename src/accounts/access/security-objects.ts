@@ -12,7 +12,7 @@ export class SecurityObjects {
     this.#databases = databases;
   }
 
-  /** In the same turn where the database is open. Fails with `not_found` where there is none. */
+  /** Returns the security object: synchronously if the database is open. Fails with `not_found` if there is no such database. */
   of(name: string): MaybePromise<Security> {
     const open = this.#databases.peek(name);
     return open === undefined

@@ -1,4 +1,4 @@
-/** What a database's security object lets whom do (docs/http/databases.md#security-object). */
+/** What a database's security object permits, and to whom (docs/http/databases.md#security-object). */
 import { isObject, type JsonObject, ownMember } from '../../base/json/objects.ts';
 import type { RequestUser } from '../../base/shared/message.ts';
 import { SERVER_ADMIN_ROLE } from '../contract.ts';
@@ -36,7 +36,7 @@ export function isDatabaseAdmin(user: RequestUser, { admins }: Security): boolea
   return isServerAdmin(user) || isIn(user, admins);
 }
 
-/** Where no member is named, everybody is one. */
+/** If no member is named, everyone is a member. */
 export function isMember(user: RequestUser, security: Security): boolean {
   const { names, roles } = security.members;
   return (names.size === 0 && roles.size === 0) || isIn(user, security.members) || isDatabaseAdmin(user, security);

@@ -1,6 +1,6 @@
 /**
- * Judges writes by who writes, whichever way they come: design documents are for admins of the database, and documents of users have rules
- * of their own. What passes goes to the validation functions.
+ * Checks writes by their writer, whichever way they arrive: only admins of the database may write design documents, and user documents have
+ * rules of their own. Writes that pass go to the validation functions.
  */
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
@@ -13,7 +13,7 @@ import { isDatabaseAdmin, isServerAdmin, parseSecurity } from './security.ts';
 
 /** The rules of the users' database. */
 export interface UserWrites {
-  /** The writes as they are kept: without plain passwords; and which of them are refused by then. `judge` tells why a write would be. */
+  /** Returns the writes as they are stored, without plain passwords, and which of them are already refused. `judge` returns why a write would be. */
   prepare(
     database: Database,
     writes: readonly DocumentWrite[],
@@ -23,13 +23,13 @@ export interface UserWrites {
     readonly writes: readonly DocumentWrite[];
     readonly refused: ReadonlyMap<DocumentWrite, DatabaseError>;
   }>;
-  /** For each write why it is refused, or undefined. */
+  /** Returns for each write why it is refused, or undefined. */
   validate(database: Database, writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly Refusal[]>;
 }
 
 interface AccessGuardParts {
   readonly database: Database;
-  /** What validates the writes that pass. */
+  /** Validates the writes that pass. */
   readonly inner: WriteGuard;
   readonly users: () => MaybePromise<UserWrites>;
   readonly isUsersDatabase: (name: string) => boolean;
@@ -41,7 +41,7 @@ const NO_REFUSALS: readonly Refusal[] = [];
 
 export class AccessGuard implements WriteGuard {
   readonly #parts: AccessGuardParts;
-  /** What was refused before its password was hashed: it stays refused, whatever has changed since. */
+  /** Writes refused before their passwords were hashed: they stay refused, whatever has changed since. */
   readonly #refused = new WeakMap<DocumentWrite, DatabaseError>();
 
   constructor(parts: AccessGuardParts) {
@@ -52,7 +52,7 @@ export class AccessGuard implements WriteGuard {
     return this.#isUsers || this.#parts.inner.isNeeded;
   }
 
-  /** Documents of users are judged by those that are there: two writes at a time could both take a name that is free. */
+  /** User documents are checked against the stored ones: two concurrent writes could both take a free name. */
   get isExclusive(): boolean {
     return this.#isUsers;
   }

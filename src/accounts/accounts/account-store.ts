@@ -1,4 +1,4 @@
-/** Finds accounts, and remembers those that were asked for last (docs/http/server.md#settings: `auth_cache_size`). */
+/** Finds accounts, and caches the most recently used ones (docs/http/server.md#settings: `auth_cache_size`). */
 
 import { isObject } from '../../base/json/objects.ts';
 import { hasLoneSurrogate } from '../../base/json/portable-values.ts';
@@ -36,7 +36,7 @@ export class AccountStore {
     this.#remembered = new RecentEntries(() => cacheSize(config));
   }
 
-  /** As it is at this moment: in the same turn where it is remembered. Undefined where there is none of that name. */
+  /** Returns the account as it is now: synchronously if it is cached. Undefined if there is none of that name. */
   find(name: string): MaybePromise<Account | undefined> {
     const adminText = this.#config.get('admins', name);
     const version = this.#version();
@@ -50,7 +50,7 @@ export class AccountStore {
     });
   }
 
-  /** What is known of that name at this moment. */
+  /** Returns what is known of that name now. */
   async standingOf(name: string): Promise<Standing> {
     const account = await this.find(name);
     if (account?.hasConflicts === true) return { kind: 'gone' };
@@ -73,7 +73,7 @@ export class AccountStore {
     });
   }
 
-  /** The document of that user; undefined where there is none that lives. */
+  /** Returns that user's document; undefined if there is none, or a deleted one. */
   readDocument(name: string): MaybePromise<UserDocument | undefined> {
     const usersDatabase = authenticationDatabase(this.#config);
     if (!isName(name) || !this.#databases.has(usersDatabase)) return undefined;

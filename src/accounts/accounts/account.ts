@@ -1,4 +1,4 @@
-/** Somebody who can log in: a server admin of the configuration, or a document of the users' database (docs/http/accounts.md). */
+/** A user who can log in: a server admin of the configuration, or a document of the users' database (docs/http/accounts.md). */
 
 import { type JsonObject, ownMember } from '../../base/json/objects.ts';
 import type { RequestUser } from '../../base/shared/message.ts';
@@ -10,9 +10,9 @@ export interface Account {
   readonly name: string;
   readonly roles: readonly string[];
   readonly kind: 'admin' | 'user';
-  /** Undefined where nobody can log in with a password. */
+  /** Undefined if no one can log in with a password. */
   readonly hash: PasswordHash | undefined;
-  /** The winner of the user's document is not alone. */
+  /** Whether the user's document has conflicting revisions. */
   readonly hasConflicts: boolean;
 }
 
@@ -23,13 +23,13 @@ export interface UserDocument {
   readonly hasConflicts: boolean;
 }
 
-/** Also where the document's own rules did not hold when it was written: roles that begin with an underscore are the service's. */
+/** Returns an account even if the document broke the rules when it was written: roles that begin with an underscore belong to the service. */
 export function accountOfUser(name: string, { body, hasConflicts }: UserDocument): Account | undefined {
   if (ownMember(body, 'name') !== name) return undefined;
   return { name, roles: rolesOf(body), kind: 'user', hash: hashOfUser(body), hasConflicts };
 }
 
-/** A server admin has the roles of the user's document of that name, too. */
+/** A server admin also has the roles of the user document of that name. */
 export function accountOfAdmin(name: string, text: string, document: UserDocument | undefined): Account {
   const roles = document === undefined ? [] : rolesOf(document.body);
   return { name, roles: [SERVER_ADMIN_ROLE, ...roles], kind: 'admin', hash: hashOfAdmin(text), hasConflicts: false };
@@ -39,7 +39,7 @@ export function userOf({ name, roles }: Account): RequestUser {
   return { name, roles };
 }
 
-/** What sessions and remembered passwords depend on besides the name: another one where the password was changed. */
+/** What sessions and cached passwords depend on besides the name: it differs after the password was changed. */
 export function saltOf({ hash }: Account): string {
   return hash?.salt ?? '';
 }

@@ -1,4 +1,4 @@
-/** Plain passwords of server admins do not stay in the configuration: they are replaced by their hashes (docs/http/accounts.md#server-admins). */
+/** Plain passwords of server admins are replaced in the configuration by their hashes (docs/http/accounts.md#server-admins). */
 import { isDatabaseError } from '../../base/errors/database-error.ts';
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
 import type { ConfigStore, Log } from '../../base/system/contract.ts';
@@ -11,10 +11,10 @@ export class AdminHashing {
   readonly #config: ConfigStore;
   readonly #passwords: Passwords;
   readonly #log: Log;
-  /** Undefined while nothing is left to do. */
+  /** Undefined when nothing is left to do. */
   #work: Promise<void> | undefined;
 
-  /** Begins at once with those that are there, and goes on with those that come. */
+  /** Hashes existing passwords at once, and new ones when they are set. */
   constructor(config: ConfigStore, passwords: Passwords, log: Log) {
     this.#config = config;
     this.#passwords = passwords;
@@ -25,12 +25,12 @@ export class AdminHashing {
     });
   }
 
-  /** Resolves when what came before is hashed; undefined where it is. */
+  /** Resolves when all earlier passwords are hashed; undefined if they are already. */
   get settled(): MaybePromise<void> {
     return this.#work;
   }
 
-  /** Keeps another hash of the same password, where the text is still the one that it was made for. */
+  /** Stores another hash of the same password, if the text has not changed since the hash was made. */
   async replace(name: string, before: string, hash: PasswordHash): Promise<void> {
     if (this.#config.get(SECTION, name) !== before) return;
     const text = adminText(hash);
@@ -38,12 +38,12 @@ export class AdminHashing {
       await this.#config.set(SECTION, name, text);
     } catch (error) {
       if (!isDatabaseError(error, 'modification_not_allowed')) throw error;
-      // It was given at the start, and will be so again.
+      // It was passed at the start, and the next start passes it again.
       await this.#config.set(SECTION, name, text, { persist: false });
     }
   }
 
-  /** An empty text is no password: nobody logs in by that name. */
+  /** An empty text is no password: no one can log in with that name. */
   #note(name: string, text: string): void {
     if (hashOfAdmin(text) === undefined && isHashedAdmin(text)) {
       this.#log.error(

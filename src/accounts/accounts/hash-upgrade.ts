@@ -1,4 +1,4 @@
-/** Hashes of an old scheme are replaced when their password is at hand: when its user logs in. */
+/** Replaces hashes of an old scheme when the password is available: when its user logs in. */
 
 import type { ConfigStore, Log } from '../../base/system/contract.ts';
 import { parseDocId } from '../../database/documents/identifiers.ts';
@@ -28,7 +28,7 @@ export class HashUpgrade {
     this.#parts = parts;
   }
 
-  /** Gives the account as it is then; undefined where it could not be kept, which the log tells: its user logs in all the same. */
+  /** Returns the new account; undefined if it could not be stored, which is logged: the user is logged in anyway. */
   async upgrade(account: Account, password: string): Promise<Account | undefined> {
     try {
       await (account.kind === 'admin' ? this.#ofAdmin(account, password) : this.#ofUser(account, password));
@@ -49,14 +49,14 @@ export class HashUpgrade {
     const { accounts, passwords, databases, config } = this.#parts;
     const members = userMembers(await passwords.hash(password));
     const document = await accounts.readDocument(name);
-    // Another password was set meanwhile.
+    // Another password was set in the meantime.
     if (document === undefined || document.body['salt'] !== hash?.salt || document.hasConflicts) return;
     const { _attachments: attachments, ...body } = document.body;
     if (attachments !== undefined) return;
     const id = parseDocId(`${USER_PREFIX}${name}`);
     const write = { id, rev: document.rev, deleted: false, body: bodyWith(body, members) };
     const options = { newEdits: true, durability: 'relaxed' } as const;
-    // Where it is in conflict another log-in does the same, or the user changes the document.
+    // On a conflict another log-in does the same, or the user changes the document.
     await databases.use(authenticationDatabase(config), (database) => database.write([write], options));
   }
 }

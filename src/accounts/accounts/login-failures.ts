@@ -1,6 +1,6 @@
 /**
- * Logs failed log-ins by whom and whence they came (docs/http/server.md#log), never with a password or a token. The first one of an address is
- * logged at once; those that follow within a minute are counted, and summed up at its end: who sends very many does not fill the log.
+ * Logs failed log-ins with name and address (docs/http/server.md#log), never with a password or a token. The first one of an address is logged
+ * at once; those that follow within a minute are counted, and summed up at its end: a client that sends very many does not fill the log.
  */
 import { type ErrorCode, isDatabaseError } from '../../base/errors/database-error.ts';
 import { startBackgroundTimer } from '../../base/shared/background-timer.ts';
@@ -9,26 +9,26 @@ import { networkOf } from '../../base/system/network-of.ts';
 
 export interface LoginFailure {
   readonly way: 'a session' | 'a password' | 'a token' | 'a proxy' | 'OAuth' | 'the cookie of a session';
-  /** As the request says it; undefined where it says none, or the name is not known to be anybody's claim. */
+  /** The name in the request; undefined if it has none, or if it is not known whether anyone claims that name. */
   readonly name: string | undefined;
   /** See `AskingRequest.address`. */
   readonly address: string;
 }
 
 interface FromAddress {
-  /** Those that followed the first. */
+  /** Failures after the first. */
   more: number;
   last: LoginFailure;
 }
 
 const WINDOW_MS = 60_000;
-/** Addresses that are told one by one within a minute. */
+/** Addresses that are logged one by one within a minute. */
 const MOST_ADDRESSES = 100;
 /** Characters of a name. */
 const LONGEST_NAME = 128;
 const ADDRESS = /^[\w.:%]{1,64}$/;
 
-/** How credentials are refused: those of OAuth as a bad request. What could not be checked was not refused. */
+/** How credentials are refused; those of OAuth as a bad request. Credentials that could not be checked were not refused. */
 const REFUSALS: readonly ErrorCode[] = ['unauthorized', 'forbidden', 'too_many_requests', 'bad_request'];
 
 export function isRefused(error: unknown): boolean {
@@ -61,7 +61,7 @@ export class LoginFailures {
     }
   }
 
-  /** Sums up what was counted. */
+  /** Logs a summary of what was counted. */
   close(): void {
     this.#stopTimer?.();
     this.#sumUp();
@@ -78,10 +78,10 @@ export class LoginFailures {
   }
 }
 
-/** A name is quoted, so that none can look like the rest of the entry. */
+/** Quotes the name, so that it can't look like the rest of the entry. */
 function wordsOf({ way, name, address }: LoginFailure): string {
   const who = name === undefined ? '' : `${quoted(name)} `;
-  // A proxy may hand on whatever its client says.
+  // A proxy may pass on whatever its client sends.
   const known = ADDRESS.test(address) ? address : quoted(address);
   return `${who}from ${address === '' ? 'an unknown address' : known}, by ${way}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Checks names and passwords (docs/http/accounts.md#authentication). What fails costs the same whether the name exists, and comes slower each time
- * (`failed-logins.ts`). A password that was right is remembered (`proved-passwords.ts`).
+ * Checks names and passwords (docs/http/accounts.md#authentication). A failure costs the same whether or not the name exists, and takes longer each
+ * time (`failed-logins.ts`). A password that was right is cached (`verified-password-cache.ts`).
  */
 import { DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
 import type { Clock, RandomBytes } from '../../base/shared/clock.ts';
@@ -25,7 +25,7 @@ export interface LoginParts {
   readonly admins: AdminHashing;
   readonly iterations: StoredIterations;
   readonly counters: Pick<Counters, 'authCacheHits' | 'authCacheMisses'>;
-  /** Keeps the password's new hash; gives the account as it is then, or undefined where that was not possible. */
+  /** Stores the password's new hash; returns the new account, or undefined if that was not possible. */
   readonly upgrade: (account: Account, password: string) => Promise<Account | undefined>;
 }
 
@@ -39,7 +39,7 @@ export class Logins {
   readonly #parts: LoginParts;
   readonly #failed: FailedLogins;
   readonly #proved: VerifiedPasswordCache;
-  /** Checks under way: who asks for the same meanwhile waits for the same. */
+  /** Checks under way: concurrent callers with the same credentials wait for the same check. */
   readonly #checks = new Map<string, Promise<Account>>();
 
   constructor(parts: LoginParts) {
@@ -49,8 +49,8 @@ export class Logins {
   }
 
   /**
-   * The account whose password that is: in the same turn where that was proved lately. Fails with `unauthorized` where it is not, with
-   * `too_many_requests`, `too_busy`, and with `forbidden` where the stored hash is outside of what the settings permit. `address`: see
+   * Returns the account with that name and password: synchronously if the password was verified lately. Fails with `unauthorized` if it is wrong,
+   * with `too_many_requests`, `too_busy`, and with `forbidden` if the stored hash is outside the limits of the settings. `address`: see
    * `AskingRequest`.
    */
   logIn(name: string, password: string, address: string): MaybePromise<Account> {
@@ -100,7 +100,7 @@ export function wrongPassword(): DatabaseError {
   return new DatabaseError('unauthorized', 'Name or password is incorrect.');
 }
 
-/** Only who knows the password learns that there are conflicts. */
+/** Only a client that knows the password learns that there are conflicts. */
 export function usable(account: Account): Account {
   if (!account.hasConflicts) return account;
   const reason = 'User document conflicts must be resolved before the document is used for authentication purposes.';

@@ -1,4 +1,4 @@
-/** Consumers and tokens of OAuth that users keep in their documents, as `{oauth: {consumer_keys: {key: secret}, tokens: {token: secret}}}`. */
+/** OAuth consumers and tokens that users keep in their documents, as `{oauth: {consumer_keys: {key: secret}, tokens: {token: secret}}}`. */
 import { isObject, type JsonObject, ownMember } from '../../base/json/objects.ts';
 import { allReady } from '../../base/shared/maybe-promise.ts';
 import { TimeSlice } from '../../base/shared/turn.ts';
@@ -14,7 +14,7 @@ interface Found {
   readonly isOfDocument: true;
 }
 
-/** Reads all documents of users after each change of one: few services have such, and those few users. */
+/** Reads all user documents after each change of one: few services have such documents, and those have few users. */
 export class DocumentsWithOAuth {
   readonly #config: ConfigStore;
   readonly #databases: Registry;

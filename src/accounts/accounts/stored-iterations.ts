@@ -1,6 +1,6 @@
 /**
- * The most iterations that the hash of an account has. A log-in that fails takes as many, whoever it is for, from the first one on: else the
- * accounts whose hashes have others than the settings say would tell by the time that they are there (docs/http/accounts.md#authentication).
+ * The highest iteration count among the hashes of accounts. Every failed log-in takes as many, whatever the name, from the first one on: otherwise
+ * the time would reveal accounts whose hashes have other counts than the settings (docs/http/accounts.md#authentication).
  */
 
 import { isObject } from '../../base/json/objects.ts';
@@ -15,7 +15,7 @@ import { hashOfAdmin, hashOfUser, type PasswordHash } from '../passwords/passwor
 import type { Passwords } from '../passwords/passwords.ts';
 import { authenticationDatabase } from '../settings.ts';
 
-/** With it the next start need not wait until all documents of users were looked at. */
+/** With it the next start need not wait until all user documents were read. */
 const NOTE = 'most iterations of ';
 const AFTER_PREFIX = `${USER_PREFIX.slice(0, -1)};`;
 
@@ -28,7 +28,7 @@ interface StoredIterationsParts {
 
 export class StoredIterations {
   readonly #parts: StoredIterationsParts;
-  /** Of which users' database they are known, or are being looked for. */
+  /** The users' database whose count is known, or is being determined. */
   #database: string | undefined;
   #search: Promise<void> | undefined;
 
@@ -37,7 +37,7 @@ export class StoredIterations {
     parts.passwords.onMoreIterations((iterations) => this.#keep(iterations));
   }
 
-  /** Resolves when `Passwords` knows them: in the same turn after the first time. */
+  /** Resolves when `Passwords` knows the count: synchronously after the first time. */
   known(): MaybePromise<void> {
     const { config, passwords } = this.#parts;
     for (const text of Object.values(config.section('admins'))) passwords.noteStored(hashOfAdmin(text));
@@ -70,7 +70,7 @@ export class StoredIterations {
       () => databases.keepNote(NOTE + this.#database, String(iterations)),
       (error) => log.info(`The iterations of hashes could not be noted; the next start looks again: ${String(error)}`),
     );
-    // Neither way fails.
+    // Both results are handled: this never rejects.
     void kept;
   }
 }

@@ -1,8 +1,8 @@
 /**
- * The passwords that were right lately, so that a client that sends its own with each request waits for one hash only. Kept are digests with
- * a salt of this process: whoever finds them in a dump of its memory still has to guess. One counts until the password or the account changes, until
- * the settings do not permit the iterations of its hash any more, or so many others were used since as `auth_cache_size` says. Users count apart
- * from server admins: an admin gets in by it while somebody else guesses from the same address, however many users there are.
+ * The passwords verified lately, so that a client that sends its own with each request waits for one hash only. The cache holds digests with
+ * a salt of this process: an attacker who finds them in a memory dump still has to guess. An entry is valid until the password or account changes,
+ * until the settings no longer permit the iterations of its hash, or until `auth_cache_size` other entries were used since. Users count separately
+ * from server admins: an admin gets in by the cache while another client guesses from the same address, however many users there are.
  */
 import { sha256 } from '@noble/hashes/sha2.js';
 import type { RandomBytes } from '../../base/shared/clock.ts';
@@ -29,13 +29,13 @@ export class VerifiedPasswordCache {
     });
   }
 
-  /** What name and password are known by here. Computed in this turn: a task of WebCrypto's takes as long as answering a whole GET. */
+  /** Returns the cache key of name and password. Computed synchronously: a WebCrypto task takes as long as answering a whole GET. */
   digest(name: string, password: string): string {
     const bytes = this.#encoder.encode(`${name.length}:${name}${password}`);
     return String.fromCharCode(...sha256.create().update(this.#salt).update(bytes).digest());
   }
 
-  /** Whether the password of that digest was right for the hash that the account has now. */
+  /** Whether the password of that digest matched the account's present hash. */
   has(digest: string, { kind, hash }: Account): boolean {
     const proved = this.#ofKind[kind].get(digest);
     return proved !== undefined && proved.key === hash?.key && proved.salt === hash.salt;

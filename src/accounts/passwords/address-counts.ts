@@ -1,14 +1,14 @@
-/** Counts what addresses do that costs work, and slows down who does much of it: so much is free, then one more with each second that passes. */
+/** Counts costly operations by address, and slows down addresses with many: a number of them is free, then one more each second. */
 import { RetryLaterError } from '../../base/errors/retry-later.ts';
 import type { Clock } from '../../base/shared/clock.ts';
 
 const MS_PER_ONE = 1_000;
-/** Addresses that are remembered; the ones that were counted the longest ago go first. */
+/** Addresses that are remembered; the least recently counted ones are dropped first. */
 const MOST_REMEMBERED = 10_000;
 
 interface Count {
   count: number;
-  /** When it was counted last, by the monotonic clock. */
+  /** When it was last counted, by the monotonic clock. */
   at: number;
 }
 
@@ -26,12 +26,12 @@ export class AddressCounts {
     return this.#counts.size;
   }
 
-  /** Milliseconds before one more may come; 0 or less: now. `network`: see `base/system/network-of.ts`. */
+  /** Returns the milliseconds until one more is permitted; 0 or less: now. `network`: see `base/system/network-of.ts`. */
   wait(network: string): number {
     return Math.ceil((this.#current(network).count + 1 - this.#free) * MS_PER_ONE);
   }
 
-  /** Gives the function that takes it back. */
+  /** Counts one. Returns a function that takes it back. */
   add(network: string): () => void {
     const current = this.#current(network);
     current.count += 1;
@@ -50,7 +50,7 @@ export class AddressCounts {
   }
 }
 
-/** As the last of at most so many. */
+/** Adds an entry as the last one, and drops the first if there are more than `most`. */
 export function remember<T>(map: Map<string, T>, key: string, value: T, most: number): void {
   map.delete(key);
   map.set(key, value);

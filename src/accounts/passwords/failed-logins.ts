@@ -1,36 +1,36 @@
 /**
- * Slows down who guesses passwords (docs/http/server.md#settings). After some failures with one name from one address each further try has
- * to wait, for twice as long each time; tries with many names from one address are bounded as well. Names that do not exist are
- * treated as those that do, and nobody else is held up: not another address, nor who is logged in already.
+ * Slows down clients that guess passwords (docs/http/server.md#settings). After some failures with one name from one address each further attempt
+ * has to wait, twice as long each time; attempts with many names from one address are bounded as well. Names that do not exist are
+ * treated like those that do, and no one else is delayed: neither other addresses, nor users who are already logged in.
  *
- * An attempt counts as a failure from its beginning, so that many at a time are no way around; who turns out to be right is forgotten.
+ * An attempt counts as a failure from its start, so that concurrent attempts don't avoid the limit; a success removes it.
  */
 import type { Clock } from '../../base/shared/clock.ts';
 import { networkOf } from '../../base/system/network-of.ts';
 import { AddressCounts, remember, tooMany } from './address-counts.ts';
 
-/** Failures with a name from an address that cost no waiting. */
+/** Failures with a name from an address before waiting starts. */
 const FREE_TRIES = 5;
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 60_000;
-/** After so much time without a failure a name is as new. */
+/** After this time without a failure the failures of a name are forgotten. */
 const FORGOTTEN_AFTER_MS = 15 * 60_000;
-/** Failures of one address, with whatever names, that cost no waiting; one more is free for each second that passes. */
+/** Failures of one address, with any names, before waiting starts; one more is free each second. */
 const FREE_TRIES_OF_ADDRESS = 50;
-/** Names that are remembered; the ones that failed the longest ago go first. */
+/** Names that are remembered; those that failed least recently are dropped first. */
 const MOST_REMEMBERED = 10_000;
 /** Characters of a name that are remembered. */
 const LONGEST_NAME = 128;
 
 interface Failures {
   count: number;
-  /** When the last of them was, by the monotonic clock. */
+  /** When the last failure was, by the monotonic clock. */
   at: number;
-  /** Before that no further try is taken. */
+  /** No further attempt is accepted before this time. */
   blockedUntil: number;
 }
 
-/** One try to log in. */
+/** One attempt to log in. */
 export interface LoginAttempt {
   /** The password was right. */
   succeed(): void;
@@ -42,7 +42,7 @@ export class FailedLogins {
   readonly #clock: Clock;
   readonly #byName = new Map<string, Failures>();
   readonly #ofAddresses: AddressCounts;
-  /** Names that have logged in from an address: what is tried with other names there does not hold them up. */
+  /** Names that have logged in from an address: attempts with other names there do not delay them. */
   readonly #proved = new Map<string, true>();
 
   constructor(clock: Clock) {
@@ -50,7 +50,7 @@ export class FailedLogins {
     this.#ofAddresses = new AddressCounts(clock, FREE_TRIES_OF_ADDRESS);
   }
 
-  /** Begins a try. Fails with `too_many_requests` where it comes too soon. */
+  /** Begins an attempt. Fails with `too_many_requests` if it comes too soon. */
   begin(name: string, address: string): LoginAttempt {
     const now = this.#clock.monotonic();
     const network = networkOf(address);
@@ -75,7 +75,7 @@ export class FailedLogins {
     };
   }
 
-  /** How many names and addresses are remembered. */
+  /** The number of remembered names and addresses. */
   get size(): number {
     return this.#byName.size + this.#ofAddresses.size + this.#proved.size;
   }

@@ -1,4 +1,4 @@
-/** What is computed of passwords. WebCrypto does it beside this thread, on every host. */
+/** Derives keys from passwords. WebCrypto does it off this thread, on every host. */
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { toHex } from '../../base/shared/bytes.ts';
 import type { Prf } from '../settings.ts';
@@ -13,23 +13,23 @@ export interface Derivation {
   readonly prf: Prf;
   readonly salt: string;
   readonly iterations: number;
-  /** Bytes of the key; as many as the hash function has by default. */
+  /** Bytes of the key; default: the output length of the hash function. */
   readonly bytes?: number;
 }
 
-/** PBKDF2 (RFC 8018, 5.2), as hexadecimal digits. It takes a millisecond for some thousand iterations. */
+/** Returns PBKDF2 (RFC 8018, 5.2), as hexadecimal digits. It takes a millisecond for some thousand iterations. */
 export async function derivePbkdf2(password: string, { prf, salt, iterations, bytes }: Derivation): Promise<string> {
   const { name, bytes: own } = DIGESTS[prf];
   const encoder = new TextEncoder();
   const subtle = requireSubtle();
-  // WebKit derives nothing of no bytes at all. A zero is the same key: HMAC fills keys up with zeros (RFC 2104, 2).
+  // WebKit derives nothing from an empty key. A zero byte is the same key: HMAC fills keys up with zeros (RFC 2104, 2).
   const secret = password === '' ? new Uint8Array(1) : encoder.encode(password);
   const key = await subtle.importKey('raw', secret, 'PBKDF2', false, ['deriveBits']);
   const algorithm = { name: 'PBKDF2', hash: name, salt: encoder.encode(salt), iterations };
   return toHex(new Uint8Array(await subtle.deriveBits(algorithm, key, (bytes ?? own) * 8)));
 }
 
-/** SHA-1 of the password with the salt behind it: what old user documents hold. */
+/** Returns SHA-1 of the password followed by the salt: what old user documents hold. */
 export async function deriveSimple(password: string, salt: string): Promise<string> {
   return toHex(new Uint8Array(await requireSubtle().digest('SHA-1', new TextEncoder().encode(password + salt))));
 }
@@ -38,7 +38,7 @@ type Subtle = typeof globalThis.crypto.subtle;
 
 export type SubtleKey = Awaited<ReturnType<Subtle['importKey']>>;
 
-/** Pages have it in secure contexts alone. */
+/** Pages have it in secure contexts only. */
 export function requireSubtle(): Subtle {
   const { subtle }: { readonly subtle?: Subtle } = crypto;
   if (subtle !== undefined) return subtle;

@@ -1,6 +1,6 @@
 /**
- * What is stored of a password, in the two places where accounts are: members of a user document, and the text of a server admin in the
- * configuration (docs/http/server.md#settings). A hash that is malformed is none: nobody logs in with it.
+ * How a password is stored, in the two places that hold accounts: members of a user document, and the text of a server admin in the
+ * configuration (docs/http/server.md#settings). A malformed hash counts as none: no one logs in with it.
  */
 import { type JsonObject, ownMember } from '../../base/json/objects.ts';
 import { asPrf, type Prf } from '../settings.ts';
@@ -11,7 +11,7 @@ export type PasswordHash =
       readonly prf: Prf;
       /** Hexadecimal digits in lower case. */
       readonly key: string;
-      /** Taken as text. */
+      /** Used as text. */
       readonly salt: string;
       readonly iterations: number;
     }
@@ -22,7 +22,7 @@ const HEX = /^(?:[\da-f]{2}){16,64}$/i;
 const BLANK = /^\0*$/;
 const ADMIN_PREFIX = { simple: '-hashed-', pbkdf2: '-pbkdf2-', named: '-pbkdf2:' } as const;
 
-/** Of a user document; undefined where it has none, so that nobody logs in with a password. */
+/** Returns the hash of a user document; undefined if it has none, so that no one logs in with a password. */
 export function hashOfUser(document: JsonObject): PasswordHash | undefined {
   const member = (name: string) => ownMember(document, name);
   const salt = member('salt');
@@ -33,7 +33,7 @@ export function hashOfUser(document: JsonObject): PasswordHash | undefined {
   return simpleHash(member('password_sha'), salt);
 }
 
-/** Of a server admin's text in the configuration; undefined where that is a plain password, or malformed. */
+/** Returns the hash in a server admin's configuration text; undefined if that is a plain password, or malformed. */
 export function hashOfAdmin(text: string): PasswordHash | undefined {
   if (text.startsWith(ADMIN_PREFIX.simple)) {
     const [key, salt = ''] = splitAt(text.slice(ADMIN_PREFIX.simple.length), ',');
@@ -48,20 +48,20 @@ export function hashOfAdmin(text: string): PasswordHash | undefined {
   return pbkdf2Hash(prf, key, salt, Number(iterations));
 }
 
-/** Whether an admin's text is a hash rather than a plain password. One that looks like a hash is never hashed again. */
+/** Whether an admin's text is a hash rather than a plain password. A text that looks like a hash is never hashed again. */
 export function isHashedAdmin(text: string): boolean {
   return Object.values(ADMIN_PREFIX).some((prefix) => text.startsWith(prefix));
 }
 
 /**
- * Whether a salt is one. Sessions are signed by the service's secret with the salt behind it: without one, or with zeros, which HMAC does not
- * tell from nothing (RFC 2104, 2), a session's signature would be a token of a proxy, which the secret alone signs.
+ * Whether a value is a usable salt. Sessions are signed with the service's secret followed by the salt: with an empty salt, or one of zeros, which
+ * HMAC treats as nothing (RFC 2104, 2), a session's signature would be a proxy's token, which the secret alone signs.
  */
 export function isSalt(value: unknown): value is string {
   return typeof value === 'string' && !BLANK.test(value);
 }
 
-/** The members by which a user document keeps the hash. */
+/** Returns the members that store the hash in a user document. */
 export function userMembers(hash: PasswordHash): Readonly<Record<string, string | number>> {
   if (hash.scheme === 'simple') return { password_scheme: 'simple', password_sha: hash.key, salt: hash.salt };
   const { prf, key, salt, iterations } = hash;
@@ -69,14 +69,14 @@ export function userMembers(hash: PasswordHash): Readonly<Record<string, string 
   return { password_scheme: 'pbkdf2', ...named, iterations, derived_key: key, salt };
 }
 
-/** The text by which the configuration keeps a server admin's hash. */
+/** Returns the text that stores a server admin's hash in the configuration. */
 export function adminText(hash: PasswordHash): string {
   if (hash.scheme === 'simple') return `${ADMIN_PREFIX.simple}${hash.key},${hash.salt}`;
   const prefix = hash.prf === 'sha' ? ADMIN_PREFIX.pbkdf2 : `${ADMIN_PREFIX.named}${hash.prf}-`;
   return `${prefix}${hash.key},${hash.salt},${hash.iterations}`;
 }
 
-/** The names of members that keep a password, in any scheme. */
+/** The names of members that store a password, in any scheme. */
 export const PASSWORD_MEMBERS: readonly string[] = [
   'password_scheme',
   'pbkdf2_prf',

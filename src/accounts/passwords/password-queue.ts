@@ -1,11 +1,11 @@
 /**
- * What is computed of passwords, of which few pieces are done at a time and few wait. Checks and new hashes have room of their own and take
- * turns, so that neither keeps the other out; and in each of the two those who ask take turns, so that one who asks for much waits alone.
+ * Runs password computations, few at a time and with a bounded queue. Checks and new hashes have separate queues and take
+ * turns, so that neither blocks the other; within each queue the callers take turns, so that a caller with many requests delays only itself.
  */
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { RetryLaterError } from '../../base/errors/retry-later.ts';
 
-/** Whether somebody's password is checked, or one is hashed to be stored. */
+/** Whether a password is checked, or is hashed to be stored. */
 export type PasswordWork = 'check' | 'hash';
 
 interface Share {
@@ -15,9 +15,9 @@ interface Share {
 
 interface QueueBounds {
   readonly atOnce: number;
-  /** In each share. */
+  /** In each queue. */
   readonly mostWaiting: number;
-  /** Of one asker, in each share. */
+  /** Of one caller, in each queue. */
   readonly mostOfOne: number;
 }
 
@@ -32,8 +32,8 @@ export class PasswordQueue {
   }
 
   /**
-   * Does it when its turn comes. `asker`: whoever waits for it, such as an address. Fails with `too_many_requests` where that one has too much
-   * waiting, and with `too_busy` where all together have.
+   * Runs the work when its turn comes. `asker`: identifies the caller, such as an address. Fails with `too_many_requests` if that caller has too many
+   * waiting, and with `too_busy` if all callers together have.
    */
   async run<T>(kind: PasswordWork, asker: string, work: () => Promise<T>): Promise<T> {
     if (this.#running >= this.#bounds.atOnce) await this.#turn(this.#shares[kind], asker);
@@ -47,7 +47,7 @@ export class PasswordQueue {
     }
   }
 
-  /** The place of whoever has just ended is handed over. */
+  /** Waits for a place, which work that has ended hands over. */
   #turn(share: Share, asker: string): Promise<void> {
     const own = share.waiting.get(asker) ?? [];
     if (own.length >= this.#bounds.mostOfOne) throw tooMany();
@@ -65,7 +65,7 @@ export class PasswordQueue {
     if (first === undefined) return undefined;
     const [asker, own] = first;
     const next = own.shift();
-    // Behind all others who wait.
+    // After all other callers.
     share.waiting.delete(asker);
     if (own.length > 0) share.waiting.set(asker, own);
     share.count -= 1;

@@ -1,6 +1,6 @@
 /**
- * Makes and checks what is stored of passwords. A check that fails takes as long as hashing a password by the present settings, whether
- * there is anything stored or not, so that it tells nobody which names exist. Few checks run at a time: they leave processors to others.
+ * Makes and checks password hashes. A failed check takes as long as hashing a password with the present settings, whether or not a hash is
+ * stored, so that it does not reveal which names exist. Few checks run at a time, which leaves processors free.
  */
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { randomHex } from '../../base/shared/bytes.ts';
@@ -14,14 +14,14 @@ import { PasswordQueue } from './password-queue.ts';
 
 const QUEUE = { atOnce: 2, mostWaiting: 500, mostOfOne: 100 } as const;
 const SALT_BYTES = 16;
-/** Salt of the work that is done for nothing. */
+/** Salt of computations that only take time. */
 const NO_SALT = '00000000000000000000000000000000';
 
 export class Passwords {
   readonly #config: Config;
   readonly #random: RandomBytes;
   readonly #queue = new PasswordQueue(QUEUE);
-  /** The most iterations that a stored hash is known to have: what fails takes at least as many. */
+  /** The highest known iteration count of a stored hash: a failed check takes at least as many. */
   #mostIterations = 0;
   #onMore: (iterations: number) => void = () => undefined;
 
@@ -30,7 +30,7 @@ export class Passwords {
     this.#random = random;
   }
 
-  /** By the present settings. `asker`: see `PasswordQueue`. Fails as that does. */
+  /** Hashes with the present settings. `asker`: see `PasswordQueue`. Fails as the queue does. */
   async hash(password: string, asker = ''): Promise<PasswordHash> {
     const { prf, iterations } = hashSettings(this.#config);
     const salt = randomHex(this.#random, SALT_BYTES);
@@ -38,13 +38,13 @@ export class Passwords {
     return { scheme: 'pbkdf2', prf, key, salt, iterations };
   }
 
-  /** As `hash` would make it of some password, which is not computed: nobody logs in by it. */
+  /** Returns a hash like those of `hash`, without computing one: no one can log in with it. */
   placeholder(): PasswordHash {
     const { prf, iterations } = hashSettings(this.#config);
     return { scheme: 'pbkdf2', prf, key: NO_SALT, salt: NO_SALT, iterations };
   }
 
-  /** What fails takes as many iterations from now on. */
+  /** Failed checks take at least as many iterations from now on. */
   noteStored(hash: PasswordHash | undefined): void {
     if (hash?.scheme === 'pbkdf2' && !this.#isTooSlow(hash)) this.noteIterations(hash.iterations);
   }
@@ -55,20 +55,20 @@ export class Passwords {
     this.#onMore(iterations);
   }
 
-  /** Of what was noted. */
+  /** The highest iteration count noted. */
   get mostIterations(): number {
     return this.#mostIterations;
   }
 
-  /** Has it called each time that a hash with more iterations than before is noted. */
+  /** Calls the listener each time that a hash with more iterations than before is noted. */
   onMoreIterations(listener: (iterations: number) => void): void {
     this.#onMore = listener;
   }
 
   /**
-   * Whether the password is the one whose hash is stored; undefined stands for a name that does not exist, or has no password. No password fits
-   * a hash with more iterations than the settings permit: it is not computed. Fails with `forbidden` where the password is right and its hash has
-   * fewer, and as the queue does. `asker`: see `PasswordQueue`.
+   * Whether the password matches the stored hash; undefined stands for a name that does not exist, or has no password. No password matches
+   * a hash with more iterations than the settings permit: it is not computed. Fails with `forbidden` if the password is right and its hash has
+   * fewer than they permit, and as the queue does. `asker`: see `PasswordQueue`.
    */
   async matches(password: string, stored: PasswordHash | undefined, asker = ''): Promise<boolean> {
     return this.#queue.run('check', asker, async () => {
@@ -79,12 +79,12 @@ export class Passwords {
     });
   }
 
-  /** Whether a password that was right should be stored anew. */
+  /** Whether a password that was right should be hashed and stored again. */
   isOutdated(stored: PasswordHash): boolean {
     return stored.scheme === 'simple';
   }
 
-  /** Who tries a password for such a hash is told nothing of it: the name would be known to exist. */
+  /** A client that tries a password for such a hash is not told: that would reveal that the name exists. */
   #isTooSlow(stored: PasswordHash | undefined): boolean {
     return stored?.scheme === 'pbkdf2' && stored.iterations > iterationLimits(this.#config).most;
   }
@@ -96,12 +96,12 @@ export class Passwords {
     this.noteStored(stored);
     const derived = await derivePbkdf2(password, { prf, salt, iterations, bytes: key.length / 2 });
     if (!areEqualSecrets(key, derived)) return false;
-    // Who does not know the password does not learn that the name exists.
+    // A client that does not know the password does not learn that the name exists.
     if (iterations < least) throw new DatabaseError('forbidden', 'Iteration count is too low for this server');
     return true;
   }
 
-  /** Does what is left of the work that a check takes. */
+  /** Does the rest of the work that a check takes. */
   async #fillUp(password: string, stored: PasswordHash | undefined): Promise<void> {
     const { prf, iterations } = hashSettings(this.#config);
     const done = stored?.scheme === 'pbkdf2' ? stored.iterations : 0;

@@ -1,4 +1,4 @@
-/** The documents of a system database as one of its readers sees them, who is no admin of it. */
+/** The documents of a system database as a reader who is not its admin sees them. */
 export interface ReadRestriction {
   /** The same for readers who see the same. */
   readonly tag: string;
@@ -6,10 +6,10 @@ export interface ReadRestriction {
   readonly maySeeList: boolean;
   /** The reader may follow its changes, without documents. */
   readonly maySeeChanges: boolean;
-  /** The reader sees nothing of that document, whether it is there or not. */
+  /** The reader sees nothing of that document, whether or not it exists. */
   hides(id: string): boolean;
-  /** The reader gets none of that document's attachments, as if there were none. */
+  /** The reader sees none of that document's attachments, as if it had none. */
   hidesAttachments(id: string): boolean;
-  /** The text of a document's body as the reader sees it: the same text where that is all of it, undefined where it is nothing. */
+  /** Returns a document's body as the reader sees it: the same text if that is all of it, undefined if nothing is visible. */
   show(id: string, body: string): string | undefined;
 }

@@ -1,4 +1,4 @@
-/** Who does not own a document of `_replicator` sees none of its credentials (docs/http/accounts.md#access-rights). */
+/** A user who does not own a document of `_replicator` sees none of its credentials (docs/http/accounts.md#access-rights). */
 
 import { isObject, type JsonObject, ownMember } from '../../base/json/objects.ts';
 import type { RequestUser } from '../../base/shared/message.ts';
@@ -6,12 +6,12 @@ import { isDesignId } from '../../database/documents/identifiers.ts';
 import type { ReadRestriction } from './read-restriction.ts';
 
 const ENDPOINTS: ReadonlySet<string> = new Set(['source', 'target', 'proxy', 'source_proxy', 'target_proxy']);
-/** Members of an endpoint that anybody may see; others, such as `headers` and `auth`, say how to get in. */
+/** Members of an endpoint that everyone may see; others, such as `headers` and `auth`, hold credentials. */
 const SHOWN: ReadonlySet<string> = new Set(['url']);
-/** No name of a database has one of these. */
+/** No database name contains one of these. */
 const NOT_IN_NAMES = /[@:\\?#\s]/;
 const ADDRESS = /^[a-z][a-z\d+.-]*:\/\/[^/]/i;
-/** In the place of an address that can't be shown. */
+/** Replaces an address that can't be shown. */
 const HIDDEN = 'hidden';
 
 export function replicationRestriction({ name }: RequestUser): ReadRestriction {
@@ -48,7 +48,7 @@ function shownMembers(endpoint: JsonObject): JsonObject {
 }
 
 /**
- * Without user, query and fragment, as the URL is understood. What is neither a URL nor a name is not shown: a slip in a URL, such as a password
+ * Returns the parsed URL without user, query and fragment. Text that is neither a URL nor a name is not shown: a mistake in a URL, such as a password
  * that is not percent-encoded, may have put a secret anywhere.
  */
 function withoutUser(address: string): string {

@@ -1,4 +1,4 @@
-/** Users see their own documents, and of others at most the members that are public (docs/http/accounts.md#reading-users). */
+/** Users see their own documents, and of other users' documents at most the public members (docs/http/accounts.md#reading-users). */
 
 import { isObject } from '../../base/json/objects.ts';
 import type { RequestUser } from '../../base/shared/message.ts';
@@ -6,7 +6,7 @@ import { isDesignId } from '../../database/documents/identifiers.ts';
 import { USER_PREFIX } from '../contract.ts';
 import type { ReadRestriction } from './read-restriction.ts';
 
-/** `fields`: members that are public; undefined where there are none. */
+/** `fields`: public members; undefined if there are none. */
 export function userRestriction({ name }: RequestUser, fields: ReadonlySet<string> | undefined): ReadRestriction {
   const isOwn = (id: string) => name !== null && id === `${USER_PREFIX}${name}`;
   return {
@@ -14,7 +14,7 @@ export function userRestriction({ name }: RequestUser, fields: ReadonlySet<strin
     maySeeList: fields !== undefined,
     maySeeChanges: false,
     hides: (id) => !isOwn(id) && (fields === undefined || isDesignId(id)),
-    // No member that could be public names them.
+    // No member that could be public names attachments.
     hidesAttachments: (id) => !isOwn(id),
     show: (id, body) => {
       if (isOwn(id)) return body;

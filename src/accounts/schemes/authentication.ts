@@ -1,6 +1,6 @@
 /**
- * The chain of handlers that find out who sent a request (docs/http/accounts.md#authentication), in the order of the configuration. The first that
- * recognises credentials decides: wrong ones are refused, whatever else the request has.
+ * The chain of handlers that authenticate a request (docs/http/accounts.md#authentication), in the order of the configuration. The first that
+ * recognises credentials decides: wrong ones are refused, whatever other credentials the request has.
  */
 import type { Clock } from '../../base/shared/clock.ts';
 import { type MaybePromise, orElse, whenReady } from '../../base/shared/maybe-promise.ts';
@@ -50,7 +50,7 @@ export class Authentication implements Authenticator {
     return this.#ask(this.#order(), 0, request);
   }
 
-  /** As the setting says, which is parsed when it has changed. */
+  /** Returns the handlers in the configured order; the setting is parsed again when it has changed. */
   #order(): readonly Recognise[] {
     const { config } = this.#parts;
     const setting = config.get('httpd', 'authentication_handlers');
@@ -61,7 +61,7 @@ export class Authentication implements Authenticator {
     return this.#ordered.handlers;
   }
 
-  /** In the same turn where no handler has to wait. */
+  /** Synchronous if no handler has to wait. */
   #ask(handlers: readonly Recognise[], index: number, request: AskingRequest): MaybePromise<Identity | undefined> {
     const recognise = handlers[index];
     if (recognise === undefined) return undefined;
@@ -108,7 +108,7 @@ export class Authentication implements Authenticator {
     if (name === undefined) return undefined;
     return whenReady(recogniseProxied(config, request), (user) => {
       if (user === undefined) this.#note('a proxy', name, request);
-      // What it depends on is the configuration alone.
+      // It depends only on the configuration.
       return user && identity(user, 'proxy', () => recogniseProxied(config, request));
     });
   }
@@ -151,7 +151,7 @@ export class Authentication implements Authenticator {
     return identity(userOf(account), method, () => this.#recheck(account));
   }
 
-  /** Roles may change; who has another password now has to log in again. */
+  /** Roles may change; a user whose password was changed has to log in again. */
   #recheck(before: Account): MaybePromise<RequestUser | undefined> {
     return whenReady(this.#parts.accounts.find(before.name), (account) => {
       const isSame = account !== undefined && !account.hasConflicts && saltOf(account) === saltOf(before);
@@ -160,7 +160,7 @@ export class Authentication implements Authenticator {
   }
 }
 
-/** Of credentials that are no session. */
+/** For credentials that are not a session. */
 function identity(user: RequestUser, method: string, recheck: Identity['recheck']): Identity {
   return { user, method, recheck, recheckBeyondSession: recheck };
 }

@@ -6,10 +6,10 @@ export interface NameAndPassword {
   readonly password: string;
 }
 
-/** Sent by who wants to be nobody, though the client would send other credentials. */
+/** Sent by clients that want to be anonymous although they would otherwise send other credentials. */
 const NOBODY: NameAndPassword = { name: '_', password: '_' };
 
-/** Undefined where the header is of another scheme; `malformed` where it is of this one, and can't be read. */
+/** Returns undefined if the header has another scheme; `malformed` if it has this one and can't be parsed. */
 export function parseBasic(header: string | undefined): NameAndPassword | 'malformed' | undefined {
   const [, encoded] = /^basic +(.*)$/i.exec(header ?? '') ?? [];
   if (encoded === undefined) return undefined;

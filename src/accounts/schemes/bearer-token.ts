@@ -1,6 +1,6 @@
 /**
- * `Authorization: Bearer` with a JSON Web Token (RFC 7519; docs/http/accounts.md#json-web-tokens). Its keys are those of the configuration. Which kind of
- * key is asked for follows from the token's algorithm, so that no public key is ever taken for a shared secret.
+ * `Authorization: Bearer` with a JSON Web Token (RFC 7519; docs/http/accounts.md#json-web-tokens). The configuration holds its keys. The token's
+ * algorithm determines the kind of key, so that no public key is ever used as a shared secret.
  */
 import { errors, importSPKI, type JWTHeaderParameters, type JWTPayload, jwtVerify } from 'jose';
 import { DatabaseError } from '../../base/errors/database-error.ts';
@@ -23,16 +23,16 @@ const KINDS: readonly (readonly [prefix: string, kind: string])[] = [
   ['EdDSA', 'eddsa'],
 ];
 
-/** Undefined where the header is of another scheme. */
+/** Returns undefined if the header has another scheme. */
 export function parseBearer(header: string | undefined): string | undefined {
   return /^bearer +(\S+) *$/i.exec(header ?? '')?.[1];
 }
 
 export interface RecognisedToken {
   readonly user: RequestUser;
-  /** Milliseconds since the epoch; undefined for a token that never ends. */
+  /** Milliseconds since the epoch; undefined for a token that never expires. */
   readonly until: number | undefined;
-  /** The configuration's key by which it is signed. */
+  /** The name of the configured key that signed it. */
   readonly keyName: string;
   readonly keyText: string | undefined;
 }
@@ -50,7 +50,7 @@ export async function recogniseToken(config: Config, clock: Clock, token: string
   return { user: userOf(payload), until, keyName, keyText: config.get(SECTION, keyName) };
 }
 
-/** Whether the configuration has the same key still. */
+/** Whether the configuration still has the same key. */
 export function isCurrentToken(config: Config, { keyName, keyText }: RecognisedToken): boolean {
   return keyText !== undefined && config.get(SECTION, keyName) === keyText;
 }
@@ -71,7 +71,7 @@ async function importKey(
     if (key === undefined || key.length === 0) throw refusal('the key that the service has for it can not be read');
     return key;
   }
-  // A file of lines can't keep line breaks.
+  // A file of lines can't hold line breaks.
   const pem = text.replaceAll('\\n', '\n');
   return importSPKI(pem, alg).catch(() => {
     throw refusal('the key that the service has for it can not be read');

@@ -1,13 +1,13 @@
 /**
- * The sessions that were ended before their time (docs/http/accounts.md#sessions). A session is a signed cookie, so that it would go on to hold for
- * everybody who has a copy of it. What is kept is bounded: for each user the latest ended sessions by their ids, and a moment up to which
- * all cookies of that user are void; of users whose ended sessions are over by their time nothing but one such moment, for everybody.
+ * The sessions that were ended before they expired (docs/http/accounts.md#sessions). A session is a signed cookie, so it would stay valid for
+ * everyone who has a copy of it. The stored data is bounded: for each user the ids of the latest ended sessions, and a time up to which
+ * all cookies of that user are void; for users whose ended sessions have all expired only one such time, shared by everyone.
  */
 import { isObject, type JsonObject, ownMember } from '../../base/json/objects.ts';
 import type { Clock } from '../../base/shared/clock.ts';
 import type { Registry } from '../../database/registry/contract.ts';
 
-/** What a session's cookie says. */
+/** The content of a session's cookie. */
 export interface Session {
   readonly name: string;
   /** The same in all cookies of a session. */
@@ -17,7 +17,7 @@ export interface Session {
 }
 
 export interface EndedSessionsParts {
-  /** Where they are kept. */
+  /** Where ended sessions are stored. */
   readonly notes: Pick<Registry, 'notes' | 'keepNote'>;
   readonly clock: Clock;
   /** See `sessionSeconds`. */
@@ -25,23 +25,23 @@ export interface EndedSessionsParts {
 }
 
 interface EndedOfUser {
-  /** Cookies that were made up to then are void. Seconds since the epoch. */
+  /** Cookies made up to this time are void. Seconds since the epoch. */
   until: number;
-  /** When each was ended, in seconds since the epoch, by its id: the first that was ended comes first. */
+  /** When each session was ended, in seconds since the epoch, by id: the first that was ended comes first. */
   readonly ids: Map<string, number>;
 }
 
 const PREFIX = 'ended-sessions/';
-/** The moment for everybody. No user has an empty name. */
+/** The key of the time for everyone. No user has an empty name. */
 const EVERYBODY = '';
-/** Ended sessions of one user that are kept by their ids. */
+/** Ended sessions per user that are stored by id. */
 const MOST_IDS = 500;
 /** Users that are forgotten for each session that is ended. */
 const FORGOTTEN_AT_ONCE = 2;
 
 export class EndedSessions {
   readonly #parts: EndedSessionsParts;
-  /** By name: who ended a session last comes last. */
+  /** By name: the user who ended a session last comes last. */
   readonly #users = new Map<string, EndedOfUser>();
   #untilForAll = 0;
 
@@ -64,12 +64,12 @@ export class EndedSessions {
     return madeAt <= this.#until(ended) || ended?.ids.has(id) === true;
   }
 
-  /** The time of a cookie that is made for that user now, in seconds since the epoch: never one at which it would be void. */
+  /** Returns the time for a cookie made now for that user, in seconds since the epoch: never one at which it would be void. */
   timeOfNew(name: string): number {
     return Math.max(this.#now(), this.#until(this.#users.get(name)) + 1);
   }
 
-  /** A moment that has not come yet is from before the clock was set back. It must not keep everybody out. */
+  /** A time in the future is from before the clock was set back. It must not lock everyone out. */
   #until(ended: EndedOfUser | undefined): number {
     const until = Math.max(this.#untilForAll, ended?.until ?? 0);
     return until === 0 || until > this.#now() ? 0 : until;
@@ -79,7 +79,7 @@ export class EndedSessions {
     return Math.floor(this.#parts.clock.now() / 1000);
   }
 
-  /** It is over at once; resolves when that would survive a crash. Where it can't be kept the session goes on. */
+  /** Ends the session at once; resolves when that would survive a crash. If it can't be stored the session stays valid. */
   async end({ name, id }: Pick<Session, 'name' | 'id'>): Promise<void> {
     const now = this.#now();
     const ended = this.#users.get(name) ?? { until: 0, ids: new Map<string, number>() };
@@ -95,7 +95,7 @@ export class EndedSessions {
     await this.#forgetOld(now).catch(() => undefined);
   }
 
-  /** Up to the moment that stands for them all their cookies are void, also where the setting is raised later. */
+  /** Up to the time that replaces the ids all cookies are void, even if the setting is raised later. */
   #shorten(ended: EndedOfUser, now: number): void {
     for (const [id, at] of ended.ids) {
       if (ended.ids.size <= MOST_IDS && !this.#isOver(at, now)) return;
@@ -111,12 +111,12 @@ export class EndedSessions {
     for (const [name] of old) this.#users.delete(name);
     await this.#keep(EVERYBODY, { until: this.#untilForAll, ids: new Map() });
     for (const [name] of old) {
-      // One may have come meanwhile.
+      // A new entry may have been added in the meantime.
       if (!this.#users.has(name)) await this.#parts.notes.keepNote(`${PREFIX}${name}`, undefined);
     }
   }
 
-  /** Cookies from the future, made before the clock was set back, count as long as others: hence twice the time. */
+  /** Cookies from the future, made before the clock was set back, are valid as long as others: hence twice the time. */
   #isOver(endedAt: number, now: number): boolean {
     return Math.abs(now - endedAt) > 2 * this.#parts.lastsSeconds();
   }

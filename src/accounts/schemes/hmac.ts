@@ -1,4 +1,4 @@
-/** HMAC-SHA1, which the family's cookies and tokens are made of. */
+/** HMAC-SHA1, which the family's cookies and tokens use. */
 import { requireSubtle } from '../passwords/key-derivation.ts';
 
 const ALGORITHM = { name: 'HMAC', hash: 'SHA-1' } as const;

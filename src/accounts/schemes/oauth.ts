@@ -1,6 +1,6 @@
 /**
  * OAuth 1.0 (RFC 5849; docs/http/accounts.md#oauth): requests signed with the secrets of a consumer and of a token, which stand for one account. The
- * parameters come in the header `Authorization`, or in the query. A signed request counts once, and for some minutes.
+ * parameters come in the header `Authorization`, or in the query. A signed request is valid once, and for some minutes.
  */
 import { CustomCodeError } from '../../base/errors/database-error.ts';
 import { toHex } from '../../base/shared/bytes.ts';
@@ -20,9 +20,9 @@ const CLOCK_SKEW_S = 300;
 
 type Parameters = Readonly<Record<string, string>>;
 
-/** Where users keep consumers and tokens in their documents. */
+/** Finds the consumers and tokens that users keep in their documents. */
 export interface OAuthUsers {
-  /** The users whose documents have both, with their secrets. Anybody may name a consumer and a token of somebody else. */
+  /** Returns the users whose documents have both, with their secrets. Anyone may name another user's consumer and token. */
   find(consumer: string, token: string): Promise<readonly OAuthSecrets[]>;
 }
 
@@ -30,7 +30,7 @@ export interface OAuthSecrets {
   readonly name: string;
   readonly consumer: string;
   readonly token: string;
-  /** Whether they are from a user's document, which anybody may make: they stand for no server admin then. */
+  /** Whether they are from a user document, which anyone may write: they can't stand for a server admin then. */
   readonly isOfDocument: boolean;
 }
 
@@ -48,7 +48,7 @@ export class OAuth {
     this.#users = users;
   }
 
-  /** Undefined where the request is not signed. Fails with `bad_request`, worded as the scheme has it. */
+  /** Returns undefined if the request is not signed. Fails with `bad_request`, with the scheme's wording. */
   recognise(request: AskingRequest): Promise<Account> | undefined {
     const ofHeader = parseHeader(request.header('authorization'));
     const parameters = ofHeader ?? parametersOfQuery(request.search);
@@ -68,7 +68,7 @@ export class OAuth {
     return usable(account);
   }
 
-  /** At least one. */
+  /** Returns at least one. */
   async #secretsOf(parameters: Parameters): Promise<readonly OAuthSecrets[]> {
     const consumerKey = parameters['oauth_consumer_key'];
     const tokenKey = parameters['oauth_token'];
@@ -89,15 +89,15 @@ export class OAuth {
     return [{ name, consumer, token, isOfDocument: false }];
   }
 
-  /** Remembered under a right signature alone, so that nobody else can use a nonce up. */
+  /** Remembers a nonce only if the signature is right, so that no one else can use a nonce up. */
   async #checkNonce(parameters: Parameters, name: string): Promise<void> {
     const { oauth_nonce: nonce, oauth_timestamp: timestamp } = parameters;
-    // A signature that is the secrets themselves can be used again by whoever has seen it, whatever its nonce.
+    // With this method the signature is the secrets themselves: anyone who has seen it can use it again, whatever its nonce.
     if (nonce === undefined && timestamp === undefined && parameters['oauth_signature_method'] === 'PLAINTEXT') return;
     const seconds = /^\d{1,12}$/.test(timestamp ?? '') ? Number(timestamp) : Number.NaN;
     const isRecent = Math.abs(this.#clock.now() / 1000 - seconds) <= CLOCK_SKEW_S;
     const parts = [parameters['oauth_consumer_key'], parameters['oauth_token'], timestamp, nonce];
-    // All of them may be long.
+    // Any of them may be long.
     const mark = await digestOf(JSON.stringify(parts));
     if (nonce === undefined || nonce === '' || !isRecent || !this.#nonces.isNew(name, mark)) {
       throw refusal('invalid_signature', 'Invalid signature value.');
@@ -109,7 +109,7 @@ async function digestOf(text: string): Promise<string> {
   return toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))));
 }
 
-/** The one of the candidates by whose secrets it is signed. */
+/** Returns the candidate whose secrets signed the request. */
 async function signerOf(
   { method, url }: AskingRequest,
   parameters: Parameters,
@@ -130,7 +130,7 @@ function isSignatureMethod(text: string | undefined): text is OAuthSignatureMeth
   return text === 'HMAC-SHA1' || text === 'PLAINTEXT';
 }
 
-/** RFC 5849, 3.5.1. Undefined where the header is of another scheme. */
+/** RFC 5849, 3.5.1. Returns undefined if the header has another scheme. */
 function parseHeader(header: string | undefined): Parameters | undefined {
   const [, list] = /^oauth +(.*)$/is.exec(header ?? '') ?? [];
   if (list === undefined) return undefined;

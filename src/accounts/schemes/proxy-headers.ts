@@ -1,6 +1,6 @@
 /**
- * A proxy in front of the service has authenticated the user, and says so in headers (docs/http/accounts.md#proxies-that-authenticate). Anybody can
- * send headers: these count from proxies that the operator named, or with a token that takes the secret to make. Else they are passed over.
+ * A proxy in front of the service has authenticated the user, and says so in headers (docs/http/accounts.md#proxies-that-authenticate). Anyone can
+ * send headers: they count only from proxies that the operator named, or with a token made with the secret. Otherwise they are ignored.
  */
 
 import { toHex } from '../../base/shared/bytes.ts';
@@ -37,14 +37,14 @@ export function recogniseProxied(config: Config, request: AskingRequest): MaybeP
   );
 }
 
-/** The name of whom a proxy has authenticated, as the request says; undefined where it says nothing of it. */
+/** Returns the name of the user whom a proxy authenticated, according to the request; undefined if it names none. */
 export function proxiedName(config: Config, request: Pick<AskingRequest, 'header'>): string | undefined {
   return proxyHeader(config, request, 'x_auth_username') || undefined;
 }
 
 /**
- * Under the configured name; where that is the default, under the family's original one, too. A proxy drops the headers of its clients that it
- * sends itself: where a request has some under both names, the others may be a client's, and all are passed over.
+ * Reads the header under the configured name; if that is the default, under the family's original name, too. A proxy drops client headers with the
+ * names that it sends itself: if a request has headers under both names, the others may be a client's, and all are ignored.
  */
 function proxyHeader(config: Config, request: Pick<AskingRequest, 'header'>, key: ProxyHeader): string | undefined {
   const name = config.get('svc_httpd_auth', key) || NAMES[key].own;
@@ -57,7 +57,7 @@ function proxyHeader(config: Config, request: Pick<AskingRequest, 'header'>, key
     : undefined;
 }
 
-/** What the request says under the names of one kind, where those are not configured otherwise. */
+/** Returns the request's headers under the names of one kind, if those are not configured otherwise. */
 function given(
   config: Config,
   request: Pick<AskingRequest, 'header'>,
@@ -72,7 +72,7 @@ function given(
   return found;
 }
 
-/** Of the service's own roles a proxy can give that of server admins alone. */
+/** The only role of the service's own that a proxy can grant is that of server admins. */
 export function rolesOf(text: string): readonly string[] {
   return outsideRoles(text.split(',').map((role) => role.trim()));
 }

@@ -1,7 +1,7 @@
 /**
- * The cookie of a session (docs/http/accounts.md#sessions). Its value is `name:time:id:signature` in the alphabet of Base64 for addresses: the time is
- * that of its making, in seconds and hexadecimal digits; the id is the same in all cookies of a session; the signature is HMAC-SHA1 of what
- * stands before it, under the service's secret and the account's salt. Others of the family have no id in theirs. Nothing is kept of a
+ * The cookie of a session (docs/http/accounts.md#sessions). Its value is `name:time:id:signature` in base64url: the time is
+ * when the cookie was made, in seconds and hexadecimal digits; the id is the same in all cookies of a session; the signature is HMAC-SHA1 of the
+ * text before it, with the service's secret and the account's salt. Other servers of the family have no id in theirs. Nothing is stored for a
  * session while it lasts: it ends with its time, with the account, when the password changes, and when it is ended (`ended-sessions.ts`).
  */
 import { DatabaseError } from '../../base/errors/database-error.ts';
@@ -23,16 +23,16 @@ import type { SessionSecret } from './session-secret.ts';
 export const SESSION_COOKIE = 'AuthSession';
 
 const COLON = 0x3a;
-/** A session is renewed where less than this share of its time is left. */
+/** A session is renewed when less than this share of its time is left. */
 const RENEWED_BELOW = 0.9;
-/** Characters of a value that can be one of ours. */
+/** The longest value, in characters, that can be one of ours. */
 const LONGEST_VALUE = 8_192;
 /** 16 characters, so that no id can be taken for a time. */
 const ID_BYTES = 12;
 const WITH_ID = /^(.+):([\da-f]{1,12}):([\w-]{16})$/is;
 const WITHOUT_ID = /^(.+):([\da-f]{1,12})$/is;
 
-/** A session whose signature was right, with what that depended on. */
+/** A session whose signature was right, with the salt it was checked with. */
 interface Proved extends Session {
   readonly salt: string;
   readonly secret: string;
@@ -57,9 +57,9 @@ interface SessionParts {
 export interface LiveSession {
   readonly account: Account;
   readonly id: string;
-  /** It should be renewed. */
+  /** Whether it should be renewed. */
   readonly isDue: boolean;
-  /** Whether it was not ended meanwhile. */
+  /** Whether it has not been ended since. */
   holds(): boolean;
 }
 
@@ -73,8 +73,8 @@ export class SessionCookies {
   }
 
   /**
-   * The session; undefined where it has ended, and `wrong` where it was not signed here. In the same turn for one that was asked for lately.
-   * Fails with `bad_request` where the value can't be read.
+   * Returns the session; undefined if it has ended, and `wrong` if it was not signed here. Synchronous for a recently used one.
+   * Fails with `bad_request` if the value can't be parsed.
    */
   recognise(value: string): MaybePromise<LiveSession | 'wrong' | undefined> {
     const proved = this.#proved.get(value);
@@ -84,7 +84,7 @@ export class SessionCookies {
     const current = secret.current;
     if (left <= 0 || current === undefined || ended.has(session)) return undefined;
     return whenReady(this.#parts.accounts.find(session.name), (account) => {
-      // Takes as long as for a name that exists. Who has no password never began a session.
+      // Takes as long as for a name that exists. A user without a password never began a session.
       if (account?.hash === undefined) return hmacSha1(current, value).then(() => 'wrong');
       const isDue = left < RENEWED_BELOW * sessionSeconds(this.#parts.config);
       const found = { account, id: session.id, isDue, holds: () => !ended.has(session) };
@@ -98,13 +98,13 @@ export class SessionCookies {
     });
   }
 
-  /** The header `Set-Cookie` that begins a session. */
+  /** Returns the header `Set-Cookie` that begins a session. */
   begin(account: Account, way: Way): Promise<string> {
     const { random } = this.#parts;
     return this.renew({ account, id: toAddressBase64(random(new Uint8Array(ID_BYTES))) }, way);
   }
 
-  /** The header `Set-Cookie` that renews a session. */
+  /** Returns the header `Set-Cookie` that renews a session. */
   async renew({ account, id }: Pick<LiveSession, 'account' | 'id'>, way: Way): Promise<string> {
     const { config, secret, ended } = this.#parts;
     const signed = `${account.name}:${ended.timeOfNew(account.name).toString(16).toUpperCase()}:${id}`;
@@ -115,7 +115,7 @@ export class SessionCookies {
     );
   }
 
-  /** Ends the session for everybody who has one of its cookies. Resolves when that would survive a crash. Fails as `recognise` does. */
+  /** Ends the session for everyone who has one of its cookies. Resolves when that would survive a crash. Fails as `recognise` does. */
   async end(value: string): Promise<void> {
     const session = await this.recognise(value);
     if (session === undefined || session === 'wrong') return;
@@ -124,14 +124,14 @@ export class SessionCookies {
     this.#parts.onEnd(account.name);
   }
 
-  /** In both ways: there are clients that know `Expires` alone. */
+  /** Sets both attributes: some clients know only `Expires`. */
   #age(): string {
     const age = sessionSeconds(this.#parts.config);
     const expires = new Date((seconds(this.#parts.clock) + age) * 1000);
     return `; Expires=${expires.toUTCString()}; Max-Age=${age}`;
   }
 
-  /** A cookie from the future is as old as it is young: the clock was set back. */
+  /** A cookie from the future counts as equally old: the clock was set back. */
   #secondsLeft({ madeAt }: Session): number {
     return sessionSeconds(this.#parts.config) - Math.abs(seconds(this.#parts.clock) - madeAt);
   }
@@ -141,14 +141,14 @@ export class SessionCookies {
   }
 }
 
-/** The header that ends it in the client. In both ways: there are clients that know `Expires` alone. */
+/** Returns the header that ends the session in the client. Sets both attributes: some clients know only `Expires`. */
 export function endedCookie(config: Config, way: Way): string {
   return `${setCookie(config, '', way)}; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Max-Age=0`;
 }
 
 /**
- * Browsers take no cookie for pages of other sites that is not kept from unsafe ways (`Secure`), and such a one by https alone, or from this machine. By
- * another way it is for pages of the same site.
+ * Browsers accept cookies for pages of other sites only with `Secure`, and such cookies only by https, or from this machine. For
+ * other connections the cookie is for pages of the same site.
  */
 function setCookie(config: Config, value: string, way: Way): string {
   const wanted = sameSite(config);
@@ -157,7 +157,7 @@ function setCookie(config: Config, value: string, way: Way): string {
   return `${SESSION_COOKIE}=${value}; Version=1; Path=/; HttpOnly${secure}; SameSite=${site}`;
 }
 
-/** The value in a request's `Cookie` header; undefined where there is none, or an empty one. */
+/** Returns the value in a request's `Cookie` header; undefined if there is none, or an empty one. */
 export function sessionValue(header: string | undefined): string | undefined {
   for (const part of header?.split(';') ?? []) {
     const equals = part.indexOf('=');
@@ -174,19 +174,19 @@ export function sessionValue(header: string | undefined): string | undefined {
 
 function readSession(value: string): ReadSession {
   const bytes = value.length > LONGEST_VALUE ? undefined : fromBase64(value.replaceAll('-', '+').replaceAll('_', '/'));
-  // The signature may have any bytes, and a name may have colons: so it is read from its end.
+  // The signature may have any bytes, and a name may have colons: so it is parsed from its end.
   const end = (bytes?.length ?? 0) - HMAC_BYTES - 1;
   if (bytes === undefined || bytes[end] !== COLON) throw malformed();
   const signed = decode(bytes.subarray(0, end));
   const signature = bytes.subarray(end + 1);
-  // Of a session of others that is renewed here all cookies have the id that follows from the first one.
+  // When another server's session is renewed here all its cookies have the id derived from the first one.
   const ownId = toAddressBase64(signature.subarray(0, ID_BYTES));
   const [, name, time, id = ownId] = WITH_ID.exec(signed) ?? WITHOUT_ID.exec(signed) ?? [];
   if (name === undefined || time === undefined) throw malformed();
   return { name, id, madeAt: Number.parseInt(time, 16), signed, signature };
 }
 
-/** In the alphabet for addresses (RFC 4648, section 5), without padding. */
+/** In base64url (RFC 4648, section 5), without padding. */
 function toAddressBase64(bytes: Uint8Array): string {
   return toBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
 }

@@ -1,4 +1,4 @@
-/** The secret that signs the cookies of sessions, `svc_httpd_auth/secret`. Where it is unset, one is made and kept. */
+/** The secret that signs session cookies, `svc_httpd_auth/secret`. If it is unset, one is generated and stored. */
 import { isDatabaseError } from '../../base/errors/database-error.ts';
 import { randomHex } from '../../base/shared/bytes.ts';
 import type { RandomBytes } from '../../base/shared/clock.ts';
@@ -16,7 +16,7 @@ export class SessionSecret {
     this.#random = random;
   }
 
-  /** Undefined where it is unset: nothing was signed by it then. */
+  /** Undefined if it is unset: nothing was signed with it then. */
   get current(): string | undefined {
     return this.#config.get('svc_httpd_auth', 'secret') || undefined;
   }
@@ -35,7 +35,7 @@ export class SessionSecret {
     try {
       await this.#config.set('svc_httpd_auth', 'secret', secret);
     } catch (error) {
-      // Set at the start to nothing: this one lasts until the next.
+      // Set to nothing at the start: this secret lasts until the next start.
       if (!isDatabaseError(error, 'modification_not_allowed')) throw error;
       await this.#config.set('svc_httpd_auth', 'secret', secret, { persist: false });
     }

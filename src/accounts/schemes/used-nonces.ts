@@ -1,7 +1,7 @@
-/** Nonces that are remembered of all users together. */
+/** The number of nonces that are remembered for all users together. */
 const MOST_NONCES = 100_000;
 
-/** Remembers signed requests, so that each counts once (RFC 5849, 3.3). Where there are too many, the oldest of the user who has most are forgotten: no user pushes out another one's. */
+/** Remembers signed requests, so that each is valid once (RFC 5849, 3.3). If there are too many, it drops the oldest of the user with the most. */
 export class UsedNonces {
   /** In the order in which they came. */
   readonly #ofUsers = new Map<string, Set<string>>();
@@ -12,7 +12,7 @@ export class UsedNonces {
     this.#most = most;
   }
 
-  /** Whether the request is new; then it is remembered. `mark`: short, and other for each request. */
+  /** Whether the request is new; remembers it then. `mark`: short, and different for each request. */
   isNew(user: string, mark: string): boolean {
     const own = this.#ofUsers.get(user) ?? new Set();
     if (own.has(mark)) return false;
@@ -23,7 +23,7 @@ export class UsedNonces {
     return true;
   }
 
-  /** Half of what one user has, so that it need not be done for each request. */
+  /** Drops half of one user's, so that this is not needed for each request. */
   #makeRoom(): void {
     const [user, most] = [...this.#ofUsers].reduce((one, other) => (other[1].size > one[1].size ? other : one));
     let left = Math.ceil(most.size / 2);

@@ -1,4 +1,4 @@
-/** Looks at what is written into the users' database, whichever way it comes. */
+/** Checks writes to the users' database, whichever way they arrive. */
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { isObject, type JsonObject } from '../../base/json/objects.ts';
@@ -23,21 +23,21 @@ type Refusal = DatabaseError | undefined;
 
 export interface PreparedWrites {
   readonly writes: readonly DocumentWrite[];
-  /** Those of them that are refused, and why. */
+  /** The refused writes, and why. */
   readonly refused: ReadonlyMap<DocumentWrite, DatabaseError>;
 }
 
 const TOO_FAST = 'Too many accounts were made, or passwords set, from this address.';
 
-/** Accounts of one address that are made, or have their passwords hashed, without waiting: more than people on one address ask for at once. */
+/** Accounts that one address may create, or passwords it may have hashed, without waiting: more than people on one address need at once. */
 const FREE_OF_ADDRESS = 50;
 
-/** Characters of a document that somebody other than an admin writes: far more than an account takes, and read in one go. */
+/** Characters of a document that a user other than an admin writes: far more than an account takes, and read in one step. */
 const LONGEST_OF_USERS = 65_536;
 
 export class UserGuard {
   readonly #passwords: Passwords;
-  /** Accounts that were made, and passwords that were hashed. */
+  /** Accounts that were created, and passwords that were hashed. */
   readonly #counts: AddressCounts;
 
   constructor(passwords: Passwords, clock: Clock) {
@@ -91,9 +91,9 @@ export class UserGuard {
   }
 
   /**
-   * For each write why it is refused, or undefined. A write is judged by the document that is there, whatever revision it names: else a
-   * replicated branch with a beginning of its own would let anybody take a name over. Users who are logged in learn of no documents of
-   * others; who signs up learns that the name is taken. No other write may come between this and the write itself.
+   * Returns for each write why it is refused, or undefined. A write is checked against the stored document, whatever revision it names: otherwise a
+   * replicated branch with its own first revision would let anyone take a name over. Users who are logged in learn nothing of other users'
+   * documents; a client that signs up learns that the name is taken. No other write may come between this and the write itself.
    */
   async validate(
     database: Database,
@@ -110,7 +110,7 @@ export class UserGuard {
       for (const [index, write] of writes.entries()) {
         if (timeSlice.isDue) await timeSlice.rest();
         const leaves = records[index]?.leaves ?? [];
-        // A replicated revision that is there already changes nothing.
+        // A replicated revision that already exists changes nothing.
         const isKnown = !newEdits && write.rev !== undefined && findNode(leaves, toRevision(write.rev)) !== undefined;
         if (isKnown || isDesignId(write.id)) refusals.push(undefined);
         else if (isTooLong(write, writer)) refusals.push(tooLong());
@@ -133,7 +133,7 @@ export class UserGuard {
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** The ids of the writes that make a document where there is none, or a deleted one. */
+/** Returns the ids of the writes that create a document that does not exist, or was deleted. */
 async function newAccounts(database: Database, writes: readonly DocumentWrite[]): Promise<ReadonlySet<string>> {
   const made = await runCooperatively(filterInSteps(writes, ({ id, deleted }) => !deleted && !isDesignId(id)));
   const snapshot = database.snapshot();
@@ -151,7 +151,7 @@ function writerOf({ security }: Database, user: RequestUser): Writer {
   return { name: user.name, isAdmin: isDatabaseAdmin(user, parseSecurity(security)) };
 }
 
-/** Whether the writer is logged in, is no admin, and has no say in that document, be it there or not. */
+/** Whether the writer is logged in, is not an admin, and has no right to that document, whether or not it exists. */
 function isOfOther({ id }: DocumentWrite, { name, isAdmin }: Writer): boolean {
   return !isAdmin && name !== null && id !== `${USER_PREFIX}${name}`;
 }
@@ -165,7 +165,7 @@ function tooLong(): DatabaseError {
   return new DatabaseError('too_large', reason);
 }
 
-/** Also a sign-up with a name that is taken. */
+/** Whether the write is a conflict: also a sign-up with a name that is taken. */
 function isConflict({ rev }: DocumentWrite, leaves: readonly StoredNode[]): boolean {
   if (rev === undefined) return leaves[0]?.deleted === false;
   const revision = toRevision(rev);

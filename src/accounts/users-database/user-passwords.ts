@@ -1,4 +1,4 @@
-/** The member `password` of a document of a user is replaced by its hash before the document is written (docs/http/accounts.md#passwords-of-users). */
+/** Replaces the member `password` of a user document by its hash before the document is written (docs/http/accounts.md#passwords-of-users). */
 
 import { isObject, ownMember } from '../../base/json/objects.ts';
 import type { DocumentWrite } from '../../database/store/contract.ts';
@@ -6,16 +6,16 @@ import { PASSWORD_MEMBERS, type PasswordHash, userMembers } from '../passwords/p
 
 const PASSWORD = 'password';
 
-/** A write whose document has a password that is to be hashed. */
+/** A write whose document has a password to be hashed. */
 export interface PlainPassword {
   readonly password: string;
-  /** The write as it is kept: nothing of the plain password is left in it. */
+  /** Returns the write as it is stored: without the plain password. */
   withHash(hash: PasswordHash): DocumentWrite;
 }
 
-/** The write itself where there is nothing to be hashed. A password that is no text stays in it, and is refused by `checkUserChange`. */
+/** Returns the write itself if there is nothing to hash. A password that is not a string stays in it, and `checkUserChange` refuses it. */
 export function readPassword(write: DocumentWrite): DocumentWrite | PlainPassword {
-  // Parsing is avoided where the name does not occur. Any of its letters may be escaped.
+  // Avoids parsing if the name does not occur. Any of its letters may be escaped.
   if (!/"password"|\\u/.test(write.body)) return write;
   const document: unknown = JSON.parse(write.body);
   if (!isObject(document) || !Object.hasOwn(document, PASSWORD)) return write;
@@ -31,7 +31,7 @@ export function readPassword(write: DocumentWrite): DocumentWrite | PlainPasswor
   };
 }
 
-/** The document with a password's hash in the place of what it has. */
+/** Returns the document with a password's hash in place of the present one. */
 export function bodyWith(
   document: Readonly<Record<string, unknown>>,
   members: Readonly<Record<string, string | number>>,

@@ -1,4 +1,4 @@
-/** What documents of users must look like, and who may write which of them (docs/http/accounts.md#writing-users). */
+/** What user documents must look like, and who may write which of them (docs/http/accounts.md#writing-users). */
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { type JsonObject, ownMember } from '../../base/json/objects.ts';
 import { LONGEST_NAME, USER_PREFIX } from '../contract.ts';
@@ -7,7 +7,7 @@ import { asPrf } from '../settings.ts';
 
 export interface UserChange {
   readonly id: string;
-  /** Undefined where there was none, or a deleted one. */
+  /** Undefined if there was none, or a deleted one. */
   readonly before: JsonObject | undefined;
   /** Undefined for a deletion. */
   readonly after: JsonObject | undefined;
@@ -15,11 +15,11 @@ export interface UserChange {
 
 export interface Writer {
   readonly name: string | null;
-  /** Of the server, or of the users' database. */
+  /** Admin of the server, or of the users' database. */
   readonly isAdmin: boolean;
 }
 
-/** Fails with `forbidden`, and with `bad_request` on a plain password: what has become of one that can be hashed is in its place by now. */
+/** Fails with `forbidden`, and with `bad_request` for a plain password: one that can be hashed has been replaced by its hash before. */
 export function checkUserChange({ id, before, after }: UserChange, writer: Writer): void {
   if (after === undefined) {
     const isOwn = before !== undefined && writer.name !== null && ownMember(before, 'name') === writer.name;
@@ -39,7 +39,7 @@ export function checkUserChange({ id, before, after }: UserChange, writer: Write
   if (name.includes(':')) throw forbidden('Character `:` is not allowed in usernames.');
 }
 
-/** Gives the user's name. */
+/** Returns the user's name. */
 function checkMembers(id: string, before: JsonObject | undefined, after: JsonObject): string {
   const wasUser = before === undefined || ownMember(before, 'type') === 'user';
   if (!wasUser || ownMember(after, 'type') !== 'user') throw forbidden('doc.type must be user');
@@ -78,7 +78,7 @@ function checkHash(after: JsonObject): void {
 function checkRights(name: string, roles: readonly string[], before: JsonObject | undefined, writer: Writer): void {
   const isOwn = writer.name === name;
   if (before === undefined) {
-    // Everybody may sign up, and nobody may sign up others while logged in.
+    // Everyone may sign up, and no one may sign up others while logged in.
     if (writer.name !== null && !isOwn) throw forbidden('You may only update your own user document.');
     if (roles.length > 0) throw forbidden('Only _admin may set roles');
     return;

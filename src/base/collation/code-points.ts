@@ -3,18 +3,18 @@
  * units and so puts U+10000 and above before U+E000.
  */
 
-/** From this length on, shared prefixes are passed over in chunks, which JavaScript engines compare natively. */
+/** From this length on, shared prefixes are skipped in chunks, which JavaScript engines compare natively. */
 const LONG_LENGTH = 128;
 const CHUNK_LENGTH = 64;
 
-/** Random strings differ within this many units; a loop over those is the fastest way to compare them. */
+/** Random strings differ within this many units; a loop over these units is the fastest way to compare them. */
 const EARLY_LENGTH = 4;
 
-/** Units whose order differs from that of the code points that they stand for. */
+/** Units whose order differs from the order of the code points that they represent. */
 const HIGH_UNIT = /[\ud800-\uffff]/;
 
 /**
- * Negative, zero or positive as `left` sorts before, with or after `right`. A total order on all strings; lone
+ * Returns a negative number, zero or a positive number if `left` sorts before, with or after `right`. A total order on all strings; lone
  * surrogates, which have no UTF-8 form, sort above U+FFFF.
  */
 export function compareCodePoints(left: string, right: string): number {
@@ -26,7 +26,7 @@ export function compareCodePoints(left: string, right: string): number {
   }
   if (left === right) return 0;
   if (left.length > LONG_LENGTH || right.length > LONG_LENGTH) return compareUnits(left, right);
-  // The comparison of the JavaScript engine is several times as fast as a loop, and right unless both have high units.
+  // The comparison of the JavaScript engine is several times as fast as a loop, and correct unless both have high units.
   if (HIGH_UNIT.test(left) && HIGH_UNIT.test(right)) return compareUnits(left, right);
   return left < right ? -1 : 1;
 }
@@ -42,13 +42,13 @@ function compareUnits(left: string, right: string): number {
   return left.length - right.length;
 }
 
-/** Moves the surrogates above U+E000 to U+FFFF, where the code points that they stand for belong. */
+/** Moves the surrogates above U+E000 to U+FFFF, where the code points that they represent belong. */
 function codePointWeight(unit: number): number {
   if (unit < 0xd800) return unit;
   return unit < 0xe000 ? unit + 0x2000 : unit - 0x800;
 }
 
-/** An index, a multiple of the chunk length, up to which both strings are the same. */
+/** Returns an index, a multiple of the chunk length, up to which both strings are the same. */
 function sharedChunks(left: string, right: string, length: number): number {
   let index = 0;
   while (

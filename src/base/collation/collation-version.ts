@@ -1,8 +1,8 @@
 import { createCollator } from './string-order.ts';
 
 /**
- * Strings whose order changed, or might, from one release of Unicode's collation to the next: punctuation and symbols,
- * case and accents, digits of several scripts, ignorable characters, scripts that came or were moved, emoji, and letters of
+ * Strings whose order changed, or might change, from one release of Unicode's collation to the next: punctuation and symbols,
+ * case and accents, digits of several scripts, ignorable characters, scripts that were added or moved, emoji, and letters of
  * recent Unicode releases.
  */
 const PROBES: readonly string[] = [
@@ -46,8 +46,8 @@ const PROBES: readonly string[] = [
 ];
 
 /**
- * Identifies a collation: the order in which this JavaScript engine puts the probes, and the name that the engine has.
- * An index that was made under another version may be in another order, and is built anew.
+ * Identifies a collation by the order in which this JavaScript engine puts the probes and by the engine's name.
+ * An index that was made under another version may be in another order, and is rebuilt.
  */
 export function collationVersion(engine: string): string {
   const { compare } = createCollator('variant');

@@ -1,11 +1,11 @@
 /**
- * Orders of JSON values as view keys (docs/http/views.md#order-of-keys). Values are as `JSON.parse` gives them.
+ * Orders of JSON values as view keys (docs/http/views.md#order-of-keys). Values are as `JSON.parse` returns them.
  */
 import { isObject, type JsonObject } from '../json/objects.ts';
 import { compareCodePoints } from './code-points.ts';
 import { type CompareStrings, createStringOrder } from './string-order.ts';
 
-/** Negative, zero or positive as `left` sorts before, with or after `right`. A total order on JSON values. */
+/** Negative, zero or positive if `left` sorts before, with or after `right`. A total order on JSON values. */
 export type CompareKeys = (left: unknown, right: unknown) => number;
 
 /**
@@ -15,7 +15,7 @@ export type CompareKeys = (left: unknown, right: unknown) => number;
  */
 export type CollationName = 'unicode' | 'raw';
 
-/** Needs a millisecond or so for `unicode`: make one and keep it. */
+/** Takes about a millisecond for `unicode`: create one order and keep it. */
 export function createKeyOrder(collation: CollationName): CompareKeys {
   return collation === 'raw' ? createRawOrder() : createUnicodeOrder(createStringOrder());
 }
@@ -55,7 +55,7 @@ function createOrder(ranks: Ranks, compareStrings: CompareStrings): CompareKeys 
   return compare;
 }
 
-/** Not by subtraction: numbers too large for a double are all the same infinity. */
+/** Does not subtract: numbers too large for a double are all the same infinity. */
 function compareNumbers(left: number, right: number): number {
   if (left < right) return -1;
   return left > right ? 1 : 0;

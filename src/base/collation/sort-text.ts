@@ -1,12 +1,12 @@
 import type { CharacterWeights } from './string-order.ts';
 
-/** Characters of a sort text. */
+/** Number of characters in a sort text. */
 const LENGTH = 16;
-/** Ends a string or an array; below everything that may follow. Sort texts are filled up with it. */
+/** Ends a string or an array; sorts below everything that may follow. Sort texts are padded with it. */
 const END = 0;
 /** Begins the levels that decide between strings of the same letters. */
 const TIE = 1;
-/** Keeps weights apart from the two above. */
+/** Keeps weights distinct from the two codes above. */
 const WEIGHT_BASE = 2;
 
 /** First codes, in the order of the types. */
@@ -18,15 +18,15 @@ const STRING = 6;
 const ARRAY = 7;
 
 /**
- * Gives short texts of one length for keys: where two of them differ, their order by code unit is the `unicode` order of
- * the keys; where they are equal the keys have to be compared. For sorting many rows: such texts are compared in a fraction of the
- * time that keys take. Undefined for keys that begin with an object, or with characters about which only the collator
+ * Makes short texts of equal length for keys: if two texts differ, their order by code unit is the `unicode` order of
+ * the keys; if they are equal, the keys have to be compared. For sorting many rows: comparing such texts takes a fraction of the
+ * time that comparing keys takes. Undefined for keys that begin with an object, or with characters that only the collator
  * knows.
  */
 export class SortTexts {
   readonly #weights: CharacterWeights;
   readonly #number = new DataView(new ArrayBuffer(8));
-  /** The codes of the key at hand. */
+  /** The codes of the current key. */
   readonly #codes = new Array<number>(LENGTH).fill(END);
   #length = 0;
 
@@ -45,7 +45,7 @@ export class SortTexts {
     if (this.#length < LENGTH) this.#codes[this.#length++] = code;
   }
 
-  /** False where the key has no sort text. */
+  /** Returns false if the key has no sort text. */
   #add(key: unknown): boolean {
     if (typeof key === 'string') return this.#addString(key);
     if (typeof key === 'number') this.#addNumber(key);
@@ -59,7 +59,7 @@ export class SortTexts {
     const { primary, secondary, tertiary } = this.#weights;
     let hasTies = false;
     this.#push(STRING);
-    // The character behind the last one that counts is looked at as well: it might combine.
+    // The character after the last one that counts is checked as well: it might combine.
     const end = Math.min(key.length, LENGTH - this.#length + 1);
     for (let index = 0; index < end; index++) {
       const code = key.charCodeAt(index);
@@ -83,7 +83,7 @@ export class SortTexts {
     }
   }
 
-  /** The bytes of the double: of a negative one all bits turned, else only the sign. */
+  /** Adds the bytes of the double: all bits inverted for a negative number, otherwise only the sign bit. */
   #addNumber(key: number): void {
     const view = this.#number;
     view.setFloat64(0, key === 0 ? 0 : key);

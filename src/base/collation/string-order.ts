@@ -5,13 +5,13 @@
 
 const FIRST_PRINTABLE = 0x20;
 const LAST_PRINTABLE = 0x7e;
-/** Latin-1 Supplement from its letters on, and Latin Extended-A. */
+/** Latin-1 Supplement, starting at its letters, and Latin Extended-A. */
 const FIRST_ACCENTED = 0xc0;
 const WEIGHED_CODES = 0x180;
 
 export type CompareStrings = (left: string, right: string) => number;
 
-/** Needs a millisecond or so: make one and keep it. */
+/** Takes about a millisecond: create one order and keep it. */
 export function createStringOrder(weights: CharacterWeights = weighCharacters()): CompareStrings {
   const { compare } = createCollator('variant');
   return (left, right) => compareWeighed(left, right, weights, compare);
@@ -28,11 +28,11 @@ export function createCollator(sensitivity: 'variant' | 'accent' | 'base'): Intl
 }
 
 /**
- * What three levels of the collation say of single letters, by code unit. `primary` is 0 where a character is not one of
- * those that are known to stand for themselves.
+ * Weights of single letters on three levels of the collation, by code unit. `primary` is 0 if a character is not one of
+ * those that are known to sort on their own.
  */
 export interface CharacterWeights {
-  /** What decides first: a letter has it in common with its capital and with its accented forms. */
+  /** Decides first: a letter shares this weight with its capital and with its accented forms. */
   readonly primary: Uint8Array;
   /** Decides between strings whose letters are the same: accents. */
   readonly secondary: Uint8Array;
@@ -40,7 +40,7 @@ export interface CharacterWeights {
   readonly tertiary: Uint8Array;
 }
 
-/** Asks the collator about the printable ASCII characters and the accented letters made of them, instead of knowing it. */
+/** Asks the collator about the printable ASCII characters and the accented letters made of them; nothing is hard-coded. */
 export function weighCharacters(): CharacterWeights {
   const { compare } = createCollator('variant');
   const weights = {
@@ -66,7 +66,7 @@ export function weighCharacters(): CharacterWeights {
   return weights;
 }
 
-/** Printable ASCII, and those Latin letters that the collator takes for a form of one ASCII letter. */
+/** Printable ASCII, and those Latin letters that the collator treats as a form of one ASCII letter. */
 function weighableCharacters(compareBase: CompareStrings): string[] {
   const characters: string[] = [];
   for (let code = FIRST_PRINTABLE; code <= LAST_PRINTABLE; code++) characters.push(String.fromCharCode(code));
@@ -80,9 +80,9 @@ function weighableCharacters(compareBase: CompareStrings): string[] {
 
 /**
  * Compares common strings by weights, several times as fast as the collator. The same order, since root collation has
- * no contraction and no expansion among these characters: strings are told apart by the first difference of letters, then
- * by length, then by the first difference of accents, then by that of capitals. Where another character is, or follows the
- * place that decides (it may combine with what stands before it), the collator is asked.
+ * no contraction and no expansion among these characters: strings are distinguished by the first difference of letters, then
+ * by length, then by the first difference of accents, then by that of capitals. If another character is at or after the
+ * deciding place (it may combine with what precedes it), the collator decides.
  */
 function compareWeighed(left: string, right: string, weights: CharacterWeights, collate: CompareStrings): number {
   const { primary } = weights;
@@ -109,12 +109,12 @@ function compareWeighed(left: string, right: string, weights: CharacterWeights, 
   return left.length - right.length;
 }
 
-/** Whether nothing can combine with the character at `index`. */
+/** Returns whether nothing can combine with the character at `index`. */
 function isClosed(text: string, index: number, primary: Uint8Array): boolean {
   return index + 1 >= text.length || (primary[text.charCodeAt(index + 1)] ?? 0) !== 0;
 }
 
-/** Strings of the same letters, which are the same up to `from`. */
+/** Compares strings of the same letters that are identical up to `from`. */
 function breakTie(left: string, right: string, from: number, { secondary, tertiary }: CharacterWeights): number {
   let capitals = 0;
   for (let index = from; index < left.length; index++) {

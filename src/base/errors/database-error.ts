@@ -64,7 +64,7 @@ export type ErrorCode =
   | 'unknown_error';
 
 /**
- * The one error class that Settee's layers throw at each other. `reason` is written for the person who reads it: what
+ * The one error class that Settee's layers throw to each other. `reason` is written for the person who reads it: what
  * failed, with the value, and what to do about it.
  */
 export class DatabaseError extends Error {
@@ -79,7 +79,7 @@ export class DatabaseError extends Error {
   }
 }
 
-/** An error that is answered with a word of its own in the place of its code: `{"error": word, "reason": reason}`. */
+/** An error whose response has its own word in place of its code: `{"error": word, "reason": reason}`. */
 export class CustomCodeError extends DatabaseError {
   readonly word: string;
 
@@ -97,11 +97,11 @@ export interface RuleFailure {
   readonly message: string;
 }
 
-/** A function or a rule of a design document refused something, and `value` is the JSON value that it gave as the reason. */
+/** A function or a rule of a design document refused something, and `value` is the JSON value that it returned as the reason. */
 export class RefusalError extends DatabaseError {
   readonly refusal: 'forbidden' | 'unauthorized';
   readonly value: unknown;
-  /** Of rules, what is wrong with the document. */
+  /** For rules: what is wrong with the document. */
   readonly failures: readonly RuleFailure[] | undefined;
 
   constructor(code: 'forbidden' | 'unauthorized', value: unknown, failures?: readonly RuleFailure[]) {
@@ -113,7 +113,7 @@ export class RefusalError extends DatabaseError {
   }
 }
 
-/** Whether `error` is a DatabaseError, and of the given code if one is given. */
+/** Returns whether `error` is a DatabaseError, with the given code if one is given. */
 export function isDatabaseError(error: unknown, code?: ErrorCode): error is DatabaseError {
   return error instanceof DatabaseError && (code === undefined || error.code === code);
 }

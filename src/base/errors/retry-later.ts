@@ -1,6 +1,6 @@
 import { DatabaseError, type ErrorCode } from './database-error.ts';
 
-/** A refusal that lasts for a while: the same request may come again after so many seconds. */
+/** A temporary refusal: the client may retry the same request after this many seconds. */
 export class RetryLaterError extends DatabaseError {
   readonly retryAfterS: number;
 

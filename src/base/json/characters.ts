@@ -3,7 +3,7 @@
 export const TAB = 0x09;
 export const LINE_FEED = 0x0a;
 export const CARRIAGE_RETURN = 0x0d;
-/** Everything below it is a control character, which may not stand in a string. */
+/** Everything below it is a control character, which may not appear in a string. */
 export const SPACE = 0x20;
 export const QUOTE = 0x22;
 export const PLUS = 0x2b;
@@ -34,7 +34,7 @@ export const CLOSE_BRACE = 0x7d;
 /** Set in a letter of ASCII, it makes the letter lower case. */
 export const LOWER_CASE = 0x20;
 
-/** Whether this is white space as JSON has it. */
+/** Returns whether this is white space in JSON. */
 export function isSpace(code: number): boolean {
   return code === SPACE || code === LINE_FEED || code === CARRIAGE_RETURN || code === TAB;
 }

@@ -1,14 +1,14 @@
 /**
  * Finds the parts of a JSON text without building their values, so that a value can be kept exactly as it was written:
  * member order, digits of numbers, escapes. Everything here is for text that `JSON.parse` accepts; on any other text the
- * results mean nothing, but each step comes to an end, or throws. Iterative throughout: depth costs nothing.
+ * results mean nothing, but each step ends or throws. Iterative throughout: depth costs nothing.
  */
 
 import type { CooperativeTask } from '../shared/turn.ts';
 import { CLOSE_BRACE, CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE, SPACE } from './characters.ts';
 import { endedEarly, stringEnd, stringValue } from './strings.ts';
 
-/** Characters that are passed in one step. */
+/** Number of characters skipped in one step. */
 const STEP_LENGTH = 65_536;
 
 /**
@@ -24,9 +24,9 @@ const STEP_LENGTH = 65_536;
  */
 export class JsonCursor {
   readonly text: string;
-  /** Where the walk stands: at the start of a value, or behind a member, an element or a whole container. */
+  /** Where the walk is: at the start of a value, or after a member, an element or a whole container. */
   position: number;
-  /** Whether white space outside of strings was passed since this was last set to false. */
+  /** Whether white space outside strings was skipped since this was last set to false. */
   sawSpace = false;
   /** The member's name with its quotes. */
   keyStart = 0;
@@ -34,7 +34,7 @@ export class JsonCursor {
   /** The value of the current member or element. */
   valueStart = 0;
   valueEnd = 0;
-  /** Where a walk in steps lets others have a turn. */
+  /** Where a walk in steps yields next. */
   #nextRest = STEP_LENGTH;
 
   constructor(text: string, position = 0) {
@@ -46,7 +46,7 @@ export class JsonCursor {
     this.position = position;
   }
 
-  /** The current member's name, its escapes resolved. */
+  /** The current member's name, with its escapes resolved. */
   get name(): string {
     return stringValue(this.text, this.keyStart, this.keyEnd);
   }
@@ -56,19 +56,19 @@ export class JsonCursor {
     return this.text.slice(this.valueStart, this.valueEnd);
   }
 
-  /** Moves into the object or array that begins here, white space before it aside. */
+  /** Moves into the object or array that begins here, after any white space. */
   enter(): void {
     this.position = this.#skipSpace(this.position) + 1;
   }
 
-  /** Moves to the next member of the object; false at its end, which is then passed. */
+  /** Moves to the next member of the object; returns false at its end, which it then skips. */
   nextMember(): boolean {
     if (!this.nextName()) return false;
     this.skipValue();
     return true;
   }
 
-  /** As `nextMember`, but stops before the value, for the caller to skip it or to walk through it. */
+  /** Like `nextMember`, but stops before the value, for the caller to skip or walk through. */
   nextName(): boolean {
     let at = this.#nextItem(CLOSE_BRACE);
     if (at < 0) return false;
@@ -80,14 +80,14 @@ export class JsonCursor {
     return true;
   }
 
-  /** Moves to the next element of the array; false at its end, which is then passed. */
+  /** Moves to the next element of the array; returns false at its end, which it then skips. */
   nextElement(): boolean {
     if (!this.nextElementStart()) return false;
     this.skipValue();
     return true;
   }
 
-  /** As `nextElement`, but stops before the value, for the caller to skip it or to walk through it. */
+  /** Like `nextElement`, but stops before the value, for the caller to skip or walk through. */
   nextElementStart(): boolean {
     const at = this.#nextItem(CLOSE_BRACKET);
     if (at < 0) return false;
@@ -95,7 +95,7 @@ export class JsonCursor {
     return true;
   }
 
-  /** Passes the value that begins here, white space before it aside. */
+  /** Skips the value that begins here, after any white space. */
   skipValue(): void {
     const { text } = this;
     let at = this.position;
@@ -112,7 +112,7 @@ export class JsonCursor {
     this.position = at;
   }
 
-  /** As `skipValue`, of a value however long: others may have a turn in the middle, and between many short ones. */
+  /** Like `skipValue`, for a value of any length: other work may run in the middle of it, and between many short ones. */
   *skipValueInSteps(): CooperativeTask<void> {
     const { text } = this;
     const start = this.#skipSpace(this.position);
@@ -148,7 +148,7 @@ export class JsonCursor {
     yield;
   }
 
-  /** Start of the next item of a container, or -1 when `close` ends it. */
+  /** Returns the start of the next item of a container, or -1 when `close` ends it. */
   #nextItem(close: number): number {
     const { text } = this;
     let at = this.position;
@@ -178,7 +178,7 @@ export class JsonCursor {
     return at;
   }
 
-  /** Position behind the container that begins at `start`. */
+  /** Returns the position after the container that begins at `start`. */
   #containerEnd(start: number): number {
     const { text } = this;
     let depth = 1;
@@ -197,14 +197,14 @@ export class JsonCursor {
   }
 }
 
-/** Position behind a number or one of `true`, `false`, `null`. */
+/** Returns the position after a number or one of `true`, `false`, `null`. */
 function scalarEnd(text: string, start: number): number {
   let at = start + 1;
   while (!endsScalar(text.charCodeAt(at))) at++;
   return at;
 }
 
-/** NaN, behind the text's last character, ends it as well. */
+/** NaN, past the text's last character, ends it as well. */
 function endsScalar(code: number): boolean {
   return !(code > SPACE) || code === COMMA || code === CLOSE_BRACE || code === CLOSE_BRACKET;
 }

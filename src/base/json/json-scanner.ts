@@ -1,5 +1,5 @@
 /**
- * Finds the ends of values in a text of which it is not known whether it is JSON, without building the values. It is as
+ * Finds the ends of values in a text that might not be JSON, without building the values. It is as
  * strict as `JSON.parse` (RFC 8259): a value whose end it finds is one that `JSON.parse` accepts. It gives up on values that
  * are nested too deeply, since it works by recursion, and on those that are not portable (portable-values.ts); so the caller
  * needs `JSON.parse` to tell these from malformed ones.
@@ -37,15 +37,15 @@ import {
   ZERO,
 } from './characters.ts';
 
-/** In the place of an end: what was looked for is malformed, nested too deeply, or not portable. */
+/** Returned in place of an end: the value is malformed, nested too deeply, or not portable. */
 export const NO_END = -1;
 
-/** Containers around a value, at most. */
+/** Maximum number of containers around a value. */
 export const MAX_DEPTH = 100;
-/** What may follow a backslash, but for the four hexadecimal digits with their `u`. */
+/** What may follow a backslash, except `u` with its four hexadecimal digits. */
 const ESCAPED: readonly number[] = [QUOTE, BACKSLASH, SLASH, LOWER_B, LOWER_F, LOWER_N, LOWER_R, LOWER_T];
 const HEX_DIGITS = 4;
-/** A number of so many digits, with an exponent of so many characters, such as `e99`, is a double whatever they are. */
+/** A number of this many digits, with an exponent of this many characters, such as `e99`, always fits a double. */
 const SURE_DIGITS = 200;
 const SURE_EXPONENT = 3;
 /** Longer ones are refused when the value is parsed. */
@@ -53,11 +53,11 @@ const LONGEST_NUMBER = 1_048_576;
 
 export class JsonScanner {
   readonly text: string;
-  /** Whether white space outside of strings was passed since this was last set to false. */
+  /** Whether white space outside strings was skipped since this was last set to false. */
   sawSpace = false;
-  /** What does not end before it is given up, and `isBeyond` says so. The text's end by default. */
+  /** The scan gives up on what does not end before this, and sets `isBeyond`. Default: the text's end. */
   limit: number;
-  /** Whether something was given up since this was last set to false. */
+  /** Whether the scan gave up on something since this was last set to false. */
   isBeyond = false;
 
   constructor(text: string) {
@@ -65,7 +65,7 @@ export class JsonScanner {
     this.limit = text.length;
   }
 
-  /** Where the next character that is no white space lies. */
+  /** Returns the position of the next character that is not white space. */
   skipSpace(from: number): number {
     const { text } = this;
     let at = from;
@@ -77,7 +77,7 @@ export class JsonScanner {
     }
   }
 
-  /** Position behind the value that begins at `start`, `depth` being the number of containers around it. */
+  /** Returns the position after the value that begins at `start`, `depth` being the number of containers around it. */
   valueEnd(start: number, depth: number): number {
     const code = this.text.charCodeAt(start);
     if (code === QUOTE) return this.stringEnd(start);
@@ -86,7 +86,7 @@ export class JsonScanner {
     return code === MINUS || isDigit(code) ? this.#numberEnd(start) : this.#literalEnd(start);
   }
 
-  /** Position behind the string whose opening quote is at `start`. */
+  /** Returns the position after the string whose opening quote is at `start`. */
   stringEnd(start: number): number {
     const { text, limit } = this;
     let at = start + 1;
@@ -103,7 +103,7 @@ export class JsonScanner {
     return NO_END;
   }
 
-  /** Position of a member's value, `nameEnd` being behind its name; `NO_END` where no colon follows the name. */
+  /** Returns the position of a member's value, `nameEnd` being after its name; `NO_END` if no colon follows the name. */
   valueStart(nameEnd: number): number {
     const colon = this.skipSpace(nameEnd);
     return this.text.charCodeAt(colon) === COLON ? this.skipSpace(colon + 1) : NO_END;
@@ -124,7 +124,7 @@ export class JsonScanner {
     }
   }
 
-  /** Position behind the member whose name begins at `start`, of an object with `depth` containers around it. */
+  /** Returns the position after the member whose name begins at `start`, of an object with `depth` containers around it. */
   memberEnd(start: number, depth: number): number {
     const nameEnd = this.text.charCodeAt(start) === QUOTE ? this.stringEnd(start) : NO_END;
     if (nameEnd === NO_END) return NO_END;
@@ -147,7 +147,7 @@ export class JsonScanner {
     }
   }
 
-  /** Position behind the escape whose backslash is before `start`. */
+  /** Returns the position after the escape whose backslash is before `start`. */
   escapeEnd(start: number): number {
     const { text } = this;
     const code = text.charCodeAt(start);
@@ -165,7 +165,7 @@ export class JsonScanner {
     return end;
   }
 
-  /** Which half of a surrogate pair the four hexadecimal digits at `start` stand for: D800 to DBFF, or DC00 to DFFF. */
+  /** Returns which half of a surrogate pair the four hexadecimal digits at `start` represent: D800 to DBFF, or DC00 to DFFF. */
   #surrogateHalf(start: number): 'first' | 'second' | 'none' {
     if ((this.text.charCodeAt(start) | LOWER_CASE) !== LOWER_D) return 'none';
     const digit = this.text.charCodeAt(start + 1) | LOWER_CASE;
@@ -197,7 +197,7 @@ export class JsonScanner {
     return end === digits ? NO_END : end;
   }
 
-  /** Position behind the digits that begin at `start`, of which there may be none; of more than a number may have, somewhere among them. */
+  /** Returns the position after the digits (maybe none) that begin at `start`; if there are more than a number may have, one among them. */
   #digitsEnd(start: number): number {
     let at = start;
     const most = start + LONGEST_NUMBER;

@@ -1,14 +1,14 @@
 /**
- * Puts together what stays of an object's text when some of its members are left out. Neighbours that stay are taken as one
- * slice: an object of which nothing is left out, or only its first members, costs one slice in all.
+ * Assembles what stays of an object's text when some of its members are left out. Neighbours that stay are taken as one
+ * slice: if nothing is left out of an object, or only its first members, it costs one slice in all.
  */
 export class KeptMembers {
   readonly #text: string;
   #objectStart = 0;
-  /** The members that were kept since the last one that was left out lie at [runStart, runEnd); none where runStart is negative. */
+  /** The members that were kept since the last one that was left out lie at [runStart, runEnd); none if runStart is negative. */
   #runStart = -1;
   #runEnd = -1;
-  /** The text of the runs before that. */
+  /** The text of the runs before that run. */
   #earlierRuns = '';
   #leftOut = false;
 
@@ -39,7 +39,7 @@ export class KeptMembers {
     this.#runStart = -1;
   }
 
-  /** The text of the object that stays, `end` being behind the closing brace of the whole one. */
+  /** Returns the text of what stays of the object, `end` being after the closing brace of the whole object. */
   objectText(end: number): string {
     if (!this.#leftOut) return this.#text.slice(this.#objectStart, end);
     if (this.#runStart < 0) return `{${this.#earlierRuns}}`;

@@ -1,6 +1,6 @@
 /**
- * Cuts the elements out of a list whose text arrives in pieces, each exactly as it was written: of an array, or of a member of an object that
- * is one. What is inside of the elements, which have to be objects or arrays themselves, is not looked at: strings and brackets aside.
+ * Cuts the elements out of a list whose text arrives in pieces, each exactly as it was written. The list is an array, or a member of an object that
+ * is an array. Elements must be objects or arrays themselves; except for strings and brackets, their content is not checked.
  */
 import {
   BACKSLASH,
@@ -14,7 +14,7 @@ import {
 } from './characters.ts';
 import { isObject, type JsonObject } from './objects.ts';
 
-/** Characters of one element where nothing else is said, and of what stands around the list. */
+/** Default maximum number of characters of one element, and the maximum of the text around the list. */
 const LONGEST_ELEMENT = 268_435_456;
 const LONGEST_REST = 65_536;
 
@@ -34,21 +34,21 @@ export class ListCutter {
   #depthAround = 0;
   #depthInside = 0;
   #isInString = false;
-  /** The string goes on with the next piece, behind a backslash that escapes its first character. */
+  /** The string continues in the next piece, after a backslash that escapes its first character. */
   #isEscaped = false;
-  /** The beginning of an element whose end is not there yet. */
+  /** The beginning of an element whose end has not arrived yet. */
   #pending = '';
-  /** The text around the list, with a 0 in the place of the list. */
+  /** The text around the list, with a 0 in place of the list. */
   #rest = '';
   #isCut = false;
 
-  /** `member`: the name of the list where the text is an object. `longestElement`: characters. */
+  /** `member`: the name of the list if the text is an object. `longestElement`: in characters. */
   constructor(member: string, longestElement = LONGEST_ELEMENT) {
     this.#member = member;
     this.#longestElement = longestElement;
   }
 
-  /** The elements that end in this piece. Throws `SyntaxError` where the text is none that has such a list. */
+  /** Returns the elements that end in this piece. Throws `SyntaxError` if the text has no such list. */
   push(text: string): string[] {
     const elements: string[] = [];
     let at = 0;
@@ -74,7 +74,7 @@ export class ListCutter {
     return elements;
   }
 
-  /** To be called behind the last piece: the members around the list. Throws `SyntaxError` where the text ended too early. */
+  /** Returns the members around the list, after the last piece. Throws `SyntaxError` if the text ended too early. */
   finish(): JsonObject {
     if (this.#place !== 'around') throw new SyntaxError('The text ended before its list did');
     const value: unknown = JSON.parse(this.#rest);
@@ -82,7 +82,7 @@ export class ListCutter {
     return isObject(value) ? value : {};
   }
 
-  /** Up to the list, or to the end of the piece. */
+  /** Advances to the list, or to the end of the piece. */
   #passAround(text: string, from: number): number {
     let at = from;
     while (at < text.length) {
@@ -113,7 +113,7 @@ export class ListCutter {
     return text.slice(0, -1).trimEnd().endsWith(`"${this.#member}"`);
   }
 
-  /** Up to the next element, behind the list, or to the end of the piece. */
+  /** Advances to the next element, past the list, or to the end of the piece. */
   #passBetween(text: string, from: number): number {
     for (let at = from; at < text.length; at++) {
       const code = text.charCodeAt(at);
@@ -131,7 +131,7 @@ export class ListCutter {
     return text.length;
   }
 
-  /** Behind the element, or to the end of the piece. */
+  /** Advances past the element, or to the end of the piece. */
   #passInside(text: string, from: number): number {
     let at = from;
     let depth = this.#depthInside;
@@ -153,7 +153,7 @@ export class ListCutter {
     return at;
   }
 
-  /** Behind the string in which `from` lies, or the end of the piece. */
+  /** Returns the position after the string in which `from` lies, or the end of the piece. */
   #stringEnd(text: string, from: number): number {
     let at = from;
     if (this.#isEscaped) {

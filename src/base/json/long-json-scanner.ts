@@ -1,15 +1,15 @@
-/** Finds the ends of values as `JsonScanner` does, in steps: others may have a turn in the middle of a long value. */
+/** Finds the ends of values as `JsonScanner` does, in steps: other work may run in the middle of a long value. */
 import type { CooperativeTask } from '../shared/turn.ts';
 import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE, SPACE } from './characters.ts';
 import { JsonScanner, MAX_DEPTH, NO_END } from './json-scanner.ts';
 
 const STEP_LENGTH = 65_536;
-/** In the place of an end: it is not within the window. */
+/** Returned in place of an end that is not within the window. */
 const FAR = -2;
 
 /**
- * What is near is found by a `JsonScanner` in a window of the text, which moves on when a value does not end in it. Only containers and
- * strings that are longer than the window are walked through here.
+ * A `JsonScanner` finds near ends in a window of the text, which moves on when a value does not end in it. Only containers and
+ * strings that are longer than the window are walked here.
  */
 export class LongJsonScanner {
   readonly #text: string;
@@ -20,7 +20,7 @@ export class LongJsonScanner {
   #sawSpace = false;
   readonly #stepLength: number;
 
-  /** `stepLength`: characters that are looked at in one step, about. */
+  /** `stepLength`: approximate number of characters checked in one step. */
   constructor(text: string, stepLength = STEP_LENGTH) {
     this.#text = text;
     this.#whole = new JsonScanner(text);
@@ -28,12 +28,12 @@ export class LongJsonScanner {
     this.#stepLength = stepLength;
   }
 
-  /** Whether white space outside of strings was passed. */
+  /** Whether white space outside strings was skipped. */
   get sawSpace(): boolean {
     return this.#sawSpace || this.#whole.sawSpace || this.#window.sawSpace;
   }
 
-  /** Position behind the value that begins at `start`, `depth` being the number of containers around it, or `NO_END`. */
+  /** Returns the position after the value that begins at `start`, inside `depth` containers, or `NO_END`. */
   *valueEnd(start: number, depth: number): CooperativeTask<number> {
     let end = this.#nearEnd(start, depth, false);
     if (end !== FAR) return end;
@@ -43,13 +43,13 @@ export class LongJsonScanner {
     return end === FAR ? yield* this.#farEnd(start, depth) : end;
   }
 
-  /** Of the value, or the member, at `start`. */
+  /** Returns the end of the value, or of the member, at `start`. */
   #nearEnd(start: number, depth: number, isMember: boolean): number {
     const at = start - this.#start;
     const { text } = this.#window;
     if (at < 0 || at >= text.length) return FAR;
     const end = isMember ? this.#window.memberEnd(at, depth) : this.#window.valueEnd(at, depth);
-    // What is malformed, or ends with the window, may be something else in the whole text.
+    // What is malformed in the window, or ends with it, may differ in the whole text.
     return end === NO_END || end >= text.length ? FAR : this.#start + end;
   }
 
@@ -71,7 +71,7 @@ export class LongJsonScanner {
     let at = start + 1;
     let rest = at + this.#stepLength;
     for (let code = text.charCodeAt(at); code !== QUOTE; code = text.charCodeAt(at)) {
-      // NaN, behind the text's last character, is not above either.
+      // NaN, past the text's last character, is not above it either.
       if (!(code >= SPACE)) return NO_END;
       at = code === BACKSLASH ? this.#whole.escapeEnd(at + 1) : at + 1;
       if (at === NO_END) return NO_END;

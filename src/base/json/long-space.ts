@@ -1,16 +1,16 @@
-/** Long runs of white space in a text of JSON: those who read it would go over each of them in one go. */
+/** Shortens long runs of white space in JSON text: readers would process each run in one step. */
 import type { CooperativeTask } from '../shared/turn.ts';
 import { QUOTE } from './characters.ts';
 import { closingQuote } from './strings.ts';
 
-/** Where a run of twice this length is, two neighbouring multiples of it are in it. */
+/** A run of twice this length contains two neighbouring multiples of this length. */
 const SAMPLE_DISTANCE = 32_768;
-/** Of the runs that are shortened. */
+/** Minimum length of the runs that are shortened. */
 const LONG_RUN = 1_024;
-/** Characters that are looked at in one step, about. */
+/** Approximate number of characters checked in one step. */
 const STEP_LENGTH = 131_072;
 
-/** The text, of which it is not known whether it is JSON, with one character for each long run outside of strings, where a run is very long. */
+/** Returns the text, which might not be JSON, with each long run outside strings cut to one character if any run is very long. */
 export function* shortenSpaceInSteps(text: string): CooperativeTask<string> {
   if (!(yield* hasVeryLongRun(text))) return text;
   let result = '';
@@ -48,7 +48,7 @@ function* hasVeryLongRun(text: string): CooperativeTask<boolean> {
   return false;
 }
 
-/** As JSON has it (RFC 8259, section 2). */
+/** Returns whether this is white space in JSON (RFC 8259, section 2). */
 function isSpace(text: string, at: number): boolean {
   const code = text.charCodeAt(at);
   return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;

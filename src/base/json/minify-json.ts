@@ -1,17 +1,17 @@
-/** Takes the white space out of a JSON text, without building its values. For text that `JSON.parse` accepts, as `json-cursor.ts`. */
+/** Removes white space from a JSON text without building its values. For text that `JSON.parse` accepts, like `json-cursor.ts`. */
 import { atOnce, type CooperativeTask } from '../shared/turn.ts';
 import { QUOTE, SPACE } from './characters.ts';
 import { stringEnd } from './strings.ts';
 
-/** Characters that are looked at in one step, about. */
+/** Approximate number of characters checked in one step. */
 const STEP_LENGTH = 65_536;
 
-/** The text at [start, end) without white space outside of strings; the plain slice where there is none. */
+/** Returns the text at [start, end) without white space outside strings; the plain slice if there is none. */
 export function minify(text: string, start = 0, end: number = text.length): string {
   return atOnce(minifyInSteps(text, start, end));
 }
 
-/** As `minify`: others may have a turn in the middle of a long text. */
+/** Like `minify`: other work may run in the middle of a long text. */
 export function* minifyInSteps(text: string, start = 0, end: number = text.length): CooperativeTask<string> {
   let result = '';
   let kept = start;

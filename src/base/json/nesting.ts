@@ -1,15 +1,15 @@
-/** Bounds on how deep values may be nested, which are read, compared and written out by recursion. */
+/** Bounds on how deep values may be nested: recursion reads, compares and writes them. */
 import { DatabaseError } from '../errors/database-error.ts';
 import { atOnce, type CooperativeTask } from '../shared/turn.ts';
 import { CLOSE_BRACE, CLOSE_BRACKET, OPEN_BRACE, OPEN_BRACKET, QUOTE } from './characters.ts';
 import { closingQuote } from './strings.ts';
 
-/** Arrays and objects around each other. Far beyond what anyone means, far below what a stack holds. */
+/** Levels of arrays and objects. Far more than any real value needs, far fewer than a stack holds. */
 export const MAX_DEPTH = 1_000;
-/** Characters that are looked at in one step, about. */
+/** Approximate number of characters checked in one step. */
 const STEP_LENGTH = 131_072;
 
-/** Whether a JSON value, and all in it, is nested no deeper than that. */
+/** Returns whether a JSON value, and all in it, is nested no deeper than `MAX_DEPTH`. */
 export function isShallow(value: unknown, depthLeft = MAX_DEPTH): boolean {
   if (typeof value !== 'object' || value === null) return true;
   if (depthLeft === 0) return false;
@@ -17,17 +17,17 @@ export function isShallow(value: unknown, depthLeft = MAX_DEPTH): boolean {
   return members.every((member) => isShallow(member, depthLeft - 1));
 }
 
-/** As `isShallow`, for a text of which it is not known whether it is JSON. Builds nothing, and stops where the text is too deep. */
+/** Like `isShallow`, for a text that might not be JSON. Builds nothing, and stops when the text is too deep. */
 export function isShallowText(text: string): boolean {
   return !hasManyOpenings(text) || atOnce(walkShallow(text, 0, false));
 }
 
-/** As `isShallowText`, for the container that begins at `start`, without what follows it. */
+/** Like `isShallowText`, for the container that begins at `start`, ignoring what follows it. */
 export function isShallowContainer(text: string, start: number): CooperativeTask<boolean> {
   return walkShallow(text, start, true);
 }
 
-/** Fails with `bad_request` where the text is nested too deeply; what else it is does not matter. */
+/** Fails with `bad_request` if the text is nested too deeply; checks nothing else. */
 export function* assertShallowInSteps(text: string): CooperativeTask<void> {
   if (hasManyOpenings(text) && !(yield* walkShallow(text, 0, false))) throw tooDeeplyNested();
 }
@@ -61,7 +61,7 @@ function* walkShallow(text: string, start: number, isOneContainer: boolean): Coo
   return true;
 }
 
-/** Whether the text has so many brackets and braces that it could be too deep. Engines find a character faster than any walk does. */
+/** Returns whether the text has so many brackets and braces that it could be too deep. Engines find a character faster than any walk does. */
 function hasManyOpenings(text: string): boolean {
   if (text.length <= MAX_DEPTH) return false;
   let count = 0;

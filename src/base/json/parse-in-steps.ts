@@ -1,6 +1,6 @@
 /**
- * `JSON.parse` in steps, so that others have a turn in the middle of a large text. Items that lie next to each other in a container are
- * parsed together, and only what is too long for one step is taken apart: what is JSON and what is not is for `JSON.parse` to say.
+ * `JSON.parse` in steps, so that other work may run in the middle of a large text. Items that lie next to each other in a container are
+ * parsed together, and only what is too long for one step is taken apart: `JSON.parse` decides what is JSON.
  */
 import { DatabaseError } from '../errors/database-error.ts';
 import type { MaybePromise } from '../shared/maybe-promise.ts';
@@ -24,28 +24,28 @@ import { isObject, type JsonObject } from './objects.ts';
 import { PartedMap } from './parted-map.ts';
 import { stringEnd } from './strings.ts';
 
-/** Characters that are parsed in one step, about. */
+/** Approximate number of characters parsed in one step. */
 const STEP_LENGTH = 65_536;
-/** Values in long members that are wanted, at most: revisions of a history, attachments. */
+/** Maximum number of values in long wanted members: revisions of a history, attachments. */
 const MOST_WANTED = 500_000;
-/** Members of one object in them: twice as many as a document has attachments. Engines take long to build objects with more. */
+/** Maximum members of one object in them: twice as many as a document has attachments. Engines build larger objects slowly. */
 const MOST_MEMBERS = 100_000;
-/** Characters of a number, at most: engines read it in one go. */
+/** Maximum characters of a number: engines read it in one step. */
 const LONGEST_NUMBER = 1_048_576;
-/** Characters of a member's name with its quotes and escapes, at most: it is built and compared in one go. */
+/** Maximum characters of a member's name with its quotes and escapes: it is built and compared in one step. */
 export const LONGEST_NAME = 1_048_576;
-/** In the place of an end: it is further away than one step. */
+/** Returned in place of an end that is further away than one step. */
 const FAR = -1;
-/** Characters of an escape: `\u` with its four digits, and all others. */
+/** Number of characters in an escape: `\u` with its four digits, and all others. */
 const UNICODE_ESCAPE = 6;
 const SHORT_ESCAPE = 2;
 
-/** The text's value: at once where it is short. Fails with `SyntaxError` where `JSON.parse` does. */
+/** Returns the text's value: immediately if it is short. Fails with `SyntaxError` if `JSON.parse` does. */
 export function parseInTurns(text: string): MaybePromise<unknown> {
   return text.length <= STEP_LENGTH ? JSON.parse(text) : runCooperatively(parseInSteps(text));
 }
 
-/** The text's value. Throws `SyntaxError` where `JSON.parse` does; fails with `bad_request` where a number is very long. */
+/** Returns the text's value. Throws `SyntaxError` if `JSON.parse` does; fails with `bad_request` if a number is very long. */
 export function* parseInSteps(text: string): CooperativeTask<unknown> {
   if (text.length <= STEP_LENGTH) return JSON.parse(text);
   const short = yield* shortenSpaceInSteps(text);
@@ -58,8 +58,8 @@ export function* parseInSteps(text: string): CooperativeTask<unknown> {
 type Member = readonly [name: string, value: unknown];
 
 /**
- * The members of the object that the text is, in the order of their first mention, each with its last value; undefined where the text is
- * another value. Throws `SyntaxError` as `parseInSteps`. Objects with a million members take engines long to build and to list.
+ * Returns the members of the text's object, in the order of their first mention, each with its last value; undefined if the text is
+ * another value. Throws `SyntaxError` like `parseInSteps`. Engines are slow to build and list objects with a million members.
  */
 export function* parseMembersInSteps(text: string): CooperativeTask<readonly Member[] | undefined> {
   if (text.length <= STEP_LENGTH) {
@@ -83,8 +83,8 @@ export interface SomeMembers {
 }
 
 /**
- * As `parseMembersInSteps`, of the members that are wanted alone. Of all others nothing is kept: only whether they are JSON is found out. Fails
- * with `too_large` where the wanted ones have very many values.
+ * Like `parseMembersInSteps`, but only for the wanted members. Keeps nothing of the others: checks only whether they are JSON. Fails
+ * with `too_large` if the wanted ones have very many values.
  */
 export function* parseWantedInSteps(
   text: string,
@@ -99,7 +99,7 @@ export function* parseWantedInSteps(
   return (yield* takeMembers(text, take, isWanted)) ? { distinct: names.size, wanted } : undefined;
 }
 
-/** False where the text is no object. */
+/** Returns false if the text is not an object. */
 function* takeMembers(whole: string, take: TakeMember, isWanted?: IsWanted): CooperativeTask<boolean> {
   const text = yield* shortenSpaceInSteps(whole);
   const parser = new LongTextParser(text, isWanted === undefined ? undefined : MOST_WANTED);
@@ -115,12 +115,12 @@ type TakeMember = (name: string, value: unknown) => void;
 type IsWanted = (name: string) => boolean;
 
 class LongTextParser {
-  /** Behind the value that was parsed last. */
+  /** The position after the value that was parsed last. */
   end = 0;
   readonly #text: string;
-  /** Whether nothing is kept of the values that are passed. */
+  /** Whether the values are only checked and not kept. */
   #isChecking = false;
-  /** So many more values are taken into arrays and objects. */
+  /** How many more values arrays and objects may take. */
   #left: number;
   readonly #mostMembers: number;
 
@@ -188,7 +188,7 @@ class LongTextParser {
     if (this.#left < 0) throw tooManyWanted();
   }
 
-  /** Those of the object that begins at `start`. Long ones that are not wanted have no value. */
+  /** Hands over the members of the object that begins at `start`. Long unwanted members have no value. */
   *members(start: number, take: TakeMember, isWanted?: IsWanted): CooperativeTask<void> {
     let at = this.skipSpace(start + 1);
     if (this.#isAt(at, CLOSE_BRACE)) return;
@@ -252,7 +252,7 @@ class LongTextParser {
     return value;
   }
 
-  /** Behind the last of the items from `start` on that end within a step; `FAR` where not even the first one does. */
+  /** Returns the end of the last item from `start` on that ends within a step; `FAR` if not even the first one does. */
   #runEnd(start: number): number {
     const text = this.#text;
     const limit = Math.min(text.length, start + STEP_LENGTH);
@@ -277,7 +277,7 @@ class LongTextParser {
     return last;
   }
 
-  /** Passes the character if it is there. */
+  /** Skips the character if it is there. */
   #isAt(at: number, code: number): boolean {
     if (this.#text.charCodeAt(at) !== code) return false;
     this.end = at + 1;
@@ -290,13 +290,13 @@ class LongTextParser {
   }
 }
 
-/** As an assignment, which would set the prototype for one name. */
+/** Works like an assignment, which would set the prototype for one name. */
 function setMember(members: Record<string, unknown>, name: string, value: unknown): void {
   if (name !== '__proto__') members[name] = value;
   else Object.defineProperty(members, name, { value, enumerable: true, configurable: true, writable: true });
 }
 
-/** Behind the string whose opening quote is at `start`; `FAR` where it does not end before `limit`. */
+/** Returns the position after the string whose opening quote is at `start`; `FAR` if it does not end before `limit`. */
 function stringEndWithin(text: string, start: number, limit: number): number {
   for (let at = start + 1; at < limit; at++) {
     const code = text.charCodeAt(at);
@@ -306,7 +306,7 @@ function stringEndWithin(text: string, start: number, limit: number): number {
   return FAR;
 }
 
-/** The first place from `to` on that is not inside of an escape, `from` being no such place. */
+/** Returns the first position from `to` on that is not inside an escape; `from` must not be inside one. */
 function behindEscapes(text: string, from: number, to: number): number {
   let at = from;
   while (at < to) {
@@ -316,7 +316,7 @@ function behindEscapes(text: string, from: number, to: number): number {
   return at;
 }
 
-/** Whether no number and no literal goes on with this; NaN is behind the text's end. */
+/** Returns whether no number or literal continues with this; NaN is past the text's end. */
 function endsScalar(code: number): boolean {
   return Number.isNaN(code) || isSpace(code) || code === COMMA || code === CLOSE_BRACE || code === CLOSE_BRACKET;
 }

@@ -1,16 +1,16 @@
 import { must } from '../shared/assert.ts';
 
-/** So many maps share the keys. Each grows by itself, so that an engine copies a small part of them in one go. */
+/** Number of maps that share the keys. Each grows by itself, so that an engine copies a small part of them at a time. */
 const PARTS = 256;
-/** Keys from which on they are shared out. */
+/** Number of keys above which several maps share them. */
 const MANY = 65_536;
 const PART_BITS = 8;
 
-/** A map of millions of texts: the maps of engines are copied as a whole when they grow, which takes them half a second then. */
+/** A map of millions of texts: the maps of engines are copied as a whole when they grow, which then takes half a second. */
 export class PartedMap<V> {
   #few: Map<string, V> | undefined = new Map();
   #parts: Map<string, V>[] = [];
-  /** Nobody can choose keys that all come into one part. */
+  /** Prevents anyone from choosing keys that all fall into one part. */
   readonly #seed: number;
   #size = 0;
 

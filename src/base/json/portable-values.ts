@@ -1,6 +1,6 @@
 /**
- * Which JSON values every reader of JSON can take: text may have escapes of half a character, which can't be written as UTF-8,
- * and numbers that no double holds, both of which most readers refuse (docs/http/documents.md#document-text).
+ * Which JSON values every reader of JSON can take: text may have escapes of half a surrogate pair, which can't be written as UTF-8,
+ * and numbers that exceed every double, both of which most readers refuse (docs/http/documents.md#document-text).
  */
 import { DatabaseError } from '../errors/database-error.ts';
 import { atOnce, type CooperativeTask } from '../shared/turn.ts';
@@ -9,20 +9,20 @@ import { stringEnd } from './strings.ts';
 
 const FIRST_SURROGATE = 0xd800;
 
-/** An escaped surrogate, an exponent of three digits, or many digits in a row: without these a text is portable. */
+/** An escaped surrogate, an exponent of three digits, or many digits in a row: without these, a text is portable. */
 const SUSPECT = /\\u[dD][89a-fA-F]|[eE]\+?\d{3}|(?:^|\D)\d{200}/;
 
-/** Whether a JSON text may have something that is not portable, which `checkPortable` decides on its value. */
+/** Returns whether a JSON text may contain something that is not portable; `checkPortable` decides from its value. */
 export function mayBeUnportable(text: string): boolean {
   return SUSPECT.test(text);
 }
 
-/** Fails with `bad_request` where something within the value is not portable. Iterative: depth costs nothing. */
+/** Fails with `bad_request` if something within the value is not portable. Iterative: depth costs nothing. */
 export function checkPortable(root: unknown): void {
   atOnce(checkValueInSteps(root));
 }
 
-/** As `checkPortable`: others may have turns. */
+/** Like `checkPortable`: other work may run in between. */
 export function* checkValueInSteps(root: unknown): CooperativeTask<void> {
   const left: unknown[] = [root];
   for (let looked = 1; left.length > 0; looked++) {
@@ -38,12 +38,12 @@ export function* checkValueInSteps(root: unknown): CooperativeTask<void> {
 
 const VALUES_PER_STEP = 1_024;
 
-/** What `SUSPECT` finds has no more characters. */
+/** The maximum number of characters that `SUSPECT` matches. */
 const LONGEST_SUSPECT = 256;
-/** Characters that are looked at between two looks at the clock, about. */
+/** Approximate number of characters checked between two looks at the clock. */
 const STEP_LENGTH = 65_536;
 
-/** As `mayBeUnportable`, for a long text: others may have turns. */
+/** Like `mayBeUnportable`, for a long text: other work may run in between. */
 export function* mayBeUnportableInSteps(text: string): CooperativeTask<boolean> {
   for (let from = 0; from < text.length; from += STEP_LENGTH) {
     if (SUSPECT.test(text.slice(from, from + STEP_LENGTH + LONGEST_SUSPECT))) return true;
@@ -52,7 +52,7 @@ export function* mayBeUnportableInSteps(text: string): CooperativeTask<boolean> 
   return false;
 }
 
-/** As `checkPortable`, for the text of a JSON value. Builds no value but of what may be none that is portable. */
+/** Like `checkPortable`, for the text of a JSON value. Builds only values that might not be portable. */
 export function* checkPortableInSteps(text: string): CooperativeTask<void> {
   let rest = STEP_LENGTH;
   for (let at = 0; at < text.length; at++) {
@@ -75,10 +75,10 @@ function isOfNumber(code: number): boolean {
   return isDigit(code) || code === MINUS || code === PLUS || code === POINT || (code | LOWER_CASE) === LOWER_E;
 }
 
-/** Whether the text can't be written as UTF-8. */
+/** Returns whether the text can't be written as UTF-8. */
 export function hasLoneSurrogate(text: string): boolean {
   for (let at = 0; at < text.length; at++) {
-    // Only a text with surrogates at all is worth the expression, which finds those that stand alone.
+    // The expression, which finds lone surrogates, is worth its cost only if the text has any surrogates.
     if (text.charCodeAt(at) >= FIRST_SURROGATE) return /\p{Surrogate}/u.test(text);
   }
   return false;

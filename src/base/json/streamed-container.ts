@@ -1,8 +1,8 @@
 import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, OPEN_BRACE, OPEN_BRACKET, QUOTE } from './characters.ts';
 
 /**
- * Finds the end of an object or array whose text comes in pieces, character by character. Of the text it takes notice only of
- * strings, brackets and braces: whether all else is as JSON has it is for the reader of the whole to find out.
+ * Finds the end of an object or array whose text arrives in pieces, character by character. It looks only at
+ * strings, brackets and braces: the code that parses the whole text checks the rest.
  */
 export class StreamedContainer {
   #depth = 0;
@@ -19,7 +19,7 @@ export class StreamedContainer {
     this.#depth = 1;
   }
 
-  /** Takes the next character, and tells whether it is the container's last one. */
+  /** Takes the next character, and returns whether it is the container's last one. */
   take(code: number): boolean {
     if (this.#isInString) {
       if (this.#isEscaped) this.#isEscaped = false;

@@ -1,4 +1,4 @@
-/** How many values a text of JSON will become, found out before any of them is built: a value may take twenty times the bytes of its text. */
+/** Counts the values that a JSON text will become, before any is built: a value may take twenty times the bytes of its text. */
 import type { CooperativeTask } from '../shared/turn.ts';
 import { CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from './characters.ts';
 import { MAX_DEPTH, tooDeeplyNested } from './nesting.ts';
@@ -13,26 +13,26 @@ export interface Survey {
   readonly further: number;
 }
 
-/** One object has more members than may be. Engines take long to build and to list objects with hundreds of thousands. */
+/** One object has too many members. Engines are slow to build and list objects with hundreds of thousands. */
 export class TooManyMembers extends Error {}
 
-/** A string has more characters than may be. It is compared, written and sent in one go. */
+/** A string has too many characters. It is compared, written and sent in one step. */
 export class TooLongString extends Error {}
 
-/** What may be in a text. */
+/** Limits on what a text may contain. */
 export interface SurveyBounds {
-  /** Members of one object. Default: any number. */
+  /** Maximum members of one object. Default: any number. */
   readonly members?: number | undefined;
-  /** Characters of a string, as it is written. Default: any number. */
+  /** Maximum characters of a string, as written. Default: any number. */
   readonly stringLength?: number | undefined;
 }
 
-/** Characters that are looked at in one step, about. */
+/** Approximate number of characters checked in one step. */
 const STEP_LENGTH = 131_072;
 
 /**
- * Counts what is in a text, of which it is not known whether it is JSON. Fails with `bad_request` where it is nested too deeply. Throws
- * `TooManyMembers` or `TooLongString` where it is beyond the bounds, also in the middle of it.
+ * Counts what is in a text that might not be JSON. Fails with `bad_request` if it is nested too deeply. Throws
+ * `TooManyMembers` or `TooLongString` if it exceeds the bounds, even before its end.
  */
 export function* surveyInSteps(text: string, bounds: SurveyBounds = {}): CooperativeTask<Survey> {
   const { members: mostMembers = Number.POSITIVE_INFINITY, stringLength = Number.POSITIVE_INFINITY } = bounds;

@@ -1,4 +1,4 @@
-/** Carries out so much work of one kind at a time. What comes beyond that waits, in its order. */
+/** Limits how much work of one kind runs at a time. Further work waits in its order. */
 export class AtMost {
   readonly #most: number;
   #underWay = 0;
@@ -9,7 +9,7 @@ export class AtMost {
   }
 
   async run<T>(work: () => Promise<T>): Promise<T> {
-    // Work that ends leaves its place to the first that waits, so that nothing comes in between.
+    // Work that ends passes its place to the first waiter, so that nothing gets in between.
     if (this.#underWay >= this.#most) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     else this.#underWay += 1;
     try {

@@ -1,7 +1,7 @@
-/** What timers of platforms take at most, almost 25 days: more of them would be over at once. */
+/** The longest delay that platform timers take, almost 25 days: a longer one would end immediately. */
 const LONGEST_MS = 2_147_483_647;
 
-/** Calls `work` after so many milliseconds, but no later than after 24 days. On Node the timer does not keep the process from ending. Gives what stops it. */
+/** Calls `work` after `ms`, but after 24 days at the latest. On Node the timer does not keep the process alive. Returns a function that stops it. */
 export function startBackgroundTimer(ms: number, work: () => void): () => void {
   const timer = setTimeout(work, Math.min(ms, LONGEST_MS));
   const handle: unknown = timer;

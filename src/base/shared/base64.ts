@@ -1,4 +1,4 @@
-/** Base64 (RFC 4648, section 4) of bytes, by the host's own functions where it has such. */
+/** Base64 (RFC 4648, section 4) of bytes, by the host's own functions if it has them. */
 
 interface NativeBase64 {
   toBase64(this: Uint8Array): string;
@@ -7,7 +7,7 @@ interface NativeFromBase64 {
   fromBase64(text: string): Uint8Array<ArrayBuffer>;
 }
 
-/** Arguments that a call takes at once on every engine. */
+/** Number of arguments that one call takes on every engine. */
 const CALL_LENGTH = 8_192;
 const ALPHABET = /^[A-Za-z0-9+/]*={0,2}$/;
 const WHITE_SPACE = /[\t\n\f\r ]+/g;
@@ -22,7 +22,7 @@ export function toBase64(bytes: Uint8Array): string {
   return btoa(binary);
 }
 
-/** Undefined where the text is no Base64. White space in it is passed over; the padding may be missing. */
+/** Returns undefined if the text is not Base64. Ignores white space in it; the padding may be missing. */
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
   const plain = text.replace(WHITE_SPACE, '');
   if (!ALPHABET.test(plain) || plain.replace(/=+$/, '').length % 4 === 1) return undefined;

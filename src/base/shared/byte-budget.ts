@@ -1,6 +1,6 @@
 /**
- * Bounds the memory that many users take together. Who comes when it is used up waits; the owner who holds least is served first, then who
- * wants least, then who came first. Who is slow gives way to those who wait: see `ByteLease.theirTurn`.
+ * Bounds the memory that many users take together. When it is used up, requests wait. The owner that holds least is served first, then the one that
+ * wants least, then the first to come. Slow clients give way to those that wait: see `ByteLease.theirTurn`.
  */
 import { ClientSpeed } from './client-speed.ts';
 import { type MaybePromise, whenReady } from './maybe-promise.ts';
@@ -8,33 +8,33 @@ import { roomInTurn } from './turn.ts';
 
 interface Wish {
   readonly bytes: number;
-  /** Bytes that are there already, and are counted only when they are granted. */
+  /** Bytes that are in memory already, and are counted only when they are granted. */
   readonly uncounted: number;
-  /** Whether the lease grows no more then: it keeps the bytes until its client has taken them. */
+  /** Whether the lease stops growing then: it keeps the bytes until its client has taken them. */
   readonly isLast: boolean;
 }
 
 interface Waiter extends Wish {
   readonly lease: ByteLease;
   readonly since: number;
-  /** Told whether the bytes were granted. */
+  /** Called with whether the bytes were granted. */
   readonly settle: (isGranted: boolean) => void;
 }
 
-/** So long a request waits at most while others have all the bytes that may be in flight. */
+/** The longest time that a request waits while others hold all the bytes that may be in flight. */
 export const LONGEST_WAIT_MS = 30_000;
 
-/** So much of each body, and of an answer, does not wait: small ones always come through. */
+/** This much of each request body, and of a response, does not wait: small ones always get through. */
 export const FREE_BYTES = 65_536;
 
-/** While somebody waits, or more is held than may be, it is looked so often who is slow. */
+/** The interval of checks for slow clients while someone waits, or more is held than allowed. */
 const LOOK_MS = 1_000;
 /**
- * Who waits over a network holds what is there already: what has come of a body, up to 64 KB, or the beginning of an answer. Beyond so many bytes, whoever
- * would be served last is refused at once; but nobody of this process.
+ * Waiting network clients hold what has arrived: up to 64 KB of a body, or the beginning of a response. Beyond this many bytes, the client that
+ * would be served last is refused immediately; but no waiter within this process causes that.
  */
 const MOST_UNCOUNTED_BYTES = 50_331_648;
-/** The part of the budget that is made free when slow ones give way: bodies ask for their memory piece by piece. */
+/** The share of the budget that is freed when slow clients give way: bodies ask for their memory piece by piece. */
 const ROOM = 1 / 8;
 
 export class ByteBudget {
@@ -44,28 +44,28 @@ export class ByteBudget {
   #used = 0;
   /** By owner. */
   readonly #held = new Map<string, number>();
-  /** Those that have bytes. */
+  /** The leases that hold bytes. */
   readonly #holding = new Set<ByteLease>();
-  /** Those of them that may ask for more, from the oldest on. */
+  /** The leases that may ask for more, oldest first. */
   readonly #growing = new Set<ByteLease>();
   #waiting: Waiter[] = [];
-  /** Of those that wait. */
+  /** Uncounted bytes of all waiters. */
   #uncounted = 0;
   #looking: ReturnType<typeof setTimeout> | undefined;
 
-  /** `maxWaitMs`: nobody waits longer, and nobody may keep others waiting for longer. `now` in milliseconds. */
+  /** `maxWaitMs`: the longest time that anyone waits or may keep others waiting. `now` in milliseconds. */
   constructor(limit: number, maxWaitMs: number, now = () => performance.now()) {
     this.#limit = limit;
     this.#maxWaitMs = maxWaitMs;
     this.now = now;
   }
 
-  /** How many bytes may be taken in all. */
+  /** The maximum number of bytes that may be taken in all. */
   get limit(): number {
     return this.#limit;
   }
 
-  /** Whoever waits and has room now is served. What was granted stays granted. */
+  /** Serves waiters for which there is room now. What was granted stays granted. */
   resize(limit: number): void {
     this.#limit = limit;
     this.#serve();
@@ -76,12 +76,12 @@ export class ByteBudget {
     return this.#used;
   }
 
-  /** Whether it would have to wait who takes so many bytes. */
+  /** Returns whether a request for this many bytes would have to wait. */
   isShortOf(bytes: number): boolean {
     return this.#waiting.length > 0 || this.#used + bytes > this.#limit;
   }
 
-  /** `owner`: who gets one share, however many leases: the address of a client. */
+  /** `owner`: gets one share for all its leases, such as the address of a client. */
   open(owner = ''): ByteLease {
     return new ByteLease(this, owner);
   }
@@ -93,12 +93,12 @@ export class ByteBudget {
     return true;
   }
 
-  /** So many bytes of an answer are counted at most: where there is next to no memory, some come through at a time. */
+  /** The most bytes of a response that are counted: with hardly any memory, a few responses at a time get through. */
   get mostOfAnswer(): number {
     return Math.ceil(this.#limit / 8);
   }
 
-  /** Counts bytes that are there already. */
+  /** Counts bytes that are in memory already. */
   add(lease: ByteLease, bytes: number): void {
     this.#used += bytes;
     lease.bytes += bytes;
@@ -126,7 +126,7 @@ export class ByteBudget {
     this.#serve();
   }
 
-  /** The oldest one may always grow: one comes to its end then, however large it is, and not all wait for each other. An answer waits for those that are read. */
+  /** The oldest lease may always grow: so one completes, however large, and not all wait for each other. Responses wait for bodies being read. */
   #fits(lease: ByteLease, { bytes, isLast }: Wish): boolean {
     if (this.#used + bytes <= this.#limit || this.#isOldest(lease)) return true;
     return isLast ? this.#used === 0 : this.#growing.size === 0;
@@ -155,7 +155,7 @@ export class ByteBudget {
       const timer = setTimeout(() => this.#giveUp(waiter), this.#maxWaitMs);
       const settle = (isGranted: boolean) => {
         clearTimeout(timer);
-        // That it had to wait makes nobody slow.
+        // Time spent waiting here makes no client slow.
         lease.since += this.now() - began;
         resolve(isGranted);
       };
@@ -166,11 +166,11 @@ export class ByteBudget {
       this.#look();
       if (lease.owner !== '') this.#refuseLast();
     });
-    // Hundreds may be served at once, when what others held comes free: together they would hold the thread.
+    // Hundreds may be served at once when others free their bytes: together they would hold the thread.
     return granted.then((isGranted) => isGranted && whenReady(roomInTurn(), () => true));
   }
 
-  /** Who is served now: who has the least share, or, where there is no room for that one, the oldest, which may always grow. */
+  /** Returns the waiter to serve now: the one with the least share, or, if there is no room for it, the oldest, which may always grow. */
   #next(): Waiter | undefined {
     let next: Waiter | undefined;
     for (const waiter of this.#waiting) if (next === undefined || this.#isBefore(waiter, next)) next = waiter;
@@ -205,7 +205,7 @@ export class ByteBudget {
     this.#serve();
   }
 
-  /** False where it waits no more. */
+  /** Returns false if it no longer waits. */
   #leave(waiter: Waiter): boolean {
     const at = this.#waiting.indexOf(waiter);
     if (at < 0) return false;
@@ -228,7 +228,7 @@ export class ByteBudget {
     }, LOOK_MS);
   }
 
-  /** Has slow ones give way until all who wait are served, with room for what they will ask for next: first those of the owner who holds most, and of these those who hold most. */
+  /** Makes slow leases give way until all waiters are served, with room for their next requests: largest owner first, then largest lease. */
   #relieve(): void {
     const slow = [...this.#holding].filter((lease) => lease.isSlow() || this.#isLong(lease));
     const shares = new Map(this.#held);
@@ -242,8 +242,8 @@ export class ByteBudget {
   }
 
   /**
-   * Those of whom nobody knows how much they want may come to wait for each other with a part each, while only the oldest goes on. Where they hold
-   * most of the budget, and somebody has waited for a third of the longest time, the newest are refused.
+   * Requests of unknown size may each hold a part and wait for each other, while only the oldest continues. If those that wait hold
+   * more than half of the budget, and someone has waited for a third of the longest time, the newest are refused.
    */
   #shed(): void {
     const patient = this.now() - this.#maxWaitMs / 3;
@@ -258,19 +258,19 @@ export class ByteBudget {
     }
   }
 
-  /** An answer may be long; a body that comes for longer than others may wait keeps them from being served. */
+  /** A response may take long; a body that takes longer to arrive than others may wait keeps them from being served. */
   #isLong(lease: ByteLease): boolean {
     return lease.mayEnd && this.#growing.has(lease) && this.now() - lease.since > this.#maxWaitMs;
   }
 }
 
-/** What one user of a budget has of it. */
+/** The share that one user of a budget holds. */
 export class ByteLease {
   /** Changed by the budget alone, as is `since`. */
   bytes = 0;
-  /** When it began to hold bytes, in milliseconds; later by what it has waited since. */
+  /** When it began to hold bytes, in milliseconds; moved later by the time it has waited since. */
   since = 0;
-  /** Called where it has to end, since it is slow and others wait; its bytes were given back already. Without it, it never has to. */
+  /** Called if the lease must end because it is slow and others wait; its bytes were given back already. Without it, the lease never has to end. */
   giveWay: (() => void) | undefined;
   readonly owner: string;
   readonly #budget: ByteBudget;
@@ -285,20 +285,20 @@ export class ByteLease {
     this.owner = owner;
   }
 
-  /** How many bytes it takes in all, as far as that is known. */
+  /** How many bytes it takes in all, or infinity if unknown. */
   get wants(): number {
     return this.#wants;
   }
 
-  /** Of a body that begins to come. */
+  /** Sets the expected bytes of a body that begins to arrive. */
   expect(bytes = Number.POSITIVE_INFINITY): void {
     this.#wants = bytes;
     this.#isReserved = false;
   }
 
   /**
-   * Counts bytes of a body that have come, each of which takes `factor` bytes. What is small does not wait. Beyond that all that is expected is taken
-   * at once, so that few wait with half a body; a sender who goes on slowly then gives way. False as for `take`.
+   * Counts bytes of a body that have arrived, each of which takes `factor` bytes. Small bodies do not wait. Beyond that, all expected bytes are taken
+   * at once, so that few wait with half a body; a sender that continues slowly then gives way. Returns false like `take`.
    */
   arrive(bytes: number, factor: number): MaybePromise<boolean> {
     if (this.#hasGivenWay) return false;
@@ -312,26 +312,26 @@ export class ByteLease {
     return this.take(Math.max(0, this.#wants - this.bytes));
   }
 
-  /** It was too slow: it gets no more bytes. */
+  /** Whether it was too slow: it gets no more bytes. */
   get hasGivenWay(): boolean {
     return this.#hasGivenWay;
   }
 
   /**
-   * Takes more bytes, as soon as they are there. False: they were not within the longest time to wait, or it gave way. `uncounted`: how many of
-   * them are in memory already; too many of those don't wait, but are refused.
+   * Takes more bytes, as soon as they are free. Returns false if that took longer than the longest wait, or it gave way. `uncounted`: how many of
+   * them are in memory already; if there are too many of those, they are refused instead of waiting.
    */
   take(bytes: number, uncounted = FREE_BYTES): MaybePromise<boolean> {
     return this.#hasGivenWay ? false : this.#budget.take(this, { bytes, uncounted, isLast: false });
   }
 
-  /** As `take`, for an answer that is kept until its client has taken it. */
+  /** Like `take`, for a response that is kept until its client has received it. */
   takeForAnswer(bytes: number, uncounted: number): MaybePromise<boolean> {
     if (this.#hasGivenWay) return false;
     return this.#budget.take(this, { bytes: Math.min(bytes, this.#budget.mostOfAnswer), uncounted, isLast: true });
   }
 
-  /** Whether others wait, or would have to for so many bytes. */
+  /** Returns whether others wait, or a request for this many bytes would have to. */
   isShortOf(bytes: number): boolean {
     return this.#budget.isShortOf(bytes);
   }
@@ -347,27 +347,27 @@ export class ByteLease {
     this.#budget.giveBack(this, bytes);
   }
 
-  /** Tells that no more bytes will be taken; those that were stay until `release`. */
+  /** Declares that it takes no more bytes; those taken stay until `release`. */
   settle(): void {
     this.#budget.settled(this);
   }
 
-  /** Gives all back. May be called more than once. */
+  /** Gives back all bytes. May be called more than once. */
   release(): void {
     if (this.bytes !== 0) this.#budget.release(this);
   }
 
-  /** From now on it is for the client to send, or to take what it was given: the time passes at its charge. */
+  /** Starts the client's turn to send, or to receive what it was given: from now on, time counts against it. */
   theirTurn(given = 0): void {
     this.#speed.theirTurn(given);
   }
 
-  /** Until now it was. It has sent so many bytes meanwhile. */
+  /** Ends the client's turn. It sent this many bytes meanwhile. */
   ownTurn(sent = 0): void {
     this.#speed.ownTurn(sent);
   }
 
-  /** Whether its client has its turn, and it can be ended. For the budget alone, as are those behind it. */
+  /** Whether it is the client's turn, and the lease can be ended. Only for the budget, like the members after it. */
   get mayEnd(): boolean {
     return this.#speed.isTheirTurn && this.giveWay !== undefined;
   }

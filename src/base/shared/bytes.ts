@@ -1,16 +1,16 @@
 import type { RandomBytes } from './clock.ts';
 
-/** Hexadecimal digits in lower case, two for each byte. */
+/** Returns hexadecimal digits in lower case, two for each byte. */
 export function toHex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** So many random bytes, as hexadecimal digits. */
+/** Returns this many random bytes as hexadecimal digits. */
 export function randomHex(random: RandomBytes, bytes: number): string {
   return toHex(random(new Uint8Array(bytes)));
 }
 
-/** The parts one behind the other, as new bytes. */
+/** Returns the concatenated parts as new bytes. */
 export function joinBytes(parts: readonly (Uint8Array | readonly number[])[]): Uint8Array<ArrayBuffer> {
   const joined = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
   let at = 0;

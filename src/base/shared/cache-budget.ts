@@ -1,27 +1,27 @@
 import { must } from './assert.ts';
 
-/** One bound on the bytes of several caches: what they hold together, and what of it is given up first. */
+/** One bound on the bytes of several caches: how much they hold together, and what is given up first. */
 
 /** Something that a cache keeps. */
 export interface BudgetedEntry {
   readonly bytes: number;
   /** A whole number from 0 up. Lower ranks are given up first. */
   readonly rank: number;
-  /** Read since it was last considered for being given up. Set by its cache, unset here. */
+  /** Whether it was read since it was last considered for eviction. Set by its cache, unset here. */
   isUsed: boolean;
-  /** Tells its cache that it is given up. */
+  /** Tells its cache that it is evicted. */
   evict(): void;
 }
 
-/** Of so many times that room is made, once the higher ranks are looked at, too. */
+/** Once in this many times that room is made, the higher ranks are checked, too. */
 const AGED_EVERY = 16;
 
 /**
- * Room for entries of any number of caches, shared by use: whoever reads most keeps most, and a cache that nobody reads
+ * Room for entries of any number of caches, shared by use: the cache that is read most keeps most, and a cache that no one reads
  * any more loses all it has. Lower ranks go before higher ones; within a rank the clock algorithm decides (first in, first
  * out, with another round for what was read meanwhile), so that reading costs its cache one look-up and a scan does not
- * drive out what is in use. Now and then the oldest entry of each higher rank is asked, too, and goes if nobody has read
- * it since the last time: else a cache at rest would keep its high ranks for ever.
+ * drive out what is in use. Now and then the oldest entry of each higher rank is checked, too, and goes if no one has read
+ * it since the last time: otherwise an idle cache would keep its high ranks forever.
  */
 export class CacheBudget {
   #maxBytes: number;
@@ -34,7 +34,7 @@ export class CacheBudget {
     this.#maxBytes = maxBytes;
   }
 
-  /** Changes how much the entries may take together; where that is less than they have, some are given up at once. */
+  /** Changes how much the entries may take together; if that is less than they take now, some are evicted at once. */
   resize(maxBytes: number): void {
     this.#maxBytes = maxBytes;
     if (this.#bytes > maxBytes) this.#makeRoom(maxBytes);
@@ -50,7 +50,7 @@ export class CacheBudget {
   }
 
   /**
-   * Takes an entry in, at the expense of others where there is no room for it. Gives false, and does nothing, where it
+   * Takes an entry in, at the expense of others if there is no room for it. Returns false, and does nothing, if it
    * alone is larger than the whole budget.
    */
   admit(entry: BudgetedEntry): boolean {
@@ -62,7 +62,7 @@ export class CacheBudget {
     return true;
   }
 
-  /** Gives back the room of an entry that its cache forgets; does nothing where it has none. */
+  /** Gives back the room of an entry that its cache forgets; does nothing if it has none. */
   release(entry: BudgetedEntry): void {
     if (this.#queue(entry.rank).delete(entry)) this.#bytes -= entry.bytes;
   }
@@ -88,7 +88,7 @@ export class CacheBudget {
     }
   }
 
-  /** Ends: an entry that gets another round is no longer marked as used when it comes up again. */
+  /** Terminates: an entry that gets another round is no longer marked as used when it comes up again. */
   #evictFrom(queue: Set<BudgetedEntry>, target: number): void {
     for (const entry of queue) {
       if (this.#bytes <= target) return;

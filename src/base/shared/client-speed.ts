@@ -1,18 +1,18 @@
 /** A client that moves fewer bytes than this, in a second of its turns, is slow. */
 const SLOW_BYTES_PER_MS = 16.384;
-/** How many bytes a client may be behind when the judging begins, and ahead later. */
+/** How many bytes a client may be behind when measuring begins, and ahead later. */
 const BEHIND_BYTES = 8_192;
 const AHEAD_BYTES = 32_768;
-/** The part of what it was given last by which it may be further behind, since nobody sees how far that has come. */
+/** The share of what it was given last that it may be behind in addition, since no one sees how much of that has arrived. */
 const UNSEEN = 1 / 16;
 
-/** Tells whether a client is slow, by the time that passes while it is for the client to send, or to take. */
+/** Determines whether a client is slow, by the time that passes during its turn to send or receive. */
 export class ClientSpeed {
   readonly #now: () => number;
-  /** Since when it is for the client. */
+  /** When the client's turn began. */
   #turnedAt: number | undefined;
   #given = 0;
-  /** By how many bytes it is ahead of a slow one. */
+  /** How many bytes it is ahead of a slow client. */
   #ahead = BEHIND_BYTES;
 
   /** `now` in milliseconds. */
@@ -24,25 +24,25 @@ export class ClientSpeed {
     return this.#turnedAt !== undefined;
   }
 
-  /** From now on it is for the client to send, or to take what it was given. */
+  /** Starts the client's turn to send, or to receive what it was given. */
   theirTurn(given: number): void {
     this.#given = given;
     this.#ahead = Math.min(this.#ahead + given, Math.max(AHEAD_BYTES, given));
     this.#turnedAt ??= this.#now();
   }
 
-  /** Until now it was. It has sent so many bytes meanwhile. */
+  /** Ends the client's turn. It sent this many bytes meanwhile. */
   ownTurn(sent: number): void {
     this.#charge();
     this.#turnedAt = undefined;
     this.#ahead = Math.min(this.#ahead + sent, AHEAD_BYTES);
   }
 
-  /** Whether it was slow since it was asked last. */
+  /** Returns whether it was slow since the last call. */
   takeSlowness(): boolean {
     this.#charge();
     const isSlow = this.#ahead < 0;
-    // What was slow before anybody minded is forgotten.
+    // Slowness before this call is forgotten.
     this.#ahead = Math.max(this.#ahead, 0);
     return isSlow;
   }

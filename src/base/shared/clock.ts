@@ -1,4 +1,4 @@
-/** Time and randomness, passed in so that tests decide them. */
+/** Time and randomness, passed in so that tests control them. */
 export interface Clock {
   /** Milliseconds since the epoch; may jump when the machine's clock is set. */
   now(): number;
@@ -6,7 +6,7 @@ export interface Clock {
   monotonic(): number;
 }
 
-/** Fills the given bytes with randomness and gives them back. */
+/** Fills the given bytes with random values and returns them. */
 export type RandomBytes = (bytes: Uint8Array<ArrayBuffer>) => Uint8Array<ArrayBuffer>;
 
 export const systemClock: Clock = {
@@ -16,7 +16,7 @@ export const systemClock: Clock = {
 
 export const systemRandom: RandomBytes = (bytes) => crypto.getRandomValues(bytes);
 
-/** Resolves after so many milliseconds. */
+/** Resolves after this many milliseconds. */
 export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }

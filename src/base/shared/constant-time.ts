@@ -1,6 +1,6 @@
 /**
- * Compares secrets. The time that it takes depends on the length of what is compared and on nothing else, so that it tells nobody how
- * much of a guess is right.
+ * Compares secrets. The time that it takes depends only on the length of what is compared, so that it does not reveal how
+ * much of a guess is correct.
  */
 export function areEqualSecrets(one: string, other: string): boolean {
   let difference = one.length ^ other.length;
@@ -8,7 +8,7 @@ export function areEqualSecrets(one: string, other: string): boolean {
   return difference === 0;
 }
 
-/** As `areEqualSecrets`, of bytes. */
+/** Like `areEqualSecrets`, for bytes. */
 export function areEqualSecretBytes(one: Uint8Array, other: Uint8Array): boolean {
   let difference = one.length ^ other.length;
   for (let at = 0; at < one.length; at++) difference |= (one[at] ?? 0) ^ (other[at % (other.length || 1)] ?? 0);

@@ -1,15 +1,15 @@
 /**
- * CRC-32 as zlib, gzip (RFC 1952, section 8) and PNG have it, of bytes or of a text as UTF-8. `start` is the checksum of
+ * CRC-32 as zlib, gzip (RFC 1952, section 8) and PNG define it, of bytes or of a text as UTF-8. `start` is the checksum of
  * what comes before, or any other number that is to be part of the checksum. Node's `zlib.crc32` is such a function.
  */
 export type Crc32 = (data: string | Uint8Array, start?: number) => number;
 
 const POLYNOMIAL = 0xedb88320;
 const BYTE_VALUES = 256;
-/** Bytes that are taken in at once: "slicing by 8" (Kounavis and Berry, 2005). */
+/** Bytes that are processed at once: "slicing by 8" (Kounavis and Berry, 2005). */
 const STEP = 8;
 
-/** What a byte contributes to the checksum, by how many bytes of its step come after it, and by its value. */
+/** What a byte contributes to the checksum, indexed by the number of bytes after it in its step, and by its value. */
 const TABLE = createTable();
 
 function createTable(): Int32Array {
@@ -26,7 +26,7 @@ function createTable(): Int32Array {
   return table;
 }
 
-/** For hosts that bring no quicker one. */
+/** For hosts that have no faster one. */
 export const crc32: Crc32 = (data, start = 0) => {
   return ~remainderOf(typeof data === 'string' ? new TextEncoder().encode(data) : data, ~start) >>> 0;
 };

@@ -1,15 +1,15 @@
 /**
- * A value where it is at hand (in a cache, or from storage that reads synchronously), else a promise of it. A function that gives one may
- * throw or give a promise that rejects; with `await` in an async function, and with the functions below, both are the same.
+ * A value if it is available (in a cache, or from storage that reads synchronously), otherwise a promise of it. A function that returns one may
+ * throw or return a promise that rejects; with `await` in an async function, and with the functions below, both are the same.
  */
 export type MaybePromise<T> = T | Promise<T>;
 
-/** Goes on with the value: in the same turn where it is there at once. */
+/** Continues with the value: in the same turn if it is available immediately. */
 export function whenReady<T, R>(value: MaybePromise<T>, use: (value: T) => MaybePromise<R>): MaybePromise<R> {
   return value instanceof Promise ? value.then(use) : use(value);
 }
 
-/** All the values, in their order: in the same turn where all of them are there at once. */
+/** Returns all the values, in their order: in the same turn if all of them are available immediately. */
 export function allReady<T>(values: readonly MaybePromise<T>[]): MaybePromise<T[]> {
   const ready: T[] = [];
   for (const value of values) {
@@ -19,7 +19,7 @@ export function allReady<T>(values: readonly MaybePromise<T>[]): MaybePromise<T[
   return ready;
 }
 
-/** Does the work, and something else if it fails, be it by throwing or later. */
+/** Does the work, and something else if it fails, whether it throws or rejects. */
 export function orElse<T>(
   work: () => MaybePromise<T>,
   recover: (failure: unknown) => MaybePromise<T>,

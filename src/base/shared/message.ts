@@ -2,28 +2,28 @@ import type { ByteLease } from './byte-budget.ts';
 import type { MaybePromise } from './maybe-promise.ts';
 
 /**
- * The one door (src/README.md#one-door): a plain request goes in, a plain response comes out. Header names are lower case, one line
+ * The one door (src/README.md#one-door): it takes a plain request and returns a plain response. Header names are lower case, one line
  * per header; `set-cookie` has one for each cookie. Everything but streams and signals is structured-cloneable.
  */
 export type PlainHeaders = Readonly<Record<string, string>>;
 
 /**
- * A pull-based stream of bytes: nothing is produced that was not asked for.
- * `pull` gives the next chunk, or undefined at the end; it is never called again before its promise settled.
- * `cancel` says that nobody will read on; calling it after the end does nothing.
+ * A pull-based stream of bytes: it produces nothing before the reader asks for it.
+ * `pull` returns the next chunk, or undefined at the end; it is never called again before its promise has settled.
+ * `cancel` says that no one will read further; calling it after the end does nothing.
  */
 export interface ByteStream {
-  /** Bytes in all, where known before. */
+  /** Total bytes, if known in advance. */
   readonly length?: number;
-  /** Nobody but whoever pulls them has the chunks: their memory may be moved to another thread. */
+  /** Only the puller holds the chunks: their memory may be moved to another thread. */
   readonly isMovable?: boolean;
   pull(): Promise<Uint8Array | undefined>;
-  /** In the place of `pull`, where the stream is made of text: the next chunk before it becomes bytes. */
+  /** Replaces `pull` if the stream is made of text: returns the next chunk before it becomes bytes. */
   pullText?(): Promise<string | undefined>;
   cancel(reason?: unknown): Promise<void>;
-  /** Has `act` called where the stream ends in its middle because its reader is too slow: what is under way to it should be dropped. */
+  /** Registers `act`, called if the stream breaks off because its reader is too slow: what is on its way to it should be dropped. */
   onBreak?(act: () => void): void;
-  /** Headers that came behind the last byte (RFC 9112, 7.1.2), where the host hands them on; known when that was pulled. */
+  /** Headers after the last byte (RFC 9112, 7.1.2), if the host passes them on; known when that byte was pulled. */
   readonly trailers?: PlainHeaders | undefined;
 }
 
@@ -36,18 +36,18 @@ export interface PlainRequest {
   readonly url: string;
   readonly headers: PlainHeaders;
   readonly body: RequestBody;
-  /** The IP address of who sent the request, where it came over a network and from outside of this process. */
+  /** The IP address of the sender, if the request came over a network and from outside this process. */
   readonly peer?: string | undefined;
-  /** `https` where it came by that, and the `url` need not say it. */
+  /** `https` if the request came by that; the `url` need not say so. */
   readonly scheme?: 'https' | undefined;
   readonly signal?: AbortSignal;
-  /** What the host has counted of its body. Whoever answers the request gives it back. */
+  /** What the host has counted for the request body. The code that answers the request gives it back. */
   readonly held?: ByteLease | undefined;
-  /** The host gives back what an answer holds that is no stream (`PlainResponse.held`), when it was sent. */
+  /** Whether the host gives back what a response without a stream holds (`PlainResponse.held`) after it was sent. */
   readonly returnsHeld?: boolean;
-  /** Whose rights the request has, where it is made inside the service. Hosts never set it: who sent a request is for its headers to say. */
+  /** Whose rights the request has, if it is made inside the service. Hosts never set it: a request's headers say who sent it. */
   readonly user?: RequestUser | undefined;
-  /** That user as it is by now, for answers that last; undefined where it has no rights any more. Without it the user stays the same. */
+  /** Returns the current state of that user, for long responses; undefined if the user has no rights any more. Without it the user stays the same. */
   readonly recheckUser?: (() => MaybePromise<RequestUser | undefined>) | undefined;
 }
 
@@ -61,20 +61,20 @@ export interface PlainResponse {
   readonly headers: PlainHeaders;
   readonly body: ResponseBody;
   /**
-   * The code of the `DatabaseError` that the core answered with, also where the body does not show it, as for HEAD. For whoever runs the
-   * core in the same process: it is no part of what goes to the client.
+   * The code of the `DatabaseError` that the core answered with, even if the body does not show it, as for HEAD. For code that runs the
+   * core in the same process: it is not sent to the client.
    */
   readonly errorCode?: string;
-  /** What is counted of a body that is no stream: for the host to give back when it was sent. Only where the request says that the host does. */
+  /** What is counted for a body that is not a stream: the host gives it back after sending. Only if the request says that the host does. */
   readonly held?: ByteLease | undefined;
 }
 
-/** Answers in the same turn where all that it takes is at hand. */
+/** Answers in the same turn if all that it needs is available. */
 export type Handle = (request: PlainRequest) => MaybePromise<PlainResponse>;
 
 const SET_COOKIE = 'set-cookie';
 
-/** The headers as the web's classes take them: a `Set-Cookie` of several cookies, one on each line, becomes several headers. */
+/** Returns the headers as the web's classes take them: a `Set-Cookie` of several cookies, one on each line, becomes several headers. */
 export function headerLines(headers: PlainHeaders): PlainHeaders | [string, string][] {
   const cookies = headers[SET_COOKIE];
   if (cookies === undefined || !cookies.includes('\n')) return headers;

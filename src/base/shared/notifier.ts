@@ -1,4 +1,4 @@
-/** Tells those who listen what happened, in the order in which they came. */
+/** Tells the listeners what happened, in the order in which they were added. */
 export class Notifier<T> {
   readonly #listeners = new Set<(what: T) => void>();
 
@@ -6,7 +6,7 @@ export class Notifier<T> {
     for (const listener of this.#listeners) listener(what);
   }
 
-  /** Gives the function that ends it. */
+  /** Returns the function that removes the listener. */
   listen(listener: (what: T) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

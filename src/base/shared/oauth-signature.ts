@@ -1,4 +1,4 @@
-/** Signatures of requests as OAuth 1.0 has them (RFC 5849, section 3.4). */
+/** Signatures of requests as OAuth 1.0 defines them (RFC 5849, section 3.4). */
 import { toBase64 } from './base64.ts';
 
 export type OAuthSignatureMethod = 'HMAC-SHA1' | 'PLAINTEXT';
@@ -7,11 +7,11 @@ export interface OAuthRequest {
   readonly method: string;
   /** Absolute, with its query. */
   readonly url: string;
-  /** Those of the header, decoded; `realm` and `oauth_signature` are passed over. */
+  /** The parameters of the header, decoded; `realm` and `oauth_signature` are ignored. */
   readonly parameters: Readonly<Record<string, string>>;
 }
 
-/** What a URL leaves as it is and OAuth does not (section 3.6). */
+/** Characters that a URL leaves unencoded and OAuth does not (section 3.6). */
 const ALSO_ENCODED = /[!'()*]/g;
 const UNSIGNED: readonly string[] = ['realm', 'oauth_signature'];
 
@@ -19,7 +19,7 @@ export function oauthEncode(text: string): string {
   return encodeURIComponent(text).replace(ALSO_ENCODED, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
-/** The signature, not encoded. */
+/** Returns the signature, not encoded. */
 export async function oauthSignature(
   method: OAuthSignatureMethod,
   request: OAuthRequest,
@@ -33,7 +33,7 @@ export async function oauthSignature(
   return toBase64(new Uint8Array(await crypto.subtle.sign('HMAC', imported, encoder.encode(baseString(request)))));
 }
 
-/** Section 3.4.1. */
+/** Returns the base string of section 3.4.1. */
 export function baseString({ method, url, parameters }: OAuthRequest): string {
   const { origin, pathname, searchParams } = new URL(url);
   const given = Object.entries(parameters).filter(([name]) => !UNSIGNED.includes(name));

@@ -1,9 +1,9 @@
 /**
- * Thrown by a synchronous function that can't give its value in this turn. The value is being made: call the function again with the
+ * Thrown by a synchronous function that can't return its value in this turn. The value is in preparation: call the function again with the
  * same arguments once `ready` is settled.
  */
 export class Pending extends Error {
-  /** Never rejects: a failure comes of the next call. */
+  /** Never rejects: the next call reports a failure. */
   readonly ready: Promise<void>;
 
   constructor(ready: Promise<void>) {
@@ -13,7 +13,7 @@ export class Pending extends Error {
   }
 }
 
-/** Does the work again and again until nothing that it takes is pending. It may be done in part each time. */
+/** Repeats the work until nothing that it needs is pending. Each attempt may do a part of it. */
 export async function untilReady<T>(work: () => T | Promise<T>): Promise<T> {
   for (;;) {
     try {

@@ -1,10 +1,10 @@
 import { must } from './assert.ts';
 import type { CooperativeTask } from './turn.ts';
 
-/** Items that are sorted, or merged, in one step. */
+/** Number of items that are sorted, or merged, in one step. */
 const ITEMS_PER_STEP = 4_096;
 
-/** As `items.toSorted(compare)`, in steps: others may have a turn between them. */
+/** Like `items.toSorted(compare)`, in steps: other work may run between them. */
 export function* sortInSteps<T>(items: readonly T[], compare: (left: T, right: T) => number): CooperativeTask<T[]> {
   let runs: T[][] = [];
   for (let from = 0; from < items.length; from += ITEMS_PER_STEP) {
@@ -22,7 +22,7 @@ export function* sortInSteps<T>(items: readonly T[], compare: (left: T, right: T
   return runs[0] ?? [];
 }
 
-/** Sorts numbers where they are, in steps: without a comparison that is called for each pair. Gives the same array, or another one of its kind. */
+/** Sorts numbers in place, in steps, without calling a comparison for each pair. Returns the same array, or another of its kind. */
 export function* sortNumbersInSteps(numbers: Float64Array): CooperativeTask<Float64Array> {
   for (let from = 0; from < numbers.length; from += ITEMS_PER_STEP) {
     numbers.subarray(from, from + ITEMS_PER_STEP).sort();
@@ -37,7 +37,7 @@ export function* sortNumbersInSteps(numbers: Float64Array): CooperativeTask<Floa
   return sorted;
 }
 
-/** Merges the sorted runs that begin at `from` and at `from + width`, each of so many numbers at most. */
+/** Merges the sorted runs that begin at `from` and at `from + width`, each of at most `width` numbers. */
 function* mergeNumbers(source: Float64Array, target: Float64Array, from: number, width: number): CooperativeTask<void> {
   const [middle, end] = [Math.min(from + width, source.length), Math.min(from + 2 * width, source.length)];
   let [left, right] = [from, middle];
@@ -48,7 +48,7 @@ function* mergeNumbers(source: Float64Array, target: Float64Array, from: number,
   }
 }
 
-/** Of equals, those of the left side come first. */
+/** Merges two sides; of equal items, those of the left side come first. */
 function* merge<T>(
   left: readonly T[],
   right: readonly T[],

@@ -1,14 +1,14 @@
-/** Sharing the thread: how long work is done in pieces, so that timers, input and other requests get their turns between them. */
+/** Sharing the thread: long work is done in pieces, so that timers, input and other requests get their turns between them. */
 import { assert, must } from './assert.ts';
 import type { MaybePromise } from './maybe-promise.ts';
 
 /**
- * Resolves in a later turn of the event loop, after whatever else waits for one: timers, input, other tasks. Promises
- * alone never let those run. Not by a timer: browsers make nested ones wait 4 ms.
+ * Resolves in a later turn of the event loop, after everything else that waits for one: timers, input, other tasks. Promises
+ * alone never let these run. Not by a timer: browsers make nested ones wait 4 ms.
  */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
-    // Node's own; there a channel would keep the process alive, and cost more.
+    // Node's own: on Node a channel would keep the process alive, and cost more.
     const setImmediate: unknown = Reflect.get(globalThis, 'setImmediate');
     if (typeof setImmediate === 'function') {
       Reflect.apply(setImmediate, undefined, [resolve]);
@@ -21,7 +21,7 @@ export function nextTurn(): Promise<void> {
 
 let channel: TurnChannel | undefined;
 
-/** Kept for all turns: to make a channel for one takes longer than the turn does (33 µs instead of 14 in Chromium). */
+/** Kept for all turns: making a channel for each takes longer than the turn does (33 µs instead of 14 in Chromium). */
 class TurnChannel {
   readonly #post: () => void;
   readonly #waiting: (() => void)[] = [];
@@ -29,43 +29,43 @@ class TurnChannel {
   constructor() {
     const { port1, port2 } = new MessageChannel();
     const onmessage = () => this.#waiting.shift()?.();
-    // A handler that is set also starts the port. Node's types know none.
+    // A handler that is set also starts the port. Node's types do not declare it.
     Object.assign(port1, { onmessage });
     this.#post = () => port2.postMessage(undefined);
   }
 
-  /** Each has a turn of its own. */
+  /** Each waiter gets its own turn. */
   wait(resolve: () => void): void {
     this.#waiting.push(resolve);
     this.#post();
   }
 }
 
-/** How long the thread is held in one go by work that can wait. A turn costs a thousandth of it. */
+/** How long work that can wait holds the thread at a time. A turn costs a thousandth of it. */
 const HOLD_MS = 5;
-/** Work that had fewer turns of its own goes on before what had more: by so many, and by so many. */
+/** Work that had fewer turns of its own runs before work that had more: the two limits between the groups. */
 const FEW_TURNS = 8;
 const SOME_TURNS = 64;
-/** But one turn of so many is for the others. */
+/** One turn in this many is for the others. */
 const OTHERS_TURN = 4;
-/** Work that has just begun goes on for so long in a turn that others have used up, so that what is small need not wait for them. */
+/** Work that has just begun runs this long in a turn that others have used up, so that small work need not wait for them. */
 const LEAST_MS = 1;
-/** But a turn that has lasted this long has room for nothing more: a thousand small pieces of work, a millisecond each, would hold the thread for a second. */
+/** A turn that has lasted this long has no room for more: a thousand small pieces of work, a millisecond each, would hold the thread for a second. */
 const LONGEST_TURN_MS = 15;
 
 /**
- * What all long work on this thread shares: since when the present turn holds the thread, and who waits for a turn of its own. One
- * waiter goes on in each turn, with input and output in between: so ten of them hold up others no longer than one does. Those that had few turns
- * go first, each kind in the order in which they came: a small write does not wait for a thousand answers that are being made. It knows the thread alone, which nobody can pass in, and keeps nothing of the work.
+ * State that all long work on this thread shares: since when the current turn has held the thread, and who waits for a separate turn. One
+ * waiter runs in each turn, with input and output in between: so ten of them delay others no longer than one does. Those with few turns
+ * go first, each kind in order of arrival: small writes overtake a thousand responses. Global: no one can pass in a thread. It stores no work.
  */
 class ThreadTurns {
   #heldSince: number | undefined;
-  /** Those that had few turns, some, and many. */
+  /** Waiters that had few, some, and many turns. */
   #waiting: readonly (() => void)[][] = [[], [], []];
   #turns = 0;
   #isEndDue = false;
 
-  /** When this turn began, as far as long work was asked about it. */
+  /** Returns when this turn began: the first time that long work asked in it. */
   heldSince(now: number): number {
     if (this.#heldSince === undefined || this.#heldSince > now) this.#heldSince = now;
     this.#watchEnd();
@@ -112,47 +112,47 @@ class ThreadTurns {
 
 const thread = new ThreadTurns();
 
-/** For how many milliseconds the present turn has held the thread, as far as long work asked about it. */
+/** Returns for how many milliseconds the current turn has held the thread, counted from when long work first asked. */
 export function heldMs(): number {
   const now = performance.now();
   return now - thread.heldSince(now);
 }
 
-/** Whether the present turn has held the thread for long enough. */
+/** Returns whether the current turn has held the thread for long enough. */
 export function isThreadUsedUp(): boolean {
   return heldMs() >= HOLD_MS;
 }
 
-/** Whether long work waits for its next turn, which it may get before anything else that waits for one. */
+/** Returns whether long work waits for its next turn, which it may get before any other waiter. */
 export function isThreadWanted(): boolean {
   return thread.hasWaiting;
 }
 
-/** Tells when the thread has been held for long enough. Where work has many small pieces, ask after some of them only. */
+/** Tells when the thread has been held for long enough. If work has many small pieces, ask only after some of them. */
 export class TimeSlice {
   readonly #holdMs: number;
   #turns = 0;
   #since = performance.now();
 
-  /** `holdMs`: for work that leaves the thread to others sooner than it has to. */
+  /** `holdMs`: for work that yields the thread sooner than it has to. */
   constructor(holdMs = HOLD_MS) {
     this.#holdMs = holdMs;
     thread.heldSince(this.#since);
   }
 
-  /** Whether this work has held the thread for long enough, or has come to a turn that other long work has used up. */
+  /** Whether this work has held the thread for long enough, or entered a turn that other long work has used up. */
   get isDue(): boolean {
     const now = performance.now();
     const held = now - thread.heldSince(now);
     return held >= this.#holdMs && (now - this.#since >= LEAST_MS || held >= LONGEST_TURN_MS);
   }
 
-  /** Lets others have a turn if it is due. Callers on a hot path ask `isDue` before. */
+  /** Lets other work run if `isDue`. Callers on a hot path check `isDue` first. */
   async rest(): Promise<void> {
     if (this.isDue) await this.endTurn();
   }
 
-  /** Lets others have a turn. */
+  /** Lets other work run. */
   async endTurn(): Promise<void> {
     await thread.ownTurn(this.#turns);
     this.#turns += 1;
@@ -160,22 +160,22 @@ export class TimeSlice {
   }
 }
 
-/** Where this turn has lasted for too long, waits for another one: for many pieces of work that come to go on in the same turn. */
+/** Waits for another turn if this one has lasted too long: for many pieces of work that happen to resume in the same turn. */
 export function roomInTurn(): MaybePromise<void> {
   const timeSlice = new TimeSlice();
   return timeSlice.isDue ? timeSlice.endTurn() : undefined;
 }
 
-/** Yielded before a step that can't be divided and takes longer than a turn should: it gets a turn to itself. */
+/** Yielded before a step that can't be divided and takes longer than a turn should: the step gets its own turn. */
 export const LONG_STEP = Symbol('long step');
 
 /**
- * Work that can be left, and gone on with later, wherever it yields. What it yields says when: in a later turn if this one has lasted long
+ * Work that can pause wherever it yields, and resume later. What it yields says when: in a later turn if this one has lasted long
  * enough (undefined), in a turn of its own (`LONG_STEP`), or when a promise has settled (`ready`).
  */
 export type CooperativeTask<T> = Generator<typeof LONG_STEP | Promise<unknown> | undefined, T, void>;
 
-/** The value: at once where it is at hand. For use in steps, as `await` is in an async function. */
+/** Returns the value: immediately if it is available. For use in steps, like `await` in an async function. */
 export function* ready<T>(value: MaybePromise<T>): CooperativeTask<T> {
   if (!(value instanceof Promise)) return value;
   let settled: { readonly value: T } | undefined;
@@ -185,9 +185,9 @@ export function* ready<T>(value: MaybePromise<T>): CooperativeTask<T> {
   return must(settled, 'steps went on before what they wait for').value;
 }
 
-/** Does all the work, with turns for others in between. What takes no longer than a turn, and waits for nothing, is done at once. */
+/** Does all the work, and lets other work run in between. Work that fits into a turn, and waits for nothing, is done immediately. */
 export function runCooperatively<T>(steps: CooperativeTask<T>): MaybePromise<T> {
-  // Most work has one step: no clock is needed for that.
+  // Most work has one step: it needs no clock.
   let step = steps.next();
   if (step.done === true) return step.value;
   const timeSlice = new TimeSlice();
@@ -208,7 +208,7 @@ async function goOn<T>(
     const step =
       reason instanceof Promise ? await afterPromise(steps, reason) : await afterTurn(steps, timeSlice, reason);
     if (step.done === true) return step.value;
-    // A promise is waited for at once, or its failure would be no one's.
+    // A promise is awaited at once: otherwise no one would handle its failure.
     if (reason === LONG_STEP && !(step.value instanceof Promise)) await timeSlice.endTurn();
     reason = step.value;
   }
@@ -216,7 +216,7 @@ async function goOn<T>(
 
 type Step<T> = ReturnType<CooperativeTask<T>['next']>;
 
-/** Where the promise rejects the work fails at the place where it waits. */
+/** If the promise rejects, the work fails at the point where it waits. */
 function afterPromise<T>(steps: CooperativeTask<T>, promise: Promise<unknown>): Promise<Step<T>> {
   return promise.then(
     () => steps.next(),
@@ -234,10 +234,10 @@ async function afterTurn<T>(
   return steps.next();
 }
 
-/** Items converted between two looks at the clock. */
+/** Number of items converted between two looks at the clock. */
 const ITEMS_PER_STEP = 256;
 
-/** What `convert` makes of each item, some at a time. */
+/** Returns the result of `convert` for each item, some at a time. */
 export function* mapInSteps<T, R>(items: Iterable<T>, convert: (item: T, index: number) => R): CooperativeTask<R[]> {
   const converted: R[] = [];
   yield* eachInSteps(items, (item, index) => {
@@ -246,7 +246,7 @@ export function* mapInSteps<T, R>(items: Iterable<T>, convert: (item: T, index: 
   return converted;
 }
 
-/** The texts of the items with commas between them. It is put together in each step, so that nobody has to do it in one go later. */
+/** Returns the texts of the items joined by commas. Each step joins its part, so that no later caller has to join all at once. */
 export function* joinInSteps<T>(items: readonly T[], textOf: (item: T) => string): CooperativeTask<string> {
   const pieces: string[] = [];
   for (let from = 0; from < items.length; from += ITEMS_PER_STEP) {
@@ -261,7 +261,7 @@ export function* joinInSteps<T>(items: readonly T[], textOf: (item: T) => string
   return pieces.join(',');
 }
 
-/** Those of the items of which `test` is true, some at a time. */
+/** Returns the items for which `test` is true, some at a time. */
 export function* filterInSteps<T>(items: Iterable<T>, test: (item: T, index: number) => boolean): CooperativeTask<T[]> {
   const found: T[] = [];
   yield* eachInSteps(items, (item, index) => {
@@ -270,7 +270,7 @@ export function* filterInSteps<T>(items: Iterable<T>, test: (item: T, index: num
   return found;
 }
 
-/** Whether `test` is true of any of the items, some at a time. */
+/** Returns whether `test` is true for any of the items, some at a time. */
 export function* someInSteps<T>(items: Iterable<T>, test: (item: T) => boolean): CooperativeTask<boolean> {
   let looked = 0;
   for (const item of items) {
@@ -291,7 +291,7 @@ export function* eachInSteps<T>(items: Iterable<T>, visit: (item: T, index: numb
   }
 }
 
-/** Does all the work in one go. It may wait for nothing. */
+/** Does all the work at once. The work must not wait for anything. */
 export function atOnce<T>(steps: CooperativeTask<T>): T {
   for (;;) {
     const { done, value } = steps.next();

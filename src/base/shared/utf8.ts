@@ -1,7 +1,7 @@
 /** Texts in UTF-8: their lengths, without encoding them, and long ones. */
 import { type CooperativeTask, LONG_STEP } from './turn.ts';
 
-/** What one unit of a JavaScript string takes at most. */
+/** The most bytes that one unit of a JavaScript string takes. */
 const MAX_UNIT_BYTES = 3;
 const FIRST_OF_TWO_BYTES = 0x80;
 const FIRST_OF_THREE_BYTES = 0x800;
@@ -9,7 +9,7 @@ const FIRST_SURROGATE = 0xd800;
 const LAST_HIGH_SURROGATE = 0xdbff;
 const LAST_SURROGATE = 0xdfff;
 
-/** Bytes of a well-formed text. */
+/** Returns the number of bytes of a well-formed text. */
 export function utf8Length(text: string): number {
   let bytes = text.length;
   for (let at = 0; at < text.length; at++) {
@@ -22,16 +22,16 @@ export function utf8Length(text: string): number {
   return bytes;
 }
 
-/** Whether a well-formed text has at most so many bytes. Looks at the text only where its length leaves it open. */
+/** Returns whether a well-formed text has at most this many bytes. Looks at the text only if its length does not decide it. */
 export function fitsUtf8(text: string, bytes: number): boolean {
   if (text.length > bytes) return false;
   return text.length * MAX_UNIT_BYTES <= bytes || utf8Length(text) <= bytes;
 }
 
-/** Characters that are encoded in one step. */
+/** Number of characters encoded in one step. */
 const STEP_LENGTH = 524_288;
 
-/** Engines put a text that was made of pieces together when somebody looks at it first, in one go: a long one has a turn to itself for that. */
+/** Flattens a text that was made of pieces: engines do this in one step at the first look at it, so a long text gets its own turn. */
 export function* putTogether(text: string): CooperativeTask<void> {
   if (text.length <= STEP_LENGTH) return;
   yield LONG_STEP;
@@ -39,7 +39,7 @@ export function* putTogether(text: string): CooperativeTask<void> {
   yield;
 }
 
-/** As `utf8Length`: others may have a turn in the middle of a long text. */
+/** Like `utf8Length`: other work may run in the middle of a long text. */
 export function* utf8LengthInSteps(text: string): CooperativeTask<number> {
   yield* putTogether(text);
   let bytes = 0;
@@ -51,11 +51,11 @@ export function* utf8LengthInSteps(text: string): CooperativeTask<number> {
 }
 
 /**
- * As a `TextEncoder` does: others may have a turn in the middle of a long text. The bytes may be a part of a larger buffer. `pieces`: those
- * that the text was made of, of whole characters, where there are some; then it is not put together.
+ * Encodes like a `TextEncoder`: other work may run in the middle of a long text. The bytes may be part of a larger buffer. `pieces`: the pieces
+ * that the text was made of, with whole characters, if available; then the text is not flattened.
  */
 export function* encodeInSteps(text: string, pieces?: readonly string[]): CooperativeTask<Uint8Array> {
-  // Enough for ASCII, which most long texts are: pieces that are joined afterwards would be held twice.
+  // Enough for ASCII, which most long texts are: joining pieces afterwards would hold them twice.
   const encoder = new SteppedEncoder(text.length);
   for (const piece of pieces ?? [text]) {
     yield* encoder.add(piece);
@@ -64,7 +64,7 @@ export function* encodeInSteps(text: string, pieces?: readonly string[]): Cooper
   return encoder.bytes;
 }
 
-/** Bytes for each unit that is still to be encoded where there are more than one; text in other scripts takes two to three. */
+/** Bytes for each unit still to be encoded once a unit takes more than one; text in other scripts takes two to three. */
 const GROWTH = 1.5;
 const LEAST_GROWTH = 1_024;
 
@@ -72,7 +72,7 @@ class SteppedEncoder {
   readonly #encoder = new TextEncoder();
   #buffer: Uint8Array<ArrayBuffer>;
   #end = 0;
-  /** Characters that are still to come. */
+  /** Number of characters still to come. */
   #left: number;
 
   constructor(length: number) {
@@ -104,7 +104,7 @@ class SteppedEncoder {
   }
 }
 
-/** A text cut into pieces of at most so many units, which are encoded by themselves. */
+/** Yields a text in pieces of at most `mostUnits` units, which are encoded separately. */
 export function* wholeCharacterPieces(text: string, mostUnits: number, start = 0): Generator<string, void, void> {
   for (let from = start; from < text.length; ) {
     const piece = text.slice(from, wholeCharactersEnd(text, from + mostUnits));
@@ -113,7 +113,7 @@ export function* wholeCharacterPieces(text: string, mostUnits: number, start = 0
   }
 }
 
-/** `end`, or one less where it is between the two halves of a surrogate pair. For cutting a text into pieces that are encoded by themselves. */
+/** Returns `end`, or one less if it is between the two halves of a surrogate pair. For cutting a text into pieces that are encoded separately. */
 export function wholeCharactersEnd(text: string, end: number): number {
   if (end >= text.length) return text.length;
   const unit = text.charCodeAt(end - 1);

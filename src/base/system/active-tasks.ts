@@ -1,5 +1,5 @@
 /**
- * Owns the list of running tasks that `GET /_active_tasks` shows (docs/http/server.md#active-tasks). Tasks are of this process and are
+ * Owns the list of running tasks that `GET /_active_tasks` shows (docs/http/server.md#active-tasks). Tasks belong to this process and are
  * forgotten when they end.
  */
 import type { Clock } from '../shared/clock.ts';
@@ -10,11 +10,11 @@ interface TaskStatus {
   readonly type: string;
   readonly pid: string;
   readonly database: string;
-  /** Of an indexer: the design document whose index is built. */
+  /** For an indexer: the design document whose index is built. */
   readonly design_document?: string;
-  /** What the task works on, in words, as the general listing of earlier versions has it. */
+  /** What the task works on, in words, as in the general listing of earlier versions. */
   readonly task: string;
-  /** How far it is, in words. */
+  /** Its progress, in words. */
   readonly status: string;
   /** Per cent, 0 to 100. */
   readonly progress: number;
@@ -25,19 +25,19 @@ interface TaskStatus {
   readonly updated_on: number;
 }
 
-/** What a replication is, in the field names of the interface. Source and target without anything secret. */
+/** Identifies a replication, in the field names of the interface. Source and target contain no secrets. */
 export interface ReplicationIdentity {
   readonly replication_id: string;
-  /** Of the document that asks for it; null where none does. */
+  /** Of the document that requests it; null if none does. */
   readonly doc_id: string | null;
   readonly source: string;
   readonly target: string;
   readonly continuous: boolean;
-  /** Who asked for it. */
+  /** The user that requested it. */
   readonly user: string | null;
 }
 
-/** How far a replication is. Sequences are as the source gave them. */
+/** The progress of a replication. Sequences are as the source returned them. */
 export interface ReplicationProgress {
   readonly docsRead: number;
   readonly docsWritten: number;
@@ -52,7 +52,7 @@ export interface ReplicationProgress {
 }
 
 export interface ReplicationTask {
-  /** `refused`: the documents that could not be copied, as they are shown. */
+  /** `refused`: the documents that could not be copied, in the form in which they are shown. */
   update(progress: ReplicationProgress, refused: readonly object[]): void;
   end(): void;
 }
@@ -65,7 +65,7 @@ interface ReplicationStatus extends TaskStatus, ReplicationIdentity {
   readonly doc_write_failures: number;
   readonly missing_revisions_found: number;
   readonly revisions_checked: number;
-  /** Null where the source does not say. */
+  /** Null if the source does not say. */
   readonly changes_pending: number | null;
   readonly bytes_read: number;
   readonly bytes_written: number;
@@ -122,7 +122,7 @@ export class ActiveTasks {
     };
     show(NOTHING_YET, []);
     return {
-      // What comes after the end is of no use any more.
+      // Updates after the end are ignored.
       update: (progress, refused) => this.#running.has(number) && show(progress, refused),
       end: () => {
         this.#running.delete(number);

@@ -1,4 +1,4 @@
-/** Names the JavaScript engine of the browser. What depends on its version, such as the order of strings, is checked when the name changes. */
+/** Names the JavaScript engine of the browser. What depends on its version, such as string order, is checked when the name changes. */
 
 /** Where `navigator.userAgent` names each engine and its version. On iOS every browser is WebKit. */
 const ENGINES: readonly (readonly [name: string, version: RegExp])[] = [
@@ -9,8 +9,8 @@ const ENGINES: readonly (readonly [name: string, version: RegExp])[] = [
 ];
 
 /**
- * Engine and major version, such as `Blink 131`; of WebKit the minor version too, since it comes with the system. The
- * whole text where it names none of the known engines.
+ * Engine and major version, such as `Blink 131`; for WebKit the minor version too, since it comes with the system. Returns the
+ * whole text if it names none of the known engines.
  */
 export function browserEngine(userAgent: string): string {
   for (const [name, version] of ENGINES) {

@@ -1,19 +1,19 @@
 /**
- * How the values of settings are read (docs/http/server.md#settings): they are strings, parsed by whoever needs them. Each fails with `bad_request`
- * on a value that the setting can't have, which the configuration asks before it takes one.
+ * Parses values of settings (docs/http/server.md#settings), which are strings, where they are needed. Each function fails with `bad_request`
+ * on a value that the setting can't have, and the configuration calls it before it accepts a value.
  */
 import { DatabaseError } from '../errors/database-error.ts';
 import type { Config } from './contract.ts';
 
-/** Those that find out who sent a request. */
+/** The handlers that determine who sent a request. */
 export const AUTHENTICATION_HANDLERS = ['oauth', 'cookie', 'proxy', 'default', 'jwt'] as const;
 
 export const UUID_ALGORITHMS = ['sequential', 'random', 'utc_random', 'utc_id'] as const;
 
-/** In the place of a number: without a limit. */
+/** In place of a number: no limit. */
 export const NO_LIMIT = 'infinity';
 
-/** A whole number from 0 up, or undefined where the setting is unset. Fails with `bad_request` on any other text. */
+/** Returns a whole number from 0 up, or undefined if the setting is unset. Fails with `bad_request` on any other text. */
 export function integerSetting(config: Config, section: string, key: string): number | undefined {
   return wholeNumber(config, section, key, 0);
 }
@@ -30,7 +30,7 @@ function wholeNumber(config: Config, section: string, key: string, least: 0 | 1)
   );
 }
 
-/** A TCP port; 0 stands for any free one. Fails with `bad_request` on what can't be one, and where the setting is unset. */
+/** Returns a TCP port; 0 means any free one. Fails with `bad_request` on an invalid port, and if the setting is unset. */
 export function portSetting(config: Config): number {
   const port = integerSetting(config, 'httpd', 'port');
   if (port !== undefined && port <= 65_535) return port;
@@ -38,12 +38,12 @@ export function portSetting(config: Config): number {
   throw new DatabaseError('bad_request', reason);
 }
 
-/** As `integerSetting`, from 1 up. */
+/** Like `integerSetting`, from 1 up. */
 export function positiveSetting(config: Config, section: string, key: string): number | undefined {
   return wholeNumber(config, section, key, 1);
 }
 
-/** One of the given texts. Fails with `bad_request` on any other, and where the setting is unset. */
+/** Returns one of the given texts. Fails with `bad_request` on any other, and if the setting is unset. */
 export function choiceSetting<T extends string>(
   config: Config,
   section: string,
@@ -62,12 +62,12 @@ export function choiceSetting<T extends string>(
 /** A handler as configuration files of the family name it, such as `{chttpd_auth, cookie_authentication_handler}`. */
 const FAMILY_HANDLER = /\{\s*\w+\s*,\s*([a-z]+)_authentication_handler\s*\}/g;
 
-/** Whether names and passwords get in by that handler, at once or by a session. */
+/** Returns whether that handler accepts names and passwords, directly or through a session. */
 export function takesPasswords(handler: string): boolean {
   return handler === 'cookie' || handler === 'default';
 }
 
-/** Those that find out who sent a request, at least one, in the order in which they are asked. Fails with `bad_request` on any other. */
+/** Returns the handlers that determine who sent a request, at least one, in the order in which they run. Fails with `bad_request` on any other. */
 export function authenticationHandlers(config: Config): readonly string[] {
   const text = config.get('httpd', 'authentication_handlers') ?? '';
   const known: readonly string[] = AUTHENTICATION_HANDLERS;
@@ -79,10 +79,10 @@ export function authenticationHandlers(config: Config): readonly string[] {
 }
 
 const SETTING_NAME = /^[^\s/[\]{}]+\/[^\s[\]{}]+$/;
-/** A name as configuration files of the family have it: `{section,key}`, each perhaps as `"text"` or `<<"text">>`. */
+/** A name as configuration files of the family write it: `{section,key}`, each possibly as `"text"` or `<<"text">>`. */
 const FAMILY_NAME = /\{\s*(?:<<)?"?([^\s"<>{},/]+)"?(?:>>)?\s*,\s*(?:<<)?"?([^\s"<>{},]+)"?(?:>>)?\s*\}/g;
 
-/** The names of settings, `section/key`, that can be changed over HTTP; undefined where all can. Fails with `bad_request` on other texts. */
+/** Returns the names of settings, `section/key`, that can be changed over HTTP; undefined if all can. Fails with `bad_request` on other texts. */
 export function whitelistSetting(config: Config): readonly string[] | undefined {
   const text = config.get('httpd', 'config_whitelist');
   if (text === undefined || text.trim() === '') return text === undefined ? undefined : [];
@@ -94,20 +94,20 @@ export function whitelistSetting(config: Config): readonly string[] | undefined 
   throw new DatabaseError('bad_request', reason);
 }
 
-/** IP addresses, separated by commas; none where the setting is unset. Fails with `bad_request` on what can't be one. */
+/** Returns IP addresses from a comma-separated list; none if the setting is unset. Fails with `bad_request` on an invalid address. */
 export function addressListSetting(config: Config, section: string, key: string): readonly string[] {
   const addresses = (config.get(section, key) ?? '').split(',').map((address) => address.trim());
   return addresses.filter((address) => address !== '' && assertAddress(address, `${section}/${key}`));
 }
 
 /**
- * The IP address of who sent a request: behind proxies that `httpd/trusted_proxies` names that of the client that they tell. Empty where nobody
- * knows. `forwarded`: the header `X-Forwarded-For`.
+ * Returns the sender's IP address: behind proxies that `httpd/trusted_proxies` names, the client address that they report. Empty if
+ * unknown. `forwarded`: the header `X-Forwarded-For`.
  */
 export function clientAddressOf(config: Config, peer: string | undefined, forwarded: string | undefined): string {
   if (peer === undefined || forwarded === undefined) return peer ?? '';
   const trusted = addressListSetting(config, 'httpd', 'trusted_proxies');
-  // Each proxy adds whom it was asked by: the last one that is none of ours is the client.
+  // Each proxy appends the address of its client: the last address that is not one of our proxies is the client.
   const hops = [...forwarded.split(',').map((hop) => hop.trim()), peer];
   return hops.reverse().find((hop, index) => !trusted.includes(hop) || index === hops.length - 1) ?? peer;
 }
@@ -118,10 +118,10 @@ function assertAddress(text: string, name: string): boolean {
   throw new DatabaseError('bad_request', reason);
 }
 
-/** Two threads with an isolate or two each. */
+/** Enough for two threads with one or two isolates each. */
 export const LEAST_SANDBOX_BYTES = 96 * 1024 * 1024;
 
-/** What the sandboxes of all functions of design documents may take together. Fails with `bad_request` where that is too little. */
+/** Returns how much memory the sandboxes of all design document functions may take together. Fails with `bad_request` if that is too little. */
 export function sandboxMemoryBytes(config: Config): number | undefined {
   const bytes = integerSetting(config, 'query_server_config', 'memory_bytes');
   if (bytes === undefined || bytes >= LEAST_SANDBOX_BYTES) return bytes;
@@ -133,17 +133,17 @@ export function sandboxMemoryBytes(config: Config): number | undefined {
 
 const DEFAULT_FUNCTION_TIMEOUT_MS = 5_000;
 
-/** How long a function of a design document may run, in milliseconds. Unset, and 0, mean the default. */
+/** Returns how long a function of a design document may run, in milliseconds. Unset, and 0, mean the default. */
 export function functionTimeoutMs(config: Config): number {
   return integerSetting(config, 'svc', 'os_process_timeout') || DEFAULT_FUNCTION_TIMEOUT_MS;
 }
 
-/** True only for the text `true`. */
+/** Returns true only for the text `true`. */
 export function booleanSetting(config: Config, section: string, key: string): boolean {
   return config.get(section, key) === 'true';
 }
 
-/** Whether anonymous clients are refused. `_up` and `_session` stay open under both names, since load balancers and those who log in are anonymous. */
+/** Returns whether anonymous clients are refused. `_up` and `_session` stay open under both names: load balancers and log-ins are anonymous. */
 export function requiresValidUser(config: Config): boolean {
   return (
     booleanSetting(config, 'svc_httpd_auth', 'require_valid_user') ||

@@ -1,6 +1,6 @@
-/** What the service counts about itself. Counting is adding to a number: nothing is made for it, and nobody is told. */
+/** What the service counts about itself. Counting is adding to a number: it allocates nothing, and notifies no one. */
 
-/** Something that is counted: whoever counts adds to `value`. */
+/** A counted quantity: the code that counts adds to `value`. */
 export interface Counter {
   value: number;
 }
@@ -8,7 +8,7 @@ export interface Counter {
 export const METHODS = ['COPY', 'DELETE', 'GET', 'HEAD', 'POST', 'PUT'] as const;
 export const STATUSES = [200, 201, 202, 301, 304, 400, 401, 403, 404, 405, 409, 412, 500] as const;
 
-/** All since the service was opened. */
+/** All counts since the service was opened. */
 export class Counters {
   readonly authCacheHits: Counter = { value: 0 };
   readonly authCacheMisses: Counter = { value: 0 };
@@ -18,14 +18,14 @@ export class Counters {
   readonly temporaryViewReads: Counter = { value: 0 };
   readonly viewReads: Counter = { value: 0 };
   readonly requests: Counter = { value: 0 };
-  /** Requests that were answered, and the milliseconds that they took together. */
+  /** Answered requests, and the milliseconds that they took in total. */
   readonly answers: Counter = { value: 0 };
   readonly answerMs: Counter = { value: 0 };
   readonly methods: ReadonlyMap<string, Counter> = new Map(METHODS.map((method) => [method, { value: 0 }]));
   readonly statuses: ReadonlyMap<number, Counter> = new Map(STATUSES.map((status) => [status, { value: 0 }]));
 }
 
-/** What is read from elsewhere. */
+/** Values that are read from elsewhere. */
 export interface Gauges {
   readonly openDatabases: () => number;
   readonly openFiles: () => number;

@@ -3,18 +3,18 @@ import type { Clock } from '../shared/clock.ts';
 import type { Config, Log } from './contract.ts';
 import { createLog, followLogLevel, writeOfClient } from './log.ts';
 
-/** What can be read of the log. */
+/** The readable end of the log. */
 export interface LogTail {
   /** The last `bytes` bytes after going back `offset` bytes from the end, or as many of them as there are. */
   read(bytes: number, offset: number): Promise<Uint8Array> | Uint8Array;
 }
 
-/** UTF-16 units of half of what is kept, of the service's own entries and of those of clients. */
+/** UTF-16 units of half of what is kept, separately for the service's own entries and for those of clients. */
 const HALF_UNITS = 524_288;
 const HALF_UNITS_OF_CLIENTS = 131_072;
 
 interface Entry {
-  /** Counts all entries. */
+  /** The entry's number among all entries. */
   readonly number: number;
   readonly text: string;
 }
@@ -22,7 +22,7 @@ interface Entry {
 /** The latest entries of one kind. */
 class Tail {
   readonly #halfUnits: number;
-  /** The half that is forgotten next: when the other one is full it takes its place. */
+  /** The half that is discarded next: the other one replaces it when full. */
   #older: Entry[] = [];
   #newer: Entry[] = [];
   #newerUnits = 0;
@@ -31,7 +31,7 @@ class Tail {
     this.#halfUnits = halfUnits;
   }
 
-  /** Of a long entry the end is kept. */
+  /** Keeps the end of a long entry. */
   add(number: number, entry: string): void {
     const text = `${entry.slice(-this.#halfUnits)}\n`;
     if (this.#newerUnits + text.length > this.#halfUnits && this.#newerUnits > 0) {
@@ -53,7 +53,7 @@ export class LogBuffer implements LogTail {
   readonly #ofClients = new Tail(HALF_UNITS_OF_CLIENTS);
   #lastNumber = 0;
 
-  /** An entry without a newline at its end. Those of clients push out none but each other. */
+  /** Takes an entry without a newline at its end. Client entries displace only each other. */
   write(entry: string, isOfClient = false): void {
     (isOfClient ? this.#ofClients : this.#own).add(++this.#lastNumber, entry);
   }
@@ -66,7 +66,7 @@ export class LogBuffer implements LogTail {
   }
 }
 
-/** Writes to `log`, and on the level that `log/level` says into the buffer as well. */
+/** Writes to `log`, and, on the level that `log/level` sets, to the buffer as well. */
 export function bufferedLog(log: Log, buffer: LogBuffer, clock: Clock, config: Config): Log {
   const write = (entry: string, _level: unknown, isOfClient: boolean) => buffer.write(entry, isOfClient);
   const kept = createLog({ level: followLogLevel(() => config), clock, write });

@@ -1,7 +1,7 @@
 /**
- * Owns the log's form and its level filter; where the lines go is for the host to say. What belongs on which level:
- * see `Log`. Lines never hold document bodies or credentials, which is for the callers to keep. They may hold names and messages
- * that strangers chose, whose control characters are escaped: one entry looks like no other, and steers no terminal.
+ * Owns the log's form and its level filter; the host decides where the lines go. For what belongs on which level,
+ * see `Log`. Lines never hold document bodies or credentials, which callers must ensure. They may hold names and messages
+ * that strangers chose, so control characters are escaped: no entry can imitate another or control a terminal.
  */
 import type { Clock } from '../shared/clock.ts';
 import { escapeControls } from '../shared/escape-controls.ts';
@@ -12,13 +12,13 @@ export type LogLevel = 'none' | EntryLevel;
 
 export type EntryLevel = 'error' | 'info' | 'debug' | 'request';
 
-/** From the one that logs least to the one that logs most. */
+/** From the level that logs least to the one that logs most. */
 export const LOG_LEVELS: readonly LogLevel[] = ['none', 'error', 'info', 'debug', 'request'];
 
 const RANKS: Readonly<Record<LogLevel, number>> = { none: 0, error: 1, info: 2, debug: 3, request: 4 };
 
 interface LogOptions {
-  /** The most talkative level that is written, or what says it at each entry. */
+  /** The most verbose level that is written, or a function that returns it for each entry. */
   readonly level: LogLevel | (() => LogLevel);
   readonly clock: Clock;
   /** Takes one entry without a newline at its end, its level, and whether a client sent it; an error's entry may have several lines. */
@@ -52,7 +52,7 @@ export function writeOfClient(log: Log, level: 'error' | 'info' | 'debug', messa
   else log.client(level, message);
 }
 
-/** For what clients have a hand in: functions that they wrote, replications that they asked for. Errors of the service's own stay its own. */
+/** Returns a log for what clients cause: functions that they wrote, replications that they requested. The service's own errors stay its own. */
 export function logOfClients(log: Log): Log {
   return {
     error: (message, cause) => log.error(message, cause),
@@ -61,21 +61,21 @@ export function logOfClients(log: Log): Log {
   };
 }
 
-/** Levels of other servers of the family, by the one of ours that writes what they are asked for. */
+/** Levels of other servers of the family, mapped to our level that writes the same entries. */
 const FAMILY_LEVELS: Readonly<Record<string, LogLevel>> = {
   notice: 'info',
   ...{ warning: 'error', warn: 'error', err: 'error', critical: 'error', crit: 'error' },
   ...{ alert: 'error', emergency: 'error', emerg: 'error' },
 };
 
-/** The setting `log/level`. */
+/** Returns the setting `log/level`. */
 export function logLevel(config: Config): LogLevel {
   const text = config.get('log', 'level') ?? '';
   const family = Object.hasOwn(FAMILY_LEVELS, text) ? FAMILY_LEVELS[text] : undefined;
   return family ?? choiceSetting(config, 'log', 'level', LOG_LEVELS);
 }
 
-/** The same, asked at each request: it is read again where the setting's text has changed. `config` may give another one each time. */
+/** Returns a function that returns the level at each request, and parses only changed text. `config` may return another configuration each time. */
 export function followLogLevel(config: () => Config): () => LogLevel {
   let text: string | undefined;
   let level: LogLevel | undefined;
@@ -90,17 +90,17 @@ export function followLogLevel(config: () => Config): () => LogLevel {
   };
 }
 
-/** Drops everything; for those who pass no log. */
+/** Drops everything; for callers that pass no log. */
 export const silentLog: Log = { error: () => {}, info: () => {}, debug: () => {} };
 
-/** The lines of an error with its stack, and of what caused it in turn. */
+/** Returns the lines of an error with its stack, and of its causes. */
 function describeCause(cause: unknown, prefix = '  '): string[] {
   if (!(cause instanceof Error)) return [`${prefix}${cause}`];
   const own = [`${prefix}${cause.name}: ${cause.message}`, ...framesOf(cause)];
   return cause.cause === undefined ? own : [...own, ...describeCause(cause.cause, '  caused by ')];
 }
 
-/** Where it was thrown. V8 has the message before that, which may have lines of its own. */
+/** Returns where it was thrown. V8 puts the message before that, which may have several lines. */
 function framesOf({ stack = '', message }: Error): string[] {
   const end = stack.indexOf(message);
   const frames = end < 0 ? stack : stack.slice(end + message.length);

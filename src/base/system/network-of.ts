@@ -1,4 +1,4 @@
-/** What stands for all addresses that one client may have: who has an IPv6 address has 2^64 of them. */
+/** Returns one text for all addresses that one client may have: an IPv6 client has 2^64 of them. */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address;
   const [head = '', tail] = address.split('%')[0]?.split('::') ?? [];

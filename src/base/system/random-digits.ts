@@ -1,5 +1,5 @@
 /**
- * Gives random hexadecimal digits out of a buffer that is filled many bytes at a time: asking the platform costs about a
+ * Returns random hexadecimal digits out of a buffer that is filled many bytes at a time: a call to the platform costs about a
  * microsecond, whatever the number of bytes.
  */
 import type { RandomBytes } from '../shared/clock.ts';
@@ -15,7 +15,7 @@ export class RandomDigits {
     this.#random = random;
   }
 
-  /** 0 to 255. */
+  /** Returns 0 to 255. */
   byte(): number {
     if (this.#used === BUFFER_BYTES) {
       this.#random(this.#buffer);
@@ -24,7 +24,7 @@ export class RandomDigits {
     return this.#buffer[this.#used++] ?? 0;
   }
 
-  /** Two lower-case digits per byte. */
+  /** Returns two lower-case digits per byte. */
   hex(bytes: number): string {
     let digits = '';
     for (let count = 0; count < bytes; count++) digits += this.byte().toString(16).padStart(2, '0');

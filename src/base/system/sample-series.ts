@@ -1,11 +1,11 @@
 /**
- * The samples of one statistic, of which one is taken at the end of each interval. All of them together are kept as sums, and the latest ones
- * one by one, for windows of time. Until something other than 0 comes nothing is kept but their number.
+ * The samples of one statistic, one taken at the end of each interval. All samples are kept as sums, and the latest ones
+ * individually, for time windows. Until a sample other than 0 comes, only their number is kept.
  */
 export interface Summary {
   readonly sum: number;
   readonly mean: number;
-  /** Of the population. */
+  /** Standard deviation of the population. */
   readonly stddev: number;
   readonly min: number;
   readonly max: number;
@@ -14,18 +14,18 @@ export interface Summary {
 export class SampleSeries {
   readonly #capacity: number;
   readonly #sums = new RunningSums();
-  /** The latest samples, in a ring; NaN where there was nothing to be sampled. */
+  /** The latest samples, in a ring; NaN if there was nothing to sample. */
   #ring: Float64Array | undefined;
   #next = 0;
   /** Intervals that have passed. */
   #count = 0;
 
-  /** `capacity`: how many of the latest samples are kept one by one. */
+  /** `capacity`: how many of the latest samples are kept individually. */
   constructor(capacity: number) {
     this.#capacity = Math.max(1, capacity);
   }
 
-  /** The sample of an interval, then that of as many further ones as `further` says. NaN: there was nothing to be sampled. */
+  /** Adds the sample of an interval, then `filler` for `further` more intervals. NaN: there was nothing to sample. */
   push(sample: number, filler: number, further: number): void {
     this.#sums.add(sample, 1);
     this.#sums.add(filler, further);
@@ -37,12 +37,12 @@ export class SampleSeries {
     this.#count += 1 + further;
   }
 
-  /** Of all samples since the beginning. */
+  /** Summarizes all samples since the beginning. */
   total(): Summary {
     return this.#sums.summary();
   }
 
-  /** Of the latest samples; of as many as there are. */
+  /** Summarizes the latest samples, or as many as there are. */
   latest(samples: number): Summary {
     const sums = new RunningSums();
     const wanted = Math.min(samples, this.#count, this.#capacity);
@@ -62,7 +62,7 @@ export class SampleSeries {
   }
 }
 
-/** Sums with their spread, without keeping what was summed (B. P. Welford, Technometrics 4, 1962). */
+/** Sums and their spread, without keeping what was summed (B. P. Welford, Technometrics 4, 1962). */
 class RunningSums {
   #count = 0;
   #sum = 0;
@@ -71,7 +71,7 @@ class RunningSums {
   #min = Number.POSITIVE_INFINITY;
   #max = Number.NEGATIVE_INFINITY;
 
-  /** The same value `times` over. */
+  /** Adds the same value `times` times. */
   add(value: number, times: number): void {
     if (times <= 0 || Number.isNaN(value)) return;
     const count = this.#count + times;

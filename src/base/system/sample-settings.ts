@@ -1,17 +1,17 @@
-/** The settings of statistics: how often samples are taken, and of which windows of time they are shown. */
+/** The settings of statistics: how often samples are taken, and for which time windows they are shown. */
 import { DatabaseError } from '../errors/database-error.ts';
 import { positiveSetting } from './config.ts';
 import type { Config } from './contract.ts';
 
 const DEFAULT_RATE_MS = 1_000;
-/** Samples that are kept of each statistic, at most. */
+/** Maximum number of samples kept for each statistic. */
 const MOST_SAMPLES = 3_600;
 
 export function sampleRateMs(config: Config): number {
   return positiveSetting(config, 'stats', 'rate') ?? DEFAULT_RATE_MS;
 }
 
-/** Seconds; 0 stands for all the time. Fails with `bad_request` on what is no JSON list of whole numbers, and on too many samples. */
+/** Returns seconds; 0 means all the time. Fails with `bad_request` if it is not a JSON list of whole numbers, and on too many samples. */
 export function sampleWindows(config: Config): readonly number[] {
   const text = config.get('stats', 'samples') ?? '[0]';
   const windows = parse(text);

@@ -1,14 +1,14 @@
-/** Which statistics there are (docs/http/server.md#statistics), and what each is read from. `http/server/administration` has what each is described as. */
+/** The list of statistics (docs/http/server.md#statistics), and what each is read from. `http/server/administration` has their descriptions. */
 import type { Counter, Counters, Gauges } from './counters.ts';
 
 export interface Statistic {
   readonly section: string;
   readonly id: string;
-  /** `count`: what came in an interval. `mean`: of what came in it. `gauge`: what holds at its end. */
+  /** `count`: the number in an interval. `mean`: the mean in an interval. `gauge`: the value at its end. */
   readonly kind: 'count' | 'mean' | 'gauge';
-  /** What was counted, or summed, since the service was opened; of a gauge what holds now. */
+  /** What was counted, or summed, since the service was opened; for a gauge the current value. */
   readonly read: () => number;
-  /** Of a mean: how many were summed. */
+  /** For a mean: how many values were summed. */
   readonly readCount?: () => number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Samples of what the service counts about itself (docs/http/server.md#statistics). They are taken when the next request comes after the end of
- * their interval, so that a service that nobody asks does nothing.
+ * Samples of what the service counts about itself (docs/http/server.md#statistics). They are taken when the first request arrives after the end of
+ * their interval, so that a service without requests does nothing.
  */
 import { DatabaseError } from '../errors/database-error.ts';
 import type { Clock } from '../shared/clock.ts';
@@ -45,7 +45,7 @@ export class Statistics {
     return this.#clock.monotonic() - this.#openedAt;
   }
 
-  /** A request came, at that time of the monotonic clock. */
+  /** Notes a request at that time of the monotonic clock. */
   noteRequest(method: string, now: number): void {
     if (now >= this.#nextAt) this.#sample(now);
     this.counters.requests.value += 1;
@@ -53,7 +53,7 @@ export class Statistics {
     if (counter !== undefined) counter.value += 1;
   }
 
-  /** A request was answered. */
+  /** Notes an answered request. */
   noteAnswer(status: number, milliseconds: number): void {
     this.counters.answers.value += 1;
     this.counters.answerMs.value += milliseconds;
@@ -61,7 +61,7 @@ export class Statistics {
     if (counter !== undefined) counter.value += 1;
   }
 
-  /** Ends the interval that runs, so that all that was counted is in the samples. */
+  /** Ends the current interval, so that all that was counted is in the samples. */
   flush(): void {
     const now = this.#clock.monotonic();
     if (now >= this.#nextAt) this.#sample(now);
@@ -70,7 +70,7 @@ export class Statistics {
     this.#nextAt = now + this.#rateMs;
   }
 
-  /** Of the last so many seconds; 0: since the service was opened. Fails with `bad_request` where `stats/samples` has another number. */
+  /** Returns the statistics of the last `seconds`; 0: since the service was opened. Fails with `bad_request` if `stats/samples` does not list it. */
   show(seconds: number): readonly ShownStatistic[] {
     const windows = sampleWindows(this.#config);
     if (!windows.includes(seconds)) {
@@ -82,7 +82,7 @@ export class Statistics {
     return this.#sampled.map((sampled) => sampled.show(samples));
   }
 
-  /** Begins anew, with the present settings. */
+  /** Starts again with the current settings. */
   #begin(): void {
     this.#rateMs = sampleRateMs(this.#config);
     const longest = Math.max(...sampleWindows(this.#config));
@@ -92,7 +92,7 @@ export class Statistics {
     this.#nextAt = this.#sampledAt + this.#rateMs;
   }
 
-  /** Takes the samples of the intervals that have ended. What was counted is of the first of them: nobody has asked since. */
+  /** Takes the samples of the intervals that have ended. All counts belong to the first of them: no request has come since. */
   #sample(now: number): void {
     const intervals = Math.max(1, Math.floor((now - this.#sampledAt) / this.#rateMs));
     for (const sampled of this.#sampled) sampled.push(intervals - 1);
@@ -104,7 +104,7 @@ export class Statistics {
 class SampledStatistic {
   readonly #statistic: Statistic;
   readonly #series: SampleSeries;
-  /** What was read for the last sample. */
+  /** The value that was read for the last sample. */
   #before: number;
   #countBefore: number;
 
@@ -115,7 +115,7 @@ class SampledStatistic {
     this.#countBefore = statistic.readCount?.() ?? 0;
   }
 
-  /** The sample of an interval, and of `further` ones in which nothing came. */
+  /** Adds the sample of an interval, and of `further` intervals without events. */
   push(further: number): void {
     const { kind, read, readCount } = this.#statistic;
     const value = read();
@@ -131,7 +131,7 @@ class SampledStatistic {
     }
   }
 
-  /** Of the latest samples; 0: of all. */
+  /** Returns the statistic of the latest samples; 0: of all. */
   show(samples: number): ShownStatistic {
     const statistic = this.#statistic;
     const summary = samples === 0 ? this.#series.total() : this.#series.latest(samples);

@@ -1,7 +1,7 @@
 import { DatabaseError } from '../errors/database-error.ts';
 import type { Config } from './contract.ts';
 
-/** A claim that a token must have, and the value that it must have, where that is said. */
+/** A claim that a token must have, and the value that it must have, if one is specified. */
 export interface RequiredClaim {
   readonly name: string;
   readonly value: string | undefined;
@@ -11,7 +11,7 @@ const SECTION = 'jwt_auth';
 const KEY = 'required_claims';
 const ITEM = /\s*(?:([^\s,{}"]+)|\{\s*([^\s,{}"]+)\s*,\s*"([^"]*)"\s*\})\s*(?:,|$)/y;
 
-/** The setting `jwt_auth/required_claims`, in the family's form. Fails with `bad_request` on any other text. */
+/** Returns the setting `jwt_auth/required_claims`, which has the family's form. Fails with `bad_request` on any other text. */
 export function requiredClaims(config: Config): readonly RequiredClaim[] {
   const text = (config.get(SECTION, KEY) ?? '').trim();
   const claims: RequiredClaim[] = [];

@@ -1,22 +1,22 @@
 /**
- * Makes the ids that the service gives to documents and to those who ask for some, by the four algorithms of the
+ * Makes the ids that the service assigns to documents or returns to clients, by the four algorithms of the
  * interface (docs/http/server.md#uuids). Each instance has its own state, so two of them never share a counter.
  *
- * Guarantee: an instance gives no id twice. `utc_random` and `utc_id` ids always rise, also when the machine's clock is
- * set back; `sequential` ones rise as long as they have the same first 26 digits, which is some 8,000 ids.
+ * Guarantee: an instance never returns an id twice. `utc_random` and `utc_id` ids always rise, even when the machine's clock is
+ * set back; `sequential` ones rise as long as they have the same first 26 digits, which is about 8,000 ids.
  */
 import type { Clock, RandomBytes } from '../shared/clock.ts';
 import { choiceSetting, UUID_ALGORITHMS } from './config.ts';
 import type { Config } from './contract.ts';
 import { RandomDigits } from './random-digits.ts';
 
-/** Random digits in front of a `sequential` id's counter: 26. */
+/** Random digits before a `sequential` id's counter: 26. */
 const PREFIX_BYTES = 13;
-/** From here on the counter might leave its 6 digits, and a new prefix begins. */
+/** From here on the counter might exceed its 6 digits, so a new prefix begins. */
 const COUNTER_END = 0xfff000;
-/** Largest step of the counter. Steps are random, so that nobody can guess the next id from one. */
+/** Largest step of the counter. Steps are random, so that no one can guess the next id. */
 const MAX_STEP = 0xffe;
-/** Digits of a time in microseconds. */
+/** Number of digits of a time in microseconds. */
 const TIME_DIGITS = 14;
 const MICROSECONDS = 1000;
 
@@ -35,7 +35,7 @@ export class Uuids {
     this.#digits = new RandomDigits(random);
   }
 
-  /** By the algorithm that is configured at this moment. */
+  /** Returns an id by the algorithm that is configured now. */
   next(): string {
     switch (choiceSetting(this.#config, 'uuids', 'algorithm', UUID_ALGORITHMS)) {
       case 'sequential':
@@ -49,7 +49,7 @@ export class Uuids {
     }
   }
 
-  /** 32 random digits, whatever is configured. */
+  /** Returns 32 random digits, whatever is configured. */
   random(): string {
     return this.#digits.hex(16);
   }
@@ -64,7 +64,7 @@ export class Uuids {
     return this.#prefix + this.#counter.toString(16).padStart(6, '0');
   }
 
-  /** 1 to MAX_STEP. */
+  /** Returns 1 to MAX_STEP. */
   #step(): number {
     return 1 + (((this.#digits.byte() << 8) | this.#digits.byte()) % MAX_STEP);
   }

@@ -1,5 +1,5 @@
 /**
- * Names everything that all workers of one base share: locks, channels, and the prefix of names in IndexedDB. The names are the same however
+ * Names everything that all workers of one base share: locks, channels, and the prefix of names in IndexedDB. The names do not depend on how
  * the base is written.
  */
 import type { Instance } from './contract.ts';
@@ -8,7 +8,7 @@ const PORT_SUFFIX = '|port';
 
 /**
  * `base` is absolute, or relative to `script`, the caller's own address. The slash at its end is optional.
- * Throws an Error for what can't be a base: another protocol than http and https, a user, a query, a fragment, and what the script lies
+ * Throws an Error for an invalid base: a protocol other than http and https, a user, a query, a fragment, or a base that the script lies
  * below, since the database would answer instead of the site.
  */
 export function createInstance(base: string, script: string): Instance {
@@ -20,8 +20,8 @@ export function createInstance(base: string, script: string): Instance {
 }
 
 /**
- * `base` is absolute, or relative to `address`. Throws an Error for what can't be a base wherever it is used; a mere word is none, since each
- * page and each script would make another address of it.
+ * `base` is absolute, or relative to `address`. Throws an Error for a base that is invalid wherever it is used; a mere word is invalid, since
+ * each page and each script would resolve it to another address.
  */
 export function parseBase(base: string, address: string): URL {
   if (base === '') throw badBase(base, 'it is empty');
@@ -43,40 +43,40 @@ function badBase(base: string, why: string, cause?: unknown): Error {
   return new Error(`The base "${base}" can't be used, ${why}; ${remedy}`, { cause });
 }
 
-/** Exclusive: whoever holds it owns the storage. */
+/** Exclusive: its holder owns the storage. */
 export function ownerLock(instance: Instance): string {
   return `${instance.name}|owner`;
 }
 
 /**
- * Held exclusively by that owner from before it opens its core until its end; whoever waits for an answer requests it shared, and
- * knows by the grant that the owner is gone.
+ * The owner holds it exclusively from before it opens its core until its end; everyone that waits for a response requests it shared, and
+ * learns by the grant that the owner is gone.
  */
 export function aliveLock(instance: Instance, ownerId: string): string {
   return `${alivePrefix(instance)}${ownerId}`;
 }
 
-/** The channel of all who serve the instance, or that of one participant. */
+/** The channel of all participants of the instance, or that of one participant. */
 export function channelName(instance: Instance, id?: string): string {
   return id === undefined ? instance.name : `${instance.name}|${id}`;
 }
 
 /**
- * The name of a participant where it uses a port instead of its channel. Since that is a name of its own, everything stays on the way on which
- * it began: the answer on that of its request, the chunks of a body on one, and each way has signs of life of its own.
+ * The name of a participant for its port instead of its channel. Since this is a separate name, everything stays on the connection on which it
+ * began: the response on that of its request, the chunks of a body on one, and each connection has its own signs of life.
  */
 export function onPort(id: string): string {
   return `${id}${PORT_SUFFIX}`;
 }
 
-/** The participant of that name, whether it is the name for its channel or for its port. */
+/** The participant with that name, whether it is the name for its channel or for its port. */
 export function linkOf(name: string): string {
   return name.endsWith(PORT_SUFFIX) ? name.slice(0, -PORT_SUFFIX.length) : name;
 }
 
 /**
- * Id of the owner, as far as locks tell. A lock that was stolen leaves the former owner's alive lock behind, so what counts is
- * that the same client holds both. Undefined where nobody owns the storage, or the owner is not ready yet.
+ * Id of the owner, as far as locks show. A stolen lock leaves the former owner's alive lock behind, so the owner is the client
+ * that holds both. Undefined if no one owns the storage, or the owner is not ready yet.
  */
 export function ownerOf(snapshot: LockManagerSnapshot, instance: Instance): string | undefined {
   const held = snapshot.held ?? [];
@@ -90,7 +90,7 @@ export function ownerOf(snapshot: LockManagerSnapshot, instance: Instance): stri
   return alive?.name?.slice(prefix.length);
 }
 
-/** Whether anybody owns the storage, or waits to own it. */
+/** Whether any client owns the storage, or waits to own it. */
 export function isOwnershipWanted(snapshot: LockManagerSnapshot, instance: Instance): boolean {
   const name = ownerLock(instance);
   return [...(snapshot.held ?? []), ...(snapshot.pending ?? [])].some((lock) => lock.name === name);
@@ -100,8 +100,8 @@ export function isOwnershipWanted(snapshot: LockManagerSnapshot, instance: Insta
 const TO_NETWORK = '#settee-to-network';
 
 /**
- * The address for a request that the owner of the storage makes to a server at the base itself. The service worker lets it pass. It can't go by
- * who sends the request: in Chromium it is not told of a worker that began before it took control. No app has such an address by accident.
+ * The address for a request that the owner of the storage makes to a server at the base itself. The service worker lets it pass. It can't judge
+ * by the sender: in Chromium it does not learn of a worker that began before it took control. No app has such an address by accident.
  */
 export function toNetworkAddress(instance: Instance, url: string): string {
   return isBelow(instance, url) ? `${url}${TO_NETWORK}` : url;

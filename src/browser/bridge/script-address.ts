@@ -1,7 +1,7 @@
-/** Addresses of scripts of Settee's, as browsers take them under `require-trusted-types-for 'script'` (W3C Trusted Types, 2.2). */
+/** Addresses of Settee's scripts, as browsers accept them under `require-trusted-types-for 'script'` (W3C Trusted Types, 2.2). */
 
 interface ScriptPolicy {
-  /** A TrustedScriptURL, which stands in the place of the string. */
+  /** Returns a TrustedScriptURL, which replaces the string. */
   createScriptURL(address: string): string;
 }
 
@@ -9,12 +9,12 @@ interface PolicyFactory {
   createPolicy(name: string, rules: ScriptPolicy): ScriptPolicy;
 }
 
-/** One for each page and worker, since a policy may be created once only. */
+/** One for each page and worker, since a policy may be created only once. */
 let policy: ScriptPolicy | undefined;
 
 /**
- * The address, by the policy `settee` where the browser knows such. Throws a TypeError where the directive `trusted-types` doesn't allow that
- * name. The browser itself loads workers from the page's own origin only.
+ * Returns the address, by the policy `settee` if the browser has such policies. Throws a TypeError if the directive `trusted-types` doesn't allow
+ * that name. The browser itself loads workers only from the page's own origin.
  */
 export function scriptAddress(url: URL): string {
   const { trustedTypes }: { readonly trustedTypes?: PolicyFactory } = Object(globalThis);

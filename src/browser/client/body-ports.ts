@@ -1,15 +1,15 @@
 /**
  * Bodies between a page and its own worker, each over a port of its own, in the steps of `browser/bridge/wire/wire.ts`. A page needs less than
- * `browser/bridge/bodies` has: the worker ends with the page, so that no side has to notice the loss of the other, and the web's streams keep reads and
- * chunks in order by themselves.
+ * `browser/bridge/bodies` has: the worker ends with the page, so that neither side must notice the loss of the other, and the web's streams keep
+ * reads and chunks in order by themselves.
  */
 import type { BodyStep } from '../bridge/wire/wire.ts';
 
 export interface IncomingBody {
   readonly readable: ReadableStream<Uint8Array>;
   /**
-   * Reads the body as text, piece by piece as it comes, instead of through `readable`, which is locked then. Resolves at its end. Throws a
-   * TypeError where it is locked already.
+   * Reads the body as text, piece by piece as it arrives, instead of through `readable`, which is then locked. Resolves at its end. Throws a
+   * TypeError if it is already locked.
    */
   readText(take: (piece: string) => void): Promise<void>;
   /** Breaks it off: its reader gets the error, and its maker stops. Does nothing after its end. */
@@ -24,8 +24,8 @@ interface Sink {
 }
 
 /**
- * How many chunks are granted at a time to a reader that wants all of them, so that the maker goes on while they are parsed. Half of them are
- * granted by one message, since a message takes as long as parsing a chunk.
+ * How many chunks are granted at a time to a reader that wants all of them, so that the maker goes on while they are parsed. One message
+ * grants half of them, since a message takes as long as parsing a chunk.
  */
 const WINDOW = 16;
 
@@ -35,7 +35,7 @@ export function receiveBody(
   length: number | undefined,
   onEnd: (body: IncomingBody) => void,
 ): IncomingBody {
-  /** There until the body is over. */
+  /** Defined until the body is over. */
   let sink: Sink | undefined;
   let received = 0;
   const take = (bytes: Uint8Array) => {
@@ -84,7 +84,7 @@ export function receiveBody(
         give(text);
       };
       return new Promise((resolve, error) => {
-        // A body that failed before has no sink any more; its reader has the error.
+        // A body that failed before no longer has a sink; its reader has the error.
         void reader.closed.catch(error);
         sink &&= {
           enqueue: (chunk) => takeText(decoder.decode(chunk, { stream: true })),
@@ -103,9 +103,9 @@ export function receiveBody(
 }
 
 /**
- * Offers a body to the worker: what comes back is the port for it. Reads no more than the worker gives credit for. Closes its own end when the
- * body is over: WebKit keeps that for as long as the page lives, though the worker has closed the other, and looks for messages at each one
- * that it keeps whenever a message comes by any port of the page.
+ * Offers a body to the worker: returns the port for it. Reads no more than the worker grants credit for. Closes its own end when the
+ * body is over: WebKit keeps that end for as long as the page lives, though the worker has closed the other, and looks for messages at each
+ * end that it keeps whenever a message comes by any port of the page.
  */
 export function offerBody(readable: ReadableStream<unknown>): MessagePort {
   const { port1, port2 } = new MessageChannel();

@@ -1,39 +1,39 @@
 /**
- * What a page gets from `settee`: how a service is started and what can be done with it. Types alone.
+ * What a page gets from `settee`: how to start a service and what can be done with it. Types only.
  */
 
 export interface StartOptions {
   /**
-   * Where the database answers: a path such as `/db/`, or another origin's address such as `https://db.example.com/`, where nothing needs
-   * to listen. Pages with the same base share one storage. Not a path that has the site's own files below it: they would be out of reach.
+   * Where the database answers: a path such as `/db/`, or another origin's address such as `https://db.example.com/`, where no server needs
+   * to listen. Pages with the same base share one storage. Not a path that has the site's own files below it: they would be unreachable.
    */
   readonly base: string;
   /** Address of `settee-worker.js`, on the page's own origin. Default: in the site's root, with Vite below its `base`. */
   readonly worker?: string | URL;
   /**
-   * Address of the service worker, on the page's own origin, used as it is: for the ready-made one with its base as a query
-   * (`/app/settee-sw.js?base=/db/`, and `&settings={"svc":{…}}` where it shall have any), else the app's own, which uses `settee/sw`.
+   * Address of the service worker, on the page's own origin, used unchanged: for the ready-made one with its base as a query
+   * (`/app/settee-sw.js?base=/db/`, and `&settings={"svc":{…}}` if it needs any), else the app's own, which uses `settee/sw`.
    * `false`: none, only `settee.fetch` answers. Default: `settee-sw.js` in the site's root, with Vite below its `base`.
    */
   readonly serviceWorker?: string | URL | false;
   /**
    * When `start` resolves. `control`: when the database answers and a service worker controls the page, so that plain `fetch` reaches it.
-   * `database`: as soon as the database answers `settee.fetch`; the service worker goes on in the background, and `settee.controlled` tells
-   * how that ended. Default: `control`.
+   * `database`: as soon as the database answers `settee.fetch`; the service worker starts in the background, and `settee.controlled` reports
+   * the result. Default: `control`.
    */
   readonly waitFor?: 'control' | 'database';
   /**
-   * Puts `settee.fetch` in the place of the page's own `fetch`, at once and until `close()`: for code that can't be given another one.
+   * Replaces the page's own `fetch` with `settee.fetch`, at once and until `close()`: for code that can't be given another one.
    * Requests below the base wait until the database answers. What does not go through the page's `fetch` stays with the service
    * worker: XMLHttpRequest, EventSource, images, forms, links, and pages that don't call `start`. `navigator.sendBeacon` is replaced with it.
    * Default: false.
    */
   readonly replaceFetch?: boolean;
-  /** Asks the browser to keep the data when storage runs short, as `persist()` does. Some ask the user, for whom `start` does not wait. Default: false. */
+  /** Asks the browser to keep the data when storage runs short, like `persist()`. `start` does not wait for a user's answer. Default: false. */
   readonly persist?: boolean;
   /**
-   * Settings of the service by section and key, over its defaults. Those of the tab that owns the storage count, and with no page open
-   * those of the service worker, which has its own.
+   * Settings of the service by section and key, over its defaults. The settings of the tab that owns the storage take effect, or if no page is
+   * open, those of the service worker, which has its own.
    */
   readonly settings?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** What the worker writes to the console. Default: `error`. */
@@ -44,39 +44,39 @@ export interface Settee {
   /** Absolute, with a slash at its end. */
   readonly base: string;
   /**
-   * `fetch` straight to the worker: the same requests and answers as through the service worker, without it in between, with streams
-   * both ways, back-pressure and cancellation. Relative addresses are below the document's; what is not below the base goes to the
+   * `fetch` straight to the worker: the same requests and responses as through the service worker, without it in between, with streams
+   * both ways, back-pressure and cancellation. Relative addresses resolve against the document's; what is not below the base goes to the
    * network. Works detached: `const { fetch } = settee`.
    *
-   * A write with `keepalive: true` is carried out by the service worker, also when the page is gone by then. Rejects with a TypeError that says
-   * what to do instead where there is none, beyond 64 KiB, and for a stream.
+   * The service worker carries out a write with `keepalive: true`, even if the page is gone by then. Rejects with a TypeError that says
+   * what to do instead if there is no service worker, beyond 64 KiB, and for a stream.
    */
   readonly fetch: (input: Request | URL | string, init?: RequestInit) => Promise<Response>;
   /**
-   * Resolves when it is decided whether plain `fetch`, images, EventSource and the like reach the database in this page: true when a service
-   * worker controls it; false where the browser gives it none, as in private windows of Firefox, or `serviceWorker` is false. Rejects
-   * with an Error that says what is in the way, as `start` does unless it waits for the database alone.
+   * Resolves when it is known whether plain `fetch`, images, EventSource and the like reach the database in this page: true when a service
+   * worker controls it; false if the browser provides none, as in private windows of Firefox, or `serviceWorker` is false. Rejects
+   * with an Error that says what prevents it, as `start` does unless it waits only for the database.
    */
   readonly controlled: Promise<boolean>;
   status(): Promise<SetteeStatus>;
-  /** Asks the browser to keep the data when storage runs short. Resolves to whether it will; false where it can't be asked. */
+  /** Asks the browser to keep the data when storage runs short. Resolves to whether it will; false if it can't be asked. */
   persist(): Promise<boolean>;
   /**
    * Looks for a new service worker and lets it take over: bodies that are open through the old one get three seconds, then fail.
-   * Resolves to whether the page is to be reloaded at the next occasion: a new one controls it now, or it is outdated. False as well when
-   * the old one does not go within ten seconds of that, because a page does not read on in a body: the new one takes over by itself
-   * when that body is over, or its page is gone. Rejects when the new script can't be had, as without a network.
+   * Resolves to whether the page should be reloaded at the next opportunity: a new one controls it now, or it is outdated. Also false if
+   * the old one does not end within ten seconds of that, because a page stopped reading a body: the new one takes over by itself
+   * when that body is over, or its page is gone. Rejects when the new script is not available, as without a network.
    */
   update(): Promise<boolean>;
   /**
-   * Ends what this call of `start` gave. The last one for a base finishes what is under way and stops this page's worker. The service worker
+   * Ends this call's use of the service. The last one for a base finishes what is in progress and stops this page's worker. The service worker
    * stays.
    */
   close(): Promise<void>;
   /**
-   * `update` tells that there is a new version: of the service worker, which waits for `update()` to let it take over, or of the app in another
-   * tab, which makes this page outdated. One that was there before the page was loaded is told of as soon as `start` has resolved: whoever
-   * adds its listener right then misses none.
+   * `update` reports a new version: of the service worker, which waits for `update()` to let it take over, or of the app in another
+   * tab, which makes this page outdated. A version that existed before the page was loaded is reported as soon as `start` has resolved: a listener
+   * that is added right then misses none.
    */
   addEventListener(type: 'update', listener: (event: Event) => void, options?: AddEventListenerOptions): void;
   removeEventListener(type: 'update', listener: (event: Event) => void): void;
@@ -91,21 +91,21 @@ export interface SetteeStatus {
   /** Whether a service worker answers plain `fetch` in this page. */
   readonly controlled: boolean;
   /**
-   * Why none does, and what to do: the browser has none here, `start` was told to use none, or it could not be started. Undefined where one
-   * does, and while it is on its way.
+   * Why none does, and what to do: the browser has none here, `start` was told to use none, or it could not be started. Undefined if one
+   * does, and while it is starting.
    */
   readonly uncontrolledBecause: string | undefined;
   /**
-   * Whether a newer version of the app runs in another tab, or as the service worker, that this page can't work with: reload it. Until then
-   * `fetch` asks the service worker where one controls the page, and else is answered 503.
+   * Whether a newer version of the app that this page can't work with runs in another tab, or as the service worker: reload the page. Until then
+   * `fetch` asks the service worker if one controls the page, and else returns 503.
    */
   readonly outdated: boolean;
   /** Whether a new version of the service worker waits for `update()`. */
   readonly updateWaiting: boolean;
-  /** Whether the browser keeps the data when storage runs short; undefined where it does not say. */
+  /** Whether the browser keeps the data when storage runs short; undefined if it does not say. */
   readonly persisted: boolean | undefined;
-  /** Bytes that this origin may use, as the browser estimates; undefined where it does not say. */
+  /** Bytes that this origin may use, as the browser estimates; undefined if it does not say. */
   readonly quota: number | undefined;
-  /** Bytes that this origin uses, as the browser estimates; undefined where it does not say. */
+  /** Bytes that this origin uses, as the browser estimates; undefined if it does not say. */
   readonly usage: number | undefined;
 }

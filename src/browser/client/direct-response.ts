@@ -1,16 +1,16 @@
 import { JsonPieces } from './json-pieces.ts';
 
-/** A body as text, or what reads it piece by piece. */
+/** A body as text, or an object that reads it piece by piece. */
 export type TextSource = string | { readText(take: (piece: string) => void): Promise<void> };
 
 /**
- * A `Response` that has an address, as one from a network has. Its text is not encoded as bytes and decoded again, as the browser would do it,
+ * A `Response` with an address, like one from a network. Its text is not encoded as bytes and decoded again, as the browser would do,
  * since that takes longer than everything before.
  */
 export class DirectResponse extends Response {
   readonly #url: string;
   readonly #redirected: boolean;
-  /** Set as long as the body can be read here; null once it was read, and undefined where it is left to the browser. */
+  /** Set as long as the body can be read here; null once it was read, and undefined if it is left to the browser. */
   #source: TextSource | null | undefined;
 
   /** `source` reads the same body as text. Statuses that never have a body (Fetch, 2.2.3) get none. */
@@ -80,14 +80,14 @@ export class DirectResponse extends Response {
     return new DirectResponse(this.#url, copy, copy.body, undefined, this.#redirected);
   }
 
-  /** The body's source, for whoever reads the body now; undefined where it is left to the browser. */
+  /** Returns the body's source to the caller that reads the body now; undefined if it is left to the browser. */
   #take(): TextSource | undefined {
     const source = this.#leave();
     if (source !== undefined) this.#source = null;
     return source;
   }
 
-  /** Leaves the body to the browser from now on, and gives the source that it had here. */
+  /** Leaves the body to the browser from now on, and returns the source that it had here. */
   #leave(): TextSource | undefined {
     const source = this.#source;
     if (source === null) throw new TypeError('The body was read already');

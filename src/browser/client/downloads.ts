@@ -1,15 +1,15 @@
 /**
- * Links that save what they lead to (`<a download>`). Chromium asks the network for it, past the service worker
- * (https://crbug.com/468227); a page in a frame it asks the service worker for, which has it saved (`browser/sw/downloads.ts`).
+ * Links that save their target (`<a download>`). Chromium requests it from the network, past the service worker
+ * (https://crbug.com/468227); a page in a frame it requests from the service worker, which has it saved (`browser/sw/downloads.ts`).
  */
 import { downloadHash } from '../bridge/wire/control.ts';
 
-/** An answer that is saved is no page, so nothing tells when it has come; none takes as long as this to begin. */
+/** A response that is saved is not a page, so no event reports its arrival; none takes this long to begin. */
 const FRAME_MS = 60_000;
 
-/** Until the signal: links below the base, of which no listener of the page has taken care. */
+/** Until the signal: handles links below the base that no listener of the page has handled. */
 export function serveDownloads(base: string, signal: AbortSignal): void {
-  // What is of another origin is not saved by `download`.
+  // `download` does not save resources of another origin.
   if (navigator.userAgent.includes(' Firefox/') || !base.startsWith(`${location.origin}/`)) return;
   const onClick = (event: Event): void => {
     const link = event.composedPath().find(isLink);
@@ -31,7 +31,7 @@ function save({ href, download }: HTMLAnchorElement): void {
   const frame = document.createElement('iframe');
   frame.hidden = true;
   frame.src = address.href;
-  // What is loaded is no file: an answer that tells of a failure.
+  // A loaded document is not a file but an error response.
   frame.addEventListener('load', () => frame.remove());
   document.body.append(frame);
   setTimeout(() => frame.remove(), FRAME_MS);

@@ -1,5 +1,5 @@
 /**
- * `settee`, for pages: starts the database of a base and speaks to it. One service per base and page, which all calls of `start` share.
+ * `settee`, for pages: starts the database of a base and accesses it. One service per base and page, which all calls of `start` share.
  */
 import { absoluteBase } from './addresses.ts';
 import type { Settee, StartOptions } from './contract.ts';
@@ -20,12 +20,12 @@ const NO_PAGE =
   'settee/msw; for a database on Node there is the package settee-server';
 
 /**
- * Starts the database below `base` and resolves when it answers and, where the browser has service workers, one controls this
- * page; with `waitFor: 'database'` as soon as it answers. Calls for the same base share one service: each gives an object of its own, and the
+ * Starts the database below `base` and resolves when it answers and, if the browser has service workers, one controls this
+ * page; with `waitFor: 'database'` as soon as it answers. Calls for the same base share one service: each returns an object of its own, and the
  * service ends when all of them are closed.
  *
- * Rejects with an Error that says what to do when something is in the way: a base that can't be one, no page, no IndexedDB, an insecure
- * address, a script that is not where it is looked for, a Content-Security-Policy, or options that differ from those with which the
+ * Rejects with an Error that says what to do when something prevents it: an invalid base, no page, no IndexedDB, an insecure
+ * address, a script that is not at its expected address, a Content-Security-Policy, or options that differ from those with which the
  * service of that base runs in this page (`worker`, `serviceWorker`, `settings`, `logLevel`).
  */
 export async function start(options: StartOptions): Promise<Settee> {

@@ -1,16 +1,16 @@
 /**
- * `JSON.parse` for text that comes in pieces, so that much of it is parsed before the rest is there. The result is what `JSON.parse` of the
- * whole text gives, or the same SyntaxError, for any text and wherever it is cut.
+ * `JSON.parse` for text that arrives in pieces, so that much of it is parsed before the rest arrives. The result is that of `JSON.parse` for the
+ * whole text, or the same SyntaxError, for any text and however it is cut.
  *
- * What takes long to parse is an object with one long array in it. As long as pieces end between two elements of that array, the elements of
- * a piece are parsed as an array of their own. In the end the object is parsed without them, and must have exactly one array, which is empty
- * then. Any other text is parsed as a whole.
+ * An object with one long array in it takes long to parse. As long as pieces end between two elements of that array, the elements of
+ * a piece are parsed as an array of their own. In the end the object is parsed without them, and must have exactly one array, which is then
+ * empty. Any other text is parsed as a whole.
  */
 export class JsonPieces {
   #whole = '';
-  /** Up to the first opening bracket, which may be that of the array, and with it. */
+  /** Up to and including the first opening bracket, which may be that of the array. */
   #beginning = '';
-  /** What came behind the beginning and is not in `#arrays`. */
+  /** What came after the beginning and is not in `#arrays`. */
   #rest = '';
   #arrays: unknown[][] = [];
   /** A piece did not end between two elements, so that no further attempt is made. */
@@ -33,9 +33,9 @@ export class JsonPieces {
     }
   }
 
-  /** Throws as `JSON.parse` does. Nothing can be added after it. */
+  /** Throws like `JSON.parse`. Nothing can be added afterwards. */
   parse(): unknown {
-    // There is no other bracket behind this one. So if the object has an array, it is the one in which the elements were.
+    // There is no other bracket after this one. So if the object has an array, it is the one that contained the elements.
     const end = this.#rest.lastIndexOf(']');
     try {
       const root: Record<string, unknown> = JSON.parse(this.#beginning + this.#rest.slice(end));
@@ -51,7 +51,7 @@ export class JsonPieces {
     return JSON.parse(this.#whole);
   }
 
-  /** Takes the next elements: none, or with a comma before them where others came before. Throws where the text is anything else. */
+  /** Takes the next elements: none, or preceded by a comma if others came before. Throws if the text is anything else. */
   #take(text: string): void {
     const isMore = this.#arrays.length > 0 && text.startsWith(',');
     const elements: unknown[] = JSON.parse(`[${isMore ? text.slice(1) : text}]`);

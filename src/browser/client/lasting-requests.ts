@@ -1,7 +1,7 @@
 /**
  * Requests that outlive the page (`keepalive` of Fetch; beacons). The page's worker ends with the page, so they go to the service worker, which
- * carries them out (`browser/sw/lasting-requests.ts`): as plain requests with `keepalive`, which browsers send on when the page is gone. Firefox sends
- * those past the service worker, so that it gets them by a message. Chromium drops messages of a page that is on its way into the back/forward
+ * carries them out (`browser/sw/lasting-requests.ts`): as plain requests with `keepalive`, which browsers send even when the page is gone. Firefox
+ * sends these past the service worker, so that it gets them by a message. Chromium drops messages of a page that enters the back/forward
  * cache, when the next page is of another site.
  */
 import { serviceUnavailable } from '../bridge/link/unavailable.ts';
@@ -11,10 +11,10 @@ import { withinDeadline } from './deadline.ts';
 import { type Outgoing, toOutgoing } from './outgoing-request.ts';
 import type { PageFetch } from './replaced-fetch.ts';
 
-/** Of the bodies of all that are under way in a page (Fetch, 4.6). */
+/** The limit for the bodies of all requests in progress in a page (Fetch, 4.6). */
 const MOST_BYTES = 65_536;
 
-/** The service worker gives a request up some seconds earlier. */
+/** The service worker gives up on a request some seconds earlier. */
 const ANSWER_MS = 60_000;
 
 const STREAM = 'keepalive takes no stream as its body: give text, bytes or a Blob, or leave keepalive away';
@@ -33,15 +33,15 @@ const SILENT =
   'The service worker does not answer: the request may have been carried out or not; read before you write again';
 
 export interface LastingRequestsHost {
-  /** Of the page, absolute. */
+  /** The page's base, absolute. */
   readonly base: string;
   /** Whether the browser sends plain requests with `keepalive` past the service worker. */
   readonly isBypassed: boolean;
-  /** The browser's `fetch`, whatever the page has in its place. */
+  /** The browser's `fetch`, whatever replaces it in the page. */
   readonly network: PageFetch;
-  /** The service worker that answers below the base; undefined where there is none, or none yet. */
+  /** The service worker that answers below the base; undefined if there is none, or none yet. */
   serviceWorker(): ServiceWorker | undefined;
-  /** Settles when it is decided whether there is one. */
+  /** Settles when it is known whether there is one. */
   whenControlled(): Promise<unknown>;
   respond(request: Outgoing, response: WireResponse): Response;
   /** Ends the listening. */
@@ -49,16 +49,16 @@ export interface LastingRequestsHost {
 }
 
 interface PostedRequest {
-  /** On which the answer comes. An answer would throw a page out of the back/forward cache, so that one that is left has none. */
+  /** The response arrives on it. A response would throw a page out of the back/forward cache, so a page that is left has none. */
   readonly port: MessagePort;
-  /** Whether the service worker has said that it has it. */
+  /** Whether the service worker has said that it has the request. */
   isTaken: boolean;
   resolve(response: WireResponse): void;
 }
 
 export class LastingRequests {
   readonly #host: LastingRequestsHost;
-  /** What the service worker has and has not answered yet. */
+  /** What the service worker has received and not answered yet. */
   readonly #posted = new Set<PostedRequest>();
   #bytes = 0;
   #isLeft = false;
@@ -71,8 +71,8 @@ export class LastingRequests {
   }
 
   /**
-   * As `fetch`, for a write to this address. Sent in the turn of the call. Rejects with a TypeError, which says what to do, where the write
-   * can't be carried out so. A signal is of no use in Firefox once the request was posted.
+   * Works as `fetch`, for a write to this address. Sent in the turn of the call. Rejects with a TypeError, which says what to do, if the write
+   * can't be carried out this way. In Firefox a signal has no effect once the request was posted.
    */
   async fetch(url: string, input: Request | URL | string, init: RequestInit = {}): Promise<Response> {
     const { body } = init;
@@ -85,13 +85,13 @@ export class LastingRequests {
       return this.#counted(bytes, answer);
     }
     const request = toOutgoing(url, input, init);
-    // Browsers have the body of a Request as a stream, or as a promise, whatever it was made of.
+    // Browsers keep the body of a Request as a stream, or as a promise, whatever it was created from.
     if (request instanceof Promise || request.body instanceof ReadableStream) throw new TypeError(NOT_AT_HAND);
     request.signal?.throwIfAborted();
     return this.#host.respond(request, await this.#counted(bytes, this.#post(serviceWorker, request)));
   }
 
-  /** As `navigator.sendBeacon`: false where the write can't be carried out so; undefined for what that is to do itself. */
+  /** Works as `navigator.sendBeacon`: false if the write can't be carried out this way; undefined for what it must do itself. */
   sendBeacon(url: string, body: BodyInit | null): boolean | undefined {
     const serviceWorker = this.#host.serviceWorker();
     if (!serviceWorker) return false;
@@ -165,14 +165,14 @@ export class LastingRequests {
     for (const { port } of this.#posted) port.close();
   }
 
-  /** Until the service worker has answered something. Firefox loses messages that a page posts as its last when its tab is closed. */
+  /** Until the service worker has answered something. Firefox loses the last messages that a page posts when its tab is closed. */
   #holdUp(): void {
     try {
       const request = new XMLHttpRequest();
       request.open('GET', `${this.#host.base}_settee/alive`, false);
       request.send();
     } catch {
-      // The page is gone, or about to be: all that can be done was done.
+      // The page is gone, or about to be: nothing more can be done.
     }
   }
 
@@ -183,7 +183,7 @@ export class LastingRequests {
   }
 }
 
-/** In bytes; none where that can't be told before it is sent, as of a form: browsers have the same bound. */
+/** In bytes; 0 if it is unknown before it is sent, as for a form: browsers have the same limit. */
 function sizeOf(body: BodyInit | null | undefined): number {
   if (body instanceof Blob) return body.size;
   if (body instanceof ArrayBuffer || ArrayBuffer.isView(body)) return body.byteLength;

@@ -20,7 +20,7 @@ const PLAIN_METHOD = /^(GET|HEAD|POST|PUT|DELETE|OPTIONS|COPY)$/;
 const BODILESS_METHOD = /^(GET|HEAD)$/;
 
 /**
- * Matches paths and queries that the parser of URLs would leave as they are, so that it need not be called: it takes ten times as long. All
+ * Matches paths and queries that the URL parser would leave unchanged, so that it need not be called: it takes ten times as long. Everything
  * that the parser of any browser joins, removes or rewrites (dots, backslashes, white space, fragments, quotes and the like) is left to it.
  */
 const PLAIN_PATH = /^\/(?![./])(?:[\w!$&()*+,.:;=?@~-]|%(?!2e)|\/(?!\.))*$/i;
@@ -39,18 +39,18 @@ export function toAddress(input: Request | URL | string, origin: string): string
 }
 
 /**
- * `url` is what `input` names, absolute. Fails with a TypeError where `fetch` would reject with one. Copies what the caller may change later
+ * `url` is what `input` names, absolute. Fails with a TypeError if `fetch` would reject with one. Copies what the caller may change later
  * before it returns.
  */
 export function toOutgoing(url: string, input: Request | URL | string, init: RequestInit = {}): MaybePromise<Outgoing> {
   if (input instanceof Request) return fromRequest(url, new Request(input, init), init.body);
   const { headers, body = null, signal, redirect = 'follow', credentials } = init;
   let { method = 'GET' } = init;
-  // `Request` normalises the method, and throws where it is none or must have no body.
+  // `Request` normalizes the method, and throws if it is invalid or must have no body.
   if (!PLAIN_METHOD.test(method) || (body !== null && BODILESS_METHOD.test(method))) {
     ({ method } = new Request(url, { method, body: body && '' }));
   }
-  // The method may be an object that has a `toString`, which a message can't carry.
+  // The method may be an object with a `toString`, which a message can't carry.
   const outgoing = {
     method: `${method}`,
     url,
@@ -69,10 +69,10 @@ export function toOutgoing(url: string, input: Request | URL | string, init: Req
   return encode(outgoing, new Response(body));
 }
 
-/** Encodes forms and the like, and names their type, as `fetch` does (Fetch, 5.2). */
+/** Encodes forms and the like, and sets their type, as `fetch` does (Fetch, 5.2). */
 async function encode(outgoing: Outgoing, encoded: Response): Promise<Outgoing> {
   const type = encoded.headers.get('content-type') ?? '';
-  // Forms have to say which page sent them: this one.
+  // Forms must say which page sent them: this one.
   const sender = type.startsWith('multipart/form-data') ? { referer: outgoing.url } : {};
   return { ...outgoing, headers: { 'content-type': type, ...sender, ...outgoing.headers }, body: await encoded.blob() };
 }
@@ -86,14 +86,14 @@ function fromRequest(url: string, request: Request, given: unknown): MaybePromis
   return body === undefined && !BODILESS_METHOD.test(method) ? request.blob().then(from) : from(body ?? null);
 }
 
-/** Copied since the caller may change its bytes before ours are sent, and since cloning a view would clone the whole buffer. */
+/** Copies the bytes since the caller may change them before they are sent, and since cloning a view would clone the whole buffer. */
 function copyOf(body: ArrayBuffer | ArrayBufferView): Uint8Array {
   return (
     ArrayBuffer.isView(body) ? new Uint8Array(body.buffer, body.byteOffset, body.byteLength) : new Uint8Array(body)
   ).slice();
 }
 
-/** With what `fetch` adds where the caller gives nothing: that any type is accepted (Fetch, 4.1), and the type of a body (5.2). */
+/** Adds what `fetch` adds if the caller sets nothing: that any type is accepted (Fetch, 4.1), and the type of a body (5.2). */
 function toHeaders(given: HeadersInit | undefined, body: unknown, credentials: string | undefined): PlainHeaders {
   const headers: Record<string, string> = { accept: '*/*' };
   if (typeof body === 'string') headers['content-type'] = 'text/plain;charset=UTF-8';
@@ -103,7 +103,7 @@ function toHeaders(given: HeadersInit | undefined, body: unknown, credentials: s
   return headers;
 }
 
-/** The request that an answer redirects to (Fetch, 4.4); undefined where it does not redirect. */
+/** The request that a response redirects to (Fetch, 4.4); undefined if it does not redirect. */
 export function nextOf(request: Outgoing, { status, headers }: WireResponse): Outgoing | undefined {
   const { location } = headers;
   const { method, body, redirect } = request;

@@ -28,7 +28,7 @@ const NOT_THERE =
 
 const ANSWERED_ELSEWHERE = { role: 'follower', engine: 'indexeddb', version: VERSION } as const;
 
-/** As `fetch`, which follows no more (Fetch, 4.4). */
+/** Like `fetch`, which follows no more (Fetch, 4.4). */
 const MOST_REDIRECTS = 20;
 
 export class PageClient extends EventTarget {
@@ -48,7 +48,7 @@ export class PageClient extends EventTarget {
   readonly #closed = new AbortController();
   /** Set when a newer version of the app answers, in this browser or from its service worker. */
   #isOutdated = false;
-  /** Until the service worker is registered. */
+  /** Defined until the service worker is registered. */
   #calls: QuietWatch | undefined = new QuietWatch();
   #hastenControl = (): void => {};
   /** Bodies that come from the worker and are not read to their end. */
@@ -91,17 +91,17 @@ export class PageClient extends EventTarget {
     this.running = this.#run(isVersioned(worker));
     this.running.catch(() => {});
     this.controlled = this.#control();
-    // Where both fail, as for a base that can't be one, the worker's error is the one that says why.
+    // If both fail, as for an invalid base, the worker's error is the one that says why.
     this.controlled.catch(() => {});
   }
 
-  /** As `controlled`, for who waits for it: the service worker is registered at once. */
+  /** Like `controlled`, for callers that wait for it: the service worker is registered at once. */
   control(): Promise<boolean> {
     this.#hastenControl();
     return this.controlled;
   }
 
-  /** Throws an Error where these options of a later `start` are others than those that the service was started with. */
+  /** Throws an Error if the options of a later `start` differ from those that the service was started with. */
   mustSuit(options: StartOptions): void {
     const name = differenceBetween(this.#options, options);
     if (name !== undefined) {
@@ -112,7 +112,7 @@ export class PageClient extends EventTarget {
     }
   }
 
-  /** Puts `fetch` in the place of the page's own, and beacons with it. */
+  /** Replaces the page's own `fetch`, and `navigator.sendBeacon` with it. */
   replaceFetch(): void {
     if (this.#replaced) return;
     this.#replaced = replacePageFetch(this.fetch);
@@ -140,7 +140,7 @@ export class PageClient extends EventTarget {
 
   /**
    * A service worker that is installed takes processor and disk from the database's start and the first calls (80 ms of 265 in a new Chromium), so
-   * that a first visit waits with it until these are done, unless somebody waits for it. Where one is in control already, nothing is installed.
+   * that a first visit delays it until these are done, unless a caller waits for it. If one is already in control, nothing is installed.
    */
   async #timeToRegister(): Promise<void> {
     if (navigator.serviceWorker.controller) return;
@@ -154,7 +154,7 @@ export class PageClient extends EventTarget {
     await Promise.race([isWanted, isQuiet]);
   }
 
-  /** The service worker goes with the site's data. */
+  /** The browser deletes the service worker with the site's data. */
   #restoreControl(): void {
     this.#serviceWorker?.restore().catch((error) => {
       this.#uncontrolledBecause = String(error);
@@ -165,7 +165,7 @@ export class PageClient extends EventTarget {
     await this.#worker.whenRunning().catch((error) => this.#doWithoutWorker(error, isWorkerVersioned));
   }
 
-  /** A page that has been kept while the app's files were replaced asks the service worker, of whichever version. */
+  /** A page that stayed open while the app's files were replaced asks the service worker, of whichever version. */
   async #doWithoutWorker(error: unknown, isVersioned: boolean): Promise<void> {
     const { name } = Object(error);
     const isReplaced = name === OTHER_PROTOCOL || (name === MISSING_SCRIPT && isVersioned);
@@ -173,7 +173,7 @@ export class PageClient extends EventTarget {
     this.#noteOutdated();
   }
 
-  /** The page's `fetch` for what is not below the base: whoever has put another one in its place gets it. */
+  /** The page's `fetch` for what is not below the base: including one that has replaced it since. */
   readonly #network: PageFetch = (input, init) => (this.#replaced?.original ?? globalThis.fetch)(input, init);
 
   async status(): Promise<SetteeStatus> {
@@ -199,7 +199,7 @@ export class PageClient extends EventTarget {
   async update(): Promise<boolean> {
     this.#hastenControl();
     const replacing = this.#serviceWorker?.update();
-    // What a reload shows is there already, even if nothing can be had from the network.
+    // A reload shows what is already there, even if the network is not available.
     if (this.#isOutdated)
       return Promise.resolve(replacing).then(
         () => true,
@@ -215,7 +215,7 @@ export class PageClient extends EventTarget {
     await this.#worker.close();
   }
 
-  /** Whether there is a new version that `update` has told of. */
+  /** Whether there is a new version that `update` has reported. */
   get isUpdateKnown(): boolean {
     return this.#isOutdated || Boolean(this.#serviceWorker?.isUpdateWaiting);
   }
@@ -230,12 +230,12 @@ export class PageClient extends EventTarget {
     this.#announceUpdate();
   }
 
-  /** An outdated page's own worker answers nothing more. */
+  /** An outdated page's own worker no longer answers. */
   get #asksServiceWorker(): boolean {
     return Boolean(this.#isOutdated && this.#serviceWorker?.isInControl);
   }
 
-  /** As a property it can be taken off the client: `const { fetch } = settee`. */
+  /** A property, so that it can be detached from the client: `const { fetch } = settee`. */
   readonly fetch = async (input: Request | URL | string, init?: RequestInit): Promise<Response> => {
     const address = toAddress(input, this.#origin);
     if (!address.startsWith(this.base) || this.#asksServiceWorker) return this.#network(input, init);
@@ -259,13 +259,13 @@ export class PageClient extends EventTarget {
     return this.#worker.handle(request).finally(() => calls.end());
   }
 
-  /** `fetch` for a caller that has closed what it had of the service. */
+  /** `fetch` for a caller that has closed its use of the service. */
   async fetchElsewhere(input: Request | URL | string, init?: RequestInit): Promise<Response> {
     if (toAddress(input, this.#origin).startsWith(this.base)) throw closed();
     return this.#network(input, init);
   }
 
-  /** As `navigator.sendBeacon`; undefined for what is left to that. */
+  /** Works as `navigator.sendBeacon`; undefined for what is left to it. */
   #sendBeacon(url: string | URL, body: BodyInit | null = null): boolean | undefined {
     const address = toAddress(url, this.#origin);
     if (!address.startsWith(this.base) || this.#asksServiceWorker) return undefined;
@@ -275,7 +275,7 @@ export class PageClient extends EventTarget {
   /** HEAD, like the statuses that never have one (Fetch, 2.2.3), gets no body. */
   #respond({ method, url, signal }: Outgoing, { status, headers, body }: WireResponse, redirected: boolean): Response {
     const response = (shown: BodyInit | null, source?: TextSource) =>
-      // Pairs are what the browser takes in the least time.
+      // Pairs take the browser the least time.
       new DirectResponse(url, { status, headers: Object.entries(headers) }, shown, source, redirected);
     if (method === 'HEAD' || body === null || [204, 205, 304].includes(status)) return response(null);
     if (typeof body === 'string') return response(body, body);
@@ -301,7 +301,7 @@ export class PageClient extends EventTarget {
   }
 }
 
-/** Whether the request is to outlive the page. What only reads can't be lost. */
+/** Whether the request must outlive the page. A request that only reads can't be lost. */
 function isLasting(url: string, input: Request | URL | string, init: RequestInit | undefined, base: string): boolean {
   const request = input instanceof Request ? input : undefined;
   if (!(init?.keepalive ?? request?.keepalive)) return false;
@@ -309,7 +309,7 @@ function isLasting(url: string, input: Request | URL | string, init: RequestInit
   return !isReadOnlyRequest({ method, url, headers: {} }, base);
 }
 
-/** The name of the first option that the later call gives, and that is another one for the service as a whole; undefined where none is. */
+/** The name of the first option in the later call that differs for the service as a whole; undefined if none does. */
 function differenceBetween(first: StartOptions, later: StartOptions): string | undefined {
   const asText = ({ worker, serviceWorker, settings, logLevel, base }: StartOptions) => ({
     worker: workerAddress(worker).href,

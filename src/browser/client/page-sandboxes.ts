@@ -1,4 +1,4 @@
-/** The workers for functions of documents that the page starts for its own worker, where that can't start them itself. */
+/** The workers for functions of documents that the page starts for its own worker, if that can't start them itself. */
 
 import { scriptAddress } from '../bridge/script-address.ts';
 import type { SandboxRequest } from '../bridge/wire/control.ts';
@@ -14,7 +14,7 @@ export class PageSandboxes {
       this.#workers.add(worker);
       worker.onerror = (event) => {
         event.preventDefault();
-        // There is no message where the file could not be loaded.
+        // There is no message if the file could not be loaded.
         control.postMessage(event.message ?? `${file} could not be loaded`);
       };
       control.onmessage = () => {

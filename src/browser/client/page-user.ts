@@ -1,6 +1,6 @@
 /**
- * What one call of `start` has of the service of its base. Several may share the service, as where React's StrictMode starts, closes and starts
- * again: each closes what is its own, and the service ends with the last of them.
+ * One call's use of the service of its base. Several may share the service, as when React's StrictMode starts, closes and starts
+ * again: each closes its own use, and the service ends with the last one.
  */
 import type { Settee, SetteeStatus, StartOptions } from './contract.ts';
 import type { PageClient } from './page-client.ts';
@@ -12,7 +12,7 @@ export type PageUsers = Set<PageUser>;
 export class PageUser extends EventTarget implements Settee {
   readonly base: string;
   readonly replacesFetch: boolean;
-  /** Resolves when what the call waits for is there. */
+  /** Resolves when what the call waits for is ready. */
   readonly opened: Promise<this>;
   readonly #client: PageClient;
   readonly #users: PageUsers;
@@ -49,7 +49,7 @@ export class PageUser extends EventTarget implements Settee {
     return this.#client.controlled;
   }
 
-  /** As a property it can be taken off: `const { fetch } = settee`. */
+  /** A property, so that it can be detached: `const { fetch } = settee`. */
   readonly fetch = (input: Request | URL | string, init?: RequestInit): Promise<Response> =>
     this.#closed ? this.#client.fetchElsewhere(input, init) : this.#client.fetch(input, init);
 
@@ -82,7 +82,7 @@ export class PageUser extends EventTarget implements Settee {
     if (this.#closed) throw closed();
   }
 
-  /** Who waits for `opened` has a turn first, to add a listener. */
+  /** A caller that waits for `opened` has a turn first, to add a listener. */
   readonly #announceUpdate = (): void => {
     const announce = () => this.dispatchEvent(new Event('update'));
     void this.opened.then(

@@ -1,10 +1,10 @@
 /**
- * Has replications that are not at rest when their page goes get another chance: the service worker goes on with them where no other page does,
- * and where the browser has background synchronization, it starts the service worker for that when the network is back.
+ * Continues replications that are not at rest when their page goes: the service worker continues them if no other page does,
+ * and if the browser has background synchronization, it starts the service worker for that when the network is back.
  */
 import { type ReplicationMessage, syncTag } from '../bridge/wire/control.ts';
 
-/** What lasts no longer than this is done before anybody could be asked for help. */
+/** Work that takes no longer than this is done before another context could help. */
 const SHORT_MS = 2_000;
 
 interface SyncManager {
@@ -40,7 +40,7 @@ export class PendingReplications {
     this.#last = undefined;
   }
 
-  /** The browser may refuse, as where the user has forbidden it. */
+  /** The browser may refuse, for example if the user has forbidden it. */
   #register(): void {
     this.#sync?.register(syncTag(this.#base)).catch(() => {});
   }

@@ -1,13 +1,13 @@
 import { pause } from '../../base/shared/clock.ts';
 
-/** So long without a call is quiet. */
+/** This long without a call is quiet. */
 const QUIET_MS = 100;
-/** But a page that never is waits no longer. */
+/** A page that is never quiet waits no longer than this. */
 const MOST_MS = 2_000;
-/** While calls are under way it is looked so often. */
+/** How often it checks while calls are in progress. */
 const LOOK_MS = 25;
 
-/** Watches a page's calls, to tell when it has a moment for what can wait. */
+/** Watches a page's calls, to tell when it has time for work that can wait. */
 export class QuietWatch {
   readonly #now: () => number;
   #underWay = 0;
@@ -27,7 +27,7 @@ export class QuietWatch {
     this.#lastAt = this.#now();
   }
 
-  /** Resolves when no call has been under way for 100 ms, counted from now at the earliest, or after two seconds. */
+  /** Resolves when no call has been in progress for 100 ms, counted from now at the earliest, or after two seconds. */
   async quiet(): Promise<void> {
     const begun = this.#now();
     this.#lastAt = Math.max(this.#lastAt, begun);

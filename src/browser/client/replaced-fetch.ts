@@ -1,13 +1,13 @@
-/** `fetch` in the place of the page's own, and with it `navigator.sendBeacon`. */
+/** Replaces the page's own `fetch`, and `navigator.sendBeacon` with it. */
 
 export type PageFetch = (input: Request | URL | string, init?: RequestInit) => Promise<Response>;
 
 export interface ReplacedFetch {
-  /** What was there before. */
+  /** The `fetch` that was there before. */
   readonly original: PageFetch;
   /**
-   * Takes the other one back. Where somebody has put a third one over it meanwhile, which may call it, it stays and hands all on to what it had
-   * replaced.
+   * Restores the original. If another script has replaced `fetch` again meanwhile, and may call this one, this one stays and passes all calls on to
+   * what it had replaced.
    */
   restore(): void;
 }
@@ -28,7 +28,7 @@ export function replacePageFetch(replacement: PageFetch): ReplacedFetch {
 type SendBeacon = Navigator['sendBeacon'];
 
 /**
- * Puts `send` in the place of `navigator.sendBeacon`, for what it does not give undefined for. Gives what takes it back.
+ * Replaces `navigator.sendBeacon` with `send`, except for calls for which it returns undefined. Returns a function that restores the original.
  */
 export function replaceBeacons(send: (...beacon: Parameters<SendBeacon>) => boolean | undefined): () => void {
   const before = navigator.sendBeacon?.bind(navigator);
@@ -38,7 +38,7 @@ export function replaceBeacons(send: (...beacon: Parameters<SendBeacon>) => bool
   navigator.sendBeacon = sendBeacon;
   return () => {
     isOver = true;
-    // The browser's own is there again: it is the prototype's.
+    // The browser's own is visible again: it is the prototype's.
     if (navigator.sendBeacon === sendBeacon) Reflect.deleteProperty(navigator, 'sendBeacon');
   };
 }

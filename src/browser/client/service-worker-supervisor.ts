@@ -1,4 +1,4 @@
-/** This page's part in the service worker: registers it, has it take control, and lets new versions take over. */
+/** This page's part of the service worker: registers it, has it take control, and lets new versions take over. */
 import { messageSW, Workbox } from 'workbox-window';
 import { pause } from '../../base/shared/clock.ts';
 import { scriptAddress } from '../bridge/script-address.ts';
@@ -8,13 +8,13 @@ import { withinDeadline } from './deadline.ts';
 import type { PageFetch } from './replaced-fetch.ts';
 import { startScript } from './start-failures.ts';
 
-/** Between the requests of which one is to reach the service worker. */
+/** Pauses between the requests of which one must reach the service worker. */
 const WAITS_MS = [0, 100, 400, 1_500];
 
 interface SupervisorOptions {
   readonly url: URL;
   readonly base: string;
-  /** The browser's `fetch`, whatever the page has in its place. */
+  /** The browser's `fetch`, whatever replaces it in the page. */
   readonly network: PageFetch;
   /** Called for each new version that waits. */
   readonly onUpdate: () => void;
@@ -43,7 +43,7 @@ export class ServiceWorkerSupervisor {
     return Boolean(this.#registration && navigator.serviceWorker.controller);
   }
 
-  /** The one that answers below the base; undefined until `open` has resolved. */
+  /** The service worker that answers below the base; undefined until `open` has resolved. */
   get answering(): ServiceWorker | undefined {
     if (!this.#hasOpened) return undefined;
     return navigator.serviceWorker.controller ?? this.#registration?.active ?? undefined;
@@ -68,7 +68,7 @@ export class ServiceWorkerSupervisor {
     }
     const answer = await this.#send(worker, 'SETTEE_CLAIM');
     if (!answer) throw this.#fault(`does not answer below ${this.#base}; give both the same base`);
-    // One that is newer answers plain fetch all the same.
+    // A newer one answers plain fetch anyway.
     if (answer.protocol > PROTOCOL) this.#onOutdated();
     else if (answer.protocol < PROTOCOL && !(await this.update())) throw this.#fault('is of another version; reload');
     const isInControl = () => navigator.serviceWorker.controller?.scriptURL === worker.scriptURL;
@@ -78,7 +78,7 @@ export class ServiceWorkerSupervisor {
     }
     if (registration !== registered) await registration.unregister();
     // A policy may forbid another origin. And in Chromium a page keeps the static routes of the service worker that controlled it when it was
-    // loaded: those of Settee's own let such requests pass, those of another may not.
+    // loaded: the routes of Settee's own let such requests pass, those of another may not.
     const found = await this.#askByFetch();
     if (found !== 204) {
       throw this.#fault(`is not asked by fetch (${found}); reload, or allow ${this.#base} in the CSP's connect-src`);
@@ -87,8 +87,8 @@ export class ServiceWorkerSupervisor {
   }
 
   /**
-   * The status by which the base answers this page's `fetch`, or the failure's text. Asked again for some two seconds: where the process of
-   * a service worker has died with another tab, requests go on to the network until the browser has noticed and started it anew.
+   * The status with which the base answers this page's `fetch`, or the failure's text. Retries for some two seconds: if the process of
+   * a service worker has died with another tab, requests go to the network until the browser has noticed and restarted it.
    */
   async #askByFetch(): Promise<number | string> {
     const ask = () => this.#network(`${this.#base}_settee/alive`).then(({ status }) => status, String);
@@ -102,8 +102,8 @@ export class ServiceWorkerSupervisor {
   }
 
   /**
-   * Takes over a narrower scope that has this page in it, from a ready-made service worker of an earlier release of the app: of two service
-   * workers that could control a page, browsers take the one with the narrower scope. The registration for that scope goes with its last page.
+   * Takes over a narrower scope that contains this page, from a ready-made service worker of an earlier release of the app: of two service
+   * workers that could control a page, browsers take the one with the narrower scope. The registration for that scope ends with its last page.
    * An app's own service worker stays, since it may do more than this.
    */
   async #takeNarrower(scope: string): Promise<ServiceWorkerRegistration | undefined> {
@@ -117,8 +117,8 @@ export class ServiceWorkerSupervisor {
   }
 
   /**
-   * To be called when the browser clears the site's data, the service worker among them: it goes within a moment, before or after. Resolves when
-   * one controls the page again. Rejects as `open` does.
+   * To be called when the browser clears the site's data, including the service worker: it goes within a moment, before or after. Resolves when
+   * one controls the page again. Rejects like `open`.
    */
   async restore(): Promise<void> {
     if (!this.#hasOpened) return;
@@ -128,7 +128,7 @@ export class ServiceWorkerSupervisor {
     }
   }
 
-  /** As `Settee.update`. */
+  /** Works as `Settee.update`. */
   async update(): Promise<boolean> {
     const registration = this.#registration;
     if (!registration?.waiting) await registration?.update();
@@ -141,12 +141,12 @@ export class ServiceWorkerSupervisor {
     const workbox = new Workbox(scriptAddress(this.#url));
     workbox.addEventListener('waiting', this.#onUpdate);
     const registering = workbox.register({ immediate: true });
-    // Registering waits for an update that the browser makes of its own accord, which takes seconds.
+    // Registering waits for an update that the browser makes on its own, which takes seconds.
     const isKnown = navigator.serviceWorker.controller?.scriptURL === href;
     return Promise.race([registering, isKnown ? navigator.serviceWorker.ready : registering]);
   }
 
-  /** Lets the worker take over from the one before it, if there is one. False when it can't, or not yet. */
+  /** Lets the worker take over from the one before it, if there is one. Returns false if it can't, or not yet. */
   async #activate(worker: ServiceWorker): Promise<boolean> {
     const active = this.#registration?.active;
     if (!active || active === worker) await reach(worker, 'activated');
@@ -156,13 +156,13 @@ export class ServiceWorkerSupervisor {
       if (worker.state === 'redundant') return false;
       await this.#send(active, 'SETTEE_DRAIN');
       worker.postMessage({ type: 'SKIP_WAITING' });
-      // A page that reads no further in a body of the old one holds it up in Chromium, even though that body has failed.
+      // A page that stopped reading a body of the old one holds it up in Chromium, even though that body has failed.
       await withinDeadline(reach(worker, 'activated'));
     }
     return worker.state === 'activated';
   }
 
-  /** Undefined when no answer comes: from a service worker that knows nothing of this base. */
+  /** Undefined when no response comes: from a service worker that does not serve this base. */
   #send(worker: ServiceWorker, type: ControlMessage['type']): Promise<ControlAnswer | undefined> {
     const message: ControlMessage = { type, base: this.#base };
     return withinDeadline(messageSW(worker, message));
@@ -173,7 +173,7 @@ export class ServiceWorkerSupervisor {
   }
 }
 
-/** Resolves when the worker is in this state, or in one that it does not leave for it. */
+/** Resolves when the worker is in this state, or in one from which it can't reach it. */
 function reach(worker: ServiceWorker, wanted: ServiceWorkerState): Promise<void> {
   return until(() => [wanted, 'activated', 'redundant'].includes(worker.state), worker, 'statechange');
 }

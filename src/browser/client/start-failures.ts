@@ -1,4 +1,4 @@
-/** The name of the Error where nothing is at the address of a script, or a page. */
+/** The name of the Error if there is nothing at the address of a script, or a page. */
 export const MISSING_SCRIPT = 'MissingScript';
 
 const MISSING = 'The file is not there: with Vite add the plugin settee/vite, else copy it. ';
@@ -6,8 +6,8 @@ const MODULE =
   "It is a module, and a service worker with Settee must be a classic script: bundle it in the format 'iife'. ";
 
 /**
- * Runs what starts the script of a worker or a service worker. Where the browser can't start it, it says little or nothing of the reason. So
- * it is found out which directive of a policy forbids the script, and what its address answers; the Error says so, and what to do about it.
+ * Runs the start of a worker's or a service worker's script. If the browser can't start it, it says little or nothing about the reason. So
+ * this finds out which directive of a policy forbids the script, and what its address answers; the Error says so, and what to do about it.
  * A plain Error comes from the script itself, and is passed on.
  */
 export async function startScript<T>(what: string, url: URL, start: () => Promise<T>): Promise<T> {
@@ -40,12 +40,12 @@ export async function startScript<T>(what: string, url: URL, start: () => Promis
   }
 }
 
-/** Also where the server has a page for every address that it doesn't know, as those of single-page apps do. */
+/** Also true if the server has a page for every unknown address, like those of single-page apps. */
 function isMissing(answer: Response | string): boolean {
   return typeof answer !== 'string' && (!answer.ok || Boolean(answer.headers.get('content-type')?.includes('html')));
 }
 
-/** Of a module in the place of a script browsers say as good as nothing, so that its text is looked at. */
+/** Browsers report almost nothing about a module in place of a script, so this checks its text. */
 async function isModule(answer: Response | string): Promise<boolean> {
   if (typeof answer === 'string' || isMissing(answer)) return false;
   return /(^|[;}])\s*(import\s*["'{*]|import\s+\w|export\s*[{*]|export\s+\w)/m.test(await answer.text());

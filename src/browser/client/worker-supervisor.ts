@@ -1,5 +1,5 @@
 /**
- * Starts and ends this page's worker, and starts another one where that ended.
+ * Starts and ends this page's worker, and starts another one if it ended.
  *
  *     none ── first call, or the page is shown again ──► starting ── a core answers ──► running
  *     starting ── the script can't be started, or says why no core can answer ──► none; the next call tries again
@@ -8,8 +8,8 @@
  *     starting, running ── the page is left ──► none: in the back/forward cache a frozen worker would keep the storage to itself
  *     any ── close() ──► closed
  *
- * Calls wait for a worker that runs. A call that was under way when its worker ended is made again if it only reads; a write whose outcome
- * nobody knows is answered 503.
+ * Calls wait for a running worker. A call that was in progress when its worker ended is made again if it only reads; a write whose outcome
+ * is unknown is answered 503.
  */
 import { type Remote, wrap } from 'comlink';
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
@@ -40,7 +40,7 @@ interface WorkerEvents {
   onLoss(why: string): void;
   /** The browser has cleared the site's data; another worker is on its way. */
   onCleared(): void;
-  /** Another tab speaks a newer protocol, and owns the storage: this page's worker answers no more. */
+  /** Another tab speaks a newer protocol, and owns the storage: this page's worker no longer answers. */
   onOutdated(): void;
 }
 
@@ -61,32 +61,32 @@ type FromWorker = Partial<PageAnswers> &
     | { readonly type?: never }
   );
 
-/** Unlike the `TypeError` of a request that failed, it tells that none will succeed. */
+/** Unlike the `TypeError` of a failed request, it shows that none will succeed. */
 export const closed = () => new DOMException('This Settee was closed; start it again', 'InvalidStateError');
 const GONE = 'The page was left, or its worker was stuck, during this request';
 const CLEARED = 'The browser has cleared the data of this site during this request';
 
-/** Within this time a storage that is closed by force again is left alone until it is needed. */
+/** A storage that is closed by force again within this time is left alone until it is needed. */
 const CLEARED_AGAIN_MS = 1000;
 
 export class WorkerSupervisor {
   readonly #url: URL;
   readonly #options: WorkerOptions;
   readonly #events: WorkerEvents;
-  /** Whoever waits for the present worker, by the number of the call. Called with the answer, or with the reason when the worker ends. */
+  /** The calls that wait for the present worker, by number. Called with the response, or with the reason when the worker ends. */
   readonly #waiting = new Map<number, (answer: PageAnswer | string) => void>();
   readonly #listening = new AbortController();
   readonly #pending: PendingReplications;
   readonly #sandboxes = new PageSandboxes();
-  /** Set as soon as the service is to end. */
+  /** Set as soon as the service starts to end. */
   #closed: Promise<void> | undefined;
   #calls = 0;
-  /** When the storage was closed by force the last time, on the page's clock. */
+  /** When the storage was last closed by force, on the page's clock. */
   #clearedAt = Number.NEGATIVE_INFINITY;
   #worker: Worker | undefined;
   #running: RunningWorker | undefined;
   #starting: Promise<RunningWorker> | undefined;
-  /** The worker of which signs are expected. */
+  /** The worker that must give signs of life. */
   #watched: RunningWorker | undefined;
   /** Resolves when the page is shown again; undefined while it is shown. */
   #shown: Promise<unknown> | undefined;
@@ -116,7 +116,7 @@ export class WorkerSupervisor {
     return (await this.#unlessLost(endpoint.status())) ?? this.status();
   }
 
-  /** Rejects with a TypeError when the request can't be carried out at all, with its signal's reason, or because this was closed. */
+  /** Rejects with a TypeError if the request can't be carried out at all, with its signal's reason, or because this was closed. */
   handle(request: Outgoing): Promise<WireResponse> {
     return this.#running && !this.#closed ? this.#call(this.#running, request) : this.#callNext(request);
   }
@@ -132,8 +132,8 @@ export class WorkerSupervisor {
   }
 
   /**
-   * Lets the worker finish what is under way, then ends it; at once where the page is left meanwhile. The worker is told at the end of this
-   * turn, behind the requests that were made in it.
+   * Lets the worker finish what is in progress, then ends it; at once if the page is left meanwhile. The worker is told at the end of this
+   * turn, after the requests that were made in it.
    */
   close(): Promise<void> {
     this.#closed ??= this.#unlessLost(Promise.resolve().then(() => this.#running?.endpoint.close())).finally(() => {
@@ -149,13 +149,13 @@ export class WorkerSupervisor {
     this.#end();
   }
 
-  /** Starts a new worker even if nobody calls, so that this page owns the storage where no other does. */
+  /** Starts a new worker even without a call, so that this page owns the storage if no other does. */
   #return(): void {
     if (this.#shown) this.whenRunning().catch(() => {});
     this.#shown = undefined;
   }
 
-  /** Where the page is left while a worker starts, another one is started when the page is shown again. */
+  /** If the page is left while a worker starts, another one is started when the page is shown again. */
   async #startUntilShown(): Promise<RunningWorker> {
     for (;;) {
       await this.#shown;
@@ -165,7 +165,7 @@ export class WorkerSupervisor {
     }
   }
 
-  /** Gives undefined when the page was left meanwhile. Rejects with the worker's own words, or with why its script doesn't run. */
+  /** Resolves to undefined when the page was left meanwhile. Rejects with the worker's own error, or with why its script doesn't run. */
   #start(): Promise<RunningWorker | undefined> {
     return startScript('worker', this.#url, async () => {
       const worker = new Worker(scriptAddress(this.#url), { type: 'module', name: 'settee' });
@@ -173,7 +173,7 @@ export class WorkerSupervisor {
       worker.onmessage = (event: MessageEvent<FromWorker>) => {
         const { data } = event;
         if (this.#worker === worker) for (const answer of data.answers ?? []) this.#waiting.get(answer[0])?.(answer);
-        // Looked at first, since reading the event's ports takes a hundredth of a request. Comlink's own messages have types, too.
+        // Checked first, since reading the event's ports takes a hundredth of a request. Comlink's own messages also have types.
         if (data.type === 'SETTEE_REPLICATION') this.#pending.note(data);
         else if (data.type === 'SETTEE_SANDBOX') this.#sandboxes.start(data, event.ports);
         else if (data.type === 'SETTEE_CLEARED') this.#replace(worker);
@@ -192,8 +192,8 @@ export class WorkerSupervisor {
   }
 
   /**
-   * Gives up a worker that says nothing: Settee's worker gives a sign as soon as it has begun. The script may take long to load, but not
-   * when the page could load it meanwhile.
+   * Gives up on a worker that says nothing: Settee's worker gives a sign as soon as it has begun. The script may take long to load, but not
+   * if the page could load it meanwhile.
    */
   async #expectSign(sign: Promise<unknown>, giveUp: (why: string) => void): Promise<void> {
     if (await withinDeadline(sign)) return;
@@ -227,7 +227,7 @@ export class WorkerSupervisor {
     });
   }
 
-  /** Ends the worker if it is stuck, as long as calls wait for it. */
+  /** Ends the worker if it is stuck while calls wait for it. */
   async #watch(running: RunningWorker): Promise<void> {
     this.#watched = running;
     const isWaiting = () => this.#running === running && this.#waiting.size > 0;
@@ -243,7 +243,7 @@ export class WorkerSupervisor {
       : serviceUnavailable(`${why}: it may have been carried out or not; read before you write again`);
   }
 
-  /** Gives what comes of the work, or undefined if the worker ends first. */
+  /** Returns the result of the work, or undefined if the worker ends first. */
   #unlessLost<T>(work: Promise<T>): Promise<T | undefined> {
     const call = ++this.#calls;
     return new Promise<T | undefined>((resolve, reject) => {
@@ -252,7 +252,7 @@ export class WorkerSupervisor {
     }).finally(() => this.#waiting.delete(call));
   }
 
-  /** Begins with another worker on the storage that is there now. */
+  /** Starts another worker on the present storage. */
   #replace(worker: Worker): void {
     if (this.#worker !== worker || this.#closed) return;
     const isAgain = performance.now() - this.#clearedAt < CLEARED_AGAIN_MS;
@@ -267,7 +267,7 @@ export class WorkerSupervisor {
     this.#worker?.terminate();
     this.#worker = undefined;
     this.#sandboxes.end();
-    // A start that is under way goes on with the next worker.
+    // A start in progress continues with the next worker.
     if (this.#running) this.#starting = undefined;
     this.#running = undefined;
     const waiting = [...this.#waiting.values()];

@@ -11,7 +11,7 @@ export interface CookieJarOptions {
   readonly clock: Clock;
   /** Base of the instance: the host that the cookies belong to. */
   readonly base: string;
-  /** Called at each change, with all that the jar holds. */
+  /** Called at each change, with the whole content of the jar. */
   onChange(jar: string): void;
 }
 
@@ -24,7 +24,7 @@ export class CookieJar {
   readonly #options: CookieJarOptions;
   readonly #site: CookieSite;
   #cookies: readonly StoredCookie[] = [];
-  /** How often the jar was changed since it was new. */
+  /** How often the jar was changed since it was created. */
   #version = 0;
 
   constructor(options: CookieJarOptions) {
@@ -34,7 +34,7 @@ export class CookieJar {
     this.#site = { host: hostname, isSecure };
   }
 
-  /** Wraps `handle`: each request gets the jar's cookies, and the cookies that its answer sets are stored and not shown to the caller. */
+  /** Wraps `handle`: each request gets the jar's cookies, and the cookies that its response sets are stored and not shown to the caller. */
   around(handle: Handle): Handle {
     return (request) => {
       const omits = request.headers[CREDENTIALS_HEADER] === 'omit';
@@ -47,12 +47,12 @@ export class CookieJar {
     };
   }
 
-  /** The jar's content, to be given to `load` of another; empty where there was never a cookie. */
+  /** The jar's content, for `load` of another one; empty if there was never a cookie. */
   get text(): string {
     return this.#version === 0 ? '' : JSON.stringify({ version: this.#version, cookies: this.#cookies });
   }
 
-  /** Takes over what another jar of the instance holds, unless this one has seen more changes. */
+  /** Takes over the content of another jar of the instance, unless this one has seen more changes. */
   load(text: string): void {
     const loaded = parseJar(text);
     if (loaded === undefined || loaded.version <= this.#version) return;
@@ -60,7 +60,7 @@ export class CookieJar {
     this.#cookies = loaded.cookies;
   }
 
-  /** The value of the `Cookie` header for a request to `url`; undefined where no cookie applies. */
+  /** Returns the value of the `Cookie` header for a request to `url`; undefined if no cookie applies. */
   header(url: string): string | undefined {
     if (this.#cookies.length === 0) return undefined;
     const now = this.#options.clock.now();
@@ -71,7 +71,7 @@ export class CookieJar {
     return sent.map(({ name, value }) => (name === '' ? value : `${name}=${value}`)).join('; ');
   }
 
-  /** Stores the cookies of a `Set-Cookie` header, in which several are separated by newlines. `url` is that of the request. */
+  /** Stores the cookies of a `Set-Cookie` header, in which newlines separate several cookies. `url` is that of the request. */
   take(lines: string, url: string): void {
     const now = this.#options.clock.now();
     const cookies = takeCookies(this.#cookies, lines, { url, site: this.#site, now });
@@ -99,7 +99,7 @@ function withoutSetCookie(response: PlainResponse): PlainResponse {
   return { ...response, headers };
 }
 
-/** A page can't set `Cookie` itself, no more than with `fetch`. */
+/** A page can't set `Cookie` itself, as it can't with `fetch`. */
 function withCookie(headers: PlainHeaders, cookie: string | undefined): PlainHeaders {
   const { cookie: _own, [CREDENTIALS_HEADER]: _asked, ...others } = headers;
   return cookie === undefined ? others : { ...others, cookie };
@@ -111,7 +111,7 @@ function parseJar(text: string): { readonly version: number; readonly cookies: r
   return { version, cookies: cookies.filter(isStoredCookie) };
 }
 
-/** Only jars make these, and nothing else that they hold has an order. */
+/** Only jars create these, and no other member has an `order`. */
 function isStoredCookie(cookie: unknown): cookie is StoredCookie {
   return 'order' in Object(cookie);
 }

@@ -1,8 +1,8 @@
-/** What the `Set-Cookie` header of an answer does to the stored cookies (RFC 6265, 5.2 and 5.3; prefixes of names by its successor). */
+/** How the `Set-Cookie` header of a response changes the stored cookies (RFC 6265, 5.2 and 5.3; prefixes of names by its successor). */
 import { parseSetCookie, type SetCookie } from 'cookie';
 import { isLive, pathOf, type StoredCookie } from './stored-cookie.ts';
 
-/** What cookies belong to. */
+/** The host that cookies belong to. */
 export interface CookieSite {
   readonly host: string;
   /** Whether requests to it are safe from eavesdroppers, so that it may have secure cookies. */
@@ -10,8 +10,8 @@ export interface CookieSite {
 }
 
 /**
- * Returns the cookies as they are after an answer to `url` whose `Set-Cookie` header is `lines`, in which several cookies are separated by
- * newlines. Returns the same array where nothing changed. `now` is in milliseconds since the epoch.
+ * Returns the cookies as they are after a response to `url` whose `Set-Cookie` header is `lines`, in which several cookies are separated by
+ * newlines. Returns the same array if nothing changed. `now` is in milliseconds since the epoch.
  */
 export function takeCookies(
   cookies: readonly StoredCookie[],
@@ -59,7 +59,7 @@ function withCookie(
   return isLive(cookie, now) ? [...others, cookie] : others;
 }
 
-/** `Max-Age` counts before `Expires` (RFC 6265, 5.3 step 3). */
+/** `Max-Age` takes precedence over `Expires` (RFC 6265, 5.3 step 3). */
 function expiryOf({ maxAge, expires }: SetCookie, now: number): number | null {
   if (maxAge !== undefined) return maxAge <= 0 ? 0 : now + maxAge * 1000;
   return expires === undefined ? null : expires.getTime();

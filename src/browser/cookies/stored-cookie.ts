@@ -7,7 +7,7 @@ export interface StoredCookie {
   readonly isSecure: boolean;
   /** Milliseconds since the epoch; null for a cookie that lasts as long as the session. */
   readonly expires: number | null;
-  /** Its rank by age among all that were ever set; kept when its value changes (RFC 6265, 5.3 step 11.3). */
+  /** Its rank by age among all cookies ever set; kept when its value changes (RFC 6265, 5.3 step 11.3). */
   readonly order: number;
 }
 
@@ -21,7 +21,7 @@ export function matchesPath(cookiePath: string, requestPath: string): boolean {
   return requestPath.length === cookiePath.length || cookiePath.endsWith('/') || requestPath[cookiePath.length] === '/';
 }
 
-/** The path of an address as the client wrote it: no URL object, which would normalise it. */
+/** The path of an address as the client wrote it: no URL object, which would normalize it. */
 export function pathOf(url: string): string {
   const path = url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '');
   return path === '' ? '/' : path;

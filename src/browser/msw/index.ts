@@ -1,6 +1,6 @@
 /**
- * `settee/msw`: the database as request handlers of Mock Service Worker 2, for the tests and stories of an app that speaks to it. It is
- * the same core that answers in the browser, kept in memory: each call of `handlers` makes an empty one.
+ * `settee/msw`: the database as request handlers of Mock Service Worker 2, for the tests and stories of an app that uses it. It is
+ * the same core that answers in the browser, kept in memory: each call of `handlers` creates an empty one.
  */
 import { http } from 'msw';
 import type { HandlersOptions, SetteeHandlers } from './contract.ts';
@@ -10,7 +10,7 @@ import { loadWasmOfNode } from './node-wasm.ts';
 
 export type { HandlersOptions, SetteeHandlers } from './contract.ts';
 
-/** Throws a TypeError for a base that is no address. The core opens with the first request. */
+/** Throws a TypeError for a base that is not an address. The core opens with the first request. */
 export function handlers({ base = '/db/', settings = {}, loadWasm }: HandlersOptions = {}): SetteeHandlers {
   const page = pageAddress();
   const service = new MemoryService(
@@ -21,7 +21,7 @@ export function handlers({ base = '/db/', settings = {}, loadWasm }: HandlersOpt
   return Object.assign([handler], { reset: () => service.reset() });
 }
 
-/** Undefined where there is no page. Tests on Node have none, unless a library simulates one. */
+/** Undefined if there is no page. Tests on Node have none, unless a library simulates one. */
 function pageAddress(): string | undefined {
   const location: { readonly href: string } | undefined = Reflect.get(globalThis, 'location');
   return location?.href;

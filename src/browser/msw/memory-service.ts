@@ -1,4 +1,4 @@
-/** A core on memory that is there when it is asked, and can be exchanged for an empty one. It keeps the session's cookies, as a page's worker does. */
+/** A core in memory that is created when first needed, and can be replaced by an empty one. It keeps the session's cookies, like a page's worker. */
 
 import { systemClock, systemRandom } from '../../base/shared/clock.ts';
 import { whenReady } from '../../base/shared/maybe-promise.ts';
@@ -12,7 +12,7 @@ import { CookieJar } from '../cookies/cookie-jar.ts';
 
 export type ServiceOptions = Pick<CoreOptions, 'basePath' | 'config'>;
 
-/** Where there is only a path, the cookies belong to this host; they go nowhere else than to this service. */
+/** If the base is only a path, the cookies belong to this host; they go only to this service. */
 const HOST = 'http://localhost/';
 
 export class MemoryService {
@@ -21,7 +21,7 @@ export class MemoryService {
   readonly #loadWasm: QuickJsSandboxOptions['loadWasm'] | undefined;
   #core: Promise<Core> | undefined;
 
-  /** Without `loadWasm` functions of design documents are answered with 501. */
+  /** Without `loadWasm`, functions of design documents return 501. */
   constructor(options: ServiceOptions, loadWasm?: QuickJsSandboxOptions['loadWasm']) {
     this.#options = options;
     this.#loadWasm = loadWasm;
@@ -59,7 +59,7 @@ function newJar(): CookieJar {
 }
 
 /**
- * Neither `fetch` on Node nor a mocked one in a page keeps cookies that only the browser is to see. A client that sends cookies of its own has a
+ * Neither `fetch` on Node nor a mocked one in a page keeps cookies that only the browser may see. A client that sends cookies of its own has a
  * jar of its own.
  */
 function withSession(handle: Handle, jar: CookieJar): Handle {

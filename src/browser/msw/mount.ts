@@ -1,6 +1,6 @@
 /** Which addresses a base stands for. */
 
-/** Where there is no page; only its path is used then. */
+/** Used if there is no page; only its path matters then. */
 const NOWHERE = 'http://localhost/';
 
 /** The path below which the service is mounted, without a slash at its end; empty for the root. */
@@ -9,8 +9,8 @@ export function basePathOf(base: string, page: string | undefined): string {
 }
 
 /**
- * Fits the addresses at and below the base, without their queries. It has no groups: MSW would decode what they hold, and
- * fail where that is no percent-encoding.
+ * Matches the addresses at and below the base, without their queries. It has no groups: MSW would decode what they capture, and
+ * fail if that is not valid percent-encoding.
  */
 export function addressPattern(base: string, page: string | undefined): RegExp {
   const { origin } = resolve(base, page);

@@ -1,13 +1,13 @@
-/** What an app's own service worker gets from `settee/sw`, and what it gets from the script with the core. */
+/** What an app's own service worker gets from `settee/sw`, and what that gets from the script with the core. */
 import type { Instance, WorkerOptions } from '../bridge/contract.ts';
 import type { ReplicationMessage } from '../bridge/wire/control.ts';
 
 export interface ServiceWorkerOptions {
-  /** The same as the page gives to `start`: a path such as `/db/`, or another origin's address. */
+  /** The same as the page passes to `start`: a path such as `/db/`, or another origin's address. */
   readonly base: string;
   /** Address of `settee-sw-core.js`, relative to the service worker's own. Default: beside it. */
   readonly core?: string | URL;
-  /** Settings by section and key for when no page is open; else those of the page's worker count. */
+  /** Settings by section and key while no page is open; otherwise those of the page's worker take effect. */
   readonly settings?: WorkerOptions['settings'];
 }
 
@@ -18,10 +18,10 @@ export interface SetteeServiceWorker {
   handles(request: Request): boolean;
   /**
    * Answers the event's request if it is for the database; if not, returns false and leaves the event untouched. Requests of replications to a
-   * server at the base itself are left to the browser: for them it returns true, too.
+   * server at the base itself are left to the browser: for them it also returns true.
    */
   respond(event: FetchEvent): boolean;
-  /** Loads the core, so that it is there without a network. Call it while the service worker is being installed. */
+  /** Loads the core, so that it is available without a network. Call it while the service worker is being installed. */
   install(event: ExtendableEvent): void;
 }
 
@@ -37,25 +37,25 @@ export interface OwnerOptions {
 }
 
 export interface ServiceWorkerOwner {
-  /** Takes the storage where nobody owns it or waits for it; gives it up by itself when idle or asked. */
+  /** Takes the storage if no one owns it or waits for it; gives it up by itself when idle or asked. */
   takeIfFree(): Promise<boolean>;
   /**
-   * Takes the storage likewise, and keeps it until replications are at rest or can't go on. Resolves to how they are then; to undefined where
-   * somebody else has the storage.
+   * Takes the storage in the same way, and keeps it until replications are at rest or can't go on. Resolves to their state then; to undefined if
+   * another worker has the storage.
    */
   replicate(): Promise<ReplicationMessage['activity'] | undefined>;
 }
 
-/** The files of an app that are kept, as `settee-precache.js` or the Vite plugin leaves them in the global `setteePrecache`. */
+/** The files of an app to keep, as `settee-precache.js` or the Vite plugin leaves them in the global `setteePrecache`. */
 export interface PrecacheList {
   /**
    * Addresses, relative to the service worker's own. An entry with a revision is fetched again when that changes; with `null` its address
    * changes with its content.
    */
   readonly files: readonly (string | { readonly url: string; readonly revision: string | null })[];
-  /** The revision of all files that have none of their own: another one has all of them fetched again. */
+  /** The revision of all files that have none of their own: if it changes, all of them are fetched again. */
   readonly version: string;
-  /** One of the files: the page for navigations to addresses of which none is a file. Default: none, the network answers them. */
+  /** One of the files: the page for navigations to addresses that are not files. Default: none, the network answers them. */
   readonly fallback?: string;
 }
 
@@ -63,6 +63,6 @@ export interface PrecacheList {
 export interface Precaching {
   install(event: ExtendableEvent): void;
   activate(event: ExtendableEvent): void;
-  /** Answers the event's request if it is for one of the files, and else leaves it untouched. */
+  /** Answers the event's request if it is for one of the files, and otherwise leaves it untouched. */
   respond(event: FetchEvent): void;
 }

@@ -1,9 +1,9 @@
-/** Answers that a page wants to have saved, under a name that its link gives (`browser/client/downloads.ts`). */
+/** Responses that a page wants to save, under a name from its link (`browser/client/downloads.ts`). */
 
 import type { PlainHeaders, PlainResponse } from '../../base/shared/message.ts';
 import { downloadName } from '../bridge/wire/control.ts';
 
-/** The headers of the answer, with one that has the browser save it where the request asks for that. RFC 6266, 4. */
+/** Returns the headers of the response, plus one that makes the browser save it if the request asks for that. RFC 6266, 4. */
 export function withDownload({ mode, url }: Request, { status, headers }: PlainResponse): PlainHeaders {
   const name = mode === 'navigate' && status === 200 ? downloadName(url) : undefined;
   if (name === undefined || (name === '' && headers['content-disposition']?.startsWith('attachment'))) return headers;

@@ -1,7 +1,7 @@
 /**
- * Where event sources go on that connect again. They say so in the header `Last-Event-ID`, which Chromium shows to no service worker. So
- * this one remembers the last id that each got whose body has ended or failed. A page that closes its event source is forgotten: when it
- * opens another one with the same address, that begins anew.
+ * Where event sources resume when they connect again. They say so in the header `Last-Event-ID`, which Chromium shows to no service worker. So
+ * this one remembers the last id of each event source whose body has ended or failed. A page that closes its event source is forgotten: when it
+ * opens another one with the same address, that starts over.
  */
 
 import type { ByteStream, PlainRequest, PlainResponse } from '../../base/shared/message.ts';
@@ -17,13 +17,13 @@ interface LastEvent {
   readonly at: number;
 }
 
-/** Why a body is cancelled that its reader did not give up. */
+/** The reason for cancelling a body that its reader did not give up. */
 export class BrokenOff extends TypeError {}
 
 export class EventIds {
   readonly #ended = new Map<string, LastEvent>();
 
-  /** The request with what its page knows, where the browser does not show it. `client`: which page it comes from. */
+  /** Returns the request with its page's last id, if the browser does not show it. `client`: the page it comes from. */
   addTo(client: string, request: PlainRequest): PlainRequest {
     if (request.headers['accept'] !== EVENT_STREAM) return request;
     const key = keyOf(client, request.url);
@@ -34,14 +34,14 @@ export class EventIds {
     return { ...request, headers: { ...request.headers, 'last-event-id': last.id } };
   }
 
-  /** The answer to that request; its events are looked at as they pass. */
+  /** Returns the response to that request; its events are inspected as they pass. */
   follow(client: string, url: string, response: PlainResponse): PlainResponse {
     const { headers, body } = response;
     if (!isStream(body) || headers['content-type'] !== EVENT_STREAM) return response;
     return { ...response, body: new FollowedEvents(body, (id) => this.#remember(keyOf(client, url), id)) };
   }
 
-  /** What is remembered, for the service worker that takes over. */
+  /** The remembered ids, for the service worker that takes over. */
   get entries(): readonly (readonly [string, LastEvent])[] {
     return [...this.#ended];
   }
@@ -65,7 +65,7 @@ class FollowedEvents implements ByteStream {
   #lastId: string | undefined;
   /** The page wants no more. */
   #isClosed = false;
-  /** A line of which the end has not come yet. */
+  /** A line whose end has not arrived yet. */
   #line = '';
 
   constructor(stream: ByteStream, onEnd: (lastId: string) => void) {
@@ -87,12 +87,12 @@ class FollowedEvents implements ByteStream {
 
   async cancel(reason?: unknown): Promise<void> {
     if (reason instanceof BrokenOff) this.#end();
-    // A read that waits ends now, as at the end of a body; but nobody goes on behind what the page closed.
+    // A waiting read ends now, as at the end of a body; but nothing resumes after what the page closed.
     else this.#isClosed = true;
     await this.#stream.cancel(reason instanceof BrokenOff ? reason.message : reason);
   }
 
-  /** An id counts once the empty line behind its event has come. */
+  /** An id counts once the empty line after its event has arrived. */
   #note(text: string): void {
     const lines = this.#line + text;
     const end = lines.lastIndexOf('\n\n');
@@ -105,7 +105,7 @@ class FollowedEvents implements ByteStream {
   }
 
   #end(): void {
-    // An empty one has the event source begin anew.
+    // An empty id makes the event source start over.
     if (this.#lastId && !this.#isClosed) this.#onEnd(this.#lastId);
   }
 }

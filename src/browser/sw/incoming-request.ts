@@ -1,20 +1,20 @@
-/** Turns what a page fetches into a plain request. */
+/** Turns a page's fetch into a plain request. */
 import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
 import type { ByteStream, PlainRequest, RequestBody } from '../../base/shared/message.ts';
 
 /** Bodies beyond this travel as a Blob: the browser hands it over without a copy, and may keep it on disk. */
 const INLINE_BYTES = 1_048_576;
 /**
- * Bodies beyond this travel as they come: of a request with one the owner does not tell whether it was sent twice (`link/repeated-writes.ts`),
+ * Larger bodies travel as a stream: for such a request the owner does not detect whether it was sent twice (`link/repeated-writes.ts`),
  * so nothing is gained by having it whole. Chromium has room for some hundreds of megabytes of Blobs, and then fails all of them.
  */
 const BLOB_BYTES = 16 * INLINE_BYTES;
 
-/** What browsers add for the network, some before and some behind the service worker: nothing here has been on its way over one. */
+/** Headers that browsers add for the network, some before and some after the service worker: no request here has been on a network. */
 const NETWORK_HEADERS = ['origin', 'sec-fetch-dest', 'sec-fetch-mode', 'sec-fetch-site', 'sec-fetch-user'];
 
 /**
- * In the same turn where there is no body. Rejects where the body can't be read. The request's signal is left out: no browser fires it in
+ * Answers in the same turn if there is no body. Rejects if the body can't be read. The request's signal is left out: no browser fires it in
  * a service worker.
  */
 export function toPlainRequest(request: Request): MaybePromise<PlainRequest> {
@@ -29,15 +29,15 @@ export function toPlainRequest(request: Request): MaybePromise<PlainRequest> {
 }
 
 /**
- * Whether a page of another origin may have sent a form: no other request of such a page gets here, but for links that are followed. The
- * browser says nothing of the origin here, so the referrer has to. A page can keep it back; what has none is taken for foreign.
+ * Whether a page of another origin may have sent a form: no other request of such a page arrives here, except for followed links. The
+ * browser does not show the origin here, so the referrer decides. A page can withhold it; a request without one counts as foreign.
  */
 function isForeignForm({ mode, method, referrer, url }: Request): boolean {
   if (mode !== 'navigate' || method === 'GET' || method === 'HEAD') return false;
   return !referrer.startsWith(`${new URL(url).origin}/`);
 }
 
-/** Forms have to say which page sent them (docs/http/documents.md#form-uploads), which no browser tells here; it was one of this origin. */
+/** Forms must say which page sent them (docs/http/documents.md#form-uploads), which no browser shows here; it was one of this origin. */
 function isForm(headers: Readonly<Record<string, string>>): boolean {
   return headers['content-type']?.startsWith('multipart/form-data') === true;
 }
@@ -61,7 +61,7 @@ async function fromBlob(blob: Blob): Promise<Uint8Array | Blob | null> {
 
 type Reader = ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>;
 
-/** Beyond what fits inline every so many bytes become a Blob of their own, so that this thread holds no more than that. */
+/** Beyond the inline size, every part of this many bytes becomes a Blob of its own, so that this thread holds no more than that. */
 async function collect(reader: Reader): Promise<Uint8Array | Blob | ByteStream> {
   const parts: Blob[] = [];
   for (let size = 0; size <= BLOB_BYTES; ) {
@@ -76,11 +76,11 @@ async function collect(reader: Reader): Promise<Uint8Array | Blob | ByteStream> 
 interface Part {
   readonly chunks: Uint8Array<ArrayBuffer>[];
   readonly bytes: number;
-  /** Whether nothing comes behind it. */
+  /** Whether nothing follows it. */
   readonly isLast: boolean;
 }
 
-/** Just more than fits inline, or all that is left. */
+/** Just more than fits inline, or everything that is left. */
 async function readPart(reader: Reader): Promise<Part> {
   const chunks: Uint8Array<ArrayBuffer>[] = [];
   for (let bytes = 0; ; ) {
@@ -92,7 +92,7 @@ async function readPart(reader: Reader): Promise<Part> {
   }
 }
 
-/** A body whose beginning was read already. */
+/** A body whose beginning was already read. */
 class RestOfBody implements ByteStream {
   /** The request is for this service worker alone. */
   readonly isMovable = true;

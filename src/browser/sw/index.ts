@@ -17,7 +17,7 @@ export type { ServiceWorkerOptions, SetteeServiceWorker } from './contract.ts';
 
 declare const self: ServiceWorkerGlobalScope;
 
-/** Call it while the script is evaluated: it listens for messages of pages. Throws an Error for a base that can't be one. */
+/** Call it while the script is evaluated: it listens for messages of pages. Throws an Error for an invalid base. */
 export function createSettee(options: ServiceWorkerOptions): SetteeServiceWorker {
   return new ServiceWorkerHost(self, options);
 }

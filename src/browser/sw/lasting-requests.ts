@@ -1,20 +1,20 @@
 /**
- * Requests that outlive their page: `fetch` with `keepalive`, and beacons. Mostly their page is being left, and with it goes the owner of the
- * storage that has just got the request. Nobody is there to send it again, so this is done here, with the next owner or the core of this
- * service worker, until there is an answer.
+ * Requests that outlive their page: `fetch` with `keepalive`, and beacons. Usually their page is being left, and the owner of the
+ * storage that has just received the request goes with it. No one else would send it again, so this code does, to the next owner or the core of
+ * this service worker, until there is a response.
  *
- * A write whose outcome is unknown is sent again only where a second one changes nothing if the first was stored: the document is named and the
- * edit builds on one revision, so that the second is a conflict. A document without an id gets one here. All else, such as an update function,
- * is sent once.
+ * A write whose outcome is unknown is sent again only if a second one changes nothing when the first was stored: the document is named and the
+ * edit builds on one revision, so that the second is a conflict. A document without an id gets one here. Everything else, such as an update
+ * function, is sent once.
  *
- * What is sent by one page in this order is carried out in this order: each waits for those before it.
+ * Requests of one page are carried out in the order in which they were sent: each waits for those before it.
  */
 
 import { pause } from '../../base/shared/clock.ts';
 import type { PlainRequest, PlainResponse } from '../../base/shared/message.ts';
 import { isStream } from '../bridge/wire/wire-codec.ts';
 
-/** Pauses before each time that a request is sent again; the last one counts for all later ones. */
+/** Pauses before each retry; the last one applies to all later ones. */
 const PAUSES_MS: readonly number[] = [50, 100, 250, 500, 1000];
 
 /** Firefox ends a service worker 60 s after the event. */
@@ -23,7 +23,7 @@ const PATIENCE_MS = 45_000;
 /** Databases whose names begin as no other database's may. */
 const SYSTEM_DATABASE = /^_(users|replicator|global_changes)$/;
 
-/** Paths below a database at which functions of documents answer, as they like. */
+/** Paths below a database at which functions of documents answer as they choose. */
 const OF_FUNCTIONS = /\/(_update|_rewrite)(\/|$)/;
 
 export class LastingRequests {
@@ -56,11 +56,11 @@ export class LastingRequests {
       await pause(PAUSES_MS[attempt] ?? 1000);
       answer = await this.#send(request);
     }
-    // A refusal may come from this request itself, stored at the first attempt.
+    // A refusal may result from this request itself, stored at the first attempt.
     return answer.status >= 400 ? first : answer;
   }
 
-  /** Undefined for what must not be sent twice. */
+  /** Undefined for requests that must not be sent twice. */
   #kindOf({ method, url, headers, body }: PlainRequest): 'edit' | 'document' | 'documents' | undefined {
     if (isStream(body) || headers['x-http-method-override'] !== undefined) return undefined;
     const [path = ''] = url.slice(this.#base.length).split(/[?#]/, 1);
@@ -76,7 +76,7 @@ export class LastingRequests {
   }
 }
 
-/** The request with an id for the document that has none; undefined where it can't be told which documents it has. */
+/** Returns the request with an id for the document that has none; undefined if it is unknown which documents it has. */
 async function withIds(request: PlainRequest, kind: 'document' | 'documents'): Promise<PlainRequest | undefined> {
   const text = await textOf(request.body);
   const json = parsed(text);
@@ -86,7 +86,7 @@ async function withIds(request: PlainRequest, kind: 'document' | 'documents'): P
   }
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return undefined;
   if (hasId(json)) return request;
-  // Cut into the text, since numbers and the order of members would not survive being written again.
+  // Inserted into the text, since numbers and the order of members would not survive being serialized again.
   const rest = text.trimStart().slice(1);
   const separator = Object.keys(json).length > 0 ? ',' : '';
   return { ...request, body: `{"_id":"${crypto.randomUUID()}"${separator}${rest}` };
@@ -110,7 +110,7 @@ async function textOf(body: PlainRequest['body']): Promise<string> {
   return body instanceof Uint8Array ? new TextDecoder().decode(body) : '';
 }
 
-/** Of the answer, for a page: small, as that of a write is. */
+/** The body of the response, for a page: small, like that of a write. */
 export async function wholeBody(body: PlainResponse['body']): Promise<null | string | Uint8Array> {
   if (!isStream(body)) return body;
   const chunks: Uint8Array<ArrayBuffer>[] = [];

@@ -1,8 +1,8 @@
 /**
  * The bodies that flow through a service worker. Each keeps the service worker alive until it is over: until its source ends or fails, or its
- * reader cancels. The reader of a source that fails gets an error, never an end; but for event sources, which connect again after an end, and
- * in Chromium and Firefox give up for good after an error. Firefox ends a service worker 60 s after the last event,
- * whatever is open, and gives readers a clean end; there bodies are made to fail before.
+ * reader cancels. The reader of a source that fails gets an error, never an end; except for event sources, which connect again after an end, and
+ * in Chromium and Firefox give up permanently after an error. Firefox ends a service worker 60 s after the last event,
+ * whatever is open, and reports a clean end to readers; so in Firefox bodies fail before that.
  */
 
 import { pause } from '../../base/shared/clock.ts';
@@ -18,14 +18,14 @@ const BODILESS: readonly number[] = [204, 205, 304];
 const SILENCE_MS = 50_000;
 const CHECK_MS = 5000;
 
-/** How long a failure takes to reach the reader: in Firefox a service worker that ends before gives that reader a clean end. */
+/** How long a failure takes to reach the reader: in Firefox a service worker that ends earlier reports a clean end to that reader. */
 const FAILURE_MS = 300;
 
-/** What browsers differ in. */
+/** Differences between browsers. */
 export interface BrowserTraits {
-  /** Ends a service worker whatever is open, and gives readers a clean end. */
+  /** Ends a service worker whatever is open, and reports a clean end to readers. */
   readonly endsSilently: boolean;
-  /** Leaves much of what nobody needs any more in memory (`spent-chunks.ts`). */
+  /** Leaves much unused data in memory (`spent-chunks.ts`). */
   readonly collectsLate: boolean;
 }
 
@@ -51,7 +51,7 @@ export class OpenBodies {
     if (this.#lastEvent !== undefined) this.#lastEvent = performance.now();
   }
 
-  /** The body as a Response takes it. HEAD gets none, since some browsers would show it. */
+  /** Returns the body in the form that a Response takes. HEAD gets none, since some browsers would show it. */
   open(event: FetchEvent, { status, headers, body }: PlainResponse): BodyInit | null {
     const isEmpty = event.request.method === 'HEAD' || BODILESS.includes(status);
     if (!isStream(body)) return isEmpty || body === null ? null : toBodyInit(body);
@@ -67,7 +67,7 @@ export class OpenBodies {
     return new ReadableStream(source, { highWaterMark: 0 });
   }
 
-  /** Resolves when no body is open any more; those that are open after the given time fail. Calls that overlap share one deadline. */
+  /** Resolves when no body is open any more; bodies that are still open after the given time fail. Calls that overlap share one deadline. */
   drain(ms: number): Promise<void> {
     this.#draining ??= this.#drain(ms).finally(() => {
       this.#draining = undefined;
@@ -113,7 +113,7 @@ class BodySource implements UnderlyingDefaultSource<Uint8Array> {
   #end: () => void = () => {};
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
 
-  /** `spent` is where chunks go that were read, where they are nobody else's. */
+  /** `spent` takes chunks that were read, if no one else uses them. */
   constructor(stream: ByteStream, endsAfterFailure: boolean, spent: SpentChunks | undefined) {
     this.#stream = stream;
     this.#spent = spent;
@@ -162,7 +162,7 @@ class BodySource implements UnderlyingDefaultSource<Uint8Array> {
     else controller?.error(error);
   }
 
-  /** Ends the body; gives its controller, if it was not over yet. */
+  /** Ends the body; returns its controller, if it was not over yet. */
   #finish(): ReadableStreamDefaultController<Uint8Array> | undefined {
     const controller = this.#controller;
     this.#controller = undefined;

@@ -1,17 +1,17 @@
-/** Keeps an app's own files, so that it starts without a network: what `settee-sw-precache.js` is made of. */
+/** Keeps an app's own files, so that it starts without a network: the content of `settee-sw-precache.js`. */
 import { PrecacheController, PrecacheRoute } from 'workbox-precaching';
 import { NavigationRoute, Router } from 'workbox-routing';
 import type { PrecacheList, Precaching } from './contract.ts';
 
 /**
- * Takes the files into a cache while the service worker is being installed; those that are there already in the same revision are not fetched
+ * Loads the files into a cache while the service worker is being installed; files that are already there in the same revision are not fetched
  * again. Files of other builds leave the cache when this service worker takes over.
  */
 export function createPrecaching({ files, version, fallback }: PrecacheList): Precaching {
   const controller = new PrecacheController();
   controller.addToCacheList(files.map((file) => (typeof file === 'string' ? { url: file, revision: version } : file)));
   const router = new Router();
-  // The files are the same whatever stands in the query.
+  // The files are the same whatever the query is.
   router.registerRoute(new PrecacheRoute(controller, { ignoreURLParametersMatching: [/./] }));
   if (fallback !== undefined) router.registerRoute(new NavigationRoute(controller.createHandlerBoundToURL(fallback)));
   return {

@@ -34,7 +34,7 @@ import { OpenBodies, traitsOf } from './open-bodies.ts';
 /** How long open bodies may go on once a new version wants to take over. */
 const DRAIN_MS = 3000;
 
-/** A page that is left is often followed by another, which is to have the storage at once. */
+/** A page that is left is often followed by another, which must get the storage at once. */
 const SUCCESSOR_MS = 1000;
 
 /** The open bodies of a service worker, which all its bases share: a new version waits for all of them. */
@@ -88,7 +88,7 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
     return true;
   }
 
-  /** The core is loaded inside of the promise: an exception of the listener itself would not make the installation fail. */
+  /** The core is loaded inside the promise: an exception of the listener itself would not make the installation fail. */
   install(event: ExtendableEvent): void {
     event.waitUntil(
       new Promise<void>((resolve) => {
@@ -117,7 +117,7 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
     }, notCarried(request.method));
   }
 
-  /** Goes on when the page of the request is gone, and with it whoever waits for the response. */
+  /** Goes on when the page of the request is gone, together with the receiver of the response. */
   #carryLasting(event: FetchEvent): Promise<PlainResponse> {
     const { request } = event;
     const response = Promise.resolve(toPlainRequest(request)).then(
@@ -128,7 +128,7 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
     return response;
   }
 
-  /** As `#carryLasting`, for a request that came as a message. */
+  /** Like `#carryLasting`, for a request that came as a message. */
   async #takeLasting({ protocol, request }: LastingRequest, port: MessagePort | undefined): Promise<void> {
     const reply = (answer: LastingAnswer) => port?.postMessage(answer);
     reply({ response: undefined });
@@ -163,7 +163,7 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
     return this.#owner;
   }
 
-  /** Goes on with what a page has left behind, unless another page does. Fails where it has to be tried again. */
+  /** Continues the replications that a page has left behind, unless another page does. Fails if it must be tried again. */
   #replicate(): Promise<void> {
     this.#replicating ??= pause(SUCCESSOR_MS)
       .then(() => this.#ownOwner().replicate())
@@ -176,7 +176,7 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
     return this.#replicating;
   }
 
-  /** The browser keeps what was imported in `install` with this script, so that it is there at once and without a network. */
+  /** The browser keeps the script that `install` imported together with this one, so that it is available at once and without a network. */
   #loadCore(): CoreScript {
     const { core = 'settee-sw-core.js' } = this.#options;
     if (!this.#scope.setteeCore) this.#scope.importScripts(scriptAddress(new URL(core, this.#scope.location.href)));
@@ -187,7 +187,7 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
     );
   }
 
-  /** What goes on in the version that takes over needs what this one knows. */
+  /** What continues in the version that takes over needs the knowledge of this one. */
   async #drain(): Promise<void> {
     await this.#bodies.drain(DRAIN_MS);
     const { entries } = this.#eventIds;
@@ -213,7 +213,7 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
   }
 }
 
-/** A write that the page wants to be carried out even if it is left meanwhile. */
+/** A write that the page wants to have carried out even if the page is left meanwhile. */
 function isLasting({ method, keepalive }: Request): boolean {
   return method !== 'GET' && method !== 'HEAD' && keepalive;
 }

@@ -1,10 +1,10 @@
-/** From here on to give the memory back costs less than to leave it. */
+/** From this size on, freeing the memory costs less than leaving it. */
 const LARGE_BYTES = 16_384;
 
 /**
- * Takes chunks that nobody reads any more, and gives their memory back at once. Chromium's collector would do so only when a thread has 64 MB
- * of them, since all that it sees of a chunk is a small object. Memory that moves into a port leaves this thread, and one without another side
- * drops it there. `ArrayBuffer.prototype.transfer` is of no use: Chromium keeps the memory of what came in a message until the object is
+ * Takes chunks that are no longer read, and frees their memory at once. Chromium's collector would do so only when a thread has 64 MB
+ * of them, since it sees only a small object for each chunk. Memory that moves into a port leaves this thread, and a port without another side
+ * drops it. `ArrayBuffer.prototype.transfer` does not help: Chromium keeps the memory of what came in a message until the object is
  * collected, and no longer counts it, so that nothing bounds it.
  */
 export class SpentChunks {

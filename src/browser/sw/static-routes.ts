@@ -1,11 +1,11 @@
 /**
  * Tells the browser which requests never concern the service worker, so that they don't wait for it (Service Worker Static Routing API;
- * Chromium has it, in other browsers the fetch listener says so). Only for a service worker that does nothing else.
+ * Chromium has it, in other browsers the fetch listener decides). Only for a service worker that does nothing else.
  *
  * A page keeps the routes of the service worker that controlled it when it was loaded, even after another one has taken control. When a
- * release moves the base, the page's first visit still has the routes of the old base. So the routes name only what an app loads as its own
- * code: pages, scripts, styles, fonts. Everything that may be meant for a database, wherever its base is then, reaches the service worker that
- * is in control: `fetch`, `XMLHttpRequest`, `EventSource`, beacons, images and media. What is not below its base goes on to the network.
+ * release moves the base, the page's first visit still has the routes of the old base. So the routes only name what an app loads as its own
+ * code: pages, scripts, styles, fonts. Everything that may be meant for a database, wherever its base is then, reaches the service worker
+ * in control: `fetch`, `XMLHttpRequest`, `EventSource`, beacons, images and media. What is not below its base goes on to the network.
  */
 
 type Condition =
@@ -14,7 +14,7 @@ type Condition =
   | { readonly requestDestination: RequestDestination }
   | { readonly or: readonly Condition[] };
 
-/** The first route that fits counts. What fits none goes to the fetch listener. */
+/** The first matching route applies. What matches none goes to the fetch listener. */
 interface Route {
   readonly condition: Condition;
   readonly source: 'network' | 'fetch-event';
@@ -23,12 +23,12 @@ interface Route {
 /** What an app loads as its own code, besides pages. */
 const CODE: readonly RequestDestination[] = ['script', 'style', 'font', 'manifest', 'worker', 'sharedworker'];
 
-/** What an install event offers where the browser has static routing. */
+/** What an install event offers if the browser has static routing. */
 interface Routing {
   addRoutes(routes: readonly Route[]): Promise<void>;
 }
 
-/** Sends an app's own code that is below no base to the network from now on. Does nothing where there is no static routing. */
+/** Sends an app's own code that is below no base to the network from now on. Does nothing if there is no static routing. */
 export function leaveOthers(event: ExtendableEvent, bases: readonly string[]): void {
   if (!hasRouting(event)) return;
   const ours = bases.map(

@@ -9,7 +9,7 @@ import { createSandboxPort } from './sandbox-ports.ts';
 import type { SandboxStart } from './sandbox-start.ts';
 import { createWorkers } from './sandbox-workers.ts';
 
-/** `start`: may have begun, or begins when a function is first called. */
+/** `start`: has begun, or begins when a function is first called. */
 export const loaded = (start: SandboxStart): DeferredCode =>
   createDeferredCode(({ config, log }) =>
     createQuickJsSandbox({

@@ -4,10 +4,10 @@
  *     closed ── open() or a request ──► opening ──► open ── the browser takes the storage away ──► lost
  *                                          ▲                                                        │
  *                                          └───────────────────── next request ─────────────────────┘
- *     open ── `_restart` ──► what was begun ends, the core is closed ──► opening
+ *     open ── `_restart` ──► requests that have begun end, the core is closed ──► opening
  *     any of these ── close(): stores what only the journal holds; drop(): writes nothing more ──► ended
  *
- * A request that failed because the storage was lost is sent once more, to the core that is opened anew, unless it writes and nobody knows
+ * A request that failed because the storage was lost is sent once more, to the reopened core, unless it writes and it is unknown
  * whether it has written. A storage that came back empty is a new one to its clients: it has another server uuid, and its databases another
  * `instance_start_time`.
  */
@@ -42,36 +42,36 @@ export interface CoreSupervisorOptions {
   readonly log: Log;
   readonly settings?: Settings | undefined;
   readonly deferred: LoadDeferredCode;
-  /** The host's own by default. */
+  /** Default: the host's own. */
   readonly indexedDB?: IDBFactory | undefined;
   /** See `IndexedDbPageStoreOptions`. */
   readonly journalFiles?: LoadJournalFiles | undefined;
   /** See `CoreOptions`. */
   readonly replications?: CoreOptions['replications'];
   /**
-   * Called, once, where the browser has closed the storage by force, as when it clears the site's data. The whole worker is to be replaced then:
-   * nothing is answered any more. Without it the storage is opened again.
+   * Called once, if the browser has closed the storage by force, as when it clears the site's data. The whole worker must then be replaced:
+   * nothing more is answered. Without it the storage is opened again.
    */
   readonly onForcedClose?: (() => void) | undefined;
-  /** Whether the storage is still this worker's; asked when a commit was refused because somebody else had opened the file since. */
+  /** Whether the storage still belongs to this worker; called when a commit was refused because another worker had opened the file since. */
   isStillOwner(): Promise<boolean>;
 }
 
-/** A core and the storage it stands on. */
+/** A core and the storage that it uses. */
 interface Opened {
   readonly core: Core;
   readonly store: PageStore;
   readonly work: ActiveRequests;
-  /** Whether another core takes its place: the browser closed the connection, or cleared the data, or a restart was asked for. */
+  /** Whether another core takes its place: the browser closed the connection, or cleared the data, or a restart was requested. */
   isLost: boolean;
 }
 
 /** How long a request waits for a storage that can't be opened at the moment. */
 const PATIENCE_MS = 15_000;
 const RETRY_MS = 250;
-/** How long the browser may take to tell that it has closed a file. */
+/** How long the browser may take to report that it has closed a file. */
 const EVENT_MS = 200;
-/** How long what was begun may go on when the service is restarted. */
+/** How long work that has begun may go on when the service is restarted. */
 const DRAIN_MS = 3_000;
 
 export class CoreSupervisor {
@@ -79,14 +79,14 @@ export class CoreSupervisor {
   #opened: Opened | undefined;
   #opening: Promise<Opened> | undefined;
   #isEnded = false;
-  /** Until the storage was opened once: the lock was granted just now, so that nobody else can have the storage. */
+  /** Until the storage was opened once: the lock was granted just now, so that no one else can have the storage. */
   #isFirstOpening = true;
 
   constructor(options: CoreSupervisorOptions) {
     this.#options = options;
   }
 
-  /** Opens the core, where it is not open yet. Fails with what the storage fails with. */
+  /** Opens the core if it is not open yet. Fails with the storage's error. */
   async open(): Promise<void> {
     if (this.#opened === undefined) await this.#openOnce();
   }
@@ -116,7 +116,7 @@ export class CoreSupervisor {
     await opened?.core.close();
   }
 
-  /** Lets go of the storage without writing anything more. */
+  /** Releases the storage without writing anything more. */
   async drop(): Promise<void> {
     const opened = await this.#end();
     if (opened !== undefined) await abandon(opened);
@@ -131,7 +131,7 @@ export class CoreSupervisor {
     return opened;
   }
 
-  /** Gives the answer to the request where the core can't be opened. */
+  /** Resolves to the response to the request if the core can't be opened. */
   async #whenOpen(method: string): Promise<Opened | PlainResponse> {
     const { clock } = this.#options;
     const deadline = clock.monotonic() + PATIENCE_MS;
@@ -154,10 +154,10 @@ export class CoreSupervisor {
     return this.#opening;
   }
 
-  /** Whoever has asked for a restart is answered while it goes on; requests that come meanwhile wait for the core that is opened then. */
+  /** A client that requests a restart gets its response while the restart goes on; requests that arrive meanwhile wait for the next core. */
   async #restart(): Promise<void> {
     const opened = this.#opened;
-    // Another one is under way.
+    // Another one is in progress.
     if (opened === undefined || this.#isEnded) return;
     this.#options.log.info('the service is opened anew: a restart was asked for');
     opened.isLost = true;
@@ -165,12 +165,12 @@ export class CoreSupervisor {
     this.#opening = this.#reopen(opened).finally(() => {
       this.#opening = undefined;
     });
-    // It is tried again with the next request.
+    // The next request tries again.
     this.#opening.catch(() => undefined);
   }
 
   async #reopen({ core, store, work }: Opened): Promise<Opened> {
-    // Feeds end with that; what else was begun goes on.
+    // This ends feeds; other requests that have begun go on.
     core.beginShutdown();
     await work.idle(DRAIN_MS);
     await core.close().catch((error: unknown) => {
@@ -225,7 +225,7 @@ export class CoreSupervisor {
 
   async #shouldRepeat(opened: Opened, request: PlainRequest, { errorCode }: PlainResponse): Promise<boolean> {
     const isGone = errorCode === 'storage_closed' || errorCode === 'storage_fenced';
-    // Where the browser has closed the storage by force, its event comes behind the failures of what was under way.
+    // If the browser has closed the storage by force, its event comes after the failures of what was in progress.
     if (isGone && !opened.isLost && this.#options.onForcedClose) await pause(EVENT_MS);
     if (errorCode === 'storage_closed') this.#lose(opened, 'a request found the storage closed');
     else if (errorCode === 'storage_fenced' && (await this.#options.isStillOwner())) {
@@ -237,8 +237,8 @@ export class CoreSupervisor {
   }
 
   /**
-   * Leaves all as it is. In Chromium the call that closes a file of the origin's private file system never comes back once the data were cleared,
-   * and this context still has the locks of the storage that was: a new worker has neither.
+   * Leaves everything as it is. In Chromium the call that closes a file of the origin's private file system never returns once the data were cleared,
+   * and this context still has the locks of the former storage: a new worker has neither problem.
    */
   #giveUp(onForcedClose: () => void): void {
     if (this.#isEnded) return;
@@ -248,7 +248,7 @@ export class CoreSupervisor {
     onForcedClose();
   }
 
-  /** Gives the storage up, so that the next request opens it anew. */
+  /** Gives the storage up, so that the next request reopens it. */
   #lose(opened: Opened, why: string): void {
     if (opened.isLost || this.#isEnded) return;
     opened.isLost = true;
@@ -259,7 +259,7 @@ export class CoreSupervisor {
 }
 
 /**
- * Where the base is at another origin a server may answer there, too, and the app's service worker answers in its place: replications with
+ * If the base is at another origin, a server may also answer there, and the app's service worker answers in its place: replications with
  * that address mean the server.
  */
 function ownBaseOf({ base }: Instance): string | undefined {
@@ -278,8 +278,8 @@ function userAgent(): string {
 }
 
 /**
- * Opening a file takes it from whoever has it. A worker that lost the storage while it was frozen, and learns of that by a commit that is
- * refused, must not take it back. So it opens and removes files only where it still is the owner.
+ * Opening a file takes it from its present holder. A worker that lost the storage while it was frozen, and learns of that by a refused
+ * commit, must not take it back. So it opens and removes files only if it still is the owner.
  */
 function openedByOwnerOnly(store: PageStore, isStillOwner: () => Promise<boolean>): PageStore {
   const mustOwn = async (file: string): Promise<void> => {
@@ -303,14 +303,14 @@ function openedByOwnerOnly(store: PageStore, isStillOwner: () => Promise<boolean
   };
 }
 
-/** Closes the storage first, so that the core can't write to it any more and only ends what runs by itself. */
+/** Closes the storage first, so that the core can no longer write to it and only ends its background work. */
 async function abandon({ core, store }: Opened): Promise<void> {
   core.beginShutdown();
   await store.close().catch(() => undefined);
   await core.close().catch(() => undefined);
 }
 
-/** The answer to a request while the storage can't be opened. */
+/** The response to a request while the storage can't be opened. */
 function unavailable(failure: unknown, method: string): PlainResponse {
   return isDatabaseError(failure)
     ? { ...serviceUnavailable(failure.reason, method, failure.code), errorCode: failure.code }

@@ -1,9 +1,9 @@
-/** Such a file has what it is loaded for under this name. */
+/** Such a file exports its content under this name. */
 export interface DeferredFile<T> {
   readonly loaded: T;
 }
 
-/** So often it is tried at once: a connection may break, and a server may be busy. */
+/** How many attempts follow each other immediately: a connection may break, and a server may be busy. */
 const ATTEMPTS = 2;
 
 /**

@@ -9,7 +9,7 @@ import { SandboxStart } from './sandbox-start.ts';
 import { WorkerEndpoint } from './worker-endpoint.ts';
 
 /**
- * Three things are done in Chromium only. Between a service worker and this one a port takes a fifth of a millisecond less than a channel for
+ * Three things are only done in Chromium. Between a service worker and this one a port takes a fifth of a millisecond less than a channel for
  * each request; in Firefox and WebKit it takes from a fifth to half a millisecond more. Busy polling does not help those. And they have no
  * files that several workers can write synchronously.
  */
@@ -42,7 +42,7 @@ const endpoint = new WorkerEndpoint({
 servePageCalls(self, endpoint, isChromium ? createBusyPoll() : undefined);
 expose(endpoint);
 
-/** Undefined where there is none; where the data of the site are blocked, some browsers throw already when it is looked up. */
+/** Undefined if there is none; if the site's data are blocked, some browsers already throw when it is looked up. */
 function indexedDbOfBrowser(): IDBFactory | undefined {
   try {
     return self.indexedDB;

@@ -1,5 +1,5 @@
 /**
- * Tells that connections may be dead and servers within reach again: the browser says that the network is back, or this worker did not run for a
+ * Reports that connections may be dead and servers reachable again: the browser says that the network is back, or this worker did not run for a
  * while, because the device slept or the browser froze the page.
  */
 import type { Clock } from '../../base/shared/clock.ts';
@@ -11,9 +11,9 @@ const CHECK_MS = 5_000;
 /** A busy worker runs its timers late by less than this. */
 const GAP_MS = 10_000;
 
-/** Gives what ends it. */
+/** Returns a function that ends it. */
 export function watchNetwork(clock: Clock, events: NetworkEvents | undefined, onBack: () => void): () => void {
-  // Of the two clocks the one that goes on while the device sleeps, in all browsers.
+  // The clock that goes on while the device sleeps, in all browsers.
   let last = clock.now();
   const timer = setInterval(() => {
     const now = clock.now();

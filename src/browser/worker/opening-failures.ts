@@ -1,8 +1,8 @@
 import { DatabaseError } from '../../base/errors/database-error.ts';
 
 /**
- * Explains to the developer why no core can be opened. Settee's own errors say so themselves: those of the storage, and plain ones. For what
- * the browser throws its likeliest cause is named, since its own words are as short as "The request was denied".
+ * Explains to the developer why no core can be opened. Settee's own errors say so themselves: those of the storage, and plain ones. For an error
+ * of the browser this names the likeliest cause, since its message is as short as "The request was denied".
  */
 export function explainOpeningFailure(failure: unknown): Error {
   if (failure instanceof DatabaseError || (failure instanceof Error && failure.constructor === Error)) return failure;

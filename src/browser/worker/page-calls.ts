@@ -1,5 +1,5 @@
 /**
- * The requests of a page, from its messages to the endpoint and back. Each is begun in the turn in which it came; answers that are ready in
+ * The requests of a page, from its messages to the endpoint and back. Each begins in the turn in which it arrived; responses that are ready in
  * the same turn leave together.
  */
 
@@ -20,8 +20,8 @@ export interface PageConnection {
 type Endpoint = Pick<PageWorker, 'handle' | 'abort'>;
 
 /**
- * Passes the page's requests to the endpoint from now on. Messages of Comlink are left to Comlink. If Comlink begins to listen later, it never
- * gets these: it would take each apart to find that it is none of its own.
+ * Passes the page's requests to the endpoint from now on. Messages of Comlink are left to Comlink. If Comlink starts to listen later, it never
+ * gets these: it would take each apart to find that it is not one of its own.
  *
  * @param busyPoll for browsers that are slow to wake a worker.
  */
@@ -50,6 +50,6 @@ function carryOut(endpoint: Endpoint, request: PageRequest, answers: MessageBatc
     () => whenReady(endpoint.handle({ method, url, headers, body }, isAbortable ? call : undefined), answer),
     (error) => answers.add([call, String(error)]),
   );
-  // It never rejects: a failure is an answer as well.
+  // It never rejects: a failure is also a response.
   void answered;
 }

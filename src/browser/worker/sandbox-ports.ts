@@ -7,8 +7,8 @@ import type { SandboxRequest } from '../bridge/wire/control.ts';
 export const SANDBOX_FILE = 'settee-sandbox.js';
 
 /**
- * Starts one from the file that lies beside this worker's script, or from another one. Firefox stops a worker for good, now and then, in the
- * middle of `new Worker(…)`, so that the page starts it there.
+ * Starts one from the file beside this worker's script, or from another one. Firefox occasionally stops a worker for good in the
+ * middle of `new Worker(…)`, so that in Firefox the page starts it.
  */
 export function createSandboxPort(file = new URL(SANDBOX_FILE, self.location.href)): SandboxPort {
   const isFirefox = navigator.userAgent.includes('Firefox/');
@@ -24,7 +24,7 @@ export function createNestedWorker(file: URL): SandboxPort {
       worker.addEventListener('messageerror', () => onEnd('a message could not be read'));
       worker.addEventListener('error', (event) => {
         event.preventDefault();
-        // There is no message where the file could not be loaded.
+        // There is no message if the file could not be loaded.
         onEnd(event.message === undefined ? `${SANDBOX_FILE} could not be loaded` : event.message);
       });
     },

@@ -1,6 +1,6 @@
 /**
  * Starts the first worker in which functions of documents run while the code that calls them is being loaded, so that both take no longer than
- * the one that takes longer. Whatever fails here is done again, and told, by that code.
+ * the slower one. That code repeats, and reports, whatever fails here.
  */
 
 import { startBackgroundTimer } from '../../base/shared/background-timer.ts';
@@ -13,11 +13,11 @@ import type { CompiledWasm } from '../../queries/sandbox/isolates/quickjs-instan
 import type { SandboxPort } from '../../queries/sandbox/programs/quickjs-sandbox.ts';
 import { QUICKJS_FILE } from './quickjs-wasm.ts';
 
-/** Where nobody takes the worker for so long, it is ended. */
+/** If no caller takes the worker within this time, it is ended. */
 const IDLE_MS = 60_000;
 
 interface Begun {
-  /** Undefined where it could not be compiled. */
+  /** Undefined if it could not be compiled. */
   readonly compiled: Promise<CompiledWasm | undefined>;
   readonly worker: FirstWorker;
 }
@@ -49,7 +49,7 @@ export class SandboxStart {
     }
   }
 
-  /** QuickJS, if it is being compiled here, and can be. */
+  /** Returns QuickJS, if it is being compiled here, and can be. */
   compiled(): Promise<CompiledWasm | undefined> | undefined {
     return this.#begun?.compiled;
   }
@@ -62,12 +62,12 @@ export class SandboxStart {
   }
 }
 
-/** How many workers for functions of documents there may be: what the setting says, or as many as the browser has processors for. */
+/** How many workers for functions of documents there may be: the setting's value, or the number of the browser's processors. */
 export function sandboxCount(config: Config): number {
   return integerSetting(config, 'query_server_config', 'workers') ?? navigator.hardwareConcurrency;
 }
 
-/** Of the build's own file only. Fails where that is missing or another one, or the browser may not compile it. */
+/** Only for the build's own file. Fails if that is missing or another one, or the browser may not compile it. */
 async function compileQuickJs(): Promise<CompiledWasm | undefined> {
   const response = await fetch(new URL(QUICKJS_FILE, self.location.href), { credentials: 'same-origin' });
   if (!response.ok) return undefined;
@@ -79,7 +79,7 @@ async function compileQuickJs(): Promise<CompiledWasm | undefined> {
   return content && { module, ...parseGuardedNames(content) };
 }
 
-/** What comes from it before somebody listens is kept. */
+/** Keeps messages that arrive before there is a listener. */
 class FirstWorker {
   readonly #port: SandboxPort;
   readonly #stopIdle: () => void;
@@ -88,7 +88,7 @@ class FirstWorker {
   #onEnd: ((cause: unknown) => void) | undefined;
   #isStarted = false;
 
-  /** `onIdle`: nobody took it. */
+  /** `onIdle`: no caller took it. */
   constructor(port: SandboxPort, onIdle: () => void) {
     this.#port = port;
     this.#stopIdle = startBackgroundTimer(IDLE_MS, () => {

@@ -1,4 +1,4 @@
-/** The workers in which functions of documents run, as a page's worker has them. */
+/** The workers in which functions of documents run, as a page's worker uses them. */
 
 import type { Config, Log } from '../../base/system/contract.ts';
 import type { SandboxPort, SandboxWorkers } from '../../queries/sandbox/programs/quickjs-sandbox.ts';
@@ -6,7 +6,7 @@ import { createSandboxPort, SANDBOX_FILE } from './sandbox-ports.ts';
 import { sandboxCount } from './sandbox-start.ts';
 
 /**
- * As many as the setting says, or the browser has processors for. Undefined where functions are to run in this thread.
+ * As many as the setting says, or as the browser has processors. Undefined if functions must run in this thread.
  *
  * @param create starts one.
  */

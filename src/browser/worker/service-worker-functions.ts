@@ -1,5 +1,5 @@
 /**
- * The code of functions for the core in a service worker. Service workers can't start workers, so that functions run in the thread that
+ * The code of functions for the core in a service worker. Service workers can't start workers, so functions run in the thread that
  * answers requests, with a tenth of their limits.
  */
 

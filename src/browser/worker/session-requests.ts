@@ -1,13 +1,13 @@
 /**
- * The replications that requests have asked for, among the workers of an instance: the owner of the storage has them done, and whoever becomes
- * the owner next goes on with them.
+ * The replications that requests have started, shared among the workers of an instance: the owner of the storage runs them, and the next
+ * owner continues them.
  */
 import type { SessionStore } from '../bridge/ownership/shared-session.ts';
 
 export interface SessionRequestsOptions {
-  /** Called where this worker has saved something. */
+  /** Called when this worker has saved something. */
   onChange(): void;
-  /** Called where another worker has. */
+  /** Called when another worker has. */
   onLoad(): void;
 }
 
@@ -25,7 +25,7 @@ export class SessionRequests implements SessionStore {
     return this.#version === 0 ? '' : JSON.stringify({ version: this.#version, requests: this.#requests });
   }
 
-  /** As the core keeps them. */
+  /** In the form in which the core keeps them. */
   get requests(): string {
     return this.#requests;
   }

@@ -1,12 +1,12 @@
 /**
- * Everything that it takes for a worker to own the storage of an instance: takes part in the election, and while this worker is the owner
- * keeps the core open and answers its own host and, over channels, everybody else. For a tab's worker and a service worker alike.
+ * Everything that a worker needs to own the storage of an instance: takes part in the election, and while this worker is the owner
+ * keeps the core open and answers its own host and, over channels, all others. For a tab's worker and a service worker alike.
  *
  *     not the owner ── lock granted ──► opening: listens, requests wait for the core ── core open ──► ready: answers
- *     opening, ready ── asked, closing ──► leaving: refuses new requests, finishes what is under way, stores the journal ──► not the owner
- *     opening, ready ── lock stolen ──► breaks off what is under way, writes nothing more ──► not the owner
+ *     opening, ready ── asked, closing ──► leaving: refuses new requests, finishes what is in progress, stores the journal ──► not the owner
+ *     opening, ready ── lock stolen ──► breaks off what is in progress, writes nothing more ──► not the owner
  *
- * What decides when is in `browser/bridge/ownership`; this file does it.
+ * `browser/bridge/ownership` decides when; this file does it.
  */
 
 import { isDatabaseError } from '../../base/errors/database-error.ts';
@@ -46,7 +46,7 @@ export interface StorageOwnerOptions {
   readonly keepAlive?: (() => void) | undefined;
   /** See `OwnerChannelOptions`. */
   readonly offerPort?: ((offer: PortOffer, port: MessagePort) => void) | undefined;
-  /** The host's own by default. */
+  /** Default: the host's own. */
   readonly indexedDB?: IDBFactory | undefined;
   /** See `IndexedDbPageStoreOptions`. */
   readonly journalFiles?: LoadJournalFiles | undefined;
@@ -55,13 +55,13 @@ export interface StorageOwnerOptions {
   readonly protocol?: number | undefined;
   /** See `OwnershipOptions`. */
   readonly pingMs?: number | undefined;
-  /** Where it is told that the network is back. */
+  /** Where it learns that the network is back. */
   readonly network?: NetworkEvents | undefined;
-  /** How the replications are that this worker runs; called when that changes, and with `resting` when it lets go of the storage. */
+  /** The state of the replications that this worker runs; called when that changes, and with `resting` when it releases the storage. */
   readonly onReplicationActivity?: ((activity: ReplicationActivity) => void) | undefined;
   /**
-   * Called where the browser has closed the storage by force, this worker's or that of the owner, as when it clears the site's data: this worker
-   * is to be replaced. Without it the storage is opened again.
+   * Called if the browser has closed the storage by force, this worker's or that of the owner, as when it clears the site's data: this worker
+   * must be replaced. Without it the storage is opened again.
    */
   readonly onCleared?: (() => void) | undefined;
   /** Milliseconds without work after which a service worker gives the storage up. Default: 2,000. */
@@ -74,19 +74,19 @@ interface OwnerService {
   readonly core: CoreSupervisor;
   readonly channel: OwnerChannel;
   readonly work: ActiveRequests;
-  /** The core with the session's cookies around it. */
+  /** The core wrapped with the session's cookies. */
   readonly handle: Handle;
 }
 
-/** How long what is under way may go on when the storage is given up in order. */
+/** How long requests in progress may go on when the storage is given up in order. */
 export const DRAIN_MS = 3_000;
 
-/** Attempts to open the storage after which a failure counts as lasting. Being blocked by another tab never does. */
+/** Attempts to open the storage after which a failure counts as permanent. Being blocked by another tab never does. */
 const LASTING_AFTER = 3;
 
-/** Bytes of a request's body from which on carrying it out may leave no time for pings. */
+/** From this size of a request's body on, carrying it out may leave no time for pings. */
 const LARGE_BODY = 2 ** 20;
-/** A second for each megabyte: twenty times what it takes, for slow machines that do much else. */
+/** A second for each megabyte: twenty times the usual time, for slow machines with much other work. */
 const BUSY_MS_PER_BYTE = 0.001;
 
 export class StorageOwner {
@@ -100,12 +100,12 @@ export class StorageOwner {
   #resolveOpened: () => void = () => {};
   #rejectOpened: (error: unknown) => void = () => {};
   #failedOpenings = 0;
-  /** The leadership that was ended since another worker may have the file that could not be loaded here. */
+  /** The leadership that was ended because another worker may have the file that could not be loaded here. */
   #endedForFile: Leadership | undefined;
   #service: OwnerService | undefined;
   #idleTimer: ReturnType<typeof setTimeout> | undefined;
   #stopWatching: (() => void) | undefined;
-  /** Whoever waits until the storage is let go, to be told how the replications were. */
+  /** Called when the storage is released, with the state of the replications. */
   #leaveWaiters: ((activity: ReplicationActivity) => void)[] = [];
 
   constructor(options: StorageOwnerOptions) {
@@ -140,7 +140,7 @@ export class StorageOwner {
     });
   }
 
-  /** Resolves when this worker's own core answers for the first time; rejects when its storage can't be opened at all. */
+  /** Resolves when this worker's own core answers for the first time; rejects if its storage can't be opened at all. */
   get opened(): Promise<void> {
     return this.#opened;
   }
@@ -149,14 +149,14 @@ export class StorageOwner {
     return this.#ownership.leadership?.isReady === true;
   }
 
-  /** For a service worker: becomes the owner where nobody is or wants to be. See `Ownership`. */
+  /** For a service worker: becomes the owner if no one is or wants to be. See `Ownership`. */
   takeIfFree(): Promise<boolean> {
     return this.#ownership.takeIfFree();
   }
 
   /**
-   * For a service worker: takes the storage as `takeIfFree` does, and has replications done until they are at rest or can't go on. Resolves to
-   * how they were when it let go of the storage; to undefined where it did not get it.
+   * For a service worker: takes the storage like `takeIfFree`, and runs replications until they are at rest or can't go on. Resolves to
+   * their state when it released the storage; to undefined if it did not get it.
    */
   async replicate(): Promise<ReplicationActivity | undefined> {
     if (!(await this.takeIfFree())) return undefined;
@@ -164,7 +164,7 @@ export class StorageOwner {
   }
 
   /**
-   * Answers the request where this worker owns the storage. Gives undefined where it doesn't: then the request was not begun and its body is
+   * Answers the request if this worker owns the storage. Returns undefined if it doesn't: then the request was not begun and its body is
    * untouched, so that it can be sent to the owner.
    */
   handle(request: PlainRequest): MaybePromise<PlainResponse | undefined> {
@@ -176,7 +176,7 @@ export class StorageOwner {
     );
   }
 
-  /** Finishes what is under way, stores it, and gives the storage up. */
+  /** Finishes what is in progress, stores it, and gives the storage up. */
   async close(): Promise<void> {
     await this.#ownership.close();
     this.#session.close();
@@ -212,7 +212,7 @@ export class StorageOwner {
 
   /**
    * After an update of the app an old worker can't load the files that it has not loaded yet, but a tab that came later can. So the storage
-   * is given up where somebody waits for it; once, since all may be old. Returns whether it is.
+   * is given up if another worker waits for it; once, since all may be old. Returns whether it is.
    */
   async #giveWayForFile(leadership: Leadership, { errorCode }: PlainResponse): Promise<boolean> {
     if (errorCode !== 'functions_unavailable') return false;
@@ -227,7 +227,7 @@ export class StorageOwner {
 
   // ——— becoming the owner and ceasing to be it ———
 
-  /** From here on requests wait for the core, so that whoever sends one before it is open sees that somebody is there. */
+  /** From here on requests wait for the core, so that a client that sends one before it is open sees that there is an owner. */
   #startService(ownerId: string): OwnerService {
     const options = this.#options;
     const isStillOwner = async (): Promise<boolean> => (await this.#ownership.leadership?.holdsLock()) === true;
@@ -287,14 +287,14 @@ export class StorageOwner {
     for (const resolve of this.#leaveWaiters.splice(0)) resolve(activity);
     this.#options.onReplicationActivity?.('resting');
     channel.refuse();
-    // Where the core isn't open yet and another worker asked for the storage, what waits for the core goes to that worker instead.
+    // If the core isn't open yet and another worker requested the storage, requests that wait for the core go to that worker instead.
     const finishes = why === 'closing' || (why === 'asked' && core.isOpen);
     if (finishes && (await work.idle(DRAIN_MS))) await channel.answered();
     channel.leave();
     await (why === 'stolen' ? core.drop() : core.close()).finally(() => channel.close());
   }
 
-  /** A service worker keeps the storage no longer than it has work. */
+  /** A service worker keeps the storage only as long as it has work. */
   #startIdleTimer(): void {
     if (this.#options.kind === 'tab') return;
     clearTimeout(this.#idleTimer);
@@ -308,7 +308,7 @@ export class StorageOwner {
 
 /**
  * Whether a request failed because this worker is no longer the owner, and nothing of it was carried out, so that the next owner can carry
- * it out. A core that shuts down refuses a request before it begins, a commit that was fenced wrote nothing, and a request that only reads
+ * it out. A core that shuts down refuses a request before it begins, a fenced commit wrote nothing, and a request that only reads
  * can be repeated.
  */
 async function isLeftUndone(

@@ -1,5 +1,5 @@
 /**
- * The worker's end of a page's connection to it. Requests that the page sends are carried out by this worker's own core where it owns the
+ * The worker's end of a page's connection to it. Requests of the page are carried out by this worker's own core if it owns the
  * storage, and otherwise passed on to the owner.
  *
  *     created ── open() ──► opening ── a core answers, this worker's or another tab's ──► open ── close() ──► closed
@@ -37,7 +37,7 @@ import type { NetworkEvents } from './network-watch.ts';
 import { explainOpeningFailure } from './opening-failures.ts';
 import { DRAIN_MS, StorageOwner } from './storage-owner.ts';
 
-/** What a worker has from its browser; tests give their own. */
+/** What a worker gets from its browser; tests provide their own. */
 export interface WorkerHost {
   /** Address of the worker's script. */
   readonly address: string;
@@ -49,11 +49,11 @@ export interface WorkerHost {
   readonly offerPort?: ((offer: PortOffer, port: MessagePort) => void) | undefined;
   /** Sends the page a message that it forwards to the service worker, to keep that alive. */
   readonly sendKeepAlive?: (message: KeepAlive) => void;
-  /** Tells the page how the replications are. */
+  /** Reports the state of the replications to the page. */
   readonly tellReplication?: (message: ReplicationMessage) => void;
   /** Tells the page that it is outdated. */
   readonly tellOutdated?: (message: OutdatedMessage) => void;
-  /** Tells the page that the site's data were cleared, and that it is to replace this worker. */
+  /** Tells the page that the site's data were cleared, and that it must replace this worker. */
   readonly tellCleared?: (message: ClearedMessage) => void;
   /** See `StorageOwnerOptions`. */
   readonly network?: NetworkEvents;
@@ -61,7 +61,7 @@ export interface WorkerHost {
   readonly pingMs?: number;
 }
 
-/** What an open endpoint works with. */
+/** What an open endpoint uses. */
 interface Service {
   readonly owner: StorageOwner;
   readonly link: OwnerLink;
@@ -181,8 +181,8 @@ function createService(host: WorkerHost, options: WorkerOptions): Service {
 }
 
 /**
- * Fetches an address that the service worker answers itself, since an event keeps it alive. In Firefox that fails to reach it now and then
- * from a worker that began before the service worker took control, so that the page forwards a message as well.
+ * Fetches an address that the service worker answers itself, since an event keeps it alive. In Firefox this occasionally fails to reach it
+ * from a worker that began before the service worker took control, so that the page also forwards a message.
  */
 function fetchFromServiceWorker(base: string): void {
   fetch(`${base}_settee/alive`, { mode: 'no-cors', cache: 'no-store' }).catch(() => {});
@@ -198,7 +198,7 @@ async function firstAnswer({ owner, link, outdated }: Service, base: string): Pr
   }
 }
 
-/** Asks whoever owns the storage until it answers. Rejects with its last reason. */
+/** Asks the owner of the storage until it answers. Rejects with its last reason. */
 async function answerOfOtherTab(link: OwnerLink, url: string, signal: AbortSignal): Promise<void> {
   const deadline = Date.now() + OPEN_MS;
   for (;;) {

@@ -1,6 +1,6 @@
 /**
- * Owns the settings of a running service (docs/http/server.md#settings): which value holds, who may change it, and which listeners a change calls. What
- * settings there are is in `known-settings.ts`, and their other names in `setting-names.ts`: inside, settings have our own names only. Values are
+ * Owns the settings of a running service (docs/http/server.md#settings): which value is effective, who may change it, and which listeners are called.
+ * `known-settings.ts` lists the settings, and `setting-names.ts` their other names: internally, settings have only our own names. Values are
  * strings, which their users parse (`base/system/config.ts`).
  */
 import { DatabaseError } from '../../base/errors/database-error.ts';
@@ -21,11 +21,11 @@ import { Preview } from './preview.ts';
 import { aliasesIn, namesOf, ownName } from './setting-names.ts';
 import { assertMeaning, meaningless } from './setting-refusals.ts';
 
-/** Values by section and key. Null hides what a layer below has. */
+/** Values by section and key. Null hides the value of a lower layer. */
 type Layer = Map<string, Map<string, string | null>>;
 
 /**
- * The given settings over the defaults. Fails with `bad_request` where one has a value that it can't have, means nothing here, or is given under two
+ * Returns the given settings over the defaults. Fails with `bad_request` if one has an invalid value, means nothing here, or is given under two
  * names with different values.
  */
 export function createConfig(given: Settings = {}, log: Log = silentLog): SettingsStore {
@@ -34,13 +34,13 @@ export function createConfig(given: Settings = {}, log: Log = silentLog): Settin
 
 export class SettingsStore implements ConfigStore {
   readonly #defaults = toLayer(DEFAULT_SETTINGS);
-  /** What is kept from one start to the next. */
+  /** Settings that persist from one start to the next. */
   readonly #kept: Layer = new Map();
-  /** What the start was given: flags, the environment, the app. */
+  /** Settings passed at the start: flags, the environment, the app. */
   readonly #given: Layer;
-  /** Changes that last until the end. */
+  /** Changes that last until the service ends. */
   readonly #temporary: Layer = new Map();
-  /** All layers in one, since every request asks. */
+  /** All layers in one, since every request reads it. */
   readonly #effective = new Map<string, Map<string, string>>();
   readonly #listeners = new Notifier<ConfigChange>();
   readonly #log: Log;
@@ -109,7 +109,7 @@ export class SettingsStore implements ConfigStore {
     return this.#inOrder(async () => {
       const name = ownName(section, key);
       const next = this.#afterDeletion(name, options);
-      // A default must fit the other settings, too.
+      // A default must also fit the other settings.
       if (next !== undefined) checkSetting(this.#with(name, next), name.section, name.key);
       return this.#change(name, undefined, options);
     });
@@ -126,8 +126,8 @@ export class SettingsStore implements ConfigStore {
   }
 
   /**
-   * Takes what the storage keeps, and keeps changes there from now on. `onInvalid` is called for a kept value that the setting can't have, which
-   * is left out then; without it that fails. What means nothing here is kept and named in the log. Call it once.
+   * Loads the stored settings, and stores changes from now on. `onInvalid` is called for an invalid stored value, which
+   * is then ignored; without `onInvalid` loading fails. Stored settings that mean nothing here are kept and logged. Call it once.
    */
   keepIn(storage: ConfigStorage, onInvalid?: (failure: DatabaseError) => void): Promise<void> {
     return this.#inOrder(async () => {
@@ -155,7 +155,7 @@ export class SettingsStore implements ConfigStore {
     }
   }
 
-  /** Each is checked beside all others that are kept, since some bound each other. */
+  /** Each is checked together with all other stored settings, since some bound each other. */
   #dropInvalid(kept: Layer, onInvalid: ((failure: DatabaseError) => void) | undefined): void {
     const layers = [this.#temporary, this.#given, kept, this.#defaults];
     const all: Config = { get: (section, key) => valueIn(layers, section, key) };
@@ -194,7 +194,7 @@ export class SettingsStore implements ConfigStore {
     return before;
   }
 
-  /** Makes hold what the layers say, and calls the listeners where it is another value. */
+  /** Makes the layers' value effective, and calls the listeners if it has changed. */
   #notice(section: string, key: string): void {
     const before = this.get(section, key);
     this.#apply(section, key);
@@ -207,12 +207,12 @@ export class SettingsStore implements ConfigStore {
     put(this.#effective, section, key, valueIn(layers, section, key));
   }
 
-  /** What would hold without the change that is kept, or until the end with the default. */
+  /** Returns the value after a deletion: the one without the stored change, or, for a change that lasts until the end, the default. */
   #afterDeletion({ section, key }: SettingName, { persist = true }: ConfigOptions): string | undefined {
     return valueIn(persist ? [this.#given, this.#defaults] : [this.#defaults], section, key);
   }
 
-  /** The settings as they would be with one more. */
+  /** Returns the settings as they would be with one more. */
   #with(name: SettingName, value: string | undefined): Config {
     return { get: (s, k) => (s === name.section && k === name.key ? value : this.get(s, k)) };
   }
@@ -222,7 +222,7 @@ interface NamedValue extends SettingName {
   readonly value: string;
 }
 
-/** By our own names. `onTwice` is called for a setting that stands under two names; the first of them counts. */
+/** Returns the layer by our own names. `onTwice` is called for a setting under two names; the first of them counts. */
 function toOwnLayer(
   settings: Settings,
   onTwice: (own: SettingName, first: NamedValue, second: NamedValue) => void,
@@ -249,7 +249,7 @@ function nameText({ section, key }: SettingName): string {
   return `${section}/${key}`;
 }
 
-/** The value of the first layer that has one. The last layer has the defaults: they hold where a layer above says null. */
+/** Returns the value of the first layer that has one. The last layer has the defaults: they are effective if a layer above has null. */
 function valueIn(layers: readonly Layer[], section: string, key: string): string | undefined {
   const found = layers.find((layer) => has(layer, section, key));
   return found?.get(section)?.get(key) ?? layers.at(-1)?.get(section)?.get(key) ?? undefined;
@@ -281,7 +281,7 @@ function byName([left]: readonly [string, string], [right]: readonly [string, st
   return left < right ? -1 : 1;
 }
 
-/** No file of lines could keep a line break, and none of these means anything in a setting. */
+/** A file of lines can't hold a line break, and none of these characters means anything in a setting. */
 const CONTROLS = /\p{Cc}|\p{Cs}/u;
 const LONGEST_NAME = 1_024;
 const LONGEST_VALUE = 65_536;

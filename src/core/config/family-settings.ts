@@ -1,12 +1,12 @@
 /**
- * Settings that other servers of the family have and this one has not, each with the reason (docs/http/server.md#settings-without-effect). To take them
- * would be to promise what is not done. `*` at the end of a name stands for anything. Sections have the names that they have here.
+ * Settings that other servers of the family have and this one lacks, with the reasons (docs/http/server.md#settings-without-effect). To accept them
+ * would promise what is not done. `*` at the end of a name stands for anything. Sections have the names used here.
  */
 
 interface Group {
   /** Completes "Setting … has no effect here: …". */
   readonly why: string;
-  /** What it would protect is not protected: the log says so as an error. */
+  /** The setting would protect something that is not protected: the log reports it as an error. */
   readonly protects?: boolean;
   readonly names: readonly string[];
 }
@@ -181,7 +181,7 @@ const GROUPS: readonly Group[] = [
   },
 ];
 
-/** Why the family's setting means nothing here; undefined where it is none of theirs, or has an effect. */
+/** Returns why the family's setting means nothing here; undefined if it is not one of theirs, or has an effect. */
 export function withoutEffect(section: string, key: string): Pick<Group, 'why' | 'protects'> | undefined {
   const asked = `${section}/${key}`;
   return GROUPS.find(({ names }) => names.some((name) => fits(name, asked)));
@@ -191,7 +191,7 @@ function fits(name: string, asked: string): boolean {
   return name.endsWith('*') ? asked.startsWith(name.slice(0, -1)) : asked === name;
 }
 
-/** For the documents, which list them all. */
+/** Returns all of them for the documentation. */
 export function settingsWithoutEffect(): readonly Pick<Group, 'why' | 'names'>[] {
   return GROUPS;
 }

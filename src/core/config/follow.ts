@@ -1,7 +1,7 @@
 import { integerSetting } from '../../base/system/config.ts';
 import type { ConfigStore } from '../../base/system/contract.ts';
 
-/** Calls `use` now, and with each change, with the number that holds; undefined where the setting is unset. Gives the function that ends it. */
+/** Calls `use` now, and with each change, with the effective number; undefined if the setting is unset. Returns a function that ends it. */
 export function followInteger(
   config: ConfigStore,
   section: string,

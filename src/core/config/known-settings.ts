@@ -1,6 +1,6 @@
 /**
- * Which settings there are, what holds where nothing was set, and which values each can have. docs/http/server.md#settings says what they mean; a
- * test holds both to each other.
+ * The known settings, their defaults, and their permitted values. docs/http/server.md#settings says what they mean; a
+ * test compares the two.
  */
 
 import { UUID_ALGORITHMS } from '../../base/system/config.ts';
@@ -9,7 +9,7 @@ import * as checks from './setting-checks.ts';
 import { type Check, choice, LONGEST_MS, whole } from './setting-checks.ts';
 
 interface Known {
-  /** Undefined: unset. */
+  /** Undefined: unset by default. */
   readonly value?: string;
   readonly check?: Check;
 }
@@ -25,19 +25,19 @@ function number(value: string, check = whole()): Known {
   return { value, check };
 }
 
-/** Of a timer. */
+/** For a timer. */
 function milliseconds(value: string, least = 1): Known {
   return number(value, whole({ least, most: LONGEST_MS }));
 }
 
-/** How many there are at most, or at a time. */
+/** A maximum number, in total or at a time. */
 function count(value: string, most: number, least = 1): Known {
   return number(value, whole({ least, most }));
 }
 
-/** The bytes of a request that puts the setting itself right. */
+/** The bytes of a request that corrects the setting itself. */
 const LEAST_DOCUMENT = 20;
-/** The address by which the setting itself is put right must not be too long, also below a node and a base path. */
+/** The address that corrects the setting itself must not be too long, even below a node and a base path. */
 const LEAST_URI = 100;
 const MIB = 1_048_576;
 
@@ -156,20 +156,20 @@ const KNOWN: Readonly<Record<string, Readonly<Record<string, Known>>>> = {
   },
 };
 
-/** Sections whose keys are names that the operator chooses. */
+/** Sections whose keys are names chosen by the operator. */
 const FREE_SECTIONS: readonly (readonly [sections: RegExp, check?: Check])[] = [
   [/^admins$/, checks.admin],
   [/^vhosts$/, checks.virtualHost],
   [/^jwt_keys$/, checks.tokenKey],
   [/^oauth_(?:consumer_secrets|token_secrets|token_users)$/],
-  // What apps keep for themselves; nothing here reads it.
+  // For apps' own use; nothing here reads it.
   [/^app(?::.+)?$/],
 ];
 
 /** Their keys are those of `cors`, for one host. */
 const CORS_OF_HOST = /^cors:./;
 
-/** What holds where nothing was set. */
+/** The effective values if nothing was set. */
 export const DEFAULT_SETTINGS: Settings = Object.fromEntries(
   Object.entries(KNOWN).map(([section, keys]) => [section, defaultsOf(keys)]),
 );
@@ -179,7 +179,7 @@ export const UNSET_BY_DEFAULT: readonly string[] = Object.entries(KNOWN).flatMap
   Object.entries(keys).flatMap(([key, { value }]) => (value === undefined ? [`${section}/${key}`] : [])),
 );
 
-/** All that have a name of their own, as `section/key`. */
+/** Returns all settings with fixed names, as `section/key`. */
 export function knownNames(): string[] {
   return Object.entries(KNOWN).flatMap(([section, keys]) => Object.keys(keys).map((key) => `${section}/${key}`));
 }
@@ -202,12 +202,12 @@ function knownSetting(section: string, key: string): Known | undefined {
   return check === undefined ? {} : { check };
 }
 
-/** Whether something here reads the setting of that name, or its section has keys that the operator chooses. */
+/** Whether something here reads the setting of that name, or its section has keys chosen by the operator. */
 export function isKnown(section: string, key: string): boolean {
   return knownSetting(section, key) !== undefined;
 }
 
-/** Fails with `bad_request` where the setting has a value that it can't have. */
+/** Fails with `bad_request` if the setting has an invalid value. */
 export function checkSetting(config: Config, section: string, key: string): void {
   knownSetting(section, key)?.check?.(config, section, key);
 }

@@ -1,9 +1,9 @@
-/** Which of several names somebody may have meant who wrote another one. */
+/** Finds the name that may have been meant by a misspelt one. */
 
 /** A name is near when at most this part of its characters has to change. */
 const NEAR = 0.5;
 
-/** The name that takes the fewest changes of single characters; undefined where none is near. Meant for some hundred short names. */
+/** Returns the name that takes the fewest changes of single characters; undefined if none is near. Meant for some hundred short names. */
 export function nearestName(text: string, names: Iterable<string>): string | undefined {
   let nearest: string | undefined;
   let fewest = Math.max(2, Math.floor(text.length * NEAR)) + 1;
@@ -16,7 +16,7 @@ export function nearestName(text: string, names: Iterable<string>): string | und
   return nearest;
 }
 
-/** Insertions, deletions, replacements and exchanges of neighbours that make `right` of `left`; `enough` where there are as many or more. */
+/** Returns the number of insertions, deletions, replacements and exchanges of neighbours that turn `left` into `right`, up to `enough`. */
 function changesBetween(left: string, right: string, enough: number): number {
   if (Math.abs(left.length - right.length) >= enough) return enough;
   let older: number[] = [];

@@ -1,4 +1,4 @@
-/** Settings with one that differs, to see what would follow from it. Nothing can be changed in them. */
+/** Settings with one that differs, to see the consequences. They are read-only. */
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import type { ConfigStore, SettingName, Settings } from '../../base/system/contract.ts';
 

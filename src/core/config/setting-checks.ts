@@ -1,4 +1,4 @@
-/** Which values settings can have. Each check reads a setting as its user does, and fails with `bad_request` on a value that it can't have. */
+/** The permitted values of settings. Each check reads a setting as its user does, and fails with `bad_request` on an invalid value. */
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import {
   addressListSetting,
@@ -16,7 +16,7 @@ import { requiredClaims } from '../../base/system/token-claims.ts';
 
 export type Check = (config: Config, section: string, key: string) => unknown;
 
-/** Timers of hosts take no more: what is longer would end at once. */
+/** The longest timer of hosts: a longer one would end at once. */
 export const LONGEST_MS = 2_147_483_647;
 
 interface Bounds {
@@ -59,14 +59,14 @@ function refusal(config: Config, section: string, key: string, words: string): D
   return new DatabaseError('bad_request', `Setting ${section}/${key} is "${value}"; it must be ${words}.`);
 }
 
-/** For settings that hold secrets: their values are in no message. */
+/** For settings that hold secrets: no message contains their values. */
 function secretRefusal(section: string, key: string, words: string): DatabaseError {
   return new DatabaseError('bad_request', `Setting ${section}/${key} can't have this value; it must be ${words}.`);
 }
 
 const TOKEN = "[!#$%&'*+.^_`|~\\dA-Za-z-]+";
 
-/** A header could not be sent with other characters, and what sends it would fail. */
+/** A header can't contain other characters, and sending it would fail. */
 export const headerValue = text(/^[ -~]*$/, 'printable characters of ASCII, since it is sent in a header');
 export const headerName = text(new RegExp(`^(?:${TOKEN})?$`), 'the name of a header');
 export const tokens = text(
@@ -95,8 +95,8 @@ export const databaseName = text(
 );
 
 /**
- * Not to everybody with credentials: every page could act as whoever is logged in. Where the section of one host and the general one would come to
- * that together, nothing is shared.
+ * Refuses sharing with all origins with credentials: every page could act as the logged-in user. If the section of one host and the general one
+ * would together permit that, nothing is shared.
  */
 export const sharing: Check = (config, section) => {
   const credentials = config.get(section, 'credentials') ?? 'false';
@@ -108,11 +108,11 @@ export const sharing: Check = (config, section) => {
 };
 
 const AUTH = 'svc_httpd_auth';
-/** A password would take minutes otherwise, and hold up a thread. Users may send hashes of their own, as slow as the settings permit. */
+/** Otherwise a password would take minutes, and block a thread. Users may send hashes of their own, as slow as the settings permit. */
 const MOST_ITERATIONS = 10_000_000;
 const iterationCount = whole({ least: 1, most: MOST_ITERATIONS });
 
-/** Each bounds the others: nobody could log in whose password was hashed with more or fewer iterations than are permitted. */
+/** Each bounds the others: a user whose password was hashed with more or fewer iterations than permitted could not log in. */
 export const iterations: Check = (config, section, key) => {
   for (const name of ['iterations', 'min_iterations', 'max_iterations']) iterationCount(config, AUTH, name);
   const least = integerSetting(config, AUTH, 'min_iterations') ?? 1;

@@ -1,13 +1,13 @@
 /**
  * The names of settings (docs/http/server.md#names-of-settings). Other servers of the family have some of ours under other names; those are aliases: one
- * value, read, changed and deleted under each name. Inside the service only our own names are used.
+ * value, read, changed and deleted under each name. Internally only our own names are used.
  */
 import type { SettingName } from '../../base/system/contract.ts';
 import { isKnown } from './known-settings.ts';
 
 /** The family's sections that hold settings of ours under the same keys. */
 const FAMILY_SECTIONS: Readonly<Record<string, string>> = {
-  // The first one wins where a file has several of them: it is that of the newest versions.
+  // The first one wins if a file has several of them: it is the newest versions' name.
   chttpd_auth: 'svc_httpd_auth',
   chttpd: 'httpd',
   couch_httpd_auth: 'svc_httpd_auth',
@@ -15,28 +15,28 @@ const FAMILY_SECTIONS: Readonly<Record<string, string>> = {
   couchdb: 'svc',
 };
 
-/** The family's keys that are others than ours, behind the section as we have it. */
+/** The family's keys that differ from ours, after the section as named here. */
 const FAMILY_KEYS: Readonly<Record<string, string>> = {
   'httpd/require_valid_user': 'svc_httpd_auth/require_valid_user',
   'httpd/require_valid_user_except_for_up': 'svc_httpd_auth/require_valid_user_except_for_up',
   'svc/max_attachment_size': 'svc/max_attachment_chunk_size',
 };
 
-/** A host in the form that the family's documents have for its own section of `cors`. */
+/** A host in the form of the family's documentation for its own section of `cors`. */
 const HOST_WITH_SCHEME = /^cors:https?:\/\/(.+)$/;
 
-/** Our name of the setting; the given one where it is none of ours. */
+/** Returns our name of the setting; the given one if it is not one of ours. */
 export function ownName(section: string, key: string): SettingName {
   const found = alias(section, key);
   return found !== undefined && isKnown(found.section, found.key) ? found : { section, key };
 }
 
-/** The name that the setting would have here, whether it is there or not. */
+/** Returns the name that the setting would have here, whether it exists or not. */
 export function familyName(section: string, key: string): SettingName {
   return alias(section, key) ?? { section, key };
 }
 
-/** Undefined where it would be the name itself. */
+/** Undefined if the name is the same. */
 function alias(section: string, key: string): SettingName | undefined {
   const ownSection = own(FAMILY_SECTIONS, section) ?? HOST_WITH_SCHEME.exec(section)?.[1]?.replace(/^/, 'cors:');
   const ownKey = own(FAMILY_KEYS, `${ownSection ?? section}/${key}`);
@@ -53,7 +53,7 @@ export function splitName(name: string): SettingName {
   return { section: name.slice(0, slash), key: name.slice(slash + 1) };
 }
 
-/** All names of a setting that is known by our own: that one, then its aliases. The first one that is there counts. */
+/** Returns all names of a setting known by our name: that one, then its aliases. The first existing one counts. */
 export function namesOf({ section, key }: SettingName): readonly SettingName[] {
   const ownText = `${section}/${key}`;
   const familyKeys = Object.entries(FAMILY_KEYS).flatMap(([from, to]) => (to === ownText ? [splitName(from)] : []));
@@ -69,7 +69,7 @@ function namesWithScheme(section: string, key: string): SettingName[] {
   return ['http', 'https'].map((scheme) => ({ section: `cors:${scheme}://${section.slice(5)}`, key }));
 }
 
-/** Aliases in a section of the family, with our names. */
+/** Returns the aliases in a section of the family, with our names. */
 export function aliasesIn(section: string, ownNames: Iterable<SettingName>): [key: string, own: SettingName][] {
   if (own(FAMILY_SECTIONS, section) === undefined && !HOST_WITH_SCHEME.test(section)) return [];
   return [...ownNames].flatMap((name) =>

@@ -1,4 +1,4 @@
-/** What is said of settings that mean nothing here (docs/http/server.md#unknown-settings): the family's with the reason, others with the nearest name. */
+/** Messages for settings that mean nothing here (docs/http/server.md#unknown-settings): the family's with the reason, others with a near name. */
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import type { SettingName } from '../../base/system/contract.ts';
 import { withoutEffect } from './family-settings.ts';
@@ -34,12 +34,12 @@ export function assertMeaning({ section, key }: SettingName): void {
   if (found !== undefined) throw new DatabaseError('bad_request', found.reason);
 }
 
-/** Those that one host can have for itself. */
+/** Returns the settings that one host can have for itself. */
 function namesForHost(section: string): string[] {
   return knownNames().flatMap((name) => (name.startsWith('cors/') ? [name.replace('cors', section)] : []));
 }
 
-/** One with the same key, or with a name that differs in few characters. */
+/** Returns a setting with the same key, or with a name that differs in few characters. */
 function nearestTo(section: string, key: string): string | undefined {
   const names = section.startsWith('cors:') ? namesForHost(section) : knownNames();
   const sameKey = names.filter((name) => splitName(name).key === key);

@@ -1,10 +1,10 @@
-/** Keeps settings as one JSON document, for services that have no file for them. */
+/** Stores settings as one JSON document, for services that have no file for them. */
 import type { SettingName, Settings } from '../../base/system/contract.ts';
 import type { ConfigStorage } from './contract.ts';
 
-/** Where the document is kept. */
+/** Where the document is stored. */
 interface KeptText {
-  /** Undefined where nothing was kept yet. */
+  /** Undefined if nothing was stored yet. */
   readonly settings: string | undefined;
   keepSettings(text: string): Promise<void>;
 }
@@ -20,7 +20,7 @@ function parse(text: string | undefined): Settings {
   return text === undefined ? {} : (JSON.parse(text) as Settings);
 }
 
-/** Kept under our own name, the first one. */
+/** Stores the value under our own name, the first one. */
 function withSetting(settings: Settings, names: readonly SettingName[], value: string | undefined): string {
   const sections = new Map(Object.entries(settings));
   for (const [at, { section, key }] of names.entries()) {

@@ -1,4 +1,4 @@
-/** Puts accounts together. */
+/** Assembles the accounts. */
 import type { Account } from '../../accounts/accounts/account.ts';
 import { AccountStore } from '../../accounts/accounts/account-store.ts';
 import { AdminHashing } from '../../accounts/accounts/admin-hashing.ts';

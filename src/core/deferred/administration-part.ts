@@ -8,10 +8,10 @@ import { knowsOtherCredentials, whyNoAdmin } from '../../http/server/accounts/au
 import { administrationHandlers } from '../../http/server/administration/administration-handlers.ts';
 import type { DeferredCode } from './contract.ts';
 
-/** Of one address, without waiting. */
+/** For one address, without waiting. */
 const FREE_ENTRIES = 50;
 
-/** The part that answers requests which steer the service. */
+/** The part that handles requests which control the service. */
 export const createAdministrationPart: DeferredCode['administration'] = ({ clock, config, random, ...needs }) => {
   const entries = new AddressCounts(clock, FREE_ENTRIES);
   const passwords = new Passwords(config, random);

@@ -1,9 +1,9 @@
 /**
- * What is loaded on first use, as the core sees it. Browsers have its code in a file of its own, since work on documents alone needs
- * none of it, and many apps never load it; other hosts have it at hand.
+ * The parts loaded on first use, as the core sees them. Browsers have this code in a separate file, since work on documents alone needs
+ * none of it, and many apps never load it; other hosts have it available.
  *
- * To add a part: a row in `DeferredCode`, what makes it in `deferred-code.ts`, a `Deferred` for it in `core.ts`, and rows in
- * `http/routing/routes.ts` for the requests that it answers.
+ * To add a part: a row in `DeferredCode`, its factory in `deferred-code.ts`, a `Deferred` for it in `core.ts`, and rows in
+ * `http/routing/routes.ts` for the requests that it handles.
  */
 
 import type { ByteBudget } from '../../base/shared/byte-budget.ts';
@@ -31,9 +31,9 @@ import type { ReplicationActivity, ReplicatorHost } from '../../replication/cont
 import type { ReplicationDocumentGuard } from '../../replication/documents/document-guard.ts';
 import type { PageStore } from '../../storage/page-store.ts';
 
-/** Makes each of the parts, for one core. Making one loads nothing more, and runs nothing yet. */
+/** Creates each of the parts, for one core. Creating one loads nothing more, and runs nothing yet. */
 export interface DeferredCode {
-  /** Runs functions of documents. It needs no database, so that writes can be validated while databases are opened and closed. */
+  /** Runs functions of documents. It needs no database, so writes can be validated while databases are opened and closed. */
   queryServer(needs: QueryServerNeeds): QueryServer;
   /** View indexes, their queries and their builds in the background. */
   views(needs: ViewNeeds): ViewService;
@@ -43,11 +43,11 @@ export interface DeferredCode {
   accounts(needs: AccountNeeds): AccountsPart;
   /** Selector queries. */
   find(views: ViewIndexes, clock: Clock, config: Config): FindPart;
-  /** Replications: those that are asked for by requests, and those of documents. */
+  /** Replications: those of requests, and those of documents. */
   replicator(needs: ReplicatorNeeds): OwnedReplicatorPart;
-  /** Judges what is written into the database of such documents. It needs no database, so that writes can be judged while databases are closed. */
+  /** Checks writes to the `_replicator` database. It needs no database, so writes can be checked while databases are closed. */
   readonly replicationDocumentGuard: ReplicationDocumentGuard;
-  /** Requests that steer the service: configuration and the like. */
+  /** Requests that control the service: configuration and the like. */
   administration(needs: AdministrationNeeds): AdministrationPart;
 }
 
@@ -78,21 +78,21 @@ export interface ReplicatorNeeds {
   readonly registry: Pick<Registry, 'use' | 'has'>;
   readonly config: Config;
   readonly tasks: ActiveTasks;
-  /** The address by which pages know the service, where the host knows it. */
+  /** The address by which pages know the service, if the host knows it. */
   readonly ownBase: () => string | undefined;
-  /** Where what peers answer is counted. */
+  /** Where peers' responses are counted. */
   readonly bytesInFlight?: ByteBudget | undefined;
 }
 
 export interface OwnedReplicatorPart extends ReplicatorPart {
-  /** Reads the documents that ask for replications, or what has changed of them, soon. */
+  /** Reads soon the documents that ask for replications, or their changes. */
   followDocuments(): void;
-  /** The network is back: what failed for the lack of it is tried at once. */
+  /** The network is back: retries at once what failed without it. */
   wake(): void;
-  /** Goes on with what `ReplicatorHost.requests` has and is not there yet. Fails where that can't be done for all; ask again then. */
+  /** Continues the requests in `ReplicatorHost.requests` that do not run yet. Fails if that is not possible for all; call it again then. */
   resume(): Promise<void>;
   readonly activity: ReplicationActivity;
-  /** Ends all replications, after a last checkpoint where that is possible at once. Call it while requests are still answered. */
+  /** Ends all replications, after a last checkpoint if that is possible at once. Call it while requests are still served. */
   close(): Promise<void>;
 }
 
@@ -103,7 +103,7 @@ export interface QueryServerNeeds {
 }
 
 export interface QueryServer {
-  /** Undefined where the host has none: functions are answered with 501 then. */
+  /** Undefined if the host has none: functions then get a 501. */
   readonly sandbox: Sandbox | undefined;
   readonly programs: Pick<DesignPrograms, 'open'>;
   readonly openValidators: OpenValidators;
@@ -130,11 +130,11 @@ export interface ViewService extends ViewPart {
 }
 
 /**
- * Gets hold of the code. Called when a part of it is first needed, and again at the next need after it failed, never twice at a time.
- * A host that has the code at hand gives it at once. An error's message goes to whoever asked: it says what to do.
+ * Loads the code. Called when a part of it is first needed, and again at the next need after a failure, never concurrently.
+ * A host that has the code available returns it at once. An error's message goes to the caller: it says what to do.
  */
 export interface LoadDeferredCode {
   (): MaybePromise<DeferredCode>;
-  /** Told when functions of documents will soon be called, before the code is asked for: what takes long may begin beside. Never fails. */
+  /** Called when functions of documents will soon run, before the code is loaded: slow preparations may start in parallel. Never fails. */
   readonly expectFunctions?: (config: Config) => void;
 }

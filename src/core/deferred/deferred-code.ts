@@ -1,4 +1,4 @@
-/** All that is loaded on first use. Browsers have this in a file of its own, so nothing but entries may import it. */
+/** All code loaded on first use. Browsers have this in a separate file, so only entries may import it. */
 
 import { positiveSetting } from '../../base/system/config.ts';
 import { designHandlers } from '../../http/queries/design/design-handlers.ts';
@@ -28,7 +28,7 @@ import type {
 } from './contract.ts';
 import { createReplicatorPart } from './replicator-part.ts';
 
-/** Each core gets a sandbox of its own, and closes it. Without one functions of documents are answered with 501. */
+/** Each core gets its own sandbox, and closes it. Without one functions of documents get a 501. */
 export function createDeferredCode(createSandbox: (needs: QueryServerNeeds) => Sandbox | undefined): DeferredCode {
   return {
     queryServer: (needs) => createQueryServer(needs, createSandbox(needs)),
@@ -49,7 +49,7 @@ export function createDeferredCode(createSandbox: (needs: QueryServerNeeds) => S
   };
 }
 
-/** For hosts that have this code at hand. The sandbox serves one core. */
+/** For hosts that have this code available. The sandbox serves one core. */
 export function deferredAtHand(sandbox?: Sandbox): LoadDeferredCode {
   const code = createDeferredCode(() => sandbox);
   return () => code;

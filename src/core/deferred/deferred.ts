@@ -1,7 +1,7 @@
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
 
-/** Something that is made on first use, and once. Where that fails whoever asked fails with it, and the next one who asks tries again. */
+/** A value that is made once, on first use. If that fails the caller gets the failure, and the next call tries again. */
 export class Deferred<T extends object> {
   readonly #make: () => MaybePromise<T>;
   readonly #end: (value: T) => MaybePromise<void>;
@@ -9,23 +9,23 @@ export class Deferred<T extends object> {
   #making: Promise<T> | undefined;
   #isClosed = false;
 
-  /** `end` gives back what the value holds, when this is closed. */
+  /** `end` releases the value's resources, when this is closed. */
   constructor(make: () => MaybePromise<T>, end: (value: T) => MaybePromise<void> = () => undefined) {
     this.#make = make;
     this.#end = end;
   }
 
-  /** In the same turn where all that it takes is at hand. Fails with `shutting_down` once this is closed. */
+  /** Synchronous if everything needed is available. Fails with `shutting_down` once this is closed. */
   get(): MaybePromise<T> {
     return this.#value ?? this.#making ?? this.#begin();
   }
 
-  /** Goes on with it: in the same turn where all that it takes is at hand. Fails as `get`. */
+  /** Calls `goOn` with the value: synchronously if everything needed is available. Fails as `get`. */
   use<R>(goOn: (value: T) => MaybePromise<R>): MaybePromise<R> {
     return whenReady(this.get(), goOn);
   }
 
-  /** Makes nothing any more, and ends what was made. What is being made is ended as soon as it is there. */
+  /** Makes nothing any more, and ends what was made. A value still being made is ended as soon as it exists. */
   async close(): Promise<void> {
     this.#isClosed = true;
     const value = this.#value;

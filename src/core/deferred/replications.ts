@@ -1,4 +1,4 @@
-/** When the replicator is loaded: on first use, and where the service has documents that ask for replications. */
+/** Loads the replicator: on first use, and if the service has documents that ask for replications. */
 import { isDatabaseError } from '../../base/errors/database-error.ts';
 import { startBackgroundTimer } from '../../base/shared/background-timer.ts';
 import type { ByteBudget } from '../../base/shared/byte-budget.ts';
@@ -13,9 +13,9 @@ import type { ReplicationActivity, ReplicatorHost, RequestStore, Standings } fro
 import type { DeferredCode, OwnedReplicatorPart } from './contract.ts';
 import { Deferred } from './deferred.ts';
 
-/** How long replications may take to come to their end: their peers may not answer any more. */
+/** How long replications may take to end: their peers may not respond any more. */
 const LONGEST_END_MS = 5_000;
-/** Before what requests had asked for is tried again where it could not be begun. */
+/** The wait before requested replications that could not begin are retried. */
 const RESUME_AGAIN_MS = 10_000;
 
 type NetworkMember = 'fetch' | 'fetchThrough' | 'guard' | 'isBrowserFetch' | 'mostConnections';
@@ -46,7 +46,7 @@ export class Replications {
   #closing: Promise<void> | undefined;
   #stopResuming: (() => void) | undefined;
 
-  /** `handle`: the service's own door, used by the replicator alone. */
+  /** `handle`: the service's request handler, used only by the replicator. */
   constructor(code: Deferred<DeferredCode>, handle: Handle, parts: ReplicationsParts) {
     this.#parts = parts;
     const { registry, clock, random, log, basePath, network, config, tasks, ownBase = () => undefined } = parts;
@@ -77,8 +77,8 @@ export class Replications {
   }
 
   /**
-   * Does what the documents of `_replicator` ask for, from now on, and what the host keeps for us. Where there is no such database, and nothing is
-   * kept, nothing is loaded, until there is.
+   * Runs what the documents of `_replicator` ask for, from now on, and the requests that the host keeps. If there is no such database, and nothing
+   * is kept, nothing is loaded, until there is.
    */
   begin(): void {
     this.#stopListening = this.#registry.onEvent(({ name, type }) => {
@@ -96,7 +96,7 @@ export class Replications {
         if (!isDatabaseError(error, 'shutting_down')) this.#log.info(`the replicator was not loaded: ${String(error)}`);
       },
     );
-    // Neither way fails.
+    // Both results are handled: this never rejects.
     void begun;
   }
 
@@ -104,7 +104,7 @@ export class Replications {
     return this.#part.get();
   }
 
-  /** Begins what the host keeps for us and is not there yet; call it again where there may be more. */
+  /** Begins the requests that the host keeps and that do not run yet; call it again if there may be more. */
   resume(): void {
     const { requests, log } = this.#parts;
     if (this.#closing !== undefined || requests === undefined || requests.text === '' || requests.text === '[]') return;
@@ -117,7 +117,7 @@ export class Replications {
         this.#stopResuming = startBackgroundTimer(RESUME_AGAIN_MS, () => this.resume());
       },
     );
-    // Neither way fails.
+    // Both results are handled: this never rejects.
     void resumed;
   }
 
@@ -132,7 +132,7 @@ export class Replications {
     this.resume();
   }
 
-  /** Resolves when all replications have come to their end, or after some seconds. May be called more than once. */
+  /** Resolves when all replications have ended, or after some seconds. May be called more than once. */
   close(): Promise<void> {
     this.#stopResuming?.();
     this.#stopListening?.();

@@ -1,4 +1,4 @@
-/** Judges the writes of `_replicator`: first by code that comes with the first of them, then as those of other databases. */
+/** Checks the writes of `_replicator`: first with code loaded with the first of them, then as those of other databases. */
 
 import type { DatabaseError } from '../../base/errors/database-error.ts';
 import type { Database, DocumentWrite, WriteGuard, WriteOptions } from '../../database/store/contract.ts';
@@ -13,7 +13,7 @@ export class ReplicatorGuard implements WriteGuard {
   readonly #code: Deferred<DeferredCode>;
   readonly #others: WriteGuard;
 
-  /** `others`: judges what this one lets pass. */
+  /** `others`: checks the writes that this guard accepts. */
   constructor(database: Database, code: Deferred<DeferredCode>, others: WriteGuard) {
     this.#database = database;
     this.#code = code;

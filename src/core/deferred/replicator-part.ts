@@ -9,10 +9,10 @@ import { readReplicatorSettings } from '../../replication/jobs/replicator-settin
 import { PeerMemory } from '../../replication/peer-memory.ts';
 import type { DeferredCode } from './contract.ts';
 
-/** Of requests, and of what peers answer, where the setting is unset. */
+/** For requests and peers' responses, if the setting is unset. */
 const DEFAULT_BYTES = 268_435_456;
 
-/** The part that replicates, with what copies from one database to another. */
+/** The part that replicates, which uses the code that copies from one database to another. */
 export function createReplicatorPart(run: RunReplication, readFilter: ReadFilter): DeferredCode['replicator'] {
   return ({ registry, config, tasks, ownBase, bytesInFlight, ...needs }) => {
     const { isBrowserFetch, mostConnections } = needs.host;

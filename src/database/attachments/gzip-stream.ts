@@ -1,11 +1,11 @@
-/** Gzip of bytes on their way, by the platform's own streams; nothing is held but what they hold. */
+/** Compresses and decompresses gzip streams with the platform's own streams; only those streams buffer bytes. */
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import type { Gzip } from '../../base/system/contract.ts';
 
-/** The bytes as gzip, at the level that the platform has. */
+/** The bytes as gzip, at the platform's level. */
 export const compress: Gzip = (source) => through(source, new CompressionStream('gzip'));
 
-/** The bytes that the gzip is of. Fails with `bad_request` where it is none, or incomplete. */
+/** Yields the decompressed bytes. Fails with `bad_request` if the gzip data is invalid or incomplete. */
 export async function* decompress(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   try {
     yield* through(source, new DecompressionStream('gzip'));
@@ -21,13 +21,13 @@ async function* through(
 ): AsyncGenerator<Uint8Array> {
   const reader = readable.getReader();
   const fed = feed(source, writable.getWriter());
-  // Where the reader fails first this one says the same.
+  // If the reader fails first, this promise rejects for the same reason.
   fed.catch(() => undefined);
   try {
     for (let step = await reader.read(); !step.done; step = await reader.read()) yield step.value;
     await fed;
   } catch (failure) {
-    // What the source failed with says more than what came of it.
+    // The source's own error says more than the error that it caused.
     await fed;
     throw failure;
   } finally {

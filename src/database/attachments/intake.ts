@@ -1,4 +1,4 @@
-/** Takes the bytes of an attachment in: compresses what is worth it, and stores them while they come. */
+/** Takes in the bytes of an attachment: compresses them if that is worthwhile, and stores them as they arrive. */
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { must } from '../../base/shared/assert.ts';
@@ -13,31 +13,31 @@ import { storedBytes } from './outgoing.ts';
 
 export interface IncomingBytes {
   readonly contentType: string;
-  /** How the bytes are encoded already. */
+  /** The encoding that the bytes already have. */
   readonly encoding: 'gzip' | undefined;
   readonly source: AsyncIterable<Uint8Array>;
-  /** MD5 of the bytes as they come, as 32 hexadecimal digits, where the sender says it. Called when all have come. */
+  /** MD5 of the bytes as they arrive, as 32 hexadecimal digits, if the sender states it. Called when all have arrived. */
   readonly digest?: () => string | undefined;
-  /** How many come, where the sender says it. */
+  /** The number of bytes, if the sender states it. */
   readonly length?: number | undefined;
 }
 
-/** An upload that is to be discarded when the write that was to adopt it is decided. */
+/** An upload that must be discarded once the write that was to adopt it is decided. */
 export interface StoredUpload {
   readonly upload: FinishedUpload;
   discard(): void;
 }
 
-/** What it is done with. */
+/** The services that taking in an attachment uses. */
 export interface IntakeServices {
   readonly config: Config;
-  /** The host's own, where it has one with levels. */
+  /** The host's own, if it has one with levels. */
   readonly gzip?: Gzip | undefined;
 }
 
 /**
  * Stores the bytes. Fails with `too_large` beyond `svc/max_attachment_chunk_size`, with `content_md5_mismatch`, and with `bad_request`
- * where more or fewer bytes come than were announced; nothing is kept then.
+ * if more or fewer bytes arrive than were announced; nothing is kept then.
  */
 export async function takeIn(
   database: Database,
@@ -54,7 +54,7 @@ export async function takeIn(
     const plain = isCompressed ? given.sum() : await given.decodedSum();
     const isWorthIt = isCompressed ? storedLength < given.length : storedLength !== plain?.length;
     const finished = await upload.finish(isWorthIt ? plain : undefined);
-    // What is not compressed here is stored as it comes, and was summed there.
+    // Bytes that are not compressed here are stored as they arrive, so `upload` has computed their digest.
     const digest = isCompressed ? given.sum().digest : finished.stored.digest;
     const announced = incoming.digest?.();
     if (announced !== undefined && announced !== digest) throw contentMd5Mismatch();
@@ -67,10 +67,10 @@ export async function takeIn(
 }
 
 /**
- * Stores what is in the upload, which holds gzip, without that encoding: gzip that is as long as what it is of could not be told from it
- * (`AttachmentBytes`), and compressing what becomes no shorter is of no use.
+ * Stores the content of the upload, which holds gzip, without that encoding: gzip that is as long as its decoded form could not be told
+ * from it (`AttachmentBytes`), and compression that saves nothing is of no use.
  *
- * @param chunks the plain bytes, where the caller has them still
+ * @param chunks the plain bytes, if the caller still has them
  */
 async function takeInPlain(
   database: Database,
@@ -94,7 +94,7 @@ async function* decoded(gzip: AttachmentUpload): AsyncGenerator<Uint8Array> {
   yield* decompress(storedBytes(await gzip.read()));
 }
 
-/** Gives how many bytes it wrote. */
+/** Returns the number of bytes written. */
 async function write(
   upload: AttachmentUpload,
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
@@ -117,12 +117,12 @@ export function isCompressible(config: Config, contentType: string): boolean {
   return patterns.some((pattern) => matches(type.trim(), pattern.trim()));
 }
 
-/** 0 to 9. */
+/** Returns the compression level, 0 to 9. */
 function levelOf(config: Config): number {
   return Math.min(integerSetting(config, 'attachments', 'compression_level') ?? 8, 9);
 }
 
-/** `text/*` stands for all types that begin with `text/`. */
+/** Whether the type matches; `text/*` stands for all types that begin with `text/`. */
 function matches(type: string, pattern: string): boolean {
   return pattern.endsWith('*') ? type.startsWith(pattern.slice(0, -1)) : pattern !== '' && type === pattern;
 }
@@ -133,15 +133,15 @@ interface Sum {
   readonly digest: string;
 }
 
-/** Bytes that are kept while they are compressed: most of what becomes no shorter is a short text. */
+/** Bytes that are kept while they are compressed: most attachments that do not get shorter are short texts. */
 const KEPT_BYTES = 16 * 1024;
 
-/** The bytes on their way in, counted, and summed where nobody else sums them. */
+/** Counts the incoming bytes, and computes their digest if nothing else does. */
 class Counted {
   readonly #incoming: IncomingBytes;
   readonly #limit: number;
   readonly #md5: Md5Stream | undefined;
-  /** For bytes that come encoded. */
+  /** For bytes that arrive encoded. */
   readonly #decoded: DecodedSum | undefined;
   readonly #kept: Uint8Array[] = [];
   #length = 0;
@@ -172,7 +172,7 @@ class Counted {
       if (this.#length > this.#limit) throw tooLarge(this.#limit);
       this.#md5?.update(chunk);
       await this.#decoded?.add(chunk);
-      // The sender may use the memory again.
+      // The sender may reuse the memory.
       if (this.#md5 !== undefined && this.#length <= KEPT_BYTES) this.#kept.push(chunk.slice());
       yield chunk;
     }
@@ -182,18 +182,18 @@ class Counted {
     return this.#length;
   }
 
-  /** All of the bytes that are summed here, where they are few. */
+  /** All bytes that are digested here, if they are few. */
   get all(): readonly Uint8Array[] | undefined {
     return this.#length <= KEPT_BYTES ? this.#kept : undefined;
   }
 
-  /** Of all bytes, where they are summed here. */
+  /** Length and digest of all bytes, if they are digested here. */
   sum(): Sum {
     this.#sum ??= { length: this.#length, digest: must(this.#md5, 'they are summed').digest() };
     return this.#sum;
   }
 
-  /** Of the bytes without the encoding that they came with; undefined where they have none. */
+  /** Length and digest of the bytes without the encoding that they arrived with; undefined if they had none. */
   async decodedSum(): Promise<Sum | undefined> {
     return this.#decoded?.end();
   }
@@ -206,7 +206,7 @@ class Counted {
   }
 }
 
-/** Decodes gzip on its way past, only to know what it is of. */
+/** Decodes gzip as it passes, only to compute the length and digest of its decoded form. */
 class DecodedSum {
   readonly #queue: Uint8Array[] = [];
   readonly #done: Promise<Sum>;
@@ -223,7 +223,7 @@ class DecodedSum {
     });
   }
 
-  /** Resolves when it is decoded about as far. Fails with `bad_request` where it is no gzip. */
+  /** Resolves when about as much is decoded. Fails with `bad_request` if the data is not gzip. */
   async add(chunk: Uint8Array): Promise<void> {
     const taken = new Promise<void>((resolve) => {
       this.#taken = resolve;

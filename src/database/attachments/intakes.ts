@@ -1,9 +1,9 @@
-/** Takes in the attachments of one request that follow one another: of small ones the next is read while those before it get into the file. */
+/** Takes in the attachments of one request: while small ones are being written to the file, the next one is read. */
 import type { StoredUpload } from './intake.ts';
 
-/** Each waits for a commit, which many can share. */
+/** Each attachment waits for a commit, which many can share. */
 const MOST_AT_ONCE = 64;
-/** Larger ones go one by one, so that no more than a megabyte is held. */
+/** Larger attachments go one by one, so that no more than a megabyte is held. */
 const SMALL_BYTES = 16_384;
 
 type Chunks = AsyncIterable<Uint8Array>;
@@ -20,7 +20,7 @@ export class Intakes<K> {
     return this.#all.has(key);
   }
 
-  /** Resolves when the chunks are read. Fails where this one failed by then; `settle` tells of those that fail later. */
+  /** Resolves when the chunks are read. Fails if this attachment failed by then; `settle` reports those that fail later. */
   async add(key: K, chunks: Chunks, take: (chunks: Chunks) => Promise<StoredUpload>): Promise<void> {
     const read = { bytes: 0, end: (): void => undefined };
     const isRead = new Promise<void>((resolve) => {
@@ -35,14 +35,14 @@ export class Intakes<K> {
     else if (this.#underWay.size >= MOST_AT_ONCE) await Promise.race(this.#underWay);
   }
 
-  /** Those that were added, when all are stored. Fails where one did. */
+  /** Returns the uploads that were added, when all are stored. Fails if one failed. */
   async settle(): Promise<Map<K, StoredUpload>> {
     const settled = new Map<K, StoredUpload>();
     for (const [key, taken] of this.#all) settled.set(key, await taken);
     return settled;
   }
 
-  /** Lets go of all that were added. Resolves when none is under way. */
+  /** Discards all uploads that were added. Resolves when none is under way. */
   async discard(): Promise<void> {
     for (const outcome of await Promise.allSettled(this.#all.values())) {
       if (outcome.status === 'fulfilled') outcome.value.discard();

@@ -1,4 +1,4 @@
-/** Gives the bytes of attachments out. */
+/** Sends out the bytes of attachments. */
 
 import { joinBytes } from '../../base/shared/bytes.ts';
 import type { ByteStream } from '../../base/shared/message.ts';
@@ -16,17 +16,17 @@ export function storedBytes(reader: AttachmentReader): AsyncIterable<Uint8Array>
   return reader.read(0, reader.stored.storedLength);
 }
 
-/** Bytes from which on a chunk is handed on as it is. */
+/** A chunk of this many bytes or more is passed on as it is. */
 const CHUNK_BYTES = 16_384;
 
 /**
- * Chunks as a stream, with small ones put together. `release` is called once: at the end, after a failure, or when nobody reads on.
+ * A stream of chunks that joins small ones. `release` is called once: at the end, after a failure, or when the reader stops.
  */
 export class ChunkStream implements ByteStream {
   readonly length?: number;
   readonly #chunks: AsyncIterator<Uint8Array>;
   readonly #release: () => void;
-  /** A reader that always takes what is there would hold the thread to the end: promises alone let nobody else have a turn. */
+  /** A reader that always takes the available chunks would hold the thread to the end: promises alone let no other task run. */
   readonly #timeSlice = new TimeSlice();
   #isOver = false;
 

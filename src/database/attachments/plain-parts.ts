@@ -1,4 +1,4 @@
-/** Reads parts of attachments that are stored compressed, as plain bytes. */
+/** Reads ranges of attachments that are stored compressed, as plain bytes. */
 
 import { TimeSlice } from '../../base/shared/turn.ts';
 import type { AttachmentReader } from '../store/contract.ts';
@@ -7,15 +7,15 @@ import { plainBytes } from './outgoing.ts';
 const NOTHING = new Uint8Array();
 
 /**
- * Gzip can only be read from its beginning, so a part is inflated and passed over up to its first byte; nothing is read behind its last
- * one. Parts in ascending order share one pass. At most one chunk is held.
+ * Gzip can only be read from its beginning, so everything before a range is inflated and skipped; nothing after its last byte is read.
+ * Ranges in ascending order share one pass. At most one chunk is held.
  */
 export class PlainParts {
   readonly #reader: AttachmentReader;
   #chunks: AsyncIterator<Uint8Array> | undefined;
-  /** What was inflated and not given out yet. */
+  /** Inflated bytes that were not returned yet. */
   #rest: Uint8Array = NOTHING;
-  /** Where `#rest` begins. */
+  /** The position of `#rest`. */
   #at = 0;
   #isStopped = false;
 
@@ -23,7 +23,7 @@ export class PlainParts {
     this.#reader = reader;
   }
 
-  /** The plain bytes from `from` up to `to` (exclusive). One part at a time. */
+  /** The plain bytes from `from` up to `to` (exclusive). Only one range at a time. */
   async *read(from: number, to: number): AsyncGenerator<Uint8Array> {
     if (from < this.#at) await this.#close();
     this.#chunks ??= plainBytes(this.#reader)[Symbol.asyncIterator]();
@@ -40,7 +40,7 @@ export class PlainParts {
     }
   }
 
-  /** Nobody reads on, also where bytes are being passed over: that ends with the present chunk. */
+  /** Ends the reading, even while bytes are being skipped: that ends with the present chunk. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     await this.#close();

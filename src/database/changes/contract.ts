@@ -1,4 +1,4 @@
-/** What feeds of changes are made of (docs/internals.md#changes). They know nothing of HTTP: others write their events as text. */
+/** The types of changes feeds (docs/internals.md#changes). They know nothing of HTTP: other modules write their events as text. */
 
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
 import type { DocId, RevId } from '../documents/contract.ts';
@@ -7,65 +7,65 @@ import type { ChangeRow, Snapshot } from '../store/contract.ts';
 /** A change that passed the filter. */
 export interface SelectedChange {
   readonly row: ChangeRow;
-  /** Those of the row's revisions that are listed. */
+  /** The row's revisions that are listed. */
   readonly revs: readonly RevId[];
 }
 
-/** Chooses among the changes. */
+/** Selects changes. */
 export interface ChangeFilter {
-  /** All documents that can pass, where they are known before: a feed need not walk over the others then. */
+  /** All documents that can pass, if they are known in advance: a feed then need not walk over the others. */
   readonly ids?: readonly DocId[];
-  /** The changes that pass, in their order. Called for some at a time; `snapshot` shows the moment of the rows, or a later one. */
+  /** Returns the changes that pass, in their order. Called for a batch at a time; `snapshot` shows the moment of the rows, or a later one. */
   select(rows: readonly ChangeRow[], snapshot: Snapshot): MaybePromise<readonly SelectedChange[]>;
 }
 
 export interface FeedOptions {
   /** Changes after this sequence number. */
   readonly since: number | 'now';
-  /** From the newest change down to the oldest; `since` bounds nothing then. For feeds that end by themselves. */
+  /** From the newest change down to the oldest; `since` is then ignored. For feeds that end by themselves. */
   readonly descending: boolean;
-  /** How many changes there may be in all; at least 1. */
+  /** The maximum number of changes in all; at least 1. */
   readonly limit: number;
-  /** `once`: what is there. `first`: what is there, else what comes first. `on`: what is there and what comes, until something ends it. */
+  /** `once`: existing changes. `first`: existing changes, or else the first new ones. `on`: existing and new ones, until something ends the feed. */
   readonly lasts: 'once' | 'first' | 'on';
-  /** How long it waits for the next change of the database; undefined for any time. */
+  /** How long the feed waits for the next change of the database; undefined for no limit. */
   readonly timeoutMs: number | undefined;
   readonly filter: ChangeFilter;
 }
 
 export type FeedEvent =
-  /** `snapshot` is there until the next event is asked for. */
+  /** `snapshot` stays available until the next event is requested. */
   | { readonly type: 'changes'; readonly changes: readonly SelectedChange[]; readonly snapshot: Snapshot }
-  /** All that is there was told; what comes next may take any time. Nothing of the database is held meanwhile. */
+  /** All existing changes were reported; the next may take any time. The feed holds nothing of the database meanwhile. */
   | { readonly type: 'wait'; readonly lastSeq: number }
   | {
       readonly type: 'end';
-      /** All up to here was looked at, whether it passed or not: the feed goes on from here. */
+      /** Everything up to here was examined, whether it passed or not: the feed continues from here. */
       readonly lastSeq: number;
-      /** How many changes there are behind it. */
+      /** The number of changes after it. */
       readonly pending: number;
-      /** The database was deleted: a database that is made under its name counts from the start, and `lastSeq` means nothing in it. */
+      /** The database was deleted: a new database with its name counts from the start, and `lastSeq` means nothing in it. */
       readonly isDeleted: boolean;
     };
 
-/** A feed that was begun. Must be read to its end, or closed. */
+/** A feed that has begun. Must be read to its end, or closed. */
 export interface Feed {
-  /** Of the moment at which it was begun. */
+  /** The moment at which the feed began. */
   readonly moment: { readonly updateSeq: number; readonly purgeSeq: number };
-  /** Names the database for good, and its history. */
+  /** Identifies the database permanently, and its history. */
   readonly database: { readonly uuid: string; readonly instanceStartTime: string };
-  /** To be read once. Fails with what reading the database fails with, and with what the filter fails with. */
+  /** Yields the events; must be read only once. Fails with the errors of reading the database and of the filter. */
   events(): AsyncGenerator<FeedEvent, void, void>;
-  /** Ends it at once, also in the middle of a wait, and gives back what it held. May be called more than once. */
+  /** Ends the feed at once, even in the middle of a wait, and releases what it held. May be called more than once. */
   close(): void;
 }
 
 export interface Feeds {
-  /** Begins a feed at the present moment. Fails with `not_found` where there is no such database. */
+  /** Begins a feed at the present moment. Fails with `not_found` if there is no such database. */
   open(name: string, options: FeedOptions): Promise<Feed>;
-  /** Notices from now on that a database changes, or ends; whether there is one is not looked at. To be ended. */
+  /** Reports from now on when a database changes or ends; does not check whether it exists. The caller must end it. */
   watch(name: string): DatabaseWatch;
-  /** Begins a feed of what happens to databases. To be closed. */
+  /** Begins a feed of database events. The caller must close it. */
   openDatabases(): DatabaseEventFeed;
 }
 
@@ -75,18 +75,18 @@ export interface DatabaseEvent {
 }
 
 export interface DatabaseEventFeed {
-  /** The next event; of several changes of one database that wait, one is told. `ended` is the last. One call at a time. */
+  /** Returns the next event; several waiting changes of one database become one event. `ended` is the last. One call at a time. */
   next(timeoutMs: number): Promise<DatabaseEvent | 'timeout' | 'ended'>;
   /** May be called more than once. */
   close(): void;
 }
 
-/** `deleted`: the database was. `ended`: the service ends, or the watch was ended. Nothing comes after these two. */
+/** `deleted`: the database was deleted. `ended`: the service ends, or the watch was ended. Nothing follows these two. */
 export type WatchOutcome = 'changed' | 'deleted' | 'ended' | 'timeout';
 
 export interface DatabaseWatch {
   readonly hasEnded: boolean;
-  /** Resolves at the first change since the last call: at once where there was one. One call at a time. */
+  /** Resolves at the first change since the last call: at once if there was one. One call at a time. */
   next(timeoutMs: number | undefined): Promise<WatchOutcome>;
   /** May be called more than once. */
   end(): void;

@@ -1,20 +1,20 @@
-/** A feed of what happens to databases: that they are created, changed, deleted. It begins with what happens next. */
+/** A feed of database events: created, changed, deleted. It begins with the next event. */
 import { startBackgroundTimer } from '../../base/shared/background-timer.ts';
 import type { DatabaseEvent, DatabaseEventFeed } from './contract.ts';
 
-/** A reader that is so far behind is not followed any longer: the feed ends, and it looks for itself. */
+/** A reader that falls this far behind is no longer served: the feed ends, and the reader has to check the state itself. */
 const MOST_WAITING = 10_000;
 
 export class WaitingDatabaseEvents implements DatabaseEventFeed {
-  /** The events that nobody has taken yet, the first one first. */
+  /** The events that were not taken yet, oldest first. */
   readonly #waiting: DatabaseEvent[] = [];
-  /** Of databases whose last event waits and says that they changed: that event. To say so twice would tell no more. */
+  /** For each database whose last waiting event is a change: that event. A second one would add nothing. */
   readonly #changed = new Map<string, DatabaseEvent>();
   readonly #stop: () => void;
   #hasEnded = false;
   #wake: (() => void) | undefined;
 
-  /** `listen` calls back with each event, and gives what stops that. */
+  /** `listen` calls back with each event, and returns the function that stops it. */
   constructor(listen: (listener: (event: DatabaseEvent) => void) => () => void) {
     this.#stop = listen((event) => this.#add(event));
   }

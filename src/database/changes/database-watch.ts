@@ -5,11 +5,11 @@ import type { DatabaseEvent, DatabaseWatch, WatchOutcome } from './contract.ts';
 
 /** The events of a registry. */
 export interface DatabaseEvents {
-  /** Gives what ends the listening. */
+  /** Returns the function that stops the listening. */
   onEvent(listener: (event: DatabaseEvent) => void): () => void;
 }
 
-/** All that wait, by the names of databases: an event costs nothing to those who wait for another database. */
+/** All waiting watches, by database name: an event costs nothing to those that wait for another database. */
 export class DatabaseWatches {
   readonly #watches = new Map<string, Set<WaitingWatch>>();
   #hasEnded = false;
@@ -22,7 +22,7 @@ export class DatabaseWatches {
     });
   }
 
-  /** What happens from now on is noticed. */
+  /** Begins a watch that notices all events from now on. */
   begin(name: string): DatabaseWatch {
     const watches = this.#watches.get(name) ?? new Set();
     const watch: WaitingWatch = new WaitingWatch(() => {
@@ -35,14 +35,14 @@ export class DatabaseWatches {
     return watch;
   }
 
-  /** How many there are. */
+  /** The number of watches. */
   get count(): number {
     let count = 0;
     for (const watches of this.#watches.values()) count += watches.size;
     return count;
   }
 
-  /** Ends all of them, and those that are begun from now on. */
+  /** Ends all watches, and those that are begun from now on. */
   end(): void {
     this.#hasEnded = true;
     for (const watches of [...this.#watches.values()]) for (const watch of [...watches]) watch.end();
@@ -52,7 +52,7 @@ export class DatabaseWatches {
 class WaitingWatch implements DatabaseWatch {
   readonly #forget: () => void;
   #hasChanged = false;
-  /** How it has ended. */
+  /** How the watch ended. */
   #end: 'deleted' | 'ended' | undefined;
   #wake: (() => void) | undefined;
 
@@ -99,10 +99,10 @@ class WaitingWatch implements DatabaseWatch {
   }
 }
 
-/** What feeds do in the turn in which they are woken holds the thread: so many of them at a time. */
+/** The work that feeds do in the turn in which they are woken holds the thread: at most this many are woken at once. */
 const WOKEN_AT_ONCE = 16;
 
-/** All of them know at once. They are woken after whoever made the change has its answer, with turns for others in between. */
+/** Notes the change in all watches at once. Wakes them after the writer has its response, and lets other tasks run in between. */
 async function noteInTurns(watches: readonly WaitingWatch[]): Promise<void> {
   for (const watch of watches) watch.note();
   for (const [index, watch] of watches.entries()) {

@@ -1,4 +1,4 @@
-/** The changes of documents that are named: looked up one by one, where that is less than to walk over all changes. */
+/** The changes of named documents: looked up one by one if that is less work than walking over all changes. */
 
 import type { DocId } from '../documents/contract.ts';
 import { toRevId } from '../documents/revisions/revisions.ts';
@@ -6,12 +6,12 @@ import type { ChangeRow, DocumentRecord, Snapshot } from '../store/contract.ts';
 
 const MOST_LOOKUPS = 100;
 
-/** Whether looking up that many documents is less than to walk over so many changes. */
+/** Whether looking up that many documents is less work than walking over that many changes. */
 export function areFew(ids: readonly DocId[], changes: number): boolean {
   return ids.length <= MOST_LOOKUPS && ids.length < changes;
 }
 
-/** In their order by sequence number. */
+/** Returns the changes in the order of their sequence numbers. */
 export async function changesOf(
   ids: readonly DocId[],
   snapshot: Snapshot,

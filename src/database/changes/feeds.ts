@@ -1,7 +1,7 @@
 /**
- * Feeds of changes. A feed keeps no queue: it remembers up to where it has read, waits until the database has more, and reads on from
+ * Changes feeds. A feed keeps no queue: it remembers how far it has read, waits until the database has more, and continues from
  * a snapshot. So nothing is missed between a snapshot and the wait, and a reader that is slow, or far behind, costs no more than
- * another. While it waits it holds nothing of the database, which may be closed meanwhile.
+ * any other. While a feed waits it holds nothing of the database, which may be closed meanwhile.
  */
 
 import { DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
@@ -18,7 +18,7 @@ interface DatabaseLease {
   release(): void;
 }
 
-/** The databases, as a registry has them. */
+/** The databases, as a registry provides them. */
 export interface WatchedDatabases extends DatabaseEvents {
   acquire(name: string): Promise<DatabaseLease>;
 }
@@ -35,7 +35,7 @@ export class DatabaseFeeds implements Feeds {
   }
 
   async open(name: string, options: FeedOptions): Promise<Feed> {
-    // Before the snapshot: what is committed in between is noticed.
+    // Before the snapshot, so that commits in between are noticed.
     const watch = options.lasts === 'once' ? undefined : this.#watches.begin(name);
     const acquire = () => openMoment(this.#databases, name);
     try {
@@ -62,19 +62,19 @@ export class DatabaseFeeds implements Feeds {
     return feed;
   }
 
-  /** How many feeds wait for changes of documents, or will when they have read what is there. */
+  /** The number of feeds that wait for document changes, or will wait when they have read the existing ones. */
   get waiting(): number {
     return this.#watches.count;
   }
 
-  /** Has all feeds end in order, with what they have sent so far; for the end of the service. */
+  /** Ends all feeds in order, with what they have sent so far; for the end of the service. */
   end(): void {
     this.#watches.end();
     for (const feed of [...this.#ofDatabases]) feed.close();
   }
 }
 
-/** A snapshot, and what keeps its database open. */
+/** A snapshot, and the lease that keeps its database open. */
 interface Moment {
   readonly database: Database;
   readonly snapshot: Snapshot;
@@ -108,8 +108,8 @@ interface FeedParts {
 }
 
 /**
- * A thousand of them may be woken by one write. So each event is made by one function that remembers where it is: generators within
- * generators would take several times as much memory, for a moment each, as the change itself.
+ * One write may wake a thousand feeds. So one function that remembers its position makes each event: nested
+ * generators would briefly take several times as much memory as the change itself.
  */
 class ChangesFeed implements Feed {
   readonly moment: Feed['moment'];
@@ -117,11 +117,11 @@ class ChangesFeed implements Feed {
   readonly #parts: FeedParts;
   readonly #options: FeedOptions;
   #phase: 'reads' | 'waits' | 'is over' = 'reads';
-  /** The moment that is being read; undefined where the next one is to be taken. */
+  /** The moment that is being read; undefined if the next one must be acquired. */
   #current: Moment | undefined;
-  /** The reading of that moment, where it was begun. */
+  /** The reading of that moment, if it has begun. */
   #reading: Reading | undefined;
-  /** Up to here all was looked at. */
+  /** Everything up to here was examined. */
   #seq: number;
   #sent = 0;
   #pending = 0;
@@ -156,7 +156,7 @@ class ChangesFeed implements Feed {
   close(): void {
     this.#isClosed = true;
     this.#parts.watch?.end();
-    // Whoever reads it may be in the middle of the snapshot, and releases it then.
+    // The reader may be in the middle of the snapshot; it then releases the snapshot itself.
     if (!this.#isBeingRead) this.#release();
   }
 
@@ -175,7 +175,7 @@ class ChangesFeed implements Feed {
   }
 
   /**
-   * Undefined where only the end is left. A database that is deleted ends the feeds that follow it in order; what reads it once fails.
+   * Returns the next event; undefined if only the end is left. When a database is deleted, feeds that follow it end in order; others fail.
    */
   async #next(): Promise<FeedEvent | undefined> {
     try {
@@ -205,7 +205,7 @@ class ChangesFeed implements Feed {
     this.#phase = outcome === 'changed' ? 'reads' : 'is over';
   }
 
-  /** What has the database's name once it is gone is another one. */
+  /** Acquires the database again. After a deletion, a database with this name is another one. */
   async #acquireAgain(): Promise<void> {
     const { acquire, watch } = this.#parts;
     try {
@@ -221,7 +221,7 @@ class ChangesFeed implements Feed {
     this.#endsDeleted();
   }
 
-  /** What the next rows behind `#seq` tell; undefined where that is nothing. */
+  /** Returns the event for the next rows after `#seq`; undefined if there is none. */
   async #nextOf(moment: Moment): Promise<FeedEvent | undefined> {
     const { limit, filter } = this.#options;
     const { snapshot } = moment;
@@ -236,7 +236,7 @@ class ChangesFeed implements Feed {
     const changes = selected.slice(0, limit - this.#sent);
     this.#sent += changes.length;
     const isFull = this.#sent >= limit;
-    // Of what comes behind the last one that is sent nothing counts as looked at.
+    // Rows after the last one that is sent do not count as examined.
     this.#seq = (isFull ? changes.at(-1)?.row.seq : rows.at(-1)?.seq) ?? this.#seq;
     if (isFull) {
       this.#pending = this.#isDescending ? 0 : await snapshot.changeCount(this.#seq);
@@ -245,7 +245,7 @@ class ChangesFeed implements Feed {
     return changes.length > 0 ? { type: 'changes', changes, snapshot } : undefined;
   }
 
-  /** A filter passes over what has changed since a snapshot was taken back. Downwards that would not come again, at its new place. */
+  /** Fails if changes moved: a filter skips what changed since a snapshot was taken back, and in descending order it would not come again. */
   #assertNoneMoved({ updateSeq }: Snapshot): void {
     if (!this.#isDescending || updateSeq === this.#reading?.updateSeq) return;
     const reason = 'Some changes moved while they were looked at, from the newest down. Send the request again.';
@@ -261,12 +261,12 @@ class ChangesFeed implements Feed {
     return isDone ? undefined : { type: 'wait', lastSeq: this.#seq };
   }
 
-  /** Feeds that wait run forward, whatever was asked for. */
+  /** Feeds that wait run forward, whatever the request said. */
   get #isDescending(): boolean {
     return this.#options.descending && this.#parts.watch === undefined;
   }
 
-  /** Undefined where the moment has no more. */
+  /** Returns the next rows; undefined if the moment has no more. */
   async #nextRows(moment: Moment): Promise<readonly ChangeRow[] | undefined> {
     if (this.#reading === undefined) return this.#firstRows(moment);
     const { timeSlice, rest } = this.#reading;
@@ -276,7 +276,7 @@ class ChangesFeed implements Feed {
 
   async #firstRows({ database, snapshot }: Moment): Promise<readonly ChangeRow[] | undefined> {
     const { newest } = this.#parts;
-    // Before it is read: a snapshot that is taken back goes on with a later moment, of which not all was looked at.
+    // Before the reading: a snapshot that is taken back continues with a later moment, of which not everything was examined.
     const { updateSeq, purgeSeq } = snapshot;
     const descending = this.#isDescending;
     const since = descending ? 0 : this.#seq;
@@ -299,7 +299,7 @@ class ChangesFeed implements Feed {
 }
 
 interface Reading {
-  /** That of the moment when its reading was begun. */
+  /** The update sequence of the moment when its reading began. */
   readonly updateSeq: number;
   readonly rest: AsyncIterator<readonly ChangeRow[], void>;
   readonly timeSlice?: TimeSlice;

@@ -16,7 +16,7 @@ export interface Revision {
   readonly hash: string;
 }
 
-/** A path of a revision and its known ancestors, as `_revisions` has it: hashes newest first. */
+/** A revision and its known ancestors, in the form of `_revisions`: hashes newest first. */
 export interface RevisionPath {
   /** Generation of `ids[0]`. */
   readonly start: number;
@@ -25,7 +25,7 @@ export interface RevisionPath {
 
 /**
  * One revision in a document's tree. Nodes are immutable and point to their parents; a tree is its set of leaves.
- * `B` is what is known of the revision's body: absent when it is not kept (compacted away, or never seen).
+ * `B` is what is known of the revision's body: absent if the body is not kept (compacted away, or never seen).
  */
 export interface RevisionNode<B> extends Revision {
   readonly deleted: boolean;
@@ -33,28 +33,28 @@ export interface RevisionNode<B> extends Revision {
   readonly parent: RevisionNode<B> | undefined;
 }
 
-/** A `_rev` that is no revision. */
+/** A `_rev` that is not a revision. */
 export interface BadRev {
-  /** What the document has there; JSON text where it is no string. */
+  /** The document's value; JSON text if it is not a string. */
   readonly text: string;
   readonly error: DatabaseError;
 }
 
-/** A document as it came in, checked, with its body's text cut free of the members that begin with `_`. */
+/** An incoming document, checked, with its body's text separated from the members that begin with `_`. */
 export interface IncomingDocument {
   readonly id: DocId | undefined;
   readonly rev: RevId | undefined;
-  /** Where its `_rev` is no revision; then `rev` is undefined. Only documents of a bulk request come with one: others are refused. */
+  /** Set if the document's `_rev` is not a revision; then `rev` is undefined. Only documents of a bulk request may have one: others are refused. */
   readonly badRev: BadRev | undefined;
   readonly deleted: boolean;
   readonly revisions: RevisionPath | undefined;
-  /** The members of `_attachments`; none where it is absent. */
+  /** The members of `_attachments`; empty if it is absent. */
   readonly attachments: readonly IncomingAttachment[];
-  /** JSON object text in the client's member order and with its digits, without white space outside of strings. */
+  /** JSON object text with the client's member order and digits, without white space outside strings. */
   readonly body: string;
 }
 
-/** What of `_revs_info` one revision shows. */
+/** What `_revs_info` shows of one revision. */
 export interface RevisionStatus {
   readonly rev: RevId;
   readonly status: 'available' | 'deleted' | 'missing';
@@ -72,14 +72,14 @@ export interface DocumentMeta {
 /** An attachment as a client names it in a document. */
 export interface IncomingAttachment {
   readonly name: string;
-  /** `application/octet-stream` where the client says nothing. */
+  /** `application/octet-stream` if the client states none. */
   readonly contentType: string;
-  /** Where the bytes are: in the document as Base64, in a later part of the request, or in the revision before. */
+  /** Where the bytes are: in the document as Base64, in a later part of the request, or in the previous revision. */
   readonly source: { readonly data: string } | 'follows' | 'stub';
   readonly revpos: number | undefined;
-  /** What the client says of the bytes, as 32 hexadecimal digits; empty where it says it in another form. */
+  /** The client's digest of the bytes, as 32 hexadecimal digits; empty if it has another form. */
   readonly digest: string | undefined;
-  /** Of the plain bytes. */
+  /** Length of the plain bytes. */
   readonly length: number | undefined;
   readonly encoding: 'gzip' | undefined;
   readonly encodedLength: number | undefined;
@@ -89,7 +89,7 @@ export interface IncomingAttachment {
 export interface StoredAttachment {
   readonly name: string;
   readonly contentType: string;
-  /** The generation in which it was written last. */
+  /** The generation in which it was last written. */
   readonly revpos: number;
   /** MD5 of the stored bytes, as 32 lower-case hexadecimal digits. */
   readonly digest: string;

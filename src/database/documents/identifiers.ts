@@ -10,11 +10,11 @@ import type { DocId } from './contract.ts';
 
 const DESIGN_PREFIX = '_design/';
 const LOCAL_PREFIX = '_local/';
-/** Bytes of an id as UTF-8, at most (docs/http/documents.md#document-ids). Ids are repeated in lists, indexes and addresses. */
+/** Maximum bytes of an id as UTF-8 (docs/http/documents.md#document-ids). Ids are repeated in lists, indexes and URLs. */
 const MAX_ID_BYTES = 8_192;
 
 /**
- * Checks a document id. Whether an id's path has too many segments is for the reader of the path to say.
+ * Checks a document id. The reader of the path checks whether an id's path has too many segments.
  * Fails with `bad_request`.
  */
 export function parseDocId(value: unknown): DocId {
@@ -23,12 +23,12 @@ export function parseDocId(value: unknown): DocId {
   return value as DocId;
 }
 
-/** The value as an id, or undefined where no document can have it. Lists name thousands of them: an error takes a hundred times as long. */
+/** Returns the value as an id; undefined if it is not valid. Lists name thousands of ids: creating an error takes a hundred times as long. */
 export function toDocId(value: unknown): DocId | undefined {
   return faultOf(value) === undefined ? (value as DocId) : undefined;
 }
 
-/** Why no document can have that id. */
+/** Returns the reason why no document can have that id. */
 function faultOf(value: unknown): string | undefined {
   if (typeof value !== 'string') return 'Document id must be a string';
   if (value === '') return 'Document id must not be empty';
@@ -40,7 +40,7 @@ function faultOf(value: unknown): string | undefined {
   return `Document id is longer than ${MAX_ID_BYTES} bytes. Save the document under a shorter id.`;
 }
 
-/** Where design documents lie in the order of ids: `_design/` and what follows it. */
+/** The range of design documents in the order of ids: `_design/` and what follows it. */
 export const DESIGN_RANGE = { start: DESIGN_PREFIX, end: '_design0', endInclusive: false } as const;
 
 export function isDesignId(id: string): boolean {

@@ -1,5 +1,5 @@
 /**
- * MD5, by WebAssembly where there is any. A page's policy may forbid that (`script-src` without `'wasm-unsafe-eval'`), and some browsers have a
+ * MD5, by WebAssembly if it is available. A page's policy may forbid it (`script-src` without `'wasm-unsafe-eval'`), and some browsers have a
  * mode without it: then by JavaScript, which takes longer.
  */
 
@@ -9,12 +9,12 @@ import { toHex } from '../../base/shared/bytes.ts';
 import { type CooperativeTask, runCooperatively } from '../../base/shared/turn.ts';
 import { wholeCharactersEnd } from '../../base/shared/utf8.ts';
 
-/** Gives the MD5 of bytes as 32 lower-case hexadecimal digits. */
+/** Returns the MD5 of bytes as 32 lower-case hexadecimal digits. */
 export type Md5 = (bytes: Uint8Array) => string;
 
 let loading: Promise<Md5> | undefined;
 
-/** Loads the digest function, once for all who ask; from then on it is synchronous. */
+/** Loads the digest function, once for all callers; from then on it is synchronous. */
 export function loadMd5(): Promise<Md5> {
   loading ??= createMD5().then(
     (digest) => (bytes) => digest.init().update(bytes).digest('hex'),
@@ -23,12 +23,12 @@ export function loadMd5(): Promise<Md5> {
   return loading;
 }
 
-/** As `Md5`, in steps. Several digests may be under way. */
+/** Like `Md5`, in steps. Several digests may be under way. */
 export type Md5InSteps = (pieces: Iterable<Uint8Array>) => CooperativeTask<string>;
 
 let loadingSteps: Promise<Md5InSteps> | undefined;
 
-/** Loads a digest function for what is too long for one step. */
+/** Loads a digest function for input that is too long for one step. */
 export function loadMd5InSteps(): Promise<Md5InSteps> {
   loadingSteps ??= createMD5().then(stepsOf, () => javaScriptSteps);
   return loadingSteps;
@@ -57,7 +57,7 @@ function* javaScriptSteps(pieces: Iterable<Uint8Array>): CooperativeTask<string>
 /** Units of a text that are encoded and digested in one step. */
 const STEP_LENGTH = 262_144;
 
-/** The MD5 of a text's UTF-8 form. Others have turns in the middle of a long one. */
+/** Returns the MD5 of a text's UTF-8 form. Lets other tasks run in the middle of a long text. */
 export async function md5(text: string): Promise<string> {
   if (text.length > STEP_LENGTH) return runCooperatively((await loadMd5InSteps())(encodedPieces(text)));
   const digest = await loadMd5();
@@ -73,16 +73,16 @@ function* encodedPieces(text: string): Generator<Uint8Array> {
   }
 }
 
-/** An MD5 of bytes that come bit by bit. One that is not ended holds some hundred bytes, until nobody refers to it. */
+/** An MD5 of bytes that arrive in parts. One that is not ended holds some hundred bytes, until nothing refers to it. */
 export interface Md5Stream {
   update(bytes: Uint8Array): void;
-  /** 32 lower-case hexadecimal digits. Ends it. */
+  /** Ends the digest and returns it as 32 lower-case hexadecimal digits. */
   digest(): string;
 }
 
 let loadingStreams: Promise<() => Md5Stream> | undefined;
 
-/** Any number may be under way: all of them share one instance of the WebAssembly, which takes 200 kB and longer to make than a small digest. */
+/** Begins an MD5. Any number may be under way: they share one WebAssembly instance, which takes 200 kB and longer to make than a small digest. */
 export async function beginMd5(): Promise<Md5Stream> {
   loadingStreams ??= createMD5().then(
     (digest) => {
@@ -94,7 +94,7 @@ export async function beginMd5(): Promise<Md5Stream> {
   return (await loadingStreams)();
 }
 
-/** Puts one stream's state into the instance at a time, and gives that of the one before back to it. */
+/** Loads one stream's state into the instance at a time, and returns the previous state to its stream. */
 class SharedDigest {
   readonly #digest: IHasher;
   #current: WasmStream | undefined;
@@ -120,7 +120,7 @@ class SharedDigest {
 
 class WasmStream implements Md5Stream {
   readonly #shared: SharedDigest;
-  /** While the instance has another stream's; undefined before the first bytes. */
+  /** Set while the instance holds another stream's state; undefined before the first bytes. */
   state: Uint8Array | undefined;
 
   constructor(shared: SharedDigest) {

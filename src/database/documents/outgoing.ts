@@ -1,6 +1,6 @@
 /**
- * Documents as clients get them: the members that begin with `_` in front of the stored body, whose text is passed on
- * as it is. Nothing is parsed.
+ * Documents as clients receive them: the members that begin with `_` before the stored body, whose text is passed on
+ * unchanged. Nothing is parsed.
  */
 import type { DocumentMeta } from './contract.ts';
 
@@ -10,16 +10,16 @@ interface OutgoingDocument {
   readonly deleted: boolean;
   /** Minified JSON object text. */
   readonly body: string;
-  /** Text of further members, each with a comma in front (`metaText`). */
+  /** Text of further members, each preceded by a comma (`metaText`). */
   readonly members?: string | undefined;
 }
 
-/** The document's JSON text: `_id`, `_rev`, `_deleted` (only if true), then the further members, then the body's. */
+/** Returns the document's JSON text: `_id`, `_rev`, `_deleted` (only if true), then the further members, then the body's. */
 export function writeDocument(document: OutgoingDocument): string {
   return writeQuoted(JSON.stringify(document.id), JSON.stringify(document.rev), document);
 }
 
-/** As `writeDocument`, with an id and a revision that are JSON text already. */
+/** Like `writeDocument`, with an id and a revision that are JSON text already. */
 export function writeQuoted(id: string, rev: string, document: Omit<OutgoingDocument, 'id' | 'rev'>): string {
   const { body, members = '' } = document;
   const head = `{"_id":${id},"_rev":${rev}`;
@@ -28,8 +28,8 @@ export function writeQuoted(id: string, rev: string, document: Omit<OutgoingDocu
 }
 
 /**
- * Of `_revisions`, `_revs_info`, `_local_seq`, `_conflicts`, `_deleted_conflicts` those that `meta` has (the last two only if not
- * empty), as JSON text for `writeDocument`, each with a comma in front; empty where it has none.
+ * Returns the members `_revisions`, `_revs_info`, `_local_seq`, `_conflicts`, `_deleted_conflicts` that `meta` has (the last two only if not
+ * empty), as JSON text for `writeDocument`, each preceded by a comma; empty if it has none.
  */
 export function metaText(meta: DocumentMeta): string {
   let text = '';

@@ -9,17 +9,17 @@ const SERVER_KEY = '_local/server' as DocId;
 const NOTE_PREFIX = '_local/note/';
 const SETTINGS_KEY = '_local/settings' as DocId;
 
-/** What the list says of one database. */
+/** What the list contains about one database. */
 interface Listed {
   readonly file: string;
   readonly rev: string;
 }
 
-/** What the document of one name holds. */
+/** The content of the document of one name. */
 interface StoredEntry {
   /** Undefined for a name whose database was deleted. */
   readonly file?: string | undefined;
-  /** Files of deleted databases of this name that may still be there, to be removed. */
+  /** Files of deleted databases of this name that may still exist and must be removed. */
   readonly removed?: readonly string[] | undefined;
 }
 
@@ -28,25 +28,25 @@ interface Removed {
   readonly rev: string;
 }
 
-/** A text that is kept, and the revision of the document that holds it. */
+/** A kept text, and the revision of the document that holds it. */
 interface KeptText {
   readonly text: string;
   readonly rev: string;
 }
 
 interface DatabaseListOptions {
-  /** Opens the list's file, or begins one. `onFailure` is called when the database that is opened gives itself up. */
+  /** Opens the list's file, or begins one. `onFailure` is called if the open database gives itself up. */
   open(onFailure: () => void): Promise<StoredDatabase>;
   newUuid(): string;
-  /** Called when the list is lost: what was being written may be in it or not. */
+  /** Called when the list is lost: it may or may not contain what was being written. */
   onLost(): void;
 }
 
 /**
  * The list of databases, the uuid of the service and its settings: itself a database, with one local document for each name. Changes
- * must come one after another. A deletion leaves the name of the file behind until that is gone, so that a file which the list does not
- * name at all is known to be of a database that a later list had. Where a change fails with an unknown outcome the list is lost until `recover` has read it
- * again; `entries` stay as they were before that change.
+ * must run one after another. A deletion leaves the name of the file in the list until the file is removed, so that a file which the list
+ * does not name at all is known to belong to a database of a later list. If a change fails with an unknown outcome the list is lost until
+ * `recover` has read it again; `entries` stay as they were before that change.
  */
 export class DatabaseList {
   readonly #options: DatabaseListOptions;
@@ -76,7 +76,7 @@ export class DatabaseList {
     return this.#serverUuid;
   }
 
-  /** JSON text; undefined where none were kept yet. */
+  /** JSON text; undefined if none was kept yet. */
   get settings(): string | undefined {
     return this.#settings?.text;
   }
@@ -91,7 +91,7 @@ export class DatabaseList {
     return this.#entries;
   }
 
-  /** Files of deleted databases that may still be there. */
+  /** Files of deleted databases that may still exist. */
   get removedFiles(): ReadonlySet<string> {
     return new Set([...this.#removed.values()].flatMap(({ files }) => files));
   }
@@ -100,7 +100,7 @@ export class DatabaseList {
     return this.#database === undefined;
   }
 
-  /** Reads a list that is lost again. Gives the entries as they were before. */
+  /** Reads a lost list again. Returns the entries as they were before. */
   async recover(): Promise<ReadonlyMap<string, Listed>> {
     const before = this.#entries;
     await this.#lost?.close().catch(() => undefined);
@@ -123,7 +123,7 @@ export class DatabaseList {
     this.#removed.set(name, { files, rev });
   }
 
-  /** The file of a deleted database is gone. */
+  /** Forgets the file of a deleted database, which is removed. */
   async forget(file: string): Promise<void> {
     for (const [name, { files, rev: former }] of this.#removed) {
       if (!files.includes(file)) continue;

@@ -2,10 +2,10 @@ import { DatabaseError } from '../../base/errors/database-error.ts';
 
 const NAME = /^[a-z][a-z0-9_$()+/-]*$/;
 
-/** Names that begin with `_` and are databases all the same. */
+/** Names that begin with `_` and are valid databases nevertheless. */
 const SYSTEM_NAMES: ReadonlySet<string> = new Set(['_users', '_replicator']);
 
-/** Characters that a name may have at most; the interface sets no limit, file systems and URLs do. */
+/** Maximum characters of a name; the interface sets no limit, file systems and URLs do. */
 const MAX_NAME_LENGTH = 238;
 
 /** Refuses what is not a database name (docs/http/databases.md#database-names) with `illegal_database_name`. */
@@ -21,21 +21,21 @@ export function checkDatabaseName(name: string): void {
 }
 
 /**
- * The database's file to which a file of the store belongs, itself included. What a database has besides its own file
- * (its view indexes) must be named `<file of the database>.<suffix>`: it lives and dies with the database.
+ * Returns the database's file to which a file of the store belongs, or that file itself. A database's files besides its own
+ * (its view indexes) must be named `<file of the database>.<suffix>`: they are created and removed with the database.
  */
 export function databaseFileOf(file: string): string {
   const [readable, incarnation] = file.split('.', 2);
   return incarnation === undefined ? file : `${readable}.${incarnation}`;
 }
 
-/** Whether a file has a name that `createFileName` made, or belongs to such a file. All other files in a store are not ours. */
+/** Whether `createFileName` made the file's name, or the file belongs to such a file. All other files in a store are not ours. */
 export function isDatabaseFile(file: string): boolean {
   return /\.\w+[\da-f]{8}(\.|$)/.test(file);
 }
 
 /**
- * A file name for a new incarnation of a database: what can be read of its name, and the incarnation's id, which makes
+ * Returns a file name for a new incarnation of a database: the readable part of its name, and the incarnation's id, which makes
  * it unique and ends in eight hexadecimal digits. Safe on every file system: lower-case letters, digits, `-` and one `.`, at most 60 characters.
  */
 export function createFileName(name: string, incarnation: string): string {

@@ -1,6 +1,6 @@
 /**
- * A database that comes to be with what is first written into it. Until then no list has it, and nobody sees it but the requests that would
- * make it.
+ * A database that is created by the first write into it. Until then it is in no list, and only the requests that would
+ * create it can see it.
  */
 
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
@@ -12,12 +12,12 @@ export interface Draft {
   readonly database: StoredDatabase;
   readonly file: string;
   users: number;
-  /** `listed`: it is a database like any other, which `lease` keeps open for the users. `gone`: its file is being removed. */
+  /** `listed`: it is an ordinary database, which `lease` keeps open for the users. `gone`: its file is being removed. */
   state: 'draft' | 'listed' | 'gone';
   lease: Lease | undefined;
 }
 
-/** Whether anything was written, also what was handed over to be written later. */
+/** Whether anything was written, including writes that were accepted to be written later. */
 export async function isWritten(database: Database): Promise<boolean> {
   if (database.updateSeq > 0) return true;
   await database.flush();
@@ -29,7 +29,7 @@ export async function isWritten(database: Database): Promise<boolean> {
   }
 }
 
-/** The registry, in which a draft is a database that is there and open. */
+/** The registry, in which a draft is an existing and open database. */
 export class RegistryWithDraft implements Registry {
   readonly #registry: Registry;
   readonly #name: string;

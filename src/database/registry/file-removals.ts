@@ -1,5 +1,5 @@
 /**
- * Removes the files of databases that are gone. Nobody waits for it, since a frozen tab can hold a file for long. What fails is tried again
+ * Removes the files of deleted databases. No one waits for it, since a frozen tab can hold a file for long. A removal that fails is retried
  * at the next change of the list of databases, and at the next start.
  */
 
@@ -20,7 +20,7 @@ export class FileRemovals {
     this.#onRemoved = onRemoved;
   }
 
-  /** A database's file with what belongs to it. */
+  /** Removes a database's file and the files that belong to it. */
   beginDatabase(file: string): void {
     this.#begin(file, this.#removeDatabase(file));
   }
@@ -35,7 +35,7 @@ export class FileRemovals {
     for (const file of files) this.beginDatabase(file);
   }
 
-  /** Resolves when those that were begun have ended, in whichever way. */
+  /** Resolves when the removals that were begun have ended, in either way. */
   async settled(): Promise<void> {
     await Promise.allSettled(this.#running);
   }

@@ -10,13 +10,13 @@ interface Handle {
 }
 
 /**
- * Files that are opened at a time. Each takes memory of its own meanwhile (megabytes with LMDB), so that thousands at once would take gigabytes.
+ * Files that are opened at the same time. Each takes memory of its own meanwhile (megabytes with LMDB), so thousands at once would take gigabytes.
  */
 const OPENED_AT_ONCE = 16;
 
 /**
  * Open databases, at most `maxOpen()` of them unless more are in use at the same time. When another one is opened, the
- * unused one whose last use is the longest ago is closed.
+ * least recently used one of those that are not in use is closed.
  */
 export class HandleCache {
   readonly #maxOpen: () => number;
@@ -24,7 +24,7 @@ export class HandleCache {
   /** In the order of their last use. */
   readonly #handles = new Map<string, Handle>();
   readonly #opening = new Map<string, Promise<void>>();
-  /** Databases that are being closed; their files can't be opened again before. */
+  /** Databases that are being closed; their files can't be opened again before that ends. */
   readonly #closing = new Map<string, Promise<void>>();
   readonly #openings = new AtMost(OPENED_AT_ONCE);
   #isClosed = false;
@@ -38,12 +38,12 @@ export class HandleCache {
     return this.#handles.size;
   }
 
-  /** A database that is open already: for use in this turn, since nothing keeps it open. */
+  /** Returns a database that is open already: for use in this turn, since nothing keeps it open. */
   peek(name: string): Database | undefined {
     return this.#use(name)?.database;
   }
 
-  /** A lease of a database that is open already. */
+  /** Returns a lease of a database that is open already. */
   leaseNow(name: string): Lease | undefined {
     const handle = this.#use(name);
     return handle && this.#lease(name, handle);
@@ -90,17 +90,17 @@ export class HandleCache {
     return opening;
   }
 
-  /** `isWanted` is false once the database was discarded, or all were closed, while it was being opened. */
+  /** Opens the database. `isWanted` returns false once the database was discarded, or all were closed, while it was being opened. */
   async #openHandle(name: string, isWanted: () => boolean): Promise<void> {
     await this.#closing.get(name);
     await this.#openings.run(() => this.#openInTurn(name, isWanted));
   }
 
   async #openInTurn(name: string, isWanted: () => boolean): Promise<void> {
-    // One that was just created is listed a moment before its handle is here; a second opening would fence it.
+    // A database that was just created is listed a moment before its handle is here; a second opening would fence it.
     if (this.#handles.has(name)) return;
     const opened = await this.withRoom(() => this.#open(name)).catch((error: unknown) => {
-      // A file that is not there is no damage where the database was discarded meanwhile.
+      // A missing file is no damage if the database was discarded meanwhile.
       if (isWanted()) throw error;
     });
     if (opened !== undefined && isWanted()) {
@@ -118,7 +118,7 @@ export class HandleCache {
     this.#closeIdle(handle);
   }
 
-  /** Closes unused databases where there are too many; not `added`, which is about to be used. */
+  /** Closes unused databases if there are too many; not `added`, which is about to be used. */
   #closeIdle(added: Handle): void {
     let excess = this.#handles.size - this.#maxOpen();
     for (const [name, handle] of this.#handles) {
@@ -130,8 +130,8 @@ export class HandleCache {
   }
 
   /**
-   * Opens a file. Where the process has too many open (`too_busy`), unused databases are closed for it, those first whose last use is the
-   * longest ago.
+   * Opens a file. If the process has too many open files (`too_busy`), closes unused databases to make room, the least recently
+   * used first.
    */
   async withRoom<T>(open: () => Promise<T>): Promise<T> {
     for (;;) {
@@ -143,7 +143,7 @@ export class HandleCache {
     }
   }
 
-  /** Closes a quarter of the databases that nobody uses. False where there is none. */
+  /** Closes a quarter of the databases that are not in use. Returns false if there are none. */
   async #closeSome(): Promise<boolean> {
     const unused = [...this.#handles].filter(([, handle]) => handle.users === 0);
     const some = unused.slice(0, Math.ceil(unused.length / 4));
@@ -167,14 +167,14 @@ export class HandleCache {
 
   /**
    * Closes a database that gave itself up, or that must not be used for now. The next use opens the file again, and does
-   * not wait for those who still use this one: nothing that they do with it succeeds.
+   * not wait for current users of this one: nothing that they do with it succeeds.
    */
   forget(name: string, database: Database): void {
     const handle = this.#handles.get(name);
     if (handle?.database === database) this.#retire(name, handle);
   }
 
-  /** Ends a database that is being deleted, without waiting for those who still read it. */
+  /** Ends a database that is being deleted, without waiting for its current readers. */
   async discard(name: string): Promise<void> {
     this.#opening.delete(name);
     const handle = this.#handles.get(name);

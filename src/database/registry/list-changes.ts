@@ -8,7 +8,7 @@ interface ListChangesOptions {
   readonly log: Log;
 }
 
-/** Changes of the list of databases happen one after another. Where the list is lost it is read before the next one. */
+/** Changes of the list of databases run one after another. If the list is lost it is read before the next one. */
 export class ListChanges {
   readonly #options: ListChangesOptions;
   #last: Promise<unknown> = Promise.resolve();
@@ -29,12 +29,12 @@ export class ListChanges {
     });
   }
 
-  /** Waits for the changes that were begun, and reads the list where it is lost. */
+  /** Waits for the changes that were begun, and reads the list if it is lost. */
   settled(): Promise<void> {
     return this.#afterOthers(() => this.#recoverLost());
   }
 
-  /** The list was lost. On storage that can be read but not written, it is lost again as soon as it was read; it is then left to the next request. */
+  /** Notes the loss of the list. On storage that can be read but not written, it is lost again after each reading; the next request then reads it. */
   lost(): void {
     if (this.#isOver || this.#wasReadUnasked) return;
     this.#wasReadUnasked = true;

@@ -15,8 +15,8 @@ interface ListParts {
 }
 
 /**
- * The file of each database that the list of a store names, by the database's name. Opens the list's file, which must be
- * there, and closes it again; other files are left alone, whether they are named or not.
+ * Returns the file of each database that the list of a store names, by the database's name. Opens the list's file, which must
+ * exist, and closes it again; other files are left alone, whether they are named or not.
  */
 export async function readListedFiles(parts: ListParts): Promise<ReadonlyMap<string, string>> {
   const { store } = parts;
@@ -26,7 +26,7 @@ export async function readListedFiles(parts: ListParts): Promise<ReadonlyMap<str
       const file = await store.open(REGISTRY_FILE, 'open');
       return openDatabase({ ...parts, name: REGISTRY_FILE, file, supports: store.supports, hasher, onFailure });
     },
-    // For a list that was interrupted before it had one.
+    // For a list whose creation was interrupted before it had a uuid.
     newUuid: () => randomHex(parts.random, 16),
     onLost: () => undefined,
   });

@@ -7,7 +7,7 @@ import type { Md5 } from '../documents/md5.ts';
 import type { CreateWriteGuard, DatabaseCounters } from '../store/contract.ts';
 import type { DatabaseSettings } from '../store/settings.ts';
 
-/** What a registry is made of. */
+/** The parts of a registry. */
 export interface RegistryParts {
   readonly store: PageStore;
   readonly clock: Clock;
@@ -17,14 +17,14 @@ export interface RegistryParts {
   readonly settings?: Partial<DatabaseSettings>;
   /** What all databases together keep for reading; without one they share a budget of `settings.cacheBytes`. */
   readonly cache?: CacheBudget;
-  /** Validates what is written into the databases; without one all is taken. */
+  /** Validates writes to the databases; without one all are accepted. */
   readonly createGuard?: CreateWriteGuard;
-  /** Where compactions are shown; without it they are not. */
+  /** Shows compactions; without it they are not shown. */
   readonly tasks?: ActiveTasks;
   /** Without them nothing is counted. */
   readonly counters?: DatabaseCounters;
-  /** The host's own, where it has a quicker one than WebAssembly. */
+  /** The host's own, if it has a faster one than WebAssembly. */
   readonly md5?: Md5 | undefined;
-  /** Where it is given, damaged journals are cut off instead of refused; it gets the file, and what is dropped. */
+  /** If given, damaged journals are cut off instead of refused; it receives the file, and what is dropped. */
   readonly onRepair?: ((file: string, repair: string) => void) | undefined;
 }

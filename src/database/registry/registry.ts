@@ -23,10 +23,10 @@ import { findUnlisted, nameForUnknown } from './unlisted-files.ts';
 /** The file that holds the list of databases: itself a database, with one local document for each. */
 export const REGISTRY_FILE = 'registry';
 
-/** Where no setting says otherwise. */
+/** The default if there is no setting. */
 const DEFAULT_MAX_OPEN = 100;
 
-/** Opens the list of databases, or begins one, and begins the removals that an earlier run left undone. */
+/** Opens the list of databases, or begins one, and resumes the removals that an earlier run left undone. */
 export async function openRegistry(parts: RegistryParts): Promise<Registry> {
   const [files, hasher] = await Promise.all([parts.store.list(), createRevisionHasher(parts.md5)]);
   const registry = new StoredRegistry(parts, hasher);
@@ -42,7 +42,7 @@ class StoredRegistry implements Registry {
   #openedList: DatabaseList | undefined;
   /** By the names that they will have. */
   readonly #drafts = new Map<string, Draft>();
-  /** Databases whose deletion may be in the list or not. Reading the list again finds out. */
+  /** Databases whose deletion may or may not be in the list. Reading the list again finds out. */
   readonly #uncertain = new Set<string>();
   readonly #changes: ListChanges;
   readonly #removals: FileRemovals;
@@ -59,14 +59,14 @@ class StoredRegistry implements Registry {
     this.#handles = new HandleCache(maxOpen, (name) => this.#open(name));
   }
 
-  /** `files`: those of the store. */
+  /** `files`: the store's files. */
   async open(files: readonly string[]): Promise<void> {
     let found: readonly string[] | undefined = files;
     this.#openedList = await DatabaseList.open({
       open: async (onFailure) => {
         const { store } = this.#parts;
         const exists = (found ?? (await store.list())).includes(REGISTRY_FILE);
-        // Where the list is opened again, the browser may have cleared the site's data.
+        // If the list is opened again, the browser may have cleared the site's data.
         found = undefined;
         const file = await store.open(REGISTRY_FILE, exists ? 'open' : 'create');
         return this.#openIn(REGISTRY_FILE, file, onFailure);
@@ -83,8 +83,8 @@ class StoredRegistry implements Registry {
   }
 
   /**
-   * Files that the list gave up, or that it never came to name, belong to nothing. A database that it does not know is one that a later
-   * list had: whoever put this one back does not want to lose it.
+   * Files that the list dropped, or never named, belong to nothing. An unknown database belongs to a later
+   * list: a user who restored an older list does not want to lose it.
    */
   async #sortUnlisted(files: readonly string[]): Promise<void> {
     const { store, log } = this.#parts;
@@ -99,7 +99,7 @@ class StoredRegistry implements Registry {
   }
 
   /**
-   * Strikes removed files that are gone off the list. Neither the start nor the first requests wait for it. Where the list can't be
+   * Removes from the list the removed files that no longer exist. Neither the start nor the first requests wait for it. If the list can't be
    * written, the next start tries again.
    */
   #forgetMissing(files: readonly string[]): void {
@@ -125,7 +125,7 @@ class StoredRegistry implements Registry {
   }
 
   #removed(file: string): void {
-    // Where the list can't be written, the next start finds that the file is gone.
+    // If the list can't be written, the next start finds that the file is gone.
     if (this.#list.removedFiles.has(file)) void this.#inOrder(() => this.#list.forget(file)).catch(() => undefined);
   }
 
@@ -183,7 +183,7 @@ class StoredRegistry implements Registry {
     try {
       return await write(new RegistryWithDraft(this, name, draft.database));
     } finally {
-      // Before anybody hears that it was written.
+      // Before any caller learns that it was written.
       await this.#inOrder(() => this.#leaveDraft(name, draft));
     }
   }
@@ -195,7 +195,7 @@ class StoredRegistry implements Registry {
     return draft;
   }
 
-  /** Those who would make the same database share a draft, so that what one of them writes is there for all. */
+  /** Leaves the draft. Requests that would create the same database share a draft, so that all see what one of them writes. */
   async #leaveDraft(name: string, draft: Draft): Promise<void> {
     draft.users -= 1;
     try {
@@ -227,14 +227,14 @@ class StoredRegistry implements Registry {
   }
 
   async #addToList(name: string, draft: Draft): Promise<void> {
-    // Another one may be begun where this one fails.
+    // If this one fails, another may be begun.
     this.#drafts.delete(name);
     try {
       await this.#list.add(name, draft.file);
     } catch (error) {
       if (!this.#list.isLost) await this.#dropDraft(draft);
       else {
-        // Nobody knows whether the list has the name; reading it again finds out.
+        // It is unknown whether the list has the name; reading it again finds out.
         draft.state = 'gone';
         await draft.database.close().catch(() => undefined);
       }
@@ -279,8 +279,8 @@ class StoredRegistry implements Registry {
   }
 
   /**
-   * The list is changed first: from then on the database is gone, whatever becomes of its file. Where the list refuses
-   * nothing has happened; where the outcome is unknown, the database is not used until the list was read again.
+   * The list is changed first: from then on the database is deleted, whatever becomes of its file. If the list refuses
+   * nothing has happened; if the outcome is unknown, the database is not used until the list has been read again.
    */
   delete(name: string): Promise<void> {
     return this.#inOrder(async () => {
@@ -296,7 +296,7 @@ class StoredRegistry implements Registry {
     });
   }
 
-  /** Ends what is left of a database that the list does not have any more. Never fails. */
+  /** Removes what is left of a database that is no longer in the list. Never fails. */
   async #forget(name: string, file: string): Promise<void> {
     await this.#handles
       .discard(name)
@@ -305,7 +305,7 @@ class StoredRegistry implements Registry {
     this.#emit({ type: 'deleted', name });
   }
 
-  /** Keeps a database from being used until its deletion is found to have happened or not: what is written now could be lost with it. */
+  /** Keeps a database from being used until it is known whether its deletion happened: a write now could be lost with it. */
   #closeUncertain(name: string): void {
     this.#uncertain.add(name);
     const lease = this.#handles.leaseNow(name);
@@ -360,7 +360,7 @@ class StoredRegistry implements Registry {
     });
   }
 
-  /** Reads the list again, and does what follows from the changes that turn out to have happened. */
+  /** Reads the list again, and completes the changes that turn out to have happened. */
   async #recover(): Promise<void> {
     const before = await this.#list.recover();
     const { entries } = this.#list;
@@ -375,7 +375,7 @@ class StoredRegistry implements Registry {
   async close(): Promise<void> {
     this.#closed = true;
     await this.#changes.end();
-    // Each is closed whatever becomes of those before it; the first failure is thrown.
+    // Each is closed whatever happens to those before it; the first failure is thrown.
     try {
       await Promise.all([this.#handles.close(), ...[...this.#drafts.values()].map(({ database }) => database.close())]);
     } finally {

@@ -4,20 +4,20 @@ import { holdsNothing } from '../store/restoration.ts';
 import { databaseFileOf, isDatabaseFile } from './database-name.ts';
 
 interface UnlistedFiles {
-  /** They belong to nothing: leftovers of deletions and creations that were interrupted. */
+  /** They belong to nothing: leftovers of interrupted deletions and creations. */
   readonly leftovers: readonly string[];
   /** Databases with content that the list does not know: it is older than they are. */
   readonly unknown: readonly string[];
 }
 
 interface KnownFiles {
-  /** Those of databases. */
+  /** Files of listed databases. */
   readonly listed: ReadonlySet<string>;
-  /** Those of databases that were deleted. */
+  /** Files of deleted databases. */
   readonly removed: ReadonlySet<string>;
 }
 
-/** Sorts those of the store's files that the list of databases does not name. */
+/** Sorts the store's files that the list of databases does not name. */
 export async function findUnlisted(
   store: PageStore,
   files: readonly string[],
@@ -33,7 +33,7 @@ export async function findUnlisted(
   return { leftovers, unknown: [...unknown] };
 }
 
-/** What can't be read is not known to be empty. */
+/** Whether the file is empty. A file that can't be read is not known to be empty. */
 async function isEmpty(store: PageStore, name: string): Promise<boolean> {
   try {
     const file = await store.open(name, 'open');
@@ -48,7 +48,7 @@ async function isEmpty(store: PageStore, name: string): Promise<boolean> {
   }
 }
 
-/** The name that a database gets which the list does not know. Its own can't be told for certain from its file's name. */
+/** Returns the name for a database that the list does not know. Its own name can't be derived with certainty from its file's name. */
 export function nameForUnknown(file: string): string {
   return `set_aside_${file.replace('.', '_')}`;
 }

@@ -3,79 +3,79 @@ import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
 import type { DocId, RevId, RevisionNode, RevisionPath, StoredAttachment } from '../documents/contract.ts';
 
 /**
- * What the layers above see of one open database. One writer applies changes, in the order in which they were handed
- * in; everyone else reads snapshots. All methods fail with `storage_closed` after `close`.
+ * What the layers above see of one open database. One writer applies changes, in the order in which they were
+ * submitted; all others read snapshots. All methods fail with `storage_closed` after `close`.
  */
 export interface Database {
   readonly name: string;
   readonly uuid: string;
   /** Microseconds since the epoch, as text. Changes only when data may have been lost. */
   readonly instanceStartTime: string;
-  /** Highest sequence number given out to a change that is visible. */
+  /** Highest sequence number of a visible change. */
   readonly updateSeq: number;
   info(): Promise<DatabaseInfo>;
-  /** Where it lies, and its history: what an index compares to know whether it still belongs to this database. */
+  /** The file of the database, and its history: an index compares them to know whether it still belongs to this database. */
   origin(): Promise<DatabaseOrigin>;
   /**
-   * The winner of a live document where all of it can be had in this turn, with its revision as our own are: what most reads ask for. Where
-   * it is undefined a snapshot says.
+   * Returns the winner of a live document if all of it is available in this turn, with its revision in the form of our own: what most reads
+   * request. If it is undefined use a snapshot.
    */
   current(id: DocId): CurrentDocument | undefined;
-  /** A consistent view of everything up to the last commit. Must be released. */
+  /** Returns a consistent view of everything up to the last commit. Must be released. */
   snapshot(): Snapshot;
 
   /**
    * Applies documents. Resolves when every outcome is decided and what was accepted is committed; one outcome per
-   * write, in order. A failure of storage rejects, and so does a replicated write without a revision (`bad_request`): nothing of the
-   * batch was applied then.
+   * write, in order. A failure of storage rejects, and so does a replicated write without a revision (`bad_request`): then nothing of the
+   * batch is applied.
    */
   write(writes: readonly DocumentWrite[], options: WriteOptions): Promise<WriteOutcome[]>;
   /**
    * Accepts documents that are written later (`batch=ok`), within about a second or by the next flush, and validated as
-   * that user's. Where too much waits already it gives a promise, which resolves when they were accepted.
+   * that user's. If too much waits already it returns a promise, which resolves when they are accepted.
    */
   writeDelayed(writes: readonly DocumentWrite[], user?: DatabaseUser): MaybePromise<void>;
 
   readLocal(id: DocId): MaybePromise<LocalDocument | undefined>;
-  /** `rev` must be the current `0-n` (or absent where there is none), else `conflict`. `body: undefined` deletes. */
+  /** Writes a local document. `rev` must be the current `0-n` (or absent if there is none), else `conflict`. `body: undefined` deletes. */
   writeLocal(id: DocId, rev: string | undefined, body: string | undefined, options: LocalWriteOptions): Promise<string>;
 
-  /** The security object's JSON text, `{}` where none was set. */
+  /** The security object's JSON text, `{}` if none was set. */
   readonly security: string;
   setSecurity(json: string, right?: CommitRight): Promise<void>;
   readonly revsLimit: number;
   setRevsLimit(limit: number, right?: CommitRight): Promise<void>;
   readonly purgeSeq: number;
-  /** Removes leaf revisions for good. Unknown ones are passed over. Waits for a compaction; fails with `purge_during_compaction` where that takes long. */
+  /** Removes leaf revisions for good. Skips unknown ones. Waits for a compaction; fails with `purge_during_compaction` if that takes long. */
   purge(revisions: ReadonlyMap<DocId, readonly RevId[]>, right?: CommitRight): Promise<PurgeOutcome>;
 
   /** Begins to store the bytes of an attachment. */
   upload(): Promise<AttachmentUpload>;
 
-  /** Makes all that was committed durable (and writes what `writeDelayed` holds). Gives `instanceStartTime`. */
+  /** Makes everything committed durable (and writes what `writeDelayed` holds). Returns `instanceStartTime`. */
   flush(): Promise<string>;
-  /** Starts a compaction, or joins the one that runs. Resolves at its end. Never blocks reads or writes. */
+  /** Starts a compaction, or joins the running one. Resolves at its end. Never blocks reads or writes. */
   compact(): Promise<void>;
   readonly compactRunning: boolean;
-  /** Walks everything and reports damage; reads and writes go on. */
+  /** Checks everything and reports damage; reads and writes go on. */
   verify(onProgress?: (done: number, total: number) => void): Promise<VerifyReport>;
-  /** Calls back after each commit that changed documents. Gives the function that ends it. */
+  /** Calls back after each commit that changed documents. Returns the function that ends it. */
   onChange(listener: (updateSeq: number) => void): () => void;
   close(): Promise<void>;
 }
 
-/** What is counted of all databases together; whoever counts adds to `value`. */
+/** Counters of all databases together; the code that counts adds to `value`. */
 export interface DatabaseCounters {
   /** Documents of which a body was read. */
   readonly databaseReads: { value: number };
-  /** Sequence numbers that were given: one for each document that was written. */
+  /** Assigned sequence numbers: one for each document that was written. */
   readonly databaseWrites: { value: number };
 }
 
 export interface CurrentDocument {
   /** Digits, a hyphen, hexadecimal digits: between quotes it is JSON, and an entity tag. */
   readonly rev: RevId;
-  /** Minified JSON object text, which begins with the member `_attachments` where there are some. */
+  /** Minified JSON object text, which begins with the member `_attachments` if there are attachments. */
   readonly body: string;
 }
 
@@ -83,7 +83,7 @@ export type Durability = 'relaxed' | 'strict';
 
 export interface LocalWriteOptions {
   readonly durability: Durability;
-  /** Whether it leads to space becoming free, so that it may use what is reserved for that. Default: true for a deletion, else false. */
+  /** Whether it frees space, so that it may use what is reserved for that. Default: true for a deletion, else false. */
   readonly makesRoom?: boolean | undefined;
   readonly right?: CommitRight | undefined;
 }
@@ -105,10 +105,10 @@ export interface DatabaseInfo {
 }
 
 export interface DatabaseOrigin {
-  /** The database's file. What else belongs to it is kept in files named `<file>.<suffix>`, and goes with it. */
+  /** The database's file. Other files that belong to it are named `<file>.<suffix>`, and are removed with it. */
   readonly file: string;
   readonly uuid: string;
-  /** Of the present opening: raised by one each time the file is opened. */
+  /** The number of the present opening: raised by one each time the file is opened. */
   readonly epoch: number;
   /** Oldest first; only the latest stretches are remembered. */
   readonly lineage: readonly LineageEntry[];
@@ -118,33 +118,33 @@ export interface DatabaseOrigin {
 
 /** One stretch of a database's history between two losses (docs/internals.md#losses). */
 export interface LineageEntry {
-  /** Of the opening that began it. */
+  /** The opening that began it. */
   readonly epoch: number;
   /** The first sequence number of this stretch. */
   readonly firstSeq: number;
-  /** Where the stretch before it ended, as far as it was found again. */
+  /** The end of the previous stretch, as far as it was recovered. */
   readonly formerEnd: number;
 }
 
 /**
- * Which bytes an attachment has. The same stored bytes may be one attachment's gzip and another's content (a text, and its `.gz` file): both
- * have one digest then, and the length tells which of the two is meant. So gzip is never stored that is as long as what it decodes to.
+ * The bytes that an attachment refers to. The same stored bytes may be one attachment's gzip and another's content (a text, and its `.gz` file):
+ * both then have one digest, and the length tells which of the two is meant. So gzip that is as long as its decoded form is never stored.
  */
 export type AttachmentBytes = Pick<StoredAttachment, 'digest' | 'length'>;
 
-/** Bytes of an attachment that are in the file, as that attachment has them. */
+/** Bytes of an attachment in the file, as that attachment has them. */
 export interface StoredBytes {
   /** MD5 of the stored bytes, as 32 lower-case hexadecimal digits. */
   readonly digest: string;
   readonly storedLength: number;
-  /** Bytes without their encoding; as `storedLength` where there is none. */
+  /** Bytes without their encoding; equal to `storedLength` if there is none. */
   readonly length: number;
   readonly encoding: 'gzip' | undefined;
-  /** MD5 of the bytes without their encoding, where that is known; undefined where there is none. */
+  /** MD5 of the bytes without their encoding, if known; undefined if there is no encoding. */
   readonly plainDigest: string | undefined;
-  /** Another attachment has the same stored bytes as its gzip, and with them the same digest. */
+  /** Another attachment has the same stored bytes as its gzip, and therefore the same digest. */
   readonly isGzipOfOther?: true;
-  /** How many bytes each page but the last one holds. */
+  /** The number of bytes in each page except the last one. */
   readonly pageBytes: number;
   readonly pages: readonly PageRun[];
 }
@@ -155,31 +155,31 @@ export interface PageRun {
   readonly count: number;
 }
 
-/** Bytes on their way into the file, of an attachment that no document has yet. To be adopted by a write, or discarded. */
+/** Bytes that are being written to the file, of an attachment that no document has yet. A write must adopt them, or the caller discards them. */
 export interface AttachmentUpload {
-  /** Resolves when there is room for more. The bytes may be changed afterwards. */
+  /** Resolves when there is room for more. The caller may change the bytes afterwards. */
   write(bytes: Uint8Array): Promise<void>;
   /**
-   * Stores the rest. `plain` says what the bytes are that were encoded; their length must be another than that of the encoded ones
-   * (`AttachmentBytes`). Calls after the first one give the same.
+   * Stores the rest. `plain` describes the bytes that were encoded; their length must differ from that of the encoded ones
+   * (`AttachmentBytes`). Later calls return the same as the first.
    */
   finish(plain?: { readonly length: number; readonly digest: string | undefined }): Promise<FinishedUpload>;
-  /** What was finished, to be read before the upload is adopted or discarded. */
+  /** Reads the finished bytes, before the upload is adopted or discarded. */
   read(): Promise<AttachmentReader>;
-  /** Gives the space back. Does nothing once a document has adopted the upload. */
+  /** Frees the space. Does nothing once a document has adopted the upload. */
   discard(): void;
 }
 
 export interface FinishedUpload {
   readonly stored: StoredBytes;
-  /** The upload's pages, which the writer tells apart from others by this very list. */
+  /** The upload's pages; the writer identifies the upload by this very list. */
   readonly pages: readonly number[];
 }
 
-/** An attachment whose bytes can be read, and stay there until it is released. */
+/** An attachment whose bytes can be read, and stay available until it is released. */
 export interface AttachmentReader {
   readonly stored: StoredBytes;
-  /** The stored bytes from `from` up to `to` (exclusive), at most some hundred thousand at a time. */
+  /** Yields the stored bytes from `from` up to `to` (exclusive), at most some hundred thousand at a time. */
   read(from: number, to: number): AsyncIterable<Uint8Array>;
   release(): void;
 }
@@ -188,26 +188,26 @@ export interface AttachmentReader {
 export interface AttachmentWrite {
   readonly name: string;
   readonly contentType: string;
-  /** The generation in which it was written last; undefined for that of the revision that is written. */
+  /** The generation in which it was last written; undefined for that of the revision that is written. */
   readonly revpos: number | undefined;
   /** MD5 of the stored bytes, as 32 hexadecimal digits. */
   readonly digest: string;
-  /** Bytes without their encoding. With the digest it says which bytes are meant. */
+  /** Bytes without their encoding. With the digest it identifies the bytes. */
   readonly length: number;
-  /** The bytes where they are new; without it they must be there already, else the write is refused with `missing_stub`. */
+  /** The bytes if they are new; without it they must exist already, else the write is refused with `missing_stub`. */
   readonly upload?: FinishedUpload | undefined;
 }
 
 export interface DocumentWrite {
   readonly id: DocId;
-  /** The revision that this one replaces (normal mode), or the revision itself (`newEdits: false`), which must be there then. */
+  /** The revision that this one replaces (normal mode), or the revision itself (`newEdits: false`), which is then required. */
   readonly rev: RevId | undefined;
   /** Ancestry, for `newEdits: false`. */
   readonly revisions?: RevisionPath | undefined;
   readonly deleted: boolean;
   /** Minified JSON object text without members that begin with `_`. */
   readonly body: string;
-  /** All that the revision is to have; none by default. */
+  /** All attachments of the revision; none by default. */
   readonly attachments?: readonly AttachmentWrite[] | undefined;
 }
 
@@ -217,18 +217,18 @@ export interface WriteOptions {
   /** No conflict check: a stale revision makes a branch. */
   readonly allOrNothing?: boolean;
   readonly durability: Durability;
-  /** Who writes, for the validation of the write; a server admin by default. */
+  /** The user who writes, for the validation of the write; a server admin by default. */
   readonly user?: DatabaseUser | undefined;
   readonly right?: CommitRight | undefined;
-  /** The IP address from which the write came, where it is known: who sets many passwords is slowed down by it. */
+  /** The IP address from which the write came, if known: a client that sets many passwords is slowed down by it. */
   readonly address?: string | undefined;
 }
 
 /** A user's right to make a change. It may end while the change is under way, so it is checked immediately before the commit. */
 export interface CommitRight {
-  /** Whether nothing has changed on which it depends since it was last found to hold. */
+  /** Whether nothing that it depends on has changed since the right was last found to hold. */
   readonly isSurelyKept: boolean;
-  /** Fails where it is lost: then nothing of the change is written. */
+  /** Fails if the right is lost: then nothing of the change is written. */
   assert(): Promise<void>;
 }
 
@@ -239,19 +239,19 @@ export interface DatabaseUser {
 
 /** Validates writes before they are applied, with the validation functions of design documents. */
 export interface WriteGuard {
-  /** The writes with what the database itself adds to them. Called before `validate`, where that is. */
+  /** Returns the writes with what the database itself adds to them. Called before `validate`, if both are called. */
   prepare?(writes: readonly DocumentWrite[], options: WriteOptions): MaybePromise<readonly DocumentWrite[]>;
-  /** Whether `validate` has to be called; read at each write. Where a design document is among the writes it is called in any case. */
+  /** Whether `validate` must be called; read at each write. If a design document is among the writes it is called in any case. */
   readonly isNeeded: boolean;
-  /** Whether no other write may come between `validate` and the writes that it lets pass; by default others may. */
+  /** Whether no other write may come between `validate` and the writes that it accepts; by default others may. */
   readonly isExclusive?: boolean;
-  /** For each write why it is refused, or undefined; an empty list where none is. With `allOrNothing` one refusal is one of all. */
+  /** Returns why each write is refused, or undefined; an empty list if none is. With `allOrNothing` one refusal refuses all. */
   validate(writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly (DatabaseError | undefined)[]>;
   /** Design documents were written or purged; called before the writer's promise resolves. */
   designsChanged(): void;
 }
 
-/** Makes the guard of a database that is being opened. */
+/** Creates the guard of a database that is being opened. */
 export type CreateWriteGuard = (database: Database) => WriteGuard;
 
 export type WriteOutcome =
@@ -270,20 +270,20 @@ export interface PurgeOutcome {
   readonly purged: ReadonlyMap<DocId, readonly RevId[]>;
 }
 
-/** Where a revision's body lies: a page and a range of bytes in it; beyond a page's size, in the pages that follow. */
+/** The location of a revision's body: a page and a range of bytes in it; beyond a page's size, in the pages that follow. */
 export interface BodyLocation {
   readonly page: number;
   readonly offset: number;
   readonly length: number;
-  /** CRC-32 of the body's bytes; bodies that were stored before there were checksums have none. */
+  /** CRC-32 of the body's bytes; bodies that were stored before checksums were introduced have none. */
   readonly checksum?: number | undefined;
-  /** The digests of the revision's attachments, each once; absent where there are none. */
+  /** The digests of the revision's attachments, each once; absent if there are none. */
   readonly attachments?: readonly string[] | undefined;
 }
 
 export type StoredNode = RevisionNode<BodyLocation>;
 
-/** All that is known of one document but its bodies. */
+/** All that is known of one document except its bodies. */
 export interface DocumentRecord {
   readonly id: DocId;
   /** The sequence number of its latest change. */
@@ -305,7 +305,7 @@ export interface RowRange {
 export interface DocumentRow {
   readonly id: DocId;
   readonly rev: RevId;
-  /** Reads the whole record; cheap where the row was just walked over. */
+  /** Reads the whole record; cheap if the row was just walked over. */
   record(): MaybePromise<DocumentRecord>;
 }
 
@@ -328,38 +328,38 @@ export interface Snapshot {
   /** Live documents. */
   readonly docCount: number;
   readonly docDelCount: number;
-  /** The document, live or deleted; undefined where it never was. */
+  /** Returns the document, live or deleted; undefined if it never existed. */
   document(id: DocId): MaybePromise<DocumentRecord | undefined>;
-  /** As `document` for many ids at once, in the given order. */
+  /** Like `document` for many ids at once, in the given order. */
   documents(ids: readonly DocId[]): Promise<(DocumentRecord | undefined)[]>;
   /**
-   * As `documents`, in batches that hold no more than some megabytes of stored records, or a single one that is larger: what a request names is
-   * not known to be small. A document that a batch names several times is read once for it. In the place of `undefined` there is none.
+   * Like `documents`, in batches that hold no more than some megabytes of stored records, or a single larger one: the ids of a request may
+   * lead to any amount. A document that a batch names several times is read once for it. An `undefined` id yields no document.
    */
   documentBatches(ids: Iterable<DocId | undefined>): AsyncIterable<readonly (DocumentRecord | undefined)[]>;
-  /** The body's text, which begins with the member `_attachments` where there are some; undefined where it is not kept. */
+  /** Returns the body's text, which begins with the member `_attachments` if there are attachments; undefined if it is not kept. */
   body(node: StoredNode): MaybePromise<string | undefined>;
-  /** What is known of an attachment's bytes; undefined where they are not there. */
+  /** Returns what is known of an attachment's bytes; undefined if they do not exist. */
   attachment(attachment: AttachmentBytes): MaybePromise<StoredBytes | undefined>;
-  /** An attachment's bytes, for reading them. Outlives the snapshot. */
+  /** Opens an attachment's bytes for reading. The reader outlives the snapshot. */
   openAttachment(attachment: AttachmentBytes): Promise<AttachmentReader | undefined>;
-  /** As `body`, in pieces of at most some 100,000 characters, which are read one by one. */
+  /** Like `body`, in pieces of at most some 100,000 characters, which are read one by one. */
   bodyPieces(node: StoredNode): AsyncIterable<string>;
-  /** Bodies of many revisions in one pass, in the given order. */
+  /** Returns the bodies of many revisions in one pass, in the given order. */
   bodies(nodes: readonly StoredNode[]): Promise<(string | undefined)[]>;
-  /** Live documents in id order, in batches; a batch is what one step of the tree gives. */
+  /** Yields live documents in id order, in batches; a batch is the result of one step of the tree. */
   rows(range: RowRange): AsyncIterable<readonly DocumentRow[]>;
-  /** How many live documents sort before the first row of the range (in its direction, `skip` included). */
+  /** Returns how many live documents sort before the first row of the range (in its direction, `skip` included). */
   offset(range: RowRange): Promise<number>;
   /**
-   * Changes after `since` (ascending) or from the newest down. In a snapshot that was taken back for its age, ascending
-   * ones go on with what is there now and miss nothing; descending ones show the snapshot's moment, or fail with
-   * `cancelled` where some that were not listed yet have moved.
+   * Yields changes after `since` (ascending) or from the newest down. In a snapshot that was taken back for its age, ascending
+   * ones continue with the current state and miss nothing; descending ones show the snapshot's moment, or fail with
+   * `cancelled` if some that were not listed yet have moved.
    */
   changes(options: { readonly since: number; readonly descending?: boolean }): AsyncIterable<readonly ChangeRow[]>;
-  /** How many changes there are after `since`. */
+  /** Returns the number of changes after `since`. */
   changeCount(since: number): MaybePromise<number>;
-  /** `_local` documents in id order. */
+  /** Yields `_local` documents in id order. */
   locals(range: RowRange): AsyncIterable<readonly LocalDocument[]>;
   localCount(): Promise<number>;
   release(): void;
@@ -370,6 +370,6 @@ export interface VerifyReport {
   readonly pages: number;
   /** One sentence per finding; empty when all is well. */
   readonly damage: readonly string[];
-  /** The leaf revisions whose bodies can't be read; `damage` names them, too. */
+  /** The leaf revisions whose bodies can't be read; `damage` also names them. */
   readonly lost: readonly { readonly id: DocId; readonly rev: RevId }[];
 }

@@ -7,7 +7,7 @@ import type { RevisionHasher } from '../documents/revisions/revision-hash.ts';
 import type { CreateWriteGuard, DatabaseCounters } from './contract.ts';
 import type { DatabaseSettings } from './settings.ts';
 
-/** What one open database is made of, and what it shares with others. */
+/** The parts of one open database, and what it shares with others. */
 export interface DatabaseParts {
   readonly name: string;
   readonly file: PageFile;
@@ -18,9 +18,9 @@ export interface DatabaseParts {
   readonly settings?: Partial<DatabaseSettings>;
   /** Shared with other databases; without one it has `settings.cacheBytes` for itself. */
   readonly cache?: CacheBudget | undefined;
-  /** Judges its writes; without one all are taken. */
+  /** Validates its writes; without one all are accepted. */
   readonly createGuard?: CreateWriteGuard | undefined;
-  /** Where compactions are shown; without it they are not. */
+  /** Shows compactions; without it they are not shown. */
   readonly tasks?: ActiveTasks | undefined;
   /** Without them nothing is counted. */
   readonly counters?: DatabaseCounters | undefined;

@@ -5,14 +5,14 @@ import { decodeJournalEntry } from './writing/journal.ts';
 /** Ids that a report names for one record; large bulks have thousands. */
 const MAX_IDS = 20;
 
-/** What goes where the journal ends before `number`, since that record is damaged: a sentence for whoever repairs a database. */
+/** Returns a sentence, for a person who repairs a database, on what is lost if the journal ends before the damaged record `number`. */
 export function describeLoss(number: number, place: string, behind: readonly JournalRecord[]): string {
   const damaged = `record ${number} (${place}), which is damaged`;
   if (behind.length === 0) return `dropped from its journal: ${damaged}.`;
   return `dropped from its journal: ${damaged}, and ${behind.length} behind it, which need it: ${behind.map(describeRecord).join('; ')}.`;
 }
 
-/** `text`: without a checksum, or with one of eight digits before it. */
+/** Describes a record. `text`: without a checksum, or preceded by one of eight digits. */
 function describeRecord({ number, text }: JournalRecord): string {
   return `record ${number} with ${describeChanges({ number, text: text.slice(text.indexOf('{')) })}`;
 }

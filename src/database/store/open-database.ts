@@ -18,17 +18,17 @@ import { type OnDamagedRecord, readJournalTail, replayJournal } from './writing/
 interface OpenParts extends DatabaseParts {
   readonly random: RandomBytes;
   /**
-   * Where it is given, a journal record whose checksum is wrong is dropped with those behind it, instead of ending the opening with
-   * `storage_corrupt`; it gets the file, and what is dropped.
+   * If given, a journal record whose checksum is wrong is dropped with those after it, instead of ending the opening with
+   * `storage_corrupt`; it receives the file, and what is dropped.
    */
   readonly onRepair?: ((file: string, repair: string) => void) | undefined;
 }
 
 /**
  * Opens the database in a page file, or begins one in a file that has no head yet: replays the journal and, if the file
- * was not closed in order, goes on numbering above every sequence number that may have been seen. What else is to be
- * done, storing what was replayed and dropping the pages that an interrupted owner left behind, comes after the first
- * answers.
+ * was not closed in order, continues numbering above every sequence number that may have been seen. The remaining work,
+ * storing what was replayed and dropping the pages that an interrupted owner left, comes after the first
+ * responses.
  */
 export async function openDatabase(parts: OpenParts): Promise<StoredDatabase> {
   const { file, supports } = parts;
@@ -46,7 +46,7 @@ export async function openDatabase(parts: OpenParts): Promise<StoredDatabase> {
   const opened = openFileOf(parts, head);
   const { state, settings } = opened;
   if (file.opening.loss !== undefined) parts.log.error(`${parts.name}: ${file.opening.loss}`);
-  // Replaying needs them as they were before the journal.
+  // Replaying needs the settings as they were before the journal.
   await settings.load(state.current);
   const remains = await readJournalTail(opened, crc32, parts.onRepair && cutOff(file.name, parts.onRepair));
   await replayJournal(opened, remains);
@@ -59,7 +59,7 @@ export async function openDatabase(parts: OpenParts): Promise<StoredDatabase> {
   return database;
 }
 
-/** A file that holds something was not just begun: its head is lost, and to begin it anew would lose the rest. */
+/** Fails if the file is not new. A file with content was not just begun: its head is lost, and to begin it again would lose the rest. */
 async function mustBeNew(file: PageFile): Promise<void> {
   let isNew = file.opening.journal.length === 0;
   for await (const numbers of file.pageNumbers(0)) isNew &&= numbers.length === 0;
@@ -68,7 +68,7 @@ async function mustBeNew(file: PageFile): Promise<void> {
   }
 }
 
-/** Cuts a journal off where it is damaged. */
+/** Returns a handler that cuts a journal off at its damage. */
 function cutOff(file: string, onRepair: (file: string, repair: string) => void): OnDamagedRecord {
   return (number, behind) => onRepair(file, describeLoss(number, `in ${file}`, behind));
 }
@@ -95,18 +95,18 @@ function newHead({ clock, random, supports }: OpenParts): Head {
     bodyPageBytes: supports.bodyPageBytes,
     maxPageBytes: supports.maxPageBytes - PAGE_OVERHEAD,
     garbage: [],
-    // So that the first write need not say so.
+    // So that the first write need not record it.
     clean: false,
     instanceStartTime: String(clock.now() * 1000),
   };
 }
 
-/** Now in microseconds, or just after `former` where the clock was set back. */
+/** Returns the time in microseconds, or just after `former` if the clock was set back. */
 function laterTime({ clock }: OpenParts, former: string): string {
   return String(Math.max(Math.round(clock.now() * 1000), Number(former) + 1));
 }
 
-/** Goes on numbering above what may have been seen, and notes where the stretch before the loss ended: at once for who reads, and in the file soon after. */
+/** Continues numbering above what may have been seen, and notes the end of the former stretch: in memory at once, in the file soon after. */
 async function continueLineage(database: StoredDatabase, { file, head, state }: OpenedFile, log: Log): Promise<void> {
   const formerEnd = state.current.updateSeq;
   const firstSeq = Math.max(formerEnd, head.current.seqCeiling) + 1;
@@ -115,14 +115,14 @@ async function continueLineage(database: StoredDatabase, { file, head, state }: 
   lineage.push({ epoch: file.opening.epoch, firstSeq, formerEnd });
   const value = encodeLineage(lineage);
   await noteInMemory(state, value);
-  // Nobody has to wait for it: until it is in the file, each record takes it along. What else fails, the database says itself.
+  // There is no need to wait: until it is in the file, each record includes it. The database reports other failures itself.
   database.setLineage(value).catch((error: unknown) => {
     if (!isDatabaseError(error, 'storage_full')) return;
     log.error(`${database.name}: there was no room yet to note that it was not closed in order`, error);
   });
 }
 
-/** Indexes that have seen what was lost notice it from now on. */
+/** Notes the lineage in memory, so that indexes that have seen what was lost notice it from now on. */
 async function noteInMemory(state: DatabaseState, lineage: string): Promise<void> {
   const { current } = state;
   const { tree, replaced } = await current.locals.update([{ key: LINEAGE_KEY, value: lineage }]);

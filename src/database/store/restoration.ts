@@ -2,7 +2,7 @@ import type { Crc32 } from '../../base/shared/crc32.ts';
 import type { PageFile } from '../../storage/page-store.ts';
 import { decodeHead, encodeHead } from './state/head.ts';
 
-/** Whether the file holds a database that was begun, and in which nothing was ever written. */
+/** Whether the file holds a database that was begun, and to which nothing was ever written. */
 export async function holdsNothing(file: PageFile, crc32: Crc32): Promise<boolean> {
   const { name, opening } = file;
   const { head: stored, journal } = opening;
@@ -17,7 +17,7 @@ export async function holdsNothing(file: PageFile, crc32: Crc32): Promise<boolea
 
 /**
  * Marks a file that was copied from a backup, so that its next opening treats it as one that lost its last moments: it
- * goes on numbering above what its original may have given out, and extends its lineage. Indexes and peers that have
+ * continues numbering above what its original may have assigned, and extends its lineage. Indexes and peers that have
  * seen the original then notice that it went back in time.
  */
 export async function markRestored(file: PageFile, crc32: Crc32): Promise<void> {

@@ -1,12 +1,12 @@
 import type { UpkeepSettings } from './upkeep/upkeep.ts';
 
-/** Bounds of one open database. All are about memory and pace; none changes what is stored. */
+/** Limits of one open database. All concern memory and pace; none changes what is stored. */
 export interface DatabaseSettings extends UpkeepSettings {
-  /** Bytes of tree nodes and body pages that are kept for reading, where databases don't share a budget. */
+  /** Bytes of tree nodes and body pages that are kept for reading, if databases don't share a budget. */
   readonly cacheBytes: number;
-  /** A commit takes in requests up to this much document text. */
+  /** A commit takes requests up to this much document text. */
   readonly groupBytes: number;
-  /** Bodies get pages of their own from this many bytes in one commit on; below that they travel in the journal. */
+  /** Bodies of a commit with at least this many bytes get their own pages; smaller ones are stored in the journal. */
   readonly packFrom: number;
   /** Milliseconds after which a reader's hold on old pages ends. */
   readonly snapshotMaxAgeMs: number;

@@ -32,11 +32,11 @@ import { DatabaseWriter } from './writing/database-writer.ts';
 import { BarrierJob } from './writing/jobs.ts';
 import { WriteQueue } from './writing/write-queue.ts';
 
-/** How long a purge waits for the compaction that runs. */
+/** How long a purge waits for a running compaction. */
 const PURGE_WAIT_MS = 30_000;
 
 /**
- * The open database of one file: joins its reader, its writer and its upkeep, and says when they may be used. Made by
+ * The open database of one file: joins its reader, its writer and its upkeep, and decides when they may be used. Made by
  * `openDatabase`, which has replayed its journal.
  */
 export class StoredDatabase implements Database {
@@ -50,14 +50,14 @@ export class StoredDatabase implements Database {
   readonly #onFailure: (error: unknown) => void;
   readonly #listeners = new Set<(updateSeq: number) => void>();
   readonly #counters: DatabaseCounters;
-  /** Up to here writes were counted; undefined while the file is being opened. */
+  /** Writes were counted up to here; undefined while the file is being opened. */
   #countedSeq: number | undefined;
-  /** The sequence number that listeners were notified of last. */
+  /** The last sequence number that listeners were notified of. */
   #notifiedSeq: number;
   #closed: Promise<void> | undefined;
-  /** While it is being closed: delayed writes are validated, and written. */
+  /** True while the database is being closed and delayed writes are validated and written. */
   #isValidating = false;
-  /** Why nothing can be done any more, where it is not because the handle was closed. */
+  /** Why the database can't be used any longer, if the reason is not that the handle was closed. */
   #refusal: DatabaseError | undefined;
 
   constructor(parts: DatabaseParts, opened: OpenedFile) {
@@ -93,14 +93,14 @@ export class StoredDatabase implements Database {
     });
   }
 
-  /** For `openDatabase` alone: recovery is done. Upkeep may begin, and drop `free`, which no state refers to. */
+  /** For `openDatabase` only: recovery is done. Upkeep may begin, and drop `free`, which no state refers to. */
   endOpening(free: readonly PageNumber[]): void {
     this.#countedSeq = this.#reader.updateSeq;
     this.#upkeep.dropLater(free);
     this.#queue.endOpening();
   }
 
-  /** For `openDatabase` alone: keeps the lineage in the file. */
+  /** For `openDatabase` only: keeps the lineage in the file. */
   setLineage(lineage: string): Promise<void> {
     return this.#writer.setLineage(lineage);
   }
@@ -226,14 +226,14 @@ export class StoredDatabase implements Database {
     return barrier.promise;
   }
 
-  /** Ends in order: what was accepted is written and stored, and the file is released. */
+  /** Closes in order: what was accepted is written and stored, and the file is released. */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
   }
 
   async #close(): Promise<void> {
-    // Submits the delayed writes at once, before the handle counts as closed; unless they have to be validated.
+    // Submits the delayed writes at once, before the handle counts as closed, unless they must be validated.
     this.#isValidating = this.#writer.mustValidateDelayed;
     const flushed = this.#writer.flushDelayed().finally(() => {
       this.#isValidating = false;
@@ -282,7 +282,7 @@ export class StoredDatabase implements Database {
     for (const listener of this.#listeners) this.#notify(listener, updateSeq);
   }
 
-  /** What was committed stays so, even if a listener fails. */
+  /** Notifies a listener. What was committed stays so, even if the listener fails. */
   #notify(listener: (updateSeq: number) => void, updateSeq: number): void {
     try {
       listener(updateSeq);
@@ -294,7 +294,7 @@ export class StoredDatabase implements Database {
   #failed(error: unknown): void {
     void this.#upkeep.stop(error);
     this.#upkeep.fail(error);
-    // Nobody opens again what was deleted, perhaps while it was being opened.
+    // No one opens a deleted database again, even if it was deleted while it was being opened.
     if (!isDatabaseError(error, 'storage_deleted'))
       this.#log.error(`database ${this.name} is given up and will be opened again`, error);
     this.#onFailure(error);
@@ -305,7 +305,7 @@ function closedError(name: string): DatabaseError {
   return new DatabaseError('storage_closed', `The database ${name} is closed. Open it again.`);
 }
 
-/** Where there is no room to mark a file as closed in order, the next opening finds out that nothing is missing. */
+/** Ignores a full medium: if a file can't be marked as closed in order, the next opening finds out that nothing is missing. */
 function ignoreFullMedium(error: unknown): void {
   if (!isDatabaseError(error, 'storage_full')) throw error;
 }

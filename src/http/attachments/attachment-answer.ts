@@ -1,4 +1,4 @@
-/** The answer to `GET /{db}/{docid}/{attachment}`: all of it, one part, or several (docs/http/attachments.md#reading-an-attachment). */
+/** The response to `GET /{db}/{docid}/{attachment}`: all of it, one part, or several (docs/http/attachments.md#reading-an-attachment). */
 
 import type { ResponseBody } from '../../base/shared/message.ts';
 import { ChunkStream, plainBytes, storedBytes } from '../../database/attachments/outgoing.ts';
@@ -14,12 +14,12 @@ import { MUST_REVALIDATE, notModified } from '../response/responses.ts';
 import { sandboxed } from '../response/sandboxing.ts';
 import { type ByteRange, parseRanges, passesOf } from './byte-ranges.ts';
 
-/** Bytes that are read before a slow reader asks for them, beside what every stream holds. */
+/** Bytes read ahead of a slow reader, in addition to what every stream holds. */
 const READ_AHEAD_BYTES = 786_432;
-/** So often a compressed attachment is inflated for one request at most: parts that lie so that it takes more give the whole. */
+/** How often one request may inflate a compressed attachment. If its ranges need more passes, the response is the whole. */
 const MOST_PASSES = 3;
 
-/** Takes over the reader: it is released when the answer was read, or at once where it has no body. */
+/** Takes over the reader: releases it when the response has been read, or at once if it has no body. */
 export function attachmentAnswer(context: Context, attachment: StoredAttachment, reader: AttachmentReader): Answer {
   const answer = new AttachmentAnswer(context, attachment, reader);
   try {
@@ -30,10 +30,10 @@ export function attachmentAnswer(context: Context, attachment: StoredAttachment,
   }
 }
 
-/** Reads some of the bytes, which have no encoding. */
+/** Reads some of the plain (not encoded) bytes. */
 interface PartReader {
   read(from: number, to: number): AsyncIterable<Uint8Array>;
-  /** Called when nobody reads on. */
+  /** Called when no one reads on. */
   stop?(): Promise<void>;
 }
 
@@ -67,7 +67,7 @@ class AttachmentAnswer {
     return this.#reader.stored.encoding !== undefined;
   }
 
-  /** Of HEAD the range is passed over (RFC 9110, 14.2). */
+  /** Ignores the range of a HEAD request (RFC 9110, 14.2). */
   #ranges(): readonly ByteRange[] | undefined {
     const ifRange = this.#context.header('if-range')?.trim();
     if (this.#context.isHead || (ifRange !== undefined && !this.#tagsOfPlain.includes(ifRange))) return undefined;
@@ -75,7 +75,7 @@ class AttachmentAnswer {
     return ranges !== undefined && this.#isEncoded && passesOf(ranges) > MOST_PASSES ? undefined : ranges;
   }
 
-  /** Parts are of the plain bytes. */
+  /** Length of the plain bytes, which ranges refer to. */
   get #length(): number {
     return this.#reader.stored.length;
   }
@@ -85,19 +85,19 @@ class AttachmentAnswer {
   }
 
   /**
-   * The tag of plain bytes for a client that would get the whole as gzip. With the same tag for both it could put a part behind the beginning
+   * The tag of the plain bytes for a client that would get the whole as gzip. If both had the same tag, it could append a part to the beginning
    * of the gzip (RFC 9110, 8.8.3.3 and 15.3.7.3).
    */
   get #plainTag(): string {
     return this.#isEncoded ? `${this.#tag.slice(0, -1)}-plain"` : this.#tag;
   }
 
-  /** The tags by which this client knows the plain bytes. The simple one means the gzip where it takes that. */
+  /** The tags by which this client knows the plain bytes. If it accepts gzip, the simple tag means the gzip. */
   get #tagsOfPlain(): readonly string[] {
     return this.#isEncoded && this.#takesGzip ? [this.#plainTag] : [this.#tag, this.#plainTag];
   }
 
-  /** All of what is stored compressed: as it is for those who take gzip, and decoded for the others. */
+  /** The whole of a compressed attachment: as stored for clients that accept gzip, and decoded for the others. */
   #encoded(): Answer {
     const headers = this.#headers(this.#tag);
     if (!this.#takesGzip) return this.#answer(200, headers, plainBytes(this.#reader), this.#length);
@@ -154,7 +154,7 @@ class AttachmentAnswer {
     };
   }
 
-  /** Only where the bytes that are sent are those whose digest it is. */
+  /** Used only if the bytes that are sent are those that the digest is of. */
   #md5(): { readonly 'content-md5': string } {
     return { 'content-md5': hexToBase64(this.#attachment.digest) };
   }
@@ -188,7 +188,7 @@ class AttachmentAnswer {
   }
 }
 
-/** The digest; where another attachment has it too, whose content differs, it must not be taken for that one's. */
+/** The digest, marked if another attachment has the same digest but different content: the two must not be confused. */
 function tagOf({ digest, isGzipOfOther }: StoredBytes): string {
   return `"${hexToBase64(digest)}${isGzipOfOther === true ? '-file' : ''}"`;
 }

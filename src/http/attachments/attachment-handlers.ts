@@ -1,4 +1,4 @@
-/** `/{db}/{docid}/{attachment}` (docs/http/attachments.md). The name may have slashes. */
+/** `/{db}/{docid}/{attachment}` (docs/http/attachments.md). The name may contain slashes. */
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { must } from '../../base/shared/assert.ts';
@@ -29,7 +29,7 @@ import { jsonAnswer, withHeader } from '../response/responses.ts';
 import { attachmentAnswer } from './attachment-answer.ts';
 import { documentBefore } from './document-before.ts';
 
-/** The revision is the query's `rev`, else the winner. */
+/** Reads the revision of the query's `rev`, or the winner. */
 export async function getAttachment(context: Context, database: string, id: DocId, name: string): Promise<Answer> {
   const found = await withSnapshot(context, database, async (snapshot) => {
     const record = await snapshot.document(id);
@@ -43,7 +43,7 @@ export async function getAttachment(context: Context, database: string, id: DocI
   return attachmentAnswer(context, found.attachment, found.reader);
 }
 
-/** Without a revision the document is created, with nothing but its attachment. */
+/** Creates the document if no revision is given, with only its attachment. */
 export function putAttachment(context: Context, database: string, id: DocId, name: string): MaybePromise<Answer> {
   checkAttachmentName(name);
   checkAddressable(name);
@@ -52,7 +52,7 @@ export function putAttachment(context: Context, database: string, id: DocId, nam
   const contentType = context.header('content-type') ?? DEFAULT_CONTENT_TYPE;
   const digest = readContentMd5(context.header('content-md5'));
   return context.services.registry.use(database, async (open) => {
-    // Before the body is taken in, for nothing.
+    // Before the body is read, which would be wasted work.
     await documentBefore(open, id, rev);
     const taken = await takeIn(open, context.services, {
       contentType,
@@ -69,7 +69,7 @@ export function putAttachment(context: Context, database: string, id: DocId, nam
   });
 }
 
-/** Fails with `not_found` where there is no such attachment. */
+/** Fails with `not_found` if there is no such attachment. */
 export function deleteAttachment(context: Context, database: string, id: DocId, name: string): MaybePromise<Answer> {
   const rev = baseRevision(context, id, undefined);
   return context.services.registry.use(database, (open) =>
@@ -81,7 +81,7 @@ interface Change {
   readonly id: DocId;
   readonly rev: RevId | undefined;
   readonly name: string;
-  /** Undefined where the attachment is removed. */
+  /** Undefined if the attachment is removed. */
   readonly added: AttachmentWrite | undefined;
 }
 
@@ -97,7 +97,7 @@ async function writeChanged(context: Context, database: string, open: Database, 
   if (!outcome.ok) throw outcome.error;
   const answer = jsonAnswer(context, added === undefined ? 200 : 201, writtenText(id, outcome.rev));
   withHeader(answer, 'etag', revisionTag(outcome.rev));
-  // Here `*/*` is enough for JSON: some clients that send bytes name no type that they accept, and parse an answer by its type.
+  // Here `*/*` is enough for JSON: some clients that send bytes name no accepted type, and parse a response by its type.
   if (accepts(context.header('accept'), 'application/json')) withHeader(answer, 'content-type', 'application/json');
   return added === undefined ? answer : withLocation(answer, attachmentLocation(context, database, id, name));
 }
@@ -115,7 +115,7 @@ function encodingOf(context: Context): 'gzip' | undefined {
   throw new DatabaseError('bad_content_type', 'Only gzip and identity content-encodings are supported');
 }
 
-/** What comes behind the body says it. */
+/** Finds the digest that a trailer after the body states. */
 function trailingDigest({ request: { body } }: Context): string | undefined {
   return readContentMd5(isStream(body) ? body.trailers?.['content-md5'] : undefined);
 }

@@ -7,15 +7,15 @@ export interface ByteRange {
   readonly last: number;
 }
 
-/** Who asks for more parts than this gets the whole. */
+/** A request for more parts than this gets the whole. */
 const MOST_RANGES = 9;
 const HEADER = /^bytes\s*=\s*(.*)$/i;
 const RANGE = /^(\d*)\s*-\s*(\d*)$/;
 
 /**
- * The parts of `length` bytes that the header `Range` names, in its order. Undefined where the whole is to be sent: without a header, for
- * one that can't be read, and for too many parts. Fails with `requested_range_not_satisfiable` where a part ends before it begins, or where
- * none of them has a byte.
+ * Returns the parts of `length` bytes that the header `Range` names, in its order. Returns undefined if the whole is to be sent: without a
+ * header, if it can't be read, or if it has too many parts. Fails with `requested_range_not_satisfiable` if a part ends before it begins,
+ * or if none of them has a byte.
  */
 export function parseRanges(header: string | undefined, length: number): readonly ByteRange[] | undefined {
   const list = HEADER.exec(header?.trim() ?? '')?.[1]?.split(',');
@@ -32,7 +32,7 @@ export function parseRanges(header: string | undefined, length: number): readonl
   return ranges;
 }
 
-/** How often what can only be read from its beginning is read, to give out these parts in their order. */
+/** How many passes from the beginning it takes to send these parts in their order. */
 export function passesOf(ranges: readonly ByteRange[]): number {
   return ranges.filter(({ first }, index) => first <= (ranges[index - 1]?.last ?? first)).length;
 }

@@ -9,8 +9,8 @@ import { toRevision } from '../../database/documents/revisions/revisions.ts';
 import type { Database, DocumentRecord, StoredNode } from '../../database/store/contract.ts';
 
 /**
- * The document at the revision that is to be replaced. Without a revision there must be none, or a deleted one: of that nothing is kept.
- * Fails with `conflict`.
+ * Returns the document at the revision to be replaced. Without a revision there must be no document, or a deleted one, whose content is not
+ * kept. Fails with `conflict`.
  */
 export async function documentBefore(
   open: Database,

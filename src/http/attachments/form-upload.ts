@@ -1,6 +1,6 @@
 /**
- * `POST /{db}/{docid}` as an HTML form: files become attachments (docs/http/documents.md#form-uploads). A form can be sent by any page, so that the
- * browser has to say that one of this server did.
+ * `POST /{db}/{docid}` as an HTML form: files become attachments (docs/http/documents.md#form-uploads). Any page can send a form, so the
+ * browser has to state that a page of this server sent it.
  */
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
@@ -30,7 +30,7 @@ import { writeOptions } from '../request/write-options.ts';
 import { ownHost } from '../response/locations.ts';
 import { documentBefore } from './document-before.ts';
 
-/** What a form brings. */
+/** What a form contains. */
 interface Form {
   readonly fields: Map<string, string>;
   /** By their names. */
@@ -71,7 +71,7 @@ async function readForm(context: Context, database: Database, form: Form): Promi
     const disposition = part.headers['content-disposition'];
     const field = nameOf(disposition);
     const fileName = fileNameOf(disposition);
-    // A form sends a part without a name for a file that was not chosen.
+    // For a file that was not chosen, a form sends a part without a name.
     if (field === '_attachments' && fileName) await takeFile(context, database, form, fileName, part);
     else if (field !== undefined && fileName === undefined) {
       form.fields.set(field, await readPartText(context, part.chunks));
@@ -97,7 +97,7 @@ async function takeFile(
   );
 }
 
-/** The document of the field `_doc`, or the stored one that `_rev` names, with the files in the place of what it had under their names. */
+/** Returns the document of the field `_doc`, or the stored one that `_rev` names. The files replace its attachments of the same names. */
 async function writeOf(database: Database, id: DocId, { fields, files, intakes }: Form): Promise<IncomingWrite> {
   const rev = fields.get('_rev')?.trim();
   const text = fields.get('_doc');

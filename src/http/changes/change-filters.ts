@@ -13,13 +13,13 @@ import { type BodyBound, QUERY } from '../request/body-bounds.ts';
 import type { Context } from '../request/context.ts';
 import type { ChangeParameters } from './change-parameters.ts';
 
-/** What makes the filters whose code is loaded on first use. */
+/** Makes the filters whose code is loaded on first use. */
 export interface DeferredFilters {
-  /** The function `name` of the design document's `filters`. Fails with `not_found` where there is none. */
+  /** The function `name` of the design document's `filters`. Fails with `not_found` if there is none. */
   byFunction(request: FilterRequest, design: string, name: string): MaybePromise<ChangeFilter>;
-  /** Changes for which the map of that view emits. */
+  /** Passes changes for which that view's map function emits. */
   byView(request: FilterRequest, design: string, view: string): MaybePromise<ChangeFilter>;
-  /** Fails with `bad_request` where the object is no selector. */
+  /** Fails with `bad_request` if the object is not a selector. */
   bySelector(selector: JsonObject, allLeaves: boolean): MaybePromise<ChangeFilter>;
 }
 
@@ -27,16 +27,16 @@ export interface DeferredFilters {
 export interface FilterRequest {
   readonly context: Context;
   readonly database: Database;
-  /** Of the moment at which the feed is begun. */
+  /** As of the moment at which the feed begins. */
   readonly snapshot: Snapshot;
-  /** The request's body, as text. */
+  /** The request body, as text. */
   readonly body: string;
   readonly allLeaves: boolean;
 }
 
 const UNKNOWN = 'unknown builtin filter name';
 
-/** `body` is the request's, empty where it has none. */
+/** `body` is the request body, empty if there is none. */
 export function openChangeFilter(
   request: FilterRequest,
   { filter, view, docIds }: ChangeParameters,
@@ -65,7 +65,7 @@ export function openChangeFilter(
   }
 }
 
-/** A change with the revisions that are listed where all of them pass. */
+/** A change with the revisions that are listed if all of them pass. */
 export function selectAll(row: ChangeRow, allLeaves: boolean): SelectedChange {
   return { row, revs: allLeaves ? row.revs : row.revs.slice(0, 1) };
 }
@@ -79,7 +79,7 @@ function matching(allLeaves: boolean, matches: (row: ChangeRow) => boolean): Cha
 }
 
 async function openIdFilter(request: FilterRequest, given: string | undefined): Promise<ChangeFilter> {
-  // The list of a POST's body counts before that of the address.
+  // The list in the body of a POST takes precedence over that of the address.
   const inBody = ownMember(toObject(await bodyValue(request)), 'doc_ids');
   const listed = inBody === undefined && given !== undefined ? parseJson(given) : inBody;
   if (!Array.isArray(listed)) throw new DatabaseError('bad_request', '`doc_ids` filter parameter is not a list.');
@@ -102,7 +102,7 @@ async function openSelectorFilter(request: FilterRequest, deferred: DeferredFilt
   return deferred.bySelector(selector, request.allLeaves);
 }
 
-/** A body that was left out counts as an empty object. */
+/** A missing body counts as an empty object. */
 function bodyValue({ context, body }: FilterRequest, fitting?: BodyBound): MaybePromise<unknown> {
   return body.trim() === '' ? {} : parseBody(context, body, fitting);
 }

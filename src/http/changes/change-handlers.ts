@@ -1,4 +1,4 @@
-/** `_changes`: what happened to a database's documents, in its order, and what happens next (docs/http/changes.md). */
+/** `_changes`: the changes of a database's documents, in order, and those that follow (docs/http/changes.md). */
 
 import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
 import type { Feed } from '../../database/changes/contract.ts';
@@ -70,7 +70,7 @@ function feedBody(context: Context, feed: Feed, parameters: ChangeParameters): M
   const rows = new ChangeRows(parameters);
   const pieces = FEED_TEXTS[parameters.feed](feed, rows);
   const close = () => feed.close();
-  // What is there already fails, if it does, with a status of its own.
+  // If reading existing changes fails, the status says so.
   if (parameters.feed === 'normal' && parameters.heartbeatMs === undefined) {
     return streamedBody(context, pieces, close);
   }

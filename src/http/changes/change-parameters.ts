@@ -1,4 +1,4 @@
-/** The parameters of `_changes` (docs/http/changes.md). Their names are read in any case; of one that is given twice the first value counts. */
+/** The parameters of `_changes` (docs/http/changes.md). Names are case-insensitive; the first value of a repeated parameter counts. */
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { integerSetting } from '../../base/system/config.ts';
@@ -9,7 +9,7 @@ export type FeedKind = 'normal' | 'longpoll' | 'continuous' | 'eventsource';
 
 export interface ChangeParameters {
   readonly feed: FeedKind;
-  /** Whether the answer may have a tag: what `feed` says that is none of the above is answered as `normal`, but without one. */
+  /** Whether the response may have a tag. An unknown `feed` is answered as `normal`, but without a tag. */
   readonly isTagged: boolean;
   readonly options: Omit<FeedOptions, 'filter'>;
   readonly allLeaves: boolean;
@@ -28,7 +28,7 @@ export interface ChangeParameters {
 const KINDS: readonly FeedKind[] = ['normal', 'longpoll', 'continuous', 'eventsource'];
 const LASTS = { normal: 'once', longpoll: 'first', continuous: 'on', eventsource: 'on' } as const;
 const DEFAULT_MS = 60_000;
-/** More often than that would tell nobody anything. */
+/** More frequent heartbeats would be of no use. */
 const LEAST_HEARTBEAT_MS = 10;
 
 /** Fails with `bad_request`. */
@@ -64,7 +64,7 @@ export function readChangeParameters(context: Context): ChangeParameters {
   };
 }
 
-/** How long a feed waits: with heartbeats for any time, else for `timeoutMs`. */
+/** How long a feed waits: without limit if it has heartbeats, else for `timeoutMs`. */
 export interface FeedTimes {
   readonly heartbeatMs: number | undefined;
   readonly timeoutMs: number | undefined;
@@ -76,7 +76,7 @@ export function readFeedTimes(context: Context, get: (name: string) => string | 
   return { heartbeatMs, timeoutMs: heartbeatMs === undefined ? readTimeout(context, get('timeout')) : undefined };
 }
 
-/** The id after which an event source goes on that connects again; it says more than the address, which is that of the first time. */
+/** The id after which a reconnecting event source continues. It is newer than `since` in the address, which is that of the first request. */
 export function lastEventId(context: Context, feed: string): string | undefined {
   return feed === 'eventsource' ? context.header('last-event-id') : undefined;
 }
@@ -84,7 +84,7 @@ export function lastEventId(context: Context, feed: string): string | undefined 
 function readSince(context: Context, given: ReadonlyMap<string, string>, feed: FeedKind): number | 'now' {
   const text = lastEventId(context, feed) ?? given.get('since') ?? given.get('last-event-id') ?? '0';
   if (text === 'now') return 'now';
-  // Those who keep sequences as JSON of any kind send them so.
+  // Clients that keep sequences as arbitrary JSON values send them in quotes.
   return readInteger('since', text.replace(/^"(.*)"$/, '$1'), 'a sequence number, or now');
 }
 

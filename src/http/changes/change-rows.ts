@@ -23,7 +23,7 @@ interface ShownRow {
   readonly text: string;
 }
 
-/** A row that is too long to be made as a whole: its JSON text in pieces. */
+/** A row that is too long to be built as a whole: its JSON text in pieces. */
 interface LongRow {
   readonly seq: number;
   readonly pieces: AsyncIterable<string>;
@@ -35,14 +35,14 @@ export function isLongRow(rows: ShownRows): rows is LongRow {
   return 'pieces' in rows;
 }
 
-/** A change with its document as it is shown; undefined where that is not there. */
+/** A change with its document as it is shown; undefined if there is none. */
 interface FoundChange {
   readonly change: SelectedChange;
   readonly shown: ShownRevision | undefined;
 }
 
 export class ChangeRows {
-  /** Whether the middle of a row is under way: nothing else may be told then. */
+  /** Whether a row is partly written: nothing else may be sent then. */
   isInside = false;
   readonly #includeDocs: boolean;
   readonly #show: Pick<ShownRevision, 'meta' | 'attachments'>;
@@ -56,7 +56,7 @@ export class ChangeRows {
     };
   }
 
-  /** Some at a time: no more than a slow reader may have waiting. */
+  /** Some at a time: no more than may wait for a slow reader. */
   async *of(changes: readonly SelectedChange[], snapshot: Snapshot): AsyncGenerator<ShownRows, void, void> {
     if (!this.#includeDocs) {
       for (const some of byBytes(changes, ({ revs }) => revs.length * REVISION_BYTES)) {
@@ -97,7 +97,7 @@ export class ChangeRows {
     this.isInside = false;
   }
 
-  /** The winners' texts; `null` where one can't be read. */
+  /** Returns the winners' texts; `null` for one that can't be read. */
   async #documents(found: readonly FoundChange[], snapshot: Snapshot): Promise<string[]> {
     const known = found.flatMap(({ shown }) => (shown === undefined ? [] : [shown]));
     const texts = await shownTexts(snapshot, known);
@@ -130,15 +130,15 @@ export class ChangeRows {
   }
 }
 
-/** Of a body that is not kept. */
+/** The text for a body that is not kept. */
 function emptyText({ record, node, meta }: ShownRevision): string {
   if (!node.deleted) return 'null';
   return documentText(record, node, '{}', meta === undefined ? undefined : metaOf(record, node, meta));
 }
 
-/** Revisions whose text is made at a time. A document may have a hundred thousand. */
+/** How many revisions are written at a time. A document may have a hundred thousand. */
 const REVISIONS_AT_ONCE = 1_024;
-/** What a revision counts, so that rows with more together are made one after another. */
+/** What a revision counts, so that rows with more revisions in total are written one after another. */
 const REVISION_BYTES = LONG_BYTES / REVISIONS_AT_ONCE;
 
 function bytesOf({ change, shown }: FoundChange): number {
@@ -149,7 +149,7 @@ function hasMany({ revs }: SelectedChange): boolean {
   return revs.length > REVISIONS_AT_ONCE;
 }
 
-/** The text of a row without its document and the closing brace, some revisions at a time. */
+/** The text of a row without its document and closing brace, some revisions at a time. */
 function* rowStart({ row, revs }: SelectedChange): Generator<string, void, void> {
   yield `{"seq":${row.seq},"id":${JSON.stringify(row.id)},"changes":[`;
   for (let from = 0; from < revs.length; from += REVISIONS_AT_ONCE) {

@@ -10,15 +10,15 @@ import { readAgain } from '../documents/lists/read-again.ts';
 import { documentText, flagsAmongLeaves, type MetaFlags, metaOf, revOf } from '../shown/document-rendering.ts';
 import { type ShownRevision, shownBytes } from '../shown/shown-revision.ts';
 
-/** Whether each of the documents, JSON texts, passes. */
+/** Whether each of the documents (JSON texts) passes. */
 type PassAll = (documents: readonly string[]) => MaybePromise<readonly boolean[]>;
 
-/** The members that tell of other revisions. */
+/** The members that describe other revisions. */
 const SHOWN: MetaFlags = { revs: true, revsInfo: false, conflicts: true, deletedConflicts: false, localSeq: false };
-/** So many documents are looked at in one go at most: a call of a function holds the thread. */
+/** How many documents are looked at in one go at most: a function call blocks the thread. */
 const MOST_DOCUMENTS = 100;
 
-/** A filter that looks at documents: the winner's, or with `allLeaves` that of each leaf, of which only those that pass are listed. */
+/** A filter that looks at documents: at the winner's or, with `allLeaves`, at that of each leaf, and then lists only the leaves that pass. */
 export function documentFilter(passAll: PassAll, allLeaves: boolean): ChangeFilter {
   return {
     select: async (rows, snapshot) => {
@@ -50,7 +50,7 @@ interface Leaf extends ShownRevision {
   readonly meta: MetaFlags;
 }
 
-/** The leaves to be looked at, some at a time: no more than their texts may take at once. A record is read once for all of its leaves. */
+/** Yields the leaves to be looked at, only as many at a time as their texts may take. Reads a record once for all of its leaves. */
 async function* leafBatches(
   rows: readonly ChangeRow[],
   snapshot: Snapshot,
@@ -69,7 +69,7 @@ async function* leafBatches(
   }
 }
 
-/** A document that has changed since its row was read comes again, at its new place: it is passed over here. */
+/** Skips a document that has changed since its row was read: it comes again, at its new place. */
 function* leavesOf(
   rows: readonly ChangeRow[],
   records: readonly (DocumentRecord | undefined)[],
@@ -83,12 +83,12 @@ function* leavesOf(
   }
 }
 
-/** With the ancestry of its revision; the winner with its conflicts, too. */
+/** A leaf with the ancestry of its revision; the winner also with its conflicts. */
 function leafOf(row: ChangeRow, record: DocumentRecord, node: StoredNode): Leaf {
   return { row, record, node, meta: flagsAmongLeaves(record, node, SHOWN) };
 }
 
-/** The texts of leaves that were found before; or of those that their documents have by now, where a snapshot was taken back. */
+/** Returns the texts of leaves found before. If the snapshot was taken back meanwhile, finds those leaves again first. */
 function readTexts(
   leaves: readonly Leaf[],
   snapshot: Snapshot,
@@ -100,7 +100,7 @@ function readTexts(
   });
 }
 
-/** Of the leaves those that their documents have by now, with their places in the later state. */
+/** Returns the leaves that their documents still have, with their places in the later state. */
 async function foundAgain(leaves: readonly Leaf[], snapshot: Snapshot, allLeaves: boolean): Promise<readonly Leaf[]> {
   const rows = [...new Set(leaves.map(({ row }) => row))];
   const asked = new Set(leaves.map(({ record, node }) => nameOf(record, node)));
@@ -115,7 +115,7 @@ function nameOf({ id }: DocumentRecord, node: StoredNode): string {
   return `${revOf(node)} ${id}`;
 }
 
-/** Of a body that is not kept only the other members are left. */
+/** Returns the texts; for a body that is not kept, only the other members. */
 async function textsOf(leaves: readonly Leaf[], snapshot: Snapshot): Promise<readonly string[]> {
   const bodies = await snapshot.bodies(leaves.map(({ node }) => node));
   return leaves.map(({ record, node, meta }, index) =>

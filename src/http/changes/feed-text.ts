@@ -6,7 +6,7 @@ import { type ChangeRows, isLongRow } from './change-rows.ts';
 
 type FeedText = (feed: Feed, rows: ChangeRows) => AsyncGenerator<string, void, void>;
 
-/** The text of a feed, piece by piece, each as soon as there is something to tell. */
+/** The text of a feed, piece by piece, each as soon as there is something to send. */
 export const FEED_TEXTS: Readonly<Record<FeedKind, FeedText>> = {
   normal: listed,
   longpoll: listed,
@@ -14,7 +14,7 @@ export const FEED_TEXTS: Readonly<Record<FeedKind, FeedText>> = {
   eventsource: events,
 };
 
-/** One JSON object, whose head goes out at once. */
+/** One JSON object, whose head is sent at once. */
 async function* listed(feed: Feed, rows: ChangeRows): AsyncGenerator<string, void, void> {
   yield '{"results":[\n';
   let separator = '';
@@ -37,7 +37,7 @@ async function* listed(feed: Feed, rows: ChangeRows): AsyncGenerator<string, voi
   }
 }
 
-/** A line for each change, and one for the end. */
+/** One line for each change, and one for the end. */
 async function* lines(feed: Feed, rows: ChangeRows): AsyncGenerator<string, void, void> {
   for await (const event of feed.events()) {
     if (event.type === 'end') {
@@ -56,8 +56,8 @@ async function* lines(feed: Feed, rows: ChangeRows): AsyncGenerator<string, void
 }
 
 /**
- * What an EventSource reads. It connects again after the end, which needs no event of its own, and goes on behind the last id that it got.
- * So it gets one without data, which shows nothing, where that moved on without a change that it was told; at the begin of a wait, too.
+ * What an EventSource reads. It reconnects after the end, which needs no event of its own, and continues after the last id that it received.
+ * If that id advances without a change to send, or when a wait begins, it gets an id without data, which shows nothing.
  */
 async function* events(feed: Feed, rows: ChangeRows): AsyncGenerator<string, void, void> {
   let lastId: number | undefined;
@@ -85,7 +85,7 @@ async function* events(feed: Feed, rows: ChangeRows): AsyncGenerator<string, voi
   }
 }
 
-/** The last of the pieces goes out with what ends the row, so that nothing comes between them. */
+/** Sends the last piece together with what ends the row, so that nothing comes between them. */
 async function* closed(pieces: AsyncIterable<string>, end: string): AsyncGenerator<string, void, void> {
   let former: string | undefined;
   for await (const piece of pieces) {

@@ -1,7 +1,7 @@
 /** The information about a database (docs/http/databases.md#database-information). */
 import type { DatabaseInfo } from '../../database/store/contract.ts';
 
-/** The information object in the interface's names. */
+/** The information object with the names of the HTTP interface. */
 export function shownInfo(info: DatabaseInfo): Readonly<Record<string, string | number | boolean>> {
   return {
     db_name: info.name,

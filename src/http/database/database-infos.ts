@@ -1,4 +1,4 @@
-/** The information of many databases at once (docs/http/server.md#information-on-many-databases). */
+/** Information on many databases at once (docs/http/server.md#information-on-many-databases). */
 import { authorizeUser } from '../../accounts/access/authorization.ts';
 import { DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
 import { ownMember } from '../../base/json/objects.ts';
@@ -12,13 +12,13 @@ import { streamedBody } from '../response/streams.ts';
 import { shownInfo } from './database-info.ts';
 import { namesOf } from './database-names.ts';
 
-/** All databases, or those in the range of names that the query asks for. */
+/** Returns information on all databases, or on those in the range of names of the query. */
 export async function getDatabaseInfos(context: Context): Promise<Answer> {
   const parameters = await readListQuery(context);
   return answerInfos(context, parameters.keys ?? namesOf(context.services.registry.names(), parameters));
 }
 
-/** Those that the body names: `{keys: [name…]}`. */
+/** Returns information on those that the body names: `{keys: [name…]}`. */
 export async function postDatabaseInfos(context: Context): Promise<Answer> {
   const keys = ownMember(await readObject(context, NAMES), 'keys');
   if (!Array.isArray(keys)) throw new DatabaseError('bad_request', '`keys` member must exist.');
@@ -30,7 +30,7 @@ async function answerInfos(context: Context, keys: readonly unknown[]): Promise<
   return textAnswer(context, 200, await streamedBody(context, infosText(context, names), () => undefined));
 }
 
-/** Made while it is sent: a name may be there very often. */
+/** Yields the text while it is sent: the body may repeat a name very often. */
 async function* infosText(context: Context, names: readonly string[]): AsyncGenerator<string, void, void> {
   let separator = '[';
   for (const name of names) {

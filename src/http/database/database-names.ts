@@ -9,7 +9,7 @@ export async function getAllDatabases(context: Context): Promise<Answer> {
   return jsonAnswer(context, 200, JSON.stringify(names));
 }
 
-/** Those in the range that is asked for. `names` ascend; they are ASCII, so the order of JavaScript is that of their bytes. */
+/** Returns the names in the requested range. `names` ascend; they are ASCII, so JavaScript's order is that of their bytes. */
 export function namesOf(names: readonly string[], parameters: ListParameters): readonly string[] {
   const range = toRowRange(parameters);
   if (isEmptyRange(range)) return [];

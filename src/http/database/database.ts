@@ -10,15 +10,15 @@ export async function getDatabase(context: Context, database: string): Promise<A
   return jsonAnswer(context, 200, JSON.stringify(shownInfo(info)));
 }
 
-/** What clients of the family say of clusters, which makes no difference here. */
+/** Cluster options that clients of the family send, which make no difference here. */
 const HARMLESS: ReadonlySet<string> = new Set(['q', 'n', 'placement']);
-/** Kinds of databases that there are elsewhere. A database of another kind than was asked for would be found out too late. */
+/** Kinds of databases that exist elsewhere. A client would notice too late that it got a database of another kind. */
 const OTHER_KINDS: ReadonlyMap<string, string> = new Map([
   ['partitioned', 'Databases are not divided into partitions'],
   ['access', 'Documents have no access lists of their own'],
 ]);
 
-/** Fails with `bad_request` on an option that this service doesn't have. */
+/** Fails with `bad_request` for an option that this service doesn't have. */
 function checkCreationOptions({ query }: Context): void {
   if (query.isEmpty) return;
   for (const [name, value] of query.entries()) {

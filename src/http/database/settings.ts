@@ -1,4 +1,4 @@
-/** What a database keeps beside its documents: security object and revisions limit (docs/http/databases.md#security-object). */
+/** What a database keeps besides its documents: security object and revisions limit (docs/http/databases.md#security-object). */
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { minify } from '../../base/json/minify-json.ts';
@@ -12,7 +12,7 @@ import type { Answer, Context } from '../request/context.ts';
 import { commitRight } from '../request/kept-rights.ts';
 import { jsonAnswer, okAnswer } from '../response/responses.ts';
 
-/** Bytes of a security object, at most (docs/http/databases.md#security-object). It stays in memory while its database is open. */
+/** Maximum bytes of a security object (docs/http/databases.md#security-object). It stays in memory while its database is open. */
 const MAX_SECURITY_BYTES = 1_048_576;
 
 export async function getSecurity(context: Context, database: string): Promise<Answer> {
@@ -20,7 +20,7 @@ export async function getSecurity(context: Context, database: string): Promise<A
   return jsonAnswer(context, 200, security);
 }
 
-/** The object is kept as it was written, members that we don't know included. */
+/** Keeps the object as it was written, including unknown members. */
 export async function putSecurity(context: Context, database: string): Promise<Answer> {
   const text = await readText(context, SECURITY);
   const value = toObject(await parseBody(context, text, SECURITY));
@@ -51,7 +51,7 @@ export async function putRevsLimit(context: Context, database: string): Promise<
   return okAnswer(context, 200);
 }
 
-/** `readers` is an old name of `members`. */
+/** `readers` is an old name for `members`. */
 function checkSecurity(security: JsonObject): void {
   for (const member of ['admins', 'members', 'readers']) {
     const group = ownMember(security, member);

@@ -1,4 +1,4 @@
-/** Compaction and full commits (docs/http/databases.md#compaction). Of indexes: `views/index-handlers.ts`. */
+/** Compaction and full commits (docs/http/databases.md#compaction). For indexes, see `views/index-handlers.ts`. */
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { continueInBackground } from '../request/background-work.ts';
 import { requireJsonType } from '../request/bodies.ts';
@@ -6,7 +6,7 @@ import type { Answer, Context } from '../request/context.ts';
 import { parseCount } from '../request/parameter-values.ts';
 import { jsonAnswer, okAnswer } from '../response/responses.ts';
 
-/** Answers at once; the compaction goes on, and joins one that runs. */
+/** Answers at once; the compaction continues, and joins one that is already running. */
 export async function postCompact(context: Context, database: string): Promise<Answer> {
   requireJsonType(context);
   const lease = await context.services.registry.acquire(database);
@@ -19,7 +19,7 @@ export async function postCompact(context: Context, database: string): Promise<A
 }
 
 /**
- * Resolves when all that was written survives a power cut. `?seq=n` is checked but saves no work: a commit that gave out a sequence
+ * Resolves when everything written so far survives a power cut. `?seq=n` is checked but saves no work: a commit that assigned a sequence
  * number need not be durable yet.
  */
 export async function postEnsureFullCommit(context: Context, database: string): Promise<Answer> {

@@ -1,4 +1,4 @@
-/** The attachments of documents that are written: their bytes are stored first, and their stubs resolved (docs/http/attachments.md#attachments-in-documents). */
+/** Attachments of documents that are written: stores their bytes, then resolves stubs (docs/http/attachments.md#attachments-in-documents). */
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { fromBase64 } from '../../base/shared/base64.ts';
@@ -23,10 +23,10 @@ import type {
 import type { Context } from '../request/context.ts';
 import { holdAttachments } from '../request/many-attachments.ts';
 
-/** A document on its way in, with its attachments as the client named them. */
+/** A document to be written, with its attachments as the client named them. */
 export interface IncomingWrite extends DocumentWrite {
   readonly incoming?: readonly IncomingAttachment[] | undefined;
-  /** What came behind the document, by name. */
+  /** The attachments that came after the document, by name. */
   readonly followed?: ReadonlyMap<string, StoredUpload> | undefined;
 }
 
@@ -35,7 +35,7 @@ export function hasIncoming(write: IncomingWrite): boolean {
 }
 
 /**
- * Writes documents with their attachments. One stub whose bytes are not there fails all with `missing_stub`, and one that can't be read
+ * Writes documents with their attachments. A stub whose bytes are missing makes all of them fail with `missing_stub`, and an unreadable one
  * with `bad_request`: nothing is written then.
  */
 export async function writeAttached(
@@ -84,7 +84,7 @@ async function resolve(
   const stubs = incoming.some(({ source }) => source === 'stub')
     ? await attachmentsBefore(snapshot, write, newEdits)
     : NO_STUBS;
-  // What needs no bytes is looked at before any are stored.
+  // Attachments that need no bytes are checked before any are stored.
   const keptOnes = await runCooperatively(mapInSteps(incoming, (one) => keptOf(write, one, { stubs, newEdits })));
   const inline = await takeInline(context, database, incoming, taken);
   const given = mapInSteps(incoming, (one, index) => {
@@ -107,7 +107,7 @@ function writeOf(
 const GROUP_COUNT = 64;
 const GROUP_LENGTH = 262_144;
 
-/** Stores those whose content is in the document; others stay undefined. All that were stored are in `taken`, also where one fails. */
+/** Stores the attachments whose content is in the document; the others stay undefined. `taken` gets all that were stored, even if one fails. */
 async function takeInline(
   context: Context,
   database: Database,
@@ -140,7 +140,7 @@ function* groupsOf(incoming: readonly IncomingAttachment[]): Generator<readonly 
   if (group.length > 0) yield group;
 }
 
-/** Undefined for one whose content is elsewhere. */
+/** Returns undefined for an attachment whose content is elsewhere. */
 async function takeOne(
   context: Context,
   database: Database,
@@ -156,12 +156,12 @@ export function uploadOf({ upload }: StoredUpload): Pick<AttachmentWrite, 'diges
   return { digest: upload.stored.digest, length: upload.stored.length, upload };
 }
 
-/** An attachment of the revision before that stays as it is. */
+/** Keeps an attachment of the previous revision as it is. */
 export function keptAttachment({ name, contentType, revpos, digest, length }: StoredAttachment): AttachmentWrite {
   return { name, contentType, revpos, digest, length };
 }
 
-/** Undefined for one that brings its content. */
+/** Returns undefined for an attachment that comes with its content. */
 function keptOf(
   { id }: DocumentWrite,
   claimed: IncomingAttachment,
@@ -169,7 +169,7 @@ function keptOf(
 ): AttachmentWrite | undefined {
   const { name, source } = claimed;
   if (source !== 'stub') {
-    // A replicated one is what it is elsewhere.
+    // A replicated one keeps the name that it has elsewhere.
     if (newEdits) checkAddressable(name);
     return undefined;
   }
@@ -180,20 +180,20 @@ function keptOf(
 }
 
 interface Before {
-  /** The attachments of the revision before, by their names. */
+  /** The attachments of the previous revision, by name. */
   readonly stubs: ReadonlyMap<string, StoredAttachment>;
   readonly newEdits: boolean;
 }
 
-/** A client that edits a document sends back the stubs that it read, or says less: what differs was read of another revision. */
+/** A client that edits a document sends back the stubs that it read, or parts of them. A stub that differs was read from another revision. */
 function isAsRead({ revpos, digest }: IncomingAttachment, stored: StoredAttachment): boolean {
   return (revpos ?? stored.revpos) === stored.revpos && (digest ?? stored.digest) === stored.digest;
 }
 
 /**
- * Whether the stub of a replicated revision stands for the content that its ancestor has here. The same content has another digest where
- * another server compressed it, and clients of the family count `revpos` in other ways: one of the two has to agree. With an equal `revpos`
- * both name the revision of one path that brought the content; lengths tell of a mistake in that.
+ * Whether the stub of a replicated revision means the content that its ancestor has here. The same content has another digest if another
+ * server compressed it, and clients of the family count `revpos` differently: one of the two has to agree. With an equal `revpos`
+ * both name the revision of one path that brought the content; different lengths reveal a mistake in that.
  */
 function isSameContent({ revpos, digest, length }: IncomingAttachment, stored: StoredAttachment): boolean {
   if (length !== undefined && length !== stored.length) return false;
@@ -201,7 +201,7 @@ function isSameContent({ revpos, digest, length }: IncomingAttachment, stored: S
   return digest === undefined && revpos === undefined;
 }
 
-/** The attachments of the revision that the write replaces; of a replicated one, of its nearest ancestor that is kept. */
+/** Finds the attachments of the revision that the write replaces; for a replicated one, those of its nearest ancestor that is kept. */
 async function attachmentsBefore(
   snapshot: Snapshot,
   write: DocumentWrite,

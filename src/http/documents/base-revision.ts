@@ -1,4 +1,4 @@
-/** The revision that a write builds on, which a request names in its body, its query or a header (docs/http/documents.md#revision-sources). */
+/** The revision that a write builds on, named in the request body, the query or a header (docs/http/documents.md#revision-sources). */
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import type { BadRev, RevId } from '../../database/documents/contract.ts';
@@ -7,8 +7,8 @@ import { invalidRev, isLocalRev, parseRevId, toRevision } from '../../database/d
 import type { Context } from '../request/context.ts';
 
 /**
- * The revision from the body, the query's `rev` or `If-Match`. Fails with `bad_request` where two of them differ, or
- * where one can't be a revision of that document.
+ * Returns the revision from the body, the query's `rev` or `If-Match`. Fails with `bad_request` if two of them differ, or
+ * if one can't be a revision of that document.
  */
 export function baseRevision(context: Context, id: string, inBody: RevId | undefined): RevId | undefined {
   const inQuery = parseGiven(id, context.query.get('rev'));
@@ -24,15 +24,15 @@ export function baseRevision(context: Context, id: string, inBody: RevId | undef
   return explicit ?? inHeader;
 }
 
-/** A text from query or header as a revision of the document; local documents have `0-<n>` (docs/http/documents.md#local-documents). */
+/** Parses a text from the query or a header as a revision; local documents have `0-<n>` (docs/http/documents.md#local-documents). */
 function parseGiven(id: string, text: string | undefined): RevId | undefined {
   if (text === undefined) return undefined;
   return isLocalId(id) && isLocalRev(text) ? text : parseRevId(text);
 }
 
 /**
- * The revision of a body, refused with `bad_request` where it is that of a local document and this one is not: a body without `_id` passes
- * with either kind when it is read.
+ * Returns the revision of a body. Fails with `bad_request` if it is one of a local document and this document is not local: when a body
+ * without `_id` is read, either kind passes.
  */
 export function revOfOwnKind(id: string, rev: RevId): RevId {
   const foreign = foreignRev(id, { rev });
@@ -40,17 +40,17 @@ export function revOfOwnKind(id: string, rev: RevId): RevId {
   return rev;
 }
 
-/** A local document's revision that stands in another document. */
+/** Finds a local document's revision that is used in another document. */
 export function foreignRev(id: string, { rev }: { readonly rev: RevId | undefined }): BadRev | undefined {
   if (rev === undefined || !isLocalRev(rev) || isLocalId(id)) return undefined;
   return { text: rev, error: invalidRev() };
 }
 
-/** Generations from there on are for edits alone: after the last one of all a document could be neither changed nor deleted by anybody. */
+/** Generations above this are reserved for edits: after the very last one, no one could change or delete a document. */
 const MOST_REPLICATED = 2 ** 52;
 const FEWER_DIGITS = 15;
 
-/** A revision that is to be kept as it comes, and that so many edits can't follow. */
+/** Finds a replicated revision whose generation leaves no room for that many edits. */
 export function farRev(rev: RevId | undefined): BadRev | undefined {
   if (rev === undefined || rev.indexOf('-') <= FEWER_DIGITS || toRevision(rev).generation <= MOST_REPLICATED)
     return undefined;

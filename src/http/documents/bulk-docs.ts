@@ -1,6 +1,6 @@
 /**
- * `POST /{db}/_bulk_docs` (docs/http/bulk.md#bulk-writes). One malformed document fails the whole, and nothing is written; but a `_rev` that is no
- * revision refuses its row alone.
+ * `POST /{db}/_bulk_docs` (docs/http/bulk.md#bulk-writes). One malformed document makes the whole request fail, and nothing is written; but a
+ * malformed `_rev` refuses only its own row.
  */
 
 import { DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
@@ -19,7 +19,7 @@ import { farRev, foreignRev } from './base-revision.ts';
 import { readBulkBody } from './request-documents.ts';
 import { checkLocalRights, replicatedWrite, writeLocal, writtenText } from './single-write.ts';
 
-/** A row of the answer: what was written, or what was refused and why. */
+/** A row of the response: what was written, or what was refused and why. */
 type Row = { readonly ok: true; readonly id: string; readonly rev: string } | RefusedRow;
 
 interface RefusedRow {
@@ -45,14 +45,14 @@ export async function postBulkDocs(context: Context, database: string): Promise<
   return jsonAnswer(context, 201, await listText(rows, rowText));
 }
 
-/** A function of its own, so that the documents go before they are written. */
+/** A separate function, so that the documents are freed before they are written. */
 async function readWrites(context: Context) {
   const { documents, newEdits, allOrNothing } = await readBulkBody(context);
   const read = await runCooperatively(mapInSteps(documents, (document) => toWrite(context, document, newEdits)));
   return { read, newEdits, allOrNothing };
 }
 
-/** The write that a document asks for, or its row where its revision can't be read. */
+/** Returns the write that a document asks for, or its row if its revision can't be read. */
 function toWrite(context: Context, document: IncomingDocument, newEdits: boolean): IncomingWrite | RefusedRow {
   const id = document.id ?? parseDocId(context.services.uuids.next());
   const bad = document.badRev ?? foreignRev(id, document);
@@ -64,14 +64,14 @@ function toWrite(context: Context, document: IncomingDocument, newEdits: boolean
   return { id, rev, deleted, body, incoming };
 }
 
-/** Characters of a malformed `_rev` that a row repeats. No revision is longer. */
+/** How many characters of a malformed `_rev` a row repeats. No revision is longer. */
 const LONGEST_REPEATED = 200;
 
 function refusedRev(id: string, { text }: BadRev): RefusedRow {
   const rev = text.length > LONGEST_REPEATED ? `${text.slice(0, LONGEST_REPEATED)}…` : text;
   const where = `the _rev of document ${JSON.stringify(id)} is ${JSON.stringify(rev)}`;
   const reason = `Invalid rev format: ${where}. Send the revision as the database gave it.`;
-  // Made when it is shown: an error holds a kilobyte, and a request may have a hundred thousand such documents.
+  // Created only when it is shown: an error takes a kilobyte, and a request may have a hundred thousand such documents.
   return {
     ok: false,
     id,
@@ -82,7 +82,7 @@ function refusedRev(id: string, { text }: BadRev): RefusedRow {
   };
 }
 
-/** Writes the documents that could be read. Where it is all or nothing, one that could not be read keeps all others from being written. */
+/** Writes the documents that could be read. In all-or-nothing mode, one that could not be read prevents all writes. */
 async function writeReadable(
   context: Context,
   database: Database,
@@ -109,8 +109,8 @@ function isRow(one: IncomingWrite | RefusedRow): one is RefusedRow {
 }
 
 /**
- * Local documents aren't part of the transaction: they are written by themselves, in either mode (docs/http/documents.md#local-documents). Where it is
- * all or nothing they come when the others are written, and replace what is there, so that nothing can refuse them then.
+ * Local documents aren't part of the transaction: each is written separately, in either mode (docs/http/documents.md#local-documents). In
+ * all-or-nothing mode they are written after the others, and replace what is there, so that nothing can refuse them then.
  */
 async function writeAll(
   context: Context,
@@ -164,7 +164,7 @@ function rowText(row: Row): string {
   return row.ok ? writtenText(row.id, row.rev) : refusedText(row);
 }
 
-/** `rev` is what the document named, empty where it named none. */
+/** `rev` is what the document named, empty if it named none. */
 function refusedText({ id, rev = '', error: failure }: RefusedRow): string {
   const { status: _, ...shown } = showError(failure);
   return JSON.stringify({ id, rev, ...shown });

@@ -42,7 +42,7 @@ interface Source {
   readonly database: Database;
 }
 
-/** What the user sees of the source. */
+/** Returns what the user may see of the source. */
 async function shownSource(
   context: Context,
   { snapshot, database }: Source,
@@ -57,7 +57,7 @@ async function shownSource(
   return shown;
 }
 
-/** Also of a tombstone, whose copy is live (docs/http/documents.md#copying-a-document). */
+/** Reads tombstones, too, whose copy is live (docs/http/documents.md#copying-a-document). */
 async function readSource(context: Context, snapshot: Snapshot, id: DocId, rev: RevId | undefined): Promise<string> {
   const node = nodeToRead(await snapshot.document(id), rev);
   await holdDocument(context, node?.body?.length ?? 0, COPIED);

@@ -1,6 +1,6 @@
 /**
- * Copies of documents into another database of this service: the copy is written as a client would write it, by a PUT with the attachments
- * behind the document. So rights, validation functions and limits of that database count (docs/http/documents.md#copying-a-document).
+ * Copies documents into another database of this service. The copy is written as a client would write it: by a PUT with the attachments
+ * after the document. So rights, validation functions and limits of that database apply (docs/http/documents.md#copying-a-document).
  */
 
 import type { ByteStream, PlainRequest } from '../../base/shared/message.ts';
@@ -19,10 +19,10 @@ interface Copy {
   readonly rev: string | undefined;
 }
 
-/** Headers that say something of the request that asks for the copy, and nothing of the write. */
+/** Headers that concern the copy request, and not the write. */
 const OF_THE_COPY = /^(?:destination|if-.*|range|content-.*|transfer-encoding|expect|x-http-method-override)$/;
 
-/** `body` is the source's, as it is stored. Releases the lease. */
+/** `body` is the stored body of the source. Releases the lease. */
 export async function writeElsewhere(
   context: Context,
   { snapshot, release }: SnapshotLease,

@@ -7,7 +7,7 @@ import type { DesignDocument } from '../../queries/views/contract.ts';
 import { revOf } from '../shown/document-rendering.ts';
 import { missing, nodeToRead } from './requested-revision.ts';
 
-/** `name` is without `_design/`. Fails with `not_found` "missing", or "deleted". */
+/** `name` is without `_design/`. Fails with `not_found` "missing" or "deleted". */
 export function readDesign(snapshot: Snapshot, name: string): MaybePromise<DesignDocument> {
   const id = parseDocId(`_design/${name}`);
   return whenReady(snapshot.document(id), (record) => {

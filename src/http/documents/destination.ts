@@ -1,4 +1,4 @@
-/** Where a COPY goes: a document's id, or its address as `Location` has it (docs/http/documents.md#copying-a-document). */
+/** The destination of a COPY: a document's id, or its address as in `Location` (docs/http/documents.md#copying-a-document). */
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import type { DocId } from '../../database/documents/contract.ts';
@@ -9,10 +9,10 @@ import { Query } from '../request/query.ts';
 import { ownOrigin } from '../response/locations.ts';
 
 interface Destination {
-  /** The database that a full address names; undefined for that of the source. */
+  /** The database that a full address names; undefined for the source's database. */
   readonly database: string | undefined;
   readonly id: DocId;
-  /** The target's revision that is to be overwritten. */
+  /** The target's revision to overwrite. */
   readonly rev: string | undefined;
 }
 
@@ -42,12 +42,12 @@ function destinationOfUrl(context: Context, url: string): Destination {
   return { database, id: parseDocId(id.join('/')), rev: new Query(search).get('rev') };
 }
 
-/** Without the port that the scheme has by itself. */
+/** Omits the scheme's default port. */
 function comparable(origin: string | undefined): string | undefined {
   return origin?.toLowerCase().replace(/^(http:.*):80$|^(https:.*):443$/, '$1$2');
 }
 
-/** A header is bytes, which hosts show one by one. Those of a client that encoded nothing are UTF-8, or what they look like. */
+/** Decodes raw bytes as UTF-8 if they are valid: hosts return each byte of a header as one character, and not all clients encode it. */
 function withUtf8(header: string): string {
   return header.replace(/[\x80-\xff]+/g, (shown) => {
     const bytes = Uint8Array.from(shown, (byte) => byte.charCodeAt(0));

@@ -1,4 +1,4 @@
-/** `GET /{db}/_local/{id}` (docs/http/documents.md#local-documents). Writing and copying: see the handlers of documents. */
+/** `GET /{db}/_local/{id}` (docs/http/documents.md#local-documents). For writing and copying, see the handlers of documents. */
 
 import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
 import type { DocId } from '../../database/documents/contract.ts';
@@ -9,17 +9,17 @@ import { matchesTag, revisionTag } from '../response/etags.ts';
 import { jsonAnswer, notModified, withHeader } from '../response/responses.ts';
 import { missing } from './requested-revision.ts';
 
-/** How long it is, is not known before it was read as a whole: so much is kept free meanwhile. */
+/** Memory reserved during the read: the length is unknown until the whole document has been read. */
 const READ_BYTES = 16_777_216;
 
-/** There is one revision, so any other that is asked for is missing. */
+/** Treats any other requested revision as missing: there is only one. */
 export function getLocalDocument(context: Context, database: string, id: DocId): MaybePromise<Answer> {
   if (context.request.peer !== undefined) return getInLine(context, database, id);
   const local = context.services.registry.use(database, (open) => open.readLocal(id));
   return whenReady(local, (found) => answerLocal(context, id, found));
 }
 
-/** Many at once that are long would take any memory while they are read. */
+/** Waits for memory: many long documents read at once could exhaust it. */
 async function getInLine(context: Context, database: string, id: DocId): Promise<Answer> {
   const release = await context.holdForPart(READ_BYTES, 0);
   try {

@@ -11,16 +11,16 @@ import { MUST_REVALIDATE } from '../response/responses.ts';
 import { type ShownRevision, shownPieces } from '../shown/shown-revision.ts';
 import { relatedDocument } from './related-document.ts';
 
-/** A revision, or what is told in the place of one. */
+/** A revision, or what is sent in place of one. */
 export type MixedPart =
   | {
       readonly shown: ShownRevision;
-      /** Revisions that the reader has: attachments that they have stay stubs. */
+      /** Revisions that the reader has: attachments that these have stay stubs. */
       readonly since: readonly RevId[];
     }
   | (Part & { readonly shown?: undefined });
 
-/** Releases the lease when the answer was read, or will not be. */
+/** Releases the lease when the response has been read, or will not be read. */
 export function mixedAnswer(context: Context, lease: SnapshotLease, parts: AsyncIterable<MixedPart>): Answer {
   const boundary = context.services.uuids.random();
   const headers = { 'content-type': multipartType(boundary), 'cache-control': MUST_REVALIDATE, vary: 'Accept' };

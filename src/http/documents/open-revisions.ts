@@ -21,7 +21,7 @@ const ERROR_TYPE = `${JSON_TYPE}; error="true"`;
 
 export type OpenRevs = 'all' | readonly RevId[];
 
-/** `all` or a list of revisions; undefined where an empty list asks for a plain read. */
+/** Returns `all` or a list of revisions; undefined if the list is empty, which requests a plain read. */
 export function parseOpenRevs(text: string): OpenRevs | undefined {
   if (text === 'all') return text;
   const list = parseJson(text);
@@ -63,7 +63,7 @@ async function answerMultipart(context: Context, lease: SnapshotLease, selected:
   return { status: 200, headers, body: await streamedBody(context, pieces, lease.release) };
 }
 
-/** Parts that have parts themselves. */
+/** Yields parts that contain parts themselves. */
 async function* mixedParts(context: Context, selected: Iterable<Selected>): AsyncGenerator<MixedPart> {
   const since = readAttachmentFlags(context.query)?.since ?? [];
   const meta = readMetaFlags(context.query);
@@ -104,14 +104,14 @@ async function* listText(batches: Results): AsyncGenerator<string, void, void> {
   yield separator === '[' ? '[]\n' : ']\n';
 }
 
-/** A long text is a batch of its own. */
+/** Yields a long text as a batch of its own. */
 async function* okPieces(separator: string, text: AsyncIterable<string>): AsyncGenerator<string, void, void> {
   yield `${separator}{"ok":`;
   yield* text;
   yield '}';
 }
 
-/** The boundary must be random, so that no document contains it. */
+/** Yields the text. The boundary must be random, so that no document contains it. */
 async function* multipartText(boundary: string, batches: Results): AsyncGenerator<string, void, void> {
   yield `--${boundary}`;
   for await (const batch of batches) {

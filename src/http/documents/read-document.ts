@@ -33,13 +33,13 @@ export function getDocument(context: Context, database: string, id: DocId): Mayb
   return whenReady(answer, (short) => short ?? answerInPieces(context, database, id, undefined));
 }
 
-/** Whether the client takes a document with its attachments behind it and takes no JSON, so that it need not ask for them in the query. */
+/** Whether the client accepts a document followed by its attachments, but not JSON, so that it need not ask for them in the query. */
 function takesPartsAlone(accept: string | undefined): boolean {
   if (accept === undefined || !/multipart\//i.test(accept)) return false;
   return accepts(accept, 'multipart/related') && !accepts(accept, 'application/json');
 }
 
-/** All that is left to do where neither a query asks for more nor anything has to be waited for: with a snapshot it would take twice as long. */
+/** The shortcut if the query asks for no more and nothing has to be waited for: with a snapshot this would take twice as long. */
 function answerCurrent(context: Context, id: DocId, { rev, body }: CurrentDocument): Answer {
   const quoted = `"${rev}"`;
   if (matchesTag(context.header('if-none-match'), quoted)) return notModified(quoted);
@@ -47,7 +47,7 @@ function answerCurrent(context: Context, id: DocId, { rev, body }: CurrentDocume
   return withHeader(jsonAnswer(context, 200, text), 'etag', quoted);
 }
 
-/** As `answerOneRevision`, for what is read while the answer is: the content of attachments, and what is long. */
+/** Like `answerOneRevision`, for what is read while the response is sent: content of attachments, and long documents. */
 function answerInPieces(
   context: Context,
   database: string,
@@ -83,12 +83,12 @@ function answerInPieces(
   });
 }
 
-/** Bytes of the answer where they are known before its body was read. */
+/** Bytes of the response if they are known before its body is read. */
 function lengthOf(shown: ShownRevision): number | undefined {
   const { record, node, meta } = shown;
   if (meta !== undefined || hasShownAttachments(shown) || node.body === undefined) return undefined;
   const head = documentText(record, node, '{}', undefined);
-  // The body's opening brace is a comma here, the head has no closing one, and a newline follows.
+  // The body's opening brace becomes a comma, the head lacks its closing brace, and a newline follows.
   return utf8Length(head) - 1 + node.body.length + 1;
 }
 
@@ -119,7 +119,7 @@ async function* withNewline(pieces: AsyncIterable<string>): AsyncGenerator<strin
   yield '\n';
 }
 
-/** The revision that the query's `rev` names, else the winner. Undefined where that is long. */
+/** Answers with the revision of the query's `rev`, or the winner. Returns undefined if that is long. */
 function answerOneRevision(context: Context, snapshot: Snapshot, id: DocId): MaybePromise<Answer | undefined> {
   return whenReady(snapshot.document(id), (record) => {
     const shown = mustShow(context, record);
@@ -133,7 +133,7 @@ function mustShow(context: Context, record: DocumentRecord | undefined): ShownRe
   return { record, node, meta: readMetaFlags(context.query) };
 }
 
-/** The revision identifies the answer where that has no members beside the document's own but its ancestry. */
+/** The revision identifies the response if that adds no members to the document's own except its ancestry. */
 function tagOf({ record, node, meta }: ShownRevision): string | undefined {
   const rev = revOf(node);
   return (meta === undefined || !hasOtherMeta(record, meta)) && hasTag(rev) ? revisionTag(rev) : undefined;

@@ -1,4 +1,4 @@
-/** Documents with the content of their attachments behind them, as `multipart/related` (docs/http/attachments.md#multipart-documents). */
+/** Documents followed by the content of their attachments, as `multipart/related` (docs/http/attachments.md#multipart-documents). */
 
 import { must } from '../../base/shared/assert.ts';
 import { runCooperatively, TimeSlice } from '../../base/shared/turn.ts';
@@ -16,15 +16,15 @@ import { LONG_BYTES, type ShownRevision } from '../shown/shown-revision.ts';
 
 export interface RelatedDocument {
   readonly boundary: string;
-  /** Of the whole body. */
+  /** Bytes of the whole body. */
   readonly length: number;
   /** The body from its first boundary to its last. */
   readonly chunks: AsyncIterable<Uint8Array>;
-  /** To be called when the body was read, or will not be. */
+  /** To be called when the body has been read, or will not be read. */
   release(): void;
 }
 
-/** An attachment that is sent, with its part's headers. */
+/** An attachment that is sent, with the headers of its part. */
 interface Sent {
   readonly head: Uint8Array;
   readonly reader: AttachmentReader;
@@ -32,14 +32,14 @@ interface Sent {
 
 const encoder = new TextEncoder();
 
-/** UTF-16 units of a text that are encoded at a time, when they are read. */
+/** How many UTF-16 units of a text are encoded at a time, when they are read. */
 const PIECE_UNITS = 131_072;
 
-/** What is made of a body that is read as a whole, for each of its bytes: its text, the text with its attachments, and the bytes of that. */
+/** Memory per byte of a body that is read as a whole: its text, the text with its attachments, and the bytes of that. */
 const MEMORY_PER_BYTE = 4;
 
 /**
- * Undefined where no attachment is to be sent: then the document is told as JSON. `boundary` must be random. A long body counts until
+ * Returns undefined if no attachment is to be sent: the document is then sent as JSON. `boundary` must be random. A long body counts until
  * the document is released.
  */
 export async function relatedDocument(
@@ -79,9 +79,9 @@ async function readRelated(
   return relatedText(snapshot, { own, body, known: knownGeneration(node, flags.since) }, boundary);
 }
 
-/** What a text with attachments behind it is made of. */
+/** The parts of a text that is followed by attachments. */
 interface TextParts {
-  /** JSON object with the members that stand before all others; it has one at least. */
+  /** JSON object with the members that precede all others; it has at least one. */
   readonly own: string;
   /** As it is stored. */
   readonly body: string;
@@ -89,7 +89,7 @@ interface TextParts {
   readonly known: number;
 }
 
-/** As `relatedDocument`, with members of the caller's own at the beginning. */
+/** Like `relatedDocument`, with the caller's own members at the beginning. */
 export async function relatedText(
   snapshot: Snapshot,
   { own, body, known }: TextParts,
@@ -167,7 +167,7 @@ function partHead({ name, contentType }: StoredAttachment, { stored }: Attachmen
   );
 }
 
-/** What ends a header can't stand in one: a name that has it is known by its place, and must not look like another one. */
+/** Line breaks would end the header. A name with one is omitted, not altered into another name; the part is known by its place. */
 function fileName(name: string): string {
   return /[\r\n]/.test(name) ? '' : `; filename="${name.replace(/["\\]/g, '\\$&')}"`;
 }

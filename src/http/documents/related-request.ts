@@ -1,4 +1,4 @@
-/** Documents that come as `multipart/related`, their attachments behind them (docs/http/attachments.md#multipart-uploads). */
+/** Documents sent as `multipart/related`, followed by their attachments (docs/http/attachments.md#multipart-uploads). */
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { fileNameOf, type IncomingPart } from '../../base/shared/multipart/multipart-reader.ts';
@@ -16,15 +16,15 @@ import { mustBoundaryOf, readParts } from '../request/multipart-request.ts';
 
 export interface RelatedRequest {
   readonly document: IncomingDocument;
-  /** The attachments that followed, by their names. */
+  /** The attachments that followed, by name. */
   readonly followed: ReadonlyMap<string, StoredUpload>;
-  /** To be called when the write was decided. */
+  /** To be called when the write has been decided. */
   discard(): void;
 }
 
 /**
- * Takes in the document and what follows it, and stores the attachments while they arrive. Fails with `bad_request` where the document is
- * not the first part, or a part that the document announces is missing or of another length.
+ * Receives the document and what follows it, and stores the attachments while they arrive. Fails with `bad_request` if the document is
+ * not the first part, or if a part that the document announces is missing or has another length.
  */
 export async function receiveRelated(context: Context, database: Database): Promise<RelatedRequest> {
   const parts = readParts(bodyChunks(context), mustBoundaryOf(context.header('content-type') ?? ''));
@@ -62,7 +62,7 @@ async function readFirst(context: Context, part: IncomingPart | undefined): Prom
   return runCooperatively(readDocumentInSteps(text));
 }
 
-/** The entry for which a part comes: by its file name, else the next in the order of the document. */
+/** Takes the entry that a part belongs to: by its file name, else the next in the order of the document. */
 function takeEntry(
   awaited: Map<string, IncomingAttachment>,
   fileName: string | undefined,

@@ -1,4 +1,4 @@
-/** Documents in the bodies of requests. */
+/** Documents in request bodies. */
 
 import { must } from '../../base/shared/assert.ts';
 import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
@@ -20,19 +20,19 @@ import { holdMade } from '../request/parsed-memory.ts';
 /** Documents of a bulk request that are not counted. Shorter requests have no more. A thousand requests may come at once. */
 const FREE_DOCUMENTS = 64;
 const FREE_LENGTH = 3 * FREE_DOCUMENTS;
-/** Memory is held for so many at least at once. */
+/** Memory is held for at least this many at once. */
 const HELD_AT_ONCE = 1_024;
-/** Where all documents of a request take this share of the budget, their memory is held at once: the oldest of several such requests that took it bit by bit would go far beyond the budget. */
+/** From this share of the budget on, memory for all documents is held at once: bit by bit, the oldest of several such requests would far exceed it */
 const LARGE_SHARE = 1 / 8;
-/** Bytes that a document takes from its reading until it is written, beside its text: measured with the smallest ones. */
+/** Bytes that a document takes from its reading until it is written, in addition to its text: measured with the smallest ones. */
 const MEMORY_OF_EACH = 2_048;
 
-/** The document that the request's body is. */
+/** Reads the request body as a document. */
 export function readDocumentBody(context: Context): MaybePromise<IncomingDocument> {
   return whenReady(readText(context), (text) => runCooperatively(readDocumentInSteps(text)));
 }
 
-/** The documents of a `_bulk_docs` request. */
+/** Reads the documents of a `_bulk_docs` request. */
 export function readBulkBody(context: Context): MaybePromise<IncomingBulk> {
   return whenReady(readText(context), (text) =>
     text.length <= FREE_LENGTH ? runCooperatively(readBulkInSteps(text)) : readLongBulk(context, text),
@@ -48,7 +48,7 @@ async function readLongBulk(context: Context, text: string): Promise<IncomingBul
   return must(await read((count) => parseBulkInSteps(text, value, count)));
 }
 
-/** As `runCooperatively`. Memory is held for the documents while they are counted; what proves to be too much is given back. */
+/** Like `runCooperatively`. Holds memory for the documents while they are counted, and gives back what proves to be too much. */
 async function countedInTurns(
   context: Context,
   text: string,
@@ -69,7 +69,7 @@ async function countedInTurns(
   }
 }
 
-/** Memory for the documents of a request. How many there will be is told from the length of those since it grew last. */
+/** Memory for the documents of a request. Estimates how many will come from the length of those since it last grew. */
 class HeldDocuments {
   readonly #context: Context;
   readonly #length: number;
@@ -99,7 +99,7 @@ class HeldDocuments {
     return holdMade(this.#context, more * MEMORY_OF_EACH, 'documents', before);
   }
 
-  /** There are so many. */
+  /** Gives back what is held for more documents than this. */
   settle(documents: number): void {
     this.#context.memory.giveBack(this.#bytesOf(this.#held) - this.#bytesOf(documents));
   }

@@ -6,8 +6,8 @@ import { parseRevId, toRevision } from '../../database/documents/revisions/revis
 import type { DocumentRecord, StoredNode } from '../../database/store/contract.ts';
 
 /**
- * The revision that was asked for, with `latest` the newest of those that descend from it, else the winner. Fails with `not_found`
- * "deleted" where the winner is a tombstone; a tombstone that was asked for by its revision is read.
+ * Returns the requested revision, with `latest` the newest of its descendants, else the winner. Fails with `not_found`
+ * "deleted" if the winner is a tombstone; a tombstone requested by its revision is read.
  */
 export function nodeToRead(
   record: DocumentRecord | undefined,
@@ -22,7 +22,7 @@ export function nodeToRead(
   return current;
 }
 
-/** Also for a revision whose body was compacted away. */
+/** Also used for a revision whose body was compacted away. */
 export function missing(): DatabaseError {
   return new DatabaseError('not_found', 'missing');
 }

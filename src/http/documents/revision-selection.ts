@@ -9,19 +9,19 @@ import type { DocumentRecord, StoredNode } from '../../database/store/contract.t
 import { flagsAmongLeaves, revOf } from '../shown/document-rendering.ts';
 import type { ShownRevision } from '../shown/shown-revision.ts';
 
-/** A revision of a document that is there, or the name of one that isn't. */
+/** A revision of a document that exists, or the name of one that doesn't. */
 export type Selected =
   | { readonly record: DocumentRecord; readonly node: StoredNode }
   | { readonly record?: undefined; readonly missing: RevId };
 
-/** More comparisons of revisions than that are made in one pass over the document's tree. */
+/** If more comparisons of revisions than this are needed, they are made in one pass over the document's tree. */
 const MANY_COMPARISONS = 10_000;
-/** Revisions that are looked at between two looks at the clock. */
+/** Revisions that are looked at between two checks of the clock. */
 const LOOKED_PER_STEP = 1_024;
 
 /**
- * The asked revisions in their order; with `latest` each is replaced by the leaves that descend from it, and a leaf that
- * several of them lead to is given once. `all` gives every leaf, deleted ones too. Others have turns where a document has very many revisions.
+ * Returns the requested revisions in their order. With `latest`, each is replaced by the leaves that descend from it, and a leaf that
+ * several of them lead to is returned once. `all` returns every leaf, including deleted ones. Yields the thread if there are very many revisions.
  */
 export function selectRevisions(
   record: DocumentRecord | undefined,
@@ -32,7 +32,7 @@ export function selectRevisions(
   return record === undefined ? [] : { [Symbol.iterator]: () => leavesOf(record) };
 }
 
-/** As `selectRevisions` for each of the revisions by itself. The document's tree is passed once for all of them. */
+/** Like `selectRevisions`, for each revision separately. Walks the document's tree once for all of them. */
 export function selectEach(
   record: DocumentRecord | undefined,
   wanted: readonly RevId[],
@@ -54,7 +54,7 @@ function* selectEachNamed(
   });
 }
 
-/** Gives the nodes of a revision, one of `wanted`. */
+/** Returns a function that finds the nodes of a revision, one of `wanted`. */
 function* finderOf(
   leaves: readonly StoredNode[],
   wanted: readonly RevId[],
@@ -92,7 +92,7 @@ function* selectNamed(
   return selected;
 }
 
-/** As `nodesOf` for many revisions, in one pass. */
+/** Like `nodesOf`, for many revisions in one pass. */
 function* findAll(
   leaves: readonly StoredNode[],
   wanted: readonly RevId[],
@@ -122,12 +122,12 @@ export function hasAttachments(one: Selected): boolean {
   return one.record !== undefined && one.node.body?.attachments !== undefined;
 }
 
-/** The name of the revision, be it there or not. */
+/** The name of the revision, whether it exists or not. */
 export function revisionOf(one: Selected): RevId {
   return one.record === undefined ? one.missing : revOf(one.node);
 }
 
-/** Undefined where the revision is missing, or its body was dropped. */
+/** Returns undefined if the revision is missing, or its body was dropped. */
 export function shownOf(
   one: Selected,
   { meta, attachments }: Pick<ShownRevision, 'meta' | 'attachments'>,

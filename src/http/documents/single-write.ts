@@ -1,4 +1,4 @@
-/** How a single write is carried out and answered, whichever request it comes from (docs/http/documents.md#writing-a-document). */
+/** How a single write is carried out and answered, for any kind of request (docs/http/documents.md#writing-a-document). */
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { must } from '../../base/shared/assert.ts';
@@ -20,7 +20,7 @@ export function isNewEdit(context: Context): boolean {
   return context.query.get('new_edits') !== 'false';
 }
 
-/** The write for a replicated revision. The database refuses one that is not named, but for local documents, which have no history. */
+/** Returns the write of a replicated revision. The database refuses one without a name, except for local documents, which have no history. */
 export function replicatedWrite(id: DocId, document: IncomingDocument): IncomingWrite {
   const { rev, deleted, body, revisions, attachments: incoming } = document;
   const far = farRev(rev);
@@ -28,7 +28,7 @@ export function replicatedWrite(id: DocId, document: IncomingDocument): Incoming
   return { id, rev: rev === undefined ? undefined : revOfOwnKind(id, rev), revisions, deleted, body, incoming };
 }
 
-/** Writes one document by the query's `new_edits` and `batch`, and answers. */
+/** Writes one document according to the query's `new_edits` and `batch`, and answers. */
 export function answerWrite(
   context: Context,
   database: string,
@@ -48,7 +48,7 @@ interface Written {
   readonly deleted: boolean;
 }
 
-/** Fails with what a document is refused for, `conflict` above all. */
+/** Fails with the reason why a document is refused, most often `conflict`. */
 export async function writeOne(
   context: Context,
   database: Database,
@@ -72,9 +72,9 @@ async function answerBeforeWriting(context: Context, database: string, write: Do
 }
 
 /**
- * A replicated local document replaces what is there, since it has no history that could show a conflict (docs/http/documents.md#local-documents); it is refused
- * where it names a revision that no local document can have. All or nothing refuses nothing (docs/http/bulk.md#all-or-nothing). All other conflicts are
- * found by the database. Fails with `unauthorized`, see `checkLocalRights`.
+ * A replicated local document replaces what is there, since it has no history to show a conflict (docs/http/documents.md#local-documents); it is
+ * refused if it names a revision that no local document can have. All-or-nothing mode refuses nothing (docs/http/bulk.md#all-or-nothing). The
+ * database finds all other conflicts. Fails with `unauthorized`, see `checkLocalRights`.
  */
 export async function writeLocal(
   context: Context,
@@ -94,12 +94,12 @@ export async function writeLocal(
   return database.writeLocal(id, current?.rev, content, { durability, right });
 }
 
-/** Those of system databases are for their admins, whichever way they are written: no guard judges them (docs/http/accounts.md#reading-users). */
+/** Allows only admins to write local documents of system databases, in any way: no guard judges them (docs/http/accounts.md#reading-users). */
 export function checkLocalRights({ shield }: Context): void {
   if (shield !== undefined) throw new DatabaseError('unauthorized', 'You are not a db or server admin.');
 }
 
-/** 201 for a live result, 200 for a deletion, which has no `Location`. */
+/** Answers 201 for a live result, 200 for a deletion, which has no `Location`. */
 export function writtenAnswer(context: Context, database: string, { id, rev, deleted }: Written): Answer {
   const answer = jsonAnswer(context, deleted ? 200 : 201, writtenText(id, rev));
   withHeader(answer, 'etag', revisionTag(rev));

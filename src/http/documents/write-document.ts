@@ -14,7 +14,7 @@ import { readDocumentBody } from './request-documents.ts';
 import { missing, nodeToRead } from './requested-revision.ts';
 import { answerWrite, isNewEdit, replicatedWrite, writeOne, writtenAnswer } from './single-write.ts';
 
-/** The id in the address counts, whatever the body's `_id` says. */
+/** Uses the id in the address, regardless of the body's `_id`. */
 export function putDocument(context: Context, database: string, id: DocId): MaybePromise<Answer> {
   if (isMultipart(context, 'related')) return putRelated(context, database, id);
   return whenReady(readDocumentBody(context), (document) => {
@@ -30,7 +30,7 @@ function writeOf(context: Context, id: DocId, document: IncomingDocument, newEdi
   return { id, rev, deleted, body, incoming };
 }
 
-/** The document comes with its attachments behind it. */
+/** Writes a document that is followed by its attachments. */
 function putRelated(context: Context, database: string, id: DocId): MaybePromise<Answer> {
   return context.services.registry.use(database, async (open) => {
     const { document, followed, discard } = await receiveRelated(context, open);
@@ -44,7 +44,7 @@ function putRelated(context: Context, database: string, id: DocId): MaybePromise
   });
 }
 
-/** `POST /{db}`: the id is the body's, or a new one. */
+/** `POST /{db}`: the id is that of the body, or a new one. */
 export async function postDocument(context: Context, database: string): Promise<Answer> {
   requireJsonType(context);
   const document = await readDocumentBody(context);
@@ -55,7 +55,7 @@ export async function postDocument(context: Context, database: string): Promise<
   return answerWrite(context, database, { id, rev, deleted, body, incoming }, true);
 }
 
-/** 404 where there is nothing to delete comes before 409. */
+/** Answers 404 if there is nothing to delete, before it checks for 409. */
 export async function deleteDocument(context: Context, database: string, id: DocId): Promise<Answer> {
   const rev = baseRevision(context, id, undefined);
   await withSnapshot(context, database, async (snapshot, open) => {

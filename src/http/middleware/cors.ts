@@ -1,6 +1,6 @@
 /**
- * Cross-origin resource sharing (docs/http/requests.md#cors, and the Fetch standard, 3.3): which pages of other origins may ask, and how their browsers
- * are told. It applies to every answer, refusals included, and it answers preflights before anybody is asked who sent them.
+ * Cross-origin resource sharing (docs/http/requests.md#cors, and the Fetch standard, 3.3): which pages of other origins may send requests, and how
+ * their browsers are told. It applies to every response, including refusals, and answers preflights before the sender is identified.
  */
 import { whenReady } from '../../base/shared/maybe-promise.ts';
 import type { PlainHeaders } from '../../base/shared/message.ts';
@@ -11,7 +11,7 @@ import { withHeader } from '../response/responses.ts';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'TRACE', 'CONNECT', 'COPY', 'OPTIONS'];
 
-/** What requests may have where `cors/headers` is unset. */
+/** The headers that requests may have if `cors/headers` is unset. */
 const REQUEST_HEADERS: readonly string[] = [
   'accept',
   'accept-language',
@@ -40,7 +40,7 @@ const REQUEST_HEADERS: readonly string[] = [
   'x-svc-www-authenticate',
 ];
 
-/** What pages may read of an answer that has it, beside what they always may. */
+/** Headers that pages may read if a response has them, in addition to those that they always may read. */
 const SHOWN_HEADERS = [
   'cache-control',
   'content-language',
@@ -58,16 +58,16 @@ const SHOWN_HEADERS = [
   'x-svc-update-newrev',
 ];
 
-/** That a page of this origin may ask. */
+/** The permission for a page of this origin to send requests. */
 export interface CorsGrant {
   readonly origin: string;
-  /** With cookies and the like. */
+  /** Whether with credentials, such as cookies. */
   readonly credentials: boolean;
   /** Whether the setting names the origin, rather than all. */
   readonly isNamed: boolean;
 }
 
-/** The settings for one host, over those for all. */
+/** The settings for one host, which override those for all. */
 class HostSettings {
   readonly #config: Config;
   readonly #sections: readonly string[];
@@ -96,8 +96,8 @@ export function isCorsEnabled(config: Config): boolean {
 }
 
 /**
- * Undefined where the page may not ask. All origins together with credentials are granted to nobody: any page could act as whoever is logged
- * in then.
+ * Returns undefined if the page may not send requests. All origins together with credentials are granted to no one: any page could then act
+ * as the user who is logged in.
  */
 export function grantOf(config: Config, origin: string | undefined, host: string | undefined): CorsGrant | undefined {
   if (origin === undefined || !isCorsEnabled(config)) return undefined;
@@ -110,9 +110,9 @@ export function grantOf(config: Config, origin: string | undefined, host: string
   return { origin, credentials, isNamed };
 }
 
-/** The headers that say so; `shown` are the names of those that the answer has. For answers that are made in front of the service, too. */
+/** The headers of the grant; `shown` are the names of the response's headers. Also for responses that are made in front of the service. */
 export function grantHeaders(grant: CorsGrant, shown: Iterable<string>): Record<string, string> {
-  // Every answer gets that one in the end.
+  // Every response gets this header in the end.
   const names = new Set(['server', ...[...shown].map((name) => name.toLowerCase())]);
   const exposed = SHOWN_HEADERS.filter((name) => names.has(name));
   return {
@@ -122,7 +122,7 @@ export function grantHeaders(grant: CorsGrant, shown: Iterable<string>): Record<
   };
 }
 
-/** `hostOf`: by which name the client knows the service. */
+/** `hostOf`: the name by which the client knows the service. */
 export function shareAcrossOrigins(hostOf: (context: Context) => string | undefined, next: Handler): Handler {
   return (context) => {
     const { config } = context.services;
@@ -138,7 +138,7 @@ export function shareAcrossOrigins(hostOf: (context: Context) => string | undefi
   };
 }
 
-/** Undefined where something is asked for that is not granted: the request is answered like any other then, and the browser goes no further. */
+/** Returns undefined if what is requested is not granted: the request is then answered like any other, and the browser stops there. */
 function answerPreflight(
   { request: { headers } }: Context,
   settings: HostSettings,
@@ -158,7 +158,7 @@ function answerPreflight(
   return withHeader(answer, 'access-control-max-age', `${Number.isSafeInteger(age) && age >= 0 ? age : 0}`);
 }
 
-/** A page of the internet asks for something on a network of its own (Private Network Access). */
+/** Whether a page of the internet requests something in the user's own network (Private Network Access). */
 function isFromNetwork(headers: PlainHeaders): boolean {
   return headers['access-control-request-private-network'] === 'true';
 }
@@ -168,7 +168,7 @@ function addGrant(answer: Answer, grant: CorsGrant): Answer {
   return answer;
 }
 
-/** A cache must not give what was made for one origin to another. */
+/** Adds `Vary`: a cache must not return to one origin what was made for another. */
 function addVary(answer: Answer): Answer {
   const { vary } = answer.headers;
   return withHeader(answer, 'vary', vary === undefined ? 'Origin' : `${vary}, Origin`);

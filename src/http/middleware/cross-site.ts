@@ -1,6 +1,6 @@
 /**
- * Refuses what a browser says was sent by a page of another site (docs/http/requests.md#cross-site-requests): such a page can't read the answers, but
- * it could make the service work, and run update functions. Clients that are no browsers say nothing of where a request comes from.
+ * Refuses requests that, according to the browser, a page of another site sent (docs/http/requests.md#cross-site-requests). Such a page can't read
+ * responses, but could make the service work, and run update functions. Clients other than browsers do not state a request's origin.
  */
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { isReadOnlyRequest } from '../request/address/read-only-requests.ts';
@@ -8,7 +8,7 @@ import type { Context, Handler } from '../request/context.ts';
 import { ownHost } from '../response/locations.ts';
 import { isJsonp } from './jsonp.ts';
 
-/** A GET by which the browser shows a page of its own: a link that a person follows. */
+/** A GET by which the browser shows the page itself: a link that a person follows. */
 const NAVIGATION = { method: 'GET', mode: 'navigate', destination: 'document' } as const;
 
 export function refuseCrossSite(next: Handler): Handler {
@@ -19,8 +19,8 @@ export function refuseCrossSite(next: Handler): Handler {
 }
 
 /**
- * What the service's operator lets pages of other sites do. Without an admin everybody may do everything: then every page, without being
- * named, may read at most.
+ * Whether the service's operator allows this to pages of other sites. Without an admin, everyone may do everything: then any page that is
+ * not named may read at most.
  */
 function isAllowedAcrossSites(context: Context): boolean {
   const { request, sharedWith, services } = context;
@@ -29,7 +29,7 @@ function isAllowedAcrossSites(context: Context): boolean {
   return sharedWith.isNamed || hasAdmin(services) || isReadOnlyRequest(request, `${services.basePath}/`);
 }
 
-/** Older browsers don't say what an answer is for. */
+/** Whether the response may be for a script: older browsers don't state what it is for. */
 function mayBeScript(context: Context): boolean {
   return (context.header('sec-fetch-dest') ?? 'script') === 'script';
 }
@@ -39,8 +39,8 @@ function hasAdmin({ config }: Context['services']): boolean {
 }
 
 /**
- * `Sec-Fetch-Site` is the browser's own judgement of the address that it asked, which a proxy on the way may have changed. So it counts
- * before `Origin` where it says that the page is of the same origin, or that there is none. Pages on another port of the same host are
+ * `Sec-Fetch-Site` is the browser's own judgment of the address that it requested, which a proxy on the way may have changed. So it takes
+ * precedence over `Origin` if it says that the page is of the same origin, or that there is none. Pages on another port of the same host are
  * `same-site`, but their `Origin` is foreign.
  */
 function isCrossSite(context: Context): boolean {
@@ -59,7 +59,7 @@ function isNavigation(context: Context): boolean {
   );
 }
 
-/** The scheme does not count: a proxy that ends TLS asks by another one than the browser. `null` is an origin that nobody else has. */
+/** Ignores the scheme: a proxy that terminates TLS uses another one than the browser. `null` is an origin that no one else has. */
 function isOwn(context: Context, origin: string): boolean {
   const host = origin.slice(origin.indexOf('://') + 3).toLowerCase();
   return origin.includes('://') && host === ownHost(context)?.toLowerCase();

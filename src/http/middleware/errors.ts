@@ -1,4 +1,4 @@
-/** Turns failures into answers (docs/http/answers.md#errors). What we did not foresee goes to the log, and not to the client. */
+/** Turns failures into responses (docs/http/answers.md#errors). Unexpected ones go to the log, and not to the client. */
 import { isDatabaseError } from '../../base/errors/database-error.ts';
 import { RetryLaterError } from '../../base/errors/retry-later.ts';
 import { orElse } from '../../base/shared/maybe-promise.ts';
@@ -6,7 +6,7 @@ import type { Answer, Context, Handler } from '../request/context.ts';
 import { isInternal, MethodNotAllowed, RangeNotSatisfiable, showError } from '../response/error-table.ts';
 import { jsonAnswer, withHeader } from '../response/responses.ts';
 
-/** Seconds after which a request that found the service too busy may come again. */
+/** Seconds after which a client may retry a request that the service was too busy for. */
 const RETRY_AFTER_S = '5';
 
 export function answerErrors(next: Handler): Handler {
@@ -18,7 +18,7 @@ export function answerErrors(next: Handler): Handler {
 }
 
 function errorAnswer(context: Context, failure: unknown): Answer {
-  // Not the address as a whole: a query may hold what should not be in a log.
+  // Not the whole address: a query may contain what should not be in a log.
   if (isInternal(failure)) context.services.log.error(`A ${context.request.method} request failed`, failure);
   const { status, ...shown } = showError(failure);
   const errorCode = isDatabaseError(failure) ? failure.code : 'unknown_error';

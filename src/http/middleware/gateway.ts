@@ -1,4 +1,4 @@
-/** What a host that listens to others has in front of the service: virtual hosts, and what pages of other origins may ask. */
+/** What a host that accepts network connections puts in front of the service: virtual hosts, and CORS for pages of other origins. */
 import { whenReady } from '../../base/shared/maybe-promise.ts';
 import type { Config, ConfigStore } from '../../base/system/contract.ts';
 import { originOf } from '../request/address/target.ts';
@@ -12,7 +12,7 @@ export function createGateway(config: ConfigStore, next: Handler): Handler {
   return shareAcrossOrigins(ownHost, serveVirtualHosts(config, next));
 }
 
-/** The virtual hosts that hold at the moment. */
+/** Returns a function that returns the virtual hosts currently in effect. */
 export function followVirtualHosts(config: ConfigStore): () => VirtualHosts {
   let hosts = new VirtualHosts(config.section('vhosts'));
   config.onChange(({ section }) => {
@@ -21,7 +21,7 @@ export function followVirtualHosts(config: ConfigStore): () => VirtualHosts {
   return () => hosts;
 }
 
-/** Whether the root's resource of that path is hidden at the host that the request asks for: a virtual host stands for it. */
+/** Whether the root's resource of that path is hidden at the requested host because a virtual host replaces it. */
 export function isHiddenByHost(context: Context, path: string): boolean {
   const { config } = context.services;
   const host = ownHost(context);
@@ -43,7 +43,7 @@ function serveVirtualHosts(config: ConfigStore, next: Handler): Handler {
   };
 }
 
-/** The address, without its origin, that the request's stands for. */
+/** Returns the address, without its origin, that replaces the request's. */
 function rewrite(context: Context, hosts: VirtualHosts): string | undefined {
   const host = ownHost(context);
   if (host === undefined) return undefined;
@@ -56,7 +56,7 @@ function rewrite(context: Context, hosts: VirtualHosts): string | undefined {
   return target === undefined ? undefined : `${target}${end < 0 ? '' : address.slice(end)}`;
 }
 
-/** Some resources of the service are the same at every host. */
+/** Whether the resource is the same at every host. */
 function isGlobal(config: Config, path: string): boolean {
   const first = path.split('/').find((segment) => segment !== '');
   const global = config.get('httpd', 'vhost_global_handlers') ?? '';

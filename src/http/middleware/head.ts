@@ -1,4 +1,4 @@
-/** HEAD is run as GET; its body is dropped, and its length kept where it is known (docs/http/requests.md#head). */
+/** Runs HEAD as GET; drops its body, and keeps its length if known (docs/http/requests.md#head). */
 import { whenReady } from '../../base/shared/maybe-promise.ts';
 import { isStream } from '../request/bodies.ts';
 import type { Answer, Handler } from '../request/context.ts';
@@ -8,7 +8,7 @@ export function answerHead(next: Handler): Handler {
     if (context.method !== 'HEAD') return next(context);
     context.method = 'GET';
     context.isHead = true;
-    // A client that sent a POST to stand for HEAD would wait for a body of that length.
+    // A client that sent a POST in place of HEAD would wait for a body of that length.
     const hasLength = context.request.method === 'HEAD';
     return whenReady(next(context), (answer) => withoutBody(answer, hasLength));
   };
@@ -23,7 +23,7 @@ async function withoutBody(answer: Answer, hasLength: boolean): Promise<Answer> 
   return { ...answer, body: null };
 }
 
-/** In bytes. */
+/** Length in bytes. */
 function lengthOf(body: NonNullable<Answer['body']>): number | undefined {
   return typeof body === 'string' ? new TextEncoder().encode(body).length : body.length;
 }

@@ -1,5 +1,5 @@
 /**
- * Gives back what a request holds of the bytes in flight: with its answer, or, where that is a stream, when it was read or given up. A stream
+ * Gives back what a request holds of the bytes in flight: with its response or, if that is a stream, when it was read or given up. A stream
  * whose reader loses the right to it breaks off (docs/http/accounts.md#rights-that-end).
  */
 
@@ -12,20 +12,20 @@ import type { Answer, Context, Handler } from '../request/context.ts';
 import { assertKept, isSurelyKept } from '../request/kept-rights.ts';
 import { LiveBody } from '../response/live-body.ts';
 
-/** What a stream holds for a reader that is slow, about: the rows that are being made, their text, its bytes, and the garbage of those before. */
+/** About what a stream holds for a slow reader: the rows that are being built, their text, its bytes, and the garbage of earlier rows. */
 const STREAM_BYTES = 1_048_576;
-/** Of those what is there when its first chunk has been made. */
+/** The part of that which exists once the first chunk has been built. */
 const FIRST_BYTES = 524_288;
-/** What a stream of an attachment holds beside what is read ahead of it. */
+/** What the stream of an attachment holds in addition to what is read ahead. */
 const CHUNK_STREAM_BYTES = 131_072;
-/** A larger chunk counts by itself. */
+/** A larger chunk counts separately. */
 const CHUNK_BYTES = 262_144;
-/** For each byte, or UTF-16 unit, of what is whole: a text, and the bytes that are made of it. */
+/** Memory for each byte, or UTF-16 unit, of a whole response: a text, and its bytes. */
 const MEMORY_PER_BYTE = 2;
 
 /**
- * Counts answers until their clients have them. What is not small waits where the memory is used up, until those that are slow have given way;
- * beyond that it fails with `too_busy`.
+ * Counts responses until their clients have them. A response that is not small waits while the memory is used up, until slow readers have given
+ * way; after that it fails with `too_busy`.
  */
 export function countAnswers(next: Handler): Handler {
   return (context) =>
@@ -44,7 +44,7 @@ function countWhole(context: Context, answer: Answer, length: number): MaybeProm
 }
 
 function countStream(context: Context, answer: Answer, stream: ByteStream): MaybePromise<Answer> {
-  // That one counts itself: it holds next to nothing while it waits.
+  // A live body counts itself: it holds almost nothing while it waits.
   if (stream instanceof LiveBody) return answer;
   const most = stream instanceof ChunkStream ? CHUNK_STREAM_BYTES : STREAM_BYTES;
   const bytes = stream.length === undefined ? most : Math.min(most, stream.length * MEMORY_PER_BYTE);
@@ -92,7 +92,7 @@ class CountedStream implements ByteStream {
     return this.#next(() => this.#stream.pull());
   }
 
-  /** Who reads slowly, while others wait for what it holds, gives way to them. */
+  /** A slow reader gives way to others that wait for the memory that it holds. */
   onBreak(act: () => void): void {
     this.#stream.onBreak?.(act);
     this.#context.memory.giveWay = act;
@@ -126,7 +126,7 @@ class CountedStream implements ByteStream {
     }
   }
 
-  /** A document in one piece, or a row, may be of any length. */
+  /** Counts a large chunk: a document in one piece, or a row, may have any length. */
   async #count(length: number): Promise<void> {
     const bytes = length > CHUNK_BYTES ? length * MEMORY_PER_BYTE : 0;
     const more = bytes - this.#chunkBytes;
@@ -147,7 +147,7 @@ class CountedStream implements ByteStream {
     try {
       await assertKept(this.#context);
     } catch (failure) {
-      // Nobody may read on.
+      // The right is lost: no one may read on.
       await this.#stream.cancel(failure);
       throw failure;
     }

@@ -1,4 +1,4 @@
-/** JSON as the argument of a function call (JSONP), where `httpd/allow_jsonp` permits it (docs/http/answers.md#jsonp). */
+/** JSON as the argument of a function call (JSONP), if `httpd/allow_jsonp` permits it (docs/http/answers.md#jsonp). */
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { whenReady } from '../../base/shared/maybe-promise.ts';
 import type { ByteStream, ResponseBody } from '../../base/shared/message.ts';
@@ -10,7 +10,7 @@ import { answerErrors } from './errors.ts';
 
 const CALLBACK = /^[a-zA-Z0-9._[\]]+$/;
 
-/** Errors are wrapped as well, since a script element shows nothing else. Fails where the callback could be more than a name. */
+/** Wraps errors as well, since a script element shows nothing else. Fails if the callback could be more than a name. */
 export function wrapJsonp(next: Handler): Handler {
   return (context) => {
     const callback = callbackOf(context);
@@ -20,7 +20,7 @@ export function wrapJsonp(next: Handler): Handler {
   };
 }
 
-/** Whether the answer will be a script, which pages of other sites may load. */
+/** Whether the response will be a script, which pages of other sites may load. */
 export function isJsonp(context: Context): boolean {
   return callbackOf(context) !== undefined;
 }
@@ -31,7 +31,7 @@ function callbackOf({ request: { url }, services: { config } }: Context): string
   return question < 0 ? undefined : new Query(url.slice(question + 1)).get('callback');
 }
 
-/** What is no JSON stays as it is: an attachment of whichever type has a length of its own. */
+/** Leaves anything but JSON as it is: an attachment of any type has its own length. */
 function wrap(answer: Answer, callback: string): Answer {
   const { headers, body, isJson = false } = answer;
   if (!isJson) return answer;

@@ -1,4 +1,4 @@
-/** `X-HTTP-Method-Override`, for clients that can only POST (docs/http/requests.md#method-override). Other methods and values are left alone. */
+/** `X-HTTP-Method-Override`, for clients that can only POST (docs/http/requests.md#method-override). Ignores other methods and values. */
 import type { Handler } from '../request/context.ts';
 
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'TRACE', 'CONNECT', 'COPY']);

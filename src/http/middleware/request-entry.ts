@@ -5,8 +5,8 @@ const LONGEST = 1_024;
 const PLAIN = /^[\w.:%@+-]{2,128}$|^\w$/;
 
 /**
- * What the log says of a request that was answered after so many milliseconds: address, user, method, path and status. Without the query,
- * which may hold what should not be in a log.
+ * Returns the log entry of a request and how many milliseconds it took: address, user, method, path and status. Omits the query,
+ * which may contain what should not be in a log.
  */
 export function requestEntry(context: Context, { status }: Answer, ms: number): string {
   const { method, url } = context.request;
@@ -16,7 +16,7 @@ export function requestEntry(context: Context, { status }: Answer, ms: number): 
   return `${address === '' ? '-' : plain(address)} ${name === null ? '-' : plain(name)} ${method.slice(0, LONGEST)} ${path.slice(0, LONGEST)} ${status} ${ms.toFixed(1)} ms`;
 }
 
-/** What could be taken for more than a name or an address is quoted. */
+/** Quotes what could be mistaken for more than a name or an address. */
 function plain(text: string): string {
   return PLAIN.test(text) ? text : JSON.stringify(text.slice(0, LONGEST));
 }

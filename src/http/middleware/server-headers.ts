@@ -1,4 +1,4 @@
-/** `Server` and `Date` on every answer, and that its type is not to be guessed (docs/http/answers.md#common-headers). */
+/** Sets `Server` and `Date` on every response, and forbids guessing its type (docs/http/answers.md#common-headers). */
 import type { Clock } from '../../base/shared/clock.ts';
 import { whenReady } from '../../base/shared/maybe-promise.ts';
 import { VERSION } from '../../base/system/version.ts';
@@ -17,7 +17,7 @@ export function addServerHeaders(clock: Clock, next: Handler): Handler {
   return (context) => whenReady(next(context), addTo);
 }
 
-/** The date in HTTP's form, made once a second: making it costs more than a microsecond. */
+/** The date in HTTP's format, built once a second: building it takes more than a microsecond. */
 class HttpDate {
   readonly #clock: Clock;
   #second = Number.NaN;

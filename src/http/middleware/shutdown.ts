@@ -1,4 +1,4 @@
-/** Refuses new requests while the service is being closed, but for those that it makes itself, to end what it does. */
+/** Refuses new requests while the service closes, except those that it makes itself to finish its work. */
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import type { Handler } from '../request/context.ts';

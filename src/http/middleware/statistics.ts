@@ -1,4 +1,4 @@
-/** Counts requests and their answers (docs/http/server.md#statistics) and logs them (docs/http/server.md#log), without those that the service sends to itself. */
+/** Counts requests and responses (docs/http/server.md#statistics) and logs them (docs/http/server.md#log), except the service's own. */
 import { whenReady } from '../../base/shared/maybe-promise.ts';
 import type { Handler } from '../request/context.ts';
 import { requestEntry } from './request-entry.ts';

@@ -1,4 +1,4 @@
-/** Cancels a request's body when the answer was made without having read it all, so that its sender stops. */
+/** Cancels a request body if the response was made without reading all of it, so that its sender stops. */
 import type { ByteStream } from '../../base/shared/message.ts';
 import { isStream } from '../request/bodies.ts';
 import type { Answer, Context, Handler } from '../request/context.ts';
@@ -14,7 +14,7 @@ async function answerThenCancel(next: Handler, context: Context, body: ByteStrea
   try {
     return await next(context);
   } finally {
-    // Cancelling does nothing to a body that was read to its end. A failure of it changes nothing for the answer.
+    // Cancelling has no effect on a body that was read to its end. If it fails, the response stays the same.
     void body.cancel().catch(() => {});
   }
 }

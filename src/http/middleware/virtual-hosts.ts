@@ -1,19 +1,19 @@
 /**
- * Virtual hosts (docs/http/requests.md#virtual-hosts): a host name stands for a path, such as that of a design document's rewrite rules. Section
- * `vhosts` has them, as `host[:port][/path] = /target`.
+ * Virtual hosts (docs/http/requests.md#virtual-hosts): a host name stands for a path, such as that of a design document's rewrite rules. They are in
+ * section `vhosts`, as `host[:port][/path] = /target`.
  */
 import type { Settings } from '../../base/system/contract.ts';
 
 interface VirtualHost {
-  /** From the last label to the first: literal, `:name`, or `*` for all that are left. */
+  /** From the last label to the first: literal, `:name`, or `*` for all remaining labels. */
   readonly labels: readonly string[];
   readonly port: string | undefined;
-  /** Segments of the path that go before. */
+  /** The leading segments of the path. */
   readonly prefix: readonly string[];
   readonly target: readonly string[];
 }
 
-/** What the labels and segments stand for that the pattern leaves open. */
+/** The values of the labels and segments that the pattern leaves open. */
 type Bindings = ReadonlyMap<string, string>;
 
 const ANY = '*';
@@ -31,7 +31,7 @@ export class VirtualHosts {
     return this.#hosts.length === 0;
   }
 
-  /** Whether one of them is for that host, perhaps with a port. A pattern that is for every host is for none here. */
+  /** Whether one of them is for that host, with or without a port. A pattern for every host does not count. */
   isNamed(host: string): boolean {
     const { labels, port } = splitHost(host);
     return this.#hosts.some(
@@ -39,7 +39,7 @@ export class VirtualHosts {
     );
   }
 
-  /** The path that stands for `path` (percent-encoded, without a query) at that host; undefined where none is for it. */
+  /** Returns the path that replaces `path` (percent-encoded, without a query) at that host; undefined if no virtual host matches. */
   rewrite(host: string, path: string): string | undefined {
     const { labels, port } = splitHost(host);
     const segments = path.split('/').filter((segment) => segment !== '');
@@ -54,7 +54,7 @@ export class VirtualHosts {
   }
 }
 
-/** Undefined for what is no virtual host: a target must be a path. */
+/** Returns undefined for an entry that is no virtual host: a target must be a path. */
 function parse(pattern: string, target: string): VirtualHost | undefined {
   const slash = pattern.indexOf('/');
   const host = slash < 0 ? pattern : pattern.slice(0, slash);
@@ -82,7 +82,7 @@ function fitsPort({ port }: VirtualHost, asked: string | undefined): boolean {
   return port === undefined || port === asked;
 }
 
-/** What is told more exactly comes first: by its labels, then by its path. */
+/** Sorts more specific patterns first: by their labels, then by their path. */
 function openness({ labels, prefix, port }: VirtualHost): number {
   const open = labels.reduce((sum, label) => sum + (label === ANY ? 10_000 : isLiteral(label) ? -1 : 100), 0);
   return open * 100 - prefix.length * 10 - (port === undefined ? 0 : 1);

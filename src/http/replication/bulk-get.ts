@@ -29,7 +29,7 @@ type Asked =
   | {
       readonly id: DocId;
       readonly rev: RevId | undefined;
-      /** Revisions that the reader has: attachments that they have stay stubs. */
+      /** Revisions that the reader has: attachments that these have stay stubs. */
       readonly since: readonly RevId[];
       readonly refused?: undefined;
     }
@@ -49,12 +49,12 @@ export async function postBulkGet(context: Context, database: string): Promise<A
     if (multipart) return mixedAnswer(context, lease, mixedParts(context, lease, docs));
     const pieces = listText(context, lease, docs);
     const list = textAnswer(context, 200, await streamedBody(context, pieces, lease.release));
-    // Replicators ask for JSON and multipart in one, and read the type of the answer.
+    // Replicators accept both JSON and multipart, and read the type of the response.
     return withHeader(list, 'content-type', JSON_TYPE);
   });
 }
 
-/** A bad entry is refused by itself; the others are answered. */
+/** Refuses a bad entry separately; the others are answered. */
 function readEntry(entry: unknown): Asked {
   const members = isObject(entry) ? entry : {};
   const id = ownMember(members, 'id');
@@ -77,7 +77,7 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : UNKNOWN;
 }
 
-/** JSON text for an entry without any revision to show: it was refused, or there is no such document. */
+/** JSON text for an entry with no revision to show: it was refused, or there is no such document. */
 function emptyResult(asked: Asked): string {
   if (asked.refused === undefined) return missingResult(asked.id, asked.rev ?? UNKNOWN);
   const { error, reason } = showError(asked.refused);
@@ -88,16 +88,16 @@ function missingResult(id: string, rev: string): string {
   return JSON.stringify({ id, rev, error: 'not_found', reason: 'missing' });
 }
 
-/** What stands for one entry: its revisions, or why there are none. */
+/** The result for one entry: its revisions, or why there are none. */
 interface Entry {
   readonly asked: Asked;
   readonly selected: Iterable<Selected>;
 }
 
-/** Neighbours that ask for revisions of one document are looked up together. Entries are looked at when their turn comes. */
+/** Looks up adjacent entries for revisions of one document together. Reads each entry only when its turn comes. */
 async function* entries(context: Context, snapshot: Snapshot, docs: readonly unknown[]): AsyncGenerator<Entry> {
   const latest = context.query.flag('latest');
-  /** Those whose records were not read yet. */
+  /** Entries whose records were not read yet. */
   const asked: (readonly Asked[])[] = [];
   for await (const records of snapshot.documentBatches(idsOf(docs, asked))) {
     const now = asked.splice(0, records.length);
@@ -117,10 +117,10 @@ async function* entries(context: Context, snapshot: Snapshot, docs: readonly unk
   }
 }
 
-/** Entries that are looked up together, at most. */
+/** Maximum number of entries that are looked up together. */
 const MOST_TOGETHER = 4_096;
 
-/** An id for each document. `asked` gets the entries that name revisions of it, or the one that does not. */
+/** Yields an id for each document. `asked` gets the entries that name revisions of it, or the one that names none. */
 function* idsOf(docs: readonly unknown[], asked: (readonly Asked[])[]): Iterable<DocId | undefined> {
   let together: Asked[] = [];
   for (let at = 0; at < docs.length; at++) {
@@ -141,7 +141,7 @@ function namesRevisionOf(entry: unknown, id: string): boolean {
   return next !== undefined && next.refused === undefined && next.rev !== undefined;
 }
 
-/** One revision of an entry, or what is told in the place of all of them. */
+/** One revision of an entry, or what is sent in place of all of them. */
 interface Item {
   readonly asked: Asked;
   readonly one: Selected | undefined;
@@ -192,7 +192,7 @@ function errorOf({ asked, one }: Item): string {
   return one === undefined ? emptyResult(asked) : missingResult(asked.id, revisionOf(one));
 }
 
-/** As `listText`, for `multipart/mixed`. */
+/** Like `listText`, for `multipart/mixed`. */
 async function* mixedParts(
   context: Context,
   { snapshot }: SnapshotLease,

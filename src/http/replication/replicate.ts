@@ -17,8 +17,8 @@ import { jsonAnswer, textAnswer } from '../response/responses.ts';
 import type { ReplicatorService } from './replicator-service.ts';
 
 /**
- * What fails within this time is answered with its status. Whatever takes longer has its head sent, and signs of life behind it: browsers
- * give up an answer that does not begin within a minute, and one that falls silent for half of that.
+ * A failure within this time is answered with its own status. If it takes longer, the head is sent, and heartbeats after it: browsers
+ * give up a response that does not begin within a minute, and one that stays silent for half a minute.
  */
 const HEAD_AFTER_MS = 10_000;
 const HEARTBEAT_MS = 10_000;
@@ -40,7 +40,7 @@ export async function postReplicate({ replicator }: ReplicatorService, context: 
   return answerOutcome(context, outcome);
 }
 
-/** A replication goes on when the session is over by which it was asked for. */
+/** A replication continues after the session that requested it has ended. */
 function recheckOf({ identity }: Context): (() => MaybePromise<RequestUser | undefined>) | undefined {
   return identity && (() => identity.recheckBeyondSession());
 }
@@ -67,14 +67,14 @@ async function answerResult(context: Context, outcome: Promise<RunResult>): Prom
   const early = await settledWithin(result, HEAD_AFTER_MS);
   if (early !== undefined) return jsonAnswer(context, 200, resultText(await early.outcome));
   const body = new LiveBody(
-    // Whoever goes away ends nothing: the replication goes on.
+    // A client that disconnects ends nothing: the replication continues.
     { pieces: lateResult(result), heartbeatMs: HEARTBEAT_MS, close: () => undefined },
     context,
   );
   return textAnswer(context, 200, body);
 }
 
-/** A failure is told as text, too, for people; then the answer breaks off, so that nobody takes it for a result. */
+/** Sends a failure as text, too, for people; then the response breaks off, so that no one takes it for a result. */
 async function* lateResult(result: Promise<RunResult>): AsyncGenerator<string, void, void> {
   yield WAITS;
   try {
@@ -90,7 +90,7 @@ function resultText(result: RunResult): string {
   return JSON.stringify({ ok: true, ...result });
 }
 
-/** The promise itself, settled; undefined where it does not settle in time. */
+/** The promise itself, settled; undefined if it does not settle in time. */
 function settledWithin<T>(promise: Promise<T>, ms: number): Promise<{ readonly outcome: Promise<T> } | undefined> {
   return new Promise((resolve) => {
     const stop = startBackgroundTimer(ms, () => resolve(undefined));
@@ -102,7 +102,7 @@ function settledWithin<T>(promise: Promise<T>, ms: number): Promise<{ readonly o
   });
 }
 
-/** What a peer has refused is no refusal of this request: it is answered with 500, and the peer's word. */
+/** A peer's refusal is no refusal of this request: it is answered with 500, and the peer's error word. */
 function asRunFailure(failure: unknown): unknown {
   if (!(failure instanceof ReplicationError) || failure.code === 'cancelled') return failure;
   const { error, reason } = showError(failure);

@@ -1,4 +1,4 @@
-/** What answers requests for replications; loaded with what replicates. */
+/** Answers requests for replications; loaded together with the replicator. */
 import type { HandlerPart, PartHandlers } from '../request/handlers.ts';
 import { postReplicate } from './replicate.ts';
 import type { ReplicatorService } from './replicator-service.ts';

@@ -1,4 +1,4 @@
-/** What a replicator asks about revisions, and purging, which has the same form of request (docs/http/bulk.md#missing-revisions). */
+/** What a replicator asks about revisions, and purging, whose requests have the same format (docs/http/bulk.md#missing-revisions). */
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import {
@@ -22,15 +22,15 @@ import { jsonAnswer, textAnswer } from '../response/responses.ts';
 import { streamedBody } from '../response/streams.ts';
 import { revOf } from '../shown/document-rendering.ts';
 
-/** What is looked through between two looks at the clock. */
+/** How many items are processed between two checks of the clock. */
 const BATCH = 200;
-/** From so many comparisons on, the revisions that are known are put into a set. So many are put into one piece of the answer. */
+/** From this many comparisons on, known revisions are put into a set. Also how many are put into one piece of the response. */
 const MANY = 1_000;
 /** Memory that is held for the revisions of each document. */
 const LIST_BYTES = 256;
 const NONE: readonly never[] = [];
 
-/** Which of the named revisions are unknown here. One whose body was compacted away is known. */
+/** Answers which of the named revisions are unknown here. One whose body was compacted away is known. */
 export function postRevsDiff(context: Context, database: string): Promise<Answer> {
   const piecesOf = ({ id, missing, possibleAncestors: ancestors }: MissingRevisions) => {
     const more = ancestors.length === 0 ? '' : `,"possible_ancestors":${JSON.stringify(ancestors)}`;
@@ -44,7 +44,7 @@ export function postMissingRevs(context: Context, database: string): Promise<Ans
   return answerMissing(context, database, { before: '{"missing_revs":{', piecesOf, after: '}}\n' });
 }
 
-/** Only leaf revisions go; whatever is unknown is passed over. */
+/** Purges only leaf revisions; ignores unknown ones. */
 export async function postPurge(context: Context, database: string): Promise<Answer> {
   requireJsonType(context);
   const revisions = new Map<DocId, readonly RevId[]>();
@@ -61,20 +61,20 @@ export async function postPurge(context: Context, database: string): Promise<Ans
 
 interface RevisionList {
   readonly id: string;
-  /** Undefined where no document can have that id; it is asked for like any other that isn't there. */
+  /** Undefined if no document can have that id; then it is handled like the id of any other missing document. */
   readonly docId: DocId | undefined;
   readonly revs: readonly RevId[];
 }
 
 interface MissingRevisions {
   readonly id: string;
-  /** Which of them are in none of the document's histories. */
+  /** The revisions that are in none of the document's histories. */
   readonly missing: readonly RevId[];
   /** Leaves below the highest missing generation: the missing revisions may descend from them. */
   readonly possibleAncestors: readonly RevId[];
 }
 
-/** How documents are shown that have missing revisions. */
+/** The format in which documents with missing revisions are shown. */
 interface MissingText {
   readonly before: string;
   readonly piecesOf: (missing: MissingRevisions) => Iterable<string>;
@@ -119,7 +119,7 @@ function* idsOf(lists: readonly RevisionList[]): Iterable<DocId | undefined> {
   for (const { docId } of lists) yield docId;
 }
 
-/** What is between `before` and `after` may be too long for one piece. */
+/** The list between `before` and `after` may be too long for one piece. */
 function* listPieces(before: string, revs: readonly RevId[], after: string): Iterable<string> {
   let start = before;
   let from = 0;
@@ -154,7 +154,7 @@ function* findMissing(
   return { missing, possibleAncestors: yield* mapInSteps(lower, revOf) };
 }
 
-/** The body `{id: [rev…]…}`. Fails with `bad_request`. */
+/** Reads the body `{id: [rev…]…}`. Fails with `bad_request`. */
 async function readRevisionLists(context: Context): Promise<RevisionList[]> {
   const members = await readMembers(context, { member: LIST_BYTES });
   return runCooperatively(parseRevisionLists(members));

@@ -1,4 +1,4 @@
-/** `_scheduler/docs`: the documents that ask for replications, and how these are (docs/http/replication.md#list-of-replication-documents). */
+/** `_scheduler/docs`: documents that request replications, and the state of these (docs/http/replication.md#list-of-replication-documents). */
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { REPLICATOR_DATABASE } from '../../base/system/system-databases.ts';
@@ -15,7 +15,7 @@ import { withSnapshot } from '../request/snapshot-lease.ts';
 import { jsonAnswer } from '../response/responses.ts';
 import type { ReplicatorService } from './replicator-service.ts';
 
-/** Some of the rows. */
+/** A part of the rows. */
 export interface Part {
   readonly skip: number;
   readonly limit: number;
@@ -43,7 +43,7 @@ export async function getReplicationDocuments(
   return jsonAnswer(context, 200, JSON.stringify({ total_rows: total, offset: part.skip, docs: rows }));
 }
 
-/** None where there is no such database yet. */
+/** Yields nothing if there is no such database yet. */
 async function* batches(
   { documents }: ReplicatorService,
   { services: { registry } }: Context,

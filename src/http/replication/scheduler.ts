@@ -1,4 +1,4 @@
-/** `_scheduler/jobs`: which replications there are, and how they are (docs/http/replication.md#list-of-replications). */
+/** `_scheduler/jobs`: the replications and their state (docs/http/replication.md#list-of-replications). */
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
 import { joinInSteps, runCooperatively } from '../../base/shared/turn.ts';
@@ -9,7 +9,7 @@ import { jsonAnswer } from '../response/responses.ts';
 import type { ReplicatorService } from './replicator-service.ts';
 import { getReplicationDocuments, type Part } from './scheduler-documents.ts';
 
-/** As the family has it. */
+/** The family's default. */
 const DEFAULT_LIMIT = 25;
 
 export function getScheduler(
@@ -38,7 +38,7 @@ async function getJobs({ replicator }: ReplicatorService, context: Context, path
   return jsonAnswer(context, 200, JSON.stringify(listJob(job)));
 }
 
-/** As the query's `skip` and `limit` have it. Fails with `query_parse_error`. */
+/** Reads the query's `skip` and `limit`. Fails with `query_parse_error`. */
 function readPart({ query }: Context): Part {
   return { skip: parseCount(query.get('skip') ?? 0), limit: parseCount(query.get('limit') ?? DEFAULT_LIMIT) };
 }

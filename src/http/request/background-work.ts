@@ -2,8 +2,8 @@ import { isDatabaseError } from '../../base/errors/database-error.ts';
 import type { Context } from './context.ts';
 
 /**
- * Goes on with work whose request is answered already, and calls `end` when it is over. That the database is deleted or closed
- * meanwhile is nothing that went wrong; all other failures go to the log, but for those that `isExpected` knows.
+ * Continues work whose request has been answered already, and calls `end` when it is done. It is no error if the database is deleted or closed
+ * meanwhile; all other failures go to the log, except those that `isExpected` accepts.
  */
 export function continueInBackground(
   { services }: Context,

@@ -1,6 +1,6 @@
 /**
  * Reads request bodies (docs/http/requests.md#request-bodies): inflated, within `svc/max_document_size` bytes, as valid UTF-8. Nothing
- * is handed on before the whole body has arrived, so a request that stops half-way changes nothing.
+ * is passed on before the whole body has arrived, so a request that stops half-way changes nothing.
  */
 import { DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
 import { gaveWay } from '../../base/errors/too-busy.ts';
@@ -28,32 +28,32 @@ import { holdValues, type MadeOfValues } from './parsed-memory.ts';
 import { TextCollector } from './text-collector.ts';
 
 const JSON_MEDIA_TYPE = 'application/json';
-/** A UTF-16 unit takes three bytes of UTF-8 at most. */
+/** A UTF-16 unit takes at most three bytes of UTF-8. */
 const MAX_BYTES_PER_UNIT = 3;
 
 /**
- * Memory that a body takes for each of its bytes while it is read and worked off: the bytes, their text, what is made of that, and what
+ * Memory per byte of a body while it is read and processed: the bytes, their text, what is built from that, and what
  * is written.
  */
 const MEMORY_PER_BYTE = 4;
 /** Smaller bodies are not counted. */
 const COUNTED_BYTES = 65_536;
-/** What inflating takes besides: the platform's streams, and what waits in them. */
+/** What inflating takes in addition: the platform's streams, and what waits in them. */
 const INFLATION_BYTES = 1_048_576;
-/** Values of shorter texts are not counted: they come and go in one turn. */
+/** Values of shorter texts are not counted: they are created and freed in one turn. */
 const COUNTED_LENGTH = 4_096;
-/** What an upload holds that is stored while it comes, about: chunks, pages before they are written, and what compresses them. */
+/** About what an upload holds while it is stored on arrival: chunks, pages before they are written, and the compressor's memory. */
 const UPLOAD_BYTES = 1_310_720;
-/** Bytes of a Blob that are read at once. */
+/** How many bytes of a Blob are read at once. */
 const BLOB_SLICE = 1_048_576;
-/** Bytes that are decoded in one step. Of more than about a megabyte Node makes a text of two bytes a character, whatever the characters. */
+/** How many bytes are decoded in one step. Above about a megabyte, Node makes a text of two bytes a character, regardless of the characters. */
 const DECODED_BYTES = 524_288;
-/** Decoding as a whole keeps no state, so one decoder serves all. */
+/** Decoding of whole texts keeps no state, so one decoder serves all. */
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * The body as text. `fitting`: a lower bound than that of the setting. Fails with `bad_content_type` (an encoding we don't know), `too_large`, and `bad_request` (broken
- * off, no UTF-8, no gzip).
+ * Returns the body as text. `fitting`: a bound lower than the setting's. Fails with `bad_content_type` (an unknown encoding), `too_large`, and
+ * `bad_request` (broken off, not UTF-8, not gzip).
  */
 export function readText(context: Context, fitting?: BodyBound): MaybePromise<string> {
   const { body } = context.request;
@@ -108,17 +108,17 @@ function declaredLength(body: RequestBody): number | undefined {
   return body instanceof Blob ? body.size : body.length;
 }
 
-/** The body's JSON value. Fails as `readText` and `parseBody`. */
+/** Returns the body's JSON value. Fails as `readText` and `parseBody` do. */
 export function readJson(context: Context, fitting?: BodyBound, made?: MadeOfValues): MaybePromise<unknown> {
   return whenReady(readText(context, fitting), (text) => parseBody(context, text, fitting, made));
 }
 
-/** As `readJson`, for bodies that must be an object. */
+/** Like `readJson`, for bodies that must be an object. */
 export function readObject(context: Context, fitting?: BodyBound, made?: MadeOfValues): MaybePromise<JsonObject> {
   return whenReady(readJson(context, fitting, made), toObject);
 }
 
-/** Fails with `bad_request`: "invalid_json", or where it is nested too deeply, before anything is built from it. */
+/** Fails with `bad_request`: "invalid_json", or if the text is nested too deeply, before anything is built from it. */
 export function parseJson(text: string): unknown {
   assertShallowText(text);
   try {
@@ -129,8 +129,8 @@ export function parseJson(text: string): unknown {
 }
 
 /**
- * As `parseJson`; others have a turn in the middle of a long text, and memory is held for its values, and for what is made of them. Fails with
- * `too_large` where an object has more members than fit, and as `holdValues`.
+ * Like `parseJson`, but yields the thread during a long text, and holds memory for its values, and for what is built from them. Fails with
+ * `too_large` if an object has more members than fit, and as `holdValues` does.
  */
 export function parseBody(
   context: Context,
@@ -141,7 +141,7 @@ export function parseBody(
   return text.length < COUNTED_LENGTH ? parseJson(text) : parseLong(context, text, fitting, made);
 }
 
-/** A thousand requests may come here in one turn, where all of them have waited for the same. */
+/** Waits for room in the turn: a thousand requests that waited for the same thing may arrive in one turn. */
 function parseLong(
   context: Context,
   text: string,
@@ -155,7 +155,7 @@ function parseLong(
   );
 }
 
-/** As `readObject`, for objects with many members: in the order of their first mention, each with its last value. */
+/** Like `readObject`, for objects with many members: in the order in which they first appear, each with its last value. */
 export async function readMembers(
   context: Context,
   made?: MadeOfValues,
@@ -178,7 +178,7 @@ function* surveyed(text: string, fitting: BodyBound | undefined): CooperativeTas
   }
 }
 
-/** A text that is nested no deeper than is permitted. */
+/** Parses a text that is nested no deeper than permitted. */
 function* parsedInSteps<T>(text: string, parse: (text: string) => CooperativeTask<T>): CooperativeTask<T> {
   try {
     return yield* parse(text);
@@ -215,7 +215,7 @@ export function isStream(body: RequestBody): body is ByteStream {
   return typeof body === 'object' && body !== null && 'pull' in body;
 }
 
-/** The text of one part of a body, within the same limit. Fails as `readText`. */
+/** Returns the text of one part of a body, within the same limit. Fails as `readText` does. */
 export async function readPartText(context: Context, part: AsyncIterable<Uint8Array>): Promise<string> {
   const bound = boundOf(context.services.config, undefined);
   context.memory.expect();
@@ -225,7 +225,7 @@ export async function readPartText(context: Context, part: AsyncIterable<Uint8Ar
   return runCooperatively(collector.take());
 }
 
-/** The body as it comes, for what is stored while it arrives. Fails with `bad_request` where it breaks off. */
+/** Yields the body as it arrives, to be stored at once. Fails with `bad_request` if it breaks off. */
 export async function* bodyChunks(context: Context): AsyncGenerator<Uint8Array> {
   const { body } = context.request;
   if (body === null) return;
@@ -235,7 +235,7 @@ export async function* bodyChunks(context: Context): AsyncGenerator<Uint8Array> 
   else for (let at = 0; at < body.size; at += BLOB_SLICE) yield new Uint8Array(await sliceOf(body, at));
 }
 
-/** Beyond a few chunks it counts what is held of it before it is stored; it waits for that where the memory is used up. */
+/** After a few chunks, counts what is held before it is stored; waits for that while the memory is used up. */
 async function* storedChunks(context: Context, stream: ByteStream): AsyncGenerator<Uint8Array> {
   let isCounted = false;
   let length = 0;
@@ -249,7 +249,7 @@ async function* storedChunks(context: Context, stream: ByteStream): AsyncGenerat
   }
 }
 
-/** Over a network who sends slowly, while others wait for what it holds, gives way to them: that fails with `too_busy`. */
+/** Over a network, a slow sender gives way to others that wait for the memory that it holds: then this fails with `too_busy`. */
 async function* streamChunks({ memory, request }: Context, stream: ByteStream): AsyncGenerator<Uint8Array> {
   if (request.peer !== undefined) memory.giveWay = () => void stream.cancel(gaveWay()).catch(() => {});
   let length = 0;
@@ -271,7 +271,7 @@ async function* streamChunks({ memory, request }: Context, stream: ByteStream): 
   if (stream.length !== undefined && length < stream.length) brokenOff();
 }
 
-/** A Blob may lie on the disk: only a part of it is held at a time. */
+/** Reads a part of a Blob, which may be on disk: only that part is held. */
 function sliceOf(blob: Blob, at: number): Promise<ArrayBuffer> {
   return blob
     .slice(at, at + BLOB_SLICE)
@@ -286,7 +286,7 @@ function isGzip(encoding: string | undefined): boolean {
   throw new DatabaseError('bad_content_type', `${encoding} is not a supported content encoding.`);
 }
 
-/** Text can only come from this process. What can't be written as UTF-8 is replaced, as `fetch` does with it. */
+/** A text can only come from this process. Replaces what can't be written as UTF-8, as `fetch` does. */
 function checkText(text: string, bound: BodyBound): string {
   const { bytes } = bound;
   if (text.length * MAX_BYTES_PER_UNIT > bytes && new TextEncoder().encode(text).length > bytes) throw tooLarge(bound);
@@ -298,7 +298,7 @@ function checkBytes(bytes: Uint8Array, bound: BodyBound): Uint8Array {
   return bytes;
 }
 
-/** Takes the chunks out of the list, so that each can go when it is decoded: bytes and text are not held twice. */
+/** Takes the chunks out of the list, so that each is freed after decoding: bytes and text are not held at the same time. */
 function* decodeInSteps(chunks: Uint8Array[]): CooperativeTask<string> {
   const [first] = chunks;
   try {
@@ -325,7 +325,7 @@ async function wholeBody(body: Exclude<RequestBody, ByteStream>): Promise<Uint8A
   return body instanceof Uint8Array ? body : new Uint8Array(await body.arrayBuffer().catch(brokenOff));
 }
 
-/** What has come is counted as it comes. */
+/** Counts chunks as they arrive. */
 async function collectStream(
   context: Context,
   stream: ByteStream,

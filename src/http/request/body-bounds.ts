@@ -1,15 +1,15 @@
-/** How many bytes bodies have at most: what fits their purpose (docs/limits.md#bodies-of-requests), and `svc/max_document_size` in all. */
+/** Maximum bytes of bodies: what fits their purpose (docs/limits.md#bodies-of-requests), and `svc/max_document_size` for all. */
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { integerSetting } from '../../base/system/config.ts';
 import type { ConfigStore } from '../../base/system/contract.ts';
 
 export interface BodyBound {
   readonly bytes: number;
-  /** Of one object in it; undefined for any number. */
+  /** Members of one object in it; undefined for any number. */
   readonly members?: number;
   /** Characters of one string in it, as it is written; undefined for any number. */
   readonly stringLength?: number;
-  /** What to do where that is too little, as a sentence. Undefined for the bound that the setting makes. */
+  /** What to do if that is too little, as a sentence. Undefined for the bound of the setting. */
   readonly remedy?: string;
 }
 
@@ -31,29 +31,29 @@ export const SECURITY: BodyBound = {
   members: 10_000,
   remedy: 'Keep what is not about access in a document.',
 };
-/** A selector, an index, or what a replication is to do: all of it becomes values. */
+/** A selector, an index, or the definition of a replication: all of it becomes values. */
 export const QUERY: BodyBound = {
   bytes: 4_194_304,
   members: 10_000,
   remedy: 'Ask for less at a time, or keep a long list in documents and match by a field.',
 };
 
-/** What has no bound of its own, but its size. */
+/** An object that has no bound of its own, except its size. */
 export const ANY_OBJECT: BodyBound = {
   bytes: Number.POSITIVE_INFINITY,
   members: 65_536,
   stringLength: 4_194_304,
   remedy: 'Send fewer at a time, or a list of them.',
 };
-/** An object with as many members as it likes, which are read one by one. */
+/** An object with any number of members, which are read one by one. */
 export const ANY_MEMBERS: BodyBound = { ...ANY_OBJECT, members: Number.POSITIVE_INFINITY };
-/** Documents have as many members as they like. */
+/** Documents may have any number of members. */
 export const DOCUMENTS: BodyBound = { bytes: Number.POSITIVE_INFINITY, members: Number.POSITIVE_INFINITY };
 
-/** Up to here a bound of its own holds, whatever the setting is: an admin must be able to log in and to set it again. */
+/** A bound up to this size applies regardless of the setting: an admin must be able to log in and to change the setting back. */
 const ALWAYS_BYTES = 65_536;
 
-/** The lower of the two, or a small one of its own. */
+/** Returns the lower of the two, or the fitting one if that is small. */
 export function boundOf(config: ConfigStore, fitting: BodyBound | undefined): BodyBound {
   if (fitting !== undefined && fitting.bytes <= ALWAYS_BYTES) return fitting;
   const bytes = integerSetting(config, 'svc', 'max_document_size') ?? Number.POSITIVE_INFINITY;

@@ -1,10 +1,10 @@
-/** Keeps chunks in their order, up to a limit that protects the memory. */
+/** Keeps chunks in order, up to a limit that protects the memory. */
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
 import { type BodyBound, tooLarge } from './body-bounds.ts';
 
-/** Takes in what comes. */
+/** Collects what arrives. */
 export interface Collector {
-  /** Fails with `too_large` where it is more than may be. */
+  /** Fails with `too_large` if the limit is exceeded. */
   add(chunk: Uint8Array): Promise<void>;
 }
 
@@ -20,7 +20,7 @@ export class ByteCollector implements Collector {
     this.#grow = grow;
   }
 
-  /** Keeps the chunk, which must not change afterwards. Fails with `too_large`, and as `grow`. */
+  /** Keeps the chunk, which must not change afterwards. Fails with `too_large`, and as `grow` does. */
   async add(chunk: Uint8Array): Promise<void> {
     this.#length += chunk.length;
     if (this.#length > this.#bound.bytes) throw tooLarge(this.#bound);
@@ -28,7 +28,7 @@ export class ByteCollector implements Collector {
     await this.#grow?.(chunk.length);
   }
 
-  /** What was added, in its order, which is the caller's then: who goes through it can let go of what is done. */
+  /** Returns what was added, in order. The caller owns the list, and may remove the chunks that it has processed. */
   take(): Uint8Array[] {
     const chunks = this.#chunks;
     this.#chunks = [];

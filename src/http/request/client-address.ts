@@ -2,7 +2,7 @@
 import { clientAddressOf } from '../../base/system/config.ts';
 import type { Context } from './context.ts';
 
-/** The IP address of who sent the request: behind trusted proxies that of the client that they name. Empty where nobody knows. */
+/** The IP address of the sender; behind trusted proxies, that of the client that they name. Empty if it is unknown. */
 export function clientAddress(context: Context): string {
   return clientAddressOf(context.services.config, context.request.peer, context.header('x-forwarded-for'));
 }

@@ -1,4 +1,4 @@
-/** What a handler gets: the request, read as far as every handler needs it, and the services behind it. */
+/** What a handler gets: the request, read as far as every handler needs it, and the services that it uses. */
 
 import type { Access } from '../../accounts/access/access.ts';
 import { ANONYMOUS, type Identity } from '../../accounts/contract.ts';
@@ -29,15 +29,15 @@ export interface Services {
   readonly log: Log;
   readonly clock: Clock;
   readonly uuids: Uuids;
-  /** What runs in the background, as `_active_tasks` shows it. */
+  /** Background work, as `_active_tasks` shows it. */
   readonly tasks: ActiveTasks;
   readonly statistics: Statistics;
-  /** The host's own compression, where it has one with levels. */
+  /** The host's own compression, if it has one with levels. */
   readonly gzip?: Gzip | undefined;
-  /** Bounds the memory of requests and answers that are on their way. */
+  /** Bounds the memory of requests and responses in progress. */
   readonly bytesInFlight: ByteBudget;
   readonly beginnings?: Beginnings | undefined;
-  /** What every path begins with, without a slash at its end; empty where the service is at the root. */
+  /** The beginning of every path, without a slash at its end; empty if the service is at the root. */
   readonly basePath: string;
 }
 
@@ -55,53 +55,53 @@ export interface Answer {
   readonly status: number;
   readonly headers: Record<string, string>;
   readonly body: ResponseBody;
-  /** Its body is JSON text, or a stream of it, whatever its type says. */
+  /** Its body is JSON text, or a stream of it, regardless of its type. */
   readonly isJson?: boolean;
   /** See `PlainResponse`. */
   readonly errorCode?: string;
   readonly held?: ByteLease;
 }
 
-/** Answers a request, or fails. Middleware takes one and gives one. */
+/** Answers a request, or fails. Middleware takes one and returns one. */
 export type Handler = (context: Context) => MaybePromise<Answer>;
 
 /** What a host puts in front of the service, around the handler of all requests. */
 export type Gateway = (config: ConfigStore, next: Handler) => Handler;
 
-/** Bounds how many answers are begun at a time: each counts as bytes in flight once its first chunk is there. Owners take turns. */
+/** Bounds how many responses are begun at a time: each counts as bytes in flight once its first chunk is there. Owners take turns. */
 export interface Beginnings {
   run<T>(work: () => Promise<T>, owner: string): Promise<T>;
 }
 
-/** One request on its way. Only middleware and router change it, before the handler runs. */
+/** One request in progress. Only middleware and router change it, before the handler runs. */
 export class Context {
   request: PlainRequest;
   services: Services;
-  /** GET for a HEAD request, and what `X-HTTP-Method-Override` says (docs/http/requests.md#method-override). */
+  /** GET for a HEAD request, or the value of `X-HTTP-Method-Override` (docs/http/requests.md#method-override). */
   method: string;
-  /** The answer's body will be dropped: don't produce one that costs much. */
+  /** The response body will be dropped: don't produce an expensive one. */
   isHead = false;
-  /** Whoever asks: nobody, until it was found out. */
+  /** The sender of the request: anonymous until it has been identified. */
   user: User;
-  /** How that is known; undefined for who sent no credentials, and for requests of the service itself. */
+  /** How the user was identified; undefined without credentials, and for requests of the service itself. */
   identity: Identity | undefined;
-  /** The right by which the request is answered; undefined where anyone has it. */
+  /** The right by which the request is answered; undefined if anyone has it. */
   grant: RequiredRight | undefined;
-  /** `Access.rightsVersion` when it was last found that the right holds. */
+  /** `Access.rightsVersion` when the right was last found to hold. */
   rightsSeen = 0;
-  /** Functions of documents were told who asks: what they give may depend on it. */
+  /** Functions of documents were told the user: what they return may depend on it. */
   isUserShown = false;
-  /** What this reader sees of the documents; undefined where that is all of them. */
+  /** What this reader sees of the documents; undefined if that is all of them. */
   shield: ReadRestriction | undefined;
-  /** That pages of the origin which sent it may ask, where settings say so; `isNamed`: by its name, rather than like any other. */
+  /** Set if settings let pages of the request's origin send requests; `isNamed`: whether they name the origin, rather than all. */
   sharedWith: { readonly origin: string; readonly isNamed: boolean } | undefined;
   /** The query, without the `?`. */
   search = '';
-  /** What rewriting the request on its way has taken so far: one for each time, and more where there is much to read for it. */
+  /** What rewriting this request has cost so far: one for each time, and more if there is much to read for it. */
   rewrites = 0;
-  /** The address that the client asked for, where this is another one; without its origin. */
+  /** The address that the client requested, if it differs from this one; without its origin. */
   requestedPath: string | undefined;
-  /** The same where a virtual host stands for another address. */
+  /** The same if a virtual host stands for another address. */
   vhostPath: string | undefined;
   /** Sends another request through the router, which sets it. */
   dispatch: Handler | undefined;
@@ -118,19 +118,19 @@ export class Context {
   }
 
   /**
-   * Counts what the request takes of the memory, after waiting for it where the service has much under way. Fails with `too_busy` where
+   * Counts what the request takes of the memory, after waiting for it if the service is busy. Fails with `too_busy` if
    * that takes too long.
    */
   holdBytes(bytes: number): MaybePromise<void> {
     return whenReady(this.memory.take(bytes), (isGranted) => this.#assertHeld(isGranted));
   }
 
-  /** As `holdBytes`, for what has come of its body: see `ByteLease.arrive`. */
+  /** Like `holdBytes`, for the part of its body that has arrived: see `ByteLease.arrive`. */
   holdBody(bytes: number, factor: number): MaybePromise<void> {
     return whenReady(this.memory.arrive(bytes, factor), (isGranted) => this.#assertHeld(isGranted));
   }
 
-  /** As `holdBytes`, for a part of an answer; gives the function that gives them back, which must be called. `uncounted`: how many of them are there already. */
+  /** Like `holdBytes`, for part of a response; returns the function to release them, which must be called. `uncounted`: bytes in memory already. */
   async holdForPart(bytes: number, uncounted = bytes): Promise<() => void> {
     const lease = this.services.bytesInFlight.open(this.memory.owner);
     lease.expect(bytes);
@@ -139,8 +139,8 @@ export class Context {
   }
 
   /**
-   * Counts an answer, or more of it, until `releaseBytes`. Over a network it waits for that, with so many bytes of it in memory already, unless it is
-   * small. Fails with `too_busy`, as `holdBytes`.
+   * Counts a response, or more of it, until `releaseBytes`. Over a network it waits for that, with `uncounted` bytes in memory already, unless it is
+   * small. Fails with `too_busy`, as `holdBytes` does.
    */
   holdAnswer(bytes: number, uncounted: number): MaybePromise<void> {
     const { memory } = this;
@@ -155,7 +155,7 @@ export class Context {
     if (!isGranted) throw this.memory.hasGivenWay ? gaveWay() : tooBusy();
   }
 
-  /** What it holds of the memory that requests have together: who sends it has a share of that. */
+  /** What it holds of the memory that all requests share: each sender has a share of that. */
   get memory(): ByteLease {
     this.#lease ??= this.services.bytesInFlight.open(
       clientAddressOf(this.services.config, this.request.peer, this.header('x-forwarded-for')),
@@ -163,7 +163,7 @@ export class Context {
     return this.#lease;
   }
 
-  /** Counts a streamed answer. What the request's body holds stays counted, since keys are needed to the end. */
+  /** Counts a streamed response. What the request body holds stays counted, since keys are needed to the end. */
   countStream(bytes: number): void {
     this.memory.add(bytes);
     this.memory.settle();
@@ -174,8 +174,8 @@ export class Context {
   }
 
   /**
-   * Has another request answered in the place of this one: through the router, as the same user. What it holds of the memory counts as held
-   * by this one. The caller sees to its body. `method`: see `Context.method`.
+   * Has another request answered in place of this one: through the router, as the same user. Memory that it holds counts as held
+   * by this one. The caller handles its body. `method`: see `Context.method`.
    */
   answerInstead(request: PlainRequest, method: string, rewrites = this.rewrites): MaybePromise<Answer> {
     const next = new Context(request, this.services);
@@ -196,7 +196,7 @@ export class Context {
     });
   }
 
-  /** The content type under which this client gets JSON. */
+  /** The content type with which this client gets JSON. */
   get jsonType(): string {
     this.#jsonType ??= jsonType(this.header('accept'));
     return this.#jsonType;
@@ -213,7 +213,7 @@ export class Context {
   }
 
   /**
-   * A header of the service's own, by what follows `X-Svc-`: accepted under the neutral name and under the family's
+   * Returns a header of the service's own, by what follows `X-Svc-`: accepted under the neutral name and under the family's
    * original one, which foreign replicators send (docs/http/requests.md#own-headers).
    */
   ownHeader(rest: string): string | undefined {
@@ -221,7 +221,7 @@ export class Context {
   }
 }
 
-/** The same request as it would be read under other settings, to see what would follow from them. */
+/** The same request as it would be read under other settings, to see their effect. */
 export function contextUnder(config: ConfigStore, { request, services }: Context): Context {
   return new Context(request, { ...services, config });
 }

@@ -1,16 +1,16 @@
-/** The forms of what answers requests. */
+/** The types of request handlers. */
 
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
 import type { DocId } from '../../database/documents/contract.ts';
 import type { Answer, Context } from './context.ts';
 
-/** `rest`: the segments behind the path's last named one. */
+/** `rest`: the segments after the path's last named one. */
 export type ServerHandler = (context: Context, rest: readonly string[]) => MaybePromise<Answer>;
 export type DatabaseHandler = (context: Context, database: string, rest: readonly string[]) => MaybePromise<Answer>;
 export type DocumentHandler = (context: Context, database: string, id: DocId) => MaybePromise<Answer>;
 export type AttachmentHandler = (context: Context, database: string, id: DocId, name: string) => MaybePromise<Answer>;
 
-/** Of a part that is loaded on first use: takes the service that the part brings, then what others take. */
+/** A handler of a part that is loaded on first use: takes the service that the part provides, then what other handlers take. */
 type PartHandler<Service> = (
   service: Service,
   context: Context,
@@ -20,7 +20,7 @@ type PartHandler<Service> = (
 
 export type PartHandlers<Service> = Readonly<Record<string, PartHandler<Service>>>;
 
-/** What such a part answers requests with: its handlers by their names. */
+/** How such a part answers requests: its handlers by name. */
 export interface HandlerPart<Service, Name extends string> {
   readonly service: Service;
   readonly handlers: Readonly<Record<Name, PartHandler<Service>>>;

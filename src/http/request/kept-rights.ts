@@ -1,6 +1,6 @@
 /**
- * Whether somebody may still what a request was granted. What lasts, be it an answer, a body that is on its way or work that takes long, asks
- * again when something has changed on which rights depend: a security object, an account, the configuration (docs/http/accounts.md#rights-that-end).
+ * Whether a user still has the right that a request was granted. What lasts (a response, an upload, or long work) checks
+ * again when something that rights depend on has changed: a security object, an account, the configuration (docs/http/accounts.md#rights-that-end).
  */
 import { authorizeUser } from '../../accounts/access/authorization.ts';
 import { isDatabaseAdmin } from '../../accounts/access/security.ts';
@@ -16,7 +16,7 @@ export function isSurelyKept({ grant, services, rightsSeen }: Context): boolean 
 }
 
 /**
- * Fails with `unauthorized` where the right is lost. `needsAllRoles`: also where the user has lost any role since; by default only where
+ * Fails with `unauthorized` if the right is lost. `needsAllRoles`: also if the user has lost any role since; by default only if
  * functions of documents were told the roles.
  */
 export async function assertKept(context: Context, needsAllRoles = false): Promise<void> {
@@ -27,7 +27,7 @@ export async function assertKept(context: Context, needsAllRoles = false): Promi
   }
 }
 
-/** For changes of a database; undefined where anyone may make them. Functions and rules judge them by the roles of their sender. */
+/** The right to change a database; undefined if anyone has it. Functions and rules judge changes by the roles of their sender. */
 export function commitRight(context: Context): CommitRight | undefined {
   return context.grant === undefined ? undefined : new RequestRight(context);
 }
@@ -58,17 +58,17 @@ async function check(context: Context, needsAllRoles: boolean): Promise<void> {
   if (grant === undefined) return;
   try {
     const security = await authorizeUser(services.access, user, grant);
-    // Who reads such a database without a shield was let in as an admin.
+    // A reader of such a database without a shield was admitted as an admin.
     const isAdmins =
       shield === undefined && grant.database !== undefined && services.access.hasReadRestrictions(grant.database);
     if (isAdmins && !isDatabaseAdmin(user, security)) throw lost('You are not a db or server admin.');
   } catch (error) {
-    // A database that is gone ends its answers in their own way.
+    // If a database is deleted, its responses end in their own way.
     if (!isDatabaseError(error, 'not_found')) throw error;
   }
 }
 
-/** Undefined where the credentials hold no more. Who the service's own requests are made for is for those to say who make them. */
+/** Returns undefined if the credentials no longer hold. The service's own requests state by themselves whether their user still holds. */
 function currentUser({ request, identity, user, services }: Context): MaybePromise<RequestUser | undefined> {
   const { access } = services;
   if (request.user !== undefined) return request.recheckUser === undefined ? request.user : request.recheckUser();
@@ -76,7 +76,7 @@ function currentUser({ request, identity, user, services }: Context): MaybePromi
   return identity === undefined ? access.withoutCredentials : identity.recheck();
 }
 
-/** The refusal of who had the right before. */
+/** The refusal for a user that had the right before. */
 export function lost(reason: string): DatabaseError {
   return new DatabaseError('unauthorized', reason);
 }

@@ -1,17 +1,17 @@
-/** What many attachments of one request take of the memory, and how many there can be (docs/http/attachments.md#attachments-in-documents). */
+/** How much memory many attachments of one request take, and how many there can be (docs/http/attachments.md#attachments-in-documents). */
 
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
 import { MOST_ATTACHMENTS, tooManyAttachments } from '../../database/documents/attachments/incoming-attachment.ts';
 import type { Context } from './context.ts';
 
-/** So many are not counted: their bodies take more. */
+/** This many are not counted: their bodies take more. */
 const FREE = 16;
-/** What a small one takes from its arrival until its document is written, beside its bytes. */
+/** What a small one takes from its arrival until its document is written, in addition to its bytes. */
 const MEMORY_OF_EACH = 4_096;
 
 /**
- * To be called before `more` attachments are taken in by a request that has brought `before`. Fails with `too_large` where they are too many, and
- * with `too_busy` where there is no memory for them.
+ * To be called before a request that has brought `before` attachments brings `more`. Fails with `too_large` if they are too many, and
+ * with `too_busy` if there is no memory for them.
  */
 export function holdAttachments(context: Context, before: number, more: number): MaybePromise<void> {
   const after = before + more;

@@ -1,15 +1,15 @@
-/** Multipart bodies of requests. */
+/** Multipart request bodies. */
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import * as multipart from '../../base/shared/multipart/multipart-reader.ts';
 
-/** The boundary that a content type names. Fails with `bad_request` where it names none. */
+/** Returns the boundary that a content type names. Fails with `bad_request` if it names none. */
 export function mustBoundaryOf(contentType: string): string {
   const boundary = multipart.boundaryOf(contentType);
   if (boundary !== undefined) return boundary;
   throw new DatabaseError('bad_request', `The Content-Type of a multipart body must name its boundary: ${contentType}`);
 }
 
-/** The parts in their order. Fails with `bad_request` where the body ends before its last boundary. */
+/** Returns the parts in order. Fails with `bad_request` if the body ends before its last boundary. */
 export function readParts(
   source: AsyncIterable<Uint8Array>,
   boundary: string,

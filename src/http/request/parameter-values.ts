@@ -18,7 +18,7 @@ export function parseBoolean(value: unknown): boolean {
   throw parseError(`Invalid boolean parameter: ${shortText(value)}`);
 }
 
-/** The value as text. Making text of a list or an object could take any time and any depth. */
+/** Returns the value as text. Converting a list or an object to text could take any time and any depth. */
 export function shortText(value: unknown): string {
   if (typeof value !== 'object' || value === null) return String(value);
   return Array.isArray(value) ? '[…]' : '{…}';

@@ -1,23 +1,23 @@
-/** What the values of a body take of the memory beside its text, and how many there can be (docs/limits.md#bodies-of-requests). */
+/** How much memory the values of a body take in addition to its text, and how many there can be (docs/limits.md#bodies-of-requests). */
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import type { Survey } from '../../base/json/survey.ts';
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
 import type { Context } from './context.ts';
 
-/** What is made of values takes so many bytes of memory, beside what the values themselves take. */
+/** Bytes of memory for what is built from values, in addition to the values themselves. */
 export interface MadeOfValues {
   /** For each member of an object. */
   readonly member?: number;
 }
 
-/** Bytes, measured on V8: of an empty one in a list, of a name with its place in an object of thousands, and of a short string. */
+/** Bytes, measured on V8: of an empty value in a list, of a name with its place in an object of thousands, and of a short string. */
 const CONTAINER = 64;
 const MEMBER = 96;
 const FURTHER = 32;
-/** Less than that is not counted. */
+/** Less than this is not counted. */
 const FREE_BYTES = 65_536;
 
-/** To be called before the values are built. Fails as `holdMade`. */
+/** To be called before the values are built. Fails as `holdMade` does. */
 export function holdValues(context: Context, counted: Survey, made: MadeOfValues = {}): MaybePromise<void> {
   const { containers, members, further } = counted;
   const { member = 0 } = made;
@@ -25,8 +25,8 @@ export function holdValues(context: Context, counted: Survey, made: MadeOfValues
 }
 
 /**
- * Holds memory for what is made of a body, `before` being what was held for that already. Fails with `too_large` where it is more than all requests may take, and with `too_busy` where
- * others have it for too long.
+ * Holds memory for what is built from a body; `before` was held for that already. Fails with `too_large` if it is more than all requests may
+ * take, and with `too_busy` if others hold it for too long.
  */
 export function holdMade(context: Context, bytes: number, what: string, before = 0): MaybePromise<void> {
   if (bytes <= FREE_BYTES) return;

@@ -1,6 +1,6 @@
 /**
- * The query of an address, decoded when first asked for. Of a name that is given twice the first value counts, except
- * where the reader walks over all of them.
+ * The query of an address, decoded on first use. The first value of a repeated name counts, except
+ * if the reader iterates over all of them.
  */
 export class Query {
   readonly #search: string;
@@ -24,7 +24,7 @@ export class Query {
     return this.get(name) === 'true';
   }
 
-  /** All of them in the order of the address. */
+  /** All parameters in the order of the address. */
   entries(): Iterable<[string, string]> {
     return this.#params();
   }

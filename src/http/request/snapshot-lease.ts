@@ -1,4 +1,4 @@
-/** Reading from a database as of one moment. Whoever opens a snapshot here has it released in every case. */
+/** Reads from a database as of one moment. The functions here release their snapshots in every case. */
 
 import { type MaybePromise, withEnd } from '../../base/shared/maybe-promise.ts';
 import type { Database, Snapshot } from '../../database/store/contract.ts';
@@ -19,7 +19,7 @@ export function withSnapshot<T>(
   });
 }
 
-/** A snapshot for an answer that is still being read when its handler has ended. */
+/** A snapshot for a response that is still being read after its handler has ended. */
 export interface SnapshotLease {
   readonly database: Database;
   readonly snapshot: Snapshot;
@@ -46,7 +46,7 @@ async function openSnapshotLease(context: Context, name: string): Promise<Snapsh
   }
 }
 
-/** Makes an answer that releases the lease when it has been read. Where making it fails, the lease is released at once. */
+/** Makes a response that releases the lease when it has been read. If making it fails, the lease is released at once. */
 export async function withSnapshotLease<T>(
   context: Context,
   name: string,

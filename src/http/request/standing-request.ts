@@ -1,6 +1,6 @@
 import type { PlainHeaders, PlainRequest } from '../../base/shared/message.ts';
 
-/** A request in the place of another one: what is not given is as it was. Hosts may make parts of theirs on demand, so it can't be spread. */
+/** A request in place of another: properties that are not given stay the same. Hosts may create some on demand, so it can't be spread. */
 export class StandingRequest implements PlainRequest {
   readonly method: string;
   readonly url: string;
@@ -24,7 +24,7 @@ export class StandingRequest implements PlainRequest {
     this.#request = request;
   }
 
-  /** Made on demand by some hosts. */
+  /** Created on demand by some hosts. */
   get signal(): AbortSignal {
     return this.#request.signal ?? new AbortController().signal;
   }

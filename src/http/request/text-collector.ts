@@ -5,7 +5,7 @@ import { putTogether } from '../../base/shared/utf8.ts';
 import { type BodyBound, tooLarge } from './body-bounds.ts';
 import type { Collector } from './byte-collector.ts';
 
-/** Makes the text of chunks of UTF-8 as they come, so that their bytes need not be kept beside it. */
+/** Builds the text from UTF-8 chunks as they arrive, so that their bytes need not be kept as well. */
 export class TextCollector implements Collector {
   readonly #bound: BodyBound;
   readonly #grow: (bytes: number) => MaybePromise<void>;
@@ -19,7 +19,7 @@ export class TextCollector implements Collector {
     this.#grow = grow;
   }
 
-  /** Fails with `too_large`, as `grow`, and with `bad_request` for what is no UTF-8. */
+  /** Fails with `too_large`, as `grow` does, and with `bad_request` if the bytes are not UTF-8. */
   async add(chunk: Uint8Array): Promise<void> {
     this.#length += chunk.length;
     if (this.#length > this.#bound.bytes) throw tooLarge(this.#bound);
@@ -27,7 +27,7 @@ export class TextCollector implements Collector {
     await this.#grow(chunk.length);
   }
 
-  /** The whole text, once. Fails with `bad_request` where it ends in the middle of a character. */
+  /** Returns the whole text, once. Fails with `bad_request` if it ends in the middle of a character. */
   *take(): CooperativeTask<string> {
     const text = this.#text + this.#decode();
     this.#text = '';

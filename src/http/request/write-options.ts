@@ -6,15 +6,15 @@ import { clientAddress } from './client-address.ts';
 import type { Context } from './context.ts';
 import { commitRight } from './kept-rights.ts';
 
-/** As `newEdits` says, as whoever sent the request. */
+/** Returns the options for `newEdits`, with the right of the request's sender. */
 export function writeOptions(context: Context, newEdits: boolean): WriteOptions {
   const durability = durabilityOf(context);
   return { newEdits, durability, user: context.user, address: clientAddress(context), right: commitRight(context) };
 }
 
 /**
- * `X-Svc-Full-Commit: true` has the answer wait until the write survives a power cut, as all do while `svc/delayed_commits` is not `true`.
- * With `false`, and else without the header, it survives the end of the process.
+ * With `X-Svc-Full-Commit: true` the response waits until the write survives a power cut, as all do while `svc/delayed_commits` is not `true`.
+ * With `false`, or without the header while it is `true`, the write survives the end of the process.
  */
 export function durabilityOf(context: Context): Durability {
   const wanted = context.ownHeader('full-commit');

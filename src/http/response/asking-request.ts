@@ -1,4 +1,4 @@
-/** What of a request tells who sent it, and over which way (docs/node.md#behind-a-proxy). */
+/** The parts of a request that tell who sent it, and over which connection (docs/node.md#behind-a-proxy). */
 import type { AskingRequest, Way } from '../../accounts/contract.ts';
 import { originOf } from '../request/address/target.ts';
 import { clientAddress } from '../request/client-address.ts';
@@ -9,7 +9,7 @@ const THIS_MACHINE = /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?$/
 
 export function wayOf(context: Context): Way {
   if (ownScheme(context) === 'https') return 'https';
-  // Within a page nobody names a host.
+  // Within a page, no one names a host.
   return THIS_MACHINE.test(ownHost(context) ?? 'localhost') ? 'local' : 'http';
 }
 
@@ -17,7 +17,7 @@ export function askingRequest(context: Context): AskingRequest {
   return new Asking(context);
 }
 
-/** What takes work is found out when it is asked for: most ways to log in need a header alone. */
+/** Finds out what takes work only on demand: most ways to log in need only a header. */
 class Asking implements AskingRequest {
   readonly #context: Context;
 

@@ -10,7 +10,7 @@ import {
   type RuleFailure,
 } from '../../base/errors/database-error.ts';
 
-/** Statuses by code. The word is the code itself, but for those of `WORDS`. */
+/** Statuses by code. The error word is the code itself, except for those of `WORDS`. */
 export const STATUSES: Readonly<Record<ErrorCode, number>> = {
   bad_request: 400,
   query_parse_error: 400,
@@ -50,7 +50,7 @@ export const STATUSES: Readonly<Record<ErrorCode, number>> = {
   db_not_found: 500,
   replication_failed: 500,
   storage_closed: 503,
-  // The database was deleted while the request ran: the same as if the request had come a moment later.
+  // The database was deleted while the request ran: the same as if the request had arrived a moment later.
   storage_deleted: 404,
   // RFC 4918, 11.5.
   storage_full: 507,
@@ -75,7 +75,7 @@ export const STATUSES: Readonly<Record<ErrorCode, number>> = {
 const WORDS: Readonly<Partial<Record<ErrorCode, string>>> = {
   // docs/http/databases.md#purge: the word is `error`, and the reason says which.
   purge_during_compaction: 'error',
-  // The word is the function's own: `ThrownError` of query-server has it.
+  // The word is the function's own: see `ThrownError` of query-server.
   function_error: 'unknown_error',
   rewrite_rules_error: 'rewrite_error',
   storage_deleted: 'not_found',
@@ -89,13 +89,13 @@ const WORDS: Readonly<Partial<Record<ErrorCode, string>>> = {
 export interface ShownError {
   readonly status: number;
   readonly error: string;
-  /** JSON value. Text, except where a function of a document refuses. */
+  /** JSON value. Text, unless a function of a document refuses. */
   readonly reason: unknown;
-  /** What is wrong with a document, where a declarative rule refused it. */
+  /** What is wrong with a document that a declarative rule refused. */
   readonly failures?: readonly RuleFailure[];
 }
 
-/** Nothing of an error that isn't ours is shown: it may hold paths, or parts of documents. */
+/** Shows nothing of an unknown error: it may contain paths, or parts of documents. */
 export function showError(failure: unknown): ShownError {
   if (!(failure instanceof DatabaseError)) {
     const reason = 'The request failed for a reason that the service did not foresee; its log tells more.';
@@ -115,7 +115,7 @@ function reasonOf(failure: DatabaseError): unknown {
   return failure.code === 'purge_during_compaction' ? failure.code : failure.reason;
 }
 
-/** What goes wrong in a function of a document, or at the peer of a replication, is somebody else's matter, whatever status it has. */
+/** Failures of a document's function, or of a replication's peer, are not the service's own, regardless of their status. */
 const OF_OTHERS: ReadonlySet<ErrorCode> = new Set([
   'compilation_error',
   'os_process_error',
@@ -135,7 +135,7 @@ export function isInternal(failure: unknown): boolean {
   return STATUSES[failure.code] === 500 && !OF_OTHERS.has(failure.code);
 }
 
-/** 416 with the length that there is, for `Content-Range` (RFC 9110, 15.5.17). */
+/** 416 with the actual length, for `Content-Range` (RFC 9110, 15.5.17). */
 export class RangeNotSatisfiable extends DatabaseError {
   readonly length: number;
 

@@ -11,20 +11,20 @@ export function hasTag(rev: string): boolean {
   return rev.length <= MAX_TAGGED_LENGTH;
 }
 
-/** What a header can't carry, in what other services made, is percent-encoded. */
+/** Percent-encodes what a header can't carry in revisions that other services made. */
 export function revisionTag(rev: string): string {
   return `"${UNSENDABLE.test(rev) ? rev.replace(/[^ -~]+/g, encodeURIComponent) : rev}"`;
 }
 
-/** A tag over everything that the answer depends on: `"<base36 of an md5>"`. */
+/** Returns a tag over everything that the response depends on: `"<base36 of an md5>"`. */
 export async function tagOf(inputs: readonly (string | number)[]): Promise<string> {
   const digest = await md5(JSON.stringify(inputs));
   return `"${BigInt(`0x${digest}`).toString(36)}"`;
 }
 
 /**
- * A tag of a database at one moment: any change of its documents changes it. It is another one for each reader who sees other parts of them,
- * or of whom functions were told: `readerTag` has what that depends on.
+ * A tag of a database at one moment: any change of its documents changes it. It differs between readers that see different parts of them,
+ * or that functions were told of: see `readerTag`.
  */
 export function momentTag(
   { uuid, instanceStartTime }: { readonly uuid: string; readonly instanceStartTime: string },
@@ -34,7 +34,7 @@ export function momentTag(
   return tagOf([uuid, instanceStartTime, updateSeq, purgeSeq, ...readerTag]);
 }
 
-/** What an answer of a database depends on that not all of its readers get alike; empty where they do. `security`: the security object's text. */
+/** What a database's response depends on that differs between its readers; empty if nothing does. `security`: the security object's text. */
 export function readerTag(
   { shield, isUserShown, user }: Context,
   { security }: { readonly security: string },
@@ -43,7 +43,7 @@ export function readerTag(
   return shield === undefined ? shown : [...shown, shield.tag];
 }
 
-/** `If-None-Match` is split at commas and compared literally: neither weak matching nor `*`. */
+/** Splits `If-None-Match` at commas and compares literally: no weak matching, and no `*`. */
 export function matchesTag(ifNoneMatch: string | undefined, tag: string): boolean {
   if (ifNoneMatch === undefined) return false;
   return ifNoneMatch === tag || ifNoneMatch.split(',').some((one) => one.trim() === tag);

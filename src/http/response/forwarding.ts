@@ -1,6 +1,6 @@
 /**
  * What a reverse proxy says of the request as its client sent it: `X-Forwarded-Host`, `-Proto` and `-Ssl`, or as the settings name them. Any
- * client can send these headers, so they count only where the request comes from a proxy that the operator named
+ * client can send these headers, so they count only if the request comes from a proxy that the operator named
  * (docs/node.md#behind-a-proxy).
  */
 import { addressListSetting } from '../../base/system/config.ts';
@@ -16,7 +16,7 @@ export function forwardedScheme(context: Context): 'http' | 'https' | undefined 
   return scheme === 'http' || scheme === 'https' ? scheme : undefined;
 }
 
-/** Several proxies make a list; the first entry is what the client asked. An empty one is none. `setting`: that of the header's name. */
+/** Several proxies make a list; the first entry is what the client requested. An empty entry counts as none. `setting`: that of the header's name. */
 function forwarded(
   context: Context,
   setting: 'x_forwarded_host' | 'x_forwarded_proto' | 'x_forwarded_ssl',

@@ -1,6 +1,6 @@
 /**
- * The body of a request on its way: when it has come, which may be hours later, its sender must still have the right, and all roles, that the
- * request had when it began. What reads it fails otherwise, before anything is written.
+ * A request body in transit: when it has arrived, which may be hours later, its sender must still have the right, and all roles, that the
+ * request had when it began. Otherwise reading it fails, before anything is written.
  */
 import type { ByteStream, PlainHeaders } from '../../base/shared/message.ts';
 import type { Context } from '../request/context.ts';
@@ -23,7 +23,7 @@ export class GrantedUpload implements ByteStream {
     return this.#stream.trailers;
   }
 
-  /** Fails with `unauthorized` where the right was lost. */
+  /** Fails with `unauthorized` if the right was lost. */
   async pull(): Promise<Uint8Array | undefined> {
     const chunk = await this.#stream.pull();
     if (!isSurelyKept(this.#context)) await assertKept(this.#context, true);

@@ -1,4 +1,4 @@
-/** The body of an answer that tells of what happens as it happens: each piece goes out by itself, and newlines between show that it is alive. */
+/** The body of a response that reports events as they happen: each piece is sent separately, with newlines in between to show that it is alive. */
 import { tooBusy } from '../../base/errors/too-busy.ts';
 import { startBackgroundTimer } from '../../base/shared/background-timer.ts';
 import type { ByteLease } from '../../base/shared/byte-budget.ts';
@@ -10,27 +10,27 @@ import { OpenGrant } from './open-grant.ts';
 
 export interface LiveSource {
   readonly pieces: AsyncGenerator<string, void, void>;
-  /** Whether the middle of what is told is under way, in which nothing else may stand; by default it never is. */
+  /** Whether a row is partly written, in which nothing else may be sent; by default it never is. */
   readonly rows?: { readonly isInside: boolean };
-  /** After so many milliseconds in which nothing was told, however long the next piece takes; undefined for never. */
+  /** Milliseconds without any text after which a newline is sent, however long the next piece takes; undefined for never. */
   readonly heartbeatMs: number | undefined;
-  /** Has `pieces` end, also in the middle of a wait. Called when nobody reads on. */
+  /** Ends `pieces`, even during a wait. Called when no one reads on. */
   close(): void;
 }
 
-/** As a piece: the next one may take any time, and next to no memory is held until then. */
+/** As a piece: the next one may take any time, and almost no memory is held until then. */
 export const WAITS = '';
 const HEARTBEAT = '\n';
 /**
- * What a feed that has nothing to tell yet begins with. Firefox keeps back the head of an answer that comes through a service worker
- * until its body begins: whoever waits for the head before it writes would wait for ever.
+ * The beginning of a feed that has nothing to send yet. Firefox keeps back the head of a response that comes through a service worker
+ * until its body begins: a client that waits for the head before it writes would wait forever.
  */
 const BEGINNING = '\n';
-/** Has an EventSource forget the last id that it got, which means nothing in a database that is made where this one was. */
+/** Makes an EventSource forget its last id, which means nothing in a new database of the same name. */
 export const FORGET_EVENT_ID = 'id:\n\n';
-/** What is held while the pieces are made, and wait for a reader that is slow, about. */
+/** About what is held while the pieces are built, and wait for a slow reader. */
 const HELD_BYTES = 262_144;
-/** As well, of what is there to be told at the beginning, with the garbage of what was told before. */
+/** In addition, what exists to be sent at the beginning, with the garbage of what was sent before. */
 const BACKLOG_BYTES = 1_048_576;
 
 export class LiveBody implements ByteStream {
@@ -40,11 +40,11 @@ export class LiveBody implements ByteStream {
   readonly #grant: OpenGrant;
   readonly #encoder = new TextEncoder();
   readonly #timeSlice = new TimeSlice();
-  /** Whether there is room for what is there already, as long as that is not known. */
+  /** Whether there is room for what exists already; set until that is known. */
   #room: Promise<boolean> | undefined;
   #isCancelled = false;
   #hasBegun = false;
-  /** The piece that is being waited for. */
+  /** The piece that the body waits for. */
   #next: LatePiece | undefined;
 
   constructor(source: LiveSource, context: Context) {
@@ -78,7 +78,7 @@ export class LiveBody implements ByteStream {
   async #nextText(): Promise<string | undefined> {
     const { clock } = this.#context.services;
     const { heartbeatMs } = this.#source;
-    // Of the text, not of the piece: changes that a filter lets pass nothing of make pieces that tell nothing, as often as they come.
+    // Due by text, not by piece: if a filter rejects changes, their pieces are empty, however often they come.
     const dueAt = heartbeatMs === undefined ? undefined : clock.monotonic() + heartbeatMs;
     try {
       for (;;) {
@@ -112,7 +112,7 @@ export class LiveBody implements ByteStream {
   async cancel(): Promise<void> {
     this.#isCancelled = true;
     this.#grant.end();
-    // What is being waited for ends then; that it may fail concerns nobody any more.
+    // The step that is being waited for ends then; its failure no longer concerns anyone.
     this.#source.close();
     this.#next?.step.catch(() => undefined);
     try {
@@ -122,7 +122,7 @@ export class LiveBody implements ByteStream {
     }
   }
 
-  /** There may be much to tell at the beginning: nothing of it is made before there is room. */
+  /** Waits for room: there may be much to send at the beginning, and none of it is built before there is room. */
   #waitForRoom(): void {
     const room = this.#lease.takeForAnswer(BACKLOG_BYTES, 0);
     if (room instanceof Promise) this.#room = room.then((isThere) => this.#settle(isThere));
@@ -160,11 +160,11 @@ class LatePiece {
       this.#isThere = true;
       this.#wake?.();
     };
-    // A failure is thrown to whoever takes the step.
+    // A failure is thrown to the caller that takes the step.
     step.then(note, note);
   }
 
-  /** Whether it has come, or failed, when so much time is over; false where none is left. */
+  /** Returns whether it has come, or failed, within the time; false if no time is left. */
   isThereWithin(ms: number): Promise<boolean> {
     if (ms <= 0) return Promise.resolve(false);
     return new Promise((resolve) => {

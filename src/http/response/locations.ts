@@ -1,33 +1,33 @@
-/** Absolute addresses of what the service holds, as the client sees the service, for `Location` (docs/http/answers.md#locations). */
+/** Absolute addresses of resources, as the client sees the service, for `Location` (docs/http/answers.md#locations). */
 
 import { originOf } from '../request/address/target.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { forwardedHost, forwardedScheme } from './forwarding.ts';
 import { withHeader } from './responses.ts';
 
-/** Characters of an address in a header. Many clients take no more than 16 kB of headers altogether. */
+/** Characters of an address in a header. Many clients accept no more than 16 kB of headers altogether. */
 const MAX_ADDRESS_LENGTH = 8_192;
 
-/** A host name or an address, and perhaps a port (RFC 3986, 3.2.2), without what would be a path or a user. */
+/** A host name or an address, with an optional port (RFC 3986, 3.2.2), without anything that would be a path or a user. */
 const AUTHORITY = /^(?:[\w.~-]{1,255}|\[[\da-f:.]{2,45}\])(?::\d{1,5})?$/i;
 
 /**
- * What the client has before our paths, such as `https://example.org/db`: origin and base path. Without an origin it is
+ * What precedes our paths for the client, such as `https://example.org/db`: origin and base path. Without an origin it is
  * a path, which is a valid `Location` as well.
  */
 export function ownBase(context: Context): string {
   return `${ownOrigin(context)}${context.services.basePath}`;
 }
 
-/** The origin by which the client knows the service. Empty where nobody says. */
+/** The origin by which the client knows the service. Empty if it is unknown. */
 export function ownOrigin(context: Context): string {
   const host = ownHost(context);
   return host === undefined ? '' : `${ownScheme(context)}://${host}`;
 }
 
 /**
- * Host and port by which the client knows the service: what a trusted proxy says, else the request's own address where it
- * is absolute (RFC 9112, 3.2.2: `Host` does not count then), else `Host`. What can't be a host counts as not said.
+ * Host and port by which the client knows the service: what a trusted proxy says, else the request's own address if it
+ * is absolute (RFC 9112, 3.2.2: `Host` does not count then), else `Host`. A value that can't be a host is ignored.
  */
 export function ownHost(context: Context): string | undefined {
   const requested = originOf(context.request.url);
@@ -44,32 +44,32 @@ export function documentLocation(context: Context, database: string, id: string)
 }
 
 export function attachmentLocation(context: Context, database: string, id: string, name: string): string {
-  // A path's empty segments are passed over, and `.` and `..` are taken out of it.
+  // Clients skip a path's empty segments, and remove `.` and `..`.
   const parts = name.split('/');
   const isFolded = parts.some((part) => part === '' || part === '.' || part === '..');
   const path = parts.map(encodeURIComponent).join(isFolded ? '%2F' : '/');
   return `${documentLocation(context, database, id)}/${path}`;
 }
 
-/** The slash of `_design/` and `_local/` stays plain. */
+/** The slash of `_design/` and `_local/` stays unencoded. */
 export function encodeDocId(id: string): string {
   if (id.startsWith('_design/')) return `_design/${encodeURIComponent(id.slice(8))}`;
   if (id.startsWith('_local/')) return `_local/${encodeURIComponent(id.slice(7))}`;
   return encodeURIComponent(id);
 }
 
-/** Adds `Location`, unless it would be too long. What is not ASCII in it is percent-encoded. */
+/** Adds `Location`, unless it would be too long. Percent-encodes what is not ASCII in it. */
 export function withLocation(answer: Answer, address: string): Answer {
   const encoded = toAscii(address);
   return fitsHeader(encoded) ? withHeader(answer, 'location', encoded) : answer;
 }
 
-/** Whether an address may stand in a header. */
+/** Whether an address is short enough for a header. */
 export function fitsHeader(address: string): boolean {
   return address.length <= MAX_ADDRESS_LENGTH;
 }
 
-/** The address with all that is not ASCII percent-encoded. */
+/** Returns the address with everything that is not ASCII percent-encoded. */
 export function toAscii(address: string): string {
   return address.replace(/[^!-~]+/g, percentEncode);
 }

@@ -10,15 +10,15 @@ export function multipartType(boundary: string): string {
   return `multipart/mixed; boundary="${boundary}"`;
 }
 
-/** What ends a `multipart/mixed` whose parts `partText` and `partPieces` wrote behind `--boundary`. The boundary must be random, so that no document contains it. */
+/** The end of a `multipart/mixed` of parts that `partText` and `partPieces` wrote after `--boundary`. It must be random: no document contains it. */
 export const MULTIPART_END = '--';
 
-/** The part, and the boundary behind it. */
+/** The part, and the boundary after it. */
 export function partText({ type, text }: Part, boundary: string): string {
   return `\r\nContent-Type: ${type}\r\n\r\n${text}\r\n--${boundary}`;
 }
 
-/** As `partText`, of a text in pieces. */
+/** Like `partText`, for a text in pieces. */
 export async function* partPieces(
   type: string,
   text: AsyncIterable<string>,

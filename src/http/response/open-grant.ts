@@ -1,4 +1,4 @@
-/** The right to an answer that waits for what comes: who loses it is told nothing more, and need not be waited for. */
+/** The right to a response that waits for events: a client that loses it is sent nothing more, and need not be waited for. */
 import type { Context } from '../request/context.ts';
 import { assertKept, isSurelyKept, lost } from '../request/kept-rights.ts';
 
@@ -17,14 +17,14 @@ export class OpenGrant {
     this.#stop = grant === undefined ? () => undefined : services.access.onChange(grant.database, user, note);
   }
 
-  /** Fails with `unauthorized` where the right is lost. */
+  /** Fails with `unauthorized` if the right is lost. */
   async assert(): Promise<void> {
     const { identity, services } = this.#context;
     if (identity?.until !== undefined && identity.until <= services.clock.now()) throw lost('The token has expired.');
     if (!isSurelyKept(this.#context)) await assertKept(this.#context);
   }
 
-  /** Nobody needs it any more. May be called more than once. */
+  /** Called when the grant is not needed any more. May be called more than once. */
   end(): void {
     this.#stop();
   }
@@ -35,7 +35,7 @@ export class OpenGrant {
     this.assert().then(
       () => {
         this.#isAsking = false;
-        // Something may have changed since the last look.
+        // Something may have changed since the last check.
         if (!isSurelyKept(this.#context)) this.#note();
       },
       () => this.#onLost(),

@@ -1,4 +1,4 @@
-/** The forms of an answer. JSON text ends in a newline and must be revalidated (docs/http/answers.md#common-headers). */
+/** The forms of a response. JSON text ends in a newline and must be revalidated (docs/http/answers.md#common-headers). */
 import type { ResponseBody } from '../../base/shared/message.ts';
 import type { Answer, Context } from '../request/context.ts';
 
@@ -9,7 +9,7 @@ export function jsonAnswer(context: Context, status: number, json: string): Answ
   return textAnswer(context, status, `${json}\n`);
 }
 
-/** As `jsonAnswer` with its newline in place already, or with a stream of such text. */
+/** Like `jsonAnswer`, with its newline in place already, or with a stream of such text. */
 export function textAnswer(context: Context, status: number, body: ResponseBody): Answer {
   return {
     status,
@@ -23,7 +23,7 @@ export function okAnswer(context: Context, status: number): Answer {
   return jsonAnswer(context, status, '{"ok":true}');
 }
 
-/** `vary` is as in the answer of which the client has the rest. */
+/** `vary` is that of the response whose body the client has. */
 export function notModified(tag: string, vary = 'Accept'): Answer {
   return { status: 304, headers: { etag: tag, 'cache-control': MUST_REVALIDATE, vary }, body: null };
 }
@@ -32,8 +32,8 @@ const CREDENTIALS = 'Cookie, Authorization';
 const PRIVATE = `private, ${MUST_REVALIDATE}`;
 
 /**
- * For an answer that another client may be refused, or get otherwise. Caches that several people share keep none that is made for somebody
- * (RFC 9111, 3.5), and give to nobody what they have of another client's. `isOfSomebody`: the client has proved who it is.
+ * For a response that another client may be refused, or get in another form. Shared caches keep no response that is made for one user
+ * (RFC 9111, 3.5), and return to no client what they stored for another. `isOfSomebody`: the client has authenticated.
  */
 export function withReader(answer: Answer, isOfSomebody: boolean): Answer {
   const { headers } = answer;
@@ -43,8 +43,8 @@ export function withReader(answer: Answer, isOfSomebody: boolean): Answer {
 }
 
 /**
- * Sets a cookie, beside those that the answer sets already, each on a line of its own. No cache that several people share may keep the
- * answer then: it would give one person's cookie to another (RFC 9111, 7.3).
+ * Sets a cookie, in addition to those that the response sets already, each on a line of its own. No shared cache may keep the
+ * response then: it would give one person's cookie to another (RFC 9111, 7.3).
  */
 export function withCookie(answer: Answer, cookie: string): Answer {
   const { 'set-cookie': others } = answer.headers;
@@ -52,16 +52,16 @@ export function withCookie(answer: Answer, cookie: string): Answer {
   return withHeader(answer, 'set-cookie', others === undefined ? cookie : `${others}\n${cookie}`);
 }
 
-/** Headers of which caches in front of servers take more notice than of `Cache-Control` (RFC 9213, and older ones of their makers). */
+/** Headers that override `Cache-Control` for caches in front of servers (RFC 9213, and older vendor headers). */
 const OF_SHARED_CACHES = /^(?:.+-cache-control|surrogate-.*|edge-control|x-accel-expires)$/;
-/** RFC 9111, 5.2: a list, of which commas in quotes are no part. What does not fit may be read in more than one way. */
+/** RFC 9111, 5.2: a list; commas in quotes do not separate it. A value that does not match may be read in more than one way. */
 const TOKEN = "[\\w!#$%&'*+.^`|~-]+";
 const DIRECTIVE = `${TOKEN}(?:=(?:${TOKEN}|"[^"\\\\]*"))?`;
 const DIRECTIVES = new RegExp(`^[\\s,]*(?:${DIRECTIVE}\\s*(?:,[\\s,]*|$))*$`);
 const NOT_PRIVATE = /^(?:public|s-maxage|private)(?:=|$)/i;
 const IS_PRIVATE = /^(?:private|no-store)$/i;
 
-/** Shared caches keep none of it, whatever the answer says. */
+/** Keeps shared caches from storing the response, regardless of its own headers. */
 function withPrivateCaching(answer: Answer): Answer {
   const { headers } = answer;
   for (const name of Object.keys(headers)) if (OF_SHARED_CACHES.test(name)) delete headers[name];
@@ -77,7 +77,7 @@ function privateCaching(caching = ''): string {
   return (isPrivate ? kept : ['private', ...kept]).join(', ');
 }
 
-/** Adds a header to an answer that is still ours, and gives it back. */
+/** Adds a header to a response that is still ours, and returns it. */
 export function withHeader(answer: Answer, name: string, value: string): Answer {
   answer.headers[name] = value;
   return answer;

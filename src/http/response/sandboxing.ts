@@ -1,6 +1,6 @@
 /**
- * Says that an answer which strangers made must not act as a page of the service's origin (docs/http/answers.md#sandboxed-answers): with its scripts
- * and forms it could do whatever the person may who opens it.
+ * Prevents a response made by strangers from acting as a page of the service's origin (docs/http/answers.md#sandboxed-answers): with its scripts
+ * and forms it could do whatever the person who opens it may do.
  */
 import { booleanSetting } from '../../base/system/config.ts';
 import type { Config } from '../../base/system/contract.ts';
@@ -9,7 +9,7 @@ import { withHeader } from './responses.ts';
 
 const POLICY = 'content-security-policy';
 const RESOURCE_POLICY = 'cross-origin-resource-policy';
-/** What holds for the whole origin, and beyond the one answer. */
+/** Headers that apply to the whole origin, beyond this one response. */
 const OF_ORIGIN = [
   'accept-ch',
   'alt-svc',
@@ -19,17 +19,17 @@ const OF_ORIGIN = [
   'service-worker-allowed',
   'strict-transport-security',
 ] as const;
-/** By these a server tells a proxy in front of it to send something else, such as a file of the proxy's machine. */
+/** With these a server tells a proxy in front of it to send something else, such as a file of the proxy's machine. */
 const FOR_PROXIES = /^(?:x-accel-|x-sendfile|x-lighttpd-send-|x-reproxy-)/;
-/** A cookie without a name is sent as its value is. */
+/** A cookie without a name is sent as its value alone. */
 const SESSION = /\bAuthSession\s*=/i;
 
-/** Types that do nothing but show, as which browsers take nothing else: their types are never guessed. */
+/** Types that are only displayed, and that browsers treat as nothing else: their types are never guessed. */
 const SHOWN_ALONE = /^(?:image|audio|video|font)\//i;
 
 /**
- * Beside a policy that the answer has: both hold then. Headers that would act for the whole origin, or as somebody's session, are left out.
- * Pages of other origins, those on another port of the host among them, can't run it as a script, nor take it for a style sheet.
+ * Added to a policy that the response has: both apply then. Omits headers that would act for the whole origin, or as a user's session.
+ * Pages of other origins, including those on another port of the host, can't run it as a script, or use it as a style sheet.
  */
 export function sandboxed(answer: Answer, config: Config, kind: 'attachments' | 'showlist'): Answer {
   for (const name of Object.keys(answer.headers)) if (FOR_PROXIES.test(name)) delete answer.headers[name];

@@ -1,6 +1,6 @@
 /**
- * Turns text that is produced piece by piece into an answer's body. What is small becomes one string; the rest a stream
- * of chunks that are produced when they are pulled, so that neither memory nor snapshots are held for nobody.
+ * Turns text that is produced piece by piece into a response body. Small text becomes one string; the rest a stream
+ * of chunks that are produced when they are pulled, so that memory and snapshots are not held for no one.
  */
 import type { ByteStream, ResponseBody } from '../../base/shared/message.ts';
 import { TimeSlice } from '../../base/shared/turn.ts';
@@ -12,25 +12,25 @@ import { isInternal } from './error-table.ts';
 /** Where the text comes from. */
 export interface TextSource {
   readonly pieces: AsyncGenerator<string, void, void>;
-  /** Called once: at the end, after a failure, or when nobody reads on. */
+  /** Called once: at the end, after a failure, or when no one reads on. */
   release(): void;
 }
 
-/** UTF-16 units, and so 64 KB of most texts. */
+/** UTF-16 units, which is 64 KB for most texts. */
 export const CHUNK_UNITS = 65_536;
 
-/** So much text is put together in memory: as small pieces a chunk would take five times its bytes, and a thousand may be made at once. */
+/** How much text is joined in memory: as small pieces a chunk would take five times its bytes, and a thousand may be built at once. */
 const FLAT_UNITS = 2_048;
 
 /**
- * Produces the first chunk, so that what fails at once still has a status of its own. Takes over the source: it is
+ * Produces the first chunk, so that an immediate failure still has its own status. Takes over the source: it is
  * released in every case, provided that a stream is pulled to its end or cancelled.
  */
 export async function textBody(source: TextSource, log: Log): Promise<ResponseBody> {
   return begun(new TextStream(source, log));
 }
 
-/** Over a network so many are begun at a time: the documents that are read for a first chunk may be large. */
+/** Over a network, limits how many are begun at a time: the documents that are read for a first chunk may be large. */
 function begunInTurn(context: Context, stream: TextStream): Promise<ResponseBody> {
   const { beginnings } = context.services;
   if (context.request.peer === undefined || beginnings === undefined) return begun(stream);
@@ -43,8 +43,8 @@ async function begun(stream: TextStream): Promise<ResponseBody> {
 }
 
 /**
- * The body of an answer. For HEAD the first chunk is made, so that status and length are those of GET (docs/http/requests.md#head), and no more than
- * that: where more would come nothing is held any longer.
+ * Returns the response body. For HEAD only the first chunk is built, so that status and length are those of GET (docs/http/requests.md#head);
+ * if more would follow, nothing is held any longer.
  */
 export async function streamedBody(
   context: Context,
@@ -57,7 +57,7 @@ export async function streamedBody(
   return null;
 }
 
-/** As `streamedBody`, of a text of so many bytes. */
+/** Like `streamedBody`, for a text of that many bytes. */
 export async function sizedBody(context: Context, source: TextSource, bytes: number): Promise<ResponseBody> {
   return begunInTurn(context, new TextStream(source, context.services.log, bytes));
 }
@@ -65,12 +65,12 @@ export async function sizedBody(context: Context, source: TextSource, bytes: num
 class TextStream implements ByteStream {
   readonly length?: number;
   ended = false;
-  /** Text that was gathered but not given yet. */
+  /** Text that was gathered but not returned yet. */
   #first: string | undefined;
   readonly #source: TextSource;
   readonly #log: Log;
   readonly #encoder = new TextEncoder();
-  /** A reader that always takes what is there would hold the thread to the end: promises alone let nobody else have a turn. */
+  /** A reader that always takes what is there would block the thread to the end: promises alone give no other work a turn. */
   readonly #timeSlice = new TimeSlice();
 
   constructor(source: TextSource, log: Log, length?: number) {
@@ -104,14 +104,14 @@ class TextStream implements ByteStream {
     if (this.ended) return;
     this.ended = true;
     try {
-      // Waits for the step under way, which may be reading from the snapshot.
+      // Waits for the current step, which may be reading from the snapshot.
       await this.#source.pieces.return();
     } finally {
       this.#source.release();
     }
   }
 
-  /** At least a chunk of text, or all that is left of it. */
+  /** Gathers at least a chunk of text, or all that is left of it. */
   async gather(): Promise<string> {
     let text = '';
     let latest = '';
@@ -125,7 +125,7 @@ class TextStream implements ByteStream {
         }
         latest += step.value;
         if (latest.length < FLAT_UNITS) continue;
-        // Engines keep a text as the pieces that it was made of until somebody looks at it.
+        // Engines keep a text as its pieces until a character of it is read.
         latest.charCodeAt(0);
         text += latest;
         latest = '';
@@ -137,7 +137,7 @@ class TextStream implements ByteStream {
     return text + latest;
   }
 
-  /** The head is out: all that can be done is to break off, so that nobody takes what came for the whole. */
+  /** Gathers after the head has been sent: a failure can only break the response off, so that no one takes the part for the whole. */
   async #gatherLate(): Promise<string> {
     try {
       return await this.gather();

@@ -1,6 +1,6 @@
 /**
- * The one place that decides who may do what (docs/http/accounts.md#access-rights). Each route names the right that it needs, and for system
- * databases what of it is left to those who are no admins of them; the router asks here before it calls the handler.
+ * The one place that decides who may do what (docs/http/accounts.md#access-rights). Each route names the right that it needs, and what
+ * members who are not admins may do with it in system databases; the router asks here before it calls the handler.
  */
 import { authorizeUser } from '../../accounts/access/authorization.ts';
 import { isDatabaseAdmin, isServerAdmin } from '../../accounts/access/security.ts';
@@ -11,22 +11,22 @@ import type { Context, Right } from '../request/context.ts';
 import type { AccountsPart } from '../server/accounts/accounts-part.ts';
 
 /**
- * What members who are no admins may do with a resource of a system database, which has documents that are not for all of them.
+ * What members who are not admins may do with a resource of a system database, some of whose documents they must not see.
  *
- * - `own`: all that they may do elsewhere; writes have rules of their own there
- * - `shown`: what they may see of the document, which the handler asks the shield
- * - `list`, `changes`: where the shield permits it
+ * - `own`: all that they may do elsewhere; writes have their own rules there
+ * - `shown`: what they may see of the document; the handler asks the shield
+ * - `list`, `changes`: if the shield permits it
  * - `functions`: nothing, since functions of design documents see whole documents
  */
 export type SystemRule = 'own' | 'shown' | 'list' | 'changes' | 'functions';
 
 export interface Needed {
   readonly right: Right;
-  /** Undefined: admins alone. */
+  /** Undefined: only admins. */
   readonly inSystem: SystemRule | undefined;
 }
 
-/** Fails with `unauthorized`, or with `forbidden`. In the same turn where the database is open. */
+/** Fails with `unauthorized`, or with `forbidden`. Synchronous if the database is open. */
 export function authorize(
   context: Context,
   { right, inSystem }: Needed,
@@ -62,7 +62,7 @@ function checkRule(context: Context, rule: SystemRule | undefined): void {
   throw new DatabaseError('unauthorized', 'You are not a db or server admin.');
 }
 
-/** By the reader that the handler asks: parameters of `_changes` have names in any case. */
+/** Uses the same reader as the handler: parameter names of `_changes` are case-insensitive. */
 function seesDocuments(context: Context): boolean {
   const { includeDocs, filter } = readChangeParameters(context);
   return includeDocs || filter !== undefined;

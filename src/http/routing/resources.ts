@@ -1,4 +1,4 @@
-/** What a path leads to: resources with their methods, and for each method who may use it and what answers. */
+/** What a path leads to: resources with their methods, and for each method who may use it and which handler answers. */
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
 import { isStream } from '../request/bodies.ts';
@@ -15,7 +15,7 @@ export interface Action<H> {
   /** What members may do with it in system databases; undefined for nothing. */
   readonly inSystem: SystemRule | undefined;
   readonly handler: H;
-  /** Of a POST: it changes nothing, as `http/request/address/read-only-requests.ts` says of it too. */
+  /** For a POST: whether it changes nothing, as `http/request/address/read-only-requests.ts` says too. */
   readonly isReadOnly: boolean;
 }
 
@@ -25,23 +25,23 @@ export interface Resource<H> {
   readonly actions: ReadonlyMap<string, Action<H>>;
 }
 
-/** Resources by their path. One that ends in `/*` matches where further segments follow, and also without any of its own. */
+/** Resources by their path. One that ends in `/*` matches paths with further segments, and also the path without any. */
 export type Table<H> = ReadonlyMap<string, Resource<H>>;
 
 const UNDERSCORE = 0x5f;
 
-/** Such words are no names of documents, and of few databases. */
+/** Such words are not names of documents, and of only a few databases. */
 export function isReserved(word: string): boolean {
   return word.charCodeAt(0) === UNDERSCORE;
 }
 
-/** The table's row for that path, with the segments that it leaves to the handler. */
+/** Finds the table's row for that path, with the segments that it leaves to the handler. */
 export function findResource<H>(
   table: Table<H>,
   first: string,
   rest: readonly string[],
 ): { readonly resource: Resource<H>; readonly rest: readonly string[] } | undefined {
-  // All rows of several segments begin with a reserved word; a document's address need not be put together.
+  // All rows of several segments begin with a reserved word; a document's address need not be joined.
   if (rest.length > 0 && !isReserved(first)) return undefined;
   const exact = table.get(rest.length === 0 ? first : `${first}/${rest.join('/')}`);
   if (exact !== undefined) return { resource: exact, rest: [] };
@@ -49,7 +49,7 @@ export function findResource<H>(
   return open === undefined ? undefined : { resource: open, rest };
 }
 
-/** What a request is answered with: the resource, the database that it belongs to, and what the rights there may depend on. */
+/** How a request is answered: the resource, its database, and what the rights there may depend on. */
 interface Asked<H> {
   readonly resource: Resource<H>;
   readonly database: string | undefined;
@@ -77,7 +77,7 @@ export function resource<H>(allow: string, actions: Readonly<Record<string, Acti
   return { allow, actions: new Map(Object.entries(actions)) };
 }
 
-/** A resource all of whose methods do the same. */
+/** A resource whose methods all do the same. */
 export function sameForAll<H>(allow: string, action: Action<H>): Resource<H> {
   return { allow, actions: new Map(allow.split(',').map((method) => [method, action])) };
 }
@@ -87,14 +87,14 @@ export function withMethod<H>({ allow, actions }: Resource<H>, method: string, a
   return { allow, actions: new Map([...actions, [method, action]]) };
 }
 
-/** Says why a method is not allowed that others of its resource would lead one to expect. */
+/** Explains why a method is not allowed that other methods of its resource would lead one to expect. */
 export function refuse(allow: string, reason: string): () => never {
   return () => {
     throw new MethodNotAllowed(allow, reason);
   };
 }
 
-/** What a later version answers: the methods that it will have say so, with 501, and nothing is changed. */
+/** A resource of a later version: its methods answer 501, and change nothing. */
 export function notImplemented(allow: string, what: string, effect?: 'reads'): Resource<() => never> {
   const refuse = (): never => {
     throw new DatabaseError('not_implemented', `${what} not implemented yet.`);
@@ -125,7 +125,7 @@ function action<H>(right: Right, handler: H, effect: Effect, inSystem?: SystemRu
   return { right, inSystem, handler, isReadOnly: effect === 'reads' };
 }
 
-/** A handler of a part that is loaded on first use, by its name. Fails with `functions_unavailable` where that can't be loaded. */
+/** Returns a handler, by name, of a part that is loaded on first use. Fails with `functions_unavailable` if the part can't be loaded. */
 export function deferred<Service, Name extends string>(
   part: () => MaybePromise<HandlerPart<Service, Name>>,
   name: NoInfer<Name>,
@@ -134,7 +134,7 @@ export function deferred<Service, Name extends string>(
     whenReady(part(), ({ service, handlers }) => handlers[name](service, context, database, rest));
 }
 
-/** As `deferred`, for requests that name no database. */
+/** Like `deferred`, for requests that name no database. */
 export function deferredOfServer<Service, Name extends string>(
   part: () => MaybePromise<HandlerPart<Service, Name>>,
   name: NoInfer<Name>,

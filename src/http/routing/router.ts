@@ -1,4 +1,4 @@
-/** Finds the resource that a path names and the handler of the method (docs/http/requests.md#request-path), and asks who may use it. */
+/** Finds the resource that a path names and the handler of the method (docs/http/requests.md#request-path), and checks who may use it. */
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
@@ -26,7 +26,7 @@ export class Router {
     this.#accounts = accounts;
   }
 
-  /** Answers the request, or fails with what the error table knows. */
+  /** Answers the request, or fails with an error of the error table. */
   readonly dispatch: Handler = (context) => {
     context.dispatch = this.dispatch;
     checkLength(context);
@@ -71,7 +71,7 @@ export class Router {
     return this.#answerDocument(context, this.#routes.document, database, parseDocId(first));
   }
 
-  /** A design document, what belongs to it, or an attachment of it. */
+  /** A design document, a resource below it, or an attachment of it. */
   #dispatchInDesign(context: Context, database: string, path: readonly string[]): MaybePromise<Answer> {
     const [name = '', ...rest] = path;
     const id = parseDocId(path.length === 0 ? DESIGN_WORD : `${DESIGN_WORD}/${name}`);
@@ -83,7 +83,7 @@ export class Router {
     return this.#answerAttachment(context, database, id, rest);
   }
 
-  /** `_design%2Fx`: a GET is redirected to the plain slash, unless the address is too long; for all other methods both mean the same. */
+  /** `_design%2Fx`: redirects a GET to the plain slash, unless the address is too long; for all other methods both mean the same. */
   #dispatchEncodedDesign(context: Context, database: string, path: readonly string[]): MaybePromise<Answer> {
     const [first = '', ...rest] = path;
     if (context.method === 'GET') {
@@ -100,7 +100,7 @@ export class Router {
     return this.#answerDocument(context, this.#routes.localDocument, database, id);
   }
 
-  /** The name has what follows the document's id, slashes and all. */
+  /** The name is everything after the document's id, including slashes. */
   #answerAttachment(context: Context, database: string, id: DocId, name: readonly string[]): MaybePromise<Answer> {
     return this.#answer(context, this.#routes.attachment, database, (handler) =>
       handler(context, database, id, name.join('/')),
@@ -135,7 +135,7 @@ export class Router {
   }
 }
 
-/** The address of something of a design document with a plain slash. */
+/** The address of a resource of a design document, with a plain slash. */
 function plainDesignLocation(context: Context, database: string, path: readonly string[]): string {
   const [id = '', ...rest] = path;
   const plain = [encodeURIComponent(database), encodeDocId(id), ...rest.map(encodeURIComponent)].join('/');
@@ -143,7 +143,7 @@ function plainDesignLocation(context: Context, database: string, path: readonly 
   return toAscii(`${ownBase(context)}/${plain}${query}`);
 }
 
-/** A database that isn't there is missing before anything below it is (docs/http/requests.md#request-path). */
+/** Checks that the database exists: a missing one takes precedence over anything missing below it (docs/http/requests.md#request-path). */
 function requireDatabase(context: Context, database: string, path: readonly string[]): void {
   const maySayItself = path.length === 0 && (context.method === 'PUT' || context.method === 'DELETE');
   if (maySayItself || context.services.registry.has(database)) return;

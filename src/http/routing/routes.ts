@@ -1,9 +1,9 @@
 /**
- * Which resources there are, as data: tables from a path below the server, a database or a design document to the methods it has, and
- * for each method who may use it and what answers. An endpoint is a row; one that a part answers which is loaded on first use names
+ * The resources, as data: tables from a path below the server, a database or a design document to its methods, and
+ * for each method who may use it and which handler answers. An endpoint is a row; one of a part that is loaded on first use names
  * that part (`deferred`).
  *
- * The `allow` lists are those of docs/http/answers.md#allowed-methods. HEAD needs no row: it is run as GET.
+ * The `allow` lists are those of docs/http/answers.md#allowed-methods. HEAD needs no row: it runs as GET.
  */
 
 import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
@@ -53,7 +53,7 @@ import {
   withMethod,
 } from './resources.ts';
 
-/** The parts that are loaded on first use, as far as they answer requests. */
+/** The handlers of the parts that are loaded on first use. */
 export interface DeferredParts {
   readonly accounts: () => MaybePromise<AccountsPart>;
   readonly views: () => MaybePromise<ViewPart>;
@@ -66,7 +66,7 @@ export interface DeferredParts {
 export interface Routes {
   readonly server: Table<ServerHandler>;
   readonly database: Table<DatabaseHandler>;
-  /** What stands behind `_design/{ddoc}/`. Handlers get the design document's name as the first segment. */
+  /** The resources below `_design/{ddoc}/`. Handlers get the design document's name as the first segment. */
   readonly design: Table<DatabaseHandler>;
   readonly document: Resource<DocumentHandler>;
   readonly localDocument: Resource<DocumentHandler>;
@@ -265,7 +265,7 @@ type OfDocument<More extends readonly unknown[]> = (
   ...more: More
 ) => MaybePromise<Answer>;
 
-/** Answers 404 where the reader must not see whether there is such a document. */
+/** Answers 404 if the reader must not see whether such a document exists. */
 function unlessHidden<More extends readonly unknown[]>(handler: OfDocument<More>): OfDocument<More> {
   return (context, database, id, ...more) => {
     if (context.shield?.hides(id) === true) throw missing();

@@ -1,11 +1,11 @@
-/** Databases that the service itself reads: they are made with the first document that is written into them (docs/http/databases.md#database-names). */
+/** Databases that the service itself reads: the first document written into one creates it (docs/http/databases.md#database-names). */
 import { isServerAdmin } from '../../accounts/access/security.ts';
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { REPLICATOR_DATABASE } from '../../base/system/system-databases.ts';
 import type { Answer, Context, Handler } from '../request/context.ts';
 import { isReserved } from './resources.ts';
 
-/** Whether the request would write a document into such a database, which is not there. */
+/** Whether the request would write a document into such a database, which does not exist yet. */
 export function needsSystemDatabase({ method, services }: Context, database: string, path: readonly string[]): boolean {
   if (database !== REPLICATOR_DATABASE || services.registry.has(database)) return false;
   const [first = ''] = path;
@@ -14,8 +14,8 @@ export function needsSystemDatabase({ method, services }: Context, database: str
 }
 
 /**
- * Answers the request in such a database, for whoever may make databases: it is there from the first document on that is accepted, and not
- * at all where none is. Fails with `unauthorized`.
+ * Answers the request in such a database, if the user may create databases: the database exists from the first accepted document on, and not
+ * at all if none is accepted. Fails with `unauthorized`.
  */
 export function createByAnswering(context: Context, database: string, answer: Handler): Promise<Answer> {
   if (!isServerAdmin(context.user)) throw new DatabaseError('unauthorized', 'You are not a server admin.');

@@ -1,4 +1,4 @@
-/** `GET /_active_tasks` (docs/http/server.md#active-tasks): what runs in the background. */
+/** `GET /_active_tasks` (docs/http/server.md#active-tasks): the background work that is running. */
 import { joinInSteps, runCooperatively } from '../../base/shared/turn.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { jsonAnswer } from '../response/responses.ts';

@@ -1,4 +1,4 @@
-/** `_db_updates`: what happens to databases, as it happens (docs/http/changes.md#database-events). */
+/** `_db_updates`: events of databases, as they happen (docs/http/changes.md#database-events). */
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import type { DatabaseEvent, DatabaseEventFeed } from '../../database/changes/contract.ts';
@@ -8,7 +8,7 @@ import { textAnswer, withHeader } from '../response/responses.ts';
 
 const KINDS = ['longpoll', 'continuous', 'eventsource'];
 const DEFAULT_SECONDS = 60;
-/** A day: timers of platforms go no further than some weeks. */
+/** A day: platform timers are limited to some weeks. */
 const MOST_SECONDS = 86_400;
 
 export function getDatabaseEvents(context: Context): Answer {

@@ -8,7 +8,7 @@ import { jsonAnswer, withHeader } from '../response/responses.ts';
 
 const LONG_AGO = 'Mon, 01 Jan 1990 00:00:00 GMT';
 
-/** Nobody on the way may keep the answer: an id that is given twice is none. */
+/** No cache may keep the response: an id that is returned twice is not unique. */
 export async function getUuids(context: Context): Promise<Answer> {
   const { config, uuids } = context.services;
   const count = parseCount(context.query.get('count') ?? '1');

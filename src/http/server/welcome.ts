@@ -9,7 +9,7 @@ export function getWelcome(context: Context): Answer {
   return jsonAnswer(context, 200, JSON.stringify(welcome));
 }
 
-/** Whether the service is to be asked; while it shuts down nothing gets here. */
+/** Whether clients should use the service; while it shuts down, no request gets here. */
 export function getUp(context: Context): Answer {
   const mode = context.services.config.get('svc', 'maintenance_mode') ?? 'false';
   if (mode !== 'false') {

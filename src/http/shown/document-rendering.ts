@@ -1,4 +1,4 @@
-/** Which members a read is to add to a document, and the document's text with them (docs/http/documents.md#metadata-of-a-read). */
+/** Which members a read adds to a document, and the document's text with them (docs/http/documents.md#metadata-of-a-read). */
 
 import type { RevId, Revision, RevisionStatus } from '../../database/documents/contract.ts';
 import { metaText, writeDocument } from '../../database/documents/outgoing.ts';
@@ -16,7 +16,7 @@ export interface MetaFlags {
   readonly localSeq: boolean;
 }
 
-/** The flags of a read, or undefined where none is on. `meta` stands for three of them. */
+/** Returns the flags of a read, or undefined if none is on. `meta` stands for three of them. */
 export function readMetaFlags(query: Query): MetaFlags | undefined {
   if (query.isEmpty) return undefined;
   const meta = query.flag('meta');
@@ -39,7 +39,7 @@ export const CONFLICTS_ALONE: MetaFlags = {
 };
 
 /**
- * The flags for one of many leaves that an answer shows. The winner alone names the others: each leaf with the names of all others would be
+ * The flags for one of many leaves in a response. Only the winner names the others: naming all others at each leaf would be
  * quadratic in their number.
  */
 export function flagsAmongLeaves({ leaves }: DocumentRecord, node: StoredNode, flags: MetaFlags): MetaFlags {
@@ -47,7 +47,7 @@ export function flagsAmongLeaves({ leaves }: DocumentRecord, node: StoredNode, f
   return { ...flags, conflicts: false, deletedConflicts: false };
 }
 
-/** The document's JSON text at that revision. `members` is what `metaOf` or `conflictsOf` gave. */
+/** Returns the document's JSON text at that revision. `members` is what `metaOf` or `conflictsOf` returned. */
 export function documentText(
   record: DocumentRecord,
   node: StoredNode,
@@ -57,7 +57,7 @@ export function documentText(
   return writeDocument({ id: record.id, rev: revOf(node), deleted: node.deleted, body, members });
 }
 
-/** The members that the flags ask for, as `writeDocument` takes them; empty where the document has none of them. */
+/** The members that the flags ask for, as `writeDocument` takes them; empty if the document has none of them. */
 export function metaOf(record: DocumentRecord, node: StoredNode, flags: MetaFlags): string {
   return metaText({
     revisions: flags.revs ? pathOf(node) : undefined,
@@ -68,7 +68,7 @@ export function metaOf(record: DocumentRecord, node: StoredNode, flags: MetaFlag
   });
 }
 
-/** Whether a text with the members has others of them than `_revisions`. */
+/** Whether a text with the members has any besides `_revisions`. */
 export function hasOtherMeta({ leaves }: DocumentRecord, flags: MetaFlags): boolean {
   if (flags.revsInfo || flags.localSeq) return true;
   return leaves.some(({ deleted }, index) => index > 0 && (deleted ? flags.deletedConflicts : flags.conflicts));
@@ -77,13 +77,13 @@ export function hasOtherMeta({ leaves }: DocumentRecord, flags: MetaFlags): bool
 /** Revisions in one piece of text. */
 const REVISIONS_PER_PIECE = 256;
 
-/** How many revisions the members name at most. */
+/** The maximum number of revisions that the members name. */
 export function metaCount({ leaves }: DocumentRecord, node: StoredNode, flags: MetaFlags): number {
   const ancestors = (flags.revs ? node.generation : 0) + (flags.revsInfo ? node.generation : 0);
   return flags.conflicts || flags.deletedConflicts ? ancestors + leaves.length : ancestors;
 }
 
-/** As `metaOf`, in pieces: a document may have very many revisions. */
+/** Like `metaOf`, in pieces: a document may have very many revisions. */
 export function* metaPieces(record: DocumentRecord, node: StoredNode, flags: MetaFlags): Generator<string, void, void> {
   if (flags.revs) {
     yield `,"_revisions":{"start":${node.generation},"ids":[`;
@@ -113,7 +113,7 @@ function* losers(leaves: readonly StoredNode[], deleted: boolean): Generator<Sto
   for (const [index, leaf] of leaves.entries()) if (index > 0 && leaf.deleted === deleted) yield leaf;
 }
 
-/** Texts with commas between them, some at a time. */
+/** Yields texts with commas between them, some at a time. */
 function* joined<T>(items: Iterable<T>, textOf: (item: T) => string): Generator<string, void, void> {
   let texts: string[] = [];
   let separator = '';
@@ -127,7 +127,7 @@ function* joined<T>(items: Iterable<T>, textOf: (item: T) => string): Generator<
   if (texts.length > 0) yield separator + texts.join(',');
 }
 
-/** `_conflicts`, as `writeDocument` takes it; empty where there are none. */
+/** `_conflicts`, as `writeDocument` takes it; empty if there are none. */
 export function conflictsOf(record: DocumentRecord): string {
   return metaText({ conflicts: losersOf(record, false) });
 }

@@ -1,4 +1,4 @@
-/** The content of attachments inside of documents, as Base64 (docs/http/attachments.md#reading-attachments-with-documents). */
+/** The content of attachments within documents, as Base64 (docs/http/attachments.md#reading-attachments-with-documents). */
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { must } from '../../base/shared/assert.ts';
@@ -13,15 +13,15 @@ import type { Snapshot, StoredNode } from '../../database/store/contract.ts';
 import { parseJson } from '../request/bodies.ts';
 import type { Query } from '../request/query.ts';
 
-/** What of its attachments a read is to show beyond their stubs. */
+/** What a read shows of its attachments beyond their stubs. */
 export interface AttachmentFlags {
   readonly content: boolean;
-  /** Revisions that the reader has: what they have already stays a stub. */
+  /** Revisions that the reader has: attachments that these have stay stubs. */
   readonly since: readonly RevId[];
   readonly encodingInfo: boolean;
 }
 
-/** Undefined where stubs are all that is asked for. Fails with `bad_request` where `atts_since` is no list of revisions. */
+/** Returns undefined if only stubs are requested. Fails with `bad_request` if `atts_since` is not a list of revisions. */
 export function readAttachmentFlags(query: Query): AttachmentFlags | undefined {
   if (query.isEmpty) return undefined;
   const given = query.get('atts_since');
@@ -40,7 +40,7 @@ function parseSince(text: string): readonly RevId[] {
   throw new DatabaseError('bad_request', `atts_since is ${text}; it must be a JSON list of revisions.`);
 }
 
-/** The member `_attachments` with a comma in front, in pieces of which none is much larger than a page. */
+/** The member `_attachments` with a comma in front, in pieces that are not much larger than a page. */
 export async function* attachmentsPieces(
   snapshot: Snapshot,
   node: StoredNode,
@@ -57,7 +57,7 @@ export async function* attachmentsPieces(
   yield '}';
 }
 
-/** The generation of the newest revision that both the node and the reader have; 0 where there is none. */
+/** The generation of the newest revision that both the node and the reader have; 0 if there is none. */
 export function knownGeneration(node: StoredNode, since: readonly RevId[]): number {
   if (since.length === 0) return 0;
   const revisions = since.map(toRevision);
@@ -87,7 +87,7 @@ async function* attachmentPieces(
   yield '"}';
 }
 
-/** Three bytes become four characters: what is left over waits for the next chunk. */
+/** Encodes three bytes as four characters: remaining bytes wait for the next chunk. */
 async function* base64Of(snapshot: Snapshot, attachment: StoredAttachment): AsyncGenerator<string, void, void> {
   const reader = must(await snapshot.openAttachment(attachment), 'what a kept revision refers to is there');
   try {

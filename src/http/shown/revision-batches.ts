@@ -1,11 +1,11 @@
-/** The revisions that a replicator asks for, some at a time (docs/http/documents.md#open-revisions). */
+/** The revisions that a replicator requests, some at a time (docs/http/documents.md#open-revisions). */
 import type { Snapshot } from '../../database/store/contract.ts';
 import { isLong, LONG_BYTES, type ShownRevision, shownBytes, shownPieces, shownTexts } from './shown-revision.ts';
 
 /** How many are read at once, if they are not large. */
 const BATCH = 100;
 
-/** A revision's text, in pieces where it is long; undefined where there is none to show. */
+/** A revision's text, in pieces if it is long; undefined if there is none to show. */
 export type RevisionText = string | AsyncIterable<string> | undefined;
 
 export interface ReadRevision<T> {
@@ -14,8 +14,8 @@ export interface ReadRevision<T> {
 }
 
 /**
- * The texts of what `shownOf` makes of the items of all groups, in batches with little more text than a slow reader may hold. Of a long one
- * the text has to be read before the next batch.
+ * Yields the texts of what `shownOf` returns for the items of all groups, in batches with little more text than may be held for a slow reader. A long
+ * text has to be read before the next batch.
  */
 export async function* readRevisions<G, T>(
   snapshot: Snapshot,

@@ -1,4 +1,4 @@
-/** A revision as an answer shows it: as one text where that is short, else in pieces that are made while they are sent. */
+/** A revision as a response shows it: as one text if that is short, else in pieces that are built while they are sent. */
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { runCooperatively } from '../../base/shared/turn.ts';
@@ -12,18 +12,18 @@ import { bodyParts } from './stored-body.ts';
 export interface ShownRevision {
   readonly record: DocumentRecord;
   readonly node: StoredNode;
-  /** The members that tell of other revisions; undefined for none. */
+  /** The members that describe other revisions; undefined for none. */
   readonly meta: MetaFlags | undefined;
   /** What is shown of its attachments beyond their stubs; undefined for nothing. */
   readonly attachments?: AttachmentFlags | undefined;
 }
 
-/** A text of more bytes, about, is made in pieces. It is also what a slow reader may hold. */
+/** A text of more than about this many bytes is built in pieces. It is also how much may be held for a slow reader. */
 export const LONG_BYTES = 262_144;
-/** What a revision takes in a text, about. */
+/** About what a revision takes in a text. */
 const REVISION_BYTES = 48;
 
-/** How long its text is, about; more than `LONG_BYTES` where it has to be made in pieces. */
+/** Returns about how long its text is; more than `LONG_BYTES` if it has to be built in pieces. */
 export function shownBytes(shown: ShownRevision): number {
   const { record, node, meta } = shown;
   const ofMeta = meta === undefined ? 0 : metaCount(record, node, meta) * REVISION_BYTES;
@@ -35,7 +35,7 @@ export function isLong(shown: ShownRevision): boolean {
   return shown.node.body !== undefined && shownBytes(shown) > LONG_BYTES;
 }
 
-/** The texts of revisions that are not long, in one pass over their bodies; undefined for a body that is not kept. */
+/** Returns the texts of revisions that are not long, in one pass over their bodies; undefined for a body that is not kept. */
 export async function shownTexts(snapshot: Snapshot, all: readonly ShownRevision[]): Promise<(string | undefined)[]> {
   const bodies = await snapshot.bodies(all.map(({ node }) => node));
   return all.map(({ record, node, meta }, index) => {
@@ -46,7 +46,7 @@ export async function shownTexts(snapshot: Snapshot, all: readonly ShownRevision
 }
 
 /**
- * The text of a revision whose body is kept, in pieces of which none is much longer than `LONG_BYTES`. Fails with `too_large` where the
+ * Yields the text of a revision whose body is kept, in pieces not much longer than `LONG_BYTES`. Fails with `too_large` if the
  * attachments that are shown have more than `mostAttached` plain bytes.
  */
 export async function* shownPieces(
@@ -61,7 +61,7 @@ export async function* shownPieces(
   yield* bodyMembers(snapshot, shown, mostAttached);
 }
 
-/** The body alone, with what is shown of its attachments. Undefined where it is not kept. Fails as `shownPieces`. */
+/** Returns the body alone, with what is shown of its attachments. Undefined if it is not kept. Fails as `shownPieces` does. */
 export async function attachedBody(
   snapshot: Snapshot,
   shown: ShownRevision,
@@ -73,7 +73,7 @@ export async function attachedBody(
   return `{${text.slice(1)}`;
 }
 
-/** A body's text behind other members: from a comma on, or its closing brace alone. */
+/** Yields a body's text after other members: from a comma on, or only its closing brace. */
 async function* bodyMembers(
   snapshot: Snapshot,
   shown: ShownRevision,
@@ -95,7 +95,7 @@ function assertShowable(attachments: readonly StoredAttachment[], most: number):
   throw new DatabaseError('too_large', reason);
 }
 
-/** Whether they are shown by more than their stubs; known without the body. */
+/** Whether more than their stubs is shown; known without the body. */
 export function hasShownAttachments({ node, attachments }: ShownRevision): boolean {
   return attachments !== undefined && node.body?.attachments !== undefined;
 }

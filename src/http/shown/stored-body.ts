@@ -1,12 +1,12 @@
-/** Takes the text of a stored body apart while it is read: its attachments stand first in it, and the rest may be of any length. */
+/** Splits the text of a stored body while it is read: its attachments come first, and the rest may have any length. */
 
 import { TimeSlice } from '../../base/shared/turn.ts';
 import { hasAttachments } from '../../database/documents/attachments/stored-attachments.ts';
 
 export interface BodyParts {
-  /** The body as it is stored, up to the end of its attachments and closed there. */
+  /** The body as stored, up to the end of its attachments and closed there. */
   readonly stubs: string;
-  /** What follows: from a comma on where there are other members, and up to the body's closing brace in any case. */
+  /** What follows: from a comma on if there are other members, and up to the body's closing brace in any case. */
   readonly rest: AsyncIterable<string>;
 }
 
@@ -19,7 +19,7 @@ export async function bodyParts(pieces: AsyncIterable<string>): Promise<BodyPart
     const step = await iterator.next();
     if (step.done === true) return { stubs, rest: only('}') };
     const text = step.value;
-    // The first piece of a body is longer than what attachments begin with.
+    // The first piece of a body is longer than the beginning of attachments.
     if (stubs === '' && !hasAttachments(text)) {
       return { stubs: '{}', rest: behind(text === '{}' ? '}' : `,${text.slice(1)}`, iterator) };
     }
@@ -43,19 +43,19 @@ async function* behind(text: string, iterator: AsyncIterator<string>): AsyncGene
   }
 }
 
-/** Finds where the object ends that is the first member's value, in a text that comes in pieces. */
+/** Finds where the object that is the first member's value ends, in a text that comes in pieces. */
 class EndOfAttachments {
-  /** In the next piece: behind the brace that the text begins with, or behind what is escaped at the end of the piece before. */
+  /** The position in the next piece: after the opening brace of the text, or after an escaped character at the end of the previous piece. */
   #at = 1;
   #depth = 0;
   #isInString = false;
 
-  /** Undefined where it is not in this piece. */
+  /** Returns undefined if it is not in this piece. */
   in(text: string): number | undefined {
     for (; this.#at < text.length; this.#at += 1) {
       const character = text[this.#at];
       if (this.#isInString) {
-        // What is escaped may be beyond the text's end: it is passed over there as well.
+        // The escaped character may be beyond the text's end: it is skipped there as well.
         if (character === '\\') this.#at += 1;
         else if (character === '"') this.#isInString = false;
       } else if (character === '"') this.#isInString = true;

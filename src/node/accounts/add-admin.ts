@@ -1,4 +1,4 @@
-/** Makes somebody a server admin: keeps the hash of the password that is typed in the file of the settings (docs/node.md#accounts). */
+/** Makes a user a server admin: keeps the hash of the typed password in the settings file (docs/node.md#accounts). */
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { adminText } from '../../accounts/passwords/password-hash.ts';
@@ -24,7 +24,7 @@ interface Streams {
   readonly stderr: MessageStream;
 }
 
-/** Fails with `bad_request` where the name or the password can't be taken, and the two that were typed differ. */
+/** Fails with `bad_request` if the name or the password is not accepted, or the two typed passwords differ. */
 export async function addAdmin(
   { admin, dataFolder, configFile = join(dataFolder, CONFIG_FILE) }: AddAdminOptions,
   streams: Streams,

@@ -38,7 +38,7 @@ export type Command =
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Throws a `UsageError` for what it does not understand. Without a command it is `serve`. */
+/** Throws a `UsageError` for arguments that it does not understand. Without a command it is `serve`. */
 export function parseCommand(argv: readonly string[], environment: Environment): Command {
   const [first, ...others] = argv;
   if (first === '-v' || first === '--version' || first === 'version') return { name: 'version' };
@@ -88,7 +88,7 @@ const parsers: Readonly<Record<CommandName, (argv: readonly string[], environmen
   restore: (argv) => {
     const { values, positionals } = parseFlags('restore', argv, { ...dataOption });
     const [source] = atMost(positionals, 1, 'restore');
-    // Neither the environment nor a default names the folder, so that nobody restores into the one in use by accident.
+    // Neither the environment nor a default sets the folder, so that no one restores into the one in use by accident.
     if (source === undefined || values.data === undefined) {
       throw new UsageError('Say both folders: settee restore SOURCE --data FOLDER', 'restore');
     }
@@ -154,7 +154,7 @@ function parseServe(argv: readonly string[], environment: Environment): Command 
   return { name: 'serve', options: checked(options) };
 }
 
-/** What the server would refuse to start with is a wrong call. */
+/** Options with which the server would refuse to start are a usage error. */
 function checked(options: ServeOptions): ServeOptions {
   try {
     assertServerOptions(options);
@@ -254,7 +254,7 @@ function configFile(
   throw new UsageError(`${given === undefined ? 'SETTEE_CONFIG' : '--config'} is empty; name a file.`, command);
 }
 
-/** Undefined: the configuration says where. */
+/** Undefined: the configuration sets it. */
 function parsePort(given: string | undefined, environment: Environment): number | undefined {
   const flag = given === undefined ? 'SETTEE_PORT' : '--port';
   return optional(given ?? environment['SETTEE_PORT'], (text) =>
@@ -266,7 +266,7 @@ function optional<T>(text: string | undefined, parse: (text: string) => T): T | 
   return text === undefined ? undefined : parse(text);
 }
 
-/** Where the server takes any free port, several servers are likely to run, so the demo takes any free port as well. */
+/** If the server takes any free port, several servers are likely to run, so the demo also takes any free port. */
 function parseDemoPort(given: string | undefined, serverPort: number | undefined): number {
   if (given === undefined) return serverPort === 0 ? 0 : DEMO_PORT;
   return wholeNumber(given, { flag: '--demo-port', lowest: 0, highest: 65_535 }, 'serve');
@@ -290,10 +290,10 @@ function oneOf<T extends string>(text: string, choices: readonly T[], flag: stri
   throw new UsageError(`${flag} is "${text}"; it must be one of ${choices.join(', ')}.`, topic);
 }
 
-/** A section ends at the first slash, that of one host at the last one before the value: `cors:http://example.com/origins=*`. */
+/** A section ends at the first slash, the section of one host at the last slash before the value: `cors:http://example.com/origins=*`. */
 const SETTING = /^(cors:[^=]+|[^/=]+)\/([^=]+)=(.*)$/s;
 
-/** Parses texts `section/key=value`; if a key is given twice, the later value counts. */
+/** Parses texts `section/key=value`; if a key occurs twice, the later value applies. */
 function parseSettings(texts: readonly string[]): Record<string, Record<string, string>> {
   const settings = new Map<string, Map<string, string>>();
   for (const text of texts) {

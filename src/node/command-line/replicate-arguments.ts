@@ -1,4 +1,4 @@
-/** The options of `settee replicate`, as the members of a request for a replication. */
+/** The options of `settee replicate`, as the members of a replication request. */
 import type { JsonObject } from '../../base/json/objects.ts';
 import type { ReplicateOptions } from '../replicate/replicate.ts';
 import { UsageError } from '../terminal/usage-error.ts';
@@ -30,7 +30,7 @@ export interface ReplicateValues {
   readonly retries?: string | undefined;
 }
 
-/** Throws a `UsageError`, which repeats no address: there may be a password in it. */
+/** Throws a `UsageError`, which repeats no address: an address may contain a password. */
 export function toReplicateOptions(
   values: ReplicateValues,
   positionals: readonly string[],
@@ -65,7 +65,7 @@ function toParameter(text: string): readonly [string, string] {
   return [name, value];
 }
 
-/** A number or a list as servers write them; anything else is a text of one. */
+/** A number or a list in the form in which servers write them; anything else is the text of a sequence. */
 function toSequence(text: string): unknown {
   return /^(\d{1,15}|\[.*\])$/s.test(text) ? parseJson('--since', text) : text;
 }

@@ -1,5 +1,5 @@
 /**
- * Keeps settings in an INI file that a person may edit, too (docs/http/server.md#settings). Only its owner can read it, since it holds secrets. It is
+ * Keeps settings in an INI file that a person may also edit (docs/http/server.md#settings). Only its owner can read it, since it holds secrets. It is
  * replaced as a whole: a crash leaves the old file or the new one.
  */
 import { chmod, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import type { ConfigStorage } from '../../core/config/contract.ts';
 import { hasCode, syncPath } from '../../storage/lmdb/folder.ts';
 import { editIni, readIni } from './ini-text.ts';
 
-/** Where its file is in a data folder. */
+/** The path of the file in a data folder. */
 export const CONFIG_FILE = 'settee.ini';
 
 const OWNER_ONLY = 0o600;
@@ -24,13 +24,13 @@ export class IniFile implements ConfigStorage {
   readonly #path: string;
   readonly #log: Log;
 
-  /** Nothing is read or written yet. */
+  /** Does not read or write anything yet. */
   constructor(path: string, log: Log) {
     this.#path = path;
     this.#log = log;
   }
 
-  /** Takes the right to read it from everybody but its owner. */
+  /** Removes the right to read it from everyone except its owner. */
   async load(): Promise<Settings> {
     const text = await this.#read();
     if (text === undefined) return {};
@@ -38,7 +38,7 @@ export class IniFile implements ConfigStorage {
     return readIni(text, this.#path);
   }
 
-  /** What a person wrote into the file meanwhile stays. */
+  /** Keeps what a person wrote into the file meanwhile. */
   async write(names: readonly SettingName[], value: string | undefined): Promise<void> {
     const text = (await this.#read()) ?? BEGINNING;
     const there = readIni(text, this.#path);
@@ -50,7 +50,7 @@ export class IniFile implements ConfigStorage {
     await this.#replace(edited);
   }
 
-  /** Undefined where there is none. */
+  /** Undefined if there is none. */
   async #read(): Promise<string | undefined> {
     try {
       return await readFile(this.#path, 'utf8');
@@ -61,7 +61,7 @@ export class IniFile implements ConfigStorage {
   }
 
   async #replace(text: string): Promise<void> {
-    // A link stays one.
+    // A link stays a link.
     const path = await realpath(this.#path).catch(() => this.#path);
     await replaceSecretFile(path, text).catch((error: unknown) => {
       throw this.#unusable(error);
@@ -91,7 +91,7 @@ export class IniFile implements ConfigStorage {
   }
 }
 
-/** Creates the configuration file, without settings, where there is none. */
+/** Creates the configuration file, without settings, if there is none. */
 export async function createConfigFile(path: string): Promise<void> {
   try {
     await writeDurably(path, BEGINNING);

@@ -1,7 +1,7 @@
 /**
- * The text of an INI file: what it says, and the same text with one setting changed. A person edits such files, so comments, blank lines,
- * their order and the ends of lines stay as they are (docs/http/server.md#settings). A name or a value that a line could not hold as it is
- * stands in double quotes, as a JSON string.
+ * The text of an INI file: its content, and the same text with one setting changed. A person edits such files, so comments, blank lines,
+ * their order and the ends of lines stay as they are (docs/http/server.md#settings). A name or a value that a line can't hold unchanged
+ * is written in double quotes, as a JSON string.
  */
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import type { Settings } from '../../base/system/contract.ts';
@@ -11,7 +11,7 @@ type Line =
   | { readonly kind: 'setting'; readonly key: string; readonly value: string; readonly comment: string }
   | { readonly kind: 'other' };
 
-/** A comment behind a value begins with white space and one of these. */
+/** A comment after a value begins with white space and one of these. */
 const COMMENT = /(?<!\s)\s+[;#]/;
 
 /** `file` is for the error. Fails with `bad_request` on a line that is neither a section, a setting, a comment nor blank. */
@@ -32,14 +32,14 @@ export function readIni(text: string, file: string): Settings {
 }
 
 /**
- * The text with that value in the place of the old one, or without the setting where `value` is undefined. A new setting comes behind the
- * last line of its section that is no comment or blank; a new section comes last. Fails as `readIni` does.
+ * The text with that value in place of the old one, or without the setting if `value` is undefined. A new setting follows the
+ * last line of its section that is not a comment or blank; a new section comes last. Fails like `readIni`.
  */
 export function editIni(text: string, file: string, section: string, key: string, value: string | undefined): string {
   const lines = linesOf(text);
   const found = findSetting(lines, file, section, key);
   const newline = /\r?\n/.exec(text)?.[0] ?? '\n';
-  // Where it is there several times the last one counts, so that all go.
+  // If the setting occurs several times the last one applies, so all of them are removed.
   const [last, ...others] = found.places.toReversed();
   const edited = [...lines];
   if (value !== undefined && last !== undefined) edited[last] = withValue(lines[last] ?? '', key, value);
@@ -50,7 +50,7 @@ export function editIni(text: string, file: string, section: string, key: string
   return joined === '' || joined.endsWith(newline) ? joined : `${joined}${newline}`;
 }
 
-/** Without their ends. A last line that ends in a newline is no further, empty one. */
+/** Returns the lines without their ends. A newline at the end of the text does not begin another, empty line. */
 function linesOf(text: string): string[] {
   const lines = text.replace(/^\ufeff/, '').split(/\r?\n/);
   if (lines.at(-1) === '') lines.pop();
@@ -101,7 +101,7 @@ function unquote(text: string, place: string): string {
 const SECTION = /[\]"]/;
 const KEY = /^[[;#"]|=/;
 const VALUE = /^[;#"]|\s[;#]/;
-/** Line breaks among them, which would begin another line of the file. */
+/** Includes line breaks, which would begin another line of the file. */
 const CONTROL = /\p{Cc}/u;
 
 function quoted(text: string, needsQuotes: RegExp): string {
@@ -118,9 +118,9 @@ function withValue(line: string, key: string, value: string): string {
 }
 
 interface Found {
-  /** Where the setting stands, as indexes of lines. */
+  /** The lines that contain the setting, by index. */
   readonly places: readonly number[];
-  /** Behind the last setting of the section; undefined where there is none of that name. */
+  /** After the last setting of the section; undefined if there is no section of that name. */
   readonly sectionEnd: number | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * A file in the data folder that says that its server has admins. Settings may be in a file elsewhere, or be given by flags: without them,
- * and without this mark, a copy of the folder could not be told from one that never had an admin, and would be served to everybody.
+ * A file in the data folder that says that its server has admins. Settings may be in a file elsewhere, or come from flags: without them,
+ * and without this mark, a copy of the folder would look like one that never had an admin, and would be served to everyone.
  */
 import { access, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ export async function hasAdminMark(dataFolder: string): Promise<boolean> {
   }
 }
 
-/** Changes nothing where it is as wanted. */
+/** Changes nothing if it is already correct. */
 export async function markAdmins(dataFolder: string, hasAdmins: boolean): Promise<void> {
   if ((await hasAdminMark(dataFolder)) === hasAdmins) return;
   const path = join(dataFolder, FILE);

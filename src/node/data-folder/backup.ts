@@ -28,7 +28,7 @@ export interface CopyProblem {
   readonly isLoss: boolean;
 }
 
-/** How the settings are named among what is copied. */
+/** The name of the settings in the list of copied items. */
 const SETTINGS = 'settings';
 
 /**
@@ -38,7 +38,7 @@ const SETTINGS = 'settings';
 export async function* backupData(options: {
   readonly dataFolder: string;
   readonly target: string;
-  /** Where the settings are. Default: `settee.ini` in the data folder, which need not be there. */
+  /** The path of the settings. Default: `settee.ini` in the data folder, which need not exist. */
   readonly configFile?: string | undefined;
 }): AsyncGenerator<CopiedDatabase | CopyProblem> {
   await mustHoldDatabases(options.dataFolder);
@@ -50,7 +50,7 @@ export async function* backupData(options: {
   let problems: readonly CopyProblem[] | undefined;
   let settings: SettingsOutcome | undefined;
   try {
-    // First: what breaks off later is no backup, since it has no databases.
+    // First: a copy that breaks off later is not a backup, since it has no databases.
     settings = await backUpSettings({ ...options, configFile: options.configFile });
     if (settings.bytes !== undefined) yield { database: SETTINGS, bytes: settings.bytes };
     problems = yield* copyDatabases(options.dataFolder, folder, backupRemedies);
@@ -66,8 +66,8 @@ function settingsProblem({ problem, isLoss }: SettingsOutcome): readonly CopyPro
 }
 
 /**
- * Makes the data folder `dataFolder`, which must not hold databases, from a backup, with its settings unless there are others. Each database's lineage is
- * extended, so that indexes and replication notice that it went back in time. Problems come last.
+ * Creates the data folder `dataFolder`, which must not hold databases, from a backup, with its settings unless others exist. Extends the
+ * lineage of each database, so that indexes and replication notice that it went back in time. Problems come last.
  */
 export async function* restoreData(options: {
   readonly source: string;
@@ -82,7 +82,7 @@ export async function* restoreData(options: {
         `${folder.path} holds databases already. Restore into another folder, or move ${folder.databases} away.`,
       );
     }
-    // Before there are databases, so that none are served without the admins whose they are.
+    // Before there are databases, so that none are served without their admins.
     const settings = await restoreSettings({ source: options.source, dataFolder: folder.path });
     if (settings.bytes !== undefined) yield { database: SETTINGS, bytes: settings.bytes };
     const problems = yield* copyDatabases(options.source, folder, restoreRemedies, markAllRestored);
@@ -119,7 +119,7 @@ const restoreRemedies: Remedies = {
 type Findings = Map<string, string | undefined>;
 
 /**
- * Copies into a folder of another name, which is renamed to `databases` at the end, so that a copy that is interrupted is
+ * Copies into a folder with another name, which is renamed to `databases` at the end, so that an interrupted copy is
  * not taken for a data folder. Returns what is missing from the copy.
  */
 async function* copyDatabases(
@@ -203,7 +203,7 @@ function problemsOf(
   return problems;
 }
 
-/** A file that can't be opened is removed from the copy again: it was copied with the damage that it had. */
+/** A file that can't be opened is removed from the copy: it was copied with its damage. */
 async function markAllRestored(store: PageStore, findings: Findings): Promise<void> {
   for (const name of await store.list()) {
     try {

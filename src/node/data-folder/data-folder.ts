@@ -28,7 +28,7 @@ export interface DataFolder extends FolderLock {
   readonly databases: string;
 }
 
-/** Rejects with `storage_locked` while another process uses the folder, and with `storage_failed` where it can't be made. */
+/** Rejects with `storage_locked` while another process uses the folder, and with `storage_failed` if it can't be created. */
 export async function openDataFolder(folder: string): Promise<DataFolder> {
   const path = resolve(folder);
   try {
@@ -51,20 +51,20 @@ export async function openDataFolder(folder: string): Promise<DataFolder> {
 const OTHERS = 0o007;
 
 /**
- * Takes the rights of other users away from a folder that an earlier release made: hashes and passwords are in it. Those of the group
- * stay, since somebody may have given them on purpose. Only an owner can do so; the folder serves as it is where that fails.
+ * Removes the rights of other users from a folder that an earlier release created: it contains hashes and passwords. The rights of the group
+ * stay, since they may have been granted on purpose. Only the owner can do so; if that fails, the folder is used as it is.
  */
 async function hideFromOthers(folder: string): Promise<void> {
   try {
     const { mode } = await stat(folder);
     if ((mode & OTHERS) !== 0) await chmod(folder, mode & ~OTHERS);
   } catch {
-    // It is not there yet, or belongs to somebody else.
+    // It does not exist yet, or belongs to another user.
   }
 }
 
 /**
- * Whether there is anything in a `databases/` folder. Fails with `storage_corrupt` where it has databases but not the list
+ * Whether there is anything in a `databases/` folder. Fails with `storage_corrupt` if it has databases but not the list
  * of them: opening it would create an empty list, and remove every database because it is not listed.
  */
 export async function holdsDatabases(databases: string): Promise<boolean> {
@@ -77,7 +77,7 @@ export async function holdsDatabases(databases: string): Promise<boolean> {
   );
 }
 
-/** Fails with `not_found` where a data folder, or a backup, has no databases, and as `holdsDatabases` does. */
+/** Fails with `not_found` if a data folder, or a backup, has no databases, and like `holdsDatabases`. */
 export async function mustHoldDatabases(dataFolder: string): Promise<void> {
   if (await holdsDatabases(join(dataFolder, DATABASES_FOLDER))) return;
   throw new DatabaseError(
@@ -86,7 +86,7 @@ export async function mustHoldDatabases(dataFolder: string): Promise<void> {
   );
 }
 
-/** Whether the list of databases names that one. To be called by the owner of the folder. */
+/** Whether the list of databases contains that name. To be called by the owner of the folder. */
 export async function holdsDatabase(databases: string, name: string): Promise<boolean> {
   const prefix = createFileName(name, '');
   if (!(await listFiles(databases)).some((file) => file.startsWith(prefix))) return false;
@@ -100,11 +100,11 @@ export async function holdsDatabase(databases: string, name: string): Promise<bo
 }
 
 interface StorageOptions {
-  /** Where it is given, a damaged journal is cut off instead of refused; it gets the file, and a sentence that says what is dropped. */
+  /** If set, a damaged journal is truncated instead of refused; it gets the file, and a sentence that says what is dropped. */
   readonly onRepair?: ((file: string, repair: string) => void) | undefined;
-  /** Whether the structure of each file is looked at as a whole before it is opened. */
+  /** Whether the structure of each whole file is checked before it is opened. */
   readonly checksWholly?: boolean;
-  /** Whether space is reserved for the time when the disk is full; what is reserved already can be used in any case. Default: true. */
+  /** Whether space is reserved for when the disk is full; space that is already reserved can be used in any case. Default: true. */
   readonly reservesSpace?: boolean;
 }
 

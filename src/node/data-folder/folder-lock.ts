@@ -8,22 +8,22 @@ import { DatabaseError } from '../../base/errors/database-error.ts';
 
 /**
  * The lock of a data folder: one process at a time may use it. The lock is a listening socket, because that disappears
- * with its process however the process ends, and because it can answer which process holds the lock.
+ * with its process however the process ends, and because it can report which process holds the lock.
  *
  * Every process that wants the folder listens on a socket file of its own, with a name that is never used again, and
- * then connects to the others. A file that nobody listens on was left by a dead process and is removed; since its name
- * is never used again, that is safe at any moment. Of several processes that try at the same time the one with the lowest
+ * then connects to the others. A file without a listener was left by a dead process and is removed; since its name
+ * is never used again, that is safe at any moment. Among processes that try at the same time the one with the lowest
  * name has priority: those with higher names give up, and it waits until they have given up or one holds the lock.
  *
  * On Windows one named pipe replaces the socket files: only one process can listen on its name, and it leaves no file.
  */
 export interface FolderLock {
-  /** Has the address of the holder named to processes that are refused. */
+  /** Sets the holder's address, which is reported to processes that are refused. */
   announce(address: string): void;
   release(): Promise<void>;
 }
 
-/** The process at a socket, as the socket answers in one line of JSON. */
+/** The process at a socket, as the socket reports it in one line of JSON. */
 interface SocketOwner {
   readonly pid: number;
   readonly state: 'candidate' | 'holder';
@@ -65,7 +65,7 @@ interface LockSockets {
 class LockSocket implements FolderLock {
   readonly #sockets: LockSockets;
   readonly #server: Server;
-  /** Connections of processes that wait for what becomes of this candidate. */
+  /** Connections of processes that wait for the outcome of this candidate. */
   readonly #waiting = new Set<Socket>();
   #state: SocketOwner['state'] = 'candidate';
   #address: string | undefined;
@@ -81,7 +81,7 @@ class LockSocket implements FolderLock {
     await once(this.#server, 'listening');
   }
 
-  /** The process that holds the lock, or a candidate with priority; undefined where this process may take the lock. */
+  /** The process that holds the lock, or a candidate with priority; undefined if this process may take the lock. */
   async findOtherOwner(): Promise<SocketOwner | undefined> {
     const own = this.#sockets.ownName;
     for (const name of await this.#sockets.list()) {
@@ -154,7 +154,7 @@ async function ask(path: string, patient = false): Promise<Answer> {
   } finally {
     socket.destroy();
   }
-  // One that gives up closes connections that it has not accepted yet: only a process that is stopped lets time run out.
+  // A process that gives up closes connections that it has not accepted yet: only a stopped process lets the time run out.
   return timedOut ? (latest ?? 'silent') : 'gave up';
 }
 
@@ -169,7 +169,7 @@ function parseOwner(line: string): SocketOwner {
   };
 }
 
-/** Contains the process id as well, for a holder that is stopped and can't answer. */
+/** Also contains the process id, for a holder that is stopped and can't answer. */
 function socketName(): string {
   return `${process.pid}-${randomBytes(8).toString('hex')}.sock`;
 }

@@ -7,23 +7,23 @@ import { CONFIG_FILE, replaceSecretFile } from '../config-file/ini-file.ts';
 import { readIni } from '../config-file/ini-text.ts';
 import { hasAdminMark, markAdmins } from './admin-mark.ts';
 
-/** What became of the settings. */
+/** What happened to the settings. */
 export interface SettingsOutcome {
-  /** Of the copied file; undefined where none was copied. */
+  /** Of the copied file; undefined if none was copied. */
   readonly bytes: number | undefined;
-  /** What somebody has to know or to do; undefined where nothing. */
+  /** What the user must know or do; undefined if nothing. */
   readonly problem: string | undefined;
-  /** Whether the copy lacks something that there was. */
+  /** Whether the copy lacks something that existed. */
   readonly isLoss: boolean;
 }
 
-/** What a backup has of a server that has no settings. */
+/** What a backup contains for a server that has no settings. */
 const NONE = `; The server whose data this is had no configuration file when this backup was made.
 `;
 
 /**
- * Puts the settings of a data folder into a backup. `configFile`: where they are. A backup always has a file of settings, so that one that
- * was made by a version without them can be told from it.
+ * Copies the settings of a data folder into a backup. `configFile`: their path. A backup always has a settings file, so that a backup of
+ * a version without them can be told from it.
  */
 export async function backUpSettings(options: {
   readonly dataFolder: string;
@@ -48,8 +48,8 @@ export async function backUpSettings(options: {
 }
 
 /**
- * Puts the settings of a backup into a data folder. Those that the folder has stay. Marks the folder where it has no admin then, and the backup
- * can't say that there was none: it is not served until it has one.
+ * Copies the settings of a backup into a data folder. Settings that it already has stay. Marks the folder if it has no admin, and the backup
+ * can't confirm that there was none: it is then not served until it has one.
  */
 export async function restoreSettings(options: {
   readonly source: string;
@@ -94,7 +94,7 @@ function namesAdmin(settings: Buffer | undefined, path: string): boolean {
   }
 }
 
-/** Undefined where there is no such file. */
+/** Undefined if there is no such file. */
 async function readSettings(path: string, takesNone = false): Promise<Buffer | undefined> {
   try {
     const settings = await readFile(path);

@@ -16,17 +16,17 @@ interface DatabaseFindings {
   readonly database: string;
   readonly documents: number;
   readonly pages: number;
-  /** One sentence for each thing that was repaired, which says what is lost. */
+  /** One sentence for each repair, which says what is lost. */
   readonly repairs: readonly string[];
-  /** One sentence for each finding that is left; empty when all is well. */
+  /** One sentence for each remaining finding; empty if all is well. */
   readonly damage: readonly string[];
 }
 
 interface VerifyOptions {
   readonly dataFolder: string;
-  /** Which ones; all of them where none is named. `not_found` for a name that is not there. */
+  /** The databases to verify; all of them if none is named. `not_found` for a name that does not exist. */
   readonly databases: readonly string[];
-  /** Whether to drop what is damaged where the rest can be used without it. */
+  /** Whether to drop damaged parts if the rest can be used without them. */
   readonly repair: boolean;
   readonly onProgress: OnProgress;
 }
@@ -35,7 +35,7 @@ const LIST = 'list of databases';
 
 /**
  * Reads databases of a data folder that no server is using, with their indexes, and reports damage. Without `repair` it
- * changes no document; as at every opening, what an interrupted run left unfinished is completed.
+ * changes no document; as at every opening, it completes what an interrupted run left unfinished.
  */
 export async function* verifyData(options: VerifyOptions): AsyncGenerator<DatabaseFindings> {
   await mustHoldDatabases(options.dataFolder);
@@ -56,7 +56,7 @@ export async function* verifyData(options: VerifyOptions): AsyncGenerator<Databa
       clock: systemClock,
       random: systemRandom,
       config: { get: () => undefined },
-      // Databases that the list does not know are set aside at every opening.
+      // Databases that are not in the list are set aside at every opening.
       log: { ...silentLog, error: (message) => noteRepair(REGISTRY_FILE, message) },
       onRepair: options.repair ? noteRepair : undefined,
     });
@@ -74,7 +74,7 @@ interface Verification {
   readonly registry: Registry;
   readonly store: PageStore;
   readonly options: VerifyOptions;
-  /** What was repaired of a database when its file was opened. */
+  /** The repairs of a database when its file was opened. */
   repairsOf(file: string): readonly string[];
 }
 
@@ -111,7 +111,7 @@ async function verifyOne(
 }
 
 /**
- * Purges revisions whose bodies can't be read, so that lists and indexes come past them, and has the compaction move the others out of
+ * Purges revisions whose bodies can't be read, so that lists and indexes get past them, and makes the compaction move the others out of
  * damaged pages.
  */
 async function dropLost(database: Database, lost: VerifyReport['lost']): Promise<string[]> {

@@ -1,13 +1,13 @@
 import { DatabaseError } from '../../base/errors/database-error.ts';
 
-/** Where there is no least rate: something comes within this time. */
+/** Without a minimum rate: some bytes must arrive within this time. */
 const SILENCE_MS = 120_000;
-/** The least rate is held to over this time, so that a pause is no harm. */
+/** The minimum rate applies over this time, so that a pause does no harm. */
 const INTERVAL_MS = 60_000;
 
 /**
- * Watches that a body comes: the bytes that the least rate makes of a minute within each minute, or its end. Only time in which the client is waited for
- * counts.
+ * Watches that a body arrives: within each minute the bytes that the minimum rate requires per minute, or its end. Only time spent waiting for the
+ * client counts.
  */
 export class ArrivalWatch {
   readonly #dueBytes: number;
@@ -19,21 +19,21 @@ export class ArrivalWatch {
   #came = 0;
   #received = 0;
 
-  /** `leastRate` in bytes a second; 0: no more than that something comes every two minutes. `onFailure` gets what the request is refused with. */
+  /** `leastRate` in bytes per second; 0: only requires some bytes every two minutes. `onFailure` gets the reason for refusing the request. */
   constructor(leastRate: number, onFailure: (failure: DatabaseError) => void) {
     this.#dueBytes = leastRate > 0 ? (leastRate * INTERVAL_MS) / 1000 : 1;
     this.#dueMs = leastRate > 0 ? INTERVAL_MS : SILENCE_MS;
     this.#onFailure = onFailure;
   }
 
-  /** The client is waited for. */
+  /** The server waits for the client. */
   wait(): void {
     if (this.#timer !== undefined) return;
     this.#since = performance.now();
     this.#timer = setTimeout(() => this.#fail(), this.#dueMs - this.#waitedMs);
   }
 
-  /** Bytes came, or nothing is waited for any more. */
+  /** Bytes arrived, or the server no longer waits for any. */
   came(bytes: number): void {
     this.#received += bytes;
     this.#came += bytes;

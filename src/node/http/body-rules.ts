@@ -1,11 +1,11 @@
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import type { ByteLease } from '../../base/shared/byte-budget.ts';
 
-/** What holds for bodies that come over the network. */
+/** The rules for bodies that arrive over the network. */
 export interface BodyRules {
-  /** Bytes a second that come of a body at least; 0: no such rate. Default: 0. */
+  /** The minimum rate of a body in bytes per second; 0: no such rate. Default: 0. */
   readonly leastRate?: (() => number) | undefined;
-  /** Where what has come of a body is counted while it is collected. Default: nowhere. */
+  /** Counts the bytes of a body that have arrived while it is collected. Default: not counted. */
   readonly lease?: (() => ByteLease | undefined) | undefined;
   /** Called before a body is refused in its middle: nothing more should be read from the connection. */
   readonly onSilence?: (() => void) | undefined;

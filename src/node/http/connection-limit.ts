@@ -2,10 +2,10 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Refusal } from './refusals.ts';
 
-/** Connections beyond the limit that may be open until they got their answer. Where there are more, they end without one. */
+/** Connections beyond the limit that may stay open until they get their response. Any more end without one. */
 const waitingForRefusal = 64;
 
-/** So long such a connection may take to ask. */
+/** How long such a connection may take to send its request. */
 const refusalMs = 2_000;
 
 export const TOO_MANY_CONNECTIONS: Refusal = {
@@ -16,13 +16,13 @@ export const TOO_MANY_CONNECTIONS: Refusal = {
   headers: { 'Retry-After': '5' },
 };
 
-/** Fewer where few connections are permitted: each has a descriptor. */
+/** Fewer if few connections are permitted: each has a descriptor. */
 function refusable(highest: number): number {
   return Math.min(waitingForRefusal, Math.max(8, Math.ceil(highest / 4)));
 }
 
 /**
- * Holds a server to a number of connections. One more is accepted, so that it can be told why it is refused: by 503, when it asks. It does
+ * Limits the number of a server's connections. One more is accepted, so that it can learn why it is refused: by 503 to its request. It does
  * not count.
  */
 export class ConnectionLimit {
@@ -30,14 +30,14 @@ export class ConnectionLimit {
   readonly #highest: () => number;
   readonly #counted = new Set<Socket>();
 
-  /** `highest` is asked at each connection; 0 means no limit. */
+  /** `highest` is called at each connection; 0 means no limit. */
   constructor(server: Server, highest: () => number) {
     this.#server = server;
     this.#highest = highest;
     this.#limit();
   }
 
-  /** To be told of each new connection. */
+  /** To be called for each new connection. */
   add(socket: Socket): void {
     if (this.#counted.size < this.#limit()) {
       this.#counted.add(socket);
@@ -48,14 +48,14 @@ export class ConnectionLimit {
     }
   }
 
-  /** The limit that holds now. The server itself learns of another one with the next connection. */
+  /** The current limit. The server itself learns of a change with the next connection. */
   #limit(): number {
     const highest = this.#highest() || Number.POSITIVE_INFINITY;
     this.#server.maxConnections = highest + refusable(highest);
     return highest;
   }
 
-  /** Whether requests of this connection are to be refused. */
+  /** Whether requests of this connection must be refused. */
   isBeyond(socket: Socket): boolean {
     return !this.#counted.has(socket);
   }

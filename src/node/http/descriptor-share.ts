@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 
-/** What a process has open without a client and a database, about. */
+/** Approximately what a process has open without a client and a database. */
 const OWN = 48;
-/** What databases and indexes take at most as settings are by default, about: their data files and journals. */
+/** Approximately what databases and indexes take at most with the default settings: their data files and journals. */
 const OF_STORAGE = 320;
 
 /**
- * How many connections may be open so that files can still be opened: all that the process may have open, without its own and what storage
- * needs, which is half of the rest at most. Undefined where the system doesn't tell (it does on Linux), or has no limit.
+ * How many connections may be open so that files can still be opened: all that the process may have open, minus its own and what storage
+ * needs, which is at most half of the rest. Undefined if the system doesn't report it (Linux does), or has no limit.
  */
 export function connectionsWithinDescriptors(limit = openFilesLimit()): number | undefined {
   if (limit === undefined) return undefined;
@@ -15,7 +15,7 @@ export function connectionsWithinDescriptors(limit = openFilesLimit()): number |
   return rest - Math.min(OF_STORAGE, Math.floor(rest / 2));
 }
 
-/** How many connections replications may have open together, at most, and of the files that the process may have open. */
+/** How many connections replications may have open together at most, and their share of the files that the process may have open. */
 const OF_REPLICATIONS = 512;
 const PART_OF_REPLICATIONS = 4;
 

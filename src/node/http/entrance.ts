@@ -1,15 +1,15 @@
 import type { Socket } from 'node:net';
 import { heldMs, nextTurn } from '../../base/shared/turn.ts';
 
-/** Requests that come in a turn of the thread begin in it until it has lasted for so many milliseconds; the others wait for later turns. */
+/** Requests that arrive in a turn of the thread begin in it until it has lasted this many milliseconds; the others wait for later turns. */
 const FULL_TURN_MS = 10;
 
-/** Begins requests in turns, so that a thousand that come at once don't hold the thread. Addresses take turns among those that wait. */
+/** Begins requests in turns, so that a thousand that arrive at once don't hold the thread. Among those that wait, addresses take turns. */
 export class Entrance {
-  /** By address; who comes next is first. */
+  /** By address; the next one to be served is first. */
   readonly #waiting = new Map<string, (() => void)[]>();
 
-  /** Calls `begin` at once, or in a later turn, unless the connection has ended by then. */
+  /** Calls `begin` at once, or in a later turn unless the connection has ended by then. */
   enter(socket: Socket, begin: () => void): void {
     if (this.#waiting.size === 0 && heldMs() < FULL_TURN_MS) begin();
     else this.#wait(socket, begin);
@@ -37,7 +37,7 @@ export class Entrance {
   #next(): (() => void) | undefined {
     for (const [address, queue] of this.#waiting) {
       const begin = queue.shift();
-      // Behind all others.
+      // After all others.
       this.#waiting.delete(address);
       if (queue.length > 0) this.#waiting.set(address, queue);
       return begin;

@@ -5,20 +5,20 @@ import { type Refusal, refuseUnanswered, unreadableRefusal } from './refusals.ts
 interface Exchange {
   readonly incoming: IncomingMessage;
   readonly outgoing: ServerResponse;
-  /** The one before it, until that is answered. */
+  /** The previous one, until it is answered. */
   previous: Exchange | undefined;
 }
 
 /**
- * Has the requests of each connection answered one after another: Node passes on pipelined requests at once, but a read must see the write before it
- * (RFC 9112, 9.3.2). What Node gives to no listener gets its answer in the same order, so that no client takes it for the answer to an earlier request.
+ * Answers the requests of each connection one after another: Node passes on pipelined requests at once, but a read must see the write before it
+ * (RFC 9112, 9.3.2). Requests that Node passes to no listener are answered in the same order, so that clients match responses to requests correctly.
  */
 export class Exchanges {
   readonly #last = new WeakMap<Socket, Exchange>();
-  /** Connections of which nothing more is read. */
+  /** Connections from which nothing more is read. */
   readonly #ended = new WeakSet<Socket>();
 
-  /** The answer to the last request of the connection. */
+  /** The response to the last request of the connection. */
   lastAnswer(socket: Socket): ServerResponse | undefined {
     return this.#last.get(socket)?.outgoing;
   }
@@ -39,7 +39,7 @@ export class Exchanges {
     this.#ended.add(socket);
   }
 
-  /** Refuses what came behind the last request, and closes the connection. */
+  /** Refuses what came after the last request, and closes the connection. */
   refuseRest(socket: Socket, refusal: Refusal): void {
     if (this.#ended.has(socket)) return;
     this.end(socket);
@@ -53,7 +53,7 @@ export class Exchanges {
       return;
     }
     const last = this.#last.get(socket);
-    // Its answer may wait for the rest of the body, so that this one goes out in its place, or nothing.
+    // Its response may wait for the rest of the body, so that this one is sent in its place, or nothing.
     const isInBody = last !== undefined && !last.incoming.complete;
     if (!isInBody) this.refuseRest(socket, unreadableRefusal(error));
     if (!isInBody || this.#ended.has(socket)) return;

@@ -1,22 +1,22 @@
-/** Work that is under way. */
+/** Work that is in progress. */
 interface Place {
-  /** How often it was looked at while others waited. */
+  /** How often a look found it while others waited. */
   looks: number;
 }
 
-/** While somebody waits it is looked so often who takes long. */
+/** How often, while others wait, it looks which work takes long. */
 const LOOK_MS = 250;
-/** Who was seen more often takes long. */
+/** Work that was seen more often than this takes long. */
 const MOST_LOOKS = 2;
 
 /**
- * Carries out so much work of one kind at a time. What comes beyond that waits: the owners of the work take turns, so that what one of them
- * wants in hundreds keeps no other one waiting. Work that is still under way after three quarters of a second of somebody's waiting counts no more.
+ * Carries out a limited amount of work of one kind at a time. Work beyond that waits: the owners of the work take turns, so that one owner
+ * with hundreds of requests keeps no other one waiting. Work that is still in progress after others waited for 750 ms no longer counts.
  */
 export class FairWork {
   readonly #most: number;
   readonly #underWay = new Set<Place>();
-  /** By owner; who is served next is first. */
+  /** By owner; the next one to be served is first. */
   readonly #waiting = new Map<string, ((place: Place) => void)[]>();
   #looking: ReturnType<typeof setTimeout> | undefined;
 
@@ -25,7 +25,7 @@ export class FairWork {
   }
 
   async run<T>(work: () => Promise<T>, owner: string): Promise<T> {
-    // Work that ends leaves its place to who waits, so that nothing comes in between.
+    // Work that ends leaves its place to waiting work, so that nothing comes in between.
     const place =
       this.#underWay.size < this.#most && this.#waiting.size === 0 ? this.#newPlace() : await this.#wait(owner);
     try {
@@ -55,7 +55,7 @@ export class FairWork {
     for (const [owner, queue] of this.#waiting) {
       if (this.#underWay.size >= this.#most) return;
       const next = queue.shift();
-      // Behind all others.
+      // After all others.
       this.#waiting.delete(owner);
       if (queue.length > 0) this.#waiting.set(owner, queue);
       next?.(this.#newPlace());

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { type Refusal, UNKNOWN_METHOD, UNKNOWN_VERSION } from './refusals.ts';
 
-/** 400 for a request of which it is unclear where it ends, or which host it is for; 505 and 405 for other versions of HTTP, and for no resource. */
+/** 400 for a request if it is unclear where it ends, or which host it is for; 505 and 405 for other versions of HTTP, and for no resource. */
 export function framingRefusal(incoming: IncomingMessage): Refusal | undefined {
   if (!VERSIONS.includes(incoming.httpVersion)) return UNKNOWN_VERSION;
   if (incoming.url === '*') return UNKNOWN_METHOD;
@@ -12,9 +12,9 @@ export function framingRefusal(incoming: IncomingMessage): Refusal | undefined {
 const VERSIONS = ['1.1', '1.0'];
 
 /**
- * Why it is unclear where a request ends, or undefined. Two readers that disagree on that, such as a proxy and this server, can be made to
- * take a part of one request for the next one. So what RFC 9112 (6.1) calls faulty is refused, as Node's parser refuses the rest of it, and
- * so is every encoding beside `chunked`, since none is undone here.
+ * Why it is unclear where a request ends, or undefined. If two readers, such as a proxy and this server, disagree on that, they can be made to
+ * take a part of one request for the next one. So requests that RFC 9112 (6.1) calls faulty are refused, as Node's parser refuses the rest, and
+ * so is every encoding other than `chunked`, since none is decoded here.
  */
 function framingFault(incoming: IncomingMessage): string | undefined {
   const encoding = incoming.headers['transfer-encoding'];
@@ -27,7 +27,7 @@ function framingFault(incoming: IncomingMessage): string | undefined {
 }
 
 /**
- * Node passes on the first of several hosts, and others take the last: what a proxy lets through for one of them would be answered for
+ * Node passes on the first of several hosts, and others take the last: a request that a proxy lets through for one of them would be answered for
  * another (RFC 9112, 3.2). Only HTTP/1.0 may have none.
  */
 function hostFault({ rawHeaders, httpVersion }: IncomingMessage): string | undefined {

@@ -6,13 +6,13 @@ import type { Refusal } from './refusals.ts';
 /** Names and addresses that no DNS server can make point to another machine (RFC 6761, 6.3), without a dot at the end. */
 const LOOPBACK = /^(?:localhost|[\w.~-]+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
-/** What a request has in the place of a path where it names the host there (RFC 9112, 3.2.2). `Host` does not count then. */
+/** What a request has in place of a path if it names the host there (RFC 9112, 3.2.2). `Host` is then ignored. */
 const ABSOLUTE = /^[a-z][a-z\d+.-]*:\/\/([^/?#]*)/i;
 
 interface HostOptions {
-  /** All IP addresses are accepted, for a server that listens to other machines: no page can point such a thing elsewhere. */
+  /** All IP addresses are accepted, for a server that listens to other machines: no page can make an IP address point elsewhere. */
   readonly takesAddresses?: boolean;
-  /** Asked about hosts that are none of the others, with their ports. */
+  /** Called for hosts that are none of the others, with their ports. */
   readonly isOwnHost?: ((host: string) => boolean) | undefined;
 }
 
@@ -22,7 +22,7 @@ const HOST_NAME = /^(?:[^\s/:?#@[\]]+|\[[\da-f:.]+\])$/i;
 /**
  * Refuses requests that a web page sent here by DNS rebinding: a page can make its own name point to 127.0.0.1 and then
  * talk to this server as to its own site. The `Host` header of such a request has the page's name, so only loopback names
- * and addresses, and the names given, are accepted.
+ * and addresses, and the names in `allowed`, are accepted.
  */
 export class HostCheck {
   readonly #allowed: ReadonlySet<string>;
@@ -31,7 +31,7 @@ export class HostCheck {
   /** Consecutive requests mostly have the same header, so it is compared first. */
   #lastAccepted: string | undefined;
 
-  /** Fails with `bad_request` on what is no host name. */
+  /** Fails with `bad_request` on anything that is not a host name. */
   constructor(allowed: readonly string[], { takesAddresses = false, isOwnHost = () => false }: HostOptions = {}) {
     for (const name of allowed) assertHostName(name);
     this.#takesAddresses = takesAddresses;
@@ -53,7 +53,7 @@ export class HostCheck {
     return true;
   }
 
-  /** 403, which says how to have the name accepted. */
+  /** 403, which says how to get the name accepted. */
   refusal(incoming: IncomingMessage): Refusal {
     const refused = hostsOf(incoming).find((host) => !this.#acceptsHost(host)) ?? '';
     const name = withoutPort(refused).slice(0, 255);
@@ -62,12 +62,12 @@ export class HostCheck {
   }
 }
 
-/** All that a request says of the host that it is for. */
+/** All hosts that a request says it is for. */
 function hostsOf({ headers, url = '' }: IncomingMessage): (string | undefined)[] {
   return [headers.host, ABSOLUTE.exec(url)?.[1]];
 }
 
-/** Fails with `bad_request` on what is no host name. */
+/** Fails with `bad_request` on anything that is not a host name. */
 export function assertHostName(name: string): void {
   if (HOST_NAME.test(name)) return;
   const reason = `The allowed host "${name}" is not a host name; write it without scheme, port and path, as in db.example.org.`;

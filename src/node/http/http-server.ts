@@ -19,55 +19,55 @@ import type { TlsKeys } from './tls-files.ts';
 const drainMs = 10_000;
 /** While a shutdown waits, connections that became idle are closed this often. */
 const idleCheckMs = 25;
-/** A connection is closed when its client takes nothing of an answer for this long, because the answer may hold a snapshot. */
+/** A connection is closed when its client reads nothing of a response for this long, because the response may hold a snapshot. */
 const stalledAfterMs = 10 * 60 * 1000;
 
 const serverOptions = {
-  /** Long enough for `_all_docs?keys=[…]`; beyond it the answer is 431. */
+  /** Long enough for `_all_docs?keys=[…]`; beyond it the response is 431. */
   maxHeaderSize: 64 * 1024,
   headersTimeout: 60_000,
-  /** The bound of a whole upload, which leaves time for large ones over slow lines. One that pauses is ended sooner. */
+  /** The limit for a whole upload, which leaves time for large ones over slow lines. An upload that pauses is ended sooner. */
   requestTimeout: 24 * 60 * 60 * 1000,
-  /** Longer than clients and proxies usually have it, so that they don't send into a connection that is being closed. */
+  /** Longer than clients and proxies usually keep a connection, so that they don't send into one that is being closed. */
   keepAliveTimeout: 65_000,
-  /** One that is missing is refused with a reason (`framingRefusal`). */
+  /** A missing one is refused with a reason (`framingRefusal`). */
   requireHostHeader: false,
-  /** Of TLS. */
+  /** For TLS. */
   handshakeTimeout: 10_000,
 };
 
 export interface HttpServer {
   /** Host and port as a URL, with a slash at the end. */
   readonly url: string;
-  /** For connections that come from now on; those that are there go on. Nothing for a server without TLS. */
+  /** Applies to new connections; existing ones go on. Does nothing for a server without TLS. */
   renewTls(keys: TlsKeys): void;
   /**
-   * Stops accepting, waits until the requests that run have ended (10 seconds at most), and closes every connection.
+   * Stops accepting, waits until running requests have ended (10 seconds at most), and closes every connection.
    * May be called more than once.
    */
   close(): Promise<void>;
 }
 
 export interface ListenOptions {
-  /** Host names under which requests are taken besides those of loopback; others get 403. Default: none. */
+  /** Host names for which requests are accepted in addition to loopback names; others get 403. Default: none. */
   readonly allowedHosts?: readonly string[] | undefined;
-  /** Connections at a time; one more gets 503. Asked at each connection. Default, and 0: no limit. */
+  /** Connections at a time; one more gets 503. Called at each connection. Default, and 0: no limit. */
   readonly maxConnections?: (() => number | undefined) | undefined;
-  /** Whether the server has an admin. Without one it is not reached from other machines. Asked at each of their requests. Default: none. */
+  /** Whether the server has an admin. Without one it refuses requests from other machines. Called at each of their requests. Default: none. */
   readonly hasAdmin?: (() => boolean) | undefined;
-  /** With them the server speaks https, and nothing else. Default: http. */
+  /** If set, the server speaks only https. Default: http. */
   readonly tls?: TlsKeys | undefined;
-  /** Whether a host, perhaps with a port, is one of the server's own besides those. Default: none is. */
+  /** Whether a host, possibly with a port, is one of the server's own in addition to those. Default: none is. */
   readonly isOwnHost?: ((host: string) => boolean) | undefined;
-  /** Headers that answers get which are made here, without the service: what pages of other origins need to read them. */
+  /** Headers for responses that are created here, without the service: what pages of other origins need to read them. */
   readonly headersFor?: ((incoming: IncomingMessage) => Readonly<Record<string, string>>) | undefined;
-  /** Milliseconds after which a connection is closed whose client takes nothing of its answer. Default: ten minutes. */
+  /** Milliseconds after which a connection is closed if its client reads nothing of its response. Default: ten minutes. */
   readonly stalledMs?: number | undefined;
 }
 
 /**
- * Listens on `host` and `port` (0: any free one). Rejects with `bad_request` for a host beyond loopback where there is no admin, and with
- * `storage_blocked` where the address can't be used.
+ * Listens on `host` and `port` (0: any free one). Rejects with `bad_request` for a host beyond loopback if there is no admin, and with
+ * `storage_blocked` if the address can't be used.
  */
 export async function listen(
   listener: NodeListener,
@@ -116,7 +116,7 @@ function lower(setting: number, withinDescriptors: number | undefined): number {
 interface CreatedServer {
   readonly server: Server;
   readonly unused: ReadonlySet<Socket>;
-  /** All connections, as the network has them: below TLS, where that is spoken. */
+  /** All connections, as the network has them: below TLS, if that is used. */
   readonly sockets: ReadonlySet<Socket>;
 }
 
@@ -139,7 +139,7 @@ function createHttpServer(
   const take = (incoming: IncomingMessage, outgoing: ServerResponse, fault?: Refusal) => {
     const { socket } = incoming;
     unused.delete(socket);
-    // Another protocol is not spoken. Node reads no request behind one that asks for it, so that the connection ends with the answer.
+    // Other protocols are not supported. Node reads no request after one that asks for another, so the connection ends with the response.
     if (incoming.headers.upgrade !== undefined) outgoing.shouldKeepAlive = false;
     const begin = () => {
       const isBeyond = limit.isBeyond(socket);
@@ -157,7 +157,7 @@ function createHttpServer(
     tls === undefined
       ? createServer(serverOptions, onRequest)
       : createTlsServer({ ...serverOptions, ...tls }, onRequest);
-  // All of them are bounded by the size of the head. Node would leave out those beyond 2,000, also ones that matter.
+  // The size of the head limits them all. Node would leave out those beyond 2,000, including ones that matter.
   server.maxHeadersCount = 0;
   const limit = new ConnectionLimit(server, maxConnections);
   const sockets = new Set<Socket>();
@@ -176,7 +176,7 @@ function createHttpServer(
 
 type OnRequest = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
 
-/** What Node gives to no listener of requests, and would end with an empty answer or none. */
+/** Requests that Node passes to no listener, and would end with an empty response or none. */
 function answerUnheard(server: Server, exchanges: Exchanges, onUnknownExpectation: OnRequest): void {
   server.on('clientError', (error: Error, socket: Socket) => exchanges.refuseUnreadable(socket, error));
   server.on('checkExpectation', onUnknownExpectation);
@@ -186,7 +186,7 @@ function answerUnheard(server: Server, exchanges: Exchanges, onUnknownExpectatio
   });
   server.on('timeout', (socket: Socket) => {
     const answer = exchanges.lastAnswer(socket);
-    // Where no bytes wait for the client, the server still works on the answer.
+    // If no bytes wait for the client, the server still works on the response.
     const isServerBusy = answer !== undefined && !answer.writableFinished && socket.writableLength === 0;
     if (!isServerBusy) socket.destroy();
   });

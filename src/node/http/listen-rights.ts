@@ -1,4 +1,4 @@
-/** Who may reach a server: while it has no admin, every client that can connect may do everything, so only this machine may. */
+/** Who may reach a server: while it has no admin, every client that can connect may do everything, so only this machine may connect. */
 import type { Socket } from 'node:net';
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import type { Refusal } from './refusals.ts';
@@ -23,7 +23,7 @@ const NO_ADMIN: Refusal = {
     'This server has no admin any more, so that it answers its own machine alone. Set one there with "settee admin add NAME", and start the server again.',
 };
 
-/** Why a request is refused that comes from another machine; undefined where it is not. */
+/** Why a request from another machine is refused; undefined if it is not. */
 export function reachRefusal(socket: Socket, hasAdmin: () => boolean): Refusal | undefined {
   const peer = socket.remoteAddress?.replace(/^::ffff:/, '') ?? '';
   return isLoopback(peer) || hasAdmin() ? undefined : NO_ADMIN;

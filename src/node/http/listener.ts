@@ -21,19 +21,19 @@ export interface BodyMemory extends Pick<BodyRules, 'leastRate'> {
   readonly leaseFor?: ((peer: string | undefined, forwarded: string | undefined) => ByteLease) | undefined;
 }
 
-/** How an IPv4 address looks on a socket that takes IPv6 as well. */
+/** How an IPv4 address looks on a socket that also takes IPv6. */
 const MAPPED_IPV4 = /^::ffff:/;
 
 type Bindings = Parameters<Parameters<typeof getRequestListener>[0]>[1];
 
 /**
  * Connects `node:http` to the core's `Handle`. The request is built directly from Node's message, because the web's
- * `Request` would normalise the path and cost ten times as much; @hono/node-server sends the answers.
+ * `Request` would normalize the path and cost ten times as much; @hono/node-server sends the responses.
  *
  * @param onFailure called for requests that `handle` could not answer, and for streams that broke off.
- * @param headersFor gives headers of answers that are made here.
- * @param memory counts what comes of bodies before `handle` gets them. Default: nothing does.
- * @param isOwn whether a connection comes from this process itself. What it sends has no address: it is no proxy's, whatever it says.
+ * @param headersFor returns headers for responses that are created here.
+ * @param memory counts the bytes of bodies that arrive before `handle` gets them. Default: not counted.
+ * @param isOwn whether a connection comes from this process itself. Its requests get no address: it is not a proxy's, whatever it says.
  */
 export function createListener(
   handle: Handle,
@@ -77,7 +77,7 @@ export function createListener(
       if (isDatabaseError(error, 'too_busy')) {
         return ownAnswer(503, 'service_unavailable', error.reason, { 'retry-after': '5', ...headersFor(incoming) });
       }
-      // The client went away: it needs no answer, and nothing has failed.
+      // The client went away: it needs no response, and nothing has failed.
       if (!isDatabaseError(error, 'cancelled')) onFailure(describe(incoming), error);
       return failedAnswer(headersFor(incoming));
     }
@@ -137,7 +137,7 @@ function describe(incoming: IncomingMessage): string {
   return `${incoming.method} ${incoming.url}`;
 }
 
-/** Headers of the answers that do not come from the core. */
+/** Headers of the responses that do not come from the core. */
 const ownHeaders = {
   'content-type': 'application/json',
   'cache-control': 'no-store',
@@ -158,7 +158,7 @@ function ownAnswer(
   return new Response(`${JSON.stringify({ error, reason })}\n`, { status, headers: { ...ownHeaders, ...more } });
 }
 
-/** The answer where @hono/node-server can't make a `Request` of the message. */
+/** The response if @hono/node-server can't make a `Request` of the message. */
 function invalidAddressAnswer(): Response {
   const reason =
     'The address or the Host header of this request is not valid; percent-encode what has no place in an address (a backslash is %5C).';

@@ -3,7 +3,7 @@ import type { PlainHeaders } from '../../base/shared/message.ts';
 
 type IncomingHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** Node has put names into lower case and joined repeated lines already, except for `Set-Cookie`, which no request should have. */
+/** Node has already lower-cased names and joined repeated lines, except for `Set-Cookie`, which no request should have. */
 export function toPlainHeaders(headers: IncomingHeaders): PlainHeaders {
   if (isPlain(headers)) return headers;
   const { 'set-cookie': _, ...others } = headers;

@@ -6,7 +6,7 @@ export interface Refusal {
   readonly status: number;
   readonly error: string;
   readonly reason: string;
-  /** Beside those that every refusal has. */
+  /** In addition to those that every refusal has. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -55,7 +55,7 @@ const refusals: Readonly<Record<string, Refusal>> = {
   HPE_PAUSED_H2_UPGRADE: UNKNOWN_VERSION,
 };
 
-/** Why a request is refused that Node's parser could not read and therefore gave to no listener. */
+/** Why a request is refused that Node's parser could not read and therefore passed to no listener. */
 export function unreadableRefusal(error: Error): Refusal {
   const code = 'code' in error ? String(error.code) : '';
   if (code === 'HPE_INVALID_METHOD' && REQUEST_LINE.test(lineAt(error))) return UNKNOWN_METHOD;
@@ -77,7 +77,7 @@ function lineAt(error: Error): string {
 }
 
 /**
- * Answers what Node made no response for, and closes the connection: behind such a request it is unknown where the next one begins.
+ * Answers requests for which Node made no response, and closes the connection: after such a request it is unknown where the next one begins.
  */
 export function refuseUnanswered(refusal: Refusal, socket: Duplex): void {
   if (!socket.writable) return;
@@ -88,13 +88,13 @@ export function refuseUnanswered(refusal: Refusal, socket: Duplex): void {
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
 }
 
-/** `more`: headers beside those that every refusal has, as in the next. */
+/** `more`: headers in addition to those that every refusal has; also in the next function. */
 export function refuse(refusal: Refusal, outgoing: ServerResponse, more: Readonly<Record<string, string>> = {}): void {
   const { headers, body } = toAnswer(refusal);
   outgoing.writeHead(refusal.status, { ...headers, ...more }).end(body);
 }
 
-/** Refuses a request and closes the connection: nothing behind it is read. */
+/** Refuses a request and closes the connection: nothing after it is read. */
 export function refuseAndClose(
   refusal: Refusal,
   outgoing: ServerResponse,

@@ -10,9 +10,9 @@ import { collectBody } from './small-body.ts';
 const collectedBytes = 1024 * 1024;
 
 /**
- * The body of a request: null where it has none, one piece where it is small, else a stream with back-pressure. A
+ * The body of a request: null if it has none, one piece if it is small, else a stream with back-pressure. A
  * client that goes away before the end makes the promise, or the next pull, reject with `cancelled`; one that is silent or too slow,
- * with `request_timeout`; one that has to wait for memory for too long, or is slow while others do, with `too_busy`.
+ * with `request_timeout`; one that waits for memory for too long, or is slow while others do, with `too_busy`.
  */
 export function readBody(incoming: IncomingMessage, rules: BodyRules = {}): null | Promise<Uint8Array> | ByteStream {
   const declared = incoming.headers['content-length'];
@@ -63,11 +63,11 @@ class IncomingStream implements ByteStream {
   }
 
   async cancel(reason?: unknown): Promise<void> {
-    // It is refused, rather than not needed: its sender may be too slow to be waited for.
+    // It is refused, rather than not needed: its sender may be too slow to wait for.
     if (reason !== undefined) this.#onSilence?.();
     this.#failure ??= new DatabaseError('cancelled', 'The request body was not read to its end: its reader gave up.');
     this.#wakeUp();
-    // The rest is read and dropped, because some clients read the answer only when they have sent everything.
+    // The rest is read and dropped, because some clients read the response only when they have sent everything.
     this.#incoming.resume();
   }
 

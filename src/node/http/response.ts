@@ -5,16 +5,16 @@ import { type ByteStream, headerLines, type PlainResponse } from '../../base/sha
 import { type CooperativeTask, roomInTurn, runCooperatively, TimeSlice } from '../../base/shared/turn.ts';
 import { putTogether, wholeCharactersEnd } from '../../base/shared/utf8.ts';
 
-/** The request that an answer belongs to. */
+/** The request that a response belongs to. */
 interface Exchange {
   readonly method: string;
   readonly outgoing: ServerResponse;
-  /** Called when an answer's stream broke off in the middle. */
+  /** Called when a response's stream broke off in the middle. */
   readonly onBrokenStream: (error: unknown) => void;
 }
 
 /**
- * Gives back what an answer holds when its client has it. A client that takes it slowly, while others wait for what it holds, gives way to them.
+ * Releases what a response holds when its client has it. If its client reads slowly while others wait for what it holds, it gives way to them.
  */
 export function returnWhenSent(held: ByteLease, body: PlainResponse['body'], outgoing: ServerResponse): void {
   if (outgoing.closed) {
@@ -23,22 +23,22 @@ export function returnWhenSent(held: ByteLease, body: PlainResponse['body'], out
   }
   outgoing.once('close', () => held.release());
   held.giveWay = () => outgoing.destroy();
-  // Of what goes out in one write it is not known how far that has come.
+  // For a response that is sent in one write it is unknown how much has arrived.
   held.theirTurn(body === null ? 0 : body.length);
 }
 
 /** Hundreds of longer texts that are ready in one turn would hold the thread while they are written. */
 const FREE_TEXT = 16_384;
-/** UTF-16 units from which on a text goes out in pieces: one write would hold the thread until all of it is copied. */
+/** UTF-16 units from which on a text is sent in pieces: one write would hold the thread until all of it is copied. */
 const LONG_TEXT = 1_048_576;
-/** As well, where memory is short: of a piece it is seen how soon the client takes it. */
+/** The same while memory is short: a piece shows how soon the client takes it. */
 const PIECED_TEXT = 65_536;
 const PIECE_UNITS = 262_144;
 
 /**
- * Turns an answer into the `Response` that @hono/node-server sends. Text and bytes go out in one write with their
+ * Turns a response into the `Response` that @hono/node-server sends. Text and bytes are sent in one write with their
  * length, a long text in several. A stream is pulled as fast as the client reads, and cancelled when the client goes away. If the stream fails the
- * connection is closed, so that the client can't take an incomplete answer for a complete one.
+ * connection is closed, so that the client can't take an incomplete response for a complete one.
  */
 export function toResponse(response: PlainResponse, exchange: Exchange): MaybePromise<Response> {
   const { body } = response;
@@ -74,10 +74,10 @@ function toResponseAtOnce(response: PlainResponse, exchange: Exchange): Response
   return new Response(toReadable(body, exchange), { status, headers: sized });
 }
 
-/** For so long a connection waits for a client to take what was written before it is cut. */
+/** How long a connection waits for a client to take what was written before it is cut. */
 const LAST_WORDS_MS = 5_000;
 
-/** Cuts the connection behind what was written: that may say why, and node would drop what waits for its turn to be sent. */
+/** Cuts the connection after what was written: that may say why, and node would drop what is still queued. */
 function breakOff(outgoing: ServerResponse): void {
   const { socket } = outgoing;
   const cut = () => outgoing.destroy();
@@ -88,9 +88,9 @@ function breakOff(outgoing: ServerResponse): void {
 }
 
 function toReadable(body: ByteStream, { outgoing, onBrokenStream }: Exchange): ReadableStream<Uint8Array> {
-  /** The client went away. A read that waits then, as a feed's does, comes to an end that nobody waits for. */
+  /** The client went away. A read that is waiting then, such as a feed's, ends and its result is dropped. */
   let isLeft = false;
-  // At once: until then what was written for it takes the memory that others wait for.
+  // At once: until then the data written for it takes the memory that others wait for.
   body.onBreak?.(() => outgoing.destroy());
   return new ReadableStream<Uint8Array>(
     {
@@ -115,12 +115,12 @@ function toReadable(body: ByteStream, { outgoing, onBrokenStream }: Exchange): R
   );
 }
 
-/** A text as a stream that is encoded as far as the client reads. */
+/** A text as a stream that is encoded only as far as the client reads. */
 class LongText implements ByteStream {
   readonly length: number;
   readonly #text: string;
   readonly #held: ByteLease | undefined;
-  /** A client that takes all at once would hold the thread otherwise. */
+  /** Without it a client that reads everything at once would hold the thread. */
   readonly #timeSlice = new TimeSlice();
   #at = 0;
 

@@ -26,7 +26,7 @@ class SmallBody {
   readonly #rules: BodyRules;
   readonly #outcome: Outcome;
   readonly #watch: ArrivalWatch;
-  /** Put together at the end: those that wait for their memory must not have all of it yet. */
+  /** Put together at the end: bodies that wait for their memory must not have all of it yet. */
   #chunks: Buffer[] = [];
   #lease: ByteLease | undefined;
   #filled = 0;
@@ -45,14 +45,14 @@ class SmallBody {
     this.#watch.wait();
     incoming.on('data', (chunk: Buffer) => this.#take(chunk));
     incoming.on('error', (error) => this.#fail(interrupted(this.#filled, error)));
-    // `close` comes after a complete body as well, and creating an error is slow.
+    // `close` also comes after a complete body, and creating an error is slow.
     incoming.on('close', () => {
       if (!this.#isOver) this.#fail(interrupted(this.#filled));
     });
   }
 
   #take(chunk: Buffer): void {
-    // What comes of a body that was refused is dropped.
+    // The rest of a refused body is dropped.
     if (this.#isOver) return;
     this.#watch.came(chunk.length);
     if (chunk.length === this.#length) {
@@ -83,7 +83,7 @@ class SmallBody {
     this.#outcome.resolve(bytes);
   }
 
-  /** Whether the next bytes may come. Nothing more is read while it waits for its memory. */
+  /** Returns whether the next bytes may come. Nothing more is read while it waits for its memory. */
   #count(bytes: number): boolean {
     this.#lease ??= this.#openLease();
     const lease = this.#lease;
@@ -112,7 +112,7 @@ class SmallBody {
     return lease;
   }
 
-  /** The connection ends with the answer. */
+  /** The connection ends with the response. */
   #refuse(failure: DatabaseError): void {
     if (this.#isOver) return;
     this.#rules.onSilence?.();

@@ -10,7 +10,7 @@ export interface TlsKeys {
   readonly key: Buffer;
 }
 
-/** Undefined where no files are named. Fails with `bad_request` where one of them is missing, can't be read, or is not what it should be. */
+/** Undefined if no files are named. Fails with `bad_request` if one of them is missing, can't be read, or is invalid. */
 export async function readTlsKeys(
   certFile: string | undefined,
   keyFile: string | undefined,
@@ -31,12 +31,12 @@ export async function readTlsKeys(
   }
 }
 
-/** How often the files are looked at: a certificate is renewed days before the old one ends. */
+/** How often the files are checked: a certificate is renewed days before the old one expires. */
 const CHECK_MS = 5_000;
 
 /**
- * Calls back with the pair when one of the files has changed. While they are not of one pair, as in the middle of a renewal, `onFailure` gets
- * the DatabaseError of `readTlsKeys`, and the next change is waited for. Gives the function that ends it.
+ * Calls back with the pair when one of the files has changed. While they don't match, as in the middle of a renewal, `onFailure` gets
+ * the DatabaseError of `readTlsKeys`, and it waits for the next change. Returns a function that ends it.
  */
 export function followTlsKeys(
   certFile: string,
@@ -56,7 +56,7 @@ export function followTlsKeys(
   const onLook: StatsListener = (now, before) => {
     if (now.mtimeMs !== before.mtimeMs || now.ino !== before.ino || now.size !== before.size) void readAgain();
   };
-  // By name, at intervals: a renewal often puts another file, or another link, in the place of the old one.
+  // By name, at intervals: a renewal often replaces the old file with another file or link.
   for (const file of [certFile, keyFile]) watchFile(file, { persistent: false, interval: checkMs }, onLook);
   return () => {
     isEnded = true;
@@ -67,7 +67,7 @@ export function followTlsKeys(
 export interface TlsFollower {
   onKeys(keys: TlsKeys): void;
   onFailure(error: unknown): void;
-  /** Milliseconds between two looks. Default: 5,000. */
+  /** Milliseconds between two checks. Default: 5,000. */
   readonly checkMs?: number | undefined;
 }
 

@@ -1,11 +1,11 @@
-/** The setting `replicator/allowed_hosts` (docs/http/replication.md#addresses-that-users-may-name): hosts that users may have asked who are no admins. */
+/** The setting `replicator/allowed_hosts` (docs/http/replication.md#addresses-that-users-may-name): hosts that users who are not admins may name. */
 import { type IpAddress, type IpBlock, isIn, parseBlock, parseIp } from './ip-address.ts';
 
 interface AllowedName {
-  /** In lower case. With `isSuffix` all names that end so. */
+  /** In lower case. With `isSuffix` all names with this ending. */
   readonly name: string;
   readonly isSuffix: boolean;
-  /** Undefined for all. */
+  /** Undefined: all ports. */
   readonly port: string | undefined;
 }
 
@@ -19,14 +19,14 @@ export class AllowedHosts {
   readonly #blocks: AllowedBlock[] = [];
   readonly #takesAll: boolean;
 
-  /** What is no entry is passed over: the configuration refuses it. */
+  /** Skips anything that is not an entry: the configuration refuses it. */
   constructor(setting: string) {
     const entries = setting.split(/[\s,]+/).filter((entry) => entry !== '');
     this.#takesAll = entries.includes('*');
     for (const entry of entries) this.#add(entry.toLowerCase());
   }
 
-  /** `name` as a URL has it. */
+  /** `name` in the form that URLs have. */
   hasName(name: string, port: string): boolean {
     const plain = name.replace(/\.$/, '');
     return (
@@ -54,7 +54,7 @@ function fitsPort({ port }: { readonly port: string | undefined }, asked: string
   return port === undefined || port === asked;
 }
 
-/** As URLs have names that are written with letters of other scripts. */
+/** Names with letters of other scripts, in the form that URLs have. */
 function nameOf(name: string, before = ''): string {
   const url = `http://${name}`;
   return before + (URL.canParse(url) ? new URL(url).hostname : name).replace(/\.$/, '');

@@ -1,6 +1,6 @@
 /**
- * The network for replications of users who are no admins (docs/http/replication.md#addresses-that-users-may-name): public addresses, and what the setting
- * `replicator/allowed_hosts` names. A name is resolved once, and the address that was judged is the one that is connected to.
+ * The network for replications of users who are not admins (docs/http/replication.md#addresses-that-users-may-name): public addresses and those of
+ * `replicator/allowed_hosts`. A name is resolved once, and the connection goes to the address that was checked.
  */
 import { lookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
@@ -13,16 +13,16 @@ import type { ProxiedFetches } from './proxied-fetch.ts';
 type Fetch = typeof globalThis.fetch;
 
 export interface GuardedNetworkOptions {
-  /** The setting. Asked at each request. */
+  /** The setting. Called at each request. */
   readonly allowedHosts: () => string;
   readonly proxies: Pick<ProxiedFetches, 'through'>;
   readonly own: Pick<OwnAddresses, 'isOwn'>;
-  /** Gives the addresses of a name. */
+  /** Returns the addresses of a name. */
   readonly resolve?: ((name: string) => Promise<readonly string[]>) | undefined;
 }
 
 interface Destination {
-  /** As URLs have it, but without brackets. */
+  /** In the form that URLs have, but without brackets. */
   readonly host: string;
   readonly port: string;
 }
@@ -30,16 +30,16 @@ interface Destination {
 interface Allowance {
   readonly setting: string;
   readonly hosts: AllowedHosts;
-  /** Of connections to names that were judged while the setting was this one. */
+  /** For connections to names that were checked while this was the setting. */
   agent: Agent | undefined;
 }
 
 const PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443', 'socks5:': '1080' };
-/** Bun brings an `undici` of its own, which asks nobody how to connect. */
+/** Bun brings an `undici` of its own, which does not let its caller choose how to connect. */
 const canChooseAddress = process.versions['bun'] === undefined;
 const NOT_FOR_USERS =
   'only server admins may have addresses asked that are not public; an admin can permit others by the setting replicator/allowed_hosts.';
-/** The same for all that can happen: it would tell what is behind this server otherwise. */
+/** The same for every failure: otherwise it would reveal what is behind this server. */
 const UNREACHABLE =
   'there is no such host, it does not answer, or its address is not public and the setting replicator/allowed_hosts does not permit it';
 
@@ -64,7 +64,7 @@ export class GuardedNetwork {
     return this.#options.own.isOwn(url);
   }
 
-  /** Why users may not name that address; undefined also where that is not known before its name is resolved. */
+  /** Why users may not name that address; also undefined if that is unknown before its name is resolved. */
   refusal(url: string): string | undefined {
     const destination = destinationOf(url);
     if (this.#mayName(destination)) return undefined;
@@ -90,7 +90,7 @@ export class GuardedNetwork {
     return Reflect.apply(undici.fetch, undefined, [input, { ...init, dispatcher: current.agent satisfies Dispatcher }]);
   }
 
-  /** What a proxy is asked for is judged, too: it may stand in a network of ours. */
+  /** Also checks the address that a proxy is asked for: the proxy may stand in a private network. */
   async #fetchBy(through: (proxy: string) => Fetch, proxy: string, request: Parameters<Fetch>): Promise<Response> {
     await this.#addressesFor(destinationOf(addressOf(request[0])));
     const byName = destinationOf(proxy);
@@ -111,7 +111,7 @@ export class GuardedNetwork {
     };
   }
 
-  /** Those that may be connected to; none where the name alone is enough. Fails where it may not be asked. */
+  /** Returns the addresses that may be connected to; none if the name alone is enough. Fails if it may not be requested. */
   async #addressesFor(destination: Destination): Promise<readonly string[]> {
     if (this.#mayName(destination)) return [];
     const { host, port } = destination;
@@ -130,7 +130,7 @@ export class GuardedNetwork {
     return this.current.hosts.hasAddress(ip, port) || (isPublic(ip) && !isOfThisMachine(ip));
   }
 
-  /** Connections that another setting permitted are not used any more. */
+  /** Connections that another setting permitted are no longer used. */
   get current(): Allowance {
     const setting = this.#options.allowedHosts();
     if (setting === this.#allowance.setting) return this.#allowance;
@@ -153,7 +153,7 @@ function addressOf(input: Parameters<Fetch>[0]): string {
   return typeof input === 'string' ? input : 'url' in input ? input.url : input.href;
 }
 
-/** Other schemes than `http:` leave numbers of an address as they are written. */
+/** Schemes other than `http:` leave numbers of an address as they are written. */
 function destinationOf(text: string): Destination {
   const { protocol, host, port } = new URL(text);
   const { hostname } = new URL(`http://${host}`);
@@ -164,7 +164,7 @@ async function resolveName(name: string): Promise<readonly string[]> {
   return (await lookup(name, { all: true })).map(({ address }) => address);
 }
 
-/** In the place of a look at the name system; none are given where it may look. */
+/** Replaces a lookup in the name system; undefined if that lookup is allowed. */
 function always(addresses: readonly string[]): LookupFunction | undefined {
   if (addresses.length === 0) return undefined;
   const found = addresses.map((address) => ({ address, family: isIP(address) }));

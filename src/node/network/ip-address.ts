@@ -1,4 +1,4 @@
-/** IP addresses and blocks of them, and which of them anybody on the internet can reach. */
+/** IP addresses and blocks of them, and which of them are reachable from anywhere on the internet. */
 import { isIP } from 'node:net';
 
 /** Eight groups of 16 bits; an IPv4 address as the IPv6 address that stands for it (RFC 4291, 2.5.5.2). */
@@ -6,7 +6,7 @@ export type IpAddress = readonly number[];
 
 export interface IpBlock {
   readonly first: IpAddress;
-  /** Leading bits that all of its addresses have in common, of 128. */
+  /** Leading bits, of 128, that all of its addresses have in common. */
   readonly bits: number;
 }
 
@@ -15,7 +15,7 @@ const GROUP_BITS = 16;
 const IPV4_BITS = 32;
 const MAPPED: IpAddress = [0, 0, 0, 0, 0, 0xff_ff];
 
-/** Undefined for what is no address. Brackets and zones are passed over. */
+/** Undefined for anything that is not an address. Brackets and zones are ignored. */
 export function parseIp(text: string): IpAddress | undefined {
   const plain = text.replace(/^\[(.*)\]$/, '$1').replace(/%.*$/s, '');
   const version = isIP(plain);
@@ -23,7 +23,7 @@ export function parseIp(text: string): IpAddress | undefined {
   return version === 4 ? [...MAPPED, ...ipv4Groups(plain)] : ipv6Groups(plain);
 }
 
-/** An address, or one with `/` and a number of bits. Undefined for what is neither. */
+/** An address, or one with `/` and a number of bits. Undefined for anything else. */
 export function parseBlock(text: string): IpBlock | undefined {
   const [address = '', bits, ...more] = text.split('/');
   const first = parseIp(address);
@@ -42,9 +42,9 @@ export function isIn(address: IpAddress, { first, bits }: IpBlock): boolean {
 }
 
 /**
- * Whether an address is one of the internet's. What is not: addresses of this machine, of a link, of private networks, of carriers, for tests,
- * examples and multicast, and all that are reserved (IANA's registries of special-purpose addresses); those of IPv6 that stand for an IPv4 address
- * are what that is.
+ * Whether an address is public. Not public are addresses of this machine, of a link, of private networks, of carriers, for tests,
+ * examples and multicast, and all reserved ones (IANA's registries of special-purpose addresses); an IPv6 address that stands for an IPv4 address
+ * is treated as that.
  */
 export function isPublic(address: IpAddress): boolean {
   if (WITH_IPV4.some((block) => isIn(address, block))) {
@@ -54,9 +54,9 @@ export function isPublic(address: IpAddress): boolean {
   return UNICAST.some((block) => isIn(address, block)) && !NOT_PUBLIC.some((block) => isIn(address, block));
 }
 
-/** Behind these the last 32 bits are an IPv4 address: as sockets of both versions show it, and behind a translator (RFC 6052). */
+/** After these prefixes the last 32 bits are an IPv4 address: as sockets of both versions show it, and after a translator (RFC 6052). */
 const WITH_IPV4 = blocks(['::ffff:0:0/96', '64:ff9b::/96']);
-/** All of IPv6 that is given to anybody so far. */
+/** All of IPv6 that is allocated so far. */
 const UNICAST = blocks(['2000::/3']);
 
 const NOT_PUBLIC = blocks([
@@ -65,9 +65,9 @@ const NOT_PUBLIC = blocks([
   ...['192.168.0.0/16', '192.88.99.0/24'],
   // Examples and measurements; multicast; reserved, and broadcast.
   ...['192.0.2.0/24', '198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24', '224.0.0.0/4', '240.0.0.0/4'],
-  // Of clouds, which only their own machines reach: Azure's host with keys and certificates, and IBM's services. Those of others are in the above.
+  // For clouds, reachable only from their own machines: Azure's host with keys and certificates, and IBM's services. The list above has the others.
   ...['168.63.129.16/32', '161.26.0.0/16', '166.8.0.0/14'],
-  // Of IPv6: assignments of the IETF with Teredo, examples, and 6to4, which leads to an IPv4 address.
+  // For IPv6: assignments of the IETF with Teredo, examples, and 6to4, which leads to an IPv4 address.
   ...['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'],
 ]);
 

@@ -4,15 +4,15 @@ import { networkInterfaces } from 'node:os';
 import { type IpAddress, type IpBlock, isIn, parseBlock, parseIp } from './ip-address.ts';
 
 export interface OwnAddressesOptions {
-  /** Where the server listens, such as `http://127.0.0.1:5984/`; undefined as long as it does not. */
+  /** Where the server listens, such as `http://127.0.0.1:5984/`; undefined while it does not listen. */
   readonly url: () => string | undefined;
-  /** Further names of it. */
+  /** Its additional names. */
   readonly names: readonly string[];
-  /** Whether a host, perhaps with a port, is a virtual one. */
+  /** Whether a host, possibly with a port, is a virtual one. */
   readonly isVirtualHost: (host: string) => boolean;
 }
 
-/** A name that takes longer to be resolved counts as somebody else's: the rules for the network hold for it then. */
+/** A name that takes longer to resolve counts as another server's: the rules for the network then apply to it. */
 const LONGEST_LOOKUP_MS = 2_000;
 const LOCAL_NAME = /^(?:.+\.)?localhost$/;
 const LOOPBACK = ['127.0.0.0/8', '::1'].flatMap((text) => parseBlock(text) ?? []);
@@ -52,7 +52,7 @@ export function isLocalName(name: string): boolean {
   return LOCAL_NAME.test(plainName(name));
 }
 
-/** Whether a connection to that address comes to a server which listens at that other one. */
+/** Whether a connection to that address reaches a server that listens at that other one. */
 function isReached(address: IpAddress, listening: IpAddress | undefined): boolean {
   if (listening === undefined) return false;
   if (isAnyOf(listening, UNSPECIFIED)) return isOfThisMachine(address);

@@ -1,16 +1,16 @@
 /**
- * Which connections come from this very process: those of replications to other servers, where one of them led back here. Nobody can claim to be
- * such a connection, or that it is none: both ends of it are looked at, and nothing that is sent.
+ * Which connections come from this very process: those of replications to other servers that led back here. No client can pretend to be
+ * such a connection, or not to be one: both ends of it are checked, and nothing that is sent.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { Socket } from 'node:net';
 
-/** Told by `fetch` of Node, and of the package that it comes from, before anything is sent. Other runtimes tell nothing. */
+/** Published by the `fetch` of Node, and of the package that it comes from, before anything is sent. Other runtimes publish nothing. */
 const CONNECTED = 'undici:client:connected';
 const MAPPED_IPV4 = /^::ffff:/;
 
 export class OwnConnections {
-  /** Address and port of our ends. */
+  /** Address and port of this process's ends. */
   readonly #open = new Set<string>();
   readonly #note = (message: unknown) => {
     const socket: unknown =
@@ -25,7 +25,7 @@ export class OwnConnections {
     subscribe(CONNECTED, this.#note);
   }
 
-  /** Whether the other end of a connection that was accepted is ours. */
+  /** Whether the other end of an accepted connection belongs to this process. */
   has({ remoteAddress, remotePort }: Socket): boolean {
     return this.#open.size > 0 && this.#open.has(endOf(remoteAddress, remotePort));
   }

@@ -1,11 +1,11 @@
-/** `fetch` by way of a proxy, for replications (docs/http/replication.md#options-of-replications). */
+/** `fetch` through a proxy, for replications (docs/http/replication.md#options-of-replications). */
 import type { Dispatcher } from 'undici';
 
 /** Loaded with the first request: few servers ever use a proxy, and Bun has a module of that name that lacks what is needed here. */
 const loadUndici = () => import('undici');
 type Undici = Awaited<ReturnType<typeof loadUndici>>;
 
-/** Proxies whose connections are kept. More of them are rare, and cost a connection for each request then. */
+/** Proxies whose connections are kept. More of them are rare, and then cost a connection for each request. */
 const MOST_AGENTS = 16;
 
 /** Whether this runtime can use proxies. Bun brings an `undici` of its own, which would connect without the proxy. */
@@ -15,7 +15,7 @@ export class ProxiedFetches {
   readonly #agents = new Map<string, Dispatcher>();
 
   /**
-   * Gives a `fetch` by way of a proxy: an address with `http:` or `socks5:`, perhaps with name and password. Undefined where this runtime
+   * Returns a `fetch` through a proxy: an address with `http:` or `socks5:`, optionally with name and password. Undefined if this runtime
    * can't use proxies.
    */
   readonly through = canUseProxies ? (proxy: string) => this.#fetchThrough(proxy) : undefined;
@@ -23,7 +23,7 @@ export class ProxiedFetches {
   #fetchThrough(proxy: string): typeof globalThis.fetch {
     return async (input, init) => {
       const undici = await loadUndici();
-      // The agent is looked up for each request: it may have been given up for another one meanwhile.
+      // The agent is looked up for each request: it may have been replaced meanwhile.
       return Reflect.apply(undici.fetch, undefined, [input, { ...init, dispatcher: this.#agent(undici, proxy) }]);
     };
   }
@@ -50,6 +50,6 @@ export class ProxiedFetches {
 
 function createAgent({ ProxyAgent, Socks5ProxyAgent }: Undici, proxy: string): Dispatcher {
   if (new URL(proxy).protocol === 'socks5:') return new Socks5ProxyAgent(proxy);
-  // Many proxies open tunnels for TLS alone.
+  // Many proxies open tunnels only for TLS.
   return new ProxyAgent({ uri: proxy, proxyTunnel: false });
 }

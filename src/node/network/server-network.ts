@@ -1,4 +1,4 @@
-/** What a server has of the network: for replications of admins and of others, and to know its own connections. */
+/** The server's view of the network: for replications of admins and of others, and to recognize its own connections. */
 import type { Socket } from 'node:net';
 import { GuardedNetwork } from './guarded-network.ts';
 import { OwnAddresses, type OwnAddressesOptions } from './own-addresses.ts';
@@ -6,7 +6,7 @@ import { OwnConnections } from './own-connections.ts';
 import { ProxiedFetches } from './proxied-fetch.ts';
 
 export interface ServerNetworkOptions extends OwnAddressesOptions {
-  /** The setting `replicator/allowed_hosts`. Asked at each request. */
+  /** The setting `replicator/allowed_hosts`. Called at each request. */
   readonly allowedHosts: () => string;
 }
 
@@ -24,7 +24,7 @@ export class ServerNetwork {
     return { fetch: fetchDirectly, fetchThrough: this.#proxies.through, guard: this.#guard };
   }
 
-  /** Whether a connection that was accepted comes from this process. */
+  /** Whether an accepted connection comes from this process. */
   readonly isOwn = (socket: Socket): boolean => this.#connections.has(socket);
 
   async close(): Promise<void> {

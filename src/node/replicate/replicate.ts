@@ -1,4 +1,4 @@
-/** The command `settee replicate`: copies one database to another, here or elsewhere, by the replicator that services have. */
+/** The command `settee replicate`: copies one database to another, here or elsewhere, with the replicator of the service. */
 
 import { DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
 import { isObject, type JsonObject, ownMember } from '../../base/json/objects.ts';
@@ -27,10 +27,10 @@ import { UsageError } from '../terminal/usage-error.ts';
 import { ReplicationProgress } from './replication-progress.ts';
 
 export interface ReplicateOptions {
-  /** As `POST /_replicate` takes them. */
+  /** In the form that `POST /_replicate` takes. */
   readonly members: JsonObject;
   readonly retryRefused: boolean;
-  /** Where databases are that are named without a URL. */
+  /** The folder of databases that are named without a URL. */
   readonly dataFolder: string;
 }
 
@@ -41,19 +41,19 @@ export interface ReplicateHost extends SignalHost {
 }
 
 const ADMIN = { name: null, roles: ['_admin'] };
-/** Part of the ids of replications between two other services, so that the same command goes on from its checkpoint wherever it is given. */
+/** Part of the ids of replications between two other services, so that the same command continues from its checkpoint wherever it runs. */
 const NO_SERVICE = 'settee replicate';
-/** Half of it is for what the two databases answer. */
+/** Half of it is for the responses of the two databases. */
 const MEMORY_BYTES = 536_870_912;
 const A_DAY_MS = 86_400_000;
-/** By name; all are counted. */
+/** Refusals that are named; all are counted. */
 const MOST_REFUSED = '10000';
 
 /**
- * Copies once, or until a signal. Gives true where all was copied; documents that were refused are named on stderr.
+ * Copies once, or until a signal. Resolves to true if everything was copied; refused documents are named on stderr.
  *
- * A first signal ends it after a checkpoint, a second one at once: the same command goes on from there. Fails with a `UsageError` where
- * the members can't be, and with what the replication fails with.
+ * A first signal ends it after a checkpoint, a second one at once: the same command continues from there. Fails with a `UsageError` if
+ * the members are invalid, and with the replication's error.
  */
 export async function replicate(options: ReplicateOptions, host: ReplicateHost): Promise<boolean> {
   const config = createConfig({ replicator: { max_refused: MOST_REFUSED } });
@@ -93,12 +93,12 @@ export async function replicate(options: ReplicateOptions, host: ReplicateHost):
   }
 }
 
-/** Peers may redirect to public addresses alone: others are for whoever gives the command to name. */
+/** Peers may only redirect to public addresses: only the user of the command may name others. */
 function guardOfRedirections(proxies: ProxiedFetches): GuardedNetwork {
   return new GuardedNetwork({ allowedHosts: () => '', proxies, own: { isOwn: () => Promise.resolve(false) } });
 }
 
-/** What a run says to those who look for the reason of something: above all that a request failed, and when it is sent again. */
+/** Log entries for users who look for a cause: above all that a request failed, and when it is retried. */
 function sayRetries({ stderr }: ReplicateHost): Log {
   const say = (message: string) => void stderr.write(`${escapeControls(message)}\n`);
   return { error: say, info: () => undefined, debug: say };
@@ -117,7 +117,7 @@ function parse(members: JsonObject, defaults: ReturnType<typeof readReplicatorSe
   }
 }
 
-/** What its own documents ask for is left to the server that the folder has usually. */
+/** Replications that its own documents ask for are left to the server that usually runs on the folder. */
 async function openFolder(dataFolder: string): Promise<RunningServer> {
   try {
     return await startServer({
@@ -179,7 +179,7 @@ async function run({ replicator, replication, progress, retryRefused }: Work, ho
   }
 }
 
-/** A continuous one is tried again, which takes its time: whoever looks on should know. */
+/** A continuous replication is retried, which takes its time: the user should know. */
 function report({ stderr }: ReplicateHost) {
   return ({ lastFailure }: Job, _failure: unknown, retryMs: number | undefined): void => {
     if (retryMs === undefined) return;

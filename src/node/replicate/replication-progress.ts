@@ -4,13 +4,13 @@ import { createProgress, type MessageStream, type Progress } from '../terminal/p
 
 type Figures = Parameters<ReplicationTask['update']>[0];
 
-/** Shows how far a replication is, as the service tells it of its tasks. */
+/** Shows the progress of a replication, as the service reports it for its tasks. */
 export class ReplicationProgress {
   readonly #stream: MessageStream;
   #progress: Progress | undefined;
-  /** Changes of the source there have been to deal with, as far as it says. */
+  /** The number of the source's changes to process, as far as known. */
   #total = 0;
-  /** Of runs before this one: each attempt counts anew. */
+  /** For runs before this one: each attempt counts from zero. */
   #before = { written: 0, bytes: 0 };
   #figures: Figures | undefined;
 
@@ -26,7 +26,7 @@ export class ReplicationProgress {
     return this.#before.bytes + (this.#figures?.bytesWritten ?? 0);
   }
 
-  /** What a service calls for each attempt. */
+  /** The service calls it for each attempt. */
   readonly startReplication = (): ReplicationTask => {
     this.#before = { written: this.written, bytes: this.bytesWritten };
     this.#figures = undefined;
@@ -41,7 +41,7 @@ export class ReplicationProgress {
 
   #show({ pending }: Figures, refused: number): void {
     this.#total = Math.max(this.#total, pending ?? 0);
-    // A bar needs to know how much there is.
+    // A bar needs to know the total.
     if (this.#progress === undefined && pending === undefined) return;
     this.#progress ??= createProgress(this.#stream, this.#total, { handlesSignals: true });
     const parts = [`${this.written} written, ${formatBytes(this.bytesWritten)}`];

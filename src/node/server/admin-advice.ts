@@ -6,7 +6,7 @@ const NEEDS_NO_QUOTES = /^[\w./:\\-]+$/;
 
 /**
  * The command that sets an admin where this server looks for one. `configFile`: undefined for a server in memory that has none. `settee`: how
- * this machine calls the program.
+ * to call the program on this machine.
  */
 export function adminCommand(
   configFile: string | undefined,
@@ -20,7 +20,7 @@ export function adminCommand(
   return isInFolder ? `${add} --data ${quoted(dataFolder)}` : `${add} --config ${quoted(resolve(configFile))}`;
 }
 
-/** Begun by npm or npx it lies in a project's folder, where a shell does not look for programs. */
+/** When started by npm or npx it lies in a project's folder, where a shell does not look for programs. */
 export function nameOfProgram(env: Readonly<Record<string, string | undefined>>): 'settee' | 'npx settee' {
   return env['npm_execpath'] === undefined ? 'settee' : 'npx settee';
 }

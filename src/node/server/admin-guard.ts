@@ -1,6 +1,6 @@
 /**
- * Keeps a data folder whose server has admins from being served without one, which would make everybody an admin: after a restoration from a
- * backup without settings, in a copy that somebody made by hand, with a wrong `--config`, or without the flags that named the admins.
+ * Keeps a data folder whose server has admins from being served without one, which would make everyone an admin: after a restore from a
+ * backup without settings, in a copy made by hand, with a wrong `--config`, or without the flags that named the admins.
  */
 import { access } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -14,7 +14,7 @@ import { adminCommand } from './admin-advice.ts';
 interface AdminGuardOptions {
   readonly dataFolder: string;
   readonly configFile: string;
-  /** Serve it all the same. */
+  /** Serve it anyway. */
   readonly withoutAdmin: boolean;
   readonly log: Log;
 }
@@ -29,7 +29,7 @@ export class AdminGuard {
     this.#options = options;
   }
 
-  /** Fails with `bad_request` where the folder's server has had an admin, and has none with these settings. */
+  /** Fails with `bad_request` if the folder's server has had an admin, and has none with these settings. */
   async assertAdmin(config: ConfigStore): Promise<void> {
     const { dataFolder, withoutAdmin } = this.#options;
     if (withoutAdmin || hasAdmin(config) || !(await hasAdminMark(dataFolder))) return;
@@ -37,7 +37,7 @@ export class AdminGuard {
   }
 
   /**
-   * Fails with `bad_request` where the folder has users, but no settings at all: those that it had were not copied with it. To be called by
+   * Fails with `bad_request` if the folder has users, but no settings at all: its settings were not copied with it. To be called by
    * the owner of the folder.
    */
   async assertSettings(databases: string, config: ConfigStore): Promise<void> {
@@ -48,7 +48,7 @@ export class AdminGuard {
     }
   }
 
-  /** Marks the folder now, and with each change of the admins. To be called by the owner of the folder. */
+  /** Marks the folder now, and at each change of the admins. To be called by the owner of the folder. */
   follow(config: ConfigStore): Promise<void> {
     config.onChange(({ section }) => {
       if (section === 'admins') void this.#mark(config);
@@ -58,7 +58,7 @@ export class AdminGuard {
     return this.#options.withoutAdmin ? Promise.resolve() : this.#noteNoAdmin();
   }
 
-  /** A file of settings without an admin tells the folder from one whose settings were lost. */
+  /** A settings file without an admin distinguishes the folder from one whose settings were lost. */
   async #noteNoAdmin(): Promise<void> {
     const { dataFolder, configFile, log } = this.#options;
     if (resolve(configFile) !== resolve(dataFolder, CONFIG_FILE) || (await isThere(configFile))) return;
@@ -69,7 +69,7 @@ export class AdminGuard {
     });
   }
 
-  /** Resolves when nothing is written into the folder any more. The passwords of admins may be hashed, and change by that, after it. */
+  /** Resolves when nothing more is written into the folder. The passwords of admins may be hashed, and so change, even after that. */
   close(): Promise<void> {
     this.#isClosed = true;
     return this.#marking;

@@ -1,4 +1,4 @@
-/** What was started, to be ended in the opposite order; a failure in one step does not keep the others from running. */
+/** Things that were started, to be ended in reverse order; a failure in one step does not keep the others from running. */
 export class CleanupStack {
   readonly #steps: (() => Promise<void> | void)[] = [];
   #running: Promise<void> | undefined;

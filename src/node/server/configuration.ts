@@ -1,4 +1,4 @@
-/** The settings of a server: what its flags and the environment say, over its configuration file, over the defaults. */
+/** The settings of a server: those from flags and the environment, over its configuration file, over the defaults. */
 
 import type { Log, Settings } from '../../base/system/contract.ts';
 import type { LogLevel } from '../../base/system/log.ts';
@@ -7,7 +7,7 @@ import type { ConfigStorage } from '../../core/config/contract.ts';
 import { createSettingsDocument } from '../../core/config/settings-document.ts';
 import { IniFile } from '../config-file/ini-file.ts';
 
-/** What a start says of settings. */
+/** The settings that a start passes. */
 export interface GivenOptions {
   readonly host?: string | undefined;
   readonly port?: number | undefined;
@@ -17,7 +17,7 @@ export interface GivenOptions {
   readonly config?: Settings | undefined;
 }
 
-/** Options that are settings, too, are those settings: they win over the file, and `_config` shows them. */
+/** Options that are also settings are treated as those settings: they take precedence over the file, and `_config` shows them. */
 export function givenSettings({ host, port, logLevel, tlsCert, tlsKey, config = {} }: GivenOptions): Settings {
   const settings: Record<string, Readonly<Record<string, string>>> = { ...config };
   const give = (section: string, key: string, value: string | undefined) => {
@@ -32,7 +32,7 @@ export function givenSettings({ host, port, logLevel, tlsCert, tlsKey, config = 
 }
 
 /**
- * Where settings are kept from one opening of the service to the next: in the file, which need not be there; without one in memory, until the process
+ * Where settings are kept from one opening of the service to the next: in the file, which need not exist; without one in memory, until the process
  * ends.
  */
 export function settingsStorage(file: string | undefined, log: Log): ConfigStorage {
@@ -48,8 +48,8 @@ class MemoryText {
 }
 
 /**
- * Fails with `bad_request` on a value that a setting can't have, and on a file that can't be read: a server that left out what it does not understand
- * could be open to everybody.
+ * Fails with `bad_request` on an invalid value of a setting, and on a file that can't be read: a server that ignored what it does not understand
+ * could be open to everyone.
  */
 export async function openConfiguration(given: Settings, storage: ConfigStorage, log: Log): Promise<SettingsStore> {
   const config = createConfig(given, log);

@@ -1,5 +1,5 @@
 /**
- * Waits for `work`, but no longer than `deadlineMs`: then rejects with the error that `describe` makes. The work itself
+ * Waits for `work`, but no longer than `deadlineMs`: then rejects with the error that `describe` returns. The work itself
  * goes on, and its outcome is ignored.
  */
 export async function within<T>(work: Promise<T>, deadlineMs: number, describe: () => Error): Promise<T> {

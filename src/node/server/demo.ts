@@ -1,6 +1,6 @@
 /**
- * Serves the files of the demo on an address of its own: an origin that it shared with the server would have its service
- * worker take requests that are meant for the server, and would mix the stored data of both. The demo's database runs in the
+ * Serves the files of the demo at an address of its own: if it shared the server's origin, its service worker would
+ * take requests that are meant for the server, and would mix the stored data of both. The demo's database runs in the
  * browser.
  */
 import { createReadStream } from 'node:fs';
@@ -40,12 +40,12 @@ const misdirected = `${JSON.stringify({
 })}\n`;
 
 export interface DemoOptions {
-  /** Host and allowed hosts are those of the server; the demo is for this machine alone, whatever the server listens on. */
+  /** Host and allowed hosts are those of the server; the demo is only for this machine, whatever the server listens on. */
   readonly host?: string | undefined;
   readonly allowedHosts?: readonly string[] | undefined;
-  /** 0 takes any free one. */
+  /** 0 takes any free port. */
   readonly port: number;
-  /** Address of the database server, one of whose databases the demo shares. Default: it has no part in the demo. */
+  /** Address of the database server, one of whose databases the demo shares. Default: none is shared. */
   readonly server?: string | undefined;
   /** Default: the demo that was built with this Node host. */
   readonly folder?: string | undefined;
@@ -54,7 +54,7 @@ export interface DemoOptions {
 }
 
 /**
- * Starts the demo's server. Gives a sentence instead where its port can't be used, and undefined where no demo was built:
+ * Starts the demo's server. Returns a sentence instead if its port can't be used, and undefined if no demo was built:
  * neither keeps the database server from running.
  */
 export async function startDemo(options: DemoOptions): Promise<HttpServer | string | undefined> {
@@ -112,11 +112,11 @@ async function serveFile(
     'cache-control': path.startsWith('/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache',
   });
   if (method === 'HEAD') outgoing.end();
-  // A client that goes away early is no failure.
+  // A client that goes away early is not a failure.
   else await pipeline(createReadStream(file), outgoing).catch(() => outgoing.destroy());
 }
 
-/** Decoded; undefined for what can't be decoded, or leads out of the folder. */
+/** Decoded; undefined for a path that can't be decoded, or leads out of the folder. */
 function pathOf(url: string): string | undefined {
   try {
     const path = decodeURIComponent(new URL(url, 'http://localhost').pathname);
@@ -130,7 +130,7 @@ function answer(outgoing: ServerResponse, status: number, type: string, text: st
   outgoing.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(text) }).end(text);
 }
 
-/** In bytes; undefined for what is no file. */
+/** In bytes; undefined for anything that is not a file. */
 async function sizeOf(path: string): Promise<number | undefined> {
   const found = await stat(path).catch(() => undefined);
   return found?.isFile() ? found.size : undefined;

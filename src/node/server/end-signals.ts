@@ -1,4 +1,4 @@
-/** The parts of a process by which somebody asks it to end. */
+/** The parts of a process through which it is asked to end. */
 export interface SignalHost {
   on(signal: 'SIGINT' | 'SIGTERM', listener: () => void): unknown;
   off(signal: 'SIGINT' | 'SIGTERM', listener: () => void): unknown;
@@ -6,11 +6,11 @@ export interface SignalHost {
 
 /**
  * npm passes on a Ctrl-C that the terminal has sent to the server already, so one key press arrives as two signals.
- * A second signal within this time is taken for the same key press.
+ * A second signal within this time counts as the same key press.
  */
 const SAME_SIGNAL_MS = 500;
 
-/** Calls back at the first signal, and at those that follow but for its echo. Gives the function that ends it. */
+/** Calls back at the first signal, and at later ones except for its echo. Returns a function that ends the listening. */
 export function onEndSignals(host: SignalHost, first: () => void, further: () => void): () => void {
   let firstAt: number | undefined;
   const onSignal = () => {

@@ -1,6 +1,6 @@
 import type { Log } from '../../base/system/contract.ts';
 
-/** Holds entries back until it is known at which level, and where, they are to be written: the settings say so, and reading them makes entries. */
+/** Holds entries back until it is known at which level, and where, to write them: the settings say so, and reading them creates entries. */
 export class HeldLog implements Log {
   readonly #log: Log;
   /** Undefined once nothing is held back any more. */
@@ -22,7 +22,7 @@ export class HeldLog implements Log {
     this.#enter(() => this.#log.debug(message));
   }
 
-  /** Writes what was held back, and from now on each entry at once. */
+  /** Writes the held entries, and from now on each entry at once. */
   release(): void {
     const entries = this.#entries ?? [];
     this.#entries = undefined;

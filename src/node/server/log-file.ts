@@ -1,6 +1,6 @@
 /**
- * Keeps the log in a file as well, where `log/file` names one (docs/node.md#the-log). A file that is full is set aside as `FILE.1`, and the one
- * that was there before as `FILE.2`, and so on. Entries are written behind the requests that caused them; where the disk can't follow, some
+ * Also keeps the log in a file, if `log/file` names one (docs/node.md#the-log). A full file is renamed to `FILE.1`, and the previous
+ * one to `FILE.2`, and so on. Entries are written after the requests that caused them; if the disk can't keep up, some
  * are left out, and the file says how many.
  */
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import type { Config } from '../../base/system/contract.ts';
 
 const DEFAULT_BYTES = 10_485_760;
 const DEFAULT_FILES = 5;
-/** Of the bytes of a file. */
+/** The part of a file's bytes that clients' entries may take. */
 const SHARE_OF_CLIENTS = 1 / 4;
 const OWNER_ONLY = 0o600;
 /** UTF-16 units that may wait to be written. */
@@ -26,21 +26,21 @@ export class LogFile {
   readonly #onFailure: (message: string) => void;
   #file: OpenFile | undefined;
   #waiting: string[] = [];
-  /** Of the file that is open, with what waits to be written. */
+  /** For the open file, including what waits to be written. */
   #unitsOfClients = 0;
   #waitingUnits = 0;
   #dropped = 0;
   #writing: Promise<void> | undefined;
-  /** The file that could not be written; nothing more is said of it until another one is named. */
+  /** The file that could not be written; nothing more is reported about it until another one is named. */
   #failed: string | undefined;
 
-  /** `config` is asked again and again. `onFailure` is told once that a file can't be written. */
+  /** `config` is called again and again. `onFailure` is called once if a file can't be written. */
   constructor(config: () => Config, onFailure: (message: string) => void) {
     this.#config = config;
     this.#onFailure = onFailure;
   }
 
-  /** An entry without a newline at its end. Those of clients fill a part of each file at most, so that they never push all others out. */
+  /** An entry without a newline at its end. Entries of clients fill a part of each file at most, so that they never push all others out. */
   write(entry: string, isOfClient = false): void {
     if (this.#path === undefined) return;
     if (isOfClient && this.#unitsOfClients > this.#mostBytes * SHARE_OF_CLIENTS) return;
@@ -56,7 +56,7 @@ export class LogFile {
     });
   }
 
-  /** What the file has; undefined where there is none. See `LogTail`. */
+  /** Returns the content of the file; undefined if there is none. See `LogTail`. */
   async read(bytes: number, offset: number): Promise<Uint8Array | undefined> {
     const path = this.#path;
     await this.#writing;
@@ -70,7 +70,7 @@ export class LogFile {
       const { buffer, bytesRead } = await handle.read(new Uint8Array(end - start), 0, end - start, start);
       return buffer.subarray(0, bytesRead);
     } catch {
-      // It was not made yet, or is not ours any more: memory has the latest entries.
+      // It was not created yet, or no longer belongs to this log: memory has the latest entries.
       return undefined;
     } finally {
       await handle?.close();
@@ -141,7 +141,7 @@ async function openForAppend(path: string): Promise<OpenFile> {
   return { path, handle, bytes: size };
 }
 
-/** `files`: how many there are altogether. */
+/** `files`: how many there are in total. */
 async function setAside(path: string, files: number): Promise<void> {
   const nameOf = (number: number) => (number === 0 ? path : `${path}.${number}`);
   await rm(nameOf(files - 1), { force: true });

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 
-/** Node's own MD5, which takes half the time of the one in WebAssembly; undefined where the system (FIPS) forbids MD5. */
+/** Node's own MD5, which takes half the time of the one in WebAssembly; undefined if the system (FIPS) forbids MD5. */
 export function findMd5(): ((bytes: Uint8Array) => string) | undefined {
   const md5 = (bytes: Uint8Array) => hash('md5', bytes);
   try {

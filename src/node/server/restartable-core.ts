@@ -1,6 +1,6 @@
 /**
- * A core that can be closed and opened anew while the server listens on (docs/http/server.md#restart). Requests that come meanwhile wait for the
- * new one; those that the old one has begun end before it is closed.
+ * A core that can be closed and reopened while the server listens on (docs/http/server.md#restart). Requests that arrive meanwhile wait for the
+ * new one; requests that the old one has begun end before it is closed.
  */
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
@@ -15,7 +15,7 @@ import { within } from './deadline.ts';
 const DRAIN_MS = 10_000;
 
 export interface RestartableCoreOptions {
-  /** The settings for the next core. Fails with `bad_request` where there is none to be had with them. */
+  /** Returns the settings for the next core. Fails with `bad_request` if none are available. */
   configure(): Promise<SettingsStore>;
   open(config: SettingsStore): Promise<Core>;
   readonly log: Log;
@@ -27,10 +27,10 @@ export class RestartableCore {
   readonly #options: RestartableCoreOptions;
   #core: Core | undefined;
   #config: SettingsStore;
-  /** Until the next core is there. It never rejects. */
+  /** Defined until the next core is ready. It never rejects. */
   #opening: Promise<void> | undefined;
   #isEnding = false;
-  /** The storage did not come to an end: nobody may open it again. */
+  /** The storage did not finish closing: it must not be opened again. */
   #hangs = false;
   #running = 0;
   #onIdle: (() => void) | undefined;
@@ -45,7 +45,7 @@ export class RestartableCore {
     return new RestartableCore(options, config, await options.open(config));
   }
 
-  /** The settings that hold. */
+  /** The present settings. */
   get config(): SettingsStore {
     return this.#config;
   }
@@ -68,8 +68,8 @@ export class RestartableCore {
   }
 
   /**
-   * Resolves when it is sure that the core will be closed and opened anew, and before that is done. Fails with `bad_request` where the
-   * settings for that can't be read; then all goes on as before.
+   * Resolves when it is certain that the core will be closed and reopened, and before that is done. Fails with `bad_request` if the
+   * settings for that can't be read; then everything goes on as before.
    */
   async restart(): Promise<void> {
     const config = await this.#options.configure();
@@ -84,7 +84,7 @@ export class RestartableCore {
     this.#core?.beginShutdown();
   }
 
-  /** Fails with `storage_blocked` where the storage does not come to an end. */
+  /** Fails with `storage_blocked` if the storage does not finish closing. */
   async close(): Promise<void> {
     this.beginShutdown();
     await this.#opening;
@@ -100,7 +100,7 @@ export class RestartableCore {
   async #reopen(config: SettingsStore): Promise<void> {
     const { log } = this.#options;
     try {
-      // The answer to who asked for this goes out first.
+      // The response to the client that requested this is sent first.
       await new Promise((resolve) => setImmediate(resolve));
       log.info('the service is opened anew');
       await this.#closeCore();
@@ -111,7 +111,7 @@ export class RestartableCore {
     }
   }
 
-  /** The last opening failed: the next one may not, after whatever was wrong was put right. */
+  /** The last opening failed: the next one may succeed, after the cause was fixed. */
   async #tryAgain(): Promise<void> {
     if (this.#hangs) return;
     this.#opening ??= this.#reopen(this.#config).finally(() => {
@@ -133,7 +133,7 @@ export class RestartableCore {
     });
   }
 
-  /** Waits for the requests under way, but not for ever: what they do is broken off then. */
+  /** Waits for the requests in progress, but not forever: those that remain are then broken off. */
   async #idle(): Promise<void> {
     const idle = new Promise<void>((resolve) => {
       this.#onIdle = resolve;

@@ -4,7 +4,7 @@ import { parentPort } from 'node:worker_threads';
 import { must } from '../../base/shared/assert.ts';
 import { createSandboxWorker } from '../../queries/sandbox/execution/sandbox-worker.ts';
 
-/** Functions wait for a processor rather than requests do. Elsewhere than on Linux this would be the priority of the whole process. */
+/** Requests get a processor before functions do. On systems other than Linux this would be the priority of the whole process. */
 if (process.platform === 'linux') setPriority(0, 5);
 
 const port = must(parentPort, 'this file is the entry of a thread');

@@ -7,15 +7,15 @@ import { integerSetting } from '../../base/system/config.ts';
 import type { Config, Log } from '../../base/system/contract.ts';
 import type { SandboxPort, SandboxWorkers } from '../../queries/sandbox/programs/quickjs-sandbox.ts';
 
-/** Beside the built server; where the server runs from its sources, as in tests, that of the last build. */
+/** Beside the built server; if the server runs from its sources, as in tests, that of the last build. */
 const FILES = ['sandbox-worker.js', '../../../dist/node/sandbox-worker.js'].map(
   (path) => new URL(path, import.meta.url),
 );
 
-/** What texts and answers may take in a thread beside the memory of its isolates. */
+/** What texts and responses may take in a thread in addition to the memory of its isolates. */
 const HEAP_MB = 256;
 
-/** As many threads as the setting says. Undefined where functions are to run in this one. */
+/** As many threads as the setting says. Undefined if functions must run in this one. */
 export function createSandboxWorkers(config: Config, log: Log): SandboxWorkers | undefined {
   const count = integerSetting(config, 'query_server_config', 'workers') ?? availableParallelism();
   const file = FILES.find((url) => existsSync(fileURLToPath(url)));
@@ -32,7 +32,7 @@ export function createSandboxWorkers(config: Config, log: Log): SandboxWorkers |
 }
 
 function createThread(file: URL): SandboxPort {
-  // Options of the process may be such as threads refuse (`--input-type`), and none is needed for this file.
+  // The process may have options that threads refuse (`--input-type`), and none is needed for this file.
   const thread = new Worker(file, { execArgv: [], resourceLimits: { maxOldGenerationSizeMb: HEAP_MB } });
   return {
     post: (message, handedOver = []) => thread.postMessage(message, handedOver),

@@ -11,7 +11,7 @@ export interface ProcessHost extends SignalHost {
 }
 
 export interface ServeOptions extends ServerOptions {
-  /** Where the demo is served; 0 takes any free port, undefined serves none. */
+  /** The port of the demo; 0 takes any free port, undefined serves none. */
   readonly demoPort?: number | undefined;
 }
 
@@ -23,7 +23,7 @@ interface Service {
 
 /**
  * Serves until SIGINT or SIGTERM, then resolves with the exit code. A second signal ends the process at once. So does a
- * failure to close, because what hangs would keep the process alive; the log says what failed.
+ * failure to close, because a hung operation would keep the process alive; the log says what failed.
  */
 export async function serve(options: ServeOptions, host: ProcessHost): Promise<number> {
   limitHeapGrowth();

@@ -1,4 +1,4 @@
-/** Where a server's log goes: to whoever runs it, to memory for `_log`, and to a file where the settings name one. */
+/** Where a server's log goes: to the user who runs it, to memory for `_log`, and to a file if the settings name one. */
 import { systemClock } from '../../base/shared/clock.ts';
 import type { Config, Log } from '../../base/system/contract.ts';
 import { createLog, followLogLevel } from '../../base/system/log.ts';
@@ -8,14 +8,14 @@ import { LogFile } from './log-file.ts';
 interface ServerLog {
   readonly log: Log;
   readonly logTail: LogTail;
-  /** Waits until all is in the file. */
+  /** Waits until everything is in the file. */
   close(): Promise<void>;
 }
 
-/** `config` is asked at each entry. `write` takes each of them, without a newline at its end. */
+/** `config` is called at each entry. `write` takes each of them, without a newline at its end. */
 export function createServerLog(config: () => Config, write: (entry: string) => void): ServerLog {
   const buffer = new LogBuffer();
-  // Not by way of the log itself: that would try to write to the file again.
+  // Not through the log itself: that would try to write to the file again.
   const file = new LogFile(config, write);
   const log = createLog({
     level: followLogLevel(config),

@@ -41,14 +41,14 @@ import { createSandboxWorkers } from './sandbox-workers.ts';
 import { createServerLog } from './server-log.ts';
 
 /**
- * How long the storage may take to close, in milliseconds. All it has to write by then is some megabytes for each open
+ * How long the storage may take to close, in milliseconds. It then has at most some megabytes to write for each open
  * database, so what takes longer hangs.
  */
 const longestCloseMs = 20_000;
 
-/** Bytes a second. */
+/** Bytes per second. */
 const DEFAULT_BODY_RATE = 500;
-/** Answers whose first chunk is being made: each may have read a quarter of a megabyte of documents for it. */
+/** Responses whose first chunk is being produced: each may have read a quarter of a megabyte of documents for it. */
 const MOST_BEGINNINGS = 64;
 
 const DEFAULT_HOST = '127.0.0.1';
@@ -57,28 +57,28 @@ export interface ServerOptions {
   /** Where to listen; only loopback while there are no admins. Default: the setting `httpd/bind_address`. */
   readonly host?: string | undefined;
   /**
-   * Host names under which the server may be asked besides `localhost` and loopback addresses, such as that of a reverse
+   * Host names in requests that the server accepts in addition to `localhost` and loopback addresses, such as that of a reverse
    * proxy on this machine. Requests for any other are refused, against DNS rebinding. Default: none.
    */
   readonly allowedHosts?: readonly string[] | undefined;
   /** 0 takes any free port. Default: the setting `httpd/port`, which is 5984. */
   readonly port?: number | undefined;
-  /** Where databases are kept; made if it is not there. Default `./data`. */
+  /** Where databases are kept; created if it does not exist. Default `./data`. */
   readonly dataFolder?: string | undefined;
   /** Keep everything in memory instead, until `close`. Default false. */
   readonly memory?: boolean | undefined;
   /** Default: the setting `log/level`, which is `info`. */
   readonly logLevel?: LogLevel | undefined;
-  /** Serve a data folder whose server has had admins even where it has none now. Default false. */
+  /** Serve a data folder whose server has had admins even if it has none now. Default false. */
   readonly withoutAdmin?: boolean | undefined;
   /** See `CoreOptions`. */
   readonly replicatesByDocuments?: boolean | undefined;
-  /** Files with the certificate, and those of its issuers, and with its key, both PEM. Default: the settings in `ssl`; http without. */
+  /** Files with the certificate and those of its issuers, and with its key, both PEM. Default: the settings in `ssl`; without those, http. */
   readonly tlsCert?: string | undefined;
   readonly tlsKey?: string | undefined;
   /** See `TlsFollower`. */
   readonly tlsCheckMs?: number | undefined;
-  /** Settings by section and key; they win over the configuration file. */
+  /** Settings by section and key; they take precedence over the configuration file. */
   readonly config?: Readonly<Record<string, Readonly<Record<string, string>>>> | undefined;
   /** The configuration file. Default: `settee.ini` in the data folder; none for a server in memory. */
   readonly configFile?: string | undefined;
@@ -91,23 +91,23 @@ export interface ServerOptions {
 export interface RunningServer {
   /** With a slash at the end. */
   readonly url: string;
-  /** Whether it has an admin now; without one, everybody who reaches it may do everything. */
+  /** Whether it has an admin now; without one, everyone who reaches it may do everything. */
   readonly hasAdmin: boolean;
-  /** By which somebody sets one. */
+  /** The command that sets one. */
   readonly adminCommand: string;
   /** Absolute; undefined for a server in memory. */
   readonly dataFolder: string | undefined;
-  /** The service's one door, for who asks it in this process. */
+  /** The service's one entry point, for callers in this process. */
   readonly handle: Handle;
   /**
-   * Lets running requests end (10 seconds at most), writes what is left to write, and frees the data folder. Rejects
-   * with `storage_blocked` where the storage does not come to an end; the folder then stays locked until the process
+   * Lets running requests end (10 seconds at most), writes everything that is left to write, and frees the data folder. Rejects
+   * with `storage_blocked` if the storage does not finish closing; the folder then stays locked until the process
    * ends, which loses nothing that was acknowledged.
    */
   close(): Promise<void>;
 }
 
-/** Fails with `bad_request` for an allowed host that is no name, or a setting that can't be. */
+/** Fails with `bad_request` for an allowed host that is not a host name, or an invalid setting. */
 export function assertServerOptions(options: ServerOptions): void {
   for (const name of options.allowedHosts ?? []) assertHostName(name);
   createConfig(givenSettings(options));
@@ -115,8 +115,8 @@ export function assertServerOptions(options: ServerOptions): void {
 
 /**
  * Serves a data folder over HTTP. Rejects with `storage_locked` while another process serves the same folder, with
- * `storage_corrupt` where the folder has lost its list of databases, with `storage_blocked` when the port is taken, with
- * `bad_request` where the options can't be (`assertServerOptions`), where the configuration file can't be read, for a host beyond
+ * `storage_corrupt` if the folder has lost its list of databases, with `storage_blocked` when the port is taken, with
+ * `bad_request` if the options are invalid (`assertServerOptions`), if the configuration file can't be read, for a host beyond
  * loopback, and for a folder whose server has had an admin and has none now.
  */
 export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
@@ -160,7 +160,7 @@ async function start(options: ServerOptions, undo: CleanupStack): Promise<Runnin
     if (await holdsDatabases(folder.databases)) await guard?.assertSettings(folder.databases, config);
   }
   const network = openNetwork({ settings, url: () => ownUrl, names: options.allowedHosts, undo });
-  // They outlive the core, which `_restart` opens again.
+  // They outlive the core, which `_restart` reopens.
   const [medium, bytesInFlight] = [new MemoryMedium(), new ByteBudget(0, LONGEST_WAIT_MS)];
   const openCore = async (settings: SettingsStore): Promise<Core> => {
     await guard?.follow(settings);
@@ -199,7 +199,7 @@ async function start(options: ServerOptions, undo: CleanupStack): Promise<Runnin
   };
 }
 
-/** Gives the function that ends it. */
+/** Returns a function that ends it. */
 function renewTls(http: HttpServer, config: Config, checkMs: number | undefined, log: Log): () => void {
   const [certFile, keyFile] = [config.get('ssl', 'cert_file') ?? '', config.get('ssl', 'key_file') ?? ''];
   return followTlsKeys(certFile, keyFile, {
@@ -213,11 +213,11 @@ function renewTls(http: HttpServer, config: Config, checkMs: number | undefined,
 }
 
 interface NetworkParts {
-  /** Those that hold at the moment. */
+  /** The present settings. */
   readonly settings: () => ConfigStore;
   /** Where the server listens. */
   readonly url: () => string | undefined;
-  /** Its names besides. */
+  /** Its additional names. */
   readonly names: readonly string[] | undefined;
   readonly undo: CleanupStack;
 }
@@ -232,14 +232,14 @@ function openNetwork({ settings, url, names = [], undo }: NetworkParts): ServerN
   return network;
 }
 
-/** What Node has for a core. */
+/** What Node provides for a core. */
 function platform(config: Config, log: Log) {
   const memoryBytes = sandboxMemoryBytes(config);
   const workers = createSandboxWorkers(config, log);
   return {
     clock: systemClock,
     random: systemRandom,
-    // `icu` is missing where Node was built without it.
+    // `icu` is missing if Node was built without it.
     engine: `node ${process.versions.v8}/${process.versions['icu'] ?? 'none'}`,
     md5: findMd5(),
     gzip,
@@ -263,7 +263,7 @@ function listenAt(
   const listener = createListener(
     (request) => service.handle(request),
     (request, error) => {
-      // What the database refuses to go on with is logged there, if anybody has to look into it.
+      // Failures of the database itself are already logged there, if they need attention.
       if (!(error instanceof DatabaseError)) log.error(`${request} failed.`, error);
     },
     headersFor,
@@ -282,7 +282,7 @@ function listenAt(
   });
 }
 
-/** What tells a page of another origin that it may read an answer which the service did not make. */
+/** Headers that tell a page of another origin that it may read a response which the service did not create. */
 function sharingHeaders(config: Config, { origin, host }: IncomingHttpHeaders): Record<string, string> {
   const grant = grantOf(config, origin, host);
   const vary: Record<string, string> = isCorsEnabled(config) ? { vary: 'Origin' } : {};
@@ -293,7 +293,7 @@ function bindAddress(config: Config): string {
   return config.get('httpd', 'bind_address') || DEFAULT_HOST;
 }
 
-/** What `follow` knows of the settings that hold, also after they were opened anew. Asked at each request. */
+/** What `follow` derives from the present settings, even after they were reopened. Called at each request. */
 function followed<T>(service: RestartableCore, follow: (config: ConfigStore) => () => T): () => T {
   let { config } = service;
   let read = follow(config);

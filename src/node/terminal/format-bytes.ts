@@ -5,7 +5,7 @@ export function formatBytes(bytes: number): string {
   if (bytes < 1000) return bytes === 1 ? '1 byte' : `${bytes} bytes`;
   let scaled = bytes / 1000;
   let unit = 0;
-  // What would be shown as 1000.0 is 1.0 of the next unit.
+  // A number that would be shown as 1000.0 is 1.0 of the next unit.
   while (scaled >= 999.95 && unit < units.length - 1) {
     scaled /= 1000;
     unit++;

@@ -9,13 +9,13 @@ export interface MessageStream extends NodeJS.WritableStream {
 export interface Progress {
   /**
    * @param note what has been done so far, in words
-   * @param total where it has changed
+   * @param total if it has changed
    */
   update(done: number, note: string, total?: number): void;
   end(): void;
 }
 
-/** Called with how much is done and how much there is in total, in a unit of the caller's choice. */
+/** Called with the amount that is done and the total, in a unit of the caller's choice. */
 export type OnProgress = (done: number, total: number) => void;
 
 const lineIntervalMs = 1_000;
@@ -26,7 +26,7 @@ export interface ProgressOptions {
   readonly handlesSignals?: boolean;
 }
 
-/** @param total in the unit that `update` counts in; undefined where it is unknown. */
+/** @param total in the unit that `update` counts in; undefined if it is unknown. */
 export function createProgress(
   stream: MessageStream,
   total: number | undefined,

@@ -2,10 +2,10 @@ import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import type { MessageStream } from './progress.ts';
 
-/** Where a person types. */
+/** Where a user types. */
 export type TypedInput = AsyncIterable<Uint8Array | string> & { readonly isTTY?: boolean };
 
-/** Asks for something that nobody is to see: a terminal shows nothing of what is typed. Gives undefined where there is no terminal. */
+/** Asks for a secret: a terminal does not show what is typed. Resolves to undefined if there is no terminal. */
 export async function askSecret(
   input: TypedInput,
   output: MessageStream,
@@ -23,7 +23,7 @@ export async function askSecret(
   }
 }
 
-/** The first line of what is sent by a file or by another program. */
+/** Returns the first line that a file or another program sends. */
 export async function readFirstLine(input: TypedInput): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';

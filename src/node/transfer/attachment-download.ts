@@ -16,7 +16,7 @@ const shownLength = 100;
 /** Characters of the list that are collected before they are written. */
 const pieceLength = 64 * 1024;
 
-/** The list of documents whose attachments are to be read. */
+/** The list of documents whose attachments must be read. */
 interface OpenList {
   readonly file: FileHandle;
   readonly path: string;
@@ -24,7 +24,7 @@ interface OpenList {
 
 /**
  * Writes the attachments of the documents of an export into a folder. First the documents are read to their end, and those with
- * attachments are listed in a file: an answer that had to wait for attachments could be broken off by the server, and the list may be
+ * attachments are listed in a file: the server could break off a response that had to wait for attachments, and the list may be
  * larger than memory. Then the attachments are read one by one.
  */
 export class AttachmentDownload {
@@ -46,7 +46,7 @@ export class AttachmentDownload {
     this.#listPath = list.path;
   }
 
-  /** Fails with `InputError` where the folder can't be used. `close` is to be called in any case. */
+  /** Fails with `InputError` if the folder can't be used. `close` must be called in any case. */
   static async begin(database: RemoteDatabase, path: string, stderr: MessageStream): Promise<AttachmentDownload> {
     const folder = await AttachmentFolder.create(path);
     await folder.end();
@@ -82,9 +82,9 @@ export class AttachmentDownload {
   }
 
   /**
-   * Reads the attachments of the documents that were listed, and reports how it went.
+   * Reads the attachments of the listed documents, and reports the result.
    *
-   * @returns true when the folder has all of them. Rejects where it could not go on: the server is gone, or the disk is full.
+   * @returns true if the folder has all of them. Rejects if it could not go on: the server is gone, or the disk is full.
    */
   async run(): Promise<boolean> {
     const progress = createProgress(this.#stderr, this.#total.bytes);
@@ -139,7 +139,7 @@ export class AttachmentDownload {
     progress.update(bytes + length, `${parts}, ${size}`);
   }
 
-  /** Of an attachment that can't be had; anything else ends the export. */
+  /** Notes an attachment that is not available; any other error ends the export. */
   #fail(id: string, name: string, error: unknown): void {
     if (!(error instanceof RefusalError || error instanceof ContentError)) throw error;
     this.#failures.count++;

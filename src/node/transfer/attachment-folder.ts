@@ -7,19 +7,19 @@ import type { Stub } from './attachment-stubs.ts';
 import { InputError } from './document-splitter.ts';
 import { toFileName } from './file-names.ts';
 
-/** What is known of a file that was exported. */
+/** What is known about an exported file. */
 export interface FileRecord {
   readonly name: string;
   /** The file's own name. */
   readonly file: string;
-  /** What the document's stub has: of the bytes as the server stores them. */
+  /** From the document's stub: the digest of the bytes as the server stores them. */
   readonly digest: string | null;
   readonly length: number;
   /** `md5-` and Base64, of the plain bytes, which are those of the file. */
   readonly md5: string;
 }
 
-/** `toFileName` gives none of these names. */
+/** `toFileName` returns none of these names. */
 const MARKER = '~settee.json';
 const RECORDS = '~attachments.json';
 const TEMPORARY = '~partial';
@@ -27,7 +27,7 @@ const LAYOUT = 1;
 
 /**
  * A folder of files: below it a folder for each document that has attachments, and in that a file for each attachment, with its plain
- * bytes, and `~attachments.json`, which says what is in them (docs/node.md#attachments-in-files). Nothing is read or written through symbolic
+ * bytes, and `~attachments.json`, which describes them (docs/node.md#attachments-in-files). Nothing is read or written through symbolic
  * links below the folder.
  */
 export class AttachmentFolder {
@@ -37,7 +37,7 @@ export class AttachmentFolder {
     this.path = path;
   }
 
-  /** For writing. Fails with `InputError` where the folder holds anything, and no export has begun it. */
+  /** For writing. Fails with `InputError` if the folder holds anything and was not begun by an export. */
   static async create(path: string): Promise<AttachmentFolder> {
     const folder = new AttachmentFolder(path);
     await refused(`${path} can't be written`, mkdir(path, { recursive: true }));
@@ -73,19 +73,19 @@ export class AttachmentFolder {
     return join(this.path, toFileName(id), toFileName(name));
   }
 
-  /** Of the file itself; undefined where there is none, or it is no ordinary file in an ordinary folder. */
+  /** For the file itself; undefined if there is none, or it is not an ordinary file in an ordinary folder. */
   async statusOf(id: string, name: string): Promise<Stats | undefined> {
     const folder = await lstat(join(this.path, toFileName(id))).catch(toUndefined);
     const file = folder?.isDirectory() ? await lstat(this.fileOf(id, name)).catch(toUndefined) : undefined;
     return file?.isFile() ? file : undefined;
   }
 
-  /** Makes the document's folder where it is not there. */
+  /** Creates the document's folder if it does not exist. */
   async prepare(id: string): Promise<void> {
     await makeFolder(join(this.path, toFileName(id)));
   }
 
-  /** Writes a file whose beginnings are not seen under its name. What `write` gives is the result. */
+  /** Writes a file that appears under its name only when it is complete. Returns the result of `write`. */
   async replace<T>(path: string, write: (file: string) => Promise<T>): Promise<T> {
     const partial = await this.temporary();
     try {
@@ -98,14 +98,14 @@ export class AttachmentFolder {
     }
   }
 
-  /** The path of a file that is not there yet, and is removed by `end` if it is there then. */
+  /** Returns the path of a file that does not exist yet; `end` removes it if it exists then. */
   async temporary(): Promise<string> {
     const folder = join(this.path, TEMPORARY);
     await makeFolder(folder);
     return join(folder, `${process.pid}-${randomBytes(8).toString('hex')}`);
   }
 
-  /** Removes what this process, and such as were ended early, left in the making. */
+  /** Removes unfinished files of this process, and of processes that were ended early. */
   async end(): Promise<void> {
     const folder = join(this.path, TEMPORARY);
     for (const name of await readdir(folder).catch(() => [])) {
@@ -116,7 +116,7 @@ export class AttachmentFolder {
     await rmdir(folder).catch(() => undefined);
   }
 
-  /** By the names of attachments; empty where none can be read. */
+  /** By the names of attachments; empty if none can be read. */
   async records(id: string): Promise<ReadonlyMap<string, FileRecord>> {
     const written = await readJson(join(this.path, toFileName(id), RECORDS));
     const list = isObject(written) ? written['attachments'] : undefined;
@@ -130,12 +130,12 @@ export class AttachmentFolder {
   }
 }
 
-/** What of a file speaks against its being the stub's content, from its length and MD5 alone; undefined where nothing does. */
+/** Why a file can't be the stub's content, judging only by its length and MD5; undefined if it may be. */
 export function mismatch(stub: Stub, length: number, md5: string, record: FileRecord | undefined): string | undefined {
   const { digest } = stub;
   if (stub.length !== undefined && stub.length !== length) return `it has ${length} bytes, not ${stub.length}`;
   if (digest === undefined || digest === md5) return undefined;
-  // Of what the server stores compressed the digest says nothing of the plain bytes; their MD5 was recorded when they were exported.
+  // The digest of content that the server stores compressed says nothing about the plain bytes; their MD5 was recorded when they were exported.
   if (record?.digest === digest) return record.md5 === md5 ? undefined : `its digest is ${md5}, not ${record.md5}`;
   return `its digest is ${md5}, not ${digest}`;
 }

@@ -1,16 +1,16 @@
 import { JsonCursor } from '../../base/json/json-cursor.ts';
 import { isObject, type JsonObject, ownMember } from '../../base/json/objects.ts';
 
-/** An attachment of which a document has no content (docs/http/attachments.md#attachments-in-documents). */
+/** An attachment that a document names without its content (docs/http/attachments.md#attachments-in-documents). */
 export interface Stub {
   readonly name: string;
-  /** `md5-` and Base64, of the bytes as the server stores them: compressed ones, perhaps. */
+  /** `md5-` and Base64, of the bytes as the server stores them, which may be compressed. */
   readonly digest: string | undefined;
   /** Bytes of the plain content. */
   readonly length: number | undefined;
 }
 
-/** A document with its stubs; of the revision undefined where it has none. */
+/** A document with its stubs; `rev` is undefined if it has none. */
 export interface StubbedDocument {
   readonly id: string | undefined;
   readonly rev: string | undefined;
@@ -19,7 +19,7 @@ export interface StubbedDocument {
 
 const ATTACHMENTS = '_attachments';
 
-/** Undefined where the document has no stubs. Fails with a `SyntaxError` where it has attachments and is no JSON. */
+/** Undefined if the document has no stubs. Fails with a `SyntaxError` if it has attachments and is not JSON. */
 export function readStubs(text: string): StubbedDocument | undefined {
   // Most documents have no attachments, and need not be parsed.
   if (!text.includes(`"${ATTACHMENTS}"`)) return undefined;
@@ -31,7 +31,7 @@ export function readStubs(text: string): StubbedDocument | undefined {
 }
 
 /**
- * The document with each stub as an announcement that its content follows (docs/http/attachments.md#multipart-uploads), all else as it was written.
+ * The document with each stub announcing that its content follows (docs/http/attachments.md#multipart-uploads), everything else as it was written.
  * These entries are in the order of `readStubs`.
  *
  * @param lengths bytes of the files, by the names of the attachments
@@ -44,7 +44,7 @@ export function withFollowing(text: string, lengths: ReadonlyMap<string, number>
   const cursor = new JsonCursor(text);
   cursor.enter();
   let [start, end] = [0, 0];
-  // Of a member that is there twice the last one counts.
+  // If a member occurs twice, the last one counts.
   while (cursor.nextMember()) if (cursor.name === ATTACHMENTS) [start, end] = [cursor.valueStart, cursor.valueEnd];
   return `${text.slice(0, start)}${JSON.stringify(Object.fromEntries(attachments))}${text.slice(end)}`;
 }
@@ -67,7 +67,7 @@ function toStub([name, entry]: readonly [string, unknown]): Stub {
   };
 }
 
-/** The file has the plain bytes, so that what the stub says of stored ones does not hold for it. */
+/** The file has the plain bytes, so the stub's data about stored bytes do not apply to it. */
 function following(entry: unknown, length: number | undefined): JsonObject {
   const { stub, digest, encoding, encoded_length, ...kept }: JsonObject = isObject(entry) ? entry : {};
   return { ...kept, follows: true, length };

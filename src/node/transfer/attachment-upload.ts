@@ -36,9 +36,9 @@ interface UploadOptions {
 
 /** Writes documents with their attachments, each in one request that streams the files. */
 export class AttachmentUpload {
-  /** Attachments of documents that were written. */
+  /** Number of attachments of documents that were written. */
   count = 0;
-  /** What was sent of attachments, without those of documents that were refused. */
+  /** Bytes of attachments that were sent, without those of refused documents. */
   bytes = 0;
   readonly #options: UploadOptions;
 
@@ -47,7 +47,7 @@ export class AttachmentUpload {
   }
 
   /**
-   * Gives the reason where the document, or one of its files, can't be sent; nothing is written then. Rejects with `RefusalError` where
+   * Resolves to the reason if the document, or one of its files, can't be sent; nothing is written then. Rejects with `RefusalError` if
    * the server refuses it.
    */
   async send(text: string, { id, stubs }: StubbedDocument): Promise<Refusal | undefined> {
@@ -73,7 +73,7 @@ export class AttachmentUpload {
     }
   }
 
-  /** Before anything is sent, what can be seen without reading the files. */
+  /** Before anything is sent, checks what can be seen without reading the files. */
   async #find(id: string, stub: Stub): Promise<FoundFile> {
     const { folder } = this.#options;
     if (SURROGATE.test(stub.name)) throw new FileError('missing_attachment', stub.name, 'its name', 'is not UTF-8');
@@ -94,7 +94,7 @@ export class AttachmentUpload {
     yield Buffer.from(
       `--${boundary}\r\nContent-Type: application/json\r\n\r\n${withFollowing(text, lengths)}\r\n--${boundary}`,
     );
-    // In the order of the document they need no names, which a header could not have in any case.
+    // In the order of the document they need no names; a header could not hold every name anyway.
     for (const file of files) {
       yield Buffer.from(`\r\nContent-Disposition: attachment\r\nContent-Length: ${file.length}\r\n\r\n`);
       yield* this.#content(id, file, onBytes);
@@ -103,7 +103,7 @@ export class AttachmentUpload {
     yield Buffer.from('--\r\n');
   }
 
-  /** Fails with `FileError` where the bytes are not those of the stub: the request then lacks its end, and writes nothing. */
+  /** Fails with `FileError` if the bytes are not those of the stub: the request then lacks its end, and writes nothing. */
   async *#content(id: string, { stub, path, length: announced }: FoundFile, onBytes: (bytes: number) => void) {
     const md5 = createHash('md5');
     let length = 0;

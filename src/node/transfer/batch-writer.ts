@@ -20,12 +20,12 @@ export interface InputRefusal extends Refusal {
 }
 
 /**
- * Statuses of a batch that one of its documents may be the reason for. With any other the server says that it can't take documents at
+ * Statuses of a batch for which one of its documents may be the cause. With any other the server says that it can't take documents at
  * all, or that something is broken.
  */
 const ABOUT_DOCUMENTS: ReadonlySet<number> = new Set([400, 409, 412, 413, 414, 415, 417, 422, 501]);
 
-/** The same for a document that is sent by itself: what a validation function throws is a status then. */
+/** The same for a document that is sent alone: an error of a validation function is then a status. */
 const ABOUT_ONE_DOCUMENT: ReadonlySet<number> = new Set([...ABOUT_DOCUMENTS, 401, 403]);
 
 interface BatchWriterOptions {
@@ -63,7 +63,7 @@ export class BatchWriter {
     if (this.#batch.length >= this.#options.batchSize) await this.#send();
   }
 
-  /** Sends a document by itself; `send` gives the reason where it did not. Resolves when the next document may be added. */
+  /** Sends a document alone; `send` returns the reason if it did not. Resolves when the next document may be added. */
   async addAlone(document: InputDocument, send: () => Promise<Refusal | undefined>): Promise<void> {
     await this.#start(async () => {
       const refusal = await send().catch((error: unknown) => {
@@ -75,7 +75,7 @@ export class BatchWriter {
     });
   }
 
-  /** Sends what is left and waits for every answer. */
+  /** Sends what is left and waits for every response. */
   async flush(): Promise<void> {
     if (this.#batch.length > 0) await this.#send();
     await Promise.all(this.#inFlight);
@@ -122,7 +122,7 @@ export class BatchWriter {
     this.#options.onRefused({ place, id: stringMember(text, '_id'), error, reason });
   }
 
-  /** An invalid document has the whole request refused, and nothing written (docs/http/bulk.md#bulk-writes). */
+  /** The whole request is refused because of an invalid document, and nothing written (docs/http/bulk.md#bulk-writes). */
   async #writeHalves(documents: readonly InputDocument[], error: RefusalError): Promise<void> {
     if (!this.#hasReportedSplit) this.#options.onSplit(error.message.replace(/\.?$/, '.'));
     this.#hasReportedSplit = true;

@@ -2,7 +2,7 @@ import { CLOSE_BRACKET, COMMA, isSpace, OPEN_BRACKET } from '../../base/json/cha
 import { StreamedContainer } from '../../base/json/streamed-container.ts';
 import { BEHIND, INSIDE, isPlausible, StreamedValue } from './streamed-value.ts';
 
-/** `auto`: one of the others, as the text begins. */
+/** `auto`: one of the others, depending on how the text begins. */
 export const inputFormats = ['auto', 'array', 'lines', 'docs', 'rows'] as const;
 export type InputFormat = (typeof inputFormats)[number];
 
@@ -14,13 +14,13 @@ export class InputError extends Error {
   }
 }
 
-/** Without this bound a missing closing brace would have the rest of the input collected in memory. */
+/** Without this limit a missing closing brace would make it collect the rest of the input in memory. */
 const longestDocument = 128 * 1024 * 1024;
 
-/** Enough for all members that precede `docs` or `rows` in answers of databases with this interface. */
+/** Enough for all members that precede `docs` or `rows` in responses of databases with this interface. */
 const prefixLength = 4096;
 
-/** The beginning of an object up to its `docs` or `rows`, where only members of such answers precede them. */
+/** The beginning of an object up to its `docs` or `rows`, if only members of such responses precede them. */
 const containerPrefix =
   /^\s*\{\s*(?:"(?:total_rows|offset|update_seq|new_edits|all_or_nothing)"\s*:\s*(?:"[^"\\]*"|[\w.+-]+)\s*,\s*)*"(docs|rows)"\s*:\s*\[/;
 
@@ -34,7 +34,7 @@ const SHOWN_LENGTH = 60;
 
 /**
  * Cuts a JSON text that arrives in pieces into its documents, each exactly as it was written. It finds where they begin and end, and does
- * not check what is inside of them, nor that they are objects: one element that is none keeps no other one out. At most one document is
+ * not check what is inside them, nor that they are objects: one element that is not an object keeps no other one out. At most one document is
  * kept in memory.
  *
  * The text is an array, values one after another (JSON lines, but line breaks don't matter), or an object with such an array as `docs` or
@@ -61,12 +61,12 @@ export class DocumentSplitter {
     this.#format = format;
   }
 
-  /** Whether `push` gives rows with a member `doc` instead of documents. Known when it has given the first one. */
+  /** Whether `push` yields rows with a member `doc` instead of documents. Known when it has yielded the first one. */
   get givesRows(): boolean {
     return this.#layout === 'rows';
   }
 
-  /** Documents that end in this piece. */
+  /** Yields the documents that end in this piece. */
   *push(text: string): Generator<string> {
     if (this.#layout !== undefined) {
       yield* this.#scan(text);
@@ -76,7 +76,7 @@ export class DocumentSplitter {
     if (this.#pending.length >= prefixLength) yield* this.#start();
   }
 
-  /** To be called after the last piece: gives the documents that are left, and throws if the text ends too early. */
+  /** To be called after the last piece: yields the remaining documents, and throws if the text ends too early. */
   *finish(): Generator<string> {
     if (this.#layout === undefined && this.#pending.trim() !== '') yield* this.#start();
     if (this.#document.isWord && this.#layout === 'lines') {
@@ -84,7 +84,7 @@ export class DocumentSplitter {
       yield this.#complete('');
     }
     if (this.#document.isOpen) {
-      // If a brace or a quote is missing in it, everything behind counts as part of it.
+      // If a brace or a quote is missing in it, everything after it counts as part of it.
       const beginning = this.#pending.trimStart().slice(0, SHOWN_LENGTH);
       this.#fail(`the text ends inside document ${this.#count + 1}, which begins ${beginning}`);
     }
@@ -101,7 +101,7 @@ export class DocumentSplitter {
     return this.#scan(text.slice(begin));
   }
 
-  /** Decides the layout and gives the position of the first document. */
+  /** Decides the layout and returns the position of the first document. */
   #findBeginning(text: string): number {
     const first = text.search(/\S/);
     const isArray = text.charCodeAt(first) === OPEN_BRACKET;
@@ -152,7 +152,7 @@ export class DocumentSplitter {
     return text;
   }
 
-  /** One character between documents. True where it is the first one of the next. */
+  /** Takes one character between documents. Returns true if it is the first one of the next. */
   #between(code: number, at: number): boolean {
     const isArray = this.#layout !== 'lines';
     if (!(isArray && this.#needsComma) && this.#document.begin(code)) {

@@ -1,7 +1,7 @@
 import { JsonCursor } from '../../base/json/json-cursor.ts';
 import { isObject, type JsonObject } from '../../base/json/objects.ts';
 
-/** Functions on the text of one JSON object, which keep what they don't change as it was written. They throw on broken JSON. */
+/** Functions on the text of one JSON object, which keep everything that they don't change as it was written. They throw on broken JSON. */
 
 function parseObject(text: string): JsonObject {
   const value: unknown = JSON.parse(text);
@@ -9,7 +9,7 @@ function parseObject(text: string): JsonObject {
   throw new SyntaxError('a document must be a JSON object');
 }
 
-/** The text of a member's value; undefined where there is no such member. */
+/** The text of a member's value; undefined if there is no such member. */
 export function memberText(text: string, name: string): string | undefined {
   parseObject(text);
   const cursor = new JsonCursor(text);
@@ -21,7 +21,7 @@ export function memberText(text: string, name: string): string | undefined {
   return found;
 }
 
-/** A member that is a string; null for anything else, and where the text is no JSON object. */
+/** A member that is a string; null for anything else, and if the text is not a JSON object. */
 export function stringMember(text: string | undefined, name: string): string | null {
   try {
     const member = parseObject(text ?? '')[name];
@@ -31,7 +31,7 @@ export function stringMember(text: string | undefined, name: string): string | n
   }
 }
 
-/** The document with its `_id` taken from another member, which must be a string; unchanged if it has an `_id`. */
+/** Returns the document with its `_id` taken from another member, which must be a string; unchanged if it has an `_id`. */
 export function withIdFrom(text: string, member: string): string {
   const document = parseObject(text);
   if (document['_id'] !== undefined) return text;

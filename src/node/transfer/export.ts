@@ -10,7 +10,7 @@ import { DocumentSplitter, InputError } from './document-splitter.ts';
 import { memberText } from './document-text.ts';
 import { RemoteDatabase } from './remote-database.ts';
 
-/** `lines`: one document a line; `array`: one JSON array. */
+/** `lines`: one document per line; `array`: one JSON array. */
 export const outputFormats = ['lines', 'array'] as const;
 type OutputFormat = (typeof outputFormats)[number];
 
@@ -19,7 +19,7 @@ export interface ExportOptions {
   /** A path, or `-` for standard output. */
   readonly file: string;
   readonly format: OutputFormat;
-  /** The folder of the attachments; undefined where they are left out. */
+  /** The folder of the attachments; undefined if they are left out. */
   readonly attachments: string | undefined;
 }
 
@@ -34,11 +34,11 @@ const shownLength = 200;
 const pieceLength = 64 * 1024;
 
 /**
- * Writes every document of a database as JSON text, exactly as the server sends it. All of it is one answer, read as fast
+ * Writes every document of a database as JSON text, exactly as the server sends it. All of them are one response, read as fast
  * as the output takes it, so it shows the database at one moment. Attachments follow. A file appears when it is complete, and
- * when it is known of each attachment whether it could be had.
+ * when it is known for each attachment whether it was available.
  *
- * @returns false where some attachments could not be had, after they were reported. All else is written then.
+ * @returns false if some attachments were not available, after they were reported. Everything else is then written.
  */
 export async function exportDatabase(options: ExportOptions, streams: ExportStreams): Promise<boolean> {
   const database = new RemoteDatabase(options.url);
@@ -119,7 +119,7 @@ async function writeFile(pieces: AsyncIterable<string>, file: string, whenWritte
     await pipeline([Readable.from(pieces), ...packing, createWriteStream(file)]);
     return whenWritten();
   }
-  // Where it is a symbolic link the file that it leads to is replaced, not the link.
+  // If it is a symbolic link, the file that it leads to is replaced, not the link.
   const path = await realpath(file).catch(() => file);
   const partial = `${path}.partial`;
   // Opened here, because a stream that opens the file itself may do so after the export failed and the file was removed.

@@ -17,7 +17,7 @@ export interface ImportOptions {
   readonly url: string;
   /** A path, or `-` for standard input. */
   readonly file: string;
-  /** Creates the database where it is not there. */
+  /** Creates the database if it does not exist. */
   readonly create: boolean;
   /** The member that becomes the `_id` of documents without one. */
   readonly idMember: string | undefined;
@@ -27,7 +27,7 @@ export interface ImportOptions {
   readonly batchSize: number;
   /** Where refusals are written, as JSON lines. */
   readonly refusedFile: string | undefined;
-  /** The folder with the attachments that stubs stand for; undefined where there is none. */
+  /** The folder with the attachments that stubs stand for; undefined if there is none. */
   readonly attachments: string | undefined;
 }
 
@@ -45,7 +45,7 @@ const shownIdLength = 100;
 /**
  * Writes the documents of a file into a database, and reports how many were written and refused.
  *
- * @returns true when every document was written. Rejects when it had to stop early, after that report.
+ * @returns true if every document was written. Rejects if it had to stop early, after that report.
  */
 export async function importFile(options: ImportOptions, streams: ImportStreams): Promise<boolean> {
   const database = new RemoteDatabase(options.url);
@@ -117,7 +117,7 @@ class ImportRun {
       }
       for (const document of this.#splitter.finish()) await this.#write(document);
     } finally {
-      // Also where the input breaks off: the documents before that are written and counted.
+      // Also if the input breaks off: the documents before that are written and counted.
       await writer.flush().finally(() => {
         this.#show();
         this.#progress.end();
@@ -147,7 +147,7 @@ class ImportRun {
   }
 }
 
-/** The document to send. Fails with a `SyntaxError` where there is none. */
+/** Returns the document to send. Fails with a `SyntaxError` if there is none. */
 function prepare(text: string, isRow: boolean, idMember: string | undefined): string {
   if (!text.startsWith('{')) throw new SyntaxError(`a ${isRow ? 'row' : 'document'} must be a JSON object`);
   const document = isRow ? memberText(text, 'doc') : text;

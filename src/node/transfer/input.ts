@@ -8,13 +8,13 @@ import { InputError } from './document-splitter.ts';
 export interface TextInput {
   /** The size of the file, compressed if it is; undefined for standard input. */
   readonly totalBytes: number | undefined;
-  /** How many of these bytes were read so far. */
+  /** How many of these bytes have been read so far. */
   readonly readBytes: number;
-  /** The decompressed text in pieces. Fails with `InputError` where it is not UTF-8, or not readable. */
+  /** The decompressed text in pieces. Fails with `InputError` if it is not UTF-8, or not readable. */
   text(): AsyncGenerator<string>;
 }
 
-/** Opens a path, or standard input for `-`. Gzip (RFC 1952) is recognised by its first bytes. */
+/** Opens a path, or standard input for `-`. Gzip (RFC 1952) is recognized by its first bytes. */
 export async function openInput(file: string, stdin: AsyncIterable<Uint8Array | string>): Promise<TextInput> {
   let readBytes = 0;
   async function* counted(): AsyncGenerator<Buffer> {

@@ -16,7 +16,7 @@ export interface Wanted {
   readonly stub: Stub;
 }
 
-/** What came is not the attachment. */
+/** The received bytes are not the attachment. */
 export class ContentError extends Error {
   constructor(message: string) {
     super(message);
@@ -24,24 +24,24 @@ export class ContentError extends Error {
   }
 }
 
-/** The record of a file that is the attachment already, since an earlier export; undefined where there is none. */
+/** The record of a file that already is the attachment, from an earlier export; undefined if there is none. */
 export async function presentFile(
   folder: AttachmentFolder,
   { id, stub }: Wanted,
   before: FileRecord | undefined,
 ): Promise<FileRecord | undefined> {
   const status = await folder.statusOf(id, stub.name);
-  // Without a digest nothing would tell whether it is the same.
+  // Without a digest nothing would show whether it is the same.
   if (status === undefined || stub.digest === undefined || status.size !== stub.length) return undefined;
   const md5 = await digestOfFile(folder.fileOf(id, stub.name));
   return mismatch(stub, status.size, md5, before) === undefined ? toRecord(stub, status.size, md5) : undefined;
 }
 
 /**
- * Writes the plain bytes of an attachment to its file while they come. Fails with `RefusalError`, and with `ContentError` where they are
- * not those that the stub tells of; the file is then as it was.
+ * Writes the plain bytes of an attachment to its file as they arrive. Fails with `RefusalError`, and with `ContentError` if they do not
+ * match the stub; the file then stays as it was.
  *
- * @param onBytes called with how many plain bytes there are so far
+ * @param onBytes called with the number of plain bytes so far
  */
 export async function receiveFile(
   database: RemoteDatabase,
@@ -67,7 +67,7 @@ export async function receiveFile(
   });
 }
 
-/** Sums up an attachment on its way, as it is stored and as it is. */
+/** Checks an attachment on its way, both as stored and as plain bytes. */
 class Content {
   readonly #stub: Stub;
   readonly #onBytes: (length: number) => void;
@@ -87,7 +87,7 @@ class Content {
         yield chunk;
       }
     } catch (error) {
-      // The bytes of one attachment may be damaged at the server. If it is gone the next request finds out.
+      // The bytes of one attachment may be damaged at the server. If the server is gone, the next request finds out.
       throw isDatabaseError(error) ? new ContentError(error.reason) : error;
     }
   }
@@ -97,7 +97,7 @@ class Content {
     for await (const chunk of chunks) {
       this.#plain.update(chunk);
       this.#length += chunk.length;
-      // Perhaps it has no end.
+      // It may have no end.
       if (this.#length > announced) throw new ContentError(`it has more than ${announced} bytes`);
       this.#onBytes(this.#length);
       yield chunk;
@@ -108,7 +108,7 @@ class Content {
   record(): FileRecord {
     const { digest } = this.#stub;
     const [stored, md5] = [toDigest(this.#stored.digest()), toDigest(this.#plain.digest())];
-    // Where a proxy compressed it on the way the digest is that of the plain bytes.
+    // If a proxy compressed it on the way, the digest is that of the plain bytes.
     const isKnown = digest === undefined || digest === stored || digest === md5;
     const reason = mismatch({ ...this.#stub, digest: isKnown ? md5 : digest }, this.#length, md5, undefined);
     if (reason !== undefined) throw new ContentError(reason);

@@ -6,14 +6,14 @@ import { stringMember } from './document-text.ts';
 import { type ShortAnswer, shortAnswer, shortMessage } from './short-answer.ts';
 import { BodyError, type StreamedRequest, sendStreamed } from './streamed-request.ts';
 
-/** Bytes of an answer that says what a database is, or that something was done. */
+/** Bytes of a response that describes a database, or that confirms an operation. */
 const SHORT_BYTES = 65_536;
-/** Bytes of a row that tells about one document. */
+/** Bytes of a row about one document. */
 const ROW_BYTES = 16_384;
-/** Bytes that are read of an answer which says why a request was refused. */
+/** Bytes to read of a response that says why a request was refused. */
 const ERROR_BYTES = 16_384;
 
-/** The server refused a whole request and did nothing of it. */
+/** The server refused a whole request and did none of it. */
 export class RefusalError extends Error {
   readonly status: number;
   readonly error: string;
@@ -46,7 +46,7 @@ export interface RelatedBody {
   readonly chunks: AsyncIterable<Uint8Array>;
 }
 
-/** A database on the network, as import and export need it. Name and password of the URL are sent with each request. */
+/** A database on the network, for import and export. Name and password of the URL are sent with each request. */
 export class RemoteDatabase {
   /** Without credentials. */
   readonly url: string;
@@ -69,7 +69,7 @@ export class RemoteDatabase {
     this.url = parsed.href.replace(/\/+$/, '');
   }
 
-  /** Makes the database; false when it was there already. */
+  /** Creates the database; returns false if it already existed. */
   async create(): Promise<boolean> {
     const response = await this.#request('', { method: 'PUT' });
     if (response.status !== 412) await this.#assertOk(response, `The database ${this.url} was not created`);
@@ -84,7 +84,7 @@ export class RemoteDatabase {
     return isObject(info) ? Number(info['doc_count']) : 0;
   }
 
-  /** Sends one `_bulk_docs` request; gives what was refused, by its index. Rejects with `RefusalError` when all of it was. */
+  /** Sends one `_bulk_docs` request; returns the refusals, by index. Rejects with `RefusalError` if all of it was refused. */
   async write(documents: readonly string[], newEdits: boolean): Promise<ReadonlyMap<number, Refusal>> {
     const response = await this.#request('/_bulk_docs', {
       method: 'POST',
@@ -121,7 +121,7 @@ export class RemoteDatabase {
     return this.#whole(response.body ?? emptyBody());
   }
 
-  /** The content of an attachment of one revision, as it is stored: compressed with gzip, perhaps. */
+  /** The content of an attachment of one revision, as it is stored, possibly compressed with gzip. */
   async readAttachment(id: string, rev: string | undefined, name: string): Promise<StoredContent> {
     const query = rev === undefined ? '' : `?rev=${encodeURIComponent(rev)}`;
     const headers = { accept: '*/*', 'accept-encoding': 'gzip' };
@@ -135,8 +135,8 @@ export class RemoteDatabase {
   }
 
   /**
-   * Sends a document with its attachments behind it (docs/http/attachments.md#multipart-uploads). Rejects with `RefusalError`, and with what the body
-   * fails with: then nothing was written.
+   * Sends a document followed by its attachments (docs/http/attachments.md#multipart-uploads). Rejects with `RefusalError`, and with the error
+   * of the body: then nothing was written.
    */
   async upload(id: string, newEdits: boolean, body: RelatedBody): Promise<void> {
     const path = `${documentPath(id)}${newEdits ? '' : '?new_edits=false'}`;
@@ -144,7 +144,7 @@ export class RemoteDatabase {
     const answer = await this.#stream({ method: 'PUT', path, headers, body: body.chunks });
     const status = answer.statusCode ?? 0;
     if (status < 200 || status > 299) throw await this.#refusalOf(answer, 'The document was refused');
-    // So that the connection can be used again.
+    // Allows the connection to be used again.
     await this.#read(shortMessage(answer, { longest: SHORT_BYTES, isBeginningOfUse: true }));
   }
 
@@ -176,7 +176,7 @@ export class RemoteDatabase {
     return new DatabaseError('storage_failed', reason, { cause });
   }
 
-  /** `longest`: bytes that the answer to what was asked may have. */
+  /** `longest`: the maximum number of bytes of the response. */
   async #json(response: Response, longest: number): Promise<unknown> {
     const { text, isWhole } = await this.#read(shortAnswer(response, { longest }));
     if (!isWhole) {
@@ -222,7 +222,7 @@ export class RemoteDatabase {
   }
 }
 
-/** Finds which of the documents a row is about: there may be several revisions of one, and each is told of once. */
+/** Finds the document that a row is about: one document may have several revisions, and each is reported once. */
 function createFinder(documents: readonly string[]): (row: JsonObject) => number | undefined {
   const indexes = new Map<string | null, number[]>();
   for (const [index, document] of documents.entries()) {
@@ -236,13 +236,13 @@ function createFinder(documents: readonly string[]): (row: JsonObject) => number
   };
 }
 
-/** The slash of design documents stays, because below their ids others are not taken (docs/http/requests.md#request-path). */
+/** The slash of design documents stays, because below their ids others are not accepted (docs/http/requests.md#request-path). */
 function documentPath(id: string): string {
   const [, space = '', name = id] = /^(_design\/|_local\/)(.*)$/s.exec(id) ?? [];
   return `/${space}${encodeURIComponent(name)}`;
 }
 
-/** Validation functions may give any JSON value. */
+/** Validation functions may return any JSON value. */
 function toReason(reason: unknown): string {
   return typeof reason === 'string' ? reason : (JSON.stringify(reason) ?? '');
 }
@@ -252,7 +252,7 @@ function parseErrorBody(text: string): { readonly error: string; readonly reason
     const body: unknown = JSON.parse(text);
     if (isObject(body)) return { error: `${body['error'] ?? 'error'}`, reason: toReason(body['reason']) };
   } catch {
-    // The answer is not from a database, but perhaps from a proxy; its beginning is shown.
+    // The response is not from a database, but possibly from a proxy; its beginning is shown.
   }
   return { error: 'error', reason: text.slice(0, 200) };
 }

@@ -1,11 +1,11 @@
-/** Answers that are short, as text. One that is not, or has no end, is not read on: what comes from a server is not believed to be small. */
+/** Short responses, as text. A response that is longer, or has no end, is not read on: a server is not trusted to send little. */
 import type { IncomingMessage } from 'node:http';
 
-/** How long the end of what is read is waited for. */
+/** How long it waits for the end of what it reads. */
 const LONGEST_WAIT_MS = 10_000;
 
 export interface ShortAnswer {
-  /** Its beginning where it was longer, or did not come to its end in time. */
+  /** Only its beginning if it was longer, or did not end in time. */
   readonly text: string;
   readonly isWhole: boolean;
 }
@@ -13,17 +13,17 @@ export interface ShortAnswer {
 export interface ShortOptions {
   /** In bytes. */
   readonly longest: number;
-  /** The beginning is of use, too: it is waited for 10 seconds at most. False by default. */
+  /** The beginning is also useful: the wait for it is 10 seconds at most. Default: false. */
   readonly isBeginningOfUse?: boolean;
 }
 
 interface Source {
   pull(): Promise<Uint8Array | undefined>;
-  /** Ends a wait, too. */
+  /** Also ends a wait. */
   cancel(): void;
 }
 
-/** Fails as reading the body does. */
+/** Fails like reading the body. */
 export function shortAnswer(response: Response, options: ShortOptions): Promise<ShortAnswer> {
   const reader = response.body?.getReader();
   return read(
@@ -35,7 +35,7 @@ export function shortAnswer(response: Response, options: ShortOptions): Promise<
   );
 }
 
-/** As `shortAnswer`. */
+/** Works as `shortAnswer`. */
 export function shortMessage(message: IncomingMessage, options: ShortOptions): Promise<ShortAnswer> {
   const chunks: AsyncIterator<Uint8Array> = message[Symbol.asyncIterator]();
   return read(
@@ -61,7 +61,7 @@ async function read(source: Source, { longest, isBeginningOfUse = false }: Short
   try {
     for (;;) {
       const pulled = source.pull();
-      // What it comes to after the end concerns nobody.
+      // What it returns after the end is ignored.
       pulled.catch(() => undefined);
       const chunk = await Promise.race([pulled, isLate]);
       if (chunk === undefined) return { text: textOf(), isWhole: true };

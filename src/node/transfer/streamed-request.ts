@@ -3,12 +3,12 @@ import { type ClientRequest, type IncomingMessage, request as requestHttp } from
 import { request as requestHttps } from 'node:https';
 import { urlToHttpOptions } from 'node:url';
 
-/** A connection on which nothing comes or goes for so long is given up. */
+/** A connection without traffic for this long is given up. */
 const silenceMs = 5 * 60 * 1000;
 
 export interface StreamedRequest {
   readonly method: string;
-  /** Behind that of the base, percent-encoded. */
+  /** Follows the path of the base, percent-encoded. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: AsyncIterable<Uint8Array>;
@@ -23,9 +23,9 @@ export class BodyError extends Error {
 }
 
 /**
- * Sends a request whose body is sent as fast as the server takes it, and gives the answer. `fetch` would not do: it changes paths such as
- * `/db/..`, which is the document `..`, and it decodes answers. Rejects with the error of the connection, or with `BodyError`; the request
- * has then broken off before its end.
+ * Sends a request whose body is sent as fast as the server takes it, and returns the response. `fetch` is unsuitable: it changes paths such as
+ * `/db/..`, which is the document `..`, and it decodes responses. Rejects with the error of the connection, or with `BodyError`; the request
+ * then broke off before its end.
  *
  * @param base an address without a query
  */
@@ -48,15 +48,15 @@ export async function sendStreamed(base: string, { method, path, headers, body }
 function answerTo(request: ClientRequest): Promise<IncomingMessage> {
   const answer = new Promise<IncomingMessage>((resolve, reject) => {
     request.once('response', resolve);
-    // It stays, because an error after the answer, which its reader notices, would end the process.
+    // It stays, because an error after the response, which the response's reader notices, would end the process.
     request.on('error', reject);
   });
-  // A body that fails is the first to be reported.
+  // A body that fails is reported first.
   answer.catch(() => undefined);
   return answer;
 }
 
-/** Ends early where the answer comes before the end of the body: the server has no use for the rest. */
+/** Ends early if the response comes before the end of the body: the server has no use for the rest. */
 async function sendBody(
   request: ClientRequest,
   body: AsyncIterable<Uint8Array>,

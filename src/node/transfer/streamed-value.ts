@@ -1,13 +1,13 @@
 import { BACKSLASH, OPEN_BRACE, OPEN_BRACKET, QUOTE } from '../../base/json/characters.ts';
 import { StreamedContainer } from '../../base/json/streamed-container.ts';
 
-/** What a character is to the value: within it, its last one, or the first one behind it. */
+/** The position of a character relative to the value: within it, its last one, or the first one after it. */
 export const INSIDE = 0;
 export const LAST = 1;
 export const BEHIND = 2;
 type Position = typeof INSIDE | typeof LAST | typeof BEHIND;
 
-/** What a number, `true`, `false` and `null` are made of. */
+/** The characters of a number, `true`, `false` and `null`. */
 const WORD_CHARACTER = /[\w.+-]/;
 const WORD = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/;
 
@@ -21,12 +21,12 @@ export class StreamedValue {
     return this.#kind !== undefined;
   }
 
-  /** Whether nothing in it says where it ends: a number, or a word such as `null`. */
+  /** Whether nothing in it marks its end: a number, or a word such as `null`. */
   get isWord(): boolean {
     return this.#kind === 'word';
   }
 
-  /** Takes the first character. False for one that no value begins with. */
+  /** Takes the first character. Returns false for a character that no value begins with. */
   begin(code: number): boolean {
     if (code === OPEN_BRACE || code === OPEN_BRACKET) {
       this.#kind = 'container';
@@ -43,7 +43,7 @@ export class StreamedValue {
     return position;
   }
 
-  /** Ends a word where the text ends. */
+  /** Ends a word at the end of the text. */
   end(): void {
     this.#kind = undefined;
   }
@@ -58,7 +58,7 @@ export class StreamedValue {
   }
 }
 
-/** Whether what looked like a number or a word is one. Whether a container or a string is as JSON has it, its reader finds out. */
+/** Whether a supposed number or word is one. The reader of a container or a string finds out whether it is valid JSON. */
 export function isPlausible(text: string): boolean {
   return /^[{["]/.test(text) || WORD.test(text);
 }

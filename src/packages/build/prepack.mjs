@@ -1,6 +1,6 @@
 /**
  * `npm run build`, and what `npm pack` runs first, also in a fresh clone: installs and builds what is missing, writes the declarations of
- * the browser's package, which is the repository's root, and puts the server's package together in `dist/packages/settee-server`. Plain
+ * the browser's package, which is the repository's root, and assembles the server's package in `dist/packages/settee-server`. Plain
  * JavaScript, because it runs before anything is installed. All its messages go to stderr: stdout belongs to `npm pack`.
  */
 import { spawnSync } from 'node:child_process';
@@ -30,7 +30,7 @@ try {
   process.exitCode = 1;
 }
 
-/** The compiler declares every file that an entry imports; only what the entries' own declarations name is kept. */
+/** Keeps only the declarations that those of the entries name; the compiler writes one for every imported file. */
 function writeDeclarations(target) {
   const staging = `${target}-${process.pid}`;
   try {
@@ -53,7 +53,7 @@ function compile(project, outDir) {
   if (status !== 0) throw new PreparationError('The declarations could not be made; the compiler says why above.');
 }
 
-/** Declarations name each other by the files of the sources, which resolves, but by the compiler alone; for the package it is made plain. */
+/** Declarations name each other by their source files, which only the compiler resolves; this rewrites the names for the package. */
 function keepReachable(file, kept) {
   if (kept.has(file)) return;
   kept.add(file);
@@ -69,7 +69,7 @@ function filesBelow(folder) {
     .map((entry) => join(entry.parentPath, entry.name));
 }
 
-/** What is built, what starts it, and the pages of the documentation, each where the links between them expect it. */
+/** Everything that is built, its start scripts, and the pages of the documentation, each where the links between them expect it. */
 function assembleServer(target) {
   rmSync(target, { recursive: true, force: true });
   const copy = (source, name = source) => {

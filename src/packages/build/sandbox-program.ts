@@ -6,11 +6,11 @@ const RESOLVED_ID = `\0${ID}`;
 const EXPORT = 'createProgram';
 
 /**
- * Gives `virtual:sandbox-program`, whose `SANDBOX_PROGRAM` is the text of an expression: the function `createProgram` of the entry, with all
+ * Provides `virtual:sandbox-program`, whose `SANDBOX_PROGRAM` is the text of an expression: the function `createProgram` of the entry, with all
  * modules that it imports, without types, comments and white space. Names stay, since functions of documents see some of them.
- * `SANDBOX_PROGRAM_HASH` tells one text from another.
+ * `SANDBOX_PROGRAM_HASH` identifies the text.
  *
- * What runs inside of QuickJS has no modules, so that it must be one text; and the host's bundler must not mix it with the host's code.
+ * QuickJS has no modules, so the program must be one text; and the host's bundler must not mix it with the host's code.
  */
 export function sandboxProgram(entry: string): Plugin {
   return {

@@ -1,4 +1,4 @@
-/** What `database()` gives. Types alone. Each method is one request, but `update` and `changes`; whatever it does, `fetch` alone can do. */
+/** What `database()` returns. Types only. Each method is one request, except `update` and `changes`; `fetch` alone can do the same. */
 import type { Change } from '../interface/changes.ts';
 import type { Deletion, Draft, Refused, Stored, Written } from '../interface/documents.ts';
 import type {
@@ -14,7 +14,7 @@ import type {
 import type { FindAnswer, FindQuery, Selector } from '../interface/selectors.ts';
 import type { Created } from '../interface/server.ts';
 
-/** `settee.fetch`, or the `fetch` of a page or of Node, or what wraps one, such as to add credentials. */
+/** `settee.fetch`, or the `fetch` of a page or of Node, or a wrapper around one, for example to add credentials. */
 export type Fetch = (address: string, init: FetchInit) => Promise<Response>;
 
 export interface FetchInit {
@@ -22,7 +22,7 @@ export interface FetchInit {
   readonly headers: Record<string, string>;
   /** What the platform's own `fetch` takes: a text, bytes, a Blob, a stream. `database()` sends texts. */
   readonly body?: NonNullable<RequestInit['body']>;
-  /** Some platforms require it beside a stream. */
+  /** Some platforms require it with a stream. */
   readonly duplex?: 'half';
   readonly signal?: AbortSignal;
 }
@@ -61,14 +61,14 @@ export interface BulkOptions {
 
 /** docs/http/changes.md#parameters-of-feeds, docs/http/changes.md#filters-of-changes */
 export interface ChangesOptions<T> {
-  /** Default: 0, from the beginning. `now`: what comes after the first request. */
+  /** Default: 0, from the beginning. `now`: only changes after the first request. */
   readonly since?: number | 'now';
   /**
-   * Goes on and waits for what comes, until the loop is left or the signal aborts; behind the last change, too, where a request then gets no
-   * answer, or one that says to ask later. Default: false.
+   * Goes on and waits for changes, until the loop is left or the signal aborts; also after the last change if a request then gets no
+   * response, or one that says to ask later. Default: false.
    */
   readonly live?: boolean;
-  /** Changes that one request asks for. Default: 500. */
+  /** Number of changes that one request asks for. Default: 500. */
   readonly batch?: number;
   readonly include_docs?: boolean;
   readonly conflicts?: boolean;
@@ -76,7 +76,7 @@ export interface ChangesOptions<T> {
   readonly style?: 'main_only' | 'all_docs';
   readonly doc_ids?: readonly string[];
   readonly selector?: Selector<Stored<T>>;
-  /** `design/name`; other query parameters of the filter stand in `query`. */
+  /** `design/name`; other query parameters of the filter are in `query`. */
   readonly filter?: string;
   readonly view?: string;
   readonly query?: Readonly<Record<string, string>>;
@@ -84,27 +84,27 @@ export interface ChangesOptions<T> {
   readonly signal?: AbortSignal;
 }
 
-/** Options that say that a view is to be reduced. */
+/** Options that request a reduced view. */
 export type Reduced = { readonly reduce: true } | { readonly group: true } | { readonly group_level: number };
 
 /**
- * One database. Answers with a status from 400 up, other than those that are values here, throw a `SetteeError`; a request that gets no
- * answer fails as `fetch` does.
+ * One database. Responses with a status from 400 up, other than those that are return values here, throw a `SetteeError`; a request that gets no
+ * response fails as `fetch` does.
  */
 export interface Database<T extends object> {
-  /** Creates the database where it is not there. */
+  /** Creates the database if it does not exist. */
   create(): Promise<Created>;
-  /** The document; undefined where there is none or it is deleted. A database that is not there is an error. */
+  /** Returns the document; undefined if there is none or it is deleted. A missing database is an error. */
   get(id: string, options?: GetOptions): Promise<Stored<T> | undefined>;
-  /** Writes a document under its id: a new one, or one that has the revision which it replaces. */
+  /** Writes a document under its id: a new one, or one with the revision that it replaces. */
   put(document: (Draft<T> & { readonly _id: string }) | Deletion<T>): Promise<Written | Conflict>;
-  /** Writes a new document, for which the service makes an id where it has none. */
+  /** Writes a new document, for which the service creates an id if it has none. */
   post(document: Draft<T>): Promise<Written | Conflict>;
   /** Deletes this revision of the document. */
   remove(document: { readonly _id: string; readonly _rev: string }): Promise<Written | Conflict>;
   /**
-   * Reads the document, undefined where there is none, and writes what `change` makes of it, with its revision; after a conflict all over
-   * again. So `change` may be called several times. The conflict is the result where that was tried often enough.
+   * Reads the document, undefined if there is none, and writes what `change` returns for it, with its revision; after a conflict it starts
+   * over. So `change` may be called several times. Returns the conflict if it was tried often enough.
    */
   update<Changed extends (Draft<T> | Removal<T>) & KnownMembers<Changed, T>>(
     id: string,
@@ -116,8 +116,8 @@ export interface Database<T extends object> {
     query: FindQuery<T, Field | `${string}.${string}`>,
   ): Promise<FindAnswer<Pick<Stored<T>, Field>>>;
   /**
-   * Rows of the view `design/name`, as they were emitted (docs/http/views.md#view-queries). Reductions are asked for by `reduce`, `group` or
-   * `group_level`. A document that a row refers to may be null.
+   * Rows of the view `design/name`, as they were emitted (docs/http/views.md#view-queries). `reduce`, `group` or `group_level` request
+   * reductions. A document that a row refers to may be null.
    */
   view<Key = unknown, Value = unknown>(
     name: string,
@@ -134,22 +134,22 @@ export interface Database<T extends object> {
   /** docs/http/bulk.md#list-of-all-documents */
   all<const Options extends ListOptions>(options?: Options): Promise<AllDocs<AllDocsRowFor<T, Options>>>;
   /**
-   * Changes of documents, one after another, in requests that bring a batch each: `for await (const change of notes.changes())`. After an
-   * error that ended the loop, the next one goes on behind the last change where it begins with its `seq`.
+   * Changes of documents, one after another, in requests that fetch a batch each: `for await (const change of notes.changes())`. After an
+   * error that ended the loop, the next one continues after the last change if it begins with its `seq`.
    */
   changes(options?: ChangesOptions<T>): AsyncGenerator<Change<T>, void, void>;
-  /** Writes many documents, each by itself: one row for each, in order, whose `ok` tells whether it was (docs/http/bulk.md#bulk-writes). */
+  /** Writes many documents, each independently: one row for each, in order, whose `ok` tells if it was written (docs/http/bulk.md#bulk-writes). */
   bulk(documents: readonly (Draft<T> | Deletion<T>)[], options?: BulkOptions): Promise<(Written | Refused)[]>;
 }
 
 type MaybePromise<Value> = Value | Promise<Value>;
 
-/** What deletes in `update`, which knows id and revision. */
+/** A deletion in `update`, which knows id and revision. */
 type Removal<T extends object> = Partial<Deletion<T>> & { readonly _deleted: true };
 
 type MembersOf<T> = T extends unknown ? keyof T : never;
 
-/** A compiler looks for misspelt members in arguments alone, not in what functions give. Without this they would be stored. */
+/** A compiler looks for misspelled members only in arguments, not in what functions return. Without this they would be stored. */
 type KnownMembers<Changed, T extends object> = {
   [Member in keyof Changed]: Member extends MembersOf<Stored<T> | Draft<T> | Removal<T>> ? unknown : never;
 };

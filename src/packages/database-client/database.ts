@@ -1,4 +1,4 @@
-/** Requests for documents with types around them. */
+/** Typed requests for documents. */
 import type { Stored, Written } from '../interface/documents.ts';
 import type { ViewOptions } from '../interface/lists.ts';
 import type { Database, Fetch } from './contract.ts';
@@ -6,7 +6,7 @@ import { followChanges } from './follow-changes.ts';
 import { type Ask, conflictAsValue, createAsk, isRefusal, pathOf, queryOf } from './requests.ts';
 
 /**
- * The database at that address, such as `/db/notes`, with documents of the type `T`. Nothing is asked before a method is called.
+ * The database at that address, such as `/db/notes`, with documents of the type `T`. Sends no request before a method is called.
  *
  * @param fetch `settee.fetch`, or any other
  */
@@ -41,7 +41,7 @@ export function database<T extends object = Record<string, unknown>>(fetch: Fetc
   };
 }
 
-/** Other servers of the family do not know `if-missing` (docs/http/databases.md#creating-a-database). */
+/** Other CouchDB-compatible servers do not know `if-missing` (docs/http/databases.md#creating-a-database). */
 async function create(ask: Ask): ReturnType<Database<object>['create']> {
   try {
     return await ask('PUT', '?if-missing=true');
@@ -55,7 +55,7 @@ async function read<Answer>(ask: Ask, path: string): Promise<Answer | undefined>
   try {
     return await ask<Answer>('GET', path);
   } catch (error) {
-    // Where it is the database that is not there, the reason says so.
+    // If the database itself is missing, the reason says so.
     if (isRefusal(error, 404) && /^(missing|deleted)$/.test(String(error.reason))) return undefined;
     throw error;
   }

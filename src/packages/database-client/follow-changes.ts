@@ -4,11 +4,11 @@ import type { ChangesOptions } from './contract.ts';
 import { type Ask, queryOf } from './requests.ts';
 import { SetteeError } from './settee-error.ts';
 
-/** Between two requests of a feed that fails: the first pause, and the longest. */
+/** Between two requests of a failing feed: the first pause, and the longest. */
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 10_000;
 
-/** Batch after batch up to the last change; then, if it is live, whatever comes. Each request is a whole answer, so that none is read half. */
+/** Batch after batch up to the last change; then, if it is live, each new change. Each request has a complete response, so none is read halfway. */
 export async function* followChanges<T>(ask: Ask, options: ChangesOptions<T>): AsyncGenerator<Change<T>, void, void> {
   const { live, batch = 500, doc_ids, selector, query, signal, ...others } = options;
   const body = doc_ids ? { doc_ids } : selector && { selector };
@@ -27,7 +27,7 @@ export async function* followChanges<T>(ask: Ask, options: ChangesOptions<T>): A
   }
 }
 
-/** Asks again what was not answered or is to be asked later, once there was an answer: until then it may be the address that is wrong. */
+/** Retries requests that were not answered or must be sent later, once there was a response: until then the address may be wrong. */
 function createPersistent(ask: Ask, signal: AbortSignal | undefined): Ask {
   let wasAnswered = false;
   return async (...request) => {
@@ -45,7 +45,7 @@ function createPersistent(ask: Ask, signal: AbortSignal | undefined): Ask {
   };
 }
 
-/** Of the service, or of a proxy before it. */
+/** From the service, or from a proxy in front of it. */
 function isLater({ status }: SetteeError): boolean {
   return status === 429 || (status >= 502 && status <= 504);
 }

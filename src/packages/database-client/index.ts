@@ -1,5 +1,5 @@
 /**
- * `settee/database`: types for every JSON shape of the interface, and a thin helper over `fetch` that has them:
+ * `settee/database`: types for every JSON shape of the interface, and a thin typed helper over `fetch`:
  *
  *     const notes = database<Note>(fetch, '/db/notes');
  */

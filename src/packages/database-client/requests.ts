@@ -1,8 +1,8 @@
-/** One request of a database and its answer. */
+/** One request of a database and its response. */
 import type { Conflict, Fetch } from './contract.ts';
 import { SetteeError } from './settee-error.ts';
 
-/** Parameters that are JSON in an address; all others stand there as they are. */
+/** Parameters that are JSON in an address; all others are written as they are. */
 const JSON_PARAMETERS = /^(start|end)?_?key$/;
 
 interface AskOptions {
@@ -10,7 +10,7 @@ interface AskOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What the answer has is not looked at: it is what docs/http/README.md says, as the caller names it. */
+/** The response's content is not checked: it is what docs/http/README.md says, with the type that the caller names. */
 export type Ask = <Answer>(method: string, path: string, options?: AskOptions) => Promise<Answer>;
 
 /** For requests at and below that address. */
@@ -19,7 +19,7 @@ export function createAsk(fetch: Fetch, address: string): Ask {
   return async (method, path, { body, signal } = {}) => {
     const response = await fetch(root + path, {
       method,
-      // Without this, attachments would come in parts behind the document (docs/http/attachments.md#multipart-documents).
+      // Without this, attachments would come in parts after the document (docs/http/attachments.md#multipart-documents).
       headers: { accept: 'application/json', ...(body !== undefined && { 'content-type': 'application/json' }) },
       ...(body !== undefined && { body: JSON.stringify(body) }),
       ...(signal && { signal }),
@@ -28,7 +28,7 @@ export function createAsk(fetch: Fetch, address: string): Ask {
   };
 }
 
-/** What the answer has; a refusal is thrown. `request` names it in messages. */
+/** Returns the content of the response; throws a refusal. `request` names the request in messages. */
 export async function answerOf<Answer>(response: Response, request: string): Promise<Answer> {
   const answer = parse(await response.text());
   if (answer === undefined) {
@@ -42,7 +42,7 @@ export async function answerOf<Answer>(response: Response, request: string): Pro
   throw new SetteeError(response.status, answer?.error ?? 'unknown_error', answer?.reason, answer?.failures);
 }
 
-/** A conflict is a value; every other refusal is thrown. */
+/** Returns a conflict as a value; throws every other refusal. */
 export async function conflictAsValue<Answer>(id: string, asked: Promise<Answer>): Promise<Answer | Conflict> {
   try {
     return await asked;
@@ -56,7 +56,7 @@ export function isRefusal(error: unknown, status: number): error is SetteeError 
   return error instanceof SetteeError && error.status === status;
 }
 
-/** A slash in an id is encoded, that behind `_design` and `_local` is not (docs/http/requests.md#request-path). */
+/** A slash in an id is encoded, the slash after `_design` and `_local` is not (docs/http/requests.md#request-path). */
 export function pathOf(id: string): string {
   return `/${encodeURIComponent(id).replace(/^_(design|local)%2F/, '_$1/')}`;
 }

@@ -2,17 +2,17 @@
 import type { Stored } from './documents.ts';
 
 export interface Change<T = unknown> {
-  /** To go on behind this change it is the `since` of a feed. */
+  /** The `since` of a feed that continues after this change. */
   readonly seq: number;
   readonly id: string;
   /** The winning revision; with `style=all_docs` all leaves, the winner first. */
   readonly changes: readonly { readonly rev: string }[];
   readonly deleted?: true;
-  /** With `include_docs`; null where it can't be read. */
+  /** With `include_docs`; null if it can't be read. */
   readonly doc?: Stored<T> | null;
 }
 
-/** The answer of the feeds `normal` and `longpoll`. */
+/** The response of the feeds `normal` and `longpoll`. */
 export interface ChangesAnswer<T = unknown> {
   readonly results: readonly Change<T>[];
   readonly last_seq: number;

@@ -1,23 +1,23 @@
-/** Documents as JSON (docs/http/documents.md#document-members). `T` is what the app itself keeps in one. */
+/** Documents as JSON (docs/http/documents.md#document-members). `T` is the app's own content of one. */
 
-/** An attachment in an answer (docs/http/attachments.md#attachments-in-documents). `data` stands in the place of `length` and `stub`. */
+/** An attachment in a response (docs/http/attachments.md#attachments-in-documents). `data` replaces `length` and `stub`. */
 export interface Attachment {
   readonly content_type: string;
-  /** Generation of the revision in which it was written last. */
+  /** Generation of the revision in which it was last written. */
   readonly revpos: number;
   /** `md5-` and Base64, of the bytes as they are stored. */
   readonly digest: string;
   /** Bytes. */
   readonly length?: number;
   readonly stub?: true;
-  /** Base64, where the read asked for it. */
+  /** Base64, if the read requested it. */
   readonly data?: string;
   readonly encoding?: string;
   /** Bytes. */
   readonly encoded_length?: number;
 }
 
-/** An attachment in a request: new content, or what the revision before has under this name. */
+/** An attachment in a request: new content, or the one that the previous revision has under this name. */
 export type AttachmentDraft =
   | { readonly content_type?: string /** Base64. */; readonly data: string }
   | { readonly stub: true };
@@ -33,7 +33,7 @@ export interface RevisionStatus {
   readonly status: 'available' | 'missing' | 'deleted';
 }
 
-/** What the service adds to a document. Members that a read has to ask for are absent without that (docs/http/documents.md#metadata-of-a-read). */
+/** Members that the service adds to a document. Those that a read must request are otherwise absent (docs/http/documents.md#metadata-of-a-read). */
 export interface DocumentMembers {
   readonly _id: string;
   readonly _rev: string;
@@ -51,9 +51,9 @@ export type Stored<T> = T & DocumentMembers;
 
 /** A document as it is written. One that was read can be written again. */
 export type Draft<T> = T & {
-  /** Made by the service where it is absent. */
+  /** Created by the service if absent. */
   readonly _id?: string;
-  /** The revision that is replaced; absent for a new document. */
+  /** The revision to replace; absent for a new document. */
   readonly _rev?: string;
   readonly _attachments?: Readonly<Record<string, Attachment | AttachmentDraft>>;
   /** With `new_edits=false`. */
@@ -70,7 +70,7 @@ export type Deletion<T extends object = Record<string, unknown>> = Partial<T> & 
   readonly _revisions?: Revisions;
 };
 
-/** The answer to a write. Without `rev` in batch mode. */
+/** The response to a write. Without `rev` in batch mode. */
 export interface Written {
   readonly ok: true;
   readonly id: string;
@@ -81,34 +81,34 @@ export interface Written {
 export interface Refused {
   readonly ok?: undefined;
   readonly id: string;
-  /** The `_rev` that the document named; empty where it named none. */
+  /** The `_rev` that the document named; empty if it named none. */
   readonly rev: string;
   readonly error: string;
-  /** Functions of documents may give any JSON value. */
+  /** Functions of documents may return any JSON value. */
   readonly reason: unknown;
   readonly failures?: readonly RuleFailure[];
 }
 
-/** A place at which a document breaks a declarative rule (docs/http/functions.md#declarative-validation). */
+/** A place at which a document violates a declarative rule (docs/http/functions.md#declarative-validation). */
 export interface RuleFailure {
   /** Names of members, and numbers of elements; it begins with `newDoc` or `oldDoc`. */
   readonly path: readonly (string | number)[];
   readonly message: string;
 }
 
-/** The body of any answer with a status from 400 up (docs/http/answers.md#errors). */
+/** The body of any response with a status from 400 up (docs/http/answers.md#errors). */
 export interface ErrorBody {
   readonly error: string;
-  /** Text for people; functions of documents may give any JSON value. */
+  /** Human-readable text; functions of documents may return any JSON value. */
   readonly reason: unknown;
-  /** Where a declarative rule of a design document refuses: what is wrong with the document. */
+  /** If a declarative rule of a design document refuses: what is wrong with the document. */
   readonly failures?: readonly RuleFailure[];
 }
 
-/** One of `open_revs` (docs/http/documents.md#open-revisions). */
+/** An element of `open_revs` (docs/http/documents.md#open-revisions). */
 export type OpenRevision<T> = { readonly ok: Stored<T> } | { readonly missing: string };
 
-/** The answer to `_bulk_get` (docs/http/bulk.md#bulk-reads). */
+/** The response to `_bulk_get` (docs/http/bulk.md#bulk-reads). */
 export interface BulkGetAnswer<T> {
   readonly results: readonly {
     readonly id: string;
@@ -116,7 +116,7 @@ export interface BulkGetAnswer<T> {
   }[];
 }
 
-/** The answer to `_revs_diff` (docs/http/bulk.md#missing-revisions), by the ids of documents. */
+/** The response to `_revs_diff` (docs/http/bulk.md#missing-revisions), by the ids of documents. */
 export type MissingRevisions = Readonly<
   Record<string, { readonly missing: readonly string[]; readonly possible_ancestors?: readonly string[] }>
 >;

@@ -1,4 +1,4 @@
-/** Lists of documents and views: what they are asked for, and what they answer (docs/http/bulk.md#list-parameters). */
+/** Lists of documents and views: their parameters and their responses (docs/http/bulk.md#list-parameters). */
 import type { Stored } from './documents.ts';
 
 /** `Key` is the type of the keys: a string in lists of documents, any JSON in views. */
@@ -11,7 +11,7 @@ export interface ListOptions<Key = string> {
   readonly endkey_docid?: string;
   /** Default: true. */
   readonly inclusive_end?: boolean;
-  /** Default: false. The order is turned first, so that `startkey` is the larger one then. */
+  /** Default: false. The order is reversed first, so that `startkey` is then the larger one. */
   readonly descending?: boolean;
   readonly limit?: number;
   readonly skip?: number;
@@ -22,7 +22,7 @@ export interface ListOptions<Key = string> {
   readonly att_encoding_info?: boolean;
 }
 
-/** Those of lists, and of views alone (docs/http/views.md#view-parameters). */
+/** Parameters of lists, and of views only (docs/http/views.md#view-parameters). */
 export interface ViewOptions<Key = unknown> extends ListOptions<Key> {
   readonly reduce?: boolean;
   readonly group?: boolean;
@@ -31,14 +31,14 @@ export interface ViewOptions<Key = unknown> extends ListOptions<Key> {
   readonly stale?: 'ok' | 'update_after';
 }
 
-/** `offset`: the rows before the first one, or of a list of documents that was asked by keys the keys that were skipped. `update_seq` is absent where it was not asked for. */
+/** `offset`: the rows before the first one, or, in a list of documents requested by keys, the skipped keys. `update_seq` is absent if not requested. */
 export interface ListHead {
   readonly total_rows: number;
   readonly offset: number;
   readonly update_seq?: number;
 }
 
-/** `_all_docs` and its like. `Doc` is what `include_docs` adds. */
+/** `_all_docs` and similar lists. `Doc` is what `include_docs` adds. */
 export interface AllDocs<Row> extends ListHead {
   readonly rows: readonly Row[];
 }
@@ -50,7 +50,7 @@ export interface AllDocsRow {
   readonly error?: undefined;
 }
 
-/** Of a deleted document that was asked for by its key. */
+/** The row of a deleted document that was requested by its key. */
 export interface DeletedRow {
   readonly id: string;
   readonly key: string;
@@ -59,7 +59,7 @@ export interface DeletedRow {
   readonly error?: undefined;
 }
 
-/** Of a key under which there never was a document. */
+/** The row of a key under which there never was a document. */
 export interface UnknownRow {
   readonly key: string;
   readonly error: 'not_found';
@@ -79,13 +79,13 @@ export interface ViewAnswer<Row> extends ListHead {
   readonly rows: readonly Row[];
 }
 
-/** The answer of a view that was reduced (docs/http/views.md#reduced-views). The key is null where nothing was grouped. */
+/** The response of a reduced view (docs/http/views.md#reduced-views). The key is null if nothing was grouped. */
 export interface ReducedAnswer<Key, Value> {
   readonly rows: readonly { readonly key: Key; readonly value: Value }[];
   readonly update_seq?: number;
 }
 
-/** What `_stats` makes of numbers (docs/http/views.md#built-in-reduces). */
+/** The value of `_stats` for numbers (docs/http/views.md#built-in-reduces). */
 export interface StatsValue {
   readonly sum: number;
   readonly count: number;
@@ -98,7 +98,7 @@ export interface StatsValue {
 export type WithDoc<Row, T, Options, Absent = never> = Row &
   (Options extends { readonly include_docs: true } ? { readonly doc: Stored<T> | Absent } : unknown);
 
-/** A row of `_all_docs` with these options: by keys, also rows of what is deleted or unknown. */
+/** A row of `_all_docs` with these options: by keys, also rows of deleted or unknown documents. */
 export type AllDocsRowFor<T, Options> =
   | WithDoc<AllDocsRow, T, Options>
   | (Options extends { readonly keys: readonly unknown[] } ? DeletedRow | UnknownRow : never);

@@ -1,4 +1,4 @@
-/** Replications: what is asked for, and what is told of them (docs/http/replication.md). */
+/** Replications: requests and reports (docs/http/replication.md). */
 import type { Selector } from './selectors.ts';
 
 /** docs/http/replication.md#endpoints-of-replications */
@@ -34,7 +34,7 @@ export interface ReplicationRequest {
   readonly retries_per_request?: number;
 }
 
-/** The answer where it is not continuous, when all is copied (docs/http/replication.md#results-of-replications). */
+/** The response if it is not continuous, when everything is copied (docs/http/replication.md#results-of-replications). */
 export interface ReplicationResult {
   readonly ok: true;
   readonly no_changes?: true;
@@ -42,7 +42,7 @@ export interface ReplicationResult {
   readonly source_last_seq: number | string;
   readonly replication_id_version: number;
   readonly history: readonly ReplicationRun[];
-  /** Of this run alone. */
+  /** For this run only. */
   readonly start_time: string;
   readonly end_time: string;
   readonly missing_checked: number;
@@ -52,7 +52,7 @@ export interface ReplicationResult {
   readonly doc_write_failures: number;
 }
 
-/** The answer where it is continuous. */
+/** The response if it is continuous. */
 export interface ReplicationStarted {
   readonly ok: true;
   readonly _local_id: string;
@@ -81,9 +81,9 @@ export interface RefusedDocument {
   readonly reason: unknown;
 }
 
-/** A document of `_replicator`, with what the service writes into it (docs/http/replication.md#replication-documents). */
+/** A document of `_replicator`, with the members that the service writes into it (docs/http/replication.md#replication-documents). */
 export interface ReplicationDocument extends Omit<ReplicationRequest, 'cancel' | 'query_params'> {
-  /** Values that are no strings are sent as JSON text. */
+  /** Values that are not strings are sent as JSON text. */
   readonly query_params?: Readonly<Record<string, unknown>>;
   readonly owner?: string | null;
   readonly user_ctx?: { readonly name?: string | null; readonly roles?: readonly string[] };

@@ -3,7 +3,7 @@ import type { Stored } from './documents.ts';
 
 export type JsonTypeName = 'null' | 'boolean' | 'number' | 'string' | 'array' | 'object';
 
-/** What is asked of one field (docs/http/find.md#operators). `V` is the type of its value. */
+/** Conditions for one field (docs/http/find.md#operators). `V` is the type of its value. */
 export interface Operators<V = unknown> {
   readonly $eq?: V;
   readonly $ne?: V;
@@ -41,12 +41,12 @@ export interface Combinations<T> {
 /** Paths such as `author.name` may lead anywhere. */
 type Paths = { readonly [path: `${string}.${string}`]: unknown };
 
-/** What documents must be like (docs/http/find.md#selectors). */
+/** Conditions that documents must meet (docs/http/find.md#selectors). */
 export type Selector<T> = { readonly [Name in keyof T]?: Condition<T[Name]> } & Combinations<T> & Paths;
 
 export type SortField = string | Readonly<Record<string, 'asc' | 'desc'>>;
 
-/** The body of `_find` and `_explain` (docs/http/find.md#find). `Field` are the fields that are shown. */
+/** The body of `_find` and `_explain` (docs/http/find.md#find). `Field` are the fields to return. */
 export interface FindQuery<T = Record<string, unknown>, Field extends string = string> {
   readonly selector: Selector<Stored<T>>;
   /** Default: whole documents. */
@@ -104,7 +104,7 @@ export interface IndexList {
 }
 
 export interface IndexEntry {
-  /** Null for that of all documents. */
+  /** Null for the index of all documents. */
   readonly ddoc: string | null;
   readonly name: string;
   readonly type: 'json' | 'special';

@@ -1,4 +1,4 @@
-/** The service itself, its databases and what it says of its work (docs/http/server.md, docs/http/databases.md). */
+/** The service itself, its databases and the reports on its work (docs/http/server.md, docs/http/databases.md). */
 
 export interface ServerInformation {
   readonly svc: string;
@@ -7,7 +7,7 @@ export interface ServerInformation {
   readonly vendor: { readonly name: string; readonly version: string };
 }
 
-/** What a database or an index, once created, is answered by. `existed`: with `if-missing=true` it was there already. */
+/** The response for a created database or index. `existed`: with `if-missing=true` it already existed. */
 export interface Created {
   readonly ok: true;
   readonly existed?: true;
@@ -84,7 +84,7 @@ export interface ActiveTask {
   readonly design_document?: string;
   readonly task?: string;
   readonly status?: string;
-  /** Per cent. */
+  /** Percent. */
   readonly progress?: number;
   readonly changes_done?: number;
   readonly total_changes?: number;
@@ -106,7 +106,7 @@ export interface SessionAnswer {
   };
 }
 
-/** The answer to a log-in. */
+/** The response to a log-in. */
 export interface LoginAnswer {
   readonly ok: true;
   readonly name: string | null;

@@ -1,9 +1,9 @@
-/** What an export and an import of a database are told, and what they tell. Types alone. */
+/** Options of an export and an import of a database, and their reports. Types only. */
 
 export interface ExportOptions {
   /**
-   * Whether the lines have the content of attachments, as Base64. `false`: stubs, as `settee export` writes them; those can only be imported
-   * where the content is already. Default: true.
+   * Whether the lines contain attachments, as Base64. `false`: stubs, as `settee export` writes them; those can only be imported
+   * if the content is already in the database. Default: true.
    */
   readonly attachments?: boolean;
   readonly onProgress?: (progress: ExportProgress) => void;
@@ -11,7 +11,7 @@ export interface ExportOptions {
 }
 
 export interface ExportProgress {
-  /** Written so far. */
+  /** Number of documents written so far. */
   readonly documents: number;
   /** How many there were when the export began. */
   readonly total: number;
@@ -25,22 +25,22 @@ export interface ImportOptions {
 }
 
 export interface ImportResult {
-  /** Documents that are in the database now, whether they were before or not. */
+  /** Documents that are now in the database, whether they were there before or not. */
   readonly written: number;
   readonly refused: number;
 }
 
 export interface ImportProgress extends ImportResult {
-  /** Read so far, as the source has them. */
+  /** Bytes read so far, as the source has them. */
   readonly bytes: number;
-  /** Absent where the source does not say how many it has. */
+  /** Absent if the source does not say how many it has. */
   readonly total?: number;
 }
 
 export interface RefusedLine {
   /** 1 for the first line. */
   readonly line: number;
-  /** Undefined where the line is no document with an id. */
+  /** Undefined if the line is not a document with an id. */
   readonly id: string | undefined;
   readonly error: string;
   readonly reason: unknown;

@@ -4,14 +4,14 @@ import { SetteeError } from '../database-client/settee-error.ts';
 import type { ExportOptions } from './contract.ts';
 import { linesOf, toStream } from './lines.ts';
 
-/** Begins the document in a row. No string of JSON has it, since quotes in strings are escaped. */
+/** Begins the document in a row. No JSON string contains it, since quotes in strings are escaped. */
 const DOC = ',"doc":';
 
 /**
- * All documents of a database as JSON lines: each in its current revision, exactly as it is stored, in the order of their ids. It is what
+ * Returns all documents of a database as JSON lines: each in its current revision, exactly as it is stored, in the order of their ids. This is what
  * `settee export` writes: without deleted documents, revisions that lost a conflict, and local documents. The lines show the database at one
- * moment, are read as fast as the stream is, and nothing is asked before it is read. The stream fails with a `SetteeError` where the database
- * refuses, and with an Error where its answer is cut off; what came until then is no whole export.
+ * moment, are read as fast as the stream is, and no request is sent before it is read. The stream fails with a `SetteeError` if the database
+ * refuses, and with an Error if its response is cut off; the lines up to then are not a complete export.
  *
  * @param fetch `settee.fetch`, or any other
  * @param address such as `/db/notes`
@@ -52,7 +52,7 @@ async function* exportedLines(
   if (!last.endsWith(']}')) throw new Error(`The answer of ${address} was cut off; export it again.`);
 }
 
-/** The row is the document's, and nothing stands behind it but the end of the row (docs/http/bulk.md#row-framing). */
+/** The row belongs to the document, and only the end of the row follows it (docs/http/bulk.md#row-framing). */
 function documentOf(line: string): string {
   const row = line.replace(/,$/, '');
   const at = row.indexOf(DOC);
@@ -60,7 +60,7 @@ function documentOf(line: string): string {
   return row.slice(at + DOC.length, -1);
 }
 
-/** Of the first line of the list. */
+/** From the first line of the list. */
 function totalOf(head: string, path: string): number {
   const [, rows] = /^\{"total_rows":(\d+),.*"rows":\[$/.exec(head) ?? [];
   if (rows !== undefined) return Number(rows);

@@ -7,11 +7,11 @@ import type { ImportOptions, ImportResult, RefusedLine } from './contract.ts';
 import { linesOf } from './lines.ts';
 import { openSource } from './source.ts';
 
-/** Documents of one request, and characters, unless one alone has more. */
+/** Documents and characters of one request, unless a single document is longer. */
 const BATCH_DOCUMENTS = 500;
 const BATCH_LENGTH = 1024 * 1024;
 
-/** Statuses of a request that one of its documents may be the reason for. With any other the database can't take documents at all. */
+/** Statuses of a request for which one of its documents may be the cause. With any other the database can't take documents at all. */
 const ABOUT_DOCUMENTS: ReadonlySet<number> = new Set([400, 401, 403, 409, 412, 413, 414, 415, 417, 422, 501]);
 
 interface Line {
@@ -22,11 +22,11 @@ interface Line {
 }
 
 /**
- * Writes the documents of JSON lines into a database, which is created where it is not there: what `exportDatabase` or `settee export` wrote,
- * gzipped or not, or any file with a JSON object in each line. A document that has a `_rev` keeps it, and is merged as replication does it:
- * what is there in this or a later revision stays. One that has none is a new edit. Each line is written or refused; a line that is refused keeps no
- * other one out. Rejects where it can't go on: with a `SetteeError` where the database takes nothing, with what the source or the signal fails
- * with. What was written until then stays.
+ * Writes the documents of JSON lines into a database, which is created if it does not exist: output of `exportDatabase` or `settee export`,
+ * gzipped or not, or any file with a JSON object in each line. A document that has a `_rev` keeps it, and is merged as in replication:
+ * a document that already exists in this or a later revision stays. One without is a new edit. Each line is written or refused; a refused line keeps
+ * no other one out. Rejects if it can't go on: with a `SetteeError` if the database accepts nothing, with the error of the source or the signal's
+ * reason. Lines that were written until then stay.
  *
  * @param fetch `settee.fetch`, or any other
  * @param address such as `/db/notes`
@@ -69,7 +69,7 @@ class Batch {
   #lines: Line[] = [];
   #length = 0;
 
-  /** Whether it has to be sent before a document of that length is added. */
+  /** Whether it must be sent before a document of that length is added. */
   isFull(length: number): boolean {
     const { length: count } = this.#lines;
     return count > 0 && (count >= BATCH_DOCUMENTS || this.#length + length > BATCH_LENGTH);
@@ -80,7 +80,7 @@ class Batch {
     this.#length += line.text.length;
   }
 
-  /** What is in it, which it has no longer. */
+  /** Empties it and returns its content. */
   take(): readonly Line[] {
     const lines = this.#lines;
     this.#lines = [];
@@ -111,7 +111,7 @@ class Writer {
     this.#options.onRefused?.(refusal);
   }
 
-  /** A document that is malformed has the whole request refused, and nothing of it written: so it is looked for in halves. */
+  /** The whole request is refused because of a malformed document, and none of it written: so this looks for that document in halves. */
   async write(lines: readonly Line[], isReplica: boolean): Promise<void> {
     const [first, ...others] = lines;
     if (first === undefined) return;
@@ -122,7 +122,7 @@ class Writer {
         if (row.ok) continue;
         this.#written--;
         const { id, rev, error, reason } = row;
-        // Of replicas only those are answered that were refused; of edits there is a row for each, in their order.
+        // For replicas only the refused ones are answered; for edits there is a row for each, in their order.
         const found = isReplica ? lines.find((one) => one.id === id && one.rev === rev) : lines[index];
         this.refuse({ line: (found ?? first).line, id, error, reason });
       }
@@ -136,7 +136,7 @@ class Writer {
     }
   }
 
-  /** Texts go as they are, so that numbers keep their digits. */
+  /** Texts are sent unchanged, so that numbers keep their digits. */
   async #send(lines: readonly Line[], isReplica: boolean): Promise<(Written | Refused)[]> {
     const { signal } = this.#options;
     const address = `${this.#path}/_bulk_docs`;
@@ -150,7 +150,7 @@ class Writer {
   }
 }
 
-/** Undefined for what is no JSON object. */
+/** Undefined for anything that is not a JSON object. */
 function parse(text: string): { readonly _id?: unknown; readonly _rev?: unknown } | undefined {
   try {
     const value: unknown = JSON.parse(text);

@@ -3,11 +3,11 @@
 /** Characters that are collected before they are passed on. */
 const PIECE_LENGTH = 64 * 1024;
 
-/** Without their ends. Cancels the stream where its reader stops early. Fails for bytes that are no UTF-8. */
+/** Returns lines without their ends. Cancels the stream if its reader stops early. Fails for bytes that are not UTF-8. */
 export async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<string, void, void> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   const reader = stream.getReader();
-  // A line may come in many pieces, which are put together once.
+  // A line may come in many pieces, which are joined once.
   let begun: string[] = [];
   try {
     for (;;) {
@@ -26,7 +26,7 @@ export async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerat
   }
 }
 
-/** Nothing is asked of the source before it is read. */
+/** Requests nothing from the source before it is read. */
 export function toStream(texts: AsyncGenerator<string, void, void>): ReadableStream<Uint8Array<ArrayBuffer>> {
   const encoder = new TextEncoder();
   return new ReadableStream(

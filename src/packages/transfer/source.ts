@@ -1,12 +1,12 @@
-/** Where an import comes from: unpacked, and counted as it is read. */
+/** The source of an import: decompressed, and counted as it is read. */
 
 interface Source {
   readonly stream: ReadableStream<Uint8Array>;
-  /** Bytes that were read of the source itself, and how many it has, if it says so. */
+  /** Bytes read of the source itself, and how many it has, if it says so. */
   progress(): { readonly bytes: number; readonly total?: number };
 }
 
-/** What begins as gzip does is unpacked: no JSON begins so. */
+/** Decompresses a source that begins like gzip: no JSON begins so. */
 export async function openSource(source: Blob | ReadableStream<Uint8Array>): Promise<Source> {
   const total = source instanceof Blob ? { total: source.size } : {};
   const given = source instanceof Blob ? source.stream() : source;

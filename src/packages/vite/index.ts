@@ -13,7 +13,7 @@ import { createPrecachePlugin, type PrecacheOptions } from './precache.ts';
 export type { PrecacheOptions } from './precache.ts';
 
 export interface SetteePluginOptions extends FileOptions {
-  /** Has the service worker keep the files of the build, so that the app starts without a network, too. Default: false. */
+  /** Makes the service worker keep the files of the build, so that the app also starts without a network. Default: false. */
   readonly precache?: boolean | PrecacheOptions;
 }
 

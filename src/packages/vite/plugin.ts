@@ -1,4 +1,4 @@
-/** Brings Settee's files into an app that Vite serves and builds, and explains requests that miss the service worker. */
+/** Adds Settee's files to an app that Vite serves and builds, and explains requests that miss the service worker. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -6,15 +6,15 @@ import { join } from 'node:path';
 import type { HtmlTagDescriptor, IndexHtmlTransformContext, Plugin } from 'vite';
 
 export interface SetteePluginOptions {
-  /** What the app gives to `start`. Default: `/db/`. */
+  /** What the app passes to `start`. Default: `/db/`. */
   readonly base?: string;
 }
 
 /** The workers load it on first use. */
 const WASM = 'settee-quickjs.wasm';
-/** They lie in the app's root, because a service worker controls what is below it, and keep their names, because it has one address for ever. */
+/** They lie in the app's root, because a service worker controls what is below it, and keep their names, because its address never changes. */
 const ROOT_FILES = ['settee-sw.js', 'settee-sw-core.js', WASM];
-/** The page's worker and what it loads beside it. In a build they lie in a folder that is named after what is in them. */
+/** The page's worker and the files that it loads. In a build they lie in a folder that is named after their content. */
 const WORKER_FILES = ['settee-worker.js', 'settee-functions.js', 'settee-sandbox.js', 'settee-journal.js', WASM];
 const ALL_FILES = [...ROOT_FILES, ...WORKER_FILES];
 
@@ -54,7 +54,7 @@ export function createPlugin({ base = '/db/' }: SetteePluginOptions, folder: str
           __SETTEE_ROOT__: JSON.stringify(root),
           __SETTEE_WORKER_FOLDER__: JSON.stringify(workerFolder),
         },
-        // Bundled before its time it would miss the lines above.
+        // If Vite prebundled it, it would miss the lines above.
         optimizeDeps: { exclude: ['settee'] },
       };
     },
@@ -77,7 +77,7 @@ export function createPlugin({ base = '/db/' }: SetteePluginOptions, folder: str
   };
 }
 
-/** Whether the page's script is built with the client, or imports it other than by `import()`. The client names the folder. */
+/** Whether the page's script is built with the client, or imports it other than by `import()`. The client contains the folder's name. */
 function startsAtOnce({ bundle, chunk }: IndexHtmlTransformContext, workerFolder: string): boolean {
   if (bundle === undefined || chunk === undefined) return false;
   const chunks = new Set([chunk]);
@@ -92,7 +92,7 @@ function startsAtOnce({ bundle, chunk }: IndexHtmlTransformContext, workerFolder
 }
 
 /**
- * Browsers that know the tag load the worker while they load the page's script, instead of after it: the worker then comes from their cache.
+ * Browsers that support the tag load the worker while they load the page's script, instead of after it: the worker then comes from their cache.
  * With `as: 'worker'` Chromium warns of an invalid value, and of a file that was not used.
  */
 function preloading(root: string, workerFolder: string, page: string): HtmlTagDescriptor {
@@ -101,7 +101,7 @@ function preloading(root: string, workerFolder: string, page: string): HtmlTagDe
   return { tag: 'link', attrs: { rel: 'modulepreload', href }, injectTo: 'head' };
 }
 
-/** Of all that lies in the folder of the page's worker: it may be kept for ever under an address with this in it. */
+/** A hash of everything in the folder of the page's worker: it may be cached forever under an address that contains this. */
 function hashOf(read: (file: string) => Buffer): string {
   const hash = createHash('sha256');
   for (const file of WORKER_FILES) hash.update(read(file));
@@ -114,8 +114,8 @@ function send(response: ServerResponse, status: number, type: string, body: stri
 }
 
 /**
- * Where Vite has the app: it adds the slash at the end of its `base`, and serves one that is relative from `/`, other than in a build. It may
- * be an address on another host, where no worker can come from; then the files are expected in the page's own root.
+ * Where Vite serves the app: it adds the slash at the end of its `base`, and serves a relative one from `/`, except in a build. It may
+ * be an address on another host, which can't provide workers; then the files are expected in the page's own root.
  */
 function rootOf(base: string, isBuild: boolean): string {
   if (isBuild && (base === '' || base === './')) return './';
@@ -123,13 +123,13 @@ function rootOf(base: string, isBuild: boolean): string {
   return host === 'localhost' ? pathname.replace(/\/?$/, '/') : '/';
 }
 
-/** Below which path of the app's own origin the service worker answers, as requests name it; undefined where it is on another. */
+/** The path of the app's own origin below which the service worker answers, as requests name it; undefined if it is on another. */
 function databasesOf(base: string): string | undefined {
   const { host, pathname } = new URL(base, 'http://localhost');
   return host === 'localhost' && base.startsWith('/') ? pathname.replace(/\/?$/, '/') : undefined;
 }
 
-/** Not everything that a request may ask for is an address. */
+/** Not everything that a request may contain is an address. */
 function pathOf(url: string): string {
   return url.replace(/\?.*$/s, '');
 }

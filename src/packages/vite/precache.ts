@@ -1,14 +1,14 @@
-/** Has the service worker keep the files of the build, so that the app starts without a network. */
+/** Makes the service worker keep the files of the build, so that the app starts without a network. */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Plugin, ResolvedConfig, Rolldown } from 'vite';
 
 export interface PrecacheOptions {
-  /** Files that are not kept, by their names in the build, such as `/^videos\//`. Source maps never are. Default: none. */
+  /** Files that are not kept, by their names in the build, such as `/^videos\//`. Source maps are never kept. Default: none. */
   readonly exclude?: readonly RegExp[];
   /**
-   * One of the build's files: the page for navigations to addresses that are no files, for apps with routes of their own. Default: none, the
+   * One of the build's files: the page for navigations to addresses that are not files, for apps with routes of their own. Default: none, the
    * network answers them.
    */
   readonly fallback?: string;
@@ -21,12 +21,12 @@ interface Entry {
 
 const SERVICE_WORKER = 'settee-sw.js';
 const PART = 'settee-sw-precache.js';
-/** A service worker is kept by the browser itself, with what it imports; and what it fetches for itself does not come from what it keeps. */
+/** The browser itself keeps a service worker, with its imports; and what a service worker fetches for itself does not come from what it keeps. */
 const OF_SERVICE_WORKER = /^settee-(sw[.-]|quickjs\.wasm$)/;
 const SOURCE_MAP = /\.map$/;
-/** How names end in which the bundler has put a hash. */
+/** The end of names in which the bundler has put a hash. */
 const HASHED = /[-.][\w-]{8,}\.\w+$/;
-/** The folder of the page's worker is named after all that is in it. */
+/** The folder of the page's worker is named after its whole content. */
 const IN_HASHED_FOLDER = /(^|\/)settee-[0-9a-f]{8}\//;
 
 /** `folder` is where the built files are. */
@@ -60,7 +60,7 @@ export function createPrecachePlugin({ exclude = [], fallback }: PrecacheOptions
           );
         }
         const list = { files, version: '', ...(fallback !== undefined && { fallback: encodeURI(fallback) }) };
-        // In the script itself, so that each build has another one: that is how the browser finds it.
+        // In the script itself, so that each build has a different one: that is how the browser finds it.
         worker.source = `self.setteePrecache=${JSON.stringify(list)};\n${textOf(worker.source)}`;
         this.emitFile({ type: 'asset', fileName: PART, source: readFileSync(join(folder, PART)) });
       },
@@ -76,7 +76,7 @@ function toEntry(file: Rolldown.OutputAsset | Rolldown.OutputChunk, output: Roll
   return { url: encodeURI(file.fileName), revision: isHashed ? null : hashOf(content) };
 }
 
-/** How the bundler names such a file. Undefined where a function does. */
+/** How the bundler names such a file. Undefined if a function does. */
 function patternOf(
   file: Rolldown.OutputAsset | Rolldown.OutputChunk,
   output: Rolldown.NormalizedOutputOptions,
@@ -86,13 +86,13 @@ function patternOf(
   return typeof pattern === 'string' ? pattern : undefined;
 }
 
-/** Files that plugins emit under names of their own do not follow the pattern; they lie elsewhere than in its folder. */
+/** Files that plugins emit under names of their own do not follow the pattern; they lie outside its folder. */
 function hasHash(pattern: string | undefined, name: string): boolean {
   const [folder = ''] = /^[^[]*\//.exec(pattern ?? '') ?? [];
   return pattern?.includes('[hash') === true && folder !== '' && name.startsWith(folder);
 }
 
-/** The build copies them as they are, behind the plugins' backs. */
+/** The build copies them unchanged, without the plugins. */
 function publicFiles(folder: string): Entry[] {
   if (folder === '' || !existsSync(folder)) return [];
   return readdirSync(folder, { recursive: true, withFileTypes: true })

@@ -1,6 +1,6 @@
 /**
  * Validates writes by selectors: the declarative form of `validate_doc_update` (docs/http/functions.md#declarative-validation), which
- * needs no sandbox. The selector is tested on an object with the members `newDoc` and, where the write replaces a document, `oldDoc`.
+ * needs no sandbox. The selector is tested on an object with the members `newDoc` and, if the write replaces a document, `oldDoc`.
  */
 import { createKeyOrder } from '../../base/collation/key-order.ts';
 import { DatabaseError, isDatabaseError, RefusalError } from '../../base/errors/database-error.ts';
@@ -15,13 +15,13 @@ import { createTest } from '../find/selectors/selector-test.ts';
 import type { ValidatedWrite } from '../sandbox/contract.ts';
 
 type Refusal = DatabaseError | undefined;
-/** For each write why it is refused, or undefined. */
+/** Returns for each write why it is refused, or undefined. */
 type Validate = (writes: readonly ValidatedWrite[]) => Promise<readonly Refusal[]>;
 
 const NEW = 'newDoc';
 const OLD = 'oldDoc';
 
-/** `rule`: the member of the design document. Fails with `compilation_error` where it can't be read. */
+/** Creates a validator for `rule`, a member of the design document. Fails with `compilation_error` if it can't be read. */
 export function createDeclarativeValidator(id: DocId, rule: unknown): Validate {
   const selector = parseRule(id, rule);
   const compare = createKeyOrder('unicode');
@@ -51,7 +51,7 @@ export function createDeclarativeValidator(id: DocId, rule: unknown): Validate {
   };
 }
 
-/** What the selector is tested on. */
+/** Returns what the selector is tested on. */
 function documentsOf({ newDocument, oldDocument }: ValidatedWrite, needsOld: boolean): MaybePromise<unknown> {
   const newDoc = parseInTurns(newDocument);
   if (!needsOld || oldDocument === 'null') return whenReady(newDoc, (value) => ({ [NEW]: value }));
@@ -77,13 +77,13 @@ function withId(id: DocId, parse: () => Selector): Selector {
   }
 }
 
-/** The writer of the refused document is hardly the author of the rule, so the text names the design document. */
+/** Returns an error that names the design document, because the writer of the refused document is rarely the author of the rule. */
 function unreadable(id: DocId, why: string): DatabaseError {
   const reason = `The selectors of validate_doc_update in ${id} can't be read, so all writes are refused. ${why}`;
   return new DatabaseError('compilation_error', reason);
 }
 
-/** The first names of all paths. */
+/** Returns the first names of all paths. */
 function rootsOf(selector: Selector): ReadonlySet<string> {
   if (selector.kind === 'field') return new Set(selector.path.names.slice(0, 1));
   return new Set(selector.parts.flatMap((part) => [...rootsOf(part)]));

@@ -14,14 +14,14 @@ import type { Program, Sandbox } from '../sandbox/contract.ts';
 
 /** A design document as it is stored: `body` is its JSON text without the members that begin with `_`. */
 export interface StoredDesign {
-  /** With `_design/` in front. */
+  /** With the prefix `_design/`. */
   readonly id: DocId;
   readonly rev: RevId;
   readonly body: string;
 }
 
 interface DesignProgramsParts {
-  /** Without one no function can run. */
+  /** Without one, no function can run. */
   readonly sandbox: Sandbox | undefined;
   readonly config: Config;
   readonly log: Log;
@@ -31,19 +31,19 @@ export const SCRIPT_LANGUAGE = 'javascript';
 
 export class DesignPrograms {
   readonly #parts: DesignProgramsParts;
-  /** The files of databases, which don't change while these are open. */
+  /** The files of databases, which don't change while the databases are open. */
   readonly #scopes = new WeakMap<Database, string>();
 
   constructor(parts: DesignProgramsParts) {
     this.#parts = parts;
   }
 
-  /** What programs that are opened now are given for one call, in milliseconds. */
+  /** The time limit for one call of programs that are opened now, in milliseconds. */
   get timeoutMs(): number {
     return functionTimeoutMs(this.#parts.config);
   }
 
-  /** Fails with `not_implemented` where this host can't run functions of that language. */
+  /** Opens a program. Fails with `not_implemented` if this host can't run functions of that language. */
   async open(database: Database, { id, rev, body }: StoredDesign): Promise<Program> {
     const { sandbox, log } = this.#parts;
     await checkLanguage(id, body);
@@ -70,15 +70,15 @@ export class DesignPrograms {
   }
 }
 
-/** The whole design document, which functions have as `this`. */
+/** Returns the whole design document, which functions have as `this`. */
 function withIdentity(id: DocId, rev: RevId, body: string): string {
   const identity = `{"_id":${JSON.stringify(id)},"_rev":${JSON.stringify(rev)}`;
   return body === '{}' ? `${identity}}` : `${identity},${body.slice(1)}`;
 }
 
-/** The language of a design document, by its JSON text; `javascript` where it names none. Any JSON value may stand there. */
+/** Returns the language of a design document from its JSON text; `javascript` if it names none. The value may be any JSON value. */
 export async function languageOf(body: string): Promise<unknown> {
-  // Parsing is avoided where the name does not occur. Any of its letters may be escaped.
+  // Avoids parsing if the name does not occur. Any of its letters may be escaped.
   if (!/"language"|\\u/.test(body)) return SCRIPT_LANGUAGE;
   const { language = SCRIPT_LANGUAGE }: { readonly language?: unknown } = Object(await parseInTurns(body));
   return language;

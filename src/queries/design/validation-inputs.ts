@@ -21,9 +21,9 @@ import type {
 export interface ValidationInput {
   /** Why the write is refused without being validated. */
   readonly refusal: DatabaseError | undefined;
-  /** JSON text; undefined where the write is not validated. */
+  /** JSON text; undefined if the write is not validated. */
   readonly newDocument: string | undefined;
-  /** JSON text; `null` where the write replaces no document. */
+  /** JSON text; `null` if the write replaces no document. */
   readonly oldDocument: string;
 }
 
@@ -31,7 +31,7 @@ export interface ValidationInput {
 interface ResolvedWrite {
   readonly write: DocumentWrite;
   readonly refusal?: DatabaseError;
-  /** The ancestry of the new revision; undefined where the write is not validated. */
+  /** The ancestry of the new revision; undefined if the write is not validated. */
   readonly history?: RevisionPath;
   readonly old?: StoredNode | undefined;
 }
@@ -39,8 +39,8 @@ interface ResolvedWrite {
 const NO_HISTORY: RevisionPath = { start: 0, ids: [] };
 
 /**
- * Finds the revisions that writes replace in the snapshot. A write that is in conflict there is refused, even if the
- * conflict might be gone when the writer gets it, because it is not validated against the revision that it would replace then.
+ * Finds the revisions that writes replace in the snapshot. A write that conflicts in the snapshot is refused, even if the
+ * conflict might be gone when the writer handles it, because it is not validated against the revision that it would replace then.
  */
 export async function validationInputs(
   snapshot: Snapshot,
@@ -66,7 +66,7 @@ export async function validationInputs(
   return inputs;
 }
 
-/** A write without a revision replaces no document, also where there is a deleted one. */
+/** Resolves an edit. A write without a revision replaces no document, even if there is a deleted one. */
 function resolveEdit(
   write: DocumentWrite,
   record: DocumentRecord | undefined,
@@ -85,8 +85,8 @@ function resolveEdit(
 }
 
 /**
- * A revision that the database has changes nothing, so it is not validated. Another one replaces its nearest ancestor whose
- * body is stored.
+ * Resolves a replicated write. A revision that the database already has changes nothing, so it is not validated. Any other
+ * replaces its nearest ancestor whose body is stored.
  */
 function resolveReplicated(write: DocumentWrite, record: DocumentRecord | undefined): ResolvedWrite {
   if (write.rev === undefined) return { write };
@@ -102,7 +102,7 @@ function resolveReplicated(write: DocumentWrite, record: DocumentRecord | undefi
   return { write, history: { start, ids }, old };
 }
 
-/** With stubs of its attachments: those that are new have the generation that the revision will have. */
+/** Returns the text with stubs of its attachments: new ones have the generation that the revision will have. */
 function* newDocumentText(write: DocumentWrite, { start, ids }: RevisionPath): CooperativeTask<string> {
   const { id, rev, deleted, attachments = [] } = write;
   const stubs = yield* mapInSteps(attachments, (one) => ({ ...one, revpos: one.revpos ?? start + 1 }));

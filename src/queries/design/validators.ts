@@ -18,7 +18,7 @@ interface ValidatorsParts {
   readonly log: Log;
 }
 
-/** Of design documents that have indexes and rules as selectors. */
+/** The language of design documents that have indexes and rules as selectors. */
 const SELECTOR_LANGUAGE = 'query';
 
 /** Writes whose bodies are read and validated at once. */
@@ -31,8 +31,8 @@ type Refusals = readonly Refusal[];
 type Validate = (writes: readonly ValidatedWrite[]) => Promise<Refusals>;
 
 /**
- * Opens the rules of design documents: functions, and the declarative form. Fails as `DesignPrograms.open` does, except where a rule
- * can't be read or run: then every write that it would validate is refused. The design documents among the writes are not, so the
+ * Opens the rules of design documents: functions, and the declarative form. Fails as `DesignPrograms.open` does, except if a rule
+ * can't be read or run: then every write that it would validate is refused. Design documents are not refused, so the
  * rule can be corrected.
  */
 export async function openValidators(
@@ -50,8 +50,8 @@ export async function openValidators(
 }
 
 /**
- * The form decides: a text is a function in JavaScript, an object a declarative rule. Anything else, and all of other languages, is
- * nothing that this host could ask, so it refuses no write (docs/http/functions.md#which-rules-are-asked).
+ * Opens a rule by its form: a text is a function in JavaScript, an object is a declarative rule. Anything else, and a rule in any other
+ * language, can't be asked by this host, so it refuses no write (docs/http/functions.md#which-rules-are-asked).
  */
 async function openValidator(
   database: Database,
@@ -76,7 +76,7 @@ function openDeclared({ id }: StoredDesign, rule: unknown): Validate {
   }
 }
 
-/** The program is opened again where another time limit was set meanwhile. */
+/** Opens a function. Its program is opened again if the time limit has changed meanwhile. */
 async function openFunction(database: Database, design: StoredDesign, programs: DesignPrograms): Promise<Validate> {
   const open = async () => {
     const { timeoutMs } = programs;

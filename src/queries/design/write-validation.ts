@@ -1,7 +1,7 @@
 /**
  * Validates writes with `validate_doc_update` (docs/http/functions.md#validation-functions): the function of every design document is called for every
- * write of an ordinary document, before the writer gets it. The functions are searched once, and again when a design
- * document has changed. Where there are none, a write costs nothing more.
+ * write of an ordinary document, before the writer gets it. The functions are looked up once, and again after a design
+ * document changes. If there are none, a write costs nothing more.
  */
 
 import type { DatabaseError } from '../../base/errors/database-error.ts';
@@ -16,23 +16,23 @@ import type { StoredDesign } from './design-programs.ts';
 
 /** The validation functions that a database has at one moment. */
 export interface Validators {
-  /** For each write why it is refused, or undefined. */
+  /** Returns for each write why it is refused, or undefined. */
   validate(writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly Refusal[]>;
 }
 
-/** Opens the rules of these design documents, in their order. Null where none of them has one that this host asks. */
+/** Opens the rules of these design documents, in their order. Returns null if none of them has one that this host asks. */
 export type OpenValidators = (database: Database, designs: readonly StoredDesign[]) => Promise<Validators | null>;
 
 type Refusal = DatabaseError | undefined;
 
 const NO_REFUSALS: readonly Refusal[] = [];
-/** How long after its opening a database is searched for design documents, where nobody has written to it by then. */
+/** How long after it is opened a database is searched for design documents, if no one has written to it by then. */
 const REST_MS = 1_000;
 
 interface WriteListeners {
-  /** Called where there are design documents, also a while after the opening, and where one may have been written. */
+  /** Called if there are design documents, also a while after the opening, and if one may have been written. */
   onDesigns(): void;
-  /** Called where a design document with functions is about to be written, and before those that judge writes are opened. */
+  /** Called when a design document with functions is about to be written, and before those that judge writes are opened. */
   expectFunctions(): void;
 }
 
@@ -41,7 +41,7 @@ export class WriteValidation implements WriteGuard {
   readonly #database: Database;
   readonly #open: OpenValidators;
   readonly #listeners: WriteListeners;
-  /** Undefined before the functions were searched; null where there are none. */
+  /** Undefined before the functions are looked up; null if there are none. */
   #validators: Validators | null | undefined;
   #loading: Promise<Validators | null> | undefined;
 
@@ -52,7 +52,7 @@ export class WriteValidation implements WriteGuard {
     startBackgroundTimer(REST_MS, () => void this.#tellOfDesigns());
   }
 
-  /** Indexes and engine are prepared also for clients that only read. */
+  /** Prepares indexes and engine, also for clients that only read. */
   async #tellOfDesigns(): Promise<void> {
     if (this.#validators !== undefined || this.#loading !== undefined) return;
     try {
@@ -83,7 +83,7 @@ export class WriteValidation implements WriteGuard {
     if (this.#loading !== undefined) return this.#loading;
     const loading: Promise<Validators | null> = this.#findValidators().then(
       (validators) => {
-        // After a change of a design document meanwhile, the next write searches again.
+        // If a design document changed meanwhile, the next write searches again.
         if (this.#loading === loading) this.#validators = validators;
         return validators;
       },
@@ -107,7 +107,7 @@ export class WriteValidation implements WriteGuard {
   }
 }
 
-/** Those of `_index` have none. Where that is written in another way, one is taken for one with functions, which does no harm. */
+/** Design documents of `_index` have none. One that is written in another form counts as one with functions, which does no harm. */
 function hasFunctions({ id, deleted, body }: DocumentWrite): boolean {
   return isDesignId(id) && !deleted && !body.includes('"language":"query"');
 }
@@ -138,7 +138,7 @@ async function readDesigns(database: Database): Promise<StoredDesign[]> {
 }
 
 async function hasValidator({ body }: StoredDesign): Promise<boolean> {
-  // Parsing is avoided where the name does not occur. Any of its letters may be escaped.
+  // Avoids parsing if the name does not occur. Any of its letters may be escaped.
   if (!/"validate_doc_update"|\\u/.test(body)) return false;
   const members: { readonly validate_doc_update?: unknown } = Object(await parseInTurns(body));
   return members.validate_doc_update !== undefined && members.validate_doc_update !== null;

@@ -4,26 +4,26 @@ import type { CommitRight, Database, DatabaseUser, Durability } from '../../data
 /** Selector queries and their indexes (docs/http/find.md), for the HTTP layer. Bodies are JSON objects. */
 export interface Finder {
   /**
-   * Runs a query. Fails with 400 where the query is invalid, and as reading and building an index do. The answer must be
-   * released, also after it was read to its end.
+   * Runs a query. Fails with 400 if the query is invalid, and as reading and building an index do. The response must be
+   * released, even after it was read to its end.
    */
   find(database: Database, body: JsonObject): Promise<FindAnswer>;
   /**
-   * What tells whether a document, given as its JSON text, fulfils a selector; others have turns meanwhile where that takes long. Fails
-   * with 400 where the selector is invalid, and later where a document takes too many steps.
+   * Returns a test of whether a document, given as its JSON text, fulfils a selector; a long test yields to other work. Fails
+   * with 400 if the selector is invalid, and later if a document takes too many steps.
    */
   test(selector: unknown): (document: string) => MaybePromise<boolean>;
-  /** The `fields` of a query: makes of a document's JSON text what the query shows of it. Fails with 400 where they are invalid. */
+  /** Turns the `fields` of a query into a function that cuts a document's JSON text down to them. Fails with 400 if they are invalid. */
   projection(fields: unknown): MaybePromise<(text: string) => MaybePromise<string>>;
-  /** How a query would be run, and why: JSON text. Builds no index. */
+  /** Returns how a query would be run, and why, as JSON text. Builds no index. */
   explain(database: Database, body: JsonObject): Promise<string>;
-  /** The database's indexes in the form of `GET _index`, beginning with the one of all documents. */
+  /** Returns the database's indexes in the form of `GET _index`, beginning with the one of all documents. */
   indexes(database: Database): Promise<readonly JsonObject[]>;
-  /** Writes an index's definition, after which the index is built in the background. JSON text for the answer. */
+  /** Writes an index's definition, after which the index is built in the background. Returns the JSON text of the response. */
   createIndex(database: Database, body: JsonObject, writer: IndexWriter): Promise<string>;
-  /** Removes an index, and its design document where it was the last one there. `not_found` "missing". */
+  /** Removes an index, and its design document if it was the last one there. Fails with `not_found` "missing". */
   deleteIndex(database: Database, index: IndexAddress, writer: IndexWriter): Promise<void>;
-  /** Removes design documents of indexes: `{"docids": […]}`. JSON text for the answer. */
+  /** Removes design documents of indexes: `{"docids": […]}`. Returns the JSON text of the response. */
   deleteIndexes(database: Database, body: JsonObject, writer: IndexWriter): Promise<string>;
 }
 
@@ -32,12 +32,12 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 export interface FindAnswer {
   /** JSON text in pieces. */
   readonly pieces: AsyncGenerator<string, void, void>;
-  /** Releases what the pieces are read from. To be called once, in every case. */
+  /** Releases what the pieces are read from. Must always be called, once. */
   release(): void;
 }
 
 export interface IndexAddress {
-  /** With `_design/` or without. */
+  /** With or without `_design/`. */
   readonly design: string;
   readonly type: string;
   readonly name: string;

@@ -1,7 +1,7 @@
 /**
- * Counts the steps of selectors (docs/http/find.md#steps-of-selectors): a comparison, a branch, an instruction of a pattern. Whatever a
- * selector does to a document takes a number of steps that is in proportion to its time, some ten nanoseconds each. Small
- * work is done at once; what turns out to be more is given up, and done again in steps, between which others have their turns.
+ * Counts the steps of selectors (docs/http/find.md#steps-of-selectors): a comparison, a branch, an instruction of a pattern. Everything that a
+ * selector does to a document takes a number of steps in proportion to its time, some ten nanoseconds each. Small
+ * work is done at once; larger work is abandoned and done again in steps, between which other work can run.
  */
 import type { CooperativeTask } from '../../base/shared/turn.ts';
 import { queryError } from './query-error.ts';
@@ -11,11 +11,11 @@ export const GO_STEPS = 8_192;
 /** Steps that a document may take: about a second. */
 const DOCUMENT_STEPS = 20_000_000;
 
-/** Something about a value that takes steps. */
+/** A check of a value that takes steps. */
 export interface Check {
-  /** Does it in one go. Throws what `Effort.take` throws. */
+  /** Runs the check in one go. Throws what `Effort.take` throws. */
   now(value: unknown, effort: Effort): boolean;
-  /** Does it however long it takes; yields where others may have a turn. */
+  /** Runs the check however long it takes; yields where other work may run. */
   inSteps(value: unknown, effort: Effort): CooperativeTask<boolean>;
 }
 
@@ -40,13 +40,13 @@ export class StepBudget {
   }
 }
 
-/** Thrown where a go has no steps left. */
+/** Thrown when a go has no steps left. */
 const GIVEN_UP = new Error('the go has no steps left');
 
 /** The steps of one value that is checked. */
 export class Effort {
   readonly #budget: StepBudget | undefined;
-  /** CooperativeTask that are left of the go. */
+  /** Steps that are left in the go. */
   #left = 0;
   #used = 0;
   #sinceRest = 0;
@@ -55,14 +55,14 @@ export class Effort {
     this.#budget = budget;
   }
 
-  /** What the check says; undefined where that takes more than one go. */
+  /** Returns the result of the check; undefined if that takes more than one go. */
   attempt(check: Check, value: unknown): boolean | undefined {
     const known = this.#go(check, value);
     this.count(GO_STEPS - this.#left);
     return known;
   }
 
-  /** As `attempt`, of a value for which nothing was done before: what others took is forgotten. */
+  /** Like `attempt`, for a new value: forgets the steps that earlier values took. */
   begin(check: Check, value: unknown): boolean | undefined {
     const known = this.#go(check, value);
     this.#used = GO_STEPS - this.#left;
@@ -81,7 +81,7 @@ export class Effort {
     }
   }
 
-  /** Before work in one go: ends the go where it has fewer steps left. */
+  /** To be called before work in one go: ends the go if it has fewer steps left. */
   take(steps: number): void {
     this.#left -= steps;
     if (this.#left < 0) throw GIVEN_UP;
@@ -92,7 +92,7 @@ export class Effort {
     throw GIVEN_UP;
   }
 
-  /** Before work in steps. Fails with 400 `too_many_steps`. */
+  /** To be called before work in steps. Fails with 400 `too_many_steps`. */
   count(steps: number): void {
     this.#used += steps;
     this.#sinceRest += steps;
@@ -105,7 +105,7 @@ export class Effort {
     this.#budget?.spend(steps);
   }
 
-  /** Whether it is time to yield. Said once. */
+  /** Returns whether it is time to yield; if so, the next interval begins. */
   isRestDue(): boolean {
     if (this.#sinceRest < GO_STEPS) return false;
     this.#sinceRest = 0;
@@ -113,7 +113,7 @@ export class Effort {
   }
 }
 
-/** What the check says of a value, with turns for others where that takes long. */
+/** Returns the result of the check for a value; yields to other work if that takes long. */
 export function* settle(check: Check, value: unknown, effort: Effort): CooperativeTask<boolean> {
   const known = effort.attempt(check, value);
   if (effort.isRestDue()) yield;

@@ -26,7 +26,7 @@ import { createTextTest, type TextTest } from './selectors/selector-test.ts';
 interface FinderParts {
   readonly views: ViewIndexes;
   readonly clock: Clock;
-  /** Steps that a query may take (`svc/max_selector_steps`); undefined: any. */
+  /** Steps that a query may take (`svc/max_selector_steps`); undefined: no limit. */
   readonly maxSteps: () => number | undefined;
 }
 
@@ -64,7 +64,7 @@ class IndexFinder implements Finder {
     }
   }
 
-  /** Begins the search of a plan. Adds to `releases` how to release what it reads from. */
+  /** Begins the search of a plan. Adds functions to `releases` that release what it reads from. */
   async #open(database: Database, query: FindQuery, { plan }: Choice, releases: (() => void)[]) {
     const compare = this.#order;
     const budget = new StepBudget(this.#parts.maxSteps() ?? Number.POSITIVE_INFINITY);
@@ -119,7 +119,7 @@ class IndexFinder implements Finder {
   }
 
   async createIndex(database: Database, body: JsonObject, writer: IndexWriter): Promise<string> {
-    // A thousand may begin in one turn.
+    // A thousand requests may begin in one turn.
     const room = roomInTurn();
     if (room !== undefined) await room;
     const request = await parseIndexRequest(body);
@@ -180,7 +180,7 @@ async function idsOf(plan: Plan): Promise<readonly string[] | undefined> {
   return plan.kind === 'documents' && plan.ids !== undefined ? runCooperatively(sortIds(plan)) : undefined;
 }
 
-/** A query may be as long as a request: then others have a turn before it is parsed, and before a plan is chosen for it. */
+/** Parses a query, which may be as long as a request: yields to other work before it is parsed, and before a plan is chosen for it. */
 async function parseInOwnTurn(body: JsonObject): Promise<FindQuery> {
   const timeSlice = new TimeSlice();
   if (timeSlice.isDue) await timeSlice.rest();

@@ -9,7 +9,7 @@ export function badArgument(operator: string, argument: unknown, remedy: string)
   return queryError('bad_arg', `Bad argument for operator ${operator}: ${excerpt(argument)}. ${remedy}`);
 }
 
-/** A value for the text of an error: the beginning of its JSON. */
+/** Returns a value for the text of an error: the beginning of its JSON. */
 export function excerpt(value: unknown): string {
   const text = beginningOf(value, MAX_EXCERPT);
   return text.length > MAX_EXCERPT ? `${text.slice(0, MAX_EXCERPT)}…` : text;
@@ -17,7 +17,7 @@ export function excerpt(value: unknown): string {
 
 const MAX_EXCERPT = 200;
 
-/** A value's JSON, or some more than so many characters of it: values may be as long as a request. */
+/** Returns a value's JSON, or somewhat more than `length` characters of it: values may be as long as a request. */
 function beginningOf(value: unknown, length: number): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, Math.max(0, length) + 1));
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'undefined';

@@ -26,7 +26,7 @@ const DELAY_MS = 300;
 
 /**
  * Builds indexes in the background when a design document was written, so that the first query need not wait. Some time
- * after a write it searches the design documents for new ones, which costs one look into the tree where there are none.
+ * after a write it searches the design documents for new ones, which costs one look into the tree if there are none.
  */
 export class BackgroundBuilds {
   readonly #parts: BackgroundParts;
@@ -52,7 +52,7 @@ export class BackgroundBuilds {
     this.#parts.forget(name);
   }
 
-  /** Has a database's design documents searched after the delay, unless that is scheduled already. */
+  /** Schedules a search of a database's design documents after the delay, unless one is already scheduled. */
   schedule(name: string): void {
     if (this.#isClosed || this.#timers.has(name)) return;
     const timer = setTimeout(() => {
@@ -80,7 +80,7 @@ export class BackgroundBuilds {
     }
   }
 
-  /** Only logged, because a query of the view fails with the same error. */
+  /** Only logs the error, because a query of the view fails with the same one. */
   #failed(name: string, error: unknown): void {
     const isExpected = isDatabaseError(error, 'not_found') || isDatabaseError(error, 'storage_closed');
     if (!isExpected) this.#parts.log.info(`no index was built in the background in ${name}: ${String(error)}`);

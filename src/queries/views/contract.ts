@@ -6,19 +6,19 @@ import type { LongDocument, MappedRows } from '../sandbox/contract.ts';
 export type { MappedRows };
 
 /**
- * View indexes, for the layers above. `open` gives a lease of a group, which is the index of all views of one design
- * document. `read` brings the index up to date and gives a reader of one moment of it, from which rows and reductions are
+ * View indexes, for the layers above. `open` returns a lease of a group, which is the index of all views of one design
+ * document. `read` brings the index up to date and returns a reader of one moment of it, from which rows and reductions are
  * read in batches, at any speed.
  */
 export interface ViewIndexes {
   /**
-   * The group of a design document. Its index is opened, or created, where it is not open; it is not updated.
-   * `compilation_error`, `bad_request` where the definition can't be used; `not_implemented` where the language has no
+   * Returns the group of a design document. Its index is opened, or created, if it is not open; it is not updated. Fails with
+   * `compilation_error` or `bad_request` if the definition can't be used, with `not_implemented` if the language has no
    * mapper (for example without a sandbox).
    */
   open(database: Database, designDocument: DesignDocument): MaybePromise<ViewGroup>;
   /**
-   * A group with one view named `temporary`, which is in memory only until it is released (docs/http/views.md#temporary-views).
+   * Returns a group with one view named `temporary`, which is in memory only until it is released (docs/http/views.md#temporary-views).
    * `definition` is the JSON text of `{map, reduce?, options?, language?}`.
    */
   temporary(database: Database, definition: string): Promise<ViewGroup>;
@@ -50,21 +50,21 @@ export interface ViewGroup {
   readonly language: string;
   /** By name. */
   readonly views: ReadonlyMap<string, ViewDefinition>;
-  /** The design document's `options`, which may have default query parameters; or an empty object. */
+  /** The design document's `options`, which may contain default query parameters; or an empty object. */
   readonly options: Readonly<Record<string, unknown>>;
   /**
-   * One moment of the index, by default after an update. Callers that need an update while one runs wait for the same one.
+   * Returns one moment of the index, by default after an update. Callers that need an update while one runs wait for the same one.
    * Fails as the update does: `compilation_error`, `os_process_error`, ….
    */
   read(mode?: UpdateMode): MaybePromise<ViewReader>;
   /**
-   * Watches the rows of a range, or of each of `keys`, from the present state of the index on; `skip` and `limit` count for nothing.
-   * `not_found` "missing_named_view". To be ended.
+   * Watches the rows of a range, or of each of `keys`, from the present state of the index on; `skip` and `limit` are ignored.
+   * Fails with `not_found` "missing_named_view". The watch must be ended.
    */
   watch(view: string, options?: RowOptions): ViewWatch;
   /** For `_info` (docs/http/views.md#index-information). */
   info(): Promise<ViewGroupInfo>;
-  /** Rewrites the index, so that its file becomes smaller. Joins a compaction that runs. Reads go on meanwhile. */
+  /** Rewrites the index, so that its file becomes smaller. Joins a running compaction. Reads continue meanwhile. */
   compact(): Promise<void>;
   release(): void;
 }
@@ -89,26 +89,26 @@ export interface ViewGroupInfo {
   readonly compactRunning: boolean;
   readonly waitingClients: number;
   readonly waitingCommit: boolean;
-  /** How many documents could not be mapped for all views. */
+  /** How many documents could not be mapped for at least one view. */
   readonly documentsLeftOut: number;
   /** Bytes. */
   readonly diskSize: number;
   readonly dataSize: number;
 }
 
-/** When the rows of a view changed last. */
+/** When the rows of a view last changed. */
 export interface RowsChange {
-  /** The sequence of the last change by documents; before the index is complete a number that can't be one. */
+  /** The sequence of the last change by documents; before the index is complete, a number that can't be a sequence. */
   readonly seq: number;
-  /** The `purgeSeq` of the last purge that took rows away; before all of them are gone a number that can't be one. */
+  /** The `purgeSeq` of the last purge that removed rows; before all of them are removed, a number that can't be one. */
   readonly purgeSeq: number;
 }
 
-/** What has happened to rows that are watched. Nothing is told of it: the index follows the database when it is read. */
+/** The changes of watched rows. They are not pushed: the index follows the database when it is read. */
 export interface ViewWatch {
   /**
-   * What has changed up to the reader's moment since the last call, each row once. Undefined where that is not
-   * known: it was too much, or the index was built anew; the rows must be read again.
+   * Returns what has changed since the last call up to the reader's moment, each row once. Undefined if that is not
+   * known, because it was too much or the index was rebuilt; the rows must then be read again.
    */
   take(reader: ViewReader): readonly RowChange[] | undefined;
   end(): void;
@@ -116,32 +116,32 @@ export interface ViewWatch {
 
 export interface RowChange {
   readonly kind: 'added' | 'changed' | 'removed';
-  /** As it is now; of one that was removed, as it was. */
+  /** The row as it is now; a removed row, as it was. */
   readonly row: ViewRow;
 }
 
 /** One moment of an index. It must be released. */
 export interface ViewReader {
-  /** Of the moment, among those of this index. Increases with each. */
+  /** The version of the moment, among those of this index. Increases with each. */
   readonly version: number;
   /** The database's sequence that the index reflects. */
   readonly updateSeq: number;
-  /** What identifies the view's rows, together with the signature, for ETags. */
+  /** Returns what identifies the view's rows, together with the signature, for ETags. */
   lastChange(view: string): RowsChange;
-  /** How many rows the view has. Takes no time. `not_found` "missing_named_view". */
+  /** Returns how many rows the view has. Takes no time. Fails with `not_found` "missing_named_view". */
   totalRows(view: string): number;
-  /** The rows of a range, or those of each of `keys`. */
+  /** Returns the rows of a range, or those of each of `keys`. */
   rows(view: string, options?: RowOptions): Promise<ViewRows>;
   /**
-   * The reductions of groups of rows. Without grouping there is one group with the key `null`, or none where the range is
-   * empty. `query_parse_error` where the view has no reduce; `invalid_value`, `reduce_overflow_error` where the reduce fails.
+   * Returns the reductions of groups of rows. Without grouping there is one group with the key `null`, or none if the range is empty. Fails
+   * with `query_parse_error` if the view has no reduce; with `invalid_value` or `reduce_overflow_error` if the reduce fails.
    */
   reduce(view: string, options?: ReduceOptions): AsyncIterable<readonly ReducedRow[]>;
   release(): void;
 }
 
 /**
- * A range in the order in which it is read: it begins at `start`, which is the larger key where it is descending. Without a
+ * A range in the order in which it is read: it begins at `start`, which is the larger key if it is descending. Without a
  * bound it is open; `null` is a key.
  */
 export interface ViewRange {
@@ -157,7 +157,7 @@ export interface ViewRange {
 
 export interface RowOptions extends ViewRange {
   /**
-   * Reads the rows of each of these keys, in this order (`descending` reverses it), and ignores the bounds, all but the
+   * Reads the rows of each of these keys, in this order (`descending` reverses it), and ignores the bounds, except the
    * document ids.
    */
   readonly keys?: readonly unknown[] | undefined;
@@ -168,7 +168,7 @@ export interface RowOptions extends ViewRange {
 export interface ReduceOptions extends RowOptions {
   /**
    * 0 (default): all rows are one group; n: groups by the first n elements of keys; `exact`: groups by key. The rows of each of
-   * `keys` are grouped by themselves.
+   * `keys` are grouped separately.
    */
   readonly groupLevel?: number | 'exact' | undefined;
 }
@@ -181,7 +181,7 @@ export interface ViewRows {
   readonly rows: AsyncIterable<readonly ViewRow[]>;
 }
 
-/** A row, as texts that are not parsed. */
+/** A row, as unparsed texts. */
 export interface ViewRow {
   /** The document that emitted it. */
   readonly id: DocId;
@@ -207,15 +207,15 @@ export interface ReducedRow {
 export interface Mapper {
   /** The number of documents with which a call takes some milliseconds. Default 100. */
   readonly batchSize?: number;
-  /** How many calls of `map` may be under way at a time with a gain. Default 1. */
+  /** How many calls of `map` can usefully run at a time. Default 1. */
   readonly concurrency?: number;
   /**
-   * `documents` are JSON texts with `_id` and `_rev`. Gives one result per map, in the order of `MapperSource.maps`. A
-   * document for which a map function fails has no rows there; an error that ends the whole update is thrown. The results may be those of
-   * the first documents alone, as many as `counts` has, and of one at least: the others are to be passed again.
+   * Maps `documents`, JSON texts with `_id` and `_rev`. Returns one result per map, in the order of `MapperSource.maps`. A
+   * document for which a map function fails has no rows there; an error that ends the whole update is thrown. The results may be only those
+   * of the first documents, as many as `counts` has and at least one: pass the others again.
    */
   map(documents: readonly string[]): MaybePromise<readonly MappedRows[]>;
-  /** As `map`, for one document whose text comes in pieces. A mapper that has no such method takes its whole text. */
+  /** Like `map`, for one document whose text comes in pieces. A mapper that has no such method takes its whole text. */
   mapLong?(document: LongDocument): Promise<readonly MappedRows[]>;
   release(): void;
 }
@@ -232,7 +232,7 @@ export interface MapperSource {
   readonly maps: readonly unknown[];
 }
 
-/** Opens mappers of one language. `compilation_error` where a map can't be used. */
+/** Opens mappers of one language. Fails with `compilation_error` if a map can't be used. */
 export interface MapperFactory {
   open(source: MapperSource): MaybePromise<Mapper>;
 }

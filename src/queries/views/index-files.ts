@@ -11,7 +11,7 @@ export function indexFile({ file }: DatabaseOrigin, { signature }: GroupDefiniti
   return `${file}.${signature}`;
 }
 
-/** The files of a database's indexes, also of those that belong to none of its design documents. */
+/** Returns the files of a database's indexes, including those that belong to none of its design documents. */
 export async function indexFilesOf(store: PageStore, { file }: DatabaseOrigin): Promise<string[]> {
   const files = await store.list();
   return files.filter((name) => name.startsWith(`${file}.`) && INDEX_SUFFIX.test(name.slice(file.length + 1)));

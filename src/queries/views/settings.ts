@@ -1,6 +1,6 @@
 /** Bounds of view indexes. They change memory and pace, but nothing that is stored. */
 export interface ViewSettings {
-  /** Bytes of tree nodes that all open indexes together cache, where the service passes no budget. */
+  /** Bytes of tree nodes that all open indexes together cache, if the service passes no budget. */
   readonly cacheBytes: number;
   /** The rows that an update collects before it writes them into the trees, … */
   readonly flushRows: number;

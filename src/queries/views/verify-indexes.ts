@@ -14,8 +14,8 @@ interface IndexReport {
 }
 
 /**
- * Reads all indexes of a database, which must not be in use. `repair` removes those that are damaged; else the first query that comes
- * upon the damage does.
+ * Reads all indexes of a database, which must not be in use. `repair` removes those that are damaged; else the first query that finds
+ * the damage does.
  */
 export async function verifyIndexes(
   store: PageStore,
@@ -24,7 +24,7 @@ export async function verifyIndexes(
 ): Promise<IndexReport> {
   const origin = await database.origin();
   const definitions = new Map<string, GroupDefinition>();
-  // Where one of them is damaged, that is said by the verification of the database.
+  // If one of them is damaged, the verification of the database reports it.
   for (const design of await designDocumentsOf(database).catch(() => [])) {
     const definition = await parseDefinition(design.body).catch(() => undefined);
     if (definition !== undefined) definitions.set(indexFile(origin, definition), definition);

@@ -64,7 +64,7 @@ class StoredViewIndexes implements ViewIndexes {
     this.#indexes = new IndexCache(this.#settings.maxIdle, log);
   }
 
-  /** Returns a group without a promise where its index is open. */
+  /** Returns a group without a promise if its index is open. */
   open(database: Database, designDocument: DesignDocument): MaybePromise<ViewGroup> {
     const origin = this.#origins.get(database);
     if (origin === undefined) return this.#openGroup(database, designDocument);
@@ -97,7 +97,7 @@ class StoredViewIndexes implements ViewIndexes {
     });
   }
 
-  /** All that an index has can be made again from the documents. */
+  /** Removes a damaged index. All that an index has can be made again from the documents. */
   async #removeDamaged(file: string, { name }: Database, damage: DatabaseError): Promise<void> {
     this.#parts.log.error(`an index of ${name} is damaged: ${file}. It is removed and built anew`, damage);
     await this.#parts.store.destroy(file);

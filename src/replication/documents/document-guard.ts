@@ -1,4 +1,4 @@
-/** Looks at what is written into `_replicator`, before the validation functions of its design documents do. */
+/** Checks writes to `_replicator`, before the validation functions of its design documents do. */
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import type { JsonObject } from '../../base/json/objects.ts';
@@ -10,18 +10,18 @@ import type { Database, DatabaseUser, DocumentWrite, WriteOptions } from '../../
 import { checkChange, isReplicator, newOwner } from './document-rules.ts';
 import { parseBody, withMembers } from './state-members.ts';
 
-/** A server admin, as writes without a user are. */
+/** A server admin; writes without a user have its rights. */
 const NOBODY: DatabaseUser = { name: null, roles: ['_admin'] };
 
 const OWNER: ReadonlySet<string> = new Set(['owner']);
-/** Characters of a document: as many as a request for a replication has. */
+/** Maximum length of a document in characters: the same as for a replication request. */
 const LONGEST = 4_194_304;
 
-/** What judges and completes the writes of `_replicator`. */
+/** Checks and completes the writes of `_replicator`. */
 export interface ReplicationDocumentGuard {
-  /** With the members that the service adds: each document has an owner. */
+  /** Returns the writes with the members that the service adds: each document has an owner. */
   prepare(writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly DocumentWrite[]>;
-  /** For each write why it is refused, or undefined. */
+  /** Returns for each write why it is refused, or undefined. */
   validate(
     database: Database,
     writes: readonly DocumentWrite[],
@@ -31,7 +31,7 @@ export interface ReplicationDocumentGuard {
 
 export const replicationDocumentGuard: ReplicationDocumentGuard = { prepare, validate };
 
-/** A replicated revision stays as it is: its name stands for its content. */
+/** A replicated revision stays unchanged: its name stands for its content. */
 async function prepare(
   writes: readonly DocumentWrite[],
   { newEdits, user = NOBODY }: WriteOptions,
@@ -66,7 +66,7 @@ async function validate(
     for (const [index, write] of writes.entries()) {
       if (timeSlice.isDue) await timeSlice.rest();
       const leaves = records[index]?.leaves ?? [];
-      // A replicated revision that is there already changes nothing.
+      // A replicated revision that already exists changes nothing.
       const isKnown = !newEdits && write.rev !== undefined && findNode(leaves, toRevision(write.rev)) !== undefined;
       const [winner] = leaves;
       const body = winner === undefined || winner.deleted ? undefined : await snapshot.body(winner);
@@ -79,7 +79,7 @@ async function validate(
   }
 }
 
-/** What is too long to be understood is refused before anything is made of it. */
+/** Whether a document is too long to be parsed; it is refused without parsing. */
 function isTooLong({ id, body }: DocumentWrite): boolean {
   return body.length > LONGEST && !isDesignId(id);
 }

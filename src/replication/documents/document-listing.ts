@@ -26,12 +26,12 @@ export type ListedState = (typeof LISTED_STATES)[number];
 export interface ListedDocument extends EndpointInfo {
   readonly database: string;
   readonly doc_id: string;
-  /** Null where it is not known, since the document can't be understood. */
+  /** Null if it is not known, since the document is not valid. */
   readonly id: string | null;
   readonly state: ListedState;
   readonly node: string;
   readonly info: object | null;
-  /** Failures in a row. */
+  /** Consecutive failures. */
   readonly error_count: number;
   readonly start_time: string | null;
   readonly last_updated: string | null;
@@ -48,7 +48,7 @@ export function parseStates(text: string | undefined): ReadonlySet<ListedState> 
   return new Set(states);
 }
 
-/** All documents that ask for replications, in the order of their ids. */
+/** Lists all documents that ask for replications, in the order of their ids. */
 export async function* listDocuments(
   snapshot: Snapshot,
   watched: (id: string) => WatchedDocument | undefined,
@@ -63,7 +63,7 @@ export async function* listDocuments(
   }
 }
 
-/** `watched`: undefined for one that is done. */
+/** `watched`: undefined for a completed document. */
 export function listDocument(id: string, document: JsonObject, watched: WatchedDocument | undefined): ListedDocument {
   const common = { database: REPLICATOR_DATABASE, doc_id: id, node: NODE };
   return watched === undefined ? listStored(common, document) : listWatched(common, document, watched);
@@ -71,7 +71,7 @@ export function listDocument(id: string, document: JsonObject, watched: WatchedD
 
 type Common = Pick<ListedDocument, 'database' | 'doc_id' | 'node'>;
 
-/** One that is done, or that the replicator has not seen yet. */
+/** For a completed document, or one that the replicator has not seen yet. */
 function listStored(common: Common, document: JsonObject): ListedDocument {
   const { _replication_state: state, _replication_id: id = null, ...members } = stateOf(document);
   const stats = members._replication_stats;
@@ -110,12 +110,12 @@ function latest(job: Job, updatedAt: number): number {
 }
 
 function stateOfStatus(status: WatchedDocument['status']): ListedState {
-  // The family says so of one that another document stands in for, too.
+  // The family also reports this for a duplicate of another document.
   if (status === 'duplicate') return 'failed';
   return status === 'started' || status === 'waiting' ? 'pending' : status;
 }
 
-/** Of a document that nobody has understood, or has to understand any more. */
+/** For a document that was not understood, or is no longer needed. */
 function endpointsOf(document: JsonObject): EndpointInfo {
   const textOf = (name: string) => {
     const value = ownMember(document, name);

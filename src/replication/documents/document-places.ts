@@ -1,16 +1,16 @@
 /**
- * How many documents of users who are no admins have their replications under way at a time: so many of each user, and of all, as settings permit.
- * The others wait, those of one user in the order in which they came, until another one is done, is given up or goes. Where all have their places, one of
- * the user with the most gives way to one of a user with fewer: many accounts of one person leave others their share.
+ * Bounds the running replications of documents whose users are not admins: for each user, and for all of them, as the settings permit.
+ * The others wait, those of one user in the order of arrival, until another one completes, is given up or is removed. If all places are taken,
+ * a document of the user with the most gives way to one of a user with fewer: many accounts of one person leave others their share.
  */
 import type { DatabaseUser } from '../../database/store/contract.ts';
 import type { ReplicatorSettings } from '../jobs/replicator-settings.ts';
 import { isAdmin, userKey } from '../user-key.ts';
 
-/** Its `begin` asks for a place anew, in the same turn. */
+/** Its `begin` asks for a place again, synchronously. */
 interface Placed {
   begin(): void;
-  /** Its place was given to another document: it ends what is under way and asks for a place again later. */
+  /** Its place was given to another document: it ends its replication and asks for a place again later. */
   giveWay(): void;
 }
 
@@ -20,14 +20,14 @@ export class DocumentPlaces {
   readonly #taken = new Map<Placed, string>();
   /** The same by user, the newest last. */
   readonly #byUser = new Map<string, Set<Placed>>();
-  /** By user. Whose document had a turn last comes last. */
+  /** By user: the user whose document had a turn last comes last. */
   readonly #waiting = new Map<string, Set<Placed>>();
 
   constructor(settings: () => Pick<ReplicatorSettings, 'maxJobsPerUser' | 'maxJobsOfUsers'>) {
     this.#settings = settings;
   }
 
-  /** Gives the document a place, where it has none. Where there is none it waits: gives the reason. Admins' documents need none. */
+  /** Gives the document a place, if it has none. If no place is free it waits: returns the reason. Admins' documents need none. */
   take(document: Placed, user: DatabaseUser): string | undefined {
     if (isAdmin(user) || this.#taken.has(document)) return undefined;
     const key = userKey(user);
@@ -46,7 +46,7 @@ export class DocumentPlaces {
     return why ?? this.#whyFull;
   }
 
-  /** The document needs its place no more, or waits no more. Begins with the next one. */
+  /** Frees the document's place, or ends its wait. Begins with the next one. */
   leave(document: Placed): void {
     if (!this.#taken.has(document)) {
       for (const [user, waiting] of this.#waiting) if (waiting.delete(document)) this.#dropEmpty(user, waiting);
@@ -56,14 +56,14 @@ export class DocumentPlaces {
     this.#beginNext();
   }
 
-  /** All are gone. */
+  /** Removes all documents. */
   clear(): void {
     this.#taken.clear();
     this.#byUser.clear();
     this.#waiting.clear();
   }
 
-  /** Of the user who has had no turn for the longest time. */
+  /** Begins a document of the user who has had no turn for the longest time. */
   #beginNext(): void {
     if (this.#areAllTaken) return;
     for (const [key, waiting] of this.#waiting) {
@@ -91,7 +91,7 @@ export class DocumentPlaces {
     if (left?.size === 0) this.#byUser.delete(key);
   }
 
-  /** Of the user who has the most; undefined where nobody has more than `least`. */
+  /** Returns the newest document of the user who has the most; undefined if no one has more than `least`. */
   #newestOfMost(least: number): Placed | undefined {
     let most: ReadonlySet<Placed> | undefined;
     for (const placed of this.#byUser.values()) if (placed.size > (most?.size ?? least)) most = placed;

@@ -5,17 +5,17 @@ import { isObject, type JsonObject, ownMember } from '../../base/json/objects.ts
 import type { DatabaseUser } from '../../database/store/contract.ts';
 
 const ADMIN_ROLE = '_admin';
-/** Of the replicator itself, which nobody else can have: roles that begin with an underscore are the service's own. */
+/** The replicator's own role, which no one else can have: roles that begin with an underscore are the service's own. */
 const REPLICATOR_ROLE = '_replicator';
 
-/** As whom the replicator writes into documents. */
+/** The user as whom the replicator writes into documents. */
 export const REPLICATOR: DatabaseUser = { name: null, roles: [REPLICATOR_ROLE, ADMIN_ROLE] };
 
 const OTHERS = "Can't update replication documents from other users.";
 
-/** A document before and after a write; a deletion has no members after it. */
+/** A document before and after a write; for a deletion `after` is undefined. */
 export interface DocumentChange {
-  /** Undefined where there was none, or a deleted one. */
+  /** Undefined if there was none, or a deleted one. */
   readonly before: JsonObject | undefined;
   /** Undefined for a deletion. */
   readonly after: JsonObject | undefined;
@@ -107,7 +107,7 @@ function checkUser(context: unknown, user: DatabaseUser, isAdmin: boolean): void
   }
 }
 
-/** Who owns the document after that user wrote it; undefined where it says so itself. */
+/** Returns the document's owner after that user wrote it; undefined if the document names its owner. */
 export function newOwner(document: JsonObject, user: DatabaseUser): { readonly owner: string | null } | undefined {
   const owner = ownMember(document, 'owner');
   if (isReplicator(user) || (owner !== undefined && owner !== null)) return undefined;

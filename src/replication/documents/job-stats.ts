@@ -2,7 +2,7 @@ import type { JsonObject } from '../../base/json/objects.ts';
 import type { Job } from '../jobs/job.ts';
 import { refusedInfo, timestamp } from '../jobs/job-listing.ts';
 
-/** What a document tells of the run of its replication (docs/http/replication.md#states-of-replication-documents). */
+/** Returns what a document reports of the run of its replication (docs/http/replication.md#states-of-replication-documents). */
 export function statsOf({ addedAt, figures, ledger }: Job): JsonObject {
   return {
     start_time: timestamp(addedAt),

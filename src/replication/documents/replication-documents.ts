@@ -1,6 +1,6 @@
 /**
- * Has done what the documents of `_replicator` ask for (docs/http/replication.md#replication-documents): follows the database's changes, begins with
- * each document that is not done, ends with those that are changed or deleted, and begins with the changed ones anew.
+ * Runs what the documents of `_replicator` ask for (docs/http/replication.md#replication-documents): follows the database's changes, begins each
+ * document that is not completed, ends those that are changed or deleted, and begins the changed ones again.
  */
 
 import { isDatabaseError } from '../../base/errors/database-error.ts';
@@ -15,7 +15,7 @@ import { stateOf } from './state-members.ts';
 import { documentBatches, type FoundDocument, findDocument, writeState } from './stored-documents.ts';
 import { WatchedDocument, type WatchParts } from './watched-document.ts';
 
-/** After a failure of the storage. */
+/** Wait after a failure of the storage. */
 const AGAIN_MS = 5_000;
 
 export interface DocumentsParts
@@ -26,14 +26,14 @@ export interface DocumentsParts
 export class ReplicationDocuments {
   readonly #parts: DocumentsParts;
   readonly #watchParts: WatchParts;
-  /** Those that are not done, by their ids. */
+  /** Documents that are not completed, by their ids. */
   readonly #watched = new Map<string, WatchedDocument>();
-  /** Which document has which replication, by its full id. */
+  /** The document that has each replication, by the replication's full id. */
   readonly #holders = new Map<string, WatchedDocument>();
   readonly #places: DocumentPlaces;
-  /** Runs that were ended and have not come to their ends, by the full ids of their replications: peers may take their time. */
+  /** Runs that were stopped and have not ended yet, by the full ids of their replications: peers may take their time. */
   readonly #ending = new Map<string, Promise<void>>();
-  /** The database that was read, and up to where. */
+  /** The database that was read, and the sequence up to which it was read. */
   #read = { uuid: '', since: 0, purgeSeq: 0 };
   #isDue = false;
   #following: Promise<void> | undefined;
@@ -56,12 +56,12 @@ export class ReplicationDocuments {
     };
   }
 
-  /** The one that is watched: it has not completed yet. */
+  /** Returns a watched document: one that has not completed yet. */
   get(id: string): WatchedDocument | undefined {
     return this.#watched.get(id);
   }
 
-  /** Reads what has changed since the last time, soon. To be called when the service begins, and whenever the database has changed. */
+  /** Reads soon what has changed since the last time. Call it when the service begins, and whenever the database has changed. */
   follow(): void {
     if (this.#isClosed) return;
     this.#isDue = true;
@@ -76,7 +76,7 @@ export class ReplicationDocuments {
     for (const document of this.#watched.values()) document.wake();
   }
 
-  /** Begins nothing any more. What is known of the replications so far is written; they themselves go on. */
+  /** Begins nothing any more. Writes what is known of the replications so far; they themselves go on. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#stopTimer?.();
@@ -113,7 +113,7 @@ export class ReplicationDocuments {
     await registry.use(REPLICATOR_DATABASE, async (database) => {
       if (database.uuid !== this.#read.uuid) this.#endAll();
       const { purgeSeq } = database;
-      // A purge leaves no change behind.
+      // A purge leaves no change in the feed.
       const isWhole = purgeSeq !== this.#read.purgeSeq || database.updateSeq < this.#read.since;
       this.#read = { uuid: database.uuid, since: isWhole ? 0 : this.#read.since, purgeSeq };
       const seen = await this.#readSince(database);
@@ -121,7 +121,7 @@ export class ReplicationDocuments {
     });
   }
 
-  /** Gives the ids of the documents that it saw. */
+  /** Returns the ids of the documents that it saw. */
   async #readSince(database: Database): Promise<ReadonlySet<string>> {
     const snapshot = database.snapshot();
     const seen = new Set<string>();
@@ -130,7 +130,7 @@ export class ReplicationDocuments {
       for await (const rows of snapshot.changes({ since: this.#read.since })) {
         const ids = rows.map(({ id }) => id);
         for await (const found of documentBatches(snapshot, ids)) {
-          // Those that have a replication already keep it.
+          // Documents that have a replication already keep it.
           for (const document of found.toSorted((one, other) => rank(one) - rank(other))) {
             if (this.#isClosed) return seen;
             seen.add(document.id);
@@ -151,13 +151,13 @@ export class ReplicationDocuments {
     for (const [id, document] of this.#watched) if (!seen.has(id)) this.#end(document);
   }
 
-  /** Finds out whether the document is what is watched, and begins anew where it is not. */
+  /** Checks whether the document is still the watched revision, and begins again if it is not. */
   async #compare(database: Database, found: FoundDocument): Promise<void> {
     const watched = this.#watched.get(found.id);
     if (watched === undefined) return this.#begin(found);
     await watched.settled();
     const now = await findDocument(database, found.id);
-    // It may have completed meanwhile.
+    // It may have completed in the meantime.
     const isWatched = this.#watched.get(found.id) === watched;
     if (isWatched && now?.rev === watched.rev) return;
     if (isWatched) this.#end(watched);
@@ -172,7 +172,7 @@ export class ReplicationDocuments {
     watched.begin();
   }
 
-  /** It waits for a place then. */
+  /** The document then waits for a place. */
   async #beginAnew(document: WatchedDocument): Promise<void> {
     this.#end(document);
     await document.settled();

@@ -1,6 +1,6 @@
 /**
  * What the service writes into a document of `_replicator` about the replication that it asks for (docs/http/replication.md#states-of-replication-documents). All
- * other members stay as they were written, with the digits of their numbers.
+ * other members stay as they were written, including the digits of their numbers.
  */
 
 import { JsonCursor } from '../../base/json/json-cursor.ts';
@@ -9,10 +9,10 @@ import { parseInTurns } from '../../base/json/parse-in-steps.ts';
 import { withoutDeepMembers } from '../../database/documents/deep-members.ts';
 import type { RefusedDocument } from '../contract.ts';
 
-/** `triggered`: it was begun, and reached both databases. `error`: the last attempt failed; most are made again. */
+/** `triggered`: it began, and reached both databases. `error`: the last attempt failed; most attempts are retried. */
 export type DocumentState = 'triggered' | 'completed' | 'error';
 
-/** The members that the service writes. Those that are undefined are left away. */
+/** The members that the service writes. Undefined members are omitted. */
 export interface StateMembers {
   readonly _replication_state?: DocumentState | undefined;
   /** RFC 3339. */
@@ -30,18 +30,18 @@ const NAMES: ReadonlySet<string> = new Set<keyof StateMembers>([
   '_replication_stats',
 ]);
 
-/** A body's members. Such that no program could read, which former releases took, are null. */
+/** Parses a body's members. Values nested too deeply for any program to read, which former releases accepted, become null. */
 export async function parseBody(body: string): Promise<JsonObject> {
   const value = await parseInTurns(withoutDeepMembers(body));
   return isObject(value) ? value : {};
 }
 
-/** The body with these members about its replication, and no others. */
+/** Returns the body with these replication members, and no others. */
 export function withState(body: string, state: StateMembers): string {
   return withMembers(body, NAMES, Object.entries(state));
 }
 
-/** The body without the members of those names, and with others behind its own; those that are undefined are left away. */
+/** Returns the body without the members of those names, and with others after its own; undefined members are omitted. */
 export function withMembers(
   body: string,
   without: ReadonlySet<string>,
@@ -59,7 +59,7 @@ export function withMembers(
   return `{${members.join(',')}}`;
 }
 
-/** What a document tells of its replication, as far as the service could have written it. */
+/** Returns what a document reports of its replication, as far as the service could have written it. */
 export function stateOf(document: JsonObject): StateMembers {
   const state = ownMember(document, '_replication_state');
   const stats = ownMember(document, '_replication_stats');
@@ -77,7 +77,7 @@ function textOf(document: JsonObject, name: string): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** The refused documents that the document names. */
+/** Returns the refused documents that the document names. */
 export function refusedIn({ _replication_stats: stats }: StateMembers): readonly RefusedDocument[] {
   const list = stats && ownMember(stats, 'refused');
   return Array.isArray(list) ? list.filter(isRefused) : [];

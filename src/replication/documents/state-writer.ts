@@ -5,20 +5,20 @@ import type { Log } from '../../base/system/contract.ts';
 import type { RevId } from '../../database/documents/contract.ts';
 import type { StateMembers } from './state-members.ts';
 
-/** After a failure of the storage. */
+/** Wait after a failure of the storage. */
 const AGAIN_MS = 5_000;
 
 export interface StateWriterParts {
-  /** Gives the new revision; undefined where the document is another by now. */
+  /** Returns the new revision; undefined if the document was changed by someone else. */
   readonly write: (rev: RevId, state: StateMembers) => Promise<RevId | undefined>;
-  /** What was wanted is there. */
+  /** Called when the wanted state is stored. */
   readonly written: () => void;
   readonly log: Log;
 }
 
 /**
- * Writes into one document how its replication is. What is wanted while it writes, or in the same turn, replaces what was wanted before: so
- * what has passed already is never written.
+ * Writes a replication's state into one document. A newer state replaces one that waits (during a write, or in the same event loop turn): so
+ * outdated states are never written.
  */
 export class StateWriter {
   rev: RevId;
@@ -45,7 +45,7 @@ export class StateWriter {
     while (this.#writing !== undefined) await this.#writing;
   }
 
-  /** What is not written yet will not be. */
+  /** Pending states are not written any more. */
   stop(): void {
     this.#isStopped = true;
     this.#wanted = undefined;
@@ -73,7 +73,7 @@ export class StateWriter {
     if (!this.#isStopped) this.#parts.written();
   }
 
-  /** Gives false where the document is another by now: whoever watches it finds that out, and begins anew. */
+  /** Returns false if the document was changed: its watcher finds that out, and begins again. */
   async #store(state: StateMembers): Promise<boolean> {
     if (isSame(state, this.#stored)) return true;
     const rev = await this.#parts.write(this.rev, state);
@@ -93,7 +93,7 @@ export class StateWriter {
   }
 }
 
-/** Whether both tell the same, at whatever time. */
+/** Whether both report the same, apart from the time. */
 function isSame(one: StateMembers, other: StateMembers): boolean {
   const textOf = ({ _replication_state_time: _time, ...state }: StateMembers) =>
     JSON.stringify(

@@ -1,4 +1,4 @@
-/** Reads documents of `_replicator`, and writes into them how their replications are. */
+/** Reads documents of `_replicator`, and writes the state of their replications into them. */
 
 import { isDatabaseError } from '../../base/errors/database-error.ts';
 import type { JsonObject } from '../../base/json/objects.ts';
@@ -13,10 +13,10 @@ import type { AttachmentWrite, Database, Snapshot, StoredNode } from '../../data
 import { REPLICATOR } from './document-rules.ts';
 import { parseBody, type StateMembers, withState } from './state-members.ts';
 
-/** Of bodies that are read at once, about. */
+/** Approximate number of bytes of bodies that are read at once. */
 const BATCH_BYTES = 262_144;
 
-/** The winner of a document; without `document` where it is deleted. */
+/** The winner of a document; without `document` if it is deleted. */
 export interface FoundDocument {
   readonly id: DocId;
   readonly rev: RevId;
@@ -29,14 +29,14 @@ interface StoredBody {
   readonly body: string | undefined;
 }
 
-/** The winners of those documents. Design documents, and those that never were, are passed over. */
+/** Returns the winners of those documents. Skips design documents, and documents that never existed. */
 export async function findDocuments(snapshot: Snapshot, ids: readonly DocId[]): Promise<readonly FoundDocument[]> {
   const found: FoundDocument[] = [];
   for await (const some of documentBatches(snapshot, ids)) found.push(...some);
   return found;
 }
 
-/** As `findDocuments`, some at a time: documents may be long. */
+/** As `findDocuments`, in batches: documents may be long. */
 export async function* documentBatches(
   snapshot: Snapshot,
   ids: readonly DocId[],
@@ -79,7 +79,7 @@ async function readWinners(
   return found;
 }
 
-/** The winner of one document; undefined where it never was, or was purged. */
+/** Returns the winner of one document; undefined if it never existed, or was purged. */
 export async function findDocument(database: Database, id: DocId): Promise<FoundDocument | undefined> {
   const snapshot = database.snapshot();
   try {
@@ -90,8 +90,8 @@ export async function findDocument(database: Database, id: DocId): Promise<Found
 }
 
 /**
- * Writes these members about its replication, and no others, into that revision. Gives the new revision; undefined where somebody else has
- * changed or deleted the document meanwhile, so that it is not what the members tell of any more.
+ * Writes these replication members, and no others, into that revision. Returns the new revision; undefined if someone else has
+ * changed or deleted the document in the meantime, so that the members no longer describe it.
  */
 export async function writeState(
   registry: Pick<Registry, 'use'>,

@@ -1,6 +1,6 @@
 /**
- * One document of `_replicator` that asks for a replication, from when it is found until it is done, changed or deleted. It says in the
- * document how the replication is (docs/http/replication.md#states-of-replication-documents).
+ * One document of `_replicator` that asks for a replication, from when it is found until it is completed, changed or deleted. It writes the
+ * replication's state into the document (docs/http/replication.md#states-of-replication-documents).
  */
 
 import { isDatabaseError } from '../../base/errors/database-error.ts';
@@ -31,21 +31,21 @@ import { type DocumentState, refusedIn, type StateMembers, stateOf } from './sta
 import { StateWriter } from './state-writer.ts';
 import type { FoundDocument } from './stored-documents.ts';
 
-/** How soon the document names documents that were refused while its replication runs. */
+/** The delay until the document names refused documents while its replication runs. */
 const LEDGER_MS = 2_000;
 
 export type DocumentStatus =
-  /** What it asks for is being found out. */
+  /** The document's request is being read. */
   | 'initializing'
-  /** That failed, and is tried again after a while. */
+  /** Reading the request failed, and is retried after a while. */
   | 'error'
-  /** It can't be, or was tried often enough. */
+  /** The request is impossible, or was tried often enough. */
   | 'failed'
   /** Another document asks for the same replication. */
   | 'duplicate'
-  /** Its writer has as many under way as one may have. */
+  /** Its writer has the maximum number of replications under way. */
   | 'waiting'
-  /** Its job says how it is. */
+  /** Its job has the state. */
   | 'started'
   | 'completed';
 
@@ -58,17 +58,17 @@ export interface WatchParts {
   readonly isAdmin: (name: string) => boolean;
   /** See `writeState`. */
   readonly write: (id: DocId, rev: RevId, state: StateMembers) => Promise<RevId | undefined>;
-  /** Gives the document that has the replication: this one, where no other had it before. */
+  /** Returns the document that has the replication: this one, if no other had it before. */
   readonly claim: (id: ReplicationId, document: WatchedDocument) => WatchedDocument;
-  /** Resolves when a former run of that replication has come to its end. */
+  /** Resolves when a former run of that replication has ended. */
   readonly ended: (id: ReplicationId) => Promise<void>;
-  /** Has the document wait until it is begun again, and gives the reason, where its writer has too many under way. See `DocumentPlaces`. */
+  /** Makes the document wait until it is begun again, and returns the reason, if its writer has too many under way. See `DocumentPlaces`. */
   readonly takePlace: (document: WatchedDocument, writer: DatabaseUser) => string | undefined;
   /** Nothing is under way for the document any more. */
   readonly leavePlace: (document: WatchedDocument) => void;
   /** Ends what is under way for the document and starts it again: see `Placed`. */
   readonly giveWay: (document: WatchedDocument) => void;
-  /** The document says that it is done: there is nothing more to watch. */
+  /** The document is marked as completed: there is nothing more to watch. */
   readonly completed: (document: WatchedDocument) => void;
 }
 
@@ -80,7 +80,7 @@ export class WatchedDocument {
   replication: Replication | undefined;
   replicationId: ReplicationId | undefined;
   job: Job | undefined;
-  /** Attempts to begin that failed. */
+  /** Failed attempts to begin. */
   failures = 0;
   reason: string | undefined;
   /** Milliseconds since the epoch: the first of those failures, and when the next attempt is made. */
@@ -111,17 +111,17 @@ export class WatchedDocument {
     });
   }
 
-  /** As it is in the database, as far as this knows: the revision that was found, or the last one that this wrote. */
+  /** The revision in the database, as far as known: the one that was found, or the last one written here. */
   get rev(): RevId {
     return this.#writer.rev;
   }
 
-  /** Resolves when nothing is being written. */
+  /** Resolves when no write is in progress. */
   settled(): Promise<void> {
     return this.#writer.settled();
   }
 
-  /** Finds out what the document asks for, and has it done. Called again after a failure, or when it is the only one left who asks for that. */
+  /** Reads what the document asks for, and runs it. Called again after a failure, or when no other document asks for the same any more. */
   begin(): void {
     this.#stopTimer?.();
     this.#setStatus('initializing');
@@ -178,7 +178,7 @@ export class WatchedDocument {
     this.#writer.want({ _replication_id: id.full, _replication_state_reason: this.reason });
   }
 
-  /** Undefined where the document can't be understood, or asks for what its writer may not have, which it says then. */
+  /** Undefined if the document is not valid, or asks for what its writer may not have; the document then says so. */
   async #understood<T>(read: (needs: RequestNeeds) => Promise<T>): Promise<T | undefined> {
     try {
       const context = parseUser(ownMember(this.#document, 'user_ctx'));
@@ -201,8 +201,8 @@ export class WatchedDocument {
   }
 
   /**
-   * The writer. Others than admins can name neither another owner nor roles that they have not. Passwords that their documents try here count
-   * together: accounts are easily had.
+   * The writer. Only admins can name another owner, or roles that they lack. Passwords that non-admins' documents try here count
+   * together: accounts are easy to create.
    */
   get #asker(): Asker {
     const { name, roles } = this.#owner;
@@ -210,7 +210,7 @@ export class WatchedDocument {
     return isAdmin({ roles }) ? { isAdmin: true, address: byAdmin } : { isAdmin: false, address: REPLICATOR_DATABASE };
   }
 
-  /** Who may cancel it. */
+  /** The user who may cancel it. */
   get #owner(): DatabaseUser {
     const owner = ownMember(this.#document, 'owner');
     const name = typeof owner === 'string' ? owner : null;
@@ -218,7 +218,7 @@ export class WatchedDocument {
     return { name, roles: isByAdmin || hasAdminRights(this.#document) ? ['_admin'] : [] };
   }
 
-  /** A proxy or a token may name a user as an admin is named, without the rights: users' documents have no other `user_ctx` than their own. */
+  /** A proxy or a token may name a user like an admin, without the rights: users' documents have no other `user_ctx` than their own. */
   #isOfPlainUser(name: string): boolean {
     const context = ownMember(this.#document, 'user_ctx');
     return isObject(context) && ownMember(context, 'name') === name;
@@ -231,7 +231,7 @@ export class WatchedDocument {
     return { id, replication, origin, owner: this.#owner, isKept: true, ledger, listener: this.#listener };
   }
 
-  /** A job of the same replication that was asked for by a request gives way, or is waited for where it ends by itself. */
+  /** A job of the same replication that a request started gives way; if it ends by itself, this waits for it. */
   async #start(order: JobOrder): Promise<void> {
     const { jobs } = this.#parts.replicator;
     await this.#parts.ended(order.id);

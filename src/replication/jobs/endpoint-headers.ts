@@ -1,37 +1,37 @@
-/** The headers that a request names to be sent to a database (docs/http/replication.md#headers-of-endpoints). */
+/** The headers that a request names for a database (docs/http/replication.md#headers-of-endpoints). */
 import { isObject } from '../../base/json/objects.ts';
 import { invalid, textsByName } from './request-members.ts';
 
 /** RFC 9110, 5.6.2. */
 const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
-/** RFC 9110, 5.5, without what no `fetch` sends. */
+/** RFC 9110, 5.5, without characters that no `fetch` sends. */
 const TEXT = /^[\t\u0020-\u007e\u0080-\u00ff]*$/;
 
 /**
- * Headers that everybody may have sent: credentials, keys of the sender's own, what is wanted of an answer, and marks by which requests are
- * found again. Any other header may tell a server or a proxy who the user is or where a request came from, and be believed because this service sends it.
- * New ones of that kind come up all the time, so they are not listed here.
+ * Headers that everyone may send: credentials, the sender's own keys, response preferences, and request
+ * ids. Any other header may tell a server or a proxy who the user is or where a request came from, and be trusted because this service sends it.
+ * New headers of that kind appear all the time, so they are not listed here.
  */
 const FOR_ALL: ReadonlySet<string> = new Set([
   // Credentials.
   ...['authorization', 'cookie', 'api-key', 'apikey', 'x-api-key', 'x-api-token', 'x-access-token', 'x-csrf-token'],
-  // What is asked, and what is wanted of the answer.
+  // Properties of the request, and response preferences.
   ...['accept', 'accept-charset', 'accept-encoding', 'accept-language', 'cache-control', 'content-type', 'pragma'],
   ...['user-agent', 'x-requested-with', 'x-svc-full-commit', 'x-couch-full-commit', 'x-couchdb-full-commit'],
-  // Marks of a request.
+  // Request ids.
   ...['x-request-id', 'x-correlation-id', 'x-trace-id', 'traceparent', 'tracestate'],
 ]);
 
 export interface HeaderRules {
-  /** Whether an admin asks, who may have any header sent. */
+  /** Whether the asker is an admin, who may send any header. */
   readonly isAdmin: boolean;
-  /** Names, in any case, of further headers that everybody may have sent. */
+  /** Names, in any case, of further headers that everyone may send. */
   readonly allowed: readonly string[];
-  /** Names of headers that settings give a meaning to: none of them is sent for others than admins. */
+  /** Names of headers that settings give a meaning to: only admins may send them. */
   readonly withMeaning: readonly string[];
 }
 
-/** Gives names in lower case. `part` is the member's name, for reasons. Fails with `bad_request`. */
+/** Returns names in lower case. `part` is the member's name, for error messages. Fails with `bad_request`. */
 export function parseHeaders(part: string, value: unknown, rules: HeaderRules): Readonly<Record<string, string>> {
   if (value === undefined) return {};
   if (!isObject(value)) throw invalid(`\`${part}' must be a non-null object.`);
@@ -59,7 +59,7 @@ function isForAll(name: string, { allowed, withMeaning }: HeaderRules): boolean 
   return FOR_ALL.has(lower) || allowed.some((other) => other.toLowerCase() === lower);
 }
 
-/** Some servers behind take `X_Auth.User` for `X-Auth-User`. */
+/** Some backend servers treat `X_Auth.User` as `X-Auth-User`. */
 function plainName(name: string): string {
   return name.toLowerCase().replace(/[^a-z\d]/g, '-');
 }

@@ -10,21 +10,21 @@ import { invalid, memberOf } from './request-members.ts';
 export type Side = 'source' | 'target';
 
 export interface EndpointNeeds {
-  /** Absolute addresses of the service itself, without a slash at their ends: what lies below one of them is local. */
+  /** Absolute addresses of the service itself, without a slash at their ends: URLs below one of them are local. */
   readonly ownBases: readonly string[];
-  /** Where the host has no network, or can't use a proxy, why; undefined where it can. */
+  /** Why the host has no network, or can't use a proxy; undefined if it can. */
   readonly noNetwork: string | undefined;
   readonly noProxy: string | undefined;
   readonly asker: Asker;
   /** See `HeaderRules`. Default: none. */
   readonly headerRules?: Omit<HeaderRules, 'isAdmin'> | undefined;
-  /** Why whoever asks may not name that address; undefined where nothing is known against it. */
+  /** Returns why the asker may not name that address; undefined if nothing is known against it. */
   readonly refusal?: ((url: string) => string | undefined) | undefined;
   /** Whether a URL leads to this service. */
   readonly isOwn?: (url: string) => Promise<boolean>;
 }
 
-/** No name of a database has one of these. A URL with a slip in it has, and it may hold a password. */
+/** No database name contains one of these. A URL with a mistake in it does, and it may hold a password. */
 const NOT_IN_NAMES = /[@:\\?#\s]/;
 const ADDRESS = /^[a-z][a-z\d+.-]*:\/\//i;
 const SIGNATURE_METHODS = ['HMAC-SHA1', 'PLAINTEXT'] as const;
@@ -70,7 +70,7 @@ function toEndpoint(
 }
 
 /**
- * The endpoint with what takes a look at the network: whether it leads to this service. Fails with `bad_request` where whoever asks may not name its
+ * Returns the endpoint with what needs the network: whether it leads to this service. Fails with `bad_request` if the asker may not name its
  * address, or its proxy's.
  */
 export async function locateEndpoint(side: Side, endpoint: Endpoint, needs: EndpointNeeds): Promise<Endpoint> {
@@ -94,12 +94,12 @@ interface Address {
   readonly credentials: Credentials | undefined;
 }
 
-/** The reason does not repeat what was given: it may hold a password. */
+/** The message does not repeat the value: it may hold a password. */
 function neither(side: Side): Error {
   return invalid(`The \`${side}' must be the name of a database, or its URL with http: or https:.`);
 }
 
-/** A reason never repeats the address: it may hold a password. */
+/** An error message never repeats the address: it may hold a password. */
 function parseAddress(side: Side, text: string): Address {
   const url = parseUrl(text);
   if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
@@ -131,7 +131,7 @@ function credentialsOf(side: Side, { username, password }: URL): Credentials | u
   }
 }
 
-/** The name of a database of this service, where the URL leads to one. */
+/** Returns the name of a database of this service, if the URL leads to one. */
 function ownDatabase(url: string, ownBases: readonly string[]): string | undefined {
   for (const base of ownBases) {
     const own = parseUrl(base);
@@ -144,7 +144,7 @@ function ownDatabase(url: string, ownBases: readonly string[]): string | undefin
   return undefined;
 }
 
-/** Whether a URL lies below one of the addresses, by whichever scheme: a proxy that ends TLS asks by another one than its clients. */
+/** Whether a URL is below one of the addresses, with any scheme: a proxy that ends TLS uses another one than its clients. */
 export function isBelow(url: string, bases: readonly string[]): boolean {
   const { host, pathname } = new URL(url);
   return bases.some((base) => {
@@ -200,7 +200,7 @@ function secret(part: string, value: unknown, name: string): string {
   throw invalid(`\`${part}' must be an object with a string \`${name}'.`);
 }
 
-/** The address of a proxy. Fails with `bad_request`. */
+/** Parses the address of a proxy. Fails with `bad_request`. */
 export function parseProxy(name: string, value: unknown): string | undefined {
   if (value === undefined) return undefined;
   const url = typeof value === 'string' ? parseUrl(value) : undefined;
@@ -208,12 +208,12 @@ export function parseProxy(name: string, value: unknown): string | undefined {
   throw invalid(`The \`${name}' field must be a URL with http: or socks5:, such as http://127.0.0.1:3128.`);
 }
 
-/** How an endpoint is shown: without anything secret. */
+/** Returns an endpoint for display: without secrets. */
 export function describeEndpoint(endpoint: Endpoint): string {
   return endpoint.kind === 'local' ? endpoint.name : `${endpoint.url}/`;
 }
 
-/** As `describeEndpoint`, for what a document has that was not understood, or need not be; null where nothing can be shown of it. */
+/** As `describeEndpoint`, for a document's text that was not parsed, or need not be; null if nothing can be shown of it. */
 export function describeEndpointText(text: string): string | null {
   if (!ADDRESS.test(text)) return NOT_IN_NAMES.test(text) ? null : text;
   const url = parseUrl(text);
@@ -223,7 +223,7 @@ export function describeEndpointText(text: string): string | null {
     : `${url.protocol}//${url.host}${url.pathname.replace(/\/+$/, '')}/`;
 }
 
-/** A proxy's address, without its credentials. */
+/** Returns a proxy's address, without its credentials. */
 export function describeProxy(endpoint: Endpoint): string | null {
   if (endpoint.kind === 'local' || endpoint.proxy === undefined) return null;
   const { protocol, host } = new URL(endpoint.proxy);

@@ -1,10 +1,10 @@
-/** How replications are listed (docs/http/replication.md#list-of-replications), in the names that later versions of the family use. Without anything secret. */
+/** How replications are listed (docs/http/replication.md#list-of-replications), in the names of later versions of the family. Without secrets. */
 import type { Replication } from '../contract.ts';
 import { describeEndpoint, describeProxy } from './endpoint.ts';
 import type { Job } from './job.ts';
 import type { RefusedLedger } from './refused-ledger.ts';
 
-/** What the family calls a server that is one of its own. */
+/** The family's name for a server's own node. */
 export const NODE = 'nonode@nohost';
 
 export function listJob(job: Job): object {
@@ -29,7 +29,7 @@ export function listJob(job: Job): object {
   };
 }
 
-/** How far it is; the failure, where there was one since all went well; null where there is nothing to tell. */
+/** Returns the progress; the failure, if nothing succeeded since; null if there is neither. */
 export function jobInfo(job: Job): object | null {
   const { figures, ledger, failures } = job;
   const error = errorInfo(job);
@@ -59,7 +59,7 @@ function errorInfo({ state, figures, failures, lastFailure, failingSince, nextAt
   return failures > 0 && lastFailure !== undefined ? failureInfo(lastFailure, failingSince, nextAttempt) : {};
 }
 
-/** Why it can't go on, since when, and when that is tried again; times in milliseconds since the epoch. */
+/** Returns why it can't go on, since when, and when it is retried; times in milliseconds since the epoch. */
 export function failureInfo(error: string, since: number | undefined, nextAttempt: number | undefined): object {
   return {
     error,
@@ -68,7 +68,7 @@ export function failureInfo(error: string, since: number | undefined, nextAttemp
   };
 }
 
-/** The documents that could not be copied: the first of them, and how many there are. */
+/** Returns the documents that could not be copied: the first of them, and their number. */
 export function refusedInfo(ledger: RefusedLedger): object {
   return ledger.count === 0 ? {} : { refused_count: ledger.count, refused: ledger.list() };
 }

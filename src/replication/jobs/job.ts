@@ -1,5 +1,5 @@
 /**
- * One replication that is to be done: what it is, how far it is, and what happened to it. `replication-jobs.ts` moves it through its states.
+ * One replication to run: its order, its progress, and its history. `replication-jobs.ts` moves it through its states.
  *
  *     pending ── its turn ──► running ── done ──► completed
  *        ▲  ▲                   │ │
@@ -24,23 +24,23 @@ export interface JobOrder {
   readonly replication: Replication;
   /** Undefined for a request by `POST /_replicate`. */
   readonly origin?: JobOrigin | undefined;
-  /** Who may cancel it, beside admins. */
+  /** The user who may cancel it, besides admins. */
   readonly owner: DatabaseUser;
-  /** Tries again after failures, and is kept when it has given up. */
+  /** It is retried after failures, and is kept when it has given up. */
   readonly isKept: boolean;
-  /** What was refused by an earlier job of the same order. */
+  /** What an earlier job of the same order refused. */
   readonly ledger?: RefusedLedger | undefined;
   readonly listener?: JobListener | undefined;
 }
 
-/** What somebody is told who has ordered a replication. None of these may fail. */
+/** Notifies the client that ordered a replication. None of these may fail. */
 export interface JobListener {
-  /** An attempt has reached both databases: at the first one, and again after one that failed. */
+  /** An attempt has reached both databases: for the first time, and again after a failed one. */
   healthy?(job: Job): void;
-  /** An attempt failed. `retryMs`: when the next one is; undefined where there is none. */
+  /** An attempt failed. `retryMs`: the wait until the next one; undefined if there is none. */
   failed?(job: Job, failure: unknown, retryMs: number | undefined): void;
   completed?(job: Job, result: RunResult): void;
-  /** A document was refused, or some that were refused were tried again. */
+  /** A document was refused, or refused documents were retried. */
   ledgerChanged?(job: Job): void;
 }
 
@@ -57,10 +57,10 @@ interface Waiter {
   readonly lasting: boolean;
 }
 
-/** Bytes of memory for each id beside its text: in the list, and in what finds out whether it was asked for. */
+/** Bytes of memory for each id besides its text: in the list, and in the index that looks ids up. */
 const BYTES_OF_ID = 100;
 
-/** What a selection takes of the memory for as long as its replication is kept, about. */
+/** Returns the approximate memory that a selection takes for as long as its replication is kept. */
 export function selectionBytes(selection: Selection | undefined): number {
   if (selection === undefined) return 0;
   const { kind } = selection;
@@ -69,7 +69,7 @@ export function selectionBytes(selection: Selection | undefined): number {
   return Object.entries(selection.parameters).reduce((sum, [name, text]) => sum + 2 * (name.length + text.length), 0);
 }
 
-/** What is kept of a replication. Only `replication-jobs.ts` changes it. */
+/** The state of a replication. Only `replication-jobs.ts` changes it. */
 export class Job {
   readonly order: JobOrder;
   readonly ledger: RefusedLedger;
@@ -78,14 +78,14 @@ export class Job {
   /** Counts the jobs of this process, for listings. */
   readonly number: number;
   state: JobState = 'pending';
-  /** Of the attempt that runs, or ran last; undefined before there were any. */
+  /** Figures of the attempt that runs, or ran last; undefined before the first. */
   figures: RunStats | undefined;
-  /** All that was there is copied. */
+  /** Everything is copied. */
   isIdle = false;
-  /** Attempts in a row that failed. */
+  /** Consecutive failed attempts. */
   failures = 0;
   lastFailure: string | undefined;
-  /** Milliseconds since the epoch: since when nothing has gone well, and when the next attempt is made. */
+  /** Milliseconds since the epoch: the first failure since the last success, and when the next attempt is made. */
   failingSince: number | undefined;
   nextAttempt: number | undefined;
   /** Ends the attempt that runs, or the wait for the next one. */
@@ -120,7 +120,7 @@ export class Job {
     return this.state === 'completed' || this.state === 'failed';
   }
 
-  /** What failed before does not count any more. */
+  /** Earlier failures do not count any more. */
   recover(): void {
     this.failures = 0;
     this.failingSince = undefined;
@@ -132,18 +132,18 @@ export class Job {
     this.updatedAt = event.at;
   }
 
-  /** The newest first. */
+  /** Newest first. */
   get history(): readonly JobEvent[] {
     return this.#history;
   }
 
   /**
-   * Resolves with the next result, and rejects when the job is cancelled, or an attempt fails, before there is one. With `lasting` only the
-   * last attempt counts: those that are made again are passed over.
+   * Resolves with the next result, and rejects if the job is cancelled, or an attempt fails, before there is one. With `lasting` only the
+   * last attempt counts: failures that are retried are ignored.
    */
   result({ lasting = false } = {}): Promise<RunResult> {
     const result = new Promise<RunResult>((resolve, reject) => this.#waiters.push({ resolve, reject, lasting }));
-    // Whoever asked may not be there any more.
+    // The caller may be gone.
     result.catch(() => undefined);
     return result;
   }

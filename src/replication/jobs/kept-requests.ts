@@ -1,6 +1,6 @@
 /**
- * The continuous replications that requests have asked for, as the host keeps them beyond the end of this core: in a browser another tab's core
- * goes on with them when the tab is closed whose core has them. Requests are kept as they came, so that whichever version reads them
+ * The continuous replications that requests have started, as the host keeps them after this core has ended: in a browser the core of another tab
+ * continues them when their tab is closed. Requests are kept unchanged, so that any version that reads them
  * understands them.
  */
 import { isObject, type JsonObject } from '../../base/json/objects.ts';
@@ -14,14 +14,14 @@ export interface KeptRequest {
 
 export class KeptRequests {
   readonly #store: RequestStore | undefined;
-  /** By their text. The id of the job, as soon as there is one. */
+  /** By their text. The value is the job's id, once there is one. */
   readonly #requests = new Map<string, string | undefined>();
 
   constructor(store: RequestStore | undefined) {
     this.#store = store;
   }
 
-  /** In the place of an earlier one for the same job. */
+  /** Keeps a request in place of an earlier one for the same job. */
   keep(request: KeptRequest, jobId: string): void {
     const text = JSON.stringify(request);
     if (this.#requests.get(text) === jobId) return;
@@ -34,12 +34,12 @@ export class KeptRequests {
     if (this.#remove(jobId)) this.#save();
   }
 
-  /** Of one that `load` gave and that has no job. */
+  /** Drops a request that `load` returned and that has no job. */
   drop(request: KeptRequest): void {
     if (this.#requests.delete(JSON.stringify(request))) this.#save();
   }
 
-  /** Takes over what was saved elsewhere. Gives all that have no job here. */
+  /** Takes over what was saved elsewhere. Returns all requests that have no job here. */
   load(): readonly KeptRequest[] {
     for (const request of parseRequests(this.#store?.text ?? '')) {
       const text = JSON.stringify(request);
@@ -59,7 +59,7 @@ export class KeptRequests {
   }
 }
 
-/** What is no request is passed over. */
+/** Skips what is not a request. */
 function parseRequests(text: string): readonly KeptRequest[] {
   const list: unknown = text === '' ? [] : JSON.parse(text);
   return Array.isArray(list) ? list.filter(isKeptRequest) : [];

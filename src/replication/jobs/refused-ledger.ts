@@ -1,6 +1,6 @@
 import type { RefusedDocument } from '../contract.ts';
 
-/** The documents that a replication could not copy (docs/http/replication.md#refused-documents): the first of them by name, all of them counted. */
+/** The documents that a replication could not copy (docs/http/replication.md#refused-documents): the first of them by name, and the number of all. */
 export class RefusedLedger {
   readonly #most: number;
   readonly #documents = new Map<string, RefusedDocument>();
@@ -17,7 +17,7 @@ export class RefusedLedger {
     else this.#notNamed++;
   }
 
-  /** They were tried again, all of them where `ids` is undefined; `again` holds what was refused again. */
+  /** They were retried, all of them if `ids` is undefined; `again` holds what was refused again. */
   settle(ids: readonly string[] | undefined, again: RefusedLedger): void {
     const tried = new Set(ids);
     for (const [key, { id }] of this.#documents) if (ids === undefined || tried.has(id)) this.#documents.delete(key);
@@ -34,7 +34,7 @@ export class RefusedLedger {
     return this.#documents.size + this.#notNamed;
   }
 
-  /** Whether all that were refused have their names here. */
+  /** Whether all refused documents are named here. */
   get isComplete(): boolean {
     return this.#notNamed === 0;
   }

@@ -1,6 +1,6 @@
 /**
- * Tries documents again that a replication could not copy (docs/http/replication.md#refused-documents): a replication of its own, of these documents
- * alone.
+ * Retries documents that a replication could not copy (docs/http/replication.md#refused-documents) with a separate replication of only these
+ * documents.
  */
 import { isObject, ownMember } from '../../base/json/objects.ts';
 import type { Endpoint, Replication, ReplicatorHost } from '../contract.ts';
@@ -10,18 +10,18 @@ import { assertRights } from './rights.ts';
 
 const SUFFIX = '+retry_refused';
 
-/** Such a replication has no checkpoints, so that only its own requests need to find it. */
+/** Such a replication has no checkpoints, so that only requests for it need to find it. */
 export function retryId({ base, full, anyUser }: ReplicationId): ReplicationId {
   return { base, full: `${full}${SUFFIX}`, anyUser: `${anyUser}${SUFFIX}` };
 }
 
-/** Without ids everything is looked through from the beginning. */
+/** Without ids all changes are read from the beginning. */
 export function retryOf(replication: Replication, ids: readonly string[] | undefined): Replication {
   const again: Replication = { ...replication, continuous: false, useCheckpoints: false, sinceSeq: undefined };
   return ids === undefined ? again : { ...again, selection: { kind: 'ids', ids } };
 }
 
-/** The ids of all documents that were refused, each once, as this process and the checkpoints know; undefined where they don't know all. */
+/** Returns the ids of all refused documents, each once, as this process and the checkpoints know; undefined if they don't know all. */
 export async function refusedIds(
   replication: Replication,
   base: string,
@@ -34,7 +34,7 @@ export async function refusedIds(
   return ids?.every(isWhole) === true ? ids : undefined;
 }
 
-/** Whether a document can be asked for by the id that the ledger has, which may not be the one that a peer named (`run/ledger-line.ts`). */
+/** Whether a document can be requested by the id in the ledger, which may not be the one that a peer named (`run/ledger-line.ts`). */
 function isWhole(id: string): boolean {
   return !id.includes('\ufffd') && !id.endsWith('…');
 }
@@ -47,7 +47,7 @@ interface Named {
   readonly id: string;
 }
 
-/** What the checkpoint at a local side names of the sessions it remembers. Undefined where there is none, or where it does not name all. */
+/** Returns what the checkpoint at a local side records of its sessions. Undefined if there is none, or if it does not name all. */
 async function recordedDocuments(
   replication: Replication,
   base: string,

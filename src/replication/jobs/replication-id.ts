@@ -1,8 +1,8 @@
 /**
- * What a replication is known by: the same request gives the same id, however often it is made, also after a restart. A change of what is
- * copied gives another, which begins anew. How it is copied (batch sizes, credentials) changes nothing.
+ * The id of a replication: the same request always gets the same id, also after a restart. A change of what is
+ * copied changes the id, so the replication begins again. How it is copied (batch sizes, credentials) changes nothing.
  *
- * An id is shown in tasks, documents and answers, so nothing secret goes into its digest either: a digest of a short password can be
+ * An id is shown in tasks, documents and responses, so nothing secret goes into its digest either: the digest of a short password can be
  * guessed.
  */
 
@@ -22,7 +22,7 @@ const SERVER_ADMIN_ROLE = '_admin';
 /** Names of headers whose values are secrets. */
 const SECRET_HEADER = /auth|cookie|credential|key|pass|secret|session|signature|token/;
 
-/** `filterSource`: the text of the filter function, where there is one. */
+/** `filterSource`: the text of the filter function, if there is one. */
 export async function replicationId(
   replication: Replication,
   serverUuid: string,
@@ -55,15 +55,15 @@ function byName([one]: readonly unknown[], [other]: readonly unknown[]): number 
   return String(one) < String(other) ? -1 : 1;
 }
 
-/** Who asks the peer, without what proves it. */
+/** Returns the user at the peer, without the secrets that prove it. */
 function identity(credentials: Credentials | undefined): readonly unknown[] {
   if (credentials === undefined) return [];
   return credentials.kind === 'password' ? [credentials.name] : ['oauth', credentials.consumerKey, credentials.token];
 }
 
 /**
- * All admins are one: who becomes one, or gets another name, need not begin anew. What an admin has done with somebody's rights is not what that
- * user asks for: neither may end the other's, or go by its credentials.
+ * All admins count as one: a new or renamed admin need not begin again. What an admin runs with another user's rights is separate from that
+ * user's own request: neither may end the other's, or use its credentials.
  */
 function userParts({ user: { name, roles }, asker }: Replication): readonly unknown[] {
   if (roles.includes(SERVER_ADMIN_ROLE)) return [SERVER_ADMIN_ROLE];

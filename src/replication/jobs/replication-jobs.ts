@@ -1,7 +1,7 @@
 /**
- * Runs replications: so many at a time, each again after a failure, with waits that double. Where more are to be done than may run, users
- * share the places: who has more than a share gives way at once. Those that go on for ever give way to the others after a while, those that
- * have nothing to do first.
+ * Runs replications: a limited number at a time, each again after a failure, with waits that double. If more are waiting than may run, users
+ * share the places: a user with more than a share gives way at once. Continuous replications give way to the others after a while, idle ones
+ * first.
  */
 import { DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
 import { startBackgroundTimer } from '../../base/shared/background-timer.ts';
@@ -31,7 +31,7 @@ import { byNeed, mayGiveWay, Places, toGiveWay, WaitingJobs } from './waiting-jo
 export interface JobsParts {
   readonly run: RunReplication;
   readonly host: ReplicatorHost;
-  /** Asked whenever something is decided. */
+  /** Called at each decision. */
   readonly settings: () => ReplicatorSettings;
   readonly tasks: ReplicationTasks;
 }
@@ -50,9 +50,9 @@ export interface ReplicationTasks {
 
 export class ReplicationJobs {
   readonly #parts: JobsParts;
-  /** All that are not done, by their ids, in the order in which they came. */
+  /** All jobs that are not completed, by id, in the order of arrival. */
   readonly #jobs = new Map<string, Job>();
-  /** Those whose attempt has not come to its end, also where it was ended. */
+  /** Jobs whose attempt has not ended yet, even if it was aborted. */
   readonly #running = new Set<Job>();
   readonly #waiting = new WaitingJobs();
   #stopRotation: (() => void) | undefined;
@@ -68,12 +68,12 @@ export class ReplicationJobs {
     return this.#jobs.get(id);
   }
 
-  /** In the order in which they came. */
+  /** In the order of arrival. */
   list(): readonly Job[] {
     return [...this.#jobs.values()];
   }
 
-  /** Has it done as soon as there is a turn for it. There must be no job with its id. */
+  /** Runs it as soon as it has a turn. There must be no job with its id. */
   add(order: JobOrder): Job {
     if (this.#isClosed) throw closing();
     const { maxHistory, maxRefused } = this.#parts.settings();
@@ -86,7 +86,7 @@ export class ReplicationJobs {
     return job;
   }
 
-  /** Ends it, and forgets it. Resolves when its attempt has come to its end. */
+  /** Ends it, and forgets it. Resolves when its attempt has ended. */
   async remove(job: Job, why = new DatabaseError('cancelled', 'The replication was cancelled.')): Promise<void> {
     if (this.#jobs.get(job.id) === job) this.#jobs.delete(job.id);
     this.#waiting.delete(job);
@@ -97,8 +97,8 @@ export class ReplicationJobs {
   }
 
   /**
-   * Tries at once what waits after a failure, or has given up: the reason may have passed, since the network is back. What runs over the
-   * network begins again from its checkpoint: its connections may be dead without anybody saying so.
+   * Retries at once what waits after a failure, or has given up: the cause may have passed, since the network is back. What runs over the
+   * network begins again from its checkpoint: its connections may be dead without any sign.
    */
   wake(): void {
     const now = this.#now();
@@ -114,7 +114,7 @@ export class ReplicationJobs {
     return jobs.some(({ state }) => state === 'crashing' || state === 'failed') ? 'failing' : 'resting';
   }
 
-  /** As `wake`, for one. Does nothing with one that runs, or waits for its turn. */
+  /** As `wake`, for one. Does nothing with a job that runs, or waits for its turn. */
   retry(job: Job): void {
     if (job.state !== 'crashing' && job.state !== 'failed') return;
     job.abort?.();
@@ -122,7 +122,7 @@ export class ReplicationJobs {
     this.#queue(job);
   }
 
-  /** Ends the attempt that runs, or the wait for the next one, and makes another one in its turn. */
+  /** Ends the attempt that runs, or the wait for the next one, and makes another attempt in its turn. */
   beginAgain(job: Job): void {
     if (job.state === 'running') this.#interrupt(job, this.#now());
     else if (job.state === 'crashing') this.retry(job);
@@ -132,7 +132,7 @@ export class ReplicationJobs {
     this.#isClosed = true;
     this.#stopRotation?.();
     await Promise.all([...this.#jobs.values()].map((job) => this.remove(job, closing())));
-    // Those that were removed before and have not come to their end yet.
+    // Jobs that were removed before and have not ended yet.
     await Promise.all([...this.#running].map((job) => job.attempt));
   }
 
@@ -163,7 +163,7 @@ export class ReplicationJobs {
     this.#rotateLater();
   }
 
-  /** Goes on only as long as somebody waits. */
+  /** Continues only as long as a job waits. */
   #rotateLater(): void {
     if (this.#stopRotation !== undefined || this.#isClosed) return;
     const stop = startBackgroundTimer(this.#parts.settings().intervalMs, () => {
@@ -189,7 +189,7 @@ export class ReplicationJobs {
     this.#startWaiting();
   }
 
-  /** It is queued again as soon as its attempt has come to its end. */
+  /** It is queued again as soon as its attempt has ended. */
   #interrupt(job: Job, now: number): void {
     job.note({ type: 'stopped', at: now });
     job.state = 'pending';
@@ -244,20 +244,20 @@ export class ReplicationJobs {
       });
   }
 
-  /** Anybody may ask for any number of replications that fail. */
+  /** Anyone may request any number of replications that fail. */
   #logOf({ order }: Job): Log {
     const { log } = this.#parts.host;
     return isAdmin(order.owner) ? log : logOfClients(log);
   }
 
-  /** The attempt is over: its place is free. Whether its outcome counts: not where it was ended from outside. */
+  /** The attempt is over: its place is free. Returns whether its outcome counts: not if it was aborted from outside. */
   #end(job: Job, signal: AbortSignal): boolean {
     this.#running.delete(job);
     job.abort = undefined;
     job.isIdle = false;
     const counts = !signal.aborted && this.#jobs.get(job.id) === job;
     if (!counts && !this.#isClosed) {
-      // It gave way to others, and goes on later.
+      // It gave way to others, and continues later.
       if (this.#jobs.get(job.id) === job) this.#queue(job);
       else this.#startWaiting();
     }
@@ -301,13 +301,13 @@ export class ReplicationJobs {
       });
     }
     job.order.listener?.failed?.(job, failure, retryMs);
-    // Whoever waits for it is told of this attempt: the next one may be hours away, or never come.
+    // Callers that wait for it learn of this attempt: the next one may be hours away, or never come.
     job.reject(failure, retryMs === undefined);
     this.#startWaiting();
   }
 }
 
-/** Keeps what a run tells. */
+/** Stores what a run reports. */
 class JobObserver {
   readonly #job: Job;
   readonly #task: ReplicationTask;

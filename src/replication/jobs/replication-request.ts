@@ -1,6 +1,6 @@
 /**
- * The body of `POST /_replicate`, and a document of `_replicator`, as a replication (docs/http/replication.md). Each member that can't be
- * is refused with `bad_request` and the reason; members that replication knows nothing of are passed over.
+ * Parses the body of `POST /_replicate`, or a document of `_replicator`, as a replication (docs/http/replication.md). Each invalid member
+ * is refused with `bad_request` and the reason; unknown members are ignored.
  */
 
 import { isDatabaseError } from '../../base/errors/database-error.ts';
@@ -35,18 +35,18 @@ const RANGES = {
   checkpoint_interval: { lowest: 1, highest: A_DAY_MS },
 } as const;
 
-/** More is taken for that. */
+/** Higher values are reduced to these. */
 const MOST = { workers: 64, connections: 64 };
 const MOST_OF_USERS = { workers: 16, connections: 32 };
 
-/** What a request brings beside its body. */
+/** What a request provides besides its body. */
 export interface RequestOrigin {
   readonly user: DatabaseUser;
   /** Absolute addresses by which the service is known, without a slash at their ends. */
   readonly ownBases: readonly string[];
-  /** The user by now, as far as the request's credentials tell; undefined where they hold no more. Not kept beyond the end of the core. */
+  /** Returns the user as the request's credentials stand now; undefined if they are no longer valid. Not kept after the core has ended. */
   readonly recheck?: Recheck | undefined;
-  /** IP address of whoever asks, where it is known. */
+  /** IP address of the client, if it is known. */
   readonly address?: string | undefined;
 }
 
@@ -54,7 +54,7 @@ export interface RequestNeeds extends EndpointNeeds {
   readonly defaults: ReplicationDefaults;
   readonly user: DatabaseUser;
   readonly whyEnded?: WhyEnded | undefined;
-  /** Parameters of a filter may be any JSON values, whose texts are sent; without it they must be strings. */
+  /** Filter parameters may be any JSON values, sent as text; otherwise they must be strings. */
   readonly takesAnyParameters?: boolean;
 }
 
@@ -79,7 +79,7 @@ function idOf(body: JsonObject): string | undefined {
   return textMember(body, 'replication_id') ?? textMember(body, 'id') ?? textMember(body, '_local_id');
 }
 
-/** In steps: a list of ids may be long. Fails with `bad_request`. */
+/** Runs in steps: a list of ids may be long. Fails with `bad_request`. */
 export function* parseReplication(body: JsonObject, needs: RequestNeeds): CooperativeTask<Replication> {
   const { defaults, user, asker, whyEnded } = needs;
   const proxy = parseProxy('proxy', memberOf(body, 'proxy'));
@@ -108,7 +108,7 @@ export function* parseReplication(body: JsonObject, needs: RequestNeeds): Cooper
   };
 }
 
-/** The same, with what takes a look at the network (`locateEndpoint`). Fails with `bad_request`. */
+/** Returns the same, with what needs the network (`locateEndpoint`). Fails with `bad_request`. */
 export async function locateReplication(replication: Replication, needs: EndpointNeeds): Promise<Replication> {
   const [source, target] = await Promise.all([
     locateEndpoint('source', replication.source, needs),
@@ -147,7 +147,7 @@ function* distinct(ids: readonly string[]): CooperativeTask<readonly string[]> {
   return yield* sortInSteps(once, (one, other) => (one < other ? -1 : 1));
 }
 
-/** Fails with `bad_request` where the object is no selector, rather than when the source is asked. */
+/** Fails with `bad_request` if the object is not a selector, rather than when the source is asked. */
 function parseSelectorMember(selector: JsonObject): Selection {
   try {
     parseSelector(selector);
@@ -158,12 +158,12 @@ function parseSelectorMember(selector: JsonObject): Selection {
   return { kind: 'selector', selector: JSON.stringify(selector) };
 }
 
-/** Percent-encoded UTF-8; what is not encoded so stays as it is. */
+/** Percent-encoded UTF-8; other text stays unchanged. */
 const ENCODED = /(?:%[\da-f]{2})+/gi;
 
 /**
- * Ids are percent-decoded, as all servers of the family do it: some clients send them as they stand in a path. A `+` stays one. An id that
- * has a `%` with two hexadecimal digits behind it itself has to be sent encoded.
+ * Ids are percent-decoded, as in all servers of the family: some clients send them as in a path. A `+` stays one. An id that
+ * itself contains a `%` followed by two hexadecimal digits has to be sent encoded.
  */
 function decodeId(id: string): string {
   return id.replace(ENCODED, (encoded) => {
@@ -182,7 +182,7 @@ function parseSequence(value: unknown): Sequence | undefined {
   throw invalid("The `since_seq' field must be a sequence of the source: a number, a string or an array.");
 }
 
-/** The `user_ctx` of a document: whose rights a local side uses. Fails with `bad_request`. */
+/** Parses the `user_ctx` of a document: the user whose rights a local side uses. Fails with `bad_request`. */
 export function parseUser(value: unknown): DatabaseUser | undefined {
   if (value === undefined) return undefined;
   if (!isObject(value)) throw invalid("The `user_ctx' property must be a non-null object.");

@@ -1,23 +1,23 @@
-/** The settings of section `replicator` (docs/http/server.md#settings). They hold for what is started from now on. */
+/** The settings of section `replicator` (docs/http/server.md#settings). They apply to what starts from now on. */
 import { integerSetting } from '../../base/system/config.ts';
 import type { Config } from '../../base/system/contract.ts';
 import type { HeaderRules } from './endpoint-headers.ts';
 
 export interface ReplicatorSettings {
-  /** Of a replication that does not say otherwise. */
+  /** For a replication that does not say otherwise. */
   readonly defaults: ReplicationDefaults;
   /** Replications that run at the same time. */
   readonly maxJobs: number;
-  /** Replications that a user who is no admin may have asked for by requests, and all such users together. */
+  /** Replications that a user who is not an admin may have requested, and all such users together. */
   readonly maxJobsPerUser: number;
   readonly maxJobsOfUsers: number;
-  /** Which headers users who are no admins may have sent. */
+  /** The headers that users who are not admins may send. */
   readonly headerRules: Omit<HeaderRules, 'isAdmin'>;
   /** How long one may run while others wait for their turn. */
   readonly intervalMs: number;
   /** How many give way to others at a time. */
   readonly maxChurn: number;
-  /** How often one that failed is tried again before it is given up. */
+  /** How often a failed one is retried before it is given up. */
   readonly maxRetries: number;
   /** Events of one replication that are kept. */
   readonly maxHistory: number;
@@ -25,7 +25,7 @@ export interface ReplicatorSettings {
   readonly maxRefused: number;
 }
 
-/** What proxies say, by names of the operator's choice. */
+/** Headers that proxies set, under names that the operator chooses. */
 const HEADER_SETTINGS = [
   ['httpd', 'x_forwarded_host'],
   ['httpd', 'x_forwarded_proto'],
@@ -45,9 +45,9 @@ export interface ReplicationDefaults {
   readonly retriesPerRequest: number;
 }
 
-/** Fails with `bad_request` on a setting that can't be. */
+/** Fails with `bad_request` on an invalid setting. */
 export function readReplicatorSettings(config: Config): ReplicatorSettings {
-  /** Unset, and less than can be, mean the least. */
+  /** Unset values, and values below the minimum, mean the minimum. */
   const number = (key: string, least: number) => Math.max(least, integerSetting(config, 'replicator', key) ?? least);
   return {
     defaults: {

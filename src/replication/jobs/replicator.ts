@@ -29,17 +29,17 @@ const MOST_LEDGERS = 100;
 
 export interface ReplicatorParts extends JobsParts {
   readonly readFilter: ReadFilter;
-  /** The address by which pages know the service, where the host knows it: what lies below is local. */
+  /** The address by which pages know the service, if the host knows it: URLs below it are local. */
   readonly ownBase: () => string | undefined;
 }
 
 export type ReplicateOutcome =
-  /** It goes on until it is cancelled. */
+  /** It runs until it is cancelled. */
   | { readonly kind: 'started'; readonly id: string }
-  /** `result` comes when it is done. */
+  /** `result` resolves when it is done. */
   | { readonly kind: 'running'; readonly id: string; readonly result: Promise<RunResult> }
   | { readonly kind: 'cancelled'; readonly id: string }
-  /** There is none that could be cancelled. */
+  /** There is none to cancel. */
   | { readonly kind: 'unknown' };
 
 export class Replicator {
@@ -49,7 +49,7 @@ export class Replicator {
   readonly #kept: KeptRequests;
   #isLooking = false;
   #isLookDue = false;
-  /** Of replications that are over, by the ids of their checkpoints, the oldest first. */
+  /** For replications that are over, by the ids of their checkpoints, the oldest first. */
   readonly #ledgers = new Map<string, RefusedLedger>();
 
   constructor(parts: ReplicatorParts) {
@@ -59,13 +59,13 @@ export class Replicator {
     parts.host.standings?.onChange(() => void this.#endRightless());
   }
 
-  /** Fails with `bad_request`, with `unauthorized` and `forbidden` where the job is not the user's to cancel, and as reading a filter does. */
+  /** Fails with `bad_request`, with `unauthorized` and `forbidden` if the user may not cancel the job, and as reading a filter does. */
   async replicate(body: JsonObject, origin: RequestOrigin): Promise<ReplicateOutcome> {
     const needs = this.needs(origin);
     const request = await runCooperatively(parseReplicateRequest(body, needs));
     if (request.kind === 'cancelById') return this.#cancel(this.jobs.get(request.id), origin.user);
     if (request.kind === 'retryById') return this.#retry(this.jobs.get(request.id), origin.user);
-    // Whatever was begun may be ended.
+    // Anything that was begun may be ended.
     const refusal = request.kind === 'cancel' ? () => undefined : needs.refusal;
     const replication = await locateReplication(request.replication, { ...needs, refusal });
     const id = await this.idOf(replication);
@@ -79,7 +79,7 @@ export class Replicator {
     return { kind: 'started', id: job.id };
   }
 
-  /** Goes on with what requests have asked for before this core was there. Fails with the first failure; what failed is tried by the next call. */
+  /** Continues what was requested before this core existed. Fails with the first failure; the next call retries what failed. */
   async resume(): Promise<void> {
     const outcomes = await Promise.allSettled(this.#kept.load().map((request) => this.#resume(request)));
     const failed = outcomes.find((outcome) => outcome.status === 'rejected');
@@ -96,7 +96,7 @@ export class Replicator {
     }
   }
 
-  /** Ends what runs for those who have no right to it any more: it fails as soon as it begins again. One look at a time, in turns with others. */
+  /** Ends runs whose users have lost their rights: they fail as soon as they begin again. One check at a time, in turns with other work. */
   async #endRightless(): Promise<void> {
     this.#isLookDue = true;
     if (this.#isLooking) return;
@@ -116,13 +116,13 @@ export class Replicator {
     this.#isLooking = false;
   }
 
-  /** What parsing a request takes. */
+  /** Returns what parsing a request needs. */
   needs(origin: RequestOrigin, asker: Asker = askerOf(origin)): RequestNeeds {
     const { user, ownBases, recheck } = origin;
     const { fetch, fetchThrough, isBrowserFetch, guard, standings } = this.#parts.host;
     const { defaults, headerRules } = this.#parts.settings();
     const known = this.#parts.ownBase();
-    // In a browser a page may ask by the address of a server, in whose place the service answers; the replicator means the server by it.
+    // In a browser a page may use the address of a server that the service replaces; the replicator then means the server.
     const asked = isBrowserFetch === true ? [] : ownBases;
     return {
       user,
@@ -148,7 +148,7 @@ export class Replicator {
     return replicationId(replication, host.serverUuid, filter);
   }
 
-  /** Begins to copy what that order's replication could not copy before, or joins whoever does that already. */
+  /** Begins to copy what that order's replication could not copy before, or joins a job that does so already. */
   async retryRefused(order: JobOrder): Promise<Job> {
     const id = retryId(order.id);
     const job = this.jobs.get(order.id.full);
@@ -179,8 +179,8 @@ export class Replicator {
   }
 
   /**
-   * The one that does the same for the same user. One that fails at present is tried at once: as the document has it that asks for it, else as
-   * the new request has it, whose password may be right now.
+   * Returns the job that does the same for the same user. A failing one is retried at once: with the request of its document, or else with
+   * the new request, whose password may be right now.
    */
   #attach(order: JobOrder): Job | undefined {
     const job = this.jobs.get(order.id.full);
@@ -193,7 +193,7 @@ export class Replicator {
     return job;
   }
 
-  /** Fails where the user, or all users, have asked for too many. */
+  /** Fails if the user, or all users together, have requested too many. */
   #add(order: JobOrder): Job {
     this.#assertMayAsk(order);
     return this.jobs.add({ ...order, listener: this.#ledgerKeeper });

@@ -1,4 +1,4 @@
-/** How many replications users may ask for by requests. Each is kept until it is done, or cancelled. */
+/** Bounds the replications that users may request. Each is kept until it is done, or cancelled. */
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { RetryLaterError } from '../../base/errors/retry-later.ts';
@@ -10,22 +10,22 @@ import { type Job, selectionBytes } from './job.ts';
 import type { ReplicatorSettings } from './replicator-settings.ts';
 
 const RETRY_AFTER_S = 60;
-/** Of one address, though few are free. */
+/** For one address, even if few are free. */
 const FEW_OF_ADDRESS = 50;
 
-/** What the bounds count of a replication. */
+/** What the bounds count. */
 export interface Asked {
   readonly owner: DatabaseUser;
-  /** IP address of the client; undefined where it is not known. */
+  /** IP address of the client; undefined if it is not known. */
   readonly address: string | undefined;
 }
 
-/** What the ids, selectors and parameters of all replications that users have asked for take of the memory, about, and those of one user. */
+/** Approximate memory for the ids, selectors and parameters of all replications that users have requested, and for those of one user. */
 const MOST_BYTES = 100_663_296;
 const MOST_BYTES_OF_USER = 67_108_864;
 /**
- * Fails with `too_large` where the selection takes more than a user may have, and with `too_many_requests` or `too_busy` where it does together
- * with those that are kept. Admins may have any.
+ * Fails with `too_large` if the selection takes more than a user may have, and with `too_many_requests` or `too_busy` if it does together
+ * with the existing ones. Admins have no limit.
  */
 export function assertSelectionFits(owner: DatabaseUser, selection: Selection | undefined, jobs: Iterable<Job>): void {
   const bytes = isAdmin(owner) ? 0 : selectionBytes(selection);
@@ -52,9 +52,9 @@ export function assertSelectionFits(owner: DatabaseUser, selection: Selection | 
 }
 
 /**
- * Fails with `too_many_requests` where the user has as many as one may have, or the address as many as are left for others, and with `too_busy` where
- * all users together have. Accounts are easily had: so one address has half of all at most, the next one half of what is left then, and so
- * on. Admins may have any number.
+ * Fails with `too_many_requests` if the user has the maximum number, or the address as many as are left for others, and with `too_busy` if
+ * all users together have. Accounts are easy to create: so one address has at most half of all, the next one half of what is left, and so
+ * on. Admins have no limit.
  */
 export function assertMayAsk({ owner, address }: Asked, jobs: Iterable<Job>, settings: ReplicatorSettings): void {
   if (isAdmin(owner)) return;

@@ -1,6 +1,6 @@
 /**
- * Reads the members of a replication request one by one (docs/http/replication.md). A member that is null counts as left out. All fail with
- * `bad_request`, in the words that the family has for it.
+ * Reads the members of a replication request one by one (docs/http/replication.md). A null member counts as missing. All fail with
+ * `bad_request`, with the family's wording.
  */
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { isObject, type JsonObject, ownMember } from '../../base/json/objects.ts';
@@ -9,7 +9,7 @@ export function invalid(reason: string): DatabaseError {
   return new DatabaseError('bad_request', reason);
 }
 
-/** Undefined where the member is left out, or null. */
+/** Undefined if the member is missing, or null. */
 export function memberOf(object: JsonObject, name: string): unknown {
   return ownMember(object, name) ?? undefined;
 }
@@ -45,7 +45,7 @@ export interface NumberRange {
   readonly highest: number;
 }
 
-/** A whole number in that range; digits in a string are taken for one, as the family does. */
+/** A whole number in that range; digits in a string count as one, as in the family. */
 export function integerMember(object: JsonObject, name: string, { lowest, highest }: NumberRange): number | undefined {
   const value = memberOf(object, name);
   if (value === undefined) return undefined;
@@ -55,7 +55,7 @@ export function integerMember(object: JsonObject, name: string, { lowest, highes
   throw invalid(`The \`${name}' field must be a whole number from ${lowest} to ${highest}.`);
 }
 
-/** An object's values as texts: strings as they are, others as JSON. */
+/** Returns an object's values as strings: strings unchanged, others as JSON. */
 export function jsonTextsByName(object: JsonObject): Readonly<Record<string, string>> {
   const entries = Object.entries(object).map(([name, value]): [string, string] => [
     name,
@@ -64,7 +64,7 @@ export function jsonTextsByName(object: JsonObject): Readonly<Record<string, str
   return Object.fromEntries(entries);
 }
 
-/** An object all of whose values are strings, such as the parameters of a filter. */
+/** Returns an object whose values must all be strings, such as the parameters of a filter. */
 export function textsByName(object: JsonObject): Readonly<Record<string, string>> {
   const entries = Object.entries(object).map(([name, value]): [string, string] => {
     if (typeof value === 'string') return [name, value];

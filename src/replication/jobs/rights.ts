@@ -1,6 +1,6 @@
 /**
- * Whether those still have their rights who have asked for replications (docs/http/replication.md#rights-of-replications): a replication may go on for
- * years, and what it was asked with, be it an account or a role, may be gone by then.
+ * Checks that users who requested replications still have their rights (docs/http/replication.md#rights-of-replications): a replication may run for
+ * years, and the account or role that it was requested with may be gone by then.
  */
 
 import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
@@ -10,10 +10,10 @@ import { RightsEnded } from '../failure.ts';
 
 const ADMIN_ROLE = '_admin';
 
-/** The user of a request by now, as far as the request's credentials tell; undefined where they hold no more. */
+/** Returns the user as the request's credentials stand now; undefined if they are no longer valid. */
 export type Recheck = () => MaybePromise<DatabaseUser | undefined>;
 
-/** Of a request. `recheck`: undefined where there were no credentials, or where they are not known any more. */
+/** For a request. `recheck`: undefined if there were no credentials, or if they are no longer known. */
 export function rightsOfRequest(
   user: DatabaseUser,
   recheck: Recheck | undefined,
@@ -29,7 +29,7 @@ export function rightsOfRequest(
 }
 
 /**
- * Of a document. Its owner answers for it: an admin may have named any user in `user_ctx`, or none, and is then an admin still; other
+ * For a document. Its owner is responsible for it: an admin may have named any user in `user_ctx`, or none, and must still be an admin; other
  * owners have named themselves.
  */
 export function rightsOfDocument(

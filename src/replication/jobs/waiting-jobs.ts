@@ -1,8 +1,8 @@
-/** Which replication is next, and which give way: users share the places. */
+/** Decides which replication is next, and which give way: users share the places. */
 import { userKey } from '../user-key.ts';
 import type { Job } from './job.ts';
 
-/** Those that wait for their turn. Of one user the first that came is the next one. */
+/** Jobs that wait for their turn. For each user the first that arrived is next. */
 export class WaitingJobs {
   readonly #byUser = new Map<string, Set<Job>>();
   #size = 0;
@@ -27,7 +27,7 @@ export class WaitingJobs {
     if (jobs.size === 0) this.#byUser.delete(user);
   }
 
-  /** Takes the next one out: of the user who has the fewest places. Undefined where none waits. */
+  /** Removes and returns the next one, of the user who has the fewest places. Undefined if none waits. */
   take(places: Places): Job | undefined {
     let next: Job | undefined;
     let least = Number.POSITIVE_INFINITY;
@@ -40,7 +40,7 @@ export class WaitingJobs {
     return next;
   }
 
-  /** By user, how many wait. */
+  /** Yields the number of waiting jobs by user. */
   *counts(): Generator<readonly [user: string, count: number]> {
     for (const [user, { size }] of this.#byUser) yield [user, size];
   }
@@ -67,7 +67,7 @@ export class Places {
     return this.#byUser.get(user) ?? 0;
   }
 
-  /** Places that each user may have who wants so many, of `most`. */
+  /** Returns how many of `most` places each user may have that wants so many. */
   share(most: number, waiting: WaitingJobs): number {
     const users = new Set(this.#byUser.keys());
     for (const [user] of waiting.counts()) users.add(user);
@@ -76,8 +76,8 @@ export class Places {
 }
 
 /**
- * Of the replications that run, those that have to give way at once, since their user has more than a share of the places and another user,
- * who has less, waits. First those that have nothing to do, then those that are continuous; of these, those that began first.
+ * Returns the running replications that have to give way at once, because their user has more than a share of the places and another user,
+ * who has less, waits. Idle ones come first, then continuous ones; among these, those that began first.
  */
 export function toGiveWay(running: Iterable<Job>, waiting: WaitingJobs, most: number): readonly Job[] {
   const all = [...running];
@@ -100,7 +100,7 @@ export function toGiveWay(running: Iterable<Job>, waiting: WaitingJobs, most: nu
 }
 
 /**
- * Whether a replication that has had its turn gives way to others: not where its user has no more than a share, and none that waits, while
+ * Whether a replication that has had its turn gives way to others: not if its user has no more than a share, and none that waits, while
  * there is a place for each user.
  */
 export function mayGiveWay(job: Job, places: Places, waiting: WaitingJobs, most: number): boolean {
@@ -110,7 +110,7 @@ export function mayGiveWay(job: Job, places: Places, waiting: WaitingJobs, most:
   return false;
 }
 
-/** Those first that lose least. */
+/** Sorts those first that lose least. */
 export function byNeed(one: Job, other: Job): number {
   const isContinuous = ({ order }: Job) => Number(order.replication.continuous);
   return (

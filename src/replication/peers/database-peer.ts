@@ -1,4 +1,4 @@
-/** A database that is asked over the service's own interface, wherever it is. */
+/** A database that is accessed by the HTTP interface, wherever it is. */
 
 import type { ErrorCode } from '../../base/errors/database-error.ts';
 import { isObject, ownMember } from '../../base/json/objects.ts';
@@ -35,24 +35,24 @@ import { documentPath } from './paths.ts';
 /** The `instance_start_time` of later versions, which means nothing. */
 const SAME_OF_ALL = '0';
 const LONGEST_INSTANCE = 200;
-/** Characters of a checkpoint: 50 sessions with their sequences, which are long at some servers, and with documents that were refused. */
+/** Characters of a checkpoint: 50 sessions with their sequences, which are long at some servers, and with refused documents. */
 const LONGEST_CHECKPOINT = 4_194_304;
 /** Characters of a design document that has a filter. */
 const LONGEST_DESIGN = 33_554_432;
-/** Between signs of life of a local peer, of which nobody needs any. */
+/** The interval between signs of life of a local peer, which needs none. */
 const NEVER_MS = 86_400_000;
-/** A peer gives so many signs of life at least within the longest silence. */
+/** A peer gives at least this many signs of life within the longest silence. */
 const SIGNS = 3;
-/** A checkpoint is written again over what somebody else wrote, so often. */
+/** How often a checkpoint is written again over what someone else wrote. */
 const CHECKPOINT_ATTEMPTS = 3;
-/** Statuses of peers that may be read and not be written. */
+/** Statuses of peers that are read-only. */
 const READ_ONLY: readonly number[] = [401, 403, 405];
-/** A peer that has no more room can still be read. */
+/** A peer without free space can still be read. */
 const FULL = 507;
-/** Statuses that speak of what a checkpoint says. */
+/** Statuses that concern the content of a checkpoint. */
 const TOO_LARGE = 413;
 const OF_CONTENT: readonly number[] = [400, TOO_LARGE, 422];
-/** Statuses of peers that make all durable by themselves; and of a database that is gone. */
+/** Statuses of peers that make everything durable by themselves; and of a database that is gone. */
 const NO_COMMITS: readonly number[] = [404, 405, 501];
 
 export class DatabasePeer implements Peer {
@@ -65,7 +65,7 @@ export class DatabasePeer implements Peer {
   readonly #relatedReader: RelatedReader;
   #canCommit = true;
 
-  /** `newBoundary` gives texts that occur in no document by chance. */
+  /** `newBoundary` returns texts that occur in no document by chance. */
   constructor(client: PeerClient, connectionTimeoutMs: number, newBoundary: () => string) {
     this.name = client.name;
     this.isLocal = client.isLocal;
@@ -90,7 +90,7 @@ export class DatabasePeer implements Peer {
   }
 
   create(): Promise<void> {
-    // 412: it is there already.
+    // 412: it already exists.
     return this.#client.ask({ method: 'PUT', path: '', accepts: [412] }, (answer) => answer.discard());
   }
 
@@ -122,7 +122,7 @@ export class DatabasePeer implements Peer {
       const stored = (await this.#readLocal(id)) ?? {};
       const rev = textOf(stored['_rev']);
       if (isEarlierRevision(rev, known)) return undefined;
-      // The answer to an earlier attempt was lost on the way.
+      // The response to an earlier attempt was lost on the way.
       if (attempt > 1 && hasMembers(stored, members)) return rev;
       const own = rev === undefined ? '' : `"_rev":${JSON.stringify(rev)},`;
       const body = `{"_id":${JSON.stringify(`_local/${id}`)},${own}${members.slice(1)}`;
@@ -139,7 +139,7 @@ export class DatabasePeer implements Peer {
           : { status, ...(await answer.refusal()) };
       });
       if (!('status' in outcome)) return outcome.rev ?? '';
-      // What could be read a moment ago, and can't be written, is read-only for us.
+      // A document that was readable a moment ago, and can't be written, is read-only here.
       if (outcome.status === FULL || READ_ONLY.includes(outcome.status))
         throw takesNoCheckpoint(this.name, outcome, 'forbidden');
       if (OF_CONTENT.includes(outcome.status)) {

@@ -1,7 +1,7 @@
 /** The revisions of local documents, which count up: `0-1`, `0-2`, … */
 const REVISION = /^0-(\d+)$/;
 
-/** Whether a document that was in revision `known` is in an earlier one now, or not there any more. */
+/** Whether a document that was at revision `known` is at an earlier one now, or does not exist any more. */
 export function isEarlierRevision(now: string | undefined, known: string | undefined): boolean {
   const [, knownCount] = REVISION.exec(known ?? '') ?? [];
   if (knownCount === undefined) return false;

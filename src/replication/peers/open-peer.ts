@@ -23,13 +23,13 @@ export interface PeerUse {
   readonly side: RunEnd['side'];
   /** Ends all requests. */
   readonly signal: AbortSignal;
-  /** Where what comes from the network is counted. */
+  /** Where the memory for network responses is counted. */
   readonly memory?: MemoryShare | undefined;
   /** As in `PeerClientOptions`. */
   readonly onOutage?: ((outage: PeerOutage | undefined) => void) | undefined;
 }
 
-/** Fails with `ReplicationError` where this host can't reach such an endpoint. */
+/** Fails with `ReplicationError` if this host can't reach such an endpoint. */
 export function openPeer(
   endpoint: Endpoint,
   replication: Replication,
@@ -80,14 +80,14 @@ function openTransport(endpoint: Endpoint, replication: Replication, host: Repli
   return new NetworkTransport({ url, fetch, isBrowserFetch, elsewhere: otherServers(host, proxy) });
 }
 
-/** A peer chooses where it redirects to, not the user who named the peer. So an admin's rights don't hold for that address. */
+/** The peer chooses where it redirects to, not the user who named the peer. So an admin's rights don't apply to that address. */
 function otherServers({ guard }: ReplicatorHost, proxy: string | undefined): OtherServers | undefined {
   if (guard === undefined) return undefined;
   const fetch = proxy === undefined ? guard.fetch : guard.fetchThrough?.(proxy);
   return fetch && { fetch, isOwn: (url) => guard.isOwn(url) };
 }
 
-/** Credentials are judged as those of any client at the address of whoever asks. Without any, it is who asks. */
+/** Credentials are checked like any client's at the asker's address. Without credentials the sender is the asker. */
 function openOwnTransport(endpoint: RemoteEndpoint, { user, asker, whyEnded }: Replication, handle: Handle): Transport {
   const { url, headers, credentials } = endpoint;
   const { pathname, host, protocol } = new URL(url);

@@ -1,12 +1,12 @@
 import { hasLoneSurrogate } from '../../base/json/portable-values.ts';
 import type { Sequence } from '../contract.ts';
 
-/** Of clusters a sequence names each of their parts, and may have some kilobytes. */
+/** A cluster's sequence names each of its parts, and may have some kilobytes. */
 const LONGEST = 65_536;
 const MOST_ELEMENTS = 1_000;
 const DEEPEST = 4;
 
-/** Whether the value is a sequence that can be written down, and be handed back to its database as it is. */
+/** Whether the value is a sequence that can be stored, and sent back to its database unchanged. */
 export function isSequence(value: unknown): value is Sequence {
   return !isNothing(value) && isStorable(value, DEEPEST);
 }

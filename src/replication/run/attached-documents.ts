@@ -1,6 +1,6 @@
 /**
- * Copies documents whose attachments the target lacks. Short ones come inside of the documents, many in one request; long ones are written
- * while they are read, one document at a time, so that they are never held.
+ * Copies documents whose attachments the target lacks. Short ones come inline in the documents, many in one request; long ones are written
+ * while they are read, one document at a time, so that they are never held in memory.
  */
 import type { RandomBytes } from '../../base/shared/clock.ts';
 import { ReplicationError } from '../failure.ts';
@@ -19,14 +19,14 @@ export interface AttachedDocumentsOptions {
   readonly signal: AbortSignal;
 }
 
-/** Documents whose missing attachments are no longer than that together have them inside. */
+/** Documents whose missing attachments are together no longer than this have them inline. */
 const SHORT_BYTES = 65_536;
-/** Bytes of short attachments that are asked for in one request. */
+/** Bytes of short attachments in one request. */
 const REQUEST_BYTES = 1_048_576;
-/** Of targets that take no documents with attachments behind them. */
+/** For targets that accept no documents followed by attachments. */
 const LONGEST_INSIDE = 33_554_432;
 const LONG_AT_ONCE = 3;
-/** Times that content which is not what the stubs say is asked for: some is cut short on the way, with an end as if it were whole. */
+/** Attempts for content that does not match the stubs: some is cut short on the way, with an end as if it were whole. */
 const MOST_USELESS = 3;
 
 type TakeFound = (found: FoundDocument) => Promise<void>;
@@ -40,7 +40,7 @@ export class AttachedDocuments {
     this.#options = options;
   }
 
-  /** Resolves when all are written or refused. Those that have their attachments inside are given to `take`. */
+  /** Resolves when all are written or refused. Those with inline attachments are passed to `take`. */
   async copy(documents: readonly AttachedDocument[], take: TakeFound): Promise<void> {
     const short: AttachedDocument[] = [];
     const long: AttachedDocument[] = [];
@@ -49,7 +49,7 @@ export class AttachedDocuments {
     await Promise.all(long.map((one) => this.#copyLong(one, take)));
   }
 
-  /** They are read with the stubs that they are held against. One that came in a newer revision has others. */
+  /** They are read with the stubs that they are checked against. A newer revision has other stubs. */
   async #copyInside(documents: readonly AttachedDocument[], take: TakeFound): Promise<void> {
     const newer: AttachedDocument[] = [];
     const byId = new Map(documents.map((one) => [one.document.id, one]));
@@ -102,7 +102,7 @@ export class AttachedDocuments {
     if (refusal?.mayBeOfForm === true && missingBytes(document) <= LONGEST_INSIDE)
       return this.#copyInside([document], take);
     const { since } = document;
-    // The target has not what its revisions made one expect: it gets all attachments.
+    // The target lacks what its revisions suggest that it has: it gets all attachments.
     if (refusal?.refused.error === 'missing_stub' && since.length > 0) {
       return this.#transfer(withAll(document), take);
     }
@@ -110,14 +110,14 @@ export class AttachedDocuments {
     if (refusal !== undefined) figures.refuse(refusal.refused);
   }
 
-  /** `otherwise`: why it can't be copied where its content is too long to be held. */
+  /** `otherwise`: why it can't be copied if its content is too long to be held in memory. */
   async #copyInsideIfPossible(document: AttachedDocument, take: TakeFound, otherwise: ReplicationError): Promise<void> {
     if (missingBytes(document) <= LONGEST_INSIDE) return this.#copyInside([document], take);
     await this.#readAgain(document, take, otherwise);
   }
 
   /**
-   * Looks once more for a document that was there: it may have been edited, or be gone. Where it is there as before it is refused, because of
+   * Reads once more a document that existed: it may have been edited, or be gone. If it is unchanged it is refused, because of
    * `otherwise`.
    */
   #readAgain({ document, since }: AttachedDocument, take: TakeFound, otherwise: ReplicationError): Promise<void> {
@@ -130,11 +130,11 @@ export class AttachedDocuments {
   }
 }
 
-/** Whether the document can't be had in this way, also where it is asked for again. */
+/** Whether the document can't be read in this way, even with a retry. */
 function isUseless(failure: unknown, failures: number): failure is ReplicationError {
   if (failure instanceof ContentMismatch) return failures >= MOST_USELESS;
   if (!(failure instanceof ReplicationError)) return false;
-  // The peer can't do it with this document, such as with a name that it can't read.
+  // The peer can't do it with this document, such as with a name that it can't parse.
   return failure.code === 'not_found' || (failure.code === 'replication_failed' && !failure.isRetryable);
 }
 
@@ -143,12 +143,12 @@ function tooLong(): ReplicationError {
   return new ReplicationError('too_large', reason, { isRetryable: false });
 }
 
-/** Not where a peer wants to be left alone for long. A shorter pause is made before the next request. */
+/** False if a peer asks for a long pause. A shorter pause is made before the next request. */
 function mayPassSoon(failure: unknown): boolean {
   return failure instanceof ReplicationError && failure.isRetryable && (failure.retryAfterMs ?? 0) <= LONGEST_PAUSE_MS;
 }
 
-/** As if the target had none of its revisions. */
+/** Returns the document as if the target had none of its revisions. */
 export function withAll({ document, stubs }: AttachedDocument): AttachedDocument {
   return { document, stubs: stubs.map((stub) => ({ ...stub, isMissing: true })), since: [] };
 }
@@ -161,7 +161,7 @@ function missingBytes({ stubs }: AttachedDocument): number {
   return stubs.reduce((sum, { isMissing, length }) => sum + (isMissing ? length : 0), 0);
 }
 
-/** One revision of a document at a time, since answers are told apart by ids. */
+/** Yields one revision of a document at a time, since responses are assigned by ids. */
 function* bySize(documents: readonly AttachedDocument[]): Generator<readonly AttachedDocument[], void, void> {
   let some: AttachedDocument[] = [];
   let ids = new Set<string>();

@@ -1,4 +1,4 @@
-/** Copies what a batch of changes names: asks the target what it lacks, reads that from the source, and writes it while more is coming. */
+/** Copies a batch of changes: asks the target what it lacks, reads that from the source, and writes it while more arrives. */
 import { type CooperativeTask, runCooperatively } from '../../base/shared/turn.ts';
 import { utf8Length } from '../../base/shared/utf8.ts';
 import type { RefusedDocument } from '../contract.ts';
@@ -72,7 +72,7 @@ export class BatchCopier {
     const collector = new Collector(async (documents, bytes) => {
       const left = later.length;
       await this.#write(documents, bytes, later);
-      // What is written in another way is held until the batch is done.
+      // What is written in another way is held in memory until the batch is done.
       if (later.length === left) held.free(bytes);
     });
     const unsettled = new Unsettled(wanted);
@@ -83,7 +83,7 @@ export class BatchCopier {
     });
     await collector.flush();
     unsettled.assertNone(peers.source.name);
-    // What the target turns out to lack is added to the list while it is dealt with.
+    // What the target turns out to lack is added to the list while it is processed.
     for (let some = later.splice(0); some.length > 0; some = later.splice(0)) {
       await attached.copy(some, take);
       await collector.flush();
@@ -116,7 +116,7 @@ export class BatchCopier {
     figures.add({ docsWritten: Math.max(0, documents.length - refused.length), bytesWritten: bytes });
     for (const one of refused) {
       const stubbed = one.error === 'missing_stub' ? documents.find(({ document }) => isOf(document, one)) : undefined;
-      // The target has not what its revisions made one expect: it gets all attachments.
+      // The target lacks what its revisions suggest that it has: it gets all attachments.
       if (stubbed?.stubs === undefined) figures.refuse(one);
       else {
         figures.add({ docsRead: -1 });
@@ -126,7 +126,7 @@ export class BatchCopier {
   }
 }
 
-/** What a batch takes of the memory. */
+/** The memory that a batch takes. */
 class Held {
   bytes = 0;
   readonly #memory: MemoryShare | undefined;
@@ -149,7 +149,7 @@ class Held {
   }
 }
 
-/** Which form the source stores is of no meaning to others, and some would take it for that of their own. */
+/** The form that the source stores means nothing to others, and some would take it for their own. */
 function* withPlainStubs(document: DocumentText, stubs: readonly Stub[] | undefined): CooperativeTask<DocumentText> {
   const isEncoded = stubs?.some((stub) => stub.isEncoded) === true;
   return isEncoded ? { ...document, text: yield* withFollowing(document.text, [], stubs) } : document;

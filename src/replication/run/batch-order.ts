@@ -1,8 +1,8 @@
-/** Batches are dealt with side by side, and come to their ends in any order. A checkpoint may only say what was reached without a gap. */
+/** Batches are processed concurrently, and end in any order. A checkpoint may only say what was reached without a gap. */
 import type { Sequence } from '../contract.ts';
 
 export class BatchOrder {
-  /** All up to here is written. */
+  /** Everything up to here is written. */
   reached: Sequence;
   readonly #ends: { readonly seq: Sequence; isDone: boolean }[] = [];
 
@@ -10,12 +10,12 @@ export class BatchOrder {
     this.reached = since;
   }
 
-  /** Whether all batches that began have come to their end. */
+  /** Whether all batches that began have ended. */
   get isEmpty(): boolean {
     return this.#ends.length === 0;
   }
 
-  /** Begins the next batch, which goes up to `seq`. Gives what has to be called when all of it is written. */
+  /** Begins the next batch, which goes up to `seq`. Returns a function to call when all of it is written. */
   begin(seq: Sequence): () => void {
     const end = { seq, isDone: false };
     this.#ends.push(end);

@@ -1,4 +1,4 @@
-/** Reads the source's changes in their order: what is there, and in a continuous replication what comes. */
+/** Reads the source's changes in order: existing ones, and in a continuous replication new ones. */
 
 import type { Replication, Sequence } from '../contract.ts';
 import { ReplicationError } from '../failure.ts';
@@ -7,7 +7,7 @@ import type { ChangesPage, Peer, PeerInfo } from '../peers/contract.ts';
 import { EndChanged } from './checkpoints.ts';
 import { isBeyond, isSameSequence } from './sequences.ts';
 
-/** A feed that ends sooner is not begun again at once. */
+/** A feed that ends after a shorter time is not begun again at once. */
 const SHORT_MS = 1_000;
 const FIRST_WAIT_MS = 50;
 const LONGEST_WAIT_MS = 20_000;
@@ -18,11 +18,11 @@ export interface ChangeReaderOptions {
   readonly replication: Replication;
   readonly monotonic: () => number;
   readonly signal: AbortSignal;
-  /** Takes the next changes; what comes behind them is read when it has resolved. */
+  /** Takes the next changes; those after them are read when it has resolved. */
   readonly take: (page: ChangesPage) => Promise<void>;
-  /** Called when the feed has ended or broken off. Fails where the source is not what it was. */
+  /** Called when the feed has ended or was cut off. Fails if the source has changed. */
   readonly check: () => Promise<void>;
-  /** All that is there was read. */
+  /** All existing changes were read. */
   readonly onCaughtUp: () => void;
 }
 
@@ -35,7 +35,7 @@ export class ChangeReader {
     this.#since = since;
   }
 
-  /** Resolves when all is read; where the replication is continuous it never does. */
+  /** Resolves when all is read; never if the replication is continuous. */
   async read(): Promise<void> {
     const { replication, source } = this.#options;
     const { batchSize: limit, selection, continuous } = replication;
@@ -67,7 +67,7 @@ export class ChangeReader {
     }
   }
 
-  /** Under the name there may be another database by now. */
+  /** The name may refer to another database now. */
   async #checkSource(): Promise<void> {
     const { source, info } = this.#options;
     const now = await source.info();

@@ -1,4 +1,4 @@
-/** The document in which each end keeps how far a replication got, in the form that foreign replicators read. */
+/** The document in which each end stores how far a replication got, in the form that foreign replicators read. */
 
 import { isObject, type JsonObject, ownMember } from '../../base/json/objects.ts';
 import { hasLoneSurrogate } from '../../base/json/portable-values.ts';
@@ -11,11 +11,11 @@ export const ID_VERSION = 3;
 const MOST_ENTRIES = 50;
 /** Refused documents that an earlier session's entry still names. */
 const REFUSED_OF_EARLIER = 10;
-/** What is taken of a stored entry, which may be another peer's: refused documents, and characters of a text. */
+/** Limits for a stored entry, which may be another peer's: refused documents, and characters of a text. */
 const MOST_REFUSED = 100;
 const LONGEST_TEXT = 200;
 
-/** An entry as it was read, with what it needs to have for being compared. */
+/** A stored entry, with what is needed to compare it. */
 export interface StoredEntry {
   readonly sessionId: string;
   readonly recordedSeq: Sequence;
@@ -28,18 +28,18 @@ export interface CheckpointRecord {
   readonly lastSeq: Sequence;
   /** Newest first. */
   readonly history: readonly StoredEntry[];
-  /** Where the other end takes no checkpoints: the databases of which this one is. An addition of our own. */
+  /** If the other end accepts no checkpoints: the databases that this one belongs to. An addition of our own. */
   readonly alone: OneSidedCheckpoint | undefined;
 }
 
-/** What says that the two databases are still those of which a checkpoint tells. */
+/** Shows that the two databases are still those of a checkpoint. */
 export interface OneSidedCheckpoint {
   readonly source: string;
   readonly target: string;
   readonly targetSeq: Sequence;
 }
 
-/** Undefined where the document is none. */
+/** Undefined if the document is not a checkpoint. */
 export function readRecord(stored: StoredCheckpoint | undefined): CheckpointRecord | undefined {
   if (stored === undefined) return undefined;
   const { value } = stored;
@@ -51,12 +51,12 @@ export function readRecord(stored: StoredCheckpoint | undefined): CheckpointReco
   return { sessionId, lastSeq, history: entries, alone: readAlone(ownMember(value, 'alone')) };
 }
 
-/** Without what peers, and the databases' documents, may have put into it: the newest session alone, no document by name. */
+/** Returns the history without what peers, and the databases' documents, may have put into it: only the newest session, without document names. */
 export function withoutDetails(history: readonly HistoryEntry[]): readonly HistoryEntry[] {
   return history.slice(0, 1).map(({ refused: _, ...entry }) => entry);
 }
 
-/** The document's members as JSON text. */
+/** Returns the document's members as JSON text. */
 export function recordText(history: readonly HistoryEntry[], alone: OneSidedCheckpoint | undefined): string {
   const [newest] = history;
   return JSON.stringify({
@@ -70,7 +70,7 @@ export function recordText(history: readonly HistoryEntry[], alone: OneSidedChec
   });
 }
 
-/** The history with a new entry at its head. */
+/** Returns the history with a new entry at its head. */
 export function withEntry(entry: HistoryEntry, earlier: readonly HistoryEntry[]): readonly HistoryEntry[] {
   return [entry, ...earlier.slice(0, MOST_ENTRIES - 1).map(shortened)];
 }
@@ -115,7 +115,7 @@ function readRefused(value: unknown): readonly RefusedDocument[] {
   return [ledgerLine({ id: text('id'), rev: text('rev'), error: text('error'), reason: text('reason') })];
 }
 
-/** What is no text counts as none. */
+/** Values that are not strings count as missing. */
 function textAt(value: JsonObject, name: string, longest = Number.POSITIVE_INFINITY): string {
   const text = ownMember(value, name);
   return typeof text === 'string' ? storableText(text, longest) : '';

@@ -7,7 +7,7 @@ import { isEarlierRevision } from '../peers/local-revisions.ts';
 import { type OneSidedCheckpoint, readRecord, recordText, withoutDetails } from './checkpoint-record.ts';
 import { type CommonCheckpoint, commonCheckpoint, type Ends } from './common-checkpoint.ts';
 
-/** An end is not the database any more with which the session began: it was made anew, or has lost something. */
+/** An end is no longer the database with which the session began: it was created again, or has lost something. */
 export class EndChanged extends Error {
   constructor(name: string) {
     super(`${name} is another database than before, or has lost something`);
@@ -26,11 +26,11 @@ type Side = keyof Ends<unknown>;
 
 export class Checkpoints {
   readonly #options: CheckpointsOptions;
-  /** Ends that take no checkpoints. */
+  /** Ends that accept no checkpoints. */
   readonly #refusing: Set<Side>;
-  /** In which revision an end had its checkpoint last. */
+  /** The last known revision of each end's checkpoint. */
   readonly #known: Map<Side, string>;
-  /** The source does not let us say that all is to be made durable. */
+  /** Whether the source accepts requests to make everything durable. */
   #sourceCommits = true;
 
   /** `former`: of the same session. */
@@ -53,7 +53,7 @@ export class Checkpoints {
     return commonCheckpoint({ source: readRecord(source), target: readRecord(target) }, infos);
   }
 
-  /** Makes durable what both ends have. Fails with `EndChanged`. */
+  /** Makes both ends durable. Fails with `EndChanged`. */
   async commit(): Promise<void> {
     const { peers, infos } = this.#options;
     const [source, target] = await Promise.all([this.#commitSource(), peers.target.commit()]);
@@ -61,7 +61,7 @@ export class Checkpoints {
     if (differs(target, infos.target.instance)) throw new EndChanged(peers.target.name);
   }
 
-  /** Fails with `EndChanged` where an end is another database than before, or lacks a checkpoint that it had; with `db_not_found` where it is gone. */
+  /** Fails with `EndChanged` if an end is another database than before, or lacks a checkpoint that it had; with `db_not_found` if it is gone. */
   async check(side: Side): Promise<void> {
     const { id, peers } = this.#options;
     await this.#checkInstance(side);
@@ -71,12 +71,12 @@ export class Checkpoints {
     if (isEarlierRevision(stored?.rev, known)) throw new EndChanged(peers[side].name);
   }
 
-  /** The target first: it has what the source's checkpoint says. Fails with `EndChanged`. */
+  /** Writes the target first: it has what the source's checkpoint says. Fails with `EndChanged`. */
   async write(history: readonly HistoryEntry[]): Promise<void> {
     const { peers } = this.#options;
     const targetSeq = await this.#targetSeqIfAlone();
     await this.#writeTo('target', history, this.#oneSidedCheckpoint('source', targetSeq));
-    // That the target refuses may be new.
+    // The target's refusal may be new.
     const seq = targetSeq ?? (await this.#targetSeqIfAlone());
     const isNew = !this.#refusing.has('source');
     await this.#writeTo('source', history, this.#oneSidedCheckpoint('target', seq));
@@ -106,10 +106,10 @@ export class Checkpoints {
     const known = this.#known.get(side);
     try {
       const rev = await this.#writeRecord(peer, history, alone, known);
-      // It lacks a checkpoint that it had, and so perhaps what that told of.
+      // It lacks a checkpoint that it had, and so perhaps the documents before it.
       if (rev === undefined) throw new EndChanged(peer.name);
       this.#known.set(side, rev);
-      // The first one may have come to a database that was made anew a moment ago.
+      // The first one may have been written to a database that was just created again.
       if (known === undefined) await this.#checkInstance(side);
     } catch (failure) {
       if (!isRefusal(failure)) throw failure;
@@ -120,7 +120,7 @@ export class Checkpoints {
     }
   }
 
-  /** What peers and databases have put into it must not keep it from being written: where an end can't take it, it gets less. */
+  /** Content from peers and databases must not keep it from being written: if an end can't store it, it gets less. */
   async #writeRecord(
     peer: Peer,
     history: readonly HistoryEntry[],
@@ -170,7 +170,7 @@ function isRefusal(failure: unknown): failure is ReplicationError {
   return failure instanceof ReplicationError && (failure.code === 'forbidden' || failure.code === 'unauthorized');
 }
 
-/** Whether an end can't store what the checkpoint says. */
+/** Whether an end can't store the content of a checkpoint. */
 function isOfContent(failure: unknown): failure is ReplicationError {
   return failure instanceof ReplicationError && (failure.code === 'bad_request' || failure.code === 'too_large');
 }

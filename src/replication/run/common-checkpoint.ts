@@ -1,4 +1,4 @@
-/** Where a replication goes on: up to where both ends agree that all was copied. */
+/** Finds where a replication continues: up to where both ends agree that everything was copied. */
 import type { HistoryEntry, Sequence } from '../contract.ts';
 import type { PeerInfo } from '../peers/contract.ts';
 import type { CheckpointRecord } from './checkpoint-record.ts';
@@ -6,7 +6,7 @@ import { earlierSequence, isBeyond } from './sequences.ts';
 
 export interface CommonCheckpoint {
   readonly since: Sequence;
-  /** Of the sessions up to there, newest first. */
+  /** The sessions up to there, newest first. */
   readonly history: readonly HistoryEntry[];
 }
 
@@ -18,12 +18,12 @@ export interface Ends<T> {
 const NONE: CommonCheckpoint = { since: 0, history: [] };
 
 /**
- * The newest session that both ends know. What one of them does not know has not happened there: it was made anew, or restored from a
- * backup that is older. Of the same session the one that was restored remembers less, and that counts.
+ * Returns the newest session that both ends know. A session that one of them lacks did not happen there: it was created again, or restored from an
+ * older backup. If both know the same session, the restored one remembers less, and its value counts.
  */
 export function commonCheckpoint(records: Ends<CheckpointRecord | undefined>, infos: Ends<PeerInfo>): CommonCheckpoint {
   const found = findCommon(records, infos);
-  // A source that is not as far yet can't be the one of which the checkpoint tells.
+  // A source that is not as far yet can't be the one of the checkpoint.
   return found === undefined || isBeyond(found.since, infos.source.updateSeq) ? NONE : found;
 }
 
@@ -49,7 +49,7 @@ function newestOfBoth(source: CheckpointRecord, target: CheckpointRecord): Commo
   return undefined;
 }
 
-/** One end took no checkpoint when the other's was written, and both are still the same databases. */
+/** One end accepted no checkpoint when the other's was written, and both are still the same databases. */
 function mayStandAlone({ alone }: CheckpointRecord, { source, target }: Ends<PeerInfo>): boolean {
   if (alone === undefined || alone.source !== source.instance || alone.target !== target.instance) return false;
   return !isBeyond(alone.targetSeq, target.updateSeq);

@@ -1,13 +1,13 @@
 import type { RefusedDocument } from '../contract.ts';
 
-/** Characters of an id or a revision, and of what is told about it. Longer ones are cut. */
+/** Maximum characters of an id or a revision, and of an error. Longer ones are cut. */
 const LONGEST_NAME = 8_192;
 const LONGEST_ERROR = 100;
 const LONGEST_REASON = 1_000;
 
 /**
- * A refused document as it can be shown and stored, in checkpoints as well, whatever a peer named: half of a character becomes U+FFFD, and what
- * is too long is cut.
+ * Returns a refused document that can be shown and stored, also in checkpoints, whatever a peer named: a lone surrogate becomes U+FFFD, and text
+ * that is too long is cut.
  */
 export function ledgerLine({ id, rev, error, reason }: RefusedDocument): RefusedDocument {
   return {

@@ -8,7 +8,7 @@ export const readFilter: ReadFilter = async (replication, filter, host, signal) 
   if (design === undefined || name === undefined || more.length > 0) {
     throw new ReplicationError('not_found', `${filter} is no filter of the form design/name`, { isRetryable: false });
   }
-  // What the memory fails with, the request fails with.
+  // A failure of the memory is a failure of the request.
   const memory = host.memory?.open(userKey(replication.user), () => undefined);
   try {
     return await openPeer(replication.source, replication, host, { side: 'source', signal, memory }).filterSource(

@@ -1,4 +1,4 @@
-/** Runs a replication: session after session, until one has come to its end. */
+/** Runs a replication: session after session, until one has finished. */
 import type { RunReplication } from '../contract.ts';
 import { ReplicationError } from '../failure.ts';
 import { cancelled } from '../peers/client/peer-client.ts';
@@ -8,7 +8,7 @@ import { EndChanged } from './checkpoints.ts';
 import { ReplicationStats } from './replication-stats.ts';
 import { Session } from './session.ts';
 
-/** Before a session that follows one whose ends have changed: another `EndChanged` right behind it would be no accident. */
+/** Wait before a session that follows one whose ends have changed: another `EndChanged` right after it would be no accident. */
 const PAUSE_MS = 100;
 const MOST_PAUSES = 10;
 

@@ -1,8 +1,8 @@
-/** What a run counts, and what it tells of that while it goes on. */
+/** What a run counts, and what it reports of that while it runs. */
 import type { PeerOutage, RefusedDocument, RunObserver, RunStats, Sequence } from '../contract.ts';
 import { ledgerLine } from './ledger-line.ts';
 
-/** An observer is told no more often. */
+/** Minimum interval between reports to an observer. */
 const REPORT_MS = 250;
 /** Refused documents that a history entry names. */
 const KEPT_REFUSED = 100;
@@ -20,9 +20,9 @@ export class ReplicationStats {
   readonly refused: RefusedDocument[] = [];
   sourceSeq: Sequence = 0;
   checkpointedSourceSeq: Sequence = 0;
-  /** Behind what was read; undefined where the source doesn't say. */
+  /** Changes after those that were read; undefined if the source doesn't say. */
   pendingAtSource: number | undefined;
-  /** Changes that were read and are not dealt with. */
+  /** Changes that were read and are not processed. */
   changesUnderWay = 0;
   readonly #observer: RunObserver;
   readonly #counts: Record<Counted, number> = {
@@ -56,7 +56,7 @@ export class ReplicationStats {
     this.#observer.refused(document);
   }
 
-  /** `end`: whose outage it is; undefined when it is over. */
+  /** `end`: the end that has the outage. `outage`: undefined when it is over. */
   setOutage(end: 'source' | 'target', outage: PeerOutage | undefined): void {
     if (outage === undefined) this.#troubles.delete(end);
     else this.#troubles.set(end, outage);
@@ -70,7 +70,7 @@ export class ReplicationStats {
     return { ...this.#counts, sourceSeq, checkpointedSourceSeq, pending, outage };
   }
 
-  /** Has the observer told, at once or soon. */
+  /** Notifies the observer, at once or soon. */
   changed(): void {
     if (this.#timer !== undefined) return;
     const waitMs = this.#reportedAt + REPORT_MS - this.#monotonic();
@@ -78,7 +78,7 @@ export class ReplicationStats {
     else this.#timer = setTimeout(() => this.report(), waitMs);
   }
 
-  /** Tells the observer at once, for the last time where nothing changes any more. */
+  /** Notifies the observer at once, for the last time if nothing changes any more. */
   report(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -86,7 +86,7 @@ export class ReplicationStats {
     this.#observer.progress(this.get());
   }
 
-  /** Tells what was not told yet. A run that failed before it counted anything tells nothing. */
+  /** Reports what was not reported yet. A run that failed before it counted anything reports nothing. */
   end(): void {
     if (this.#timer !== undefined) this.report();
   }

@@ -1,11 +1,11 @@
-/** Sequences of other servers mean something to them alone. What can be told of them without knowing more. */
+/** Only the server that made a sequence understands it. This compares sequences as far as possible without that knowledge. */
 import type { Sequence } from '../contract.ts';
 
 export function isSameSequence(one: Sequence, other: Sequence): boolean {
   return one === other || JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** The number that a sequence is, or begins with: in every server of the family it grows with the database. */
+/** Returns the number that a sequence is, or begins with: in every server of the family it grows with the database. */
 function numberOf(sequence: Sequence): number | undefined {
   const first: unknown = Array.isArray(sequence) ? sequence[0] : sequence;
   if (typeof first === 'number') return first;
@@ -13,7 +13,7 @@ function numberOf(sequence: Sequence): number | undefined {
   return digits === undefined ? undefined : Number(digits);
 }
 
-/** The one that was reached before the other; undefined where nobody can tell. */
+/** Returns the earlier of the two; undefined if that is unknown. */
 export function earlierSequence(one: Sequence, other: Sequence): Sequence | undefined {
   if (isSameSequence(one, other)) return one;
   const first = numberOf(one);
@@ -22,7 +22,7 @@ export function earlierSequence(one: Sequence, other: Sequence): Sequence | unde
   return first <= second ? one : other;
 }
 
-/** Whether a database that is at `reached` can't have given out `sequence`. */
+/** Whether a database at `reached` can't have issued `sequence`. */
 export function isBeyond(sequence: Sequence, reached: Sequence): boolean {
   const first = numberOf(sequence);
   const second = numberOf(reached);

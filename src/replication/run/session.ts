@@ -1,6 +1,6 @@
 /**
- * One session of a replication: from where both ends agree that all was copied, on. Reading of changes, asking for what is missing, reading,
- * writing and checkpoints go on side by side; what is under way is bounded by the number of workers and the bytes of their batches.
+ * One session of a replication, from where both ends agree that everything was copied. Reading changes, asking for missing revisions, reading,
+ * writing and checkpoints run concurrently; the number of workers and the bytes of their batches bound the work under way.
  */
 import { randomHex } from '../../base/shared/bytes.ts';
 import type { HistoryEntry, Replication, ReplicatorHost, RunResult, Sequence } from '../contract.ts';
@@ -26,15 +26,15 @@ export interface SessionOptions {
   readonly host: ReplicatorHost;
   readonly figures: ReplicationStats;
   readonly onIdle: (isIdle: boolean) => void;
-  /** Where what comes from peers is counted; undefined where nobody counts it. */
+  /** Where the memory for peers' responses is counted; undefined if it is not counted. */
   readonly memory: MemoryShare | undefined;
   /** Ends the session. */
   readonly signal: AbortSignal;
 }
 
-/** What is left of a session that ended early, to be done with what time there is. */
+/** The time for the last checkpoint of a session that ended early. */
 const LAST_CHECKPOINT_MS = 2_000;
-/** While there is nothing to do the target is looked at after so many intervals of checkpoints: it may have come back with less than it had. */
+/** An idle session checks the target after this many checkpoint intervals: it may have come back with less than it had. */
 const INTERVALS_BETWEEN_LOOKS = 12;
 
 export class Session {
@@ -49,7 +49,7 @@ export class Session {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #lookTimer: ReturnType<typeof setTimeout> | undefined;
   #checkpointing: Promise<void> | undefined;
-  /** Of the last checkpoint. */
+  /** The sequence of the last checkpoint. */
   #recordedSeq: Sequence = 0;
   #history: readonly HistoryEntry[] = [];
 
@@ -61,7 +61,7 @@ export class Session {
     this.#peers = this.#openPeers(replication, this.#controller.signal, options.memory);
   }
 
-  /** Fails with `EndChanged` where an end became another database meanwhile, and with `ReplicationError`. */
+  /** Fails with `EndChanged` if an end became another database in the meantime, and with `ReplicationError`. */
   async run(): Promise<RunResult> {
     const { signal } = this.#options;
     const abort = () => this.#controller.abort(signal.reason);
@@ -95,7 +95,7 @@ export class Session {
       throw failure;
     }
     await this.#checkpoint(state).catch((failure: unknown) => {
-      // One that began before may have failed, and have ended this one.
+      // An earlier task may have failed, and have ended this one.
       this.#throwFailure();
       throw failure;
     });
@@ -149,7 +149,7 @@ export class Session {
     this.#throwFailure();
   }
 
-  /** The first failure counts: what fails behind it was ended by it. */
+  /** The first failure counts: it caused the later ones. */
   #fail(cause: unknown): void {
     this.#failure ??= { cause };
     this.#controller.abort();
@@ -162,7 +162,7 @@ export class Session {
   #noteRead({ changes, lastSeq, pending }: ChangesPage): void {
     const { figures } = this.#options;
     figures.sourceSeq = lastSeq;
-    // In a feed that goes on nothing is left behind.
+    // A continuous feed leaves nothing pending.
     figures.pendingAtSource = this.#isCaughtUp ? 0 : pending;
     figures.changesUnderWay += changes.length;
     if (this.#isIdle && changes.length > 0) {
@@ -202,7 +202,7 @@ export class Session {
     }, waitMs);
   }
 
-  /** A target that can't be reached is no failure while there is nothing to write. */
+  /** An unreachable target is no failure while there is nothing to write. */
   async #lookAtTarget(checkpoints: Checkpoints): Promise<void> {
     try {
       await checkpoints.check('target');
@@ -213,7 +213,7 @@ export class Session {
     if (!this.#controller.signal.aborted) this.#lookLater(checkpoints);
   }
 
-  /** One at a time, each behind the one that was asked for before: two at once would find each other's revision in their way. */
+  /** One at a time, in the order of the requests: two at once would conflict. */
   #checkpoint(state: State, checkpoints = state.checkpoints): Promise<void> {
     const before = this.#checkpointing?.catch(() => undefined) ?? Promise.resolve();
     this.#checkpointing = before.then(() => this.#writeCheckpoint(state, checkpoints));
@@ -233,13 +233,13 @@ export class Session {
     figures.changed();
   }
 
-  /** Of what was written before the session failed, where that is possible at once. */
+  /** Records what was written before the session failed, if that is possible at once. */
   async #saveProgress(state: State, failure: unknown): Promise<void> {
     if (isSameSequence(state.order.reached, this.#recordedSeq)) return;
     const { replication, host } = this.#options;
     const controller = new AbortController();
     const timer = setTimeout(() => controller.abort(), LAST_CHECKPOINT_MS);
-    // That of the run may be what it failed for.
+    // The run's memory may be what it failed for.
     const memory = host.memory?.open(userKey(replication.user), () => controller.abort());
     try {
       const peers = this.#openPeers({ ...replication, retriesPerRequest: 0 }, controller.signal, memory);
@@ -281,7 +281,7 @@ export class Session {
     const history = isUnchanged ? common.history : this.#history;
     const { start_time, end_time, missing_checked, missing_found, docs_read, docs_written, doc_write_failures } =
       this.#entry(since, order.reached);
-    // Changes that a filter left out are read, and recorded, too.
+    // Changes that a filter left out are also read, and recorded.
     const hasNothing = isUnchanged || (missing_checked === 0 && doc_write_failures === 0);
     return {
       session_id: history[0]?.session_id ?? this.#id,

@@ -1,7 +1,7 @@
 import { ReplicationError } from '../failure.ts';
 import type { FoundDocument, WantedDocument } from '../peers/contract.ts';
 
-/** The revisions of a batch of which it is not known yet what becomes of them. */
+/** The revisions of a batch whose outcome is not known yet. */
 export class Unsettled {
   readonly #revs: Map<string, Set<string>>;
 
@@ -9,7 +9,7 @@ export class Unsettled {
     this.#revs = new Map(wanted.map(({ id, revs }) => [id, new Set(revs)]));
   }
 
-  /** They are on their way to the target, are refused by name, or are not meant to be copied. */
+  /** They are on their way to the target, refused by name, or not selected. */
   settle(found: FoundDocument): void {
     const id = idOf(found);
     const revs = this.#revs.get(id);
@@ -17,7 +17,7 @@ export class Unsettled {
     if (revs?.size === 0) this.#revs.delete(id);
   }
 
-  /** Fails where something is left: a checkpoint behind it would say that it is at the target. */
+  /** Fails if a revision is left: a checkpoint after it would say that it is at the target. */
   assertNone(source: string): void {
     for (const [id, revs] of this.#revs) {
       const [rev] = revs;

@@ -1,4 +1,4 @@
-/** Work that goes on side by side, so many pieces at a time. The first that fails ends all. */
+/** Runs work concurrently, a bounded number of pieces at a time. The first failure ends all. */
 
 export class Workers {
   readonly #most: number;
@@ -23,7 +23,7 @@ export class Workers {
     if (this.#active.size >= this.#most) await Promise.race(this.#active);
   }
 
-  /** Resolves when all that began has ended. */
+  /** Resolves when all work has ended. */
   async end(): Promise<void> {
     await Promise.all(this.#active);
   }

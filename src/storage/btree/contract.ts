@@ -1,24 +1,24 @@
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
 
 /**
- * What a tree has to be given by its owner. The tree itself knows nothing of documents: values are opaque text, keys are
+ * What a tree's owner must supply. The tree itself knows nothing of documents: values are opaque text, and keys are
  * compared, written and read by these functions.
  */
 export interface TreeSpec<K, R> {
   /** A total order. */
   compare(left: K, right: K): number;
-  /** The key as text without tab and newline. */
+  /** Returns the key as text without tab and newline. */
   encodeKey(key: K): string;
   decodeKey(text: string): K;
-  /** A key that is above `left` and at most `right`, as short as may be. Without it `right` itself is used. */
+  /** Returns a key above `left` and at most `right`, as short as possible. Without this function `right` itself is used. */
   separator?(left: K, right: K): K;
-  /** Reduces the entries of (a part of) one leaf. Never called with none. Must be pure. */
+  /** Reduces the entries of (a part of) one leaf. Never called without entries. Must be pure. */
   reduce(entries: EntryList<K>): R;
-  /** Reduces reductions, in key order. Never called with none. */
+  /** Reduces reductions, in key order. Never called without reductions. */
   rereduce(reductions: readonly R[]): R;
   /**
-   * What a reduction becomes where entries with the values `former` went and ones with the values `added` came. Only for
-   * reductions that follow from these without the other entries: leaves are then edited without decoding all of their lines.
+   * Returns what a reduction becomes if entries with the values `former` go and ones with the values `added` come. Only for
+   * reductions that follow from these without the other entries: leaves are then edited without decoding all their lines.
    */
   adjust?(reduction: R, former: readonly string[], added: readonly string[]): R;
   /** Reductions are stored in inner nodes as JSON, unless these say otherwise. */
@@ -26,7 +26,7 @@ export interface TreeSpec<K, R> {
   decodeReduction?(text: string): R;
 }
 
-/** Entries of one leaf, decoded only where asked for. */
+/** Entries of one leaf, decoded only when needed. */
 export interface EntryList<K> {
   readonly length: number;
   key(index: number): K;
@@ -39,13 +39,13 @@ export interface TreeEntry<K> {
   readonly value: string;
 }
 
-/** `value: undefined` removes the key; removing a key that is not there does nothing. */
+/** `value: undefined` removes the key; removing a missing key does nothing. */
 export interface TreeChange<K> {
   readonly key: K;
   readonly value: string | undefined;
 }
 
-/** In ascending terms, also for a descending walk. A bound that is absent is open; bounds are inclusive by default. */
+/** In ascending order, even for a descending walk. An absent bound is open; bounds are inclusive by default. */
 export interface KeyRange<K> {
   readonly start?: K | undefined;
   readonly end?: K | undefined;
@@ -55,21 +55,21 @@ export interface KeyRange<K> {
 
 export interface WalkOptions {
   readonly descending?: boolean | undefined;
-  /** Entries of the range to pass over first; costs O(log n), whatever its size. */
+  /** Number of entries of the range to skip first; costs O(log n), whatever its size. */
   readonly skip?: number | undefined;
 }
 
-/** Where a node is stored: in one page, or in several with consecutive numbers where its text is too long for one. */
+/** Where a node is stored: in one page, or in several with consecutive numbers if its text is too long for one. */
 export interface NodePages {
-  /** The first. */
+  /** The first page. */
   readonly page: number;
   readonly pages: number;
 }
 
-/** Where a stored tree begins; kept in the file's head. */
+/** Where a stored tree begins; stored in the file's head. */
 export interface TreeRoot {
   readonly page: number;
-  /** How many pages the root is stored in; absent: one. */
+  /** The number of pages that the root is stored in; one if absent. */
   readonly pages?: number;
   readonly count: number;
   readonly bytes: number;
@@ -77,12 +77,12 @@ export interface TreeRoot {
   readonly reduction?: string;
 }
 
-/** Gives a node's text from the file. Must fail when one of its pages is not there. */
+/** Returns a node's text from the file. Must fail if one of its pages is missing. */
 export interface NodeReader {
   readNode(page: number, pages: number): MaybePromise<string>;
 }
 
-/** Keeps nodes for reading, by their first page. May give any of them up at any time, and may hold other things under other pages. */
+/** Keeps nodes for reading, by their first page. May evict any of them at any time, and may hold other things under other pages. */
 export interface NodeCache {
   get(page: number): unknown;
   /** Inner nodes are worth more than leaves. */
@@ -97,28 +97,28 @@ export interface TreeSizes {
   readonly innerBytes: number;
 }
 
-/** Result of an update: the new tree, and what the old one no longer shares with it. */
+/** Result of an update: the new tree, and the old nodes that it does not share. */
 export interface TreeUpdate<T> {
   readonly tree: T;
   /**
-   * Nodes of the old tree that the new one replaced. A node in here that has a page by the time a later checkpoint
+   * Nodes of the old tree that the new one replaced. A node in this list that has a page when a later checkpoint
    * ends is garbage then.
    */
   readonly replaced: readonly ReplacedNode[];
 }
 
-/** A node that left the tree; `page` is undefined as long as it was never stored. */
+/** A node that left the tree; `page` is undefined if it was never stored. */
 export interface ReplacedNode {
   readonly page: number | undefined;
   readonly pages: number;
 }
 
-/** The numbers of all pages that a node is stored in; none where it is not stored. */
+/** Returns the numbers of all pages that a node is stored in; none if it is not stored. */
 export function pageNumbers({ page, pages }: ReplacedNode): number[] {
   return page === undefined ? [] : Array.from({ length: pages }, (_unused, index) => page + index);
 }
 
-/** Gives out the pages that a node with this text is to be stored in. */
+/** Allocates the pages that store a node with this text. */
 export type AllocateNode = (text: string) => NodePages;
 
 /** One node that a checkpoint has to store. `stored` is called after the commit that wrote it. */

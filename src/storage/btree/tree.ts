@@ -29,9 +29,9 @@ import { endEdge, type KeyEdge, startEdge } from './reading/key-edge.ts';
 import { type Hit, peekValue, rankOf, readValue, readValues } from './reading/lookup.ts';
 import { reduceBetween } from './reading/range-reduce.ts';
 
-/** Changes that are made in one go: a leaf may get all of them, and others have a turn only between leaves. */
+/** Number of changes made in one step: a leaf may get all of them, and other work runs only between leaves. */
 const CHANGES_AT_ONCE = 2_048;
-/** Keys whose order is checked between two looks at the clock. */
+/** Number of keys whose order is checked between two looks at the clock. */
 const KEYS_PER_STEP = 1_024;
 
 export interface TreeOptions<K, R> {
@@ -43,18 +43,18 @@ export interface TreeOptions<K, R> {
 }
 
 /**
- * A B+tree that knows nothing of what it holds. A value: an update gives another tree, which shares all that was not
- * touched, and this one stays as it is. New nodes are kept in memory until a checkpoint stores them (`unstored`); stored
+ * A B+tree that knows nothing of what it holds. It is immutable: an update returns another tree, which shares everything that was not
+ * changed, and this one stays as it is. New nodes are kept in memory until a checkpoint stores them (`unstored`); stored
  * ones are read through the cache. Every inner slot carries count, text length and reduction of what is below, so that
  * counts, offsets and reductions of any range cost O(log n).
  *
- * Keys are never null or undefined. A node that can't be read makes the method fail with the reader's error, or with
- * `storage_corrupt` where its text is none of ours.
+ * Keys are never null or undefined. If a node can't be read, the method fails with the reader's error, or with
+ * `storage_corrupt` if its text is not in our format.
  */
 export class Tree<K, R> implements WholeTree<K, R> {
   readonly #source: NodeSource<K, R>;
   readonly #sizes: TreeSizes;
-  /** Where there are delayed changes, of the tree without them. */
+  /** If there are delayed changes: the root of the tree without them. */
   readonly #root: Link<K, R> | undefined;
   readonly #delayed: DelayedChanges<K, R> | undefined;
   #applied: Promise<TreeUpdate<Tree<K, R>>> | undefined;
@@ -75,7 +75,7 @@ export class Tree<K, R> implements WholeTree<K, R> {
     return new Tree(new NodeSource(spec, reader, cache), sizes, undefined);
   }
 
-  /** Reads nothing yet. Without a root, or with one that has no entries, it gives an empty tree. */
+  /** Reads nothing yet. Without a root, or with one that has no entries, returns an empty tree. */
   static open<K, R>(options: TreeOptions<K, R>, root: TreeRoot | null): Tree<K, R> {
     if (root === null || root.count === 0) return Tree.empty(options);
     const { page, pages = 1, count, bytes, reduction } = root;
@@ -85,12 +85,12 @@ export class Tree<K, R> implements WholeTree<K, R> {
     return new Tree(new NodeSource(spec, reader, cache), sizes, link);
   }
 
-  /** Entries in the tree. */
+  /** Number of entries in the tree. */
   get count(): number {
     return this.#delayed?.count ?? this.#root?.count ?? 0;
   }
 
-  /** Text length of all entries: keys, values, and two characters for each. */
+  /** Text length of all entries: keys, values, and two characters per entry. */
   get bytes(): number {
     return this.#delayed?.bytes ?? this.#root?.bytes ?? 0;
   }
@@ -99,13 +99,13 @@ export class Tree<K, R> implements WholeTree<K, R> {
     return this.count === 0;
   }
 
-  /** Of the whole tree; undefined where it is empty. Reads nothing. */
+  /** Returns the reduction of the whole tree; undefined if it is empty. Reads nothing. */
   reduction(): R | undefined {
     if (this.#delayed !== undefined) return this.#delayed.reduction;
     return this.#root && reductionOf(this.#source.spec, this.#root);
   }
 
-  /** The value where all nodes on the way are in memory, or the knowledge that there is none; else undefined. */
+  /** Returns the value, or the certainty that there is none, if all nodes on the way are in memory; otherwise undefined. */
   peek(key: K): Hit | undefined {
     const change = this.#delayed?.find(key);
     if (change !== undefined) return { hit: true, value: change.value };
@@ -113,19 +113,19 @@ export class Tree<K, R> implements WholeTree<K, R> {
     return peekValue(this.#source, this.#root, key);
   }
 
-  /** The value, at once where no node on the way has to be waited for. */
+  /** Returns the value, immediately if every node on the way is available. */
   get(key: K): MaybePromise<string | undefined> {
     const change = this.#delayed?.find(key);
     if (change !== undefined) return change.value;
     return this.#root && readValue(this.#source, this.#root, key);
   }
 
-  /** The values of ascending keys, in their order. Visits each node once. At once where no node has to be waited for. */
+  /** Returns the values of ascending keys, in their order. Visits each node once. Returns immediately if all nodes are available. */
   getMany(sortedKeys: readonly K[]): MaybePromise<(string | undefined)[]> {
     return whenReady(this.getManyWithin(sortedKeys, Number.POSITIVE_INFINITY), must);
   }
 
-  /** As `getMany`; undefined where the values in the tree's nodes have more than `mostUnits` together, of which no more are read then. */
+  /** Like `getMany`; stops and returns undefined once the values in the tree's nodes have more than `mostUnits` together. */
   getManyWithin(sortedKeys: readonly K[], mostUnits: number): MaybePromise<(string | undefined)[] | undefined> {
     const [key] = sortedKeys;
     if (key === undefined) return [];
@@ -147,7 +147,7 @@ export class Tree<K, R> implements WholeTree<K, R> {
     });
   }
 
-  /** Applies changes with ascending keys, each key once. At once where no node has to be waited for, and it does not take long. */
+  /** Applies changes with ascending keys, each key once. Returns immediately if all nodes are available and it does not take long. */
   update(changes: readonly TreeChange<K>[]): MaybePromise<TreeUpdate<Tree<K, R>>> {
     if (changes.length === 0) return { tree: this, replaced: [] };
     return this.#delayed === undefined ? runCooperatively(this.#edit(changes)) : this.#updateDelayed(changes);
@@ -160,9 +160,9 @@ export class Tree<K, R> implements WholeTree<K, R> {
   }
 
   /**
-   * As `update`, but reads and makes no nodes now: single values and what the whole tree sums up to are known at once,
+   * Like `update`, but reads and makes no nodes now: single values and the sums of the whole tree are known immediately,
    * and the nodes are made when a walk, the next update or `applyDelayedChanges` needs them. `formerValues` are what the
-   * tree has under the changes' keys. Undefined where the tree's reduction can't be worked out from those, and where some
+   * tree has under the changes' keys. Returns undefined if the tree's reduction can't be computed from those, and if some
    * changes are delayed already.
    */
   *delayChanges(
@@ -181,7 +181,7 @@ export class Tree<K, R> implements WholeTree<K, R> {
   }
 
   /**
-   * The same tree with its delayed changes made in its nodes. All calls get the same tree; after a failure the next call
+   * Returns the same tree with its delayed changes made in its nodes. All calls get the same tree; after a failure the next call
    * tries again.
    */
   async applyDelayedChanges(): Promise<TreeUpdate<Tree<K, R>>> {
@@ -195,7 +195,7 @@ export class Tree<K, R> implements WholeTree<K, R> {
     }
   }
 
-  /** The root of the nodes that make up the whole tree. */
+  /** Returns the root of the nodes that make up the whole tree. */
   async #wholeRoot(): Promise<Link<K, R> | undefined> {
     return this.#delayed === undefined ? this.#root : (await this.applyDelayedChanges()).tree.#root;
   }
@@ -233,13 +233,13 @@ export class Tree<K, R> implements WholeTree<K, R> {
     return { root, replaced };
   }
 
-  /** The entries of a range, in batches that are what one leaf has of them. */
+  /** Yields the entries of a range, in batches of one leaf's entries. */
   async *entries(range: KeyRange<K> = {}, options: WalkOptions = {}): AsyncGenerator<TreeEntry<K>[]> {
     const root = await this.#wholeRoot();
     if (root !== undefined) yield* walkEntries(this.#source, root, range, options);
   }
 
-  /** How many entries have a key below `key`, or with `after` a key not above it. */
+  /** Returns how many entries have a key below `key`, or with `after` a key not above it. */
   async rank(key: K, after = false): Promise<number> {
     return this.#rankOf({ key, after });
   }
@@ -256,7 +256,7 @@ export class Tree<K, R> implements WholeTree<K, R> {
     return Math.max(0, to - from);
   }
 
-  /** Undefined where the range is empty. */
+  /** Returns undefined if the range is empty. */
   async reduceRange(range: KeyRange<K>): Promise<R | undefined> {
     const root = await this.#wholeRoot();
     if (root === undefined) return undefined;
@@ -266,7 +266,7 @@ export class Tree<K, R> implements WholeTree<K, R> {
   }
 
   /**
-   * The nodes that are not stored yet, children before parents, each in pages from `allocate`; then, as the
+   * Yields the unstored nodes, children before parents, each in pages from `allocate`; then, as the
    * generator's return value, the tree's root (undefined: it is empty). Takes as many turns as its consumer likes;
    * `stored` of a node is called once its page can be read. From then on all trees that share the node know its page.
    * There may be no delayed changes.
@@ -290,14 +290,14 @@ export class Tree<K, R> implements WholeTree<K, R> {
     return this.#root === undefined ? 0 : unstoredBytes(this.#root);
   }
 
-  /** For functions that walk the nodes themselves, such as `treeGroups` and `checkTree`. Undefined where the tree is empty. */
+  /** For functions that walk the nodes themselves, such as `treeGroups` and `checkTree`. Returns undefined if the tree is empty. */
   async nodes(): Promise<TreeNodes<K, R> | undefined> {
     const root = await this.#wholeRoot();
     return root && { source: this.#source, root };
   }
 }
 
-/** Keys out of order would end up where no search finds them. `most` is the most that comparing a key with the next may give. */
+/** Checks the order: keys out of order would end up where no search finds them. `most` is the maximum of comparing a key with the next. */
 function* checkAscending<K>(spec: TreeSpec<K, unknown>, keys: readonly K[], most: 0 | -1): CooperativeTask<void> {
   for (let index = 1; index < keys.length; index += 1) {
     if (spec.compare(must(keys[index - 1]), must(keys[index])) > most) {

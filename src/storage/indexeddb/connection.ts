@@ -13,7 +13,7 @@ import { claimNewFile } from './file-claim.ts';
 import { nameOf, toDatabaseError } from './indexeddb-errors.ts';
 import { asFileDatabase, createStores, type FileDatabase, INDEXEDDB_FORMAT } from './schema.ts';
 
-/** Why an open file was taken away: somebody asked for its deletion or upgrade, or the browser closed it by force. */
+/** Why an open file was lost: someone requested its deletion or upgrade, or the browser force-closed it. */
 export type LossReason = 'asked' | 'forced';
 
 interface ConnectionRequest {
@@ -27,13 +27,13 @@ interface ConnectionRequest {
 
 interface Connection {
   readonly database: FileDatabase;
-  /** The file was made, and has its first claim. */
+  /** Whether the file was just created, with its first claim. */
   readonly isNew: boolean;
 }
 
 /**
- * Opens the database of a file. IndexedDB itself opens and creates alike; the version change transaction shows which
- * of the two it would be, and is aborted where that is not what was asked for.
+ * Opens the database of a file. IndexedDB has one call to open or create; the version change transaction shows which
+ * of the two it would be, and is aborted if that is not what the caller requested.
  */
 export async function openConnection(request: ConnectionRequest): Promise<Connection> {
   const { factory, file, databaseName, mode, deadlineMs } = request;
@@ -69,9 +69,9 @@ export async function openConnection(request: ConnectionRequest): Promise<Connec
 }
 
 /**
- * Ends `life` when the browser or another tab takes the connection away: deletion, an upgrade by newer code, site data
- * cleared, a failing disk. The connection is closed at once, so that whoever waits for it can go on. `onLost` is called
- * where the file was still open; with `forced` where the browser closed it by itself, as when it clears the site's data.
+ * Ends `life` when the browser or another tab closes the connection: deletion, an upgrade by newer code, site data
+ * cleared, a failing disk. The connection is closed at once, so that others that wait for it can continue. `onLost` is called
+ * if the file was still open; with `forced` if the browser closed it by itself, as when it clears the site's data.
  */
 export function watchConnection(
   file: string,
@@ -93,7 +93,7 @@ export function watchConnection(
   raw.addEventListener('close', () => lose(() => connectionLost(file), 'forced'));
 }
 
-/** Deletes the database; does nothing where there is none. After the deadline the deletion still happens once it can. */
+/** Deletes the database; does nothing if there is none. After the deadline the deletion still happens once it can. */
 export async function deleteDatabase(factory: IDBFactory, databaseName: string, deadline: Deadline): Promise<void> {
   try {
     await withDeadline(wrap(factory.deleteDatabase(databaseName)), deadline);

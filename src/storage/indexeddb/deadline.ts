@@ -1,8 +1,8 @@
 import { DatabaseError } from '../../base/errors/database-error.ts';
 
 /**
- * A browser makes an operation wait for as long as another tab, perhaps a frozen one, holds what it needs. Every
- * operation therefore has a deadline, after which it fails with `storage_blocked`. A commit that failed so has changed
+ * A browser makes an operation wait as long as another tab, perhaps a frozen one, holds what it needs. Every
+ * operation therefore has a deadline, after which it fails with `storage_blocked`. A commit that failed this way has changed
  * nothing (`write-transaction.ts`); the removal of a file still happens once it can (`connection.ts`).
  */
 export function storageBlocked(file: string, what: string, deadlineMs: number): DatabaseError {
@@ -18,7 +18,7 @@ export interface Deadline {
   readonly deadlineMs: number;
 }
 
-/** Rejects when the deadline passes before `work` settles. `late` then gets what `work` resolves to after all. */
+/** Rejects when the deadline passes before `work` settles. `late` then gets the value if `work` resolves later. */
 export function withDeadline<T>(work: Promise<T>, deadline: Deadline, late?: (value: T) => void): Promise<T> {
   return new Promise((resolve, reject) => {
     let isLate = false;

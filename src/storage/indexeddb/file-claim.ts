@@ -5,15 +5,15 @@ import type { ReadJournal } from './journal-merge.ts';
 import type { FileDatabase, FileSchema, HeadValue, JournalValue, PageCounts } from './schema.ts';
 
 /**
- * A claim stays in the journal when it is truncated, since it is what a stale owner runs into. So that claims don't
- * pile up for ever, those of owners that at least this many others followed are removed.
+ * A claim stays in the journal when it is truncated, since it stops a stale owner. So that claims don't
+ * accumulate forever, claims that at least this many later owners followed are removed.
  */
 const KEPT_CLAIMS = 1024;
 
 type OpeningTransaction = IDBPTransaction<FileSchema, ['journal', 'head'], 'readwrite'>;
 type ReadingTransaction = IDBPTransaction<FileSchema, ['journal', 'head'], 'readonly' | 'readwrite'>;
 
-/** What an owner knows of the file that it has claimed. */
+/** What an owner knows about the file that it has claimed. */
 export interface FileClaim {
   readonly opening: Opening;
   readonly pageCounts: PageCounts;
@@ -22,7 +22,7 @@ export interface FileClaim {
   readonly claims: readonly number[];
 }
 
-/** That of the owner who made the file. */
+/** The claim of the owner that created the file. */
 export const FIRST_CLAIM: FileClaim = {
   opening: { epoch: 1, head: undefined, journal: [], nextJournal: 2 },
   pageCounts: { pages: 0, bytes: 0, kept: 0 },
@@ -38,13 +38,13 @@ interface ReadFile {
   readonly claimMark: unknown;
 }
 
-/** How a journal is read that is in segments as well, once these are sealed; the epoch was raised for that. */
+/** How to read a journal that is also in segments, once these are sealed; the epoch was raised for that. */
 interface JournalReading {
   /** Default: one above the file's. */
   readonly epoch?: number;
-  /** Whether `read` has what is in segments. Default: where there is an epoch. */
+  /** Whether `read` includes the segments. Default: whether `epoch` is given. */
   readonly hasSegments?: boolean;
-  /** From the numbers that IndexedDB has from the floor on, ascending, and what is stored under them. */
+  /** Reads the journal from IndexedDB's numbers at or above the floor, ascending, and the values stored under them. */
   read(numbers: readonly number[], values: readonly JournalValue[], floor: number): ReadJournal;
 }
 
@@ -59,7 +59,7 @@ export function claimNewFile(transaction: IDBTransaction): void {
 
 /**
  * Claims the file in one transaction: raises the epoch, reads the journal, and adds a claim under the number that a stale owner would
- * write next. Where the journal is in segments as well and no `reading` is given, changes nothing and gives the segments' token.
+ * write next. If the journal is in segments as well and no `reading` is given, changes nothing and returns the segments' token.
  */
 export function claimFile(file: string, database: FileDatabase): Promise<FileClaim | string>;
 export function claimFile(file: string, database: FileDatabase, reading: JournalReading): Promise<FileClaim>;
@@ -69,10 +69,10 @@ export async function claimFile(
   reading: JournalReading = { read: readStored },
 ): Promise<FileClaim | string> {
   const transaction = database.transaction(['journal', 'head'], 'readwrite', { durability: 'relaxed' });
-  // Watched from the start: where a request fails, so does this, and it must not go unhandled.
+  // Handled from the start: if a request fails, this does, too, and must not go unhandled.
   const done = transaction.done.catch((error: unknown) => error);
   const claim = await claimIn(file, transaction, reading).catch(async (error: unknown) => {
-    // Where requests failed because the transaction was aborted, only the transaction knows why.
+    // If requests failed because the transaction was aborted, only the transaction knows why.
     throw (await done) ?? error;
   });
   const failure = await done;
@@ -80,7 +80,7 @@ export async function claimFile(
   return claim;
 }
 
-/** What `claimFile` would give, where there is no room for a claim. Changes nothing. */
+/** Returns what `claimFile` would return; for use when there is no room for a claim. Changes nothing. */
 export function readUnclaimed(file: string, database: FileDatabase): Promise<FileClaim | string>;
 export function readUnclaimed(file: string, database: FileDatabase, reading: JournalReading): Promise<FileClaim>;
 export async function readUnclaimed(

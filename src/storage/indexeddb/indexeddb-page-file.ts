@@ -17,18 +17,18 @@ import type { FileDatabase, FileSchema, PageCounts } from './schema.ts';
 import { runWrite } from './write-transaction.ts';
 
 const NUMBERS_PER_BATCH = 1000;
-/** A commit may take so many times as long as what only reads: a slow medium has been seen to hold writes up for seconds. */
+/** A commit may take this many times as long as a read: slow media were seen to delay writes for seconds. */
 const PATIENCE = 3;
 /**
- * Failures of the last flush that leave nothing to answer for: the file is another owner's, or the browser has taken it away; or there is no
- * room for it, and all stays where it is.
+ * Failures of the last flush that need no report: the file is another owner's, or the browser has closed it; or there is no
+ * room for it, and everything stays where it is.
  */
 const ENDS_FLUSH = ['storage_fenced', 'storage_closed', 'write_outcome_unknown', 'storage_full'] as const;
 
 interface IndexedDbPageFileParts {
   readonly name: string;
   readonly database: FileDatabase;
-  /** Ended by whoever watches the connection. */
+  /** Ended by the code that watches the connection. */
   readonly life: FileLife;
   readonly ownership: Ownership;
   readonly support: PageStoreSupport;
@@ -42,7 +42,7 @@ interface IndexedDbPageFileParts {
 /**
  * One owner's connection to a file. A journal record is added, never put, so its transaction needs only the journal: a
  * stale owner's next number is its successor's claim. All other commits are fenced in their own transaction: by the
- * unique index `holder` where they are committed early, else by the epoch that they read.
+ * unique index `holder` if they are committed early, otherwise by the epoch that they read.
  */
 export class IndexedDbPageFile implements PageFile {
   readonly name: string;
@@ -55,11 +55,11 @@ export class IndexedDbPageFile implements PageFile {
   readonly #onClosed: (file: IndexedDbPageFile) => void;
   readonly #life: FileLife;
   readonly #pages: ReadAhead;
-  /** Claims the file, where that had no room when it was opened. */
+  /** Claims the file, if there was no room for that when it was opened. */
   #claim: Ownership['claim'];
-  /** Numbers of the claims that a truncation must leave. */
+  /** Numbers of the claims that a truncation must keep. */
   #claims: readonly number[];
-  /** Until it was called. */
+  /** Set until it was called. */
   #loadJournalFiles: LoadJournalFiles | undefined;
   #journalFile: JournalFile | undefined;
   readonly #journalSize: JournalSize;
@@ -68,7 +68,7 @@ export class IndexedDbPageFile implements PageFile {
   #pageCounts: PageCounts;
   #headLength: number;
   #hasUnflushed = true;
-  /** Commits under way that change pages: reads wait for them. */
+  /** Number of running commits that change pages: reads wait for them. */
   #pageCommits = 0;
   #closing: Promise<void> | undefined;
 
@@ -103,7 +103,7 @@ export class IndexedDbPageFile implements PageFile {
     if (ownership.claim === undefined) this.#takeOver(ownership);
   }
 
-  /** Goes on with what former owners have written into segments. */
+  /** Continues with what former owners wrote into segments. */
   #takeOver({ former }: Ownership): void {
     if (former === undefined) return;
     this.#loadJournalFiles = undefined;
@@ -163,8 +163,8 @@ export class IndexedDbPageFile implements PageFile {
   }
 
   /**
-   * Browsers don't say what one database takes. So this is what the journal and the head hold, and the number of pages that are there times
-   * the mean length of those that ever were.
+   * Browsers don't report the size of one database. So this returns the size of the journal and the head, plus the number of existing pages times
+   * the mean length of all pages ever written.
    */
   async size(): Promise<number> {
     this.#life.mustBeOpen();
@@ -181,7 +181,7 @@ export class IndexedDbPageFile implements PageFile {
     return this.#closing;
   }
 
-  /** For the store that is about to remove the file. */
+  /** Closes the file for the store that is about to remove it. */
   async discard(): Promise<void> {
     this.#life.refuse(() => storageDeleted(this.name));
     this.#pages.close();
@@ -203,7 +203,7 @@ export class IndexedDbPageFile implements PageFile {
     }
   }
 
-  /** A commit has been made. */
+  /** Notes a commit that was made. */
   #note(commit: Commit): void {
     this.#hasUnflushed = commit.durability === 'relaxed';
     this.#journalSize.committed(commit);
@@ -249,11 +249,11 @@ export class IndexedDbPageFile implements PageFile {
     return isAppend(commit);
   }
 
-  /** Whether the commit is one journal record, and in a file now. */
+  /** Returns whether the commit is one journal record, and in a file now. */
   #isInFile(commit: Commit): boolean {
     const { journal, durability } = commit;
     if (journal === undefined || durability === 'strict' || !isAppend(commit)) return false;
-    // Where they can't be loaded, all records go to IndexedDB.
+    // If they can't be loaded, all records go to IndexedDB.
     this.#loadJournalFiles?.()
       .then((files) => this.#openJournalFile(files))
       .catch(() => undefined);
@@ -273,8 +273,8 @@ export class IndexedDbPageFile implements PageFile {
   }
 
   /**
-   * Firefox says of a transaction that was committed early only that it was aborted, not which request failed. Where the connection is still
-   * there it was not that: then nothing was written.
+   * Firefox says only that an early committed transaction was aborted, not which request failed. If the connection is still
+   * open, a lost connection was not the reason: then nothing was written.
    */
   async #reasonOf(failure: DatabaseError): Promise<DatabaseError> {
     if (this.#earlyCommits !== 'appends' || failure.code !== 'write_outcome_unknown') return failure;
@@ -301,7 +301,7 @@ export class IndexedDbPageFile implements PageFile {
     const journal = transaction.objectStore('journal');
     journal.delete(IDBKeyRange.bound(this.#journalFloor, below, false, true));
     for (const [index, number] of this.#claims.entries()) {
-      // Which epoch an old claim belongs to no longer matters; that it is a number does.
+      // Which epoch an old claim belongs to no longer matters; only that it is a number does.
       if (number >= this.#journalFloor && number < below) journal.put(index, number);
     }
     transaction.objectStore('head').put(below, 'journalFloor');
@@ -315,7 +315,7 @@ export class IndexedDbPageFile implements PageFile {
     this.#life.mustBeOpen();
     try {
       const { done, store } = this.#database.transaction(name);
-      // What fails the request fails this as well, and must not go unhandled.
+      // If the request fails, this does, too, and must not go unhandled.
       done.catch(() => {});
       return await withDeadline(run(store), { file: this.name, what, deadlineMs: this.#deadlineMs });
     } catch (error) {
@@ -338,7 +338,7 @@ export class IndexedDbPageFile implements PageFile {
     }
   }
 
-  /** A strict commit makes durable what was committed before it. A fenced owner has nothing left to answer for. */
+  /** A strict commit makes durable what was committed before it. A fenced owner has nothing left to report. */
   async #flush(): Promise<void> {
     try {
       const saved = this.#journalFile?.unsaved({ durability: 'strict' }) ?? [];
@@ -364,7 +364,7 @@ function addRecords(transaction: IDBTransaction, records: readonly JournalRecord
   for (const { number, text } of records) transaction.objectStore('journal').add(text, number);
 }
 
-/** Only what the commit touches: stores that it leaves out are open to others meanwhile. */
+/** Returns only the stores that the commit uses: others may use the rest meanwhile. */
 function storesOf(commit: Commit, addsRecords: boolean): readonly string[] {
   const stores: string[] = [];
   if (addsRecords || commit.journal !== undefined || commit.truncateJournal !== undefined) stores.push('journal');
@@ -373,12 +373,12 @@ function storesOf(commit: Commit, addsRecords: boolean): readonly string[] {
   return stores;
 }
 
-/** Whether it is nothing but a journal record. */
+/** Returns whether it is only a journal record. */
 function isAppend(commit: Commit): boolean {
   return !checksEpoch(commit) && !changesPages(commit);
 }
 
-/** A journal record is its own fence. What replaces something is fenced all the same. */
+/** A journal record is its own fence. A commit that replaces something is still fenced. */
 function checksEpoch({ journal, head, truncateJournal }: Commit): boolean {
   return journal === undefined || head !== undefined || truncateJournal !== undefined;
 }

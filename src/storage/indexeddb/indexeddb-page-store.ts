@@ -20,17 +20,17 @@ export interface IndexedDbPageStoreOptions {
   readonly prefix: string;
   /** The host's own by default. */
   readonly indexedDB?: IDBFactory | undefined;
-  /** Milliseconds until an operation that others hold up fails with `storage_blocked`; 3,000 by default. A commit, and a read that begins beside one of pages, has thrice as many, the flush of a file that is closed has not. */
+  /** Default 3,000 ms: then blocked operations fail (`storage_blocked`). Tripled for commits and reads during page commits, not closing flushes. */
   readonly deadlineMs?: number | undefined;
-  /** By default what suits the browser. */
+  /** Default: what suits the browser. */
   readonly earlyCommits?: EarlyCommits | undefined;
-  /** Where journal records go that come alone. Without it all go to IndexedDB, and files that have any elsewhere can't be opened. */
+  /** Where journal records that come alone go. Without it all go to IndexedDB, and files that have records elsewhere can't be opened. */
   readonly journalFiles?: LoadJournalFiles | undefined;
-  /** Called when the browser or another tab took an open file away. */
+  /** Called when the browser or another tab closed an open file. */
   readonly onLost?: ((file: string, why: LossReason) => void) | undefined;
 }
 
-/** Files in IndexedDB databases of their own. Works in pages and all kinds of workers. */
+/** Makes a store with each file in its own IndexedDB database. Works in pages and all kinds of workers. */
 export function createIndexedDbPageStore(options: IndexedDbPageStoreOptions): PageStore {
   return new IndexedDbPageStore(options);
 }
@@ -39,7 +39,7 @@ class IndexedDbPageStore implements PageStore {
   readonly supports: PageStoreSupport = {
     backend: 'indexeddb',
     leafBytes: 16_000,
-    // What is stored as 64 KiB or less: beyond, Chromium keeps a value as a Blob, and reading it takes twice as long.
+    // Stored as 64 KiB or less: beyond that, Chromium keeps a value as a Blob, and reading it takes twice as long.
     bodyPageBytes: 65_400,
     maxPageBytes: MAX_PAGE_BYTES,
     crc32,
@@ -69,7 +69,7 @@ class IndexedDbPageStore implements PageStore {
     const deadline = { file: '*', what: 'listing files', deadlineMs: this.#deadlineMs };
     try {
       const databases = await withDeadline(this.#factory.databases(), deadline);
-      // WebKit goes on listing a database whose creation was aborted, under version 0.
+      // WebKit still lists a database whose creation was aborted, under version 0.
       return databases.flatMap(({ name, version }) => (version === 0 ? [] : (this.#fileOf(name) ?? []))).sort();
     } catch (error) {
       throw toDatabaseError(error, deadline.file, deadline.what);
@@ -111,7 +111,7 @@ class IndexedDbPageStore implements PageStore {
     const deadline = { file, what: 'removing it', deadlineMs: this.#deadlineMs };
     const databaseName = this.#prefix + file;
     const removal = this.#options.journalFiles?.().then((files) => files.destroy(databaseName));
-    // Where segments stay, nobody takes them for a later file's.
+    // If segments stay, no one mistakes them for a later file's.
     if (removal !== undefined) await withDeadline(removal, deadline).catch(() => undefined);
     await deleteDatabase(this.#factory, databaseName, deadline);
   }

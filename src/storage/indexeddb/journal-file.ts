@@ -8,7 +8,7 @@ import type { JournalFile, JournalFileParts } from './journal-files.ts';
 import { canWriteAtOnce, type GetDirectory, HEADER_BYTES, openFolder, SHARED } from './journal-folder.ts';
 import { runWrite } from './write-transaction.ts';
 
-/** Of a record's text, in UTF-16 code units: the encoder's buffer stays as large as the longest needs it. */
+/** Longest text of a record, in UTF-16 code units: the encoder's buffer stays as large as the longest text needs. */
 const LONGEST = 64 * 1024;
 
 /** The segment that records are appended to. */
@@ -19,12 +19,12 @@ interface Segment {
 }
 
 /**
- * Segments are files that one owner appends to: a header, then records as `journal-record.ts` has them. A later owner writes a seal into
- * the header before it reads; an owner looks for the seal before each record that it writes, and behind it. So a record that
- * was acknowledged has been read; one that comes too late is refused; and of one in between nobody knows.
+ * Segments are files that one owner appends to: a header, then records in the format of `journal-record.ts`. A later owner writes a seal into
+ * the header before it reads; an owner checks for the seal before and after each record that it writes. So a record that
+ * was acknowledged has been read; one that comes too late is refused; and the outcome of one in between is unknown.
  *
- * No segment takes a record before its owner has made a commit in IndexedDB that is refused once a later owner has raised the epoch, and
- * that one lists the segments behind it: none escapes.
+ * No segment takes a record before its owner has made a commit in IndexedDB that fails if a later owner has raised the epoch. A later owner
+ * lists the segments after it raises the epoch, so it finds them all.
  */
 export class OpfsJournalFile implements JournalFile {
   readonly #parts: JournalFileParts;
@@ -34,17 +34,17 @@ export class OpfsJournalFile implements JournalFile {
   readonly #encoder = new RecordEncoder(crc32);
   readonly #seal = new Uint8Array(1);
   #current: Segment | undefined;
-  /** Segments that hold records which are still needed. */
+  /** Segments with records that are still needed. */
   #ended: readonly string[];
-  /** Those that will be removed when the truncation that they were for is durable. */
+  /** Segments to remove when their truncation is durable. */
   #retired: readonly string[] = [];
-  /** Records that are in files alone. */
+  /** Records that are only in files. */
   #unsaved: JournalRecord[];
   #waiting = 0;
   #isSealed = false;
   #isMaking = false;
   #knowsForeign = false;
-  /** No more segments are made: it can't be done here, the journal is closed, or the file system has refused something. */
+  /** Whether no more segments are made: not possible here, the journal is closed, or the file system refused something. */
   #isOver = !canWriteAtOnce();
 
   constructor(parts: JournalFileParts, getDirectory: GetDirectory, recordsBefore: number) {
@@ -69,7 +69,7 @@ export class OpfsJournalFile implements JournalFile {
       if (this.#waiting >= this.#recordsBefore && !this.#isMaking && !this.#isOver) void this.#make();
       return false;
     }
-    // UTF-8 has nothing for half a character, and long records are not what this is for.
+    // UTF-8 can't encode half a surrogate pair, and this is not for long records.
     if (record.text.length > LONGEST || !record.text.isWellFormed()) return false;
     if (!this.#tryWrite(current, record)) {
       this.#giveUp(current);
@@ -107,7 +107,7 @@ export class OpfsJournalFile implements JournalFile {
     await this.#removeAll(names);
   }
 
-  /** Whether the record is in the file. What fails is most likely a full disk: IndexedDB will say so, or take the record. */
+  /** Returns whether the record is in the file. A failure most likely means a full disk: IndexedDB reports that, or takes the record. */
   #tryWrite(segment: Segment, record: JournalRecord): boolean {
     const { access } = segment;
     try {
@@ -127,7 +127,7 @@ export class OpfsJournalFile implements JournalFile {
     return true;
   }
 
-  /** Called when a record was written. Where the segment is sealed by then, nobody knows whether the later owner has read the record. */
+  /** Checks after writing a record. If the segment is sealed by then, it is unknown whether the later owner has read the record. */
   #mustBeUnread(access: FileSystemSyncAccessHandle): void {
     try {
       if (!this.#findsSeal(access)) return;
@@ -135,7 +135,7 @@ export class OpfsJournalFile implements JournalFile {
       // A header that can't be read counts as sealed.
     }
     this.#isSealed = true;
-    // Not `storage_fenced`: that means that nothing was written, so the request would be sent again.
+    // Not `storage_fenced`: that means that nothing was written, so the request would be retried.
     throw new DatabaseError(
       'write_outcome_unknown',
       `File "${this.#parts.file}" was opened by another owner in the middle of this write, which may have been carried out or not; read before you write again`,
@@ -147,7 +147,7 @@ export class OpfsJournalFile implements JournalFile {
     return this.#seal[0] !== 0;
   }
 
-  /** What was written in part does no harm: the record goes to IndexedDB, which counts before files. */
+  /** Gives up a segment. A partly written record does no harm: it goes to IndexedDB, which takes precedence over files. */
   #giveUp(segment: Segment): void {
     try {
       segment.access.truncate(segment.bytes);
@@ -161,7 +161,7 @@ export class OpfsJournalFile implements JournalFile {
     if (this.#isSealed) throw storageFenced(this.#parts.file);
   }
 
-  /** All that segments hold is in IndexedDB then, or was removed. */
+  /** Retires the segments: all that they hold is in IndexedDB by then, or was removed. */
   #truncate(): void {
     this.#waiting = 0;
     if (this.#current !== undefined && this.#current.bytes > HEADER_BYTES) this.#endSegment();
@@ -177,13 +177,13 @@ export class OpfsJournalFile implements JournalFile {
     this.#ended = [...this.#ended, current.name];
   }
 
-  /** Until the truncation is durable, a power cut may take it back. */
+  /** Waits, because a power cut may undo the truncation until it is durable. */
   async #removeWhenDurable(names: readonly string[]): Promise<void> {
     try {
       await this.#writeHead('a flush', 'strict', (head) => head.put(this.#parts.epoch, 'flushed'));
       this.#removeRetired(names);
     } catch {
-      // They go with the next truncation, or by whoever opens the file next.
+      // They go with the next truncation, or when the file is opened next.
     }
   }
 
@@ -200,25 +200,25 @@ export class OpfsJournalFile implements JournalFile {
       const foreign = this.#knowsForeign ? [] : await this.#foreignIn(folder);
       const file = await folder.getFileHandle(name, { create: true });
       const access = await this.#openSegment(file);
-      // Only now it is known that no later owner has made them.
+      // Only now is it known that no later owner has made them.
       await this.#removeAll(foreign);
       this.#knowsForeign = true;
       if (this.#isOver) access.close();
       else this.#current = { name, access, bytes: HEADER_BYTES };
     } catch {
-      // Without a segment records go to IndexedDB, where a writer learns what is wrong.
+      // Without a segment records go to IndexedDB, where a writer gets the error.
       this.#isOver = true;
     }
     this.#isMaking = false;
     if (this.#isOver) await this.#removeAll([name]);
   }
 
-  /** Writes down that there are segments, as nobody but the file's owner can. */
+  /** Records that there are segments, as only the file's owner can. */
   async #openSegment(file: FileSystemFileHandle): Promise<FileSystemSyncAccessHandle> {
     const access = await file.createSyncAccessHandle(SHARED);
     try {
       access.write(new Uint8Array(HEADER_BYTES), { at: 0 });
-      // In the turn in which the commit is made: what closing says then comes behind it.
+      // In the same turn as the commit: a commit made by closing then comes after it.
       assert(!this.#isOver, 'the journal was closed meanwhile');
       await this.#writeHead('beginning a journal file', 'relaxed', (head) => head.put(this.#token, 'segments'));
       return access;
@@ -234,14 +234,14 @@ export class OpfsJournalFile implements JournalFile {
     return runWrite(database, options, (transaction) => write(transaction.objectStore('head')));
   }
 
-  /** Segments of an earlier file of the same name. */
+  /** Returns segments of an earlier file of the same name. */
   async #foreignIn(folder: FileSystemDirectoryHandle): Promise<string[]> {
     const names: string[] = [];
     for await (const name of folder.keys()) if (!name.startsWith(this.#token)) names.push(name);
     return names;
   }
 
-  /** A frozen tab may have one open. It holds nothing that is needed, and goes with the file. */
+  /** Removes segments. A frozen tab may have one open: it holds nothing that is needed, and is removed with the file. */
   async #removeAll(names: readonly string[]): Promise<void> {
     const folder = await openFolder(this.#getDirectory, this.#parts.database.name, false).catch(() => undefined);
     for (const name of names) await folder?.removeEntry(name).catch(() => undefined);

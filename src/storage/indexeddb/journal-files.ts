@@ -1,34 +1,34 @@
 import type { Commit, JournalRecord } from '../page-store.ts';
 
 /**
- * Journal files: segments beside IndexedDB, in browsers whose files can be written synchronously. A transaction of one record takes Chromium
- * four times as long as a write to a file. Journal records that come alone and need not survive a power cut go there. They are as safe there
- * as IndexedDB makes a record of a relaxed transaction.
+ * Journal files: segments alongside IndexedDB, in browsers whose files can be written synchronously. A transaction of one record takes Chromium
+ * four times as long as a write to a file. Journal records that come alone and need not survive a power cut go to files. They are as safe there
+ * as a record in a relaxed IndexedDB transaction.
  */
 export interface JournalFiles {
   /**
-   * Seals all segments of that token, so that former owners can't add to them any more, and reads them. The caller has raised the file's
-   * epoch before, so that no further segment can begin. `mustBeOwner` is called before each seal is written, and fails where a later
-   * owner has taken the file over meanwhile.
+   * Seals all segments of that token, so that former owners can't append to them any more, and reads them. The caller has raised the file's
+   * epoch before, so that no further segment can begin. `mustBeOwner` is called before each seal is written, and fails if a later
+   * owner has taken over the file meanwhile.
    */
   seal(folder: string, token: string, mustBeOwner: () => Promise<void>): Promise<SealedSegments>;
   /** Reads the same without sealing anything. */
   read(folder: string, token: string): Promise<readonly JournalRecord[]>;
   /** One owner's journal files. */
   open(parts: JournalFileParts): JournalFile;
-  /** Removes all segments of a file. Does nothing where there are none. */
+  /** Removes all segments of a file. Does nothing if there are none. */
   destroy(folder: string): Promise<void>;
 }
 
 export interface SealedSegments {
   readonly names: readonly string[];
-  /** What they hold, in no order. */
+  /** Their records, in no particular order. */
   readonly records: readonly JournalRecord[];
-  /** Whether the folder in which they were is gone, which no owner removes while the file is there. */
+  /** Whether their folder is gone; no owner removes it while the file exists. */
   readonly isFolderGone: boolean;
 }
 
-/** Loads them. Where that fails an open file writes its records to IndexedDB, and the next file that is opened tries again. */
+/** Loads them. If that fails, an open file writes its records to IndexedDB, and the next file that is opened tries again. */
 export type LoadJournalFiles = () => Promise<JournalFiles>;
 
 /** What former owners wrote. A token in the segments' names keeps them apart from those of an earlier file of the same name. */
@@ -36,13 +36,13 @@ export interface FormerSegments {
   readonly files: JournalFiles;
   readonly token: string;
   readonly names: readonly string[];
-  /** Those of the segments' records that are needed, and nowhere else. */
+  /** Needed records that are only in the segments. */
   readonly unsaved: readonly JournalRecord[];
 }
 
 export interface JournalFileParts {
   readonly file: string;
-  /** The file's, after whose name the segments' folder is called. */
+  /** The file's database; the segments' folder is named after it. */
   readonly database: IDBDatabase;
   readonly deadlineMs: number;
   readonly epoch: number;
@@ -53,17 +53,17 @@ export interface JournalFile {
   /** Whether there is a file to which the next record can be appended. */
   readonly isOpen: boolean;
   /**
-   * Whether the record is in a file now; else it has to go to IndexedDB. Fails with `storage_fenced` where a later owner has read the file,
-   * and with `write_outcome_unknown` where nobody knows whether that owner has read the record. From then on every call fails with
-   * `storage_fenced`, since IndexedDB would not refuse the next record where its number is still free there.
+   * Returns whether the record is in a file now; if not, it has to go to IndexedDB. Fails with `storage_fenced` if a later owner has read the file,
+   * and with `write_outcome_unknown` if it is unknown whether that owner has read the record. From then on every call fails with
+   * `storage_fenced`, since IndexedDB would not refuse the next record if its number is still free there.
    */
   append(record: JournalRecord): boolean;
-  /** The records in files alone that the commit has to take into IndexedDB, as one that is strict, has a head or truncates does. Fails where `append` is fenced. */
+  /** Returns the unsaved records that the commit must add to IndexedDB if it is strict, has a head or truncates. Fails if `append` is fenced. */
   unsaved(commit: Commit): readonly JournalRecord[];
-  /** To be called after every commit in IndexedDB, with the unsaved records that it took. */
+  /** Must be called after every commit in IndexedDB, with the unsaved records that it included. */
   committed(commit: Commit, saved: readonly JournalRecord[]): void;
-  /** Lets go of the files. */
+  /** Closes the files. */
   close(): void;
-  /** Removes them, once all that is in them is in IndexedDB, or to be dropped. */
+  /** Removes the files, once all their records are in IndexedDB, or to be dropped. */
   remove(): Promise<void>;
 }

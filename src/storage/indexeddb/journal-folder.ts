@@ -1,15 +1,15 @@
 import { nameOf } from './indexeddb-errors.ts';
 
-/** The folder of the origin's private file system that has one folder for each file of a store. */
+/** The folder of the origin's private file system with one folder for each file of a store. */
 const FOLDER = 'settee-journals';
-/** What a segment begins with: one byte that is not zero once a later owner has read it. */
+/** Length of a segment's header: one of its bytes is not zero once a later owner has read the segment. */
 export const HEADER_BYTES = 8;
 
-/** Together a second. */
+/** All attempts together take a second. */
 const MOST_ATTEMPTS = 50;
 const PAUSE_MS = 20;
 
-/** Gives the origin's private file system. */
+/** Returns the origin's private file system. */
 export type GetDirectory = () => Promise<FileSystemDirectoryHandle>;
 
 declare global {
@@ -18,15 +18,15 @@ declare global {
   }
 }
 
-/** Several may have a segment open, since a frozen owner closes nothing. Known to Chromium from 121 on, in dedicated workers. */
+/** Several owners may have a segment open, since a frozen owner closes nothing. Supported by Chromium 121 and later, in dedicated workers. */
 export const SHARED = { mode: 'readwrite-unsafe' } as const;
 
-/** Whether this context can write into files at once, also beside others. */
+/** Returns whether this context can write files synchronously, also alongside others. */
 export function canWriteAtOnce(): boolean {
   return 'FileSystemSyncAccessHandle' in globalThis && 'mode' in FileSystemSyncAccessHandle.prototype;
 }
 
-/** A file's folder; undefined where there is none and none is to be made. */
+/** Returns a file's folder; undefined if there is none and none is to be made. */
 export async function openFolder(
   getDirectory: GetDirectory,
   name: string,
@@ -41,7 +41,7 @@ export async function openFolder(
   }
 }
 
-/** Removes a file's folder and all that nobody has open of it. */
+/** Removes a file's folder and everything in it that no one has open. */
 export async function removeFolder(getDirectory: GetDirectory, name: string): Promise<void> {
   try {
     const all = await (await getDirectory()).getDirectoryHandle(FOLDER);
@@ -52,10 +52,10 @@ export async function removeFolder(getDirectory: GetDirectory, name: string): Pr
 }
 
 /**
- * Gives the content of a segment that its former owner can't write to any more; undefined where the segment is gone. Where this context can
- * write files synchronously, it writes the seal, which that owner finds at its next record. Elsewhere that owner must be gone: as long as
+ * Returns the content of a segment that its former owner can't write to any more; undefined if the segment is gone. If this context can
+ * write files synchronously, it writes the seal, which that owner finds at its next record. Otherwise that owner must be gone: as long as
  * it has the segment open, this fails with `NoModificationAllowedError`. `mustBeOwner` is called before the seal is written, and fails
- * where it must not be.
+ * if it must not be.
  */
 export async function sealAndRead(
   folder: FileSystemDirectoryHandle,
@@ -71,7 +71,7 @@ export async function sealAndRead(
   }
 }
 
-/** The content of a segment as it is now; undefined where the segment is gone. */
+/** Returns the current content of a segment; undefined if the segment is gone. */
 export async function readSegment(folder: FileSystemDirectoryHandle, name: string): Promise<Uint8Array | undefined> {
   try {
     return (await contentOf(await folder.getFileHandle(name))).subarray(HEADER_BYTES);
@@ -93,7 +93,7 @@ async function sealed(file: FileSystemFileHandle, mustBeOwner: () => Promise<voi
   }
 }
 
-/** Whoever died may have it open for a moment longer than its locks. */
+/** Retries: a dead owner may have it open for a moment longer than its locks. */
 async function unowned(file: FileSystemFileHandle): Promise<Uint8Array> {
   for (let attempt = 1; ; attempt += 1) {
     const before = await contentOf(file);

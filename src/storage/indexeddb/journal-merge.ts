@@ -1,10 +1,10 @@
 import type { JournalRecord } from '../page-store.ts';
 import type { JournalValue } from './schema.ts';
 
-/** What the journal comes to. */
+/** The resulting journal. */
 export interface ReadJournal {
   readonly records: readonly JournalRecord[];
-  /** Numbers that are to become claims. */
+  /** Numbers that must become claims. */
   readonly lost: readonly number[];
   /** One above the last number. */
   readonly end: number;
@@ -22,14 +22,14 @@ interface JournalSources {
 }
 
 interface MergedJournal extends ReadJournal {
-  /** Those of the records that IndexedDB does not have. */
+  /** The records that IndexedDB does not have. */
   readonly unsaved: readonly JournalRecord[];
 }
 
 /**
- * Merges what IndexedDB and the segments have into one journal. It ends where a number is missing, whatever comes later: no record may
+ * Merges the records in IndexedDB and the segments into one journal. It ends where a number is missing, whatever comes later: no record may
  * survive without those before it. Only a power cut leaves such a gap; later numbers become claims, so that no record is ever read under
- * them. Where both have a number, IndexedDB counts: what a stale owner wrote into a segment under a number that its successor had claimed
+ * them. If both have a number, IndexedDB takes precedence: what a stale owner wrote into a segment under a number that its successor had claimed
  * was never acknowledged.
  */
 export function mergeJournal({ floor, numbers, values, found }: JournalSources): MergedJournal {

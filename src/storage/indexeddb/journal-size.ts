@@ -1,6 +1,6 @@
 import type { Commit, JournalRecord } from '../page-store.ts';
 
-/** How much text a journal holds, also where it is in segments. */
+/** How much text a journal holds, including segments. */
 export class JournalSize {
   /** Lengths by the records' numbers, ascending. */
   readonly #lengths = new Map<number, number>();

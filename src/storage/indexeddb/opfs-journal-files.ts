@@ -1,4 +1,4 @@
-/** Journal files in the origin's private file system (File System standard). A page's worker loads this module where the browser has it. */
+/** Journal files in the origin's private file system (File System standard). A page's worker loads this module if the browser supports it. */
 import { crc32 } from '../../base/shared/crc32.ts';
 import { decodeRecords } from '../journal-record.ts';
 import type { JournalRecord } from '../page-store.ts';
@@ -7,8 +7,8 @@ import type { JournalFiles, SealedSegments } from './journal-files.ts';
 import { type GetDirectory, openFolder, readSegment, removeFolder, sealAndRead } from './journal-folder.ts';
 
 /**
- * @param getDirectory gives the origin's private file system; by default the browser's own.
- * @param recordsBefore so many records have to come since the journal was truncated before there is a segment: making one takes as long as
+ * @param getDirectory returns the origin's private file system; default: the browser's own.
+ * @param recordsBefore number of records since the journal was truncated before a segment is made: making one takes as long as
  *   writing five of them.
  */
 export function createOpfsJournalFiles(

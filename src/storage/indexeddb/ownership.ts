@@ -10,11 +10,11 @@ import type { FileDatabase, FileSchema } from './schema.ts';
 
 export interface Ownership extends FileClaim {
   /**
-   * Where there was no room for a claim: tries again, and fails with `storage_fenced` where somebody has changed the file meanwhile. Until it
-   * has succeeded the file can be read alone, and former owners are not fenced.
+   * If there was no room for a claim: tries again, and fails with `storage_fenced` if someone has changed the file meanwhile. Until it
+   * succeeds, the file is read-only, and former owners are not fenced.
    */
   readonly claim?: () => Promise<Ownership>;
-  /** What former owners have written into segments, where there are any. */
+  /** What former owners wrote into segments, if there are any. */
   readonly former?: FormerSegments;
 }
 
@@ -26,7 +26,7 @@ interface OwnershipRequest {
 
 const FOLDER_GONE = 'its folder in settee-journals is gone, and with it the last writes';
 
-/** Takes the file over from whoever owned it before: from then on the commits of former owners fail; unless there is no room for a claim. */
+/** Takes over the file from its former owner: from then on the commits of former owners fail, unless there is no room for a claim. */
 export async function takeOwnership(request: OwnershipRequest): Promise<Ownership> {
   try {
     return await claimOwnership(request);
@@ -44,7 +44,7 @@ async function claimOwnership(request: OwnershipRequest): Promise<Ownership> {
   return recoverSegments(request, files, claim);
 }
 
-/** The file as a claim would find it. Nobody's epoch is raised, and no segment is sealed. */
+/** Returns the file as a claim would find it. Raises no epoch, and seals no segment. */
 async function readWithoutClaim(request: OwnershipRequest): Promise<Ownership> {
   const { file, database, journalFiles } = request;
   let found = await readUnclaimed(file, database);
@@ -66,8 +66,8 @@ async function readWithoutClaim(request: OwnershipRequest): Promise<Ownership> {
 }
 
 /**
- * Takes over a file whose journal is in segments as well. The epoch is raised first: from then on former owners begin no more segments, so
- * that every segment there will ever be is found and sealed. Only then the journal is read.
+ * Takes over a file whose journal is in segments as well. It raises the epoch first: from then on former owners begin no more segments, so
+ * that it finds and seals every segment there will ever be. Only then does it read the journal.
  */
 async function recoverSegments(
   { file, database }: OwnershipRequest,
@@ -110,7 +110,7 @@ async function raiseIn(
   return epoch;
 }
 
-/** A worker that was frozen since it raised the epoch must not seal segments that belong to a later owner by now. */
+/** Checks the epoch: a worker that froze after raising it must not seal segments that now belong to a later owner. */
 async function mustBeEpoch(file: string, database: FileDatabase, epoch: number): Promise<void> {
   const { done, store } = database.transaction('head');
   const [current] = await Promise.all([store.get('epoch'), done]);

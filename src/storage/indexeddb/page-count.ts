@@ -11,10 +11,10 @@ interface CountRequest {
 }
 
 /**
- * The counts of pages after a commit, to be stored in its transaction. A page that is dropped may be gone already, if an
- * earlier owner dropped it and did not get to storing a head that says so. Pages of this epoch are dropped only once, so
- * that only older ones have to be looked up. That may happen before the transaction: nobody but this owner changes pages,
- * or else its transaction is refused.
+ * Returns the page counts after a commit, to be stored in its transaction. A dropped page may be gone already, if an
+ * earlier owner dropped it and did not store a head that says so. Pages of this epoch are dropped only once, so
+ * that only older ones have to be looked up. That may happen before the transaction: only this owner changes pages,
+ * otherwise its transaction is refused.
  */
 export async function countAfterCommit(
   database: IDBDatabase,

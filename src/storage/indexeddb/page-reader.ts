@@ -5,15 +5,15 @@ import { toDatabaseError } from './indexeddb-errors.ts';
 
 interface PageReaderOptions {
   readonly file: string;
-  /** How long the reads that begin now have: they wait for what the file has under way, too. */
+  /** The deadline of reads that begin now: they also wait for the file's running operations. */
   readonly deadlineMs: () => number;
-  /** The reason why the file takes no more operations, if it doesn't. */
+  /** The reason why the file takes no more operations, if it takes none. */
   readonly refusal: () => DatabaseError | undefined;
   /** Whether a transaction is committed in the turn that makes it (`early-commit.ts`). */
   readonly commitsEarly: boolean;
 }
 
-/** A transaction and what waits for it. */
+/** A transaction and the reads that wait for it. */
 interface Burst {
   readonly store: IDBObjectStore;
   readonly rejects: ((reason: DatabaseError) => void)[];
@@ -21,7 +21,7 @@ interface Burst {
   timer: ReturnType<typeof setTimeout> | undefined;
 }
 
-/** Reads pages. Reads that are asked for in one go share a transaction, which costs more than a read does. */
+/** Reads pages. Reads requested in one turn share a transaction, which costs more than a read does. */
 export class PageReader {
   readonly #database: IDBDatabase;
   readonly #options: PageReaderOptions;
@@ -43,7 +43,7 @@ export class PageReader {
         resolve(request.result);
       };
       request.onerror = (event) => {
-        // Else the browser aborts the transaction, and with it the reads of the others in it.
+        // Otherwise the browser aborts the transaction, and with it the reads of the others in it.
         event.preventDefault();
         this.#settled(burst);
         reject(this.#failure(request.error));
@@ -59,11 +59,11 @@ export class PageReader {
   #begin(): Burst {
     const transaction = this.#transaction();
     const burst: Burst = { store: transaction.objectStore('pages'), rejects: [], pending: 0, timer: undefined };
-    // The transaction takes requests only for as long as this turn lasts.
+    // The transaction takes requests only during this turn.
     queueMicrotask(() => {
       this.#burst = undefined;
       if (this.#options.commitsEarly) endEarly(transaction, 'commit');
-      // Set while the browser works: that takes as long as asking for a page does.
+      // Set while the browser works: setting it takes as long as requesting a page.
       const deadlineMs = this.#options.deadlineMs();
       burst.timer = setTimeout(() => this.#giveUp(burst, transaction, deadlineMs), deadlineMs);
     });

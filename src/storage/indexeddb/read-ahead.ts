@@ -2,22 +2,22 @@ import { nextTurn } from '../../base/shared/turn.ts';
 import type { PageNumber, PageValue } from '../page-store.ts';
 import type { PageReader } from './page-reader.ts';
 
-/** Files with more than this, in bytes or in pages, are never read ahead: of them most reads may want another part. */
+/** Files with more than this, in bytes or in pages, are never read ahead: most reads may want another part of them. */
 const SMALL_FILE_BYTES = 16 * 2 ** 20;
 const SMALL_FILE_PAGES = 2048;
-/** Reads that had to wait for the medium before others are made: whoever wants a page or two gets no more. */
+/** Number of reads that must wait for the medium before read-ahead begins: a caller that reads a page or two causes none. */
 const PATIENCE = 3;
-/** Pages that are read ahead at a time: as many as take about as long as a few requests. */
+/** Pages that are read ahead at a time: as many as take about the time of a few requests. */
 const MOST_AT_ONCE = 16;
 
-/** What pages that were read ahead, and not asked for yet, may take in all files of a store. */
+/** Maximum size of pages that were read ahead, and not requested yet, in all files of a store. */
 const ROOM_BYTES = 8 * 2 ** 20;
 
-/** The part of it that is free. */
+/** The free part of that room. */
 export class ReadAheadRoom {
   #free = ROOM_BYTES;
 
-  /** False, and nothing taken, where there is not so much. */
+  /** Returns false, and takes nothing, if there is not that much. */
   take(bytes: number): boolean {
     if (bytes > this.#free) return false;
     this.#free -= bytes;
@@ -32,23 +32,23 @@ export class ReadAheadRoom {
 interface ReadAheadParts {
   readonly reader: PageReader;
   readonly room: ReadAheadRoom;
-  /** How many pages the file has, and what they take together; about. */
+  /** Approximate number of pages in the file, and their total size. */
   readonly extent: () => { readonly pages: number; readonly bytes: number };
   /** The numbers of all its pages, ascending. */
   readonly listNumbers: () => Promise<readonly PageNumber[]>;
 }
 
 /**
- * Reads a small file's pages before they are asked for: the more reads have had to wait for the medium, the more are made once nothing is
- * asked for, until each page was read once. In a browser a transaction takes longer than reading a dozen pages within it. Pages never
- * change, so one that waits here is as good as the file's, until it is dropped.
+ * Reads a small file's pages before they are requested: the more reads had to wait for the medium, the more it reads when no request is
+ * pending, until each page was read once. In a browser a transaction takes longer than reading a dozen pages within it. Pages never
+ * change, so a page held here is as good as the file's, until it is dropped.
  */
 export class ReadAhead {
   readonly #parts: ReadAheadParts;
   readonly #ahead = new Map<PageNumber, Promise<PageValue | undefined>>();
-  /** What was asked for before the numbers of all pages were known. */
+  /** Pages that were requested before all page numbers were known. */
   readonly #asked: PageNumber[] = [];
-  /** Pages that nobody has asked for, nor were read ahead; undefined until their numbers are known. */
+  /** Pages that were neither requested nor read ahead; undefined until their numbers are known. */
   #unread: Set<PageNumber> | undefined;
   #waits = 0;
   #underWay = 0;
@@ -71,7 +71,7 @@ export class ReadAhead {
     return read;
   }
 
-  /** To be called with pages that are not in the file any more. */
+  /** Forgets pages that are no longer in the file. */
   forget(pages: Iterable<PageNumber>): void {
     for (const page of pages) {
       this.#unread?.delete(page);
@@ -89,7 +89,7 @@ export class ReadAhead {
     this.#parts.room.giveBack(this.#pageBytes);
   }
 
-  /** Whoever waits for a page may want the next one because of it: that goes before all that nobody asked for. */
+  /** A caller that waits for a page may want the next one because of it: that comes before all pages that no one requested. */
   async #follow(page: PageNumber, read: Promise<unknown>): Promise<void> {
     this.#waits += 1;
     this.#underWay += 1;
@@ -112,7 +112,7 @@ export class ReadAhead {
       this.#isOver = true;
       return;
     }
-    // Where it fails, whoever asks for a page learns of it.
+    // If it fails, the next caller that requests a page gets the error.
     const numbers = await listNumbers().catch(() => []);
     this.#unread ??= new Set(numbers);
     for (const page of this.#asked.splice(0)) this.#unread.delete(page);
@@ -131,12 +131,12 @@ export class ReadAhead {
   #readOne(page: PageNumber): void {
     const read = this.#parts.reader.read(page);
     this.#ahead.set(page, read);
-    // Whoever asks for it then has it read again.
+    // The next request for it reads it again.
     read.catch(() => this.forget([page]));
   }
 }
 
-/** The next above a page, and where there are not as many, the lowest. */
+/** Returns the next pages above a page and, if there are too few, the lowest. */
 function nearest(ascending: ReadonlySet<PageNumber>, page: PageNumber, count: number): PageNumber[] {
   const below: PageNumber[] = [];
   const above: PageNumber[] = [];

@@ -6,7 +6,7 @@ import { toDatabaseError } from './indexeddb-errors.ts';
 const MEBIBYTE = 2 ** 20;
 /** The most that `getRandomValues` fills at a time. */
 const BLOCK_BYTES = 65_536;
-/** How long the browser may take for its own work behind a deletion, before what is in use is counted. */
+/** How long the browser may do its own work after a deletion, before the space in use is counted. */
 const SETTLE_MS = 250;
 
 interface ReservedDatabasesOptions {
@@ -14,14 +14,14 @@ interface ReservedDatabasesOptions {
   readonly prefix: string;
   /** The host's own by default. */
   readonly indexedDB?: IDBFactory | undefined;
-  /** Milliseconds until an operation that others hold up fails; 3,000 by default. */
+  /** Milliseconds until an operation blocked by others fails; 3,000 by default. */
   readonly deadlineMs?: number | undefined;
 }
 
 /**
- * Space of a browser's quota that is reserved in a database for each part, whose version is the number of its mebibytes: so all that is asked
- * at a start is which databases there are. They are deleted as a whole, which gives space back in every browser. One more database, which is
- * empty, says that a part was given up once. None has the name of a file of the store.
+ * Space of a browser's quota that is reserved in one database for each part, whose version is its size in mebibytes: so a start only
+ * has to list the databases. They are deleted as a whole, which gives space back in every browser. One more database, which is
+ * empty, marks that a part was given up once. None has the name of a file of the store.
  */
 export class ReservedDatabases implements ReservedSpace {
   readonly #prefix: string;
@@ -50,14 +50,14 @@ export class ReservedDatabases implements ReservedSpace {
   }
 
   async release(part: ReservePart): Promise<void> {
-    // Without it the next start would take the part for one that was never whole, and let everything be written.
+    // Without it, the next start would assume that the part was never whole, and permit all writes.
     await this.#open(this.#nameOf('mark'), 1).catch(() => undefined);
     await this.#delete(this.#nameOf(part));
   }
 
   /**
-   * Chromium goes by the size that its files had at the last commit, and its files shrink when deletions are worked up: both happen when a
-   * database is deleted. It does not count what makes a database without records.
+   * Chromium uses the size that its files had at the last commit, and its files shrink when deletions are processed: both happen when a
+   * database is deleted. It does not count the space of a database without records.
    */
   async recount(): Promise<void> {
     const name = this.#nameOf('count');
@@ -68,11 +68,11 @@ export class ReservedDatabases implements ReservedSpace {
       await this.#open(name, 1, false);
       await this.#delete(name);
     } catch {
-      // Whoever waits for room finds none.
+      // A caller that waits for room finds none.
     }
   }
 
-  /** Opens a database and closes it; where it has a lower version, adds what is missing to it first, or changes nothing. */
+  /** Opens a database and closes it; if it has a lower version, first adds what is missing, or changes nothing. */
   async #open(name: string, version: number, fills = name !== this.#nameOf('mark')): Promise<void> {
     const opening = this.#factory.open(name, version);
     opening.onupgradeneeded = ({ oldVersion }) => {
@@ -109,7 +109,7 @@ export class ReservedDatabases implements ReservedSpace {
   }
 }
 
-/** A mebibyte that can't be compressed. Just above it, Firefox keeps a value in a file of its own. */
+/** Returns a mebibyte that can't be compressed. Just above this size, Firefox keeps a value in a file of its own. */
 function unlikeAnything(): Uint8Array {
   const bytes = new Uint8Array(MEBIBYTE + 1024);
   for (let from = 0; from < bytes.length; from += BLOCK_BYTES) {

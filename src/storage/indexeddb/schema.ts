@@ -3,10 +3,10 @@ import type { PageValue } from '../page-store.ts';
 
 /**
  * The layout of a file's database, which is also its IndexedDB version: a browser refuses to open a database under a
- * lower version than it has, so an older Settee can't touch what a newer one wrote.
+ * lower version than it has, so an older Settee can't change what a newer one wrote.
  * 1: the stores below, without the index `holder`.
  * 2: with it.
- * 3: part of the journal may be in files beside it.
+ * 3: part of the journal may be in files beside the database.
  */
 export const INDEXEDDB_FORMAT = 3;
 
@@ -14,16 +14,16 @@ export const INDEXEDDB_FORMAT = 3;
 export type JournalValue = string | number;
 
 /**
- * Pages, journal and head are apart so that an append opens only the journal, and a page is read while one runs.
- * What `head` has under its keys:
+ * Pages, journal and head are separate so that an append opens only the journal, and a page is read while one runs.
+ * `head` has these keys:
  * - `head`: the owner's text;
  * - `epoch`: that of the current owner;
  * - `journalFloor`: no record below this number is left in the journal (claims are);
  * - `claimMark`: a claim that is old enough for those below it to be removed;
- * - `written`: how many pages were ever written and the sum of their lengths, and how many are there;
- * - `flushed`: nothing but a write for a strict commit that has none;
- * - `segments`: the token of the journal's segments in files (`journal-files.ts`); where it is missing there are none;
- * - `owner-` and the current epoch: who holds the file. The unique index `holder` lets only one be there, so that a stale
+ * - `written`: how many pages were ever written, the sum of their lengths, and how many exist;
+ * - `flushed`: only a write for a strict commit that has none;
+ * - `segments`: the token of the journal's segments in files (`journal-files.ts`); if it is missing, there are none;
+ * - `owner-` and the current epoch: who holds the file. The unique index `holder` permits only one, so that a stale
  *   owner is refused by what it writes rather than by what it reads.
  */
 export interface FileSchema extends DBSchema {
@@ -40,11 +40,11 @@ interface Hold {
   readonly holds: 'file';
 }
 
-/** How many pages were ever written, with how many bytes, and how many are there. Stored under `written`. */
+/** How many pages were ever written, with how many bytes, and how many exist. Stored under `written`. */
 export interface PageCounts {
   readonly pages: number;
   readonly bytes: number;
-  /** Pages that are there. Changed in each transaction that writes or drops pages, since counting them takes long. */
+  /** Pages that exist. Changed in each transaction that writes or drops pages, since counting them takes long. */
   readonly kept: number;
 }
 
@@ -58,12 +58,12 @@ export function createStores(transaction: IDBTransaction, oldFormat: number): vo
     db.createObjectStore('journal');
     db.createObjectStore('head');
   }
-  // Where it is missing, the opening finds that out, and says so.
+  // If it is missing, the opening detects and reports that.
   if (oldFormat >= 2 || !db.objectStoreNames.contains('head')) return;
   transaction.objectStore('head').createIndex('holder', 'holds', { unique: true });
 }
 
-/** The only place that says what a database holds: one that was opened under `INDEXEDDB_FORMAT`. */
+/** Types a database opened under `INDEXEDDB_FORMAT`: the only place that says what it holds. */
 export function asFileDatabase(database: IDBDatabase): FileDatabase {
   return wrap(database) as unknown as FileDatabase;
 }

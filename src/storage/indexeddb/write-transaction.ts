@@ -13,14 +13,14 @@ export interface WriteOptions extends Deadline {
 }
 
 /**
- * Runs one write transaction. `write` issues every request in the turn in which it is called: nothing foreign is ever
+ * Runs one write transaction. `write` issues every request in the turn in which it is called: nothing else is ever
  * awaited inside, since a transaction without requests commits by itself.
  *
- * A deadline that passes aborts the transaction, so that `storage_blocked` means that nothing happened. Where it is too
- * late for that, since it was committed early, its outcome is waited for. Such a transaction is not held up for long: the
- * opening of the file waited for whoever held it before, and reads are committed early where writes are.
+ * A deadline that passes aborts the transaction, so that `storage_blocked` means that nothing happened. If it is too
+ * late for that, since it was committed early, it waits for the outcome. Such a transaction is not blocked for long: the
+ * opening of the file waited for the former holder, and reads are committed early if writes are.
  *
- * Fails with `write_outcome_unknown` where the connection went down in the middle: the transaction may have been committed before.
+ * Fails with `write_outcome_unknown` if the connection was lost in the middle: the transaction may have been committed before.
  */
 export function runWrite(
   database: IDBDatabase,
@@ -53,22 +53,22 @@ export function runWrite(
     } catch (error) {
       abort(toDatabaseError(error, options.file, options.what));
     }
-    // Set while the browser works: that takes as long as making a request does.
+    // Set while the browser works: setting it takes as long as making a request.
     timer = setTimeout(() => abort(storageBlocked(options.file, options.what, options.deadlineMs)), options.deadlineMs);
   });
 }
 
-/** Lets an owner hold the file: where another one does, the unique index `holder` refuses it, and with it the transaction. */
+/** Makes an owner hold the file: if another one does, the unique index `holder` refuses it, and with it the transaction. */
 function renewHold(transaction: IDBTransaction, epoch: number): void {
   transaction.objectStore('head').put({ holds: 'file' }, `owner-${epoch}`);
 }
 
-/** A transaction that went down with its connection has no error, or one that says no more than that it was aborted. */
+/** Returns the error for a transaction lost with its connection, which has no error, or one that only says that it was aborted. */
 function abortedByBrowser(error: DOMException | null, { file, what }: WriteOptions): DatabaseError {
   return error === null || nameOf(error) === 'AbortError' ? commitInDoubt(file) : toDatabaseError(error, file, what);
 }
 
-/** Asked for before the writes and answered before they are done: a mismatch takes all of them back. */
+/** Requested before the writes and answered before they are done: a mismatch rolls all of them back. */
 function checkEpoch(transaction: IDBTransaction, epoch: number, onMismatch: () => void): void {
   const request: IDBRequest<unknown> = transaction.objectStore('head').get('epoch');
   request.onsuccess = () => {
@@ -81,7 +81,7 @@ function tryAbort(transaction: IDBTransaction): boolean {
     transaction.abort();
     return true;
   } catch {
-    // It is committing, or has ended: its own events say how.
+    // It is committing, or has ended: its own events say which.
     return false;
   }
 }

@@ -7,11 +7,11 @@ import { copySegments } from './journal-segment.ts';
 
 /**
  * Moves a file into a new, smaller environment. LMDB never shortens a data file, so the live data is copied to the
- * next generation, and one commit in the old generation then says where the file is from now on.
+ * next generation, and one commit in the old generation then says where the file now is.
  *
- * A crash at any step leaves one generation that holds: until that commit it is the old one, and the copy is a
- * leftover; from then on it is the new one, and the old is a leftover. Another owner who opens the file meanwhile
- * raises the old generation's epoch, the commit fails its condition, and the copy is thrown away.
+ * A crash at any step leaves one valid generation: until that commit it is the old one, and the copy is a
+ * leftover; from then on it is the new one, and the old is a leftover. Another owner that opens the file meanwhile
+ * raises the old generation's epoch, the commit fails its condition, and the copy is discarded.
  */
 export interface Generation {
   readonly folder: string;
@@ -19,7 +19,7 @@ export interface Generation {
   readonly environment: Environment;
 }
 
-/** Gives the next generation, opened; undefined where the epoch is no longer the current one. No commit may run. */
+/** Returns the next generation, opened; undefined if the epoch is no longer current. No commit may run. */
 export async function moveToNextGeneration(
   file: string,
   { folder, number, environment }: Generation,
@@ -27,7 +27,7 @@ export async function moveToNextGeneration(
 ): Promise<Generation | undefined> {
   const path = dataPath(folder, number + 1);
   const part = await copyBeside(environment, path);
-  // A later owner may have compacted, too, and `path` be its data.
+  // A later owner may have compacted, too, and `path` may be its data.
   if (currentEpoch(file, environment) !== epoch) {
     await removeData(part);
     return undefined;
@@ -48,8 +48,8 @@ export async function moveToNextGeneration(
 }
 
 /**
- * Copies a file in the state of its last commits into an empty folder, without free space, durably; gives its bytes.
- * The journal comes first, and the copy ends with it: what a later head covers is passed over, and no record refers to
+ * Copies a file in the state of its last commits into an empty folder, without free space, durably; returns its bytes.
+ * The journal comes first, and the copy ends with it: what a later head covers is skipped, and no record refers to
  * a page that was dropped since, because such pages are dropped after a head that covers the record.
  */
 export async function copyToFolder(environment: Environment, folder: string, target: string): Promise<number> {
@@ -62,7 +62,7 @@ export async function copyToFolder(environment: Environment, folder: string, tar
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
-/** Gives the copy's path, for the caller to rename. */
+/** Copies the data beside `path`; returns the copy's path, for the caller to rename. */
 async function copyBeside(environment: Environment, path: string): Promise<string> {
   const part = `${path}.${crypto.randomUUID()}.part`;
   try {

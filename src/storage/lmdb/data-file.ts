@@ -4,7 +4,7 @@ import { storageCorrupt } from '../storage-errors.ts';
 import { type DataFile, findStructuralDamage } from './data-structure.ts';
 
 /**
- * Looks at a data file before LMDB maps it. LMDB trusts what it maps: a file that is cut off or no LMDB file at all
+ * Checks a data file before LMDB maps it. LMDB trusts what it maps: a file that is cut off or not an LMDB file
  * ends the process with a signal instead of an error. What is checked here is a meta page as lmdb-js 3.5 lays it out
  * (`MDB_meta` in its mdb.c, data version 2): a header of 24 bytes, then the fields below, in the machine's byte order.
  */
@@ -38,8 +38,8 @@ interface MetaPage {
 }
 
 /**
- * Fails with `storage_corrupt` where opening `path` as an LMDB file would crash. What is stored in it is checked elsewhere; `wholly` looks
- * at the structure of all of it, which takes as long as reading the file.
+ * Fails with `storage_corrupt` if opening `path` as an LMDB file would crash. Its content is checked elsewhere; `wholly` checks
+ * the structure of all of it, which takes as long as reading the file.
  */
 export async function checkDataFile(file: string, path: string, wholly = false): Promise<void> {
   const { size, start } = await readStart(path);
@@ -68,8 +68,8 @@ async function readStart(path: string): Promise<{ readonly size: number; readonl
 }
 
 /**
- * A file begins with two meta pages, which transactions write in turns; the one of the later transaction holds. Both must be sound, and of
- * neighbouring transactions, even ones in the first page: LMDB has no checksums, and would go back to a former state in silence.
+ * A file begins with two meta pages, which transactions write alternately; the one of the later transaction is valid. Both must be sound, and of
+ * consecutive transactions, even ones in the first page: LMDB has no checksums, and would silently return to a former state.
  */
 function newestMeta(start: DataView): MetaPage | undefined {
   const first = readMeta(start, 0);

@@ -19,18 +19,18 @@ const OVERFLOW = 4;
 const BIG_VALUE = 1;
 const SUB_TREE = 2;
 const NO_PAGE = 2 ** 64;
-/** The first pages are no one's but the meta pages. */
+/** The first pages are only for the meta pages. */
 const META_PAGES = 2;
 /** A tree of this depth would hold more than any disk. */
 const MAX_DEPTH = 32;
 
-/** What a meta page says. */
+/** The content of a meta page. */
 export interface DataFile {
   readonly path: string;
   readonly pageSize: number;
   readonly lastPage: number;
   readonly transaction: number;
-  /** Where the meta page describes the two trees that all others hang on. */
+  /** Where the meta page describes the two trees that lead to all others. */
   readonly trees: { readonly free: Buffer; readonly main: Buffer };
 }
 
@@ -51,8 +51,8 @@ interface LeafNode {
 class StructureError extends Error {}
 
 /**
- * What is wrong with the structure of a data file; undefined where nothing is. `state` looks at what LMDB itself needs for every
- * transaction, the list of free pages and the list of trees, and at the trees of this name; `all` at everything.
+ * Returns what is wrong with the structure of a data file; undefined if nothing is. `state` checks what LMDB itself needs for every
+ * transaction, the list of free pages and the list of trees, and the trees of this name; `all` checks everything.
  */
 export function* findStructuralDamage(
   data: DataFile,
@@ -106,7 +106,7 @@ class Structure {
     if (entries !== tree.entries) fail(`the tree ${tree.name} has ${entries} entries instead of ${tree.entries}`);
   }
 
-  /** Gives the number of entries below it. */
+  /** Checks a page; returns the number of entries below it. */
   *#checkPage(number: number, depth: number, visit: (node: LeafNode) => void): CooperativeTask<number> {
     const page = this.#readPage(number);
     const isLeaf = depth === 1;
@@ -139,7 +139,7 @@ class Structure {
   #bigValue(place: Buffer, size: number): Buffer {
     const first = Number(place.readBigUInt64LE(0));
     const pages = Number(place.readBigUInt64LE(16));
-    // It may have more: a value that became shorter within its transaction keeps them, as lists of free pages do.
+    // It may have more: a value that became shorter within its transaction keeps its pages, as lists of free pages do.
     if (pages < Math.floor((HEADER_BYTES - 1 + size) / this.#data.pageSize) + 1)
       fail(`page ${first} has a wrong length`);
     const header = this.#readPage(first);
@@ -150,13 +150,13 @@ class Structure {
     return header.subarray(HEADER_BYTES, HEADER_BYTES + size);
   }
 
-  /** A list of free pages: how many entries it has, then pages; a negative one is the number of pages from the next on. */
+  /** Notes a list of free pages: its number of entries, then pages; a negative one is the number of pages that start at the next one. */
   #noteFree({ key, value }: LeafNode): void {
     const length = value.length < 8 ? -1 : Number(value.readBigInt64LE(0));
     if (key.length !== 8 || Number(key.readBigUInt64LE(0)) > this.#data.transaction || length < 0) {
       fail('the list of free pages is damaged');
     }
-    // Only the first page of a long list is looked at.
+    // Only the first page of a long list is checked.
     for (let at = 8; at < Math.min(8 * (length + 1), value.length - 7); at += 8) {
       const entry = Number(value.readBigInt64LE(at));
       if (Math.abs(entry) > this.#data.lastPage || entry === 1) fail(`page ${entry} can't be free`);
@@ -190,7 +190,7 @@ function treeOf(name: string, bytes: Buffer): TreeInfo {
   };
 }
 
-/** Where the nodes of a page begin. They fill it from its end, without gaps. */
+/** Returns where the nodes of a page begin. They fill it from its end, without gaps. */
 function nodesOf(page: Buffer, number: number): number[] {
   const [lower, upper] = [page.readUInt16LE(20), page.readUInt16LE(22)];
   const end = page.length - HEADER_BYTES;

@@ -19,7 +19,7 @@ const PAGES = 'pages';
 
 const NO_OWNER: OwnerRecord = { format: LMDB_FORMAT, start: 1, truncated: 0, earlier: [] };
 
-/** One LMDB environment with its databases. Nothing in here knows of commits that are under way. */
+/** One LMDB environment with its databases. Nothing in here tracks running commits. */
 export interface Environment {
   readonly root: RootDatabase<string, string>;
   readonly state: Database<string, string>;
@@ -37,9 +37,9 @@ export interface Ownership {
 }
 
 interface EnvironmentOptions {
-  /** For those who are no owners. LMDB makes a data file that is not there unless it may only read. */
+  /** For callers that are not owners. LMDB creates a missing data file unless it may only read. */
   readonly readOnly?: boolean;
-  /** Whether to look at the structure of the whole data file first. */
+  /** Whether to check the structure of the whole data file first. */
   readonly checksWholly?: boolean;
 }
 
@@ -63,18 +63,18 @@ export async function openEnvironment(
   }
 }
 
-/** Whoever comes to a turn within this time has not been preceded by another opening. */
+/** If a caller gets a turn within this time, no other opening has preceded it in the turn. */
 const FIRST_OF_TURN_MS = 1;
 
 /**
- * Resolves when this turn of the event loop has time to open an environment, or for a commit that waits for the disk: where many are opened
- * at once each gets a turn of its own, and others are served between.
+ * Resolves when this turn of the event loop has time to open an environment, or for a commit that waits for the disk: if many are opened
+ * at once, each gets its own turn, and other work runs in between.
  */
 export async function turnForCommit(): Promise<void> {
   if (isThreadWanted() || heldMs() >= FIRST_OF_TURN_MS) await new TimeSlice().endTurn();
 }
 
-/** Opens one again that this process had open, in the same turn. Only where the data file is still there: LMDB would make another. */
+/** Reopens one that this process had open, in the same turn. Only if the data file still exists: LMDB would create another. */
 export function reopenEnvironment(path: string): Environment {
   const root = openRoot(path);
   try {
@@ -86,8 +86,8 @@ export function reopenEnvironment(path: string): Environment {
 }
 
 /**
- * Closes one that was written to, in which no commit is under way. LMDB as of lmdb-js 3.5.6 keeps the list of free pages of the last
- * commit, and forgets to free its memory on closing; a transaction that is taken back frees it.
+ * Closes one that was written to, and has no running commit. LMDB as of lmdb-js 3.5.6 keeps the list of free pages of the last
+ * commit, and forgets to free its memory on closing; a transaction that is rolled back frees it.
  */
 export async function closeEnvironment({ root }: Environment): Promise<void> {
   try {
@@ -109,11 +109,11 @@ export async function createEnvironment(path: string): Promise<void> {
   }
 }
 
-/** Commits that a compacted copy needs before it may free many pages at once. */
+/** Number of commits that a compacted copy needs before it may free many pages at once. */
 const BREAK_IN_COMMITS = 8;
 
 /**
- * Makes a compacted copy fit for use. Its list of free pages is empty and its transaction numbers begin anew; where the first
+ * Makes a compacted copy fit for use. Its list of free pages is empty and its transaction numbers start again; if the first
  * commits then free hundreds of pages, LMDB as of lmdb-js 3.5.6 (2.9 to 3.5.6 were tried) fails in `mdb_page_alloc`, or
  * ends the process with an assertion. A few commits that free a page each prevent that. To be removed once the test
  * "a compacted file can free most of its pages at once" passes without it.
@@ -133,11 +133,11 @@ export async function breakIn(path: string): Promise<void> {
 }
 
 /**
- * Raises the epoch, and takes the next journal number away from whoever was owner before; in the same turn of the event
- * loop as it reads the segments of the journal, so that no owner in this process can append to one meanwhile. Gives the
- * generation to go to where the file has moved on.
+ * Raises the epoch, and takes the next journal number from the former owner, in the same turn of the event
+ * loop as it reads the segments of the journal, so that no owner in this process can append to one meanwhile. Returns the
+ * generation to go to if the file has moved on.
  *
- * @param onDamage called where the journal is damaged; if it throws, nothing is changed, else what can't be read is dropped.
+ * @param onDamage called if the journal is damaged; if it throws, nothing changes, otherwise what can't be read is dropped.
  */
 export function takeOwnership(
   file: string,
@@ -153,7 +153,7 @@ export function takeOwnership(
     const { inEnvironment, recovered } = readJournal(environment, folder, record, epoch);
     if (recovered.damage !== undefined) onDamage(recovered.damage);
     const end = (recovered.records.at(-1)?.number ?? 0) + 1;
-    // Behind a gap; were they left, they would come back once the gap is below what is truncated.
+    // After a gap; if kept, they would reappear once the gap is below the truncation.
     for (const { number } of inEnvironment) if (number >= end) void journal.remove(number);
     const claim = Math.max(start, truncated, end);
     const nextJournal = claim + 1;
@@ -163,7 +163,7 @@ export function takeOwnership(
   });
 }
 
-/** Whether the journal of a file that nobody writes to is damaged, and has lost records. Changes nothing. */
+/** Returns whether the journal of a file that no one writes to is damaged, and has lost records. Changes nothing. */
 export function hasLostRecords(file: string, environment: Environment, folder: string): boolean {
   const { record, epoch } = readOwner(file, environment.state);
   return readJournal(environment, folder, record, epoch).recovered.damage !== undefined;
@@ -183,7 +183,7 @@ function readJournal(
   return { inEnvironment, recovered };
 }
 
-/** The epoch as the last commit left it. */
+/** Returns the epoch as of the last commit. */
 export function currentEpoch(file: string, environment: Environment): number {
   environment.root.resetReadTxn();
   const epoch = environment.state.getEntry(OWNER)?.version;
@@ -191,15 +191,15 @@ export function currentEpoch(file: string, environment: Environment): number {
   return epoch;
 }
 
-/** The generation that holds the file now, where that is another one; as the last commit left it. */
+/** Returns the generation that holds the file now, if that is another one, as of the last commit. */
 export function movedTo(file: string, environment: Environment): number | undefined {
   environment.root.resetReadTxn();
   return readOwner(file, environment.state).record.movedTo;
 }
 
 /**
- * Runs what `enqueue` writes as one transaction, off this thread, if `epoch` is still the current one; else nothing of
- * it happens and the promise gives false.
+ * Runs what `enqueue` writes as one transaction, off this thread, if `epoch` is still the current one; otherwise none of
+ * it happens and the promise resolves to false.
  */
 export function commitAs(environment: Environment, epoch: number, enqueue: () => void): Promise<boolean> {
   return environment.state.ifVersion(OWNER, epoch, enqueue);
@@ -210,7 +210,7 @@ export function enqueueHead(environment: Environment, head: string): void {
   void environment.state.put(HEAD, head, 0);
 }
 
-/** Only within `commitAs`. Says where the journal begins and what it consists of, as of this owner's opening. */
+/** Only within `commitAs`. Records where the journal begins and what it consists of, as of this owner's opening. */
 export function enqueueTruncation(
   environment: Environment,
   epoch: number,
@@ -219,18 +219,18 @@ export function enqueueTruncation(
   putOwner(environment.state, { format: LMDB_FORMAT, ...marks }, epoch);
 }
 
-/** Only within `commitAs`. Leads every later opening to another generation. */
+/** Only within `commitAs`. Directs every later opening to another generation. */
 export function enqueueMove(environment: Environment, epoch: number, movedTo: number): void {
   putOwner(environment.state, { ...NO_OWNER, movedTo }, epoch);
 }
 
-/** Room for some 250 readers; LMDB takes a lock file as long as it finds it, and asks for half of that. */
+/** Room for about 250 readers; LMDB uses the length of an existing lock file, and itself asks for half of that. */
 const LOCK_FILE_BYTES = 16_384;
 
 /**
- * Gives the lock file its room on the disk. LMDB makes it with a hole and writes to it through a memory map: on a full
- * disk the system ends the process for that (SIGBUS), where this fails like any other write does. Linked into its place,
- * so that nobody finds it half made or has it emptied while in use.
+ * Reserves disk space for the lock file. LMDB creates it sparse and writes to it through a memory map: on a full
+ * disk the system ends the process for that (SIGBUS), but this fails like any other write. Linked into its place,
+ * so that no one finds it half made or has it emptied while in use.
  */
 function reserveLockFile(path: string): void {
   const draft = `${path}-lock.${crypto.randomUUID()}`;
@@ -238,7 +238,7 @@ function reserveLockFile(path: string): void {
     writeFileSync(draft, new Uint8Array(LOCK_FILE_BYTES), { flag: 'wx' });
     linkSync(draft, `${path}-lock`);
   } catch (error) {
-    // One is there already; or the file system has no links, and LMDB makes its own.
+    // One is there already; or the file system has no links, and LMDB creates its own.
     if (!hasCode(error, 'EEXIST') && !hasCode(error, 'EPERM') && !hasCode(error, 'ENOTSUP')) throw error;
   } finally {
     rmSync(draft, { force: true });
@@ -254,11 +254,11 @@ function openRoot(path: string, readOnly = false): RootDatabase<string, string> 
     noSubdir: true,
     maxDbs: 4,
     encoding: 'string',
-    // Commits go out one by one, each a batch of its own. With batching by event turn lmdb-js also makes a promise
-    // that nobody can get at, and its rejection (a full disk) would end the process.
+    // Commits are sent one by one, each as its own batch. With batching by event turn lmdb-js also makes a promise
+    // that no one can access, and its rejection (a full disk) would end the process.
     eventTurnBatching: false,
-    // A commit resolves when it is on the disk, which is what it takes with overlapping, too. With it lmdb-js waits for
-    // ever on closing after a commit that failed (a full disk).
+    // A commit resolves when it is on the disk, as it does with overlapping, too. With overlapping, lmdb-js waits
+    // forever on closing after a commit that failed (a full disk).
     overlappingSync: false,
   });
 }
@@ -267,7 +267,7 @@ function openState(root: RootDatabase<string, string>): Database<string, string>
   return root.openDB<string, string>({ name: 'state', encoding: 'string', useVersions: true });
 }
 
-/** LMDB would make what is missing, and nobody would learn that it was there. */
+/** Fails if one is missing. LMDB would create it, and no one would notice the loss. */
 function mustHaveDatabases(file: string, root: RootDatabase<string, string>): void {
   const names = new Set(root.getKeys());
   for (const name of [JOURNAL, PAGES]) {

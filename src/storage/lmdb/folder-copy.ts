@@ -14,17 +14,17 @@ export interface CopiedFile {
   readonly hasLostWrites: boolean;
 }
 
-/** A file of which the copy has nothing. */
+/** A file that is missing from the copy. */
 export interface FailedFile {
   readonly file: string;
   readonly failure: DatabaseError;
 }
 
 /**
- * Copies the files of a store's folder into another one, each in the state of its last commit. Takes no ownership: the
+ * Copies the files of a store's folder into another folder, each in the state of its last commit. Takes no ownership: the
  * store may be in use by another process. The file `list` is copied after all others; files that appear until then are
- * copied before it, and those that appear meanwhile behind it, so that a list of files names none that the copy lacks.
- * A file removed meanwhile is passed over, and one that can't be read is reported; the list itself has to be readable.
+ * copied before it, and those that appear meanwhile after it, so that a list of files names none that the copy lacks.
+ * A file removed meanwhile is skipped, and one that can't be read is reported; the list itself has to be readable.
  */
 export async function* copyFiles(
   source: string,
@@ -52,14 +52,14 @@ async function* copyUnseen(source: string, target: string, seen: Set<string>): A
   }
 }
 
-/** Throws what is no matter of this file alone. */
+/** Rethrows an error that does not concern this file alone. */
 async function toFailedFile(error: unknown, file: string, target: string): Promise<FailedFile> {
   const failure = await toDatabaseError(error, file, 'copying it', target);
   if (failure.code === 'storage_full') throw failure;
   return { file, failure };
 }
 
-/** The file moved on while it was copied: the copy may end with where it went, and not hold it. */
+/** The file moved on while it was copied: the copy may end with a reference to its new place, and not contain it. */
 class MovedOn extends Error {}
 
 async function copyFile(source: string, target: string, file: string): Promise<CopiedFile | undefined> {
@@ -70,7 +70,7 @@ async function copyFile(source: string, target: string, file: string): Promise<C
     try {
       return await copyCurrent(file, folder, target, generations);
     } catch (error) {
-      // A compaction ends with the removal of the generation that it leaves, which may be the one that was to be opened.
+      // A compaction ends with the removal of the generation that it leaves, which may be the one to be opened.
       const isSame = String(await findGenerations(folder)) === String(generations);
       if (isSame && !(error instanceof MovedOn)) throw error;
     }
@@ -98,7 +98,7 @@ async function copyCurrent(
   }
 }
 
-/** Looks at the copy, because nobody writes to that. */
+/** Checks the copy, because no one writes to it. */
 async function looksDamaged(file: string, draft: string): Promise<boolean> {
   const path = dataPath(draft, 1);
   const copy = await openEnvironment(file, path, { readOnly: true });

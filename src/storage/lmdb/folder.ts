@@ -3,25 +3,25 @@ import { join } from 'node:path';
 import { isFileName } from '../file-name.ts';
 
 /**
- * Where things lie on the disk. Each file is a folder of its own name, with one `data-<generation>.mdb` in it (and
+ * The layout on the disk. Each file is a folder with the file's name, with one `data-<generation>.mdb` in it (and
  * LMDB's lock file beside that). A compaction adds the next generation and then moves the file to it (compaction.ts).
  *
- * File names begin with a letter or digit, so what begins with an underscore is not a file: `_new.…` is one being
- * made, `_doomed.…` one being removed. Both steps end in one rename, so a crash leaves a whole file or none; what is
+ * File names begin with a letter or digit, so a name that begins with an underscore is not a file: `_new.…` is one being
+ * created, `_doomed.…` one being removed. Both steps end in one rename, so a crash leaves a whole file or none; what is
  * left over is removed by `sweep`.
  */
 const NEW = '_new.';
 const DOOMED = '_doomed.';
 const DATA_FILE = /^data-([1-9][0-9]{0,8})\.mdb$/;
 const DATA_FILE_LEFTOVER = /^data-[0-9]+\.mdb/;
-/** A folder under construction that is older than this was left by a crash. */
+/** An unfinished folder older than this was left by a crash. */
 const NEW_ABANDONED_MS = 60_000;
 
 export function dataPath(folder: string, generation: number): string {
   return join(folder, `data-${generation}.mdb`);
 }
 
-/** The generations that are there, ascending; more than one only after a crash. Undefined where the folder is not there. */
+/** Returns the existing generations, ascending; more than one only after a crash. Undefined if the folder does not exist. */
 export async function findGenerations(folder: string): Promise<number[] | undefined> {
   const names = await namesIn(folder);
   if (names === undefined) return undefined;
@@ -32,7 +32,7 @@ export async function findGenerations(folder: string): Promise<number[] | undefi
   return generations.sort((left, right) => left - right);
 }
 
-/** Removes every data file (and what belongs to one) but those of the generation to keep. */
+/** Removes every data file (and what belongs to it) except those of the generation to keep. */
 export async function removeOtherGenerations(folder: string, keep: number): Promise<void> {
   const kept = dataPath('', keep);
   for (const name of (await namesIn(folder)) ?? []) {
@@ -41,20 +41,20 @@ export async function removeOtherGenerations(folder: string, keep: number): Prom
   }
 }
 
-/** Names of the files in a store's folder, sorted. */
+/** Returns the names of the files in a store's folder, sorted. */
 export async function listFiles(folder: string): Promise<string[]> {
   return ((await namesIn(folder)) ?? []).filter(isFileName).sort();
 }
 
-/** For the owner alone: other users of the machine could read hashes of passwords in the files. */
+/** Only for the owner: other users of the machine could read hashes of passwords in the files. */
 const OWNER_ONLY = 0o700;
 
-/** Makes a store's folder, unless it is there. Other users of the machine can't read what is in it. */
+/** Creates a store's folder, unless it exists. Other users of the machine can't read what is in it. */
 export async function makeFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: OWNER_ONLY });
 }
 
-/** Makes a folder with what `fill` puts into it, and gives it its name when it is whole. False where the name is taken. */
+/** Makes a folder with what `fill` puts into it, and gives it its name when it is complete. Returns false if the name is taken. */
 export async function createFolder(
   parent: string,
   name: string,
@@ -62,7 +62,7 @@ export async function createFolder(
 ): Promise<boolean> {
   const draft = join(parent, `${NEW}${crypto.randomUUID()}`);
   await makeFolder(parent);
-  // Not with the one above: where the disk is full, `recursive` reports a missing folder instead.
+  // Not together with the one above: if the disk is full, `recursive` reports a missing folder instead.
   await mkdir(draft);
   try {
     await fill(draft);
@@ -76,7 +76,7 @@ export async function createFolder(
   return true;
 }
 
-/** Removes a folder: at once from the view of `listFiles`, then from the disk. Does nothing where it is not there. */
+/** Removes a folder: immediately for `listFiles`, then from the disk. Does nothing if it does not exist. */
 export async function removeFolder(parent: string, name: string): Promise<void> {
   const doomed = join(parent, `${DOOMED}${crypto.randomUUID()}`);
   try {
@@ -89,7 +89,7 @@ export async function removeFolder(parent: string, name: string): Promise<void> 
   await rm(doomed, { recursive: true, force: true });
 }
 
-/** Ends removals, and removes drafts, that a crash cut short. */
+/** Completes removals, and removes drafts, that a crash interrupted. */
 export async function sweep(parent: string): Promise<void> {
   for (const name of (await namesIn(parent)) ?? []) {
     const path = join(parent, name);

@@ -1,12 +1,12 @@
 import { statfs } from 'node:fs/promises';
 import { DatabaseError } from '../../base/errors/database-error.ts';
 
-/** Twice what a new environment, or the first commits to a copy of one, take with the lock file. */
+/** Twice the space of a new environment, or of the first commits to a copy of one, including the lock file. */
 const NEW_FILE_BYTES = 128 * 1024;
 
 /**
- * To be called before LMDB begins a data file. Where the disk fills up in its first commits, lmdb-js as of 3.5.6 may end the
- * process, with a segmentation fault or an abort (`corrupted size vs. prev_size`), so it must not come to that.
+ * Checks for room before LMDB begins a data file. If the disk fills up during its first commits, lmdb-js as of 3.5.6 may end the
+ * process, with a segmentation fault or an abort (`corrupted size vs. prev_size`), so that must not happen.
  */
 export async function mustHaveRoom(file: string, folder: string): Promise<void> {
   const free = await freeBytes(folder);
@@ -17,7 +17,7 @@ export async function mustHaveRoom(file: string, folder: string): Promise<void> 
   );
 }
 
-/** Undefined where the system doesn't say. */
+/** Returns undefined if the system doesn't say. */
 export async function freeBytes(folder: string): Promise<number | undefined> {
   try {
     const { bavail, bsize } = await statfs(folder);

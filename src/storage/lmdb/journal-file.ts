@@ -21,16 +21,16 @@ interface OpenSegment {
   readonly path: string;
   readonly descriptor: number;
   readonly first: number;
-  /** Its length, all of it whole records. */
+  /** Its length; it consists of whole records. */
   bytes: number;
   /** One above the last record's number. */
   end: number;
 }
 
 /**
- * One owner's journal on the disk. A record that `append` took survives the end of the process, and after `sync` a
- * power cut as well. An append that fails leaves the file as it was; where that can't be had the journal is given up:
- * nothing more is taken, and the next opening cuts it off at its last whole record.
+ * One owner's journal on the disk. A record that `append` accepted survives the end of the process, and after `sync` a
+ * power cut as well. An append that fails leaves the file as it was; if that is not possible, the journal is given up:
+ * it accepts nothing more, and the next opening cuts it off at its last whole record.
  */
 export class JournalFile {
   readonly #parts: JournalFileParts;
@@ -46,7 +46,7 @@ export class JournalFile {
     this.#kept = parts.kept;
   }
 
-  /** Whether a segment is open whose name was taken away; undefined where none is open. */
+  /** Whether the open segment's name was removed; undefined if none is open. */
   get isRemoved(): boolean | undefined {
     return this.#current && this.#parts.functions.isRemoved(this.#current.descriptor);
   }
@@ -56,12 +56,12 @@ export class JournalFile {
     return this.#kept.reduce((sum, { bytes }) => sum + bytes, this.#current?.bytes ?? 0);
   }
 
-  /** Whether there are records from this number on that a power cut may take. */
+  /** Returns whether there are records from this number on that a power cut may destroy. */
   hasUnsynced(from: number): boolean {
     return !this.#isSynced && this.#current !== undefined && this.#current.end > from;
   }
 
-  /** In the same turn, so that nobody else writes or opens the file in between. */
+  /** Appends in the same turn, so that no one else writes or opens the file in between. */
   append(record: JournalRecord): void {
     this.mustBeSound();
     this.#current ??= this.#begin(record.number);
@@ -89,18 +89,18 @@ export class JournalFile {
       if (!isSynced && this.#current !== undefined) await functions.sync(this.#current.descriptor);
       if (!isNameSynced) await functions.syncFolder(folder);
     } catch (error) {
-      // Whoever removed the folder wants nothing of it to last.
+      // The folder was removed on purpose, so nothing in it has to last.
       if (!hasCode(error, 'ENOENT')) {
-        // After a failed sync the system may hold pages for clean that never reached the disk.
+        // After a failed sync the system may treat pages as clean that never reached the disk.
         this.#failure = error;
         this.#isSynced = false;
-        // Never as a full disk, which refuses a step as a whole: what was appended is there, and may come back.
+        // Never reported as a full disk, which refuses a step as a whole: what was appended is there, and may reappear.
         throw storageFailed(this.#parts.file, 'its journal', error);
       }
     }
   }
 
-  /** After a commit that removed the records below `below`: their segments go, and the next record begins a new one. */
+  /** Removes the segments of the records below `below`, after a commit that removed these; the next record begins a new one. */
   async truncate(below: number): Promise<void> {
     const { functions } = this.#parts;
     if (this.#current !== undefined && this.#current.first < below) this.#endSegment();
@@ -112,7 +112,7 @@ export class JournalFile {
     }
   }
 
-  /** Makes every record durable, as far as the journal was not given up, and lets go of the file. */
+  /** Makes every record durable, unless the journal was given up, and closes the file. */
   async close(): Promise<void> {
     try {
       if (this.#failure === undefined) await this.sync();

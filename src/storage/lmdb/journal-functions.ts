@@ -3,14 +3,14 @@ import { rm } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { syncPath } from './folder.ts';
 
-/** What a journal asks of the file system, so that tests can make it fail and count. Errors are those of `node:fs`. */
+/** What a journal uses of the file system, so that tests can count calls and make them fail. Errors are those of `node:fs`. */
 export interface JournalFunctions {
-  /** Makes a file that is not there yet, for appending; gives its descriptor. */
+  /** Creates a file that does not exist yet, for appending; returns its descriptor. */
   create(path: string): number;
-  /** Appends `bytes` from `offset` on; gives how many were taken. */
+  /** Appends `bytes` from `offset` on; returns how many were written. */
   write(descriptor: number, bytes: Uint8Array, offset: number): number;
   truncate(descriptor: number, bytes: number): void;
-  /** Whether the file has no name any more. */
+  /** Returns whether the file no longer has a name. */
   isRemoved(descriptor: number): boolean;
   /** Makes the content durable. */
   sync(descriptor: number): Promise<void>;

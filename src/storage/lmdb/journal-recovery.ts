@@ -25,7 +25,7 @@ export interface JournalDamage {
   readonly number: number;
   /** Where it should be: a segment, and the byte in it. */
   readonly place: string;
-  /** Sound records behind it. They can't be applied without it. */
+  /** Sound records after it. They can't be applied without it. */
   readonly behind: readonly JournalRecord[];
 }
 
@@ -56,7 +56,7 @@ interface Sources {
 }
 
 /**
- * Joins what the segments hold with what lies in LMDB. The journal ends where a number is missing, whatever lies behind:
+ * Joins the records in the segments with those in LMDB. The journal ends where a number is missing, whatever comes later:
  * no record may survive without those before it.
  */
 export function recoverJournal({ segments, inEnvironment, spans, truncated }: Sources): RecoveredJournal {
@@ -94,7 +94,7 @@ export function recoverJournal({ segments, inEnvironment, spans, truncated }: So
   };
 }
 
-/** The spans of records that were all written before segments kept them apart. */
+/** Returns the spans of records that were all written before segments kept them apart. */
 export function spansOf(records: readonly JournalRecord[]): JournalSpan[] {
   const spans: JournalSpan[] = [];
   for (const { number } of records) {
@@ -106,21 +106,21 @@ export function spansOf(records: readonly JournalRecord[]): JournalSpan[] {
 }
 
 interface ReadSegments {
-  /** Up to the first in each segment that is not sound. */
+  /** Records up to the first unsound one in each segment. */
   readonly records: readonly JournalRecord[];
   readonly segments: readonly KeptSegment[];
-  /** Where segments hold what is no sound record, and was not cut short by a crash. */
+  /** Where segments hold something that is neither a sound record nor cut short by a crash. */
   readonly damaged: readonly { readonly place: string; readonly behind: readonly JournalRecord[] }[];
 }
 
-/** The journal ends at `number`, which was not removed: is there more than what a crash leaves? */
+/** Returns damage if the journal ends at `number`, which was not removed, and more is there than a crash leaves. */
 function damageAt(number: number, { records, damaged }: ReadSegments): JournalDamage | undefined {
   const isBehind = (record: JournalRecord) => record.number > number;
   const [first] = damaged;
   if (first !== undefined) {
     return { number, place: first.place, behind: [...first.behind, ...records].filter(isBehind) };
   }
-  // A segment has no record before those that LMDB took earlier are durable.
+  // A segment gets no record until those that LMDB took earlier are durable.
   const behind = records.filter(isBehind);
   return behind.length === 0 ? undefined : { number, place: 'the data file, which lacks it', behind };
 }

@@ -20,7 +20,7 @@ export function segmentPath(folder: string, epoch: number, first: number): strin
   return join(folder, `journal-${epoch}-${first}.log`);
 }
 
-/** The segments in a file's folder, by epoch and first number. Synchronous, to be one step with a transaction. */
+/** Returns the segments in a file's folder, by epoch and first number. Synchronous, to be one step with a transaction. */
 export function findSegments(folder: string): Segment[] {
   const segments = readdirSync(folder).flatMap((name) => {
     const match = SEGMENT.exec(name);
@@ -30,8 +30,8 @@ export function findSegments(folder: string): Segment[] {
 }
 
 /**
- * Copies the segments as they are at this moment; gives the copies' paths, which are not durable yet. Those that go
- * meanwhile are passed over: what they held is in the data file's pages by then.
+ * Copies the segments as they are now; returns the copies' paths, which are not durable yet. Segments that are removed
+ * meanwhile are skipped: what they held is in the data file's pages by then.
  */
 export async function copySegments(folder: string, target: string): Promise<string[]> {
   const copies: string[] = [];

@@ -3,16 +3,16 @@ import { storageCorrupt, storageFailed, storageFull, tooManyFiles } from '../sto
 import { isLackOfDescriptors } from './descriptors.ts';
 import { freeBytes } from './free-space.ts';
 
-/** LMDB's own codes (lmdb.h) and those of the system, as lmdb-js gives them in `error.code`. */
+/** LMDB's own codes (lmdb.h) and those of the system, as lmdb-js reports them in `error.code`. */
 const FULL = new Set<unknown>([-30792, 'ENOSPC', 'EDQUOT', 'EFBIG', 28, 122, 27]);
 const CORRUPT = new Set<unknown>([-30797, -30796, -30793]);
-/** What a background copy (`backup`) says of damage: it brings no code. */
+/** What a background copy (`backup`) says about damage: it has no code. */
 const CORRUPT_MESSAGE = /\bMDB_(CORRUPTED|PAGE_NOTFOUND|INVALID|INCOMPATIBLE)\b/;
 const INPUT_OUTPUT_ERROR = 5;
-/** Below so much free space an input/output error is taken for a full disk. */
+/** Below this much free space an input/output error counts as a full disk. */
 const SCARCE_BYTES = 2 ** 20;
 
-/** Names a failure of lmdb-js or of the file system. `what` is what was tried, `folder` where. */
+/** Maps a failure of lmdb-js or of the file system to an error. `what` is what was tried, `folder` where. */
 export async function toDatabaseError(
   error: unknown,
   file: string,
@@ -23,14 +23,14 @@ export async function toDatabaseError(
   const cause = await commitErrorOf(error);
   const code = memberOf(cause, 'code');
   if (FULL.has(code) || messageOf(cause).includes('No space left')) return storageFull(file, cause);
-  // LMDB reports a write that the disk took only in part as an input/output error.
+  // LMDB reports a write that the disk took only partly as an input/output error.
   if (code === INPUT_OUTPUT_ERROR && (await isScarce(folder))) return storageFull(file, cause);
   if (isLackOfDescriptors(cause)) return tooManyFiles(cause);
   if (isDamage(cause)) return storageCorrupt(file, messageOf(cause), cause);
   return storageFailed(file, what, cause);
 }
 
-/** Names a failure of a read, in the same turn. */
+/** Maps a failure of a read to an error, in the same turn. */
 export function toReadError(error: unknown, file: string): DatabaseError {
   if (error instanceof DatabaseError) return error;
   return isDamage(error) ? storageCorrupt(file, messageOf(error), error) : storageFailed(file, 'reading it', error);
@@ -40,7 +40,7 @@ function isDamage(error: unknown): boolean {
   return CORRUPT.has(memberOf(error, 'code')) || CORRUPT_MESSAGE.test(messageOf(error));
 }
 
-/** A failed commit rejects with an error whose `commitError` is a promise that rejects with the reason. */
+/** Returns the reason: a failed commit rejects with an error whose `commitError` is a promise that rejects with the reason. */
 async function commitErrorOf(error: unknown): Promise<unknown> {
   const commitError = memberOf(error, 'commitError');
   if (!(commitError instanceof Promise)) return error;

@@ -40,12 +40,12 @@ interface LmdbPageFileParts {
 }
 
 /**
- * One owner's handle of a file. Reads are synchronous, from LMDB's map. A commit that is nothing but a short journal
- * record is appended to the journal file in the turn in which it is asked for, since LMDB makes every commit wait for the
+ * One owner's handle of a file. Reads are synchronous, from LMDB's map. A commit that is only a short journal
+ * record is appended to the journal file in the turn in which it is requested, since LMDB makes every commit wait for the
  * disk; all others run on LMDB's own thread. Either happens only if the epoch is still this owner's.
  *
  * Every commit through LMDB is durable when it resolves. One with a head, a record or a truncation first makes the
- * appended records durable, but for those that it removes: so nothing survives a power cut without what came before it.
+ * appended records durable, except those that it removes: so nothing survives a power cut without what came before it.
  */
 export class LmdbPageFile implements PageFile {
   readonly name: string;
@@ -95,7 +95,7 @@ export class LmdbPageFile implements PageFile {
       const { text, bytes } = this.#environment.now;
       if (kind === 'text') return text.get(page);
       const value = bytes.get(page);
-      // lmdb-js gives a Buffer with a copy of its own; the same bytes as what every backend gives:
+      // lmdb-js returns a Buffer with its own copy; this has the same bytes in the type that every backend returns:
       return value && new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
     } catch (error) {
       throw this.#readError(error);
@@ -173,7 +173,7 @@ export class LmdbPageFile implements PageFile {
     try {
       return (await stat(path)).size + this.#journal.bytes;
     } catch (error) {
-      // A compaction, which ended meanwhile, has removed the former generation's data.
+      // A compaction that ended meanwhile has removed the former generation's data.
       if (hasCode(error, 'ENOENT') && path !== this.#dataPath) return this.size();
       throw hasCode(error, 'ENOENT') ? this.#deleted() : await this.#named(error, 'measuring it');
     }
@@ -205,7 +205,7 @@ export class LmdbPageFile implements PageFile {
     return this.#closing;
   }
 
-  /** For the store that is about to remove the file. */
+  /** Closes the file for the store that is about to remove it. */
   discard(): Promise<void> {
     this.#deleted();
     return this.close();
@@ -215,7 +215,7 @@ export class LmdbPageFile implements PageFile {
     try {
       this.#appendNow(record);
       if (durability === 'strict') await this.#journal.sync();
-      // What else has arrived in this turn of the event loop can then be joined into the writer's next commit.
+      // The writer's next commit can then include what else has arrived in this turn of the event loop.
       else await nextTurn();
     } catch (error) {
       throw await this.#named(error, 'a commit');
@@ -253,7 +253,7 @@ export class LmdbPageFile implements PageFile {
     } catch (error) {
       throw await this.#named(error, 'a commit');
     }
-    // A folder that was removed goes on as a nameless file; nothing in it may be promised to last.
+    // A file in a removed folder stays open without a name; nothing in it can be guaranteed to last.
     this.#mustBeThere();
     if (!isOwner) throw storageFenced(this.name);
     if (commit.journal !== undefined) {
@@ -263,7 +263,7 @@ export class LmdbPageFile implements PageFile {
     if (commit.truncateJournal !== undefined) await this.#removeBelow(commit.truncateJournal);
   }
 
-  /** Pages alone may survive a power cut without the records before them: nothing refers to them then. */
+  /** Syncs records before a commit. Pages alone may survive a power cut without the records before them: nothing refers to them then. */
   async #syncBefore({ durability, journal, head, truncateJournal }: Commit): Promise<void> {
     if (journal !== undefined) this.#journal.mustBeSound();
     const isAlone = journal === undefined && head === undefined && truncateJournal === undefined;
@@ -284,7 +284,7 @@ export class LmdbPageFile implements PageFile {
     for (const number of commit.dropPages ?? []) void text.remove(number);
     if (commit.head !== undefined) enqueueHead(environment, commit.head);
     const below = commit.truncateJournal ?? 0;
-    // The record of this very commit, too, where it is below.
+    // The record of this very commit, too, if it is below.
     const inEnvironment = commit.journal ? [...this.#inEnvironment, commit.journal.number] : this.#inEnvironment;
     for (const number of inEnvironment) if (number < below) void journal.remove(number);
     if (below > this.#truncated) enqueueTruncation(environment, this.opening.epoch, this.#marks(below));
@@ -318,7 +318,7 @@ export class LmdbPageFile implements PageFile {
       await former.environment.close();
       await removeData(former.path);
     } catch (error) {
-      // Another owner takes what it finds of an unfinished compaction away.
+      // Another owner removes what it finds of an unfinished compaction.
       throw hasCode(error, 'ENOENT') && !this.#isOwner()
         ? storageFenced(this.name)
         : await this.#named(error, 'its compaction');
@@ -371,7 +371,7 @@ export class LmdbPageFile implements PageFile {
   }
 }
 
-/** The record of a commit that is nothing else, and is not long. */
+/** Returns the record of a commit that is only one short record. */
 function appendedRecord({ journal, writePages, dropPages, head, truncateJournal }: Commit): JournalRecord | undefined {
   if (journal === undefined || journal.text.length > MAX_APPENDED_LENGTH) return undefined;
   const isAlone = head === undefined && truncateJournal === undefined && !writePages?.length && !dropPages?.length;

@@ -24,20 +24,20 @@ import { toDatabaseError } from './lmdb-errors.ts';
 import { LmdbPageFile } from './lmdb-page-file.ts';
 import { OpenEnvironments } from './open-environments.ts';
 
-/** Decides what becomes of a file whose journal is damaged. */
+/** Decides what happens to a file whose journal is damaged. */
 export type OnJournalDamage = (file: string, damage: JournalDamage) => void;
 
 export interface LmdbOptions {
-  /** What journals ask of the file system. Default: the system's own. */
+  /** What journals use of the file system. Default: the system's own. */
   readonly functions?: JournalFunctions;
   /**
-   * Called where the journal of a file that is being opened is damaged. What it throws ends the opening, which then has changed
-   * nothing; where it returns, the damaged record is dropped with those behind it. Default: throws `storage_corrupt`.
+   * Called if the journal of a file that is being opened is damaged. What it throws ends the opening, which then has changed
+   * nothing; if it returns, the damaged record is dropped with those after it. Default: throws `storage_corrupt`.
    */
   readonly onDamage?: OnJournalDamage;
   /**
-   * Whether the structure of each file is looked at as a whole before it is opened, for a verification: damage to it may end the
-   * process when LMDB comes upon it. Default: false.
+   * Whether the whole structure of each file is checked before it is opened, for a verification: damage to it may end the
+   * process when LMDB meets it. Default: false.
    */
   readonly checksWholly?: boolean;
   /** How many environments are open at a time, unless more are in use. Default: as open-environments.ts says. */
@@ -45,7 +45,7 @@ export interface LmdbOptions {
 }
 
 /**
- * Files in LMDB environments, one each, in folders below `folder` (made where it is not there). LMDB lets other
+ * Makes a store of files in LMDB environments, one each, in folders below `folder` (created if missing). LMDB lets other
  * processes write, too: fencing keeps them from harming each other, but the caller should lock the folder so that two
  * services don't take it from each other all the time, and because the journal's fence holds within one process only.
  */
@@ -139,7 +139,7 @@ class LmdbPageStore implements PageStore {
     }
   }
 
-  /** Begins at the lowest generation, which says where the file is now. */
+  /** Starts at the lowest generation, which says where the file is now. */
   async #loadGeneration(file: string, folder: string, number: number): Promise<LmdbPageFile> {
     const environment = await openEnvironment(file, dataPath(folder, number), { checksWholly: this.#checksWholly });
     let movedTo: number;
@@ -175,7 +175,7 @@ class LmdbPageStore implements PageStore {
     for (const path of leftovers) await this.#functions.remove(path);
   }
 
-  /** Once per store: later leftovers would be this store's own work under way. */
+  /** Runs once per store: later leftovers would be this store's own unfinished work. */
   #sweep(): Promise<void> {
     this.#swept ??= sweep(this.#folder);
     return this.#swept;
@@ -190,7 +190,7 @@ class LmdbPageStore implements PageStore {
   }
 }
 
-/** What becomes of a damaged journal where nobody repairs it. */
+/** Refuses a damaged journal if no one repairs it. */
 export function refuseDamage(file: string, { number, place }: JournalDamage): never {
   throw journalDamaged(file, number, place);
 }

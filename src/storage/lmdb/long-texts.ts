@@ -1,12 +1,12 @@
-/** lmdb-js encodes a text when it is put, in one go: for 50 MB the thread would be held for 150 ms. Bytes it takes as they are. */
+/** lmdb-js encodes a text in one step when it is put: 50 MB would hold the thread for 150 ms. It takes bytes as they are. */
 import type { CooperativeTask } from '../../base/shared/turn.ts';
 import { encodeInSteps } from '../../base/shared/utf8.ts';
 import type { Commit, Page, PageValue } from '../page-store.ts';
 
-/** Units of text in a commit that are encoded within one turn. */
+/** Number of text units in a commit that are encoded within one turn. */
 const MOST_AT_ONCE = 1_048_576;
 
-/** What a commit writes, as it is put into LMDB: where its texts are long together, as bytes. */
+/** What a commit writes, as it is put into LMDB: as bytes if its texts are long in total. */
 export interface PutValues {
   readonly record: PageValue | undefined;
   readonly pages: readonly Page[];

@@ -4,8 +4,8 @@ import { storageDeleted } from '../storage-errors.ts';
 import { closeEnvironment, type Environment, reopenEnvironment } from './environment.ts';
 
 /**
- * LMDB takes 2.5 MB for each environment that is open, whatever is in it: lists of the pages of a transaction to come. So only some are
- * open at a time, and who has many files open does not pay that for each. Opening one again takes half a millisecond.
+ * LMDB takes 2.5 MB for each open environment, whatever is in it: page lists for a future transaction. So only some are
+ * open at a time, and a process with many open files does not pay that for each. Opening one again takes half a millisecond.
  */
 const MAX_OPEN = 24;
 
@@ -22,17 +22,17 @@ export class OpenEnvironments {
     this.#commits = new AtMost(maxOpen);
   }
 
-  /** Takes in an environment that is open. `path` is that of its data file, and `file` what errors call it. */
+  /** Adds an open environment. `path` is that of its data file, and `file` what errors call it. */
   add(file: string, path: string, environment: Environment): FileEnvironment {
     return new FileEnvironment(this, { file, path, inode: statSync(path).ino }, environment);
   }
 
-  /** Only for `FileEnvironment`. Runs as many commits at a time as there may be environments: LMDB carries out fewer than that. */
+  /** Only for `FileEnvironment`. Runs as many commits at a time as there may be environments: LMDB executes fewer than that. */
   commit<T>(run: () => Promise<T>): Promise<T> {
     return this.#commits.run(run);
   }
 
-  /** Only for `FileEnvironment`, whose environment is open. Closes those that were not used for the longest time, where there are too many. */
+  /** Only for `FileEnvironment`, whose environment is open. Closes the least recently used ones if there are too many. */
   noteUse(used: FileEnvironment): void {
     if (this.#lastUsed === used) return;
     this.#lastUsed = used;
@@ -58,7 +58,7 @@ interface DataFilePlace {
   readonly inode: number;
 }
 
-/** The environment of a file that has an owner, closed now and then while nobody needs it. */
+/** The environment of a file that has an owner, sometimes closed while no one needs it. */
 export class FileEnvironment {
   readonly #all: OpenEnvironments;
   readonly #place: DataFilePlace;
@@ -79,7 +79,7 @@ export class FileEnvironment {
     return statSync(this.#place.path, { throwIfNoEntry: false })?.ino === this.#place.inode;
   }
 
-  /** For use in this turn of the event loop. Opened again where it was closed, or `storage_deleted` where the data file is gone since. */
+  /** For use in this turn of the event loop. Opened again if it was closed; fails with `storage_deleted` if the data file is gone. */
   get now(): Environment {
     this.#environment ??= this.#reopen();
     this.#all.noteUse(this);
@@ -101,20 +101,20 @@ export class FileEnvironment {
     }
   }
 
-  /** As `during`, for a commit: where many files commit at a time, some wait for others. */
+  /** Like `during`, for a commit: if many files commit at a time, some wait for others. */
   commit<T>(run: (environment: Environment) => Promise<T>): Promise<T> {
     return this.#all.commit(() => this.during(run));
   }
 
-  /** LMDB refuses every read of a transaction in which one has failed, of sound pages too; the next read begins another one. */
+  /** LMDB refuses every read of a transaction in which one has failed, even of sound pages; the next read begins another one. */
   endReads(): void {
     this.#environment?.root.resetReadTxn();
   }
 
-  /** False where it is in use. */
+  /** Returns false if it is in use. */
   closeIfUnused(): boolean {
     if (this.#users > 0) return false;
-    // What was committed is on the disk already, and the next use finds out whether it still can be opened.
+    // What was committed is on the disk already, and the next use finds out whether it can still be opened.
     const closed = this.#environment && closeEnvironment(this.#environment).catch(() => undefined);
     this.#environment = undefined;
     this.#closing = Promise.all([this.#closing, closed]).then(() => undefined);

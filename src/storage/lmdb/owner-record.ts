@@ -6,25 +6,25 @@ import type { JournalSpan } from './journal-recovery.ts';
  * The layout that this version writes, and the newest that it reads. Nothing before 2 was released.
  * 1: databases `pages`, `journal` and `state`; in `state` the owner's record, whose LMDB version is the epoch, and the
  *    head. All journal records lie in `journal`.
- * 2: records that are committed with nothing else, and are not long, lie in segment files beside the data file
+ * 2: records that are committed alone, and are not long, lie in segment files beside the data file
  *    (journal-segment.ts). The owner's record says which numbers belong to which owner.
  */
 export const LMDB_FORMAT = 2;
 
-/** What an environment knows of its owner; its LMDB version is the epoch. */
+/** What an environment knows about its owner; its LMDB version is the epoch. */
 export interface OwnerRecord {
   readonly format: number;
   /** The number of the owner's first journal record. */
   readonly start: number;
   /** Journal records below this were removed, whatever files still hold them. */
   readonly truncated: number;
-  /** The journal as the owner found it; undefined in format 1, where LMDB alone has it. */
+  /** The journal as the owner found it; undefined in format 1, in which only LMDB has it. */
   readonly earlier: readonly JournalSpan[] | undefined;
-  /** The generation that holds the file now; this one is out of use. */
+  /** The generation that holds the file now; this one is no longer used. */
   readonly movedTo?: number | undefined;
 }
 
-/** With a checksum, of which the epoch is a part. */
+/** Encodes it with a checksum that includes the epoch. */
 export function encodeOwner({ format, start, truncated, earlier, movedTo }: OwnerRecord, epoch: number): string {
   const spans = (earlier ?? []).map((span) => [span.epoch, span.from, span.end]);
   const text = JSON.stringify({ format, start, truncated, earlier: spans, movedTo });
@@ -37,7 +37,7 @@ function checksumOf(text: string, epoch: number): number {
   return crc32(`${epoch} ${text}`);
 }
 
-/** A record that has no checksum was written by a release that knew none. */
+/** Decodes it. A record without a checksum was written by a release that had none. */
 export function decodeOwner(file: string, text: string, epoch: number): OwnerRecord {
   const checksum = CHECKSUM.exec(text);
   if (checksum !== null && checksumOf(`${text.slice(0, checksum.index)}}`, epoch) !== Number(checksum[1])) {

@@ -4,7 +4,7 @@ import { RESERVE_PARTS, type ReservedSpace, type ReservePart } from '../space-re
 import { hasCode } from './folder.ts';
 import { toDatabaseError } from './lmdb-errors.ts';
 
-/** One block at a time. What it holds can't be compressed, so that it takes its room on every file system. */
+/** One block at a time. Its content can't be compressed, so that it takes its full space on every file system. */
 const BLOCK_BYTES = 65_536;
 
 /**

@@ -3,7 +3,7 @@ import type { JournalRecord, PageNumber, PageValue } from '../page-store.ts';
 /** The layout that this version writes, and the newest that it reads. 1: the first. */
 export const MEMORY_FORMAT = 1;
 
-/** What one file holds. Mutable, and shared by all who have it open. */
+/** What one file holds. Mutable, and shared by all that have it open. */
 export interface MemoryFile {
   format: number;
   epoch: number;
@@ -12,7 +12,7 @@ export interface MemoryFile {
   head: string | undefined;
   readonly journal: Map<number, JournalRecord>;
   readonly pages: Map<PageNumber, PageValue>;
-  /** Sum of the lengths of pages; text counts one byte a character. */
+  /** Sum of the lengths of pages; a character of text counts as one byte. */
   pageBytes: number;
   destroyed: boolean;
 }

@@ -6,7 +6,7 @@ import type { MemoryFile } from './memory-medium.ts';
 
 const NUMBERS_PER_BATCH = 1000;
 
-/** One owner's view of a file in memory. A commit is applied in one turn, so nobody ever sees half of it. */
+/** One owner's view of a file in memory. A commit is applied in one turn, so no one ever sees half of it. */
 export class MemoryPageFile implements PageFile {
   readonly name: string;
   readonly opening: Opening;
@@ -107,7 +107,7 @@ function takeOwnership(file: MemoryFile): Opening {
 
 function putPage(file: MemoryFile, { number, value }: Page): void {
   dropPage(file, number);
-  // The writer may use its buffer again, as it may with a backend that copies to a disk.
+  // The writer may reuse its buffer, as it may with a backend that copies to a disk.
   file.pages.set(number, typeof value === 'string' ? value : value.slice());
   file.pageBytes += value.length;
 }

@@ -7,13 +7,13 @@ import { createMemoryFile, MEMORY_FORMAT, type MemoryFile, MemoryMedium } from '
 import { MemoryPageFile } from './memory-page-file.ts';
 
 interface MemoryPageStoreOptions {
-  /** What the store works on; a new and empty one by default. */
+  /** What the store works on; a new, empty one by default. */
   readonly medium?: MemoryMedium | undefined;
-  /** The host's own, where it has a quicker one. */
+  /** The host's own, if it has a faster one. */
   readonly crc32?: Crc32 | undefined;
 }
 
-/** A store that lives as long as its medium is referenced: for tests, and for services that need nothing kept. */
+/** Makes a store that lives as long as its medium is referenced: for tests, and for services that need nothing kept. */
 export function createMemoryPageStore(options: MemoryPageStoreOptions = {}): PageStore {
   return new MemoryPageStore(options.medium ?? new MemoryMedium(), options.crc32 ?? crc32);
 }

@@ -6,12 +6,12 @@ import type { Commit, JournalRecord, Opening, Page, PageFile, PageNumber, PageVa
 import { addToBytes, addToRecord, addToText, BYTES_OVERHEAD, checkBytes, checkText } from './checksums.ts';
 import { damagedPageError } from './page-errors.ts';
 
-/** Characters or bytes whose checksums are made between two looks at the clock. */
+/** Number of characters or bytes whose checksums are computed between two looks at the clock. */
 const STEP_LENGTH = 1_048_576;
 
 interface CheckedFileOptions {
   readonly crc32: Crc32;
-  /** Pages with a number below this were written by a release that knew no checksums. */
+  /** Pages with a number below this were written by a release without checksums. */
   readonly checkedFrom: PageNumber;
   /** Gets the error of a commit that found the file damaged. */
   readonly onDamage?: ((error: DatabaseError) => void) | undefined;
@@ -19,8 +19,8 @@ interface CheckedFileOptions {
 
 /**
  * A file whose pages and journal records have checksums. A page is checked each time it comes from the medium: `read`
- * fails with `storage_corrupt` where the checksum is wrong. Three things are left to others, who know more of them: a part
- * of a page (`readRange`), the records that were found at the opening (`checkRecord`), and the head (`checkHead`).
+ * fails with `storage_corrupt` if the checksum is wrong. Three things are left to other code, which knows more about them: a part
+ * of a page (`readRange`), the records that were found at opening (`checkRecord`), and the head (`checkHead`).
  */
 export class CheckedFile implements PageFile {
   readonly readRange?: NonNullable<PageFile['readRange']>;
@@ -30,7 +30,7 @@ export class CheckedFile implements PageFile {
   readonly #crc32: Crc32;
   readonly #checkedFrom: PageNumber;
   readonly #onDamage: ((error: DatabaseError) => void) | undefined;
-  /** Settles when all commits that were asked for have been handed to the file, while one of them is being prepared. */
+  /** While a commit is being prepared: settles when all requested commits have been passed to the file. */
   #preparing: Promise<void> | undefined;
 
   constructor(file: PageFile, { crc32, checkedFrom, onDamage }: CheckedFileOptions) {
@@ -59,7 +59,7 @@ export class CheckedFile implements PageFile {
     return value instanceof Promise ? value.then((late) => this.#check(page, late)) : this.#check(page, value);
   }
 
-  /** A page of bytes whose checksum is wrong, or not: for who can tell what of it is sound. */
+  /** Returns a page of bytes, even if its checksum is wrong: for callers that can tell which part of it is sound. */
   readDamaged(page: PageNumber): MaybePromise<Uint8Array | undefined> {
     return whenReady(this.#file.read(page, 'bytes'), (stored) =>
       page < this.#checkedFrom ? stored : stored?.subarray(0, Math.max(0, stored.length - BYTES_OVERHEAD)),
@@ -78,7 +78,7 @@ export class CheckedFile implements PageFile {
     return damagedPageError(this.name, page);
   }
 
-  /** Commits reach the file in the order in which they are asked for. */
+  /** Commits reach the file in the order in which they are requested. */
   commit(commit: Commit): Promise<void> {
     return this.#commitInOrder(commit).catch((error: unknown) => this.#noteDamage(error));
   }

@@ -3,20 +3,20 @@ import type { Commit, Page, PageFile, PageNumber } from '../page-store.ts';
 import type { PageAllocator } from './page-allocator.ts';
 import type { SnapshotRegister } from './snapshot-register.ts';
 
-/** Page numbers in one page of a stored list, at most. Lists of any length can be read. */
+/** Maximum number of page numbers in one page of a stored list. Lists of any length can be read. */
 const LIST_LENGTH = 20_000;
-/** What a page number and a comma take at most. */
+/** The most characters that a page number and a comma take. */
 const NUMBER_LENGTH = 17;
 
 interface FreedPages {
-  /** The first state that does not refer to them. */
+  /** The first state that does not refer to the pages. */
   readonly version: number;
   readonly pages: PageNumber[];
 }
 
 /**
  * Pages that are in a file but no longer part of what it holds. They are dropped as soon as no snapshot can reach them.
- * Since a crash must leak none of them, each head names pages with lists of all that are free: a list is a JSON array of
+ * Since a crash must leak none of them, each head names pages with lists of all free pages: a list is a JSON array of
  * page numbers.
  */
 export class FreeList {
@@ -38,14 +38,14 @@ export class FreeList {
     return oldest !== undefined && this.#snapshots.oldestVersion >= oldest.version;
   }
 
-  /** All free pages, also those that a snapshot can still reach. */
+  /** Returns all free pages, including those that a snapshot can still reach. */
   pages(): PageNumber[] {
     return this.#freed.flatMap(({ pages }) => pages);
   }
 
   /**
-   * Lists of all free pages and of `further` ones, as pages that have to be written together with the head that names
-   * them. They become part of the file with that head, and free with the next. `maxLength`: that of a page.
+   * Returns lists of all free pages and of `further` ones, as pages that have to be written together with the head that names
+   * them. They become part of the file with that head, and free with the next. `maxLength`: of a page.
    */
   toLists(further: readonly PageNumber[], allocator: PageAllocator, maxLength: number): Page[] {
     const all = [...this.pages(), ...further];
@@ -58,7 +58,7 @@ export class FreeList {
   }
 
   /**
-   * One commit that writes `pages` and drops up to `limit` free ones that no snapshot can reach; none where there are
+   * Makes one commit that writes `pages` and drops up to `limit` free ones that no snapshot can reach; none if there are
    * neither. If it fails, all of them stay free.
    *
    * @param reserve see `Commit`.
@@ -81,7 +81,7 @@ export class FreeList {
     return droppable;
   }
 
-  /** Removes the first `count` of what `#droppable` gives. */
+  /** Removes the first `count` of what `#droppable` returns. */
   #forget(count: number): void {
     let rest = count;
     let emptied = 0;
@@ -92,12 +92,12 @@ export class FreeList {
       rest -= forgotten;
       if (oldest.pages.length === 0) emptied++;
     }
-    // At once: thousands of uploads may have been given up, and each shift would move all that are left.
+    // At once: thousands of uploads may have been given up, and each shift would move all remaining ones.
     this.#freed.splice(0, emptied);
   }
 }
 
-/** The page numbers in a list that `FreeList.toLists` made. */
+/** Returns the page numbers in a list that `FreeList.toLists` made. */
 export function decodeFreeList(text: string): PageNumber[] {
   return JSON.parse(text) as PageNumber[];
 }

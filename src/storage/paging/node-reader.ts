@@ -6,8 +6,8 @@ import { missingPageError } from './page-errors.ts';
 import { readPieces } from './page-texts.ts';
 
 /**
- * Reads tree nodes from a file. A page that is not there fails with `missingPageError`. `onDamage` gets the errors that
- * mean that the file is damaged, provided that the reader has a right to the page: one that was dropped is missing, too.
+ * Reads tree nodes from a file. A missing page fails with `missingPageError`. `onDamage` gets the errors that
+ * mean that the file is damaged, provided that the reader may expect the page: a dropped page is missing, too.
  */
 export function createNodeReader(
   file: PageFile,

@@ -2,8 +2,8 @@ import { assert } from '../../base/shared/assert.ts';
 import { PAGES_PER_EPOCH } from '../page-store.ts';
 
 /**
- * Page numbers of one owner, above all that the file has. They begin at epoch · 2^29, so that two owners never give out the
- * same, even if they don't know of each other; or higher, where an earlier owner has given out more than 2^29.
+ * Page numbers of one owner, above all that the file has. They begin at epoch · 2^29, so that two owners never allocate the
+ * same, even if they don't know of each other; or higher, if an earlier owner has allocated more than 2^29.
  */
 export class PageAllocator {
   #next: number;
@@ -14,17 +14,17 @@ export class PageAllocator {
     this.#next = Math.max(epoch * PAGES_PER_EPOCH + 1, mark);
   }
 
-  /** The lowest number that was not given out yet. */
+  /** The lowest number that was not allocated yet. */
   get next(): number {
     return this.#next;
   }
 
-  /** Never gives out `page`, or one below: the journal names it. */
+  /** Prevents allocating `page`, or one below: the journal names it. */
   skip(page: number): void {
     this.#next = Math.max(this.#next, page + 1);
   }
 
-  /** Gives out `count` consecutive numbers, and the first of them back. */
+  /** Allocates `count` consecutive numbers; returns the first. */
   allocate(count = 1): number {
     const first = this.#next;
     this.#next += count;

@@ -22,7 +22,7 @@ class CacheEntry implements BudgetedEntry {
   ) {
     this.page = page;
     this.value = value;
-    // Whole numbers, so that sums stay true.
+    // Whole numbers, so that sums stay exact.
     this.bytes = Math.ceil(size.bytes);
     this.rank = RANKS[size.rank];
     this.#siblings = siblings;
@@ -34,7 +34,7 @@ class CacheEntry implements BudgetedEntry {
 }
 
 /**
- * What the pages of one file were last read as: bytes of bodies, decoded tree nodes. Everything in it can be read again.
+ * Caches what the pages of one file were read as: bytes of bodies, decoded tree nodes. Everything in it can be read again.
  * Files share a budget. Bodies are given up before leaves and leaves before inner nodes, whichever file they are of; within a rank
  * the budget decides (`CacheBudget`). What was just set always stays, unless it alone is larger than the budget.
  */
@@ -43,12 +43,12 @@ export class PageCache {
   readonly #entries = new Map<number, CacheEntry>();
   #isClosed = false;
 
-  /** `budget`: shared with other files, or the number of bytes that this one has for itself. */
+  /** `budget`: shared with other files, or the number of bytes for this one alone. */
   constructor(budget: CacheBudget | number) {
     this.#budget = typeof budget === 'number' ? new CacheBudget(budget) : budget;
   }
 
-  /** The value under this page number, or undefined. The caller knows what kind of value it put there. */
+  /** Returns the value under this page number, or undefined. The caller knows what kind of value it put there. */
   get(page: number): unknown {
     const entry = this.#entries.get(page);
     if (entry === undefined) return undefined;
@@ -56,7 +56,7 @@ export class PageCache {
     return entry.value;
   }
 
-  /** Puts a value in, in place of an earlier one. One that is larger than the whole budget is not kept. */
+  /** Sets a value, replacing an earlier one. A value that is larger than the whole budget is not kept. */
   set(page: number, value: unknown, bytes: number, rank: CacheRank): void {
     this.delete(page);
     if (this.#isClosed) return;
@@ -71,7 +71,7 @@ export class PageCache {
     this.#budget.release(entry);
   }
 
-  /** Gives all of its room back. From then on nothing is kept, also not what reads that are under way bring. */
+  /** Gives back all of its room. From then on it keeps nothing, not even the results of running reads. */
   close(): void {
     this.#isClosed = true;
     for (const entry of this.#entries.values()) this.#budget.release(entry);

@@ -5,19 +5,19 @@ import type { PageNumber } from '../page-store.ts';
 
 /**
  * Texts that may be too long for one page. Such a text is cut into pieces, which go to pages with consecutive numbers. So
- * whatever a database takes in can be stored. A piece has up to `maxLength` units, and no surrogate pair is cut in two:
+ * everything that a database accepts can be stored. A piece has up to `maxLength` units, and no surrogate pair is cut in two:
  * halves of one can't be stored.
  */
 
-/** To join as many units takes a good part of a turn. */
+/** Joining this many units takes a large part of a turn. */
 const LONG_TEXT = 4_194_304;
 
-/** How many pages a text of this length takes. */
+/** Returns how many pages a text of this length takes. */
 export function pageCount(length: number, maxLength: number): number {
   return length <= maxLength ? 1 : Math.ceil(length / strideOf(maxLength));
 }
 
-/** The pieces of a text, as many as `pageCount` says. */
+/** Returns the pieces of a text, as many as `pageCount` says. */
 export function cutText(text: string, maxLength: number): string[] {
   const count = pageCount(text.length, maxLength);
   if (count === 1) return [text];
@@ -26,7 +26,7 @@ export function cutText(text: string, maxLength: number): string[] {
   return starts.map((start, index) => text.slice(start, starts[index + 1]));
 }
 
-/** The text whose pieces `readPage` gives. Others have a turn between the pieces, and before these are put together, which is one step. */
+/** Returns the text whose pieces `readPage` returns. Other work runs between the pieces, and before they are joined, which is one step. */
 export async function readPieces(
   { page, pages }: NodePages,
   readPage: (page: PageNumber) => MaybePromise<string>,
@@ -35,7 +35,7 @@ export async function readPieces(
   const pieces: Promise<string>[] = [];
   for (let index = 0; index < pages; index += 1) {
     const piece = readOne(readPage, page + index);
-    // One that fails while others are still being asked for is reported below.
+    // One that fails while others are still being requested is reported below.
     piece.catch(() => undefined);
     pieces.push(piece);
     if (timeSlice.isDue) await timeSlice.rest();
@@ -53,7 +53,7 @@ async function readOne(readPage: (page: PageNumber) => MaybePromise<string>, pag
   return readPage(page);
 }
 
-/** One unit less than there is room for: a piece may begin one unit earlier. */
+/** Returns one unit less than there is room for: a piece may begin one unit earlier. */
 function strideOf(maxLength: number): number {
   return maxLength - 1;
 }

@@ -1,6 +1,6 @@
 /** Milliseconds that writing one slice should take: a request that comes meanwhile waits until the slice is written. */
 const AIM_MS = 20;
-/** Part of the most that a first slice writes, and that every slice may write however slow the medium is. */
+/** Share of the maximum that a first slice writes, and share that every slice may write, however slow the medium. */
 const FIRST = 1 / 4;
 const LEAST = 1 / 32;
 
@@ -21,11 +21,11 @@ export class SliceSize {
     return this.#bytes;
   }
 
-  /** Takes in that writing a slice of so many bytes took `ms`. Small ones are left out: they measure only what a commit costs. */
+  /** Notes that writing a slice of this many bytes took `ms`. Ignores small ones: they measure only the cost of a commit. */
   noteWritten(bytes: number, ms: number): void {
     if (bytes < this.#most * LEAST) return;
     const fitting = ms > 0 ? (bytes * AIM_MS) / ms : this.#most;
-    // Halfway, since a single measurement may have met something else.
+    // Halfway, since other work may have affected a single measurement.
     this.#bytes = Math.min(this.#most, Math.max(this.#most * LEAST, (this.#bytes + fitting) / 2));
   }
 }

@@ -19,7 +19,7 @@ export interface PageWrite {
 export interface Slice<T> {
   readonly pages: readonly Page[];
   readonly bytes: number;
-  /** What the generator returned, where nothing is left behind this slice; else undefined. */
+  /** What the generator returned, if nothing is left after this slice; otherwise undefined. */
   readonly result: T | undefined;
   /** To be called once the pages can be read from the file. */
   stored(): void;
@@ -51,20 +51,20 @@ export function gatherSlice<T>(
   return { pages, bytes, result, stored };
 }
 
-/** What nodes aim for in a backend whose pages aim for `leafBytes`: a page has a checksum, too. */
+/** Returns the target sizes of nodes in a backend whose pages aim for `leafBytes`: a page has a checksum, too. */
 export function treeSizes(leafBytes: number): TreeSizes {
   const aim = leafBytes - PAGE_OVERHEAD;
   return { leafBytes: aim, innerBytes: aim };
 }
 
-/** A tree, as far as it is to be stored. */
+/** The parts of a tree that storing it needs. */
 interface UnstoredTree {
   unstored(allocate: AllocateNode): Generator<NodeWrite, TreeRoot | undefined>;
 }
 
 /**
- * The pages of a tree's nodes that are not stored yet, of at most `maxLength` units each; returns the root as heads have
- * it, null for an empty tree.
+ * Yields the pages of a tree's unstored nodes, of at most `maxLength` units each; returns the root in the form that heads use
+ * (null for an empty tree).
  */
 export function* nodeWrites(
   tree: UnstoredTree,

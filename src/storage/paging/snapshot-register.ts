@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/shared/clock.ts';
 
-/** Keeps the pages of one state for a reader. `revoked` once it was taken back because it grew too old. */
+/** Keeps the pages of one state for a reader. `revoked` once it was revoked because it was too old. */
 export interface SnapshotTicket {
   readonly version: number;
   readonly revoked: boolean;
@@ -27,8 +27,8 @@ class Ticket implements SnapshotTicket {
 }
 
 /**
- * Which states readers hold, so that pages which they may still need are not dropped. A ticket is revoked after `maxAgeMs`,
- * since a slow reader must not keep free pages from being dropped for ever.
+ * Tracks which states readers hold, so that pages that they may still need are not dropped. A ticket is revoked after `maxAgeMs`,
+ * since a slow reader must not keep free pages from being dropped forever.
  */
 export class SnapshotRegister {
   readonly #held = new Set<Ticket>();
@@ -42,7 +42,7 @@ export class SnapshotRegister {
     this.#onRelease = onRelease;
   }
 
-  /** `maxAgeMs` is for those that can't go on with another state. */
+  /** Takes a ticket. `maxAgeMs` is for readers that can't continue with another state. */
   take(version: number, maxAgeMs = this.#maxAgeMs): SnapshotTicket {
     const ticket = new Ticket(version, this.#clock.monotonic() + maxAgeMs, this.#release);
     this.#held.add(ticket);
@@ -53,7 +53,7 @@ export class SnapshotRegister {
     if (this.#held.delete(ticket)) this.#onRelease();
   };
 
-  /** The oldest version that a reader may still look at; Infinity where nobody reads. */
+  /** The oldest version that a reader may still use; Infinity if no one reads. */
   get oldestVersion(): number {
     const now = this.#clock.monotonic();
     let oldest = Number.POSITIVE_INFINITY;

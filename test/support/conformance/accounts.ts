@@ -19,7 +19,7 @@ export const USER_ID = 'org.couchdb.user:';
 /** Few iterations, so that the cases do not wait for hashes. */
 export const QUICK = { iterations: '10', min_iterations: '1' };
 
-/** A toolkit on a service that has an admin, `ROOT`, so that who sends nothing is anonymous. The cases' database is there. */
+/** A toolkit on a service that has an admin, `ROOT`, so that requests without credentials are anonymous. The cases' database exists. */
 export function withAdmin(t: Toolkit, settings: Settings = {}): Promise<Toolkit> {
   const admins = { root: 'secret of root', ...settings['admins'] };
   const ofAccounts = { ...QUICK, ...settings['svc_httpd_auth'] };
@@ -32,7 +32,7 @@ export interface NewUser {
   readonly roles?: readonly string[];
 }
 
-/** Writes a user's document, and gives its revision. The password is the name where nothing else is said. */
+/** Writes a user's document, and returns its revision. The password defaults to the name. */
 export async function addUser(t: Toolkit, { name, password = name, roles = [] }: NewUser): Promise<string> {
   const path = userPath(name);
   const answer = await t.request('PUT', path, { headers: ROOT, json: userDocument({ name, password, roles }) });
@@ -48,26 +48,26 @@ export function userPath(name: string): string {
   return `/_users/${encodeURIComponent(`${USER_ID}${name}`)}`;
 }
 
-/** Who the service takes the sender of these headers for: name and roles. */
+/** The user that the service sees for these headers: name and roles. */
 export async function whoIs(t: Toolkit, headers: Headers = {}): Promise<unknown> {
   const answer = await t.request('GET', '/_session', { headers });
   assert.equal(answer.status, 200, answer.text);
   return at(answer.json, 'userCtx');
 }
 
-/** Logs in, and gives the headers of the session. */
+/** Logs in, and returns the headers of the session. */
 export async function logIn(t: Toolkit, name: string, password = name): Promise<Headers> {
   const answer = await t.request('POST', '/_session', { json: { name, password } });
   assert.equal(answer.status, 200, answer.text);
   return { cookie: cookieOf(answer) };
 }
 
-/** `name=value` of the answer's `Set-Cookie`. */
+/** `name=value` of the response's `Set-Cookie`. */
 export function cookieOf(answer: Answer): string {
   return (answer.header('set-cookie') ?? '').split(';')[0] ?? '';
 }
 
-/** As `withAdmin`, with the users' database and these users in it. */
+/** Like `withAdmin`, with the users' database and these users in it. */
 export async function withUsers(t: Toolkit, users: readonly NewUser[], settings: Settings = {}): Promise<Toolkit> {
   const own = await withAdmin(t, settings);
   await own.createDatabase('_users');

@@ -24,7 +24,7 @@ export interface Storage {
 interface CoreHostOptions {
   readonly name: string;
   readonly newStorage: () => Promise<Storage>;
-  /** Where the sandbox for functions of documents is found in this environment. */
+  /** Where this environment finds the sandbox for functions of documents. */
   readonly loadWasm: WasmLoader;
   /** The threads in which such functions run in this environment. Default: this one. */
   readonly createWorkers?: (config: Config, log: Log) => SandboxWorkers | undefined;
@@ -33,7 +33,7 @@ interface CoreHostOptions {
   readonly basePath?: string;
 }
 
-/** The core in this process, asked through its one door. */
+/** The core in this process, accessed through its one entry point. */
 export class CoreHost implements Host {
   readonly name: string;
   readonly baseUrl: string;
@@ -92,7 +92,7 @@ export class CoreHost implements Host {
   async #ask(request: HostRequest): Promise<PlainResponse> {
     const { method, path, headers } = request;
     const body = toRequestBody(request.body);
-    // As HTTP has it: an absolute address would count more than a Host header.
+    // As in HTTP: an absolute address would take precedence over a Host header.
     const url = 'host' in headers ? `${this.#basePath}${path}` : `${this.baseUrl}${path}`;
     return this.#core.handle({ method, url, headers, body });
   }
@@ -116,7 +116,7 @@ export class CoreHost implements Host {
     if (this.#loggedErrors.length > 0) throw new Error(`the service logged errors:\n${this.#loggedErrors.join('\n')}`);
   }
 
-  /** What is logged as an error asks for a developer: no case may bring that about. */
+  /** An entry that is logged as an error needs a developer: no case may cause one. */
   get #log(): Log {
     const error = (message: string, cause: unknown): void => {
       this.#loggedErrors.push(`${message} ${cause instanceof Error ? cause.stack : (cause ?? '')}`);
@@ -150,7 +150,7 @@ const stopped: Running = {
   close: () => Promise.resolve(),
 };
 
-/** The machine's clock, moved. Its monotonic side goes on as nothing had happened. */
+/** The machine's clock, shifted. Its monotonic side goes on as if nothing had happened. */
 class MovableClock implements Clock {
   #offset = 0;
 

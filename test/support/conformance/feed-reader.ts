@@ -2,13 +2,13 @@ import { assert } from 'chai';
 import type { OpenAnswer } from './host.ts';
 import { DeadlineError, withDeadline } from './with-deadline.ts';
 
-/** Reads an answer while it is being made. What was taken is not given again. */
+/** Reads a response while it is being sent. Text that was taken is not returned again. */
 export class FeedReader {
   readonly status: number;
   readonly #answer: OpenAnswer;
   readonly #asked: string;
   readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-  /** What has come and was not taken yet. */
+  /** Text that has arrived and was not taken yet. */
   #text = '';
   #isOver = false;
 
@@ -18,12 +18,12 @@ export class FeedReader {
     this.#asked = asked;
   }
 
-  /** By its name in lower case. */
+  /** Takes the name in lower case. */
   header(name: string): string | undefined {
     return this.#answer.headers[name];
   }
 
-  /** Takes all up to the first `end`, and that, too. Fails where the feed ends before. */
+  /** Takes everything up to and including the first `end`. Fails if the feed ends before. */
   async until(end: string): Promise<string> {
     let at = this.#text.indexOf(end);
     for (; at < 0; at = this.#text.indexOf(end)) {
@@ -32,7 +32,7 @@ export class FeedReader {
     return this.#take(at + end.length);
   }
 
-  /** Takes the next line that is no heartbeat, without its end. */
+  /** Takes the next line that is not a heartbeat, without its end. */
   async line(): Promise<string> {
     for (;;) {
       const line = await this.until('\n');
@@ -40,27 +40,27 @@ export class FeedReader {
     }
   }
 
-  /** Takes so many of them. */
+  /** Takes this many of them. */
   async lines(count: number): Promise<string[]> {
     const lines: string[] = [];
     while (lines.length < count) lines.push(await this.line());
     return lines;
   }
 
-  /** Takes all up to the feed's end. Fails where it breaks off. */
+  /** Takes everything up to the feed's end. Fails if it breaks off. */
   async rest(): Promise<string> {
     while (await this.#more());
     return this.#take(this.#text.length);
   }
 
-  /** The feed must break off, soon: the message of the failure. */
+  /** The feed must soon break off: returns the message of the failure. */
   async failure(): Promise<string> {
     const end = await this.#restOrFailure();
     assert.instanceOf(end, Error, `${this.#asked} should have broken off`);
     return end.message;
   }
 
-  /** The feed must be over soon, whether it ends or breaks off: what it still had, or the message of the failure. */
+  /** The feed must soon be over, whether it ends or breaks off: returns the rest of its text, or the message of the failure. */
   async over(): Promise<string> {
     const end = await this.#restOrFailure();
     return end instanceof Error ? end.message : end;

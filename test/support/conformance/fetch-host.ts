@@ -1,7 +1,7 @@
 import type { Capabilities, Host, HostAnswer, HostRequest, OpenAnswer } from './host.ts';
 
 /**
- * A service that is asked through `fetch`, with no more than any page has: the network's own function in a page, or the
+ * A service that is accessed through `fetch`, with no more than any page has: the network's own function in a page, or the
  * core's adapter in this process.
  */
 export class FetchHost implements Host {
@@ -33,7 +33,7 @@ export class FetchHost implements Host {
       status: answer.status,
       headers: Object.fromEntries(answer.headers),
       next: async () => (await reader?.read())?.value,
-      // A cancelled reader alone would not do: MSW keeps a second one on each answer.
+      // Cancelling the reader alone is not enough: MSW keeps a second one on each response.
       cancel: async () => controller.abort(),
     };
   }
@@ -54,7 +54,7 @@ interface FetchHostOptions {
   readonly name: string;
   readonly baseUrl: string;
   readonly fetch: (request: Request) => Promise<Response>;
-  /** What this host can do beyond what any page can. */
+  /** What this host can do beyond the capabilities of any page. */
   readonly capabilities?: Partial<Capabilities>;
   readonly close: () => Promise<void>;
 }

@@ -14,7 +14,7 @@ export async function find(t: Toolkit, body: Json): Promise<Answer> {
   return answer;
 }
 
-/** The ids of what a selector finds, in the order of the answer. */
+/** Returns the ids that a selector finds, in the order of the response. */
 export async function findIds(t: Toolkit, selector: Json, members: Json = {}): Promise<readonly unknown[]> {
   return idsOf(await find(t, { selector, limit: 100, ...members }));
 }
@@ -23,7 +23,7 @@ export function idsOf(answer: Answer): readonly unknown[] {
   return arrayAt(answer.json, 'docs').map((doc) => at(doc, '_id'));
 }
 
-/** Creates an index that was not there, and gives its design document's id. */
+/** Creates an index that did not exist, and returns its design document's id. */
 export async function index(t: Toolkit, fields: readonly unknown[], name: string, members: Json = {}): Promise<string> {
   const json = { index: { fields, ...members }, name, ddoc: name };
   const answer = await t.at('POST', '/_index', { json });

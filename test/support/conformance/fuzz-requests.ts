@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import type { HostRequest } from './host.ts';
 
 /**
- * Requests as nobody would send them by mistake: segments, queries, headers and bodies that mean something to the
- * service, next to such as mean nothing or mean harm. `{db}`, `{doc}` and `{rev}` stand for names of the database that the
- * test made, so that what comes after them is reached.
+ * Requests that no client would send by mistake: segments, queries, headers and bodies that mean something to the
+ * service, next to others that mean nothing or are harmful. `{db}`, `{doc}` and `{rev}` stand for names of the database that the
+ * test created, so that what comes after them is reached.
  */
 
 const names = ['{db}', '{doc}', 'other', 'a%2Fb', '_design/test', '_local/mine'] as const;
@@ -229,7 +229,7 @@ const wild = fc.record({
   body,
 });
 
-/** What exists is asked in the way that it knows; only query, headers and body are wild. */
+/** Existing resources are requested in the way that they expect; only query, headers and body are wild. */
 const aimed = fc
   .record({
     target: fc.constantFrom<[string, string]>(
@@ -265,7 +265,7 @@ const aimed = fc
     return { method, path, query, headers: declared, body };
   });
 
-/** A request at the door of a service. */
+/** A request to the entry point of a service. */
 export const requests: fc.Arbitrary<HostRequest> = fc.oneof(wild, aimed).map((request) => ({
   method: request.method,
   path: `/${request.path}${request.query === '' ? '' : `?${request.query}`}`,
@@ -273,7 +273,7 @@ export const requests: fc.Arbitrary<HostRequest> = fc.oneof(wild, aimed).map((re
   body: request.body,
 }));
 
-/** The request with the names of this database in the place of those that stand for them. */
+/** Returns the request with the names of this database in place of the placeholders. */
 export function fillIn(request: HostRequest, db: string, doc: string, rev: string): HostRequest {
   const fill = (text: string): string => text.replaceAll('{db}', db).replaceAll('{doc}', doc).replaceAll('{rev}', rev);
   const headers = Object.entries(request.headers).map(([name, value]) => [name, fill(value)]);
@@ -285,7 +285,7 @@ export function fillIn(request: HostRequest, db: string, doc: string, rev: strin
   };
 }
 
-/** Leaves every other character as it is, so that a path holds what clients ought to have encoded. */
+/** Leaves every other character unchanged, so that a path contains what clients ought to have encoded. */
 function encodeLoosely(text: string): string {
   return [...text].map((character, index) => (index % 2 === 0 ? encodeWhatCanBe(character) : character)).join('');
 }

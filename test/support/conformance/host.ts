@@ -1,5 +1,5 @@
 /**
- * What the conformance suite needs from whatever carries its requests to a service: the core in this process, a Node
+ * What the conformance suite needs from the carrier of its requests to a service: the core in this process, a Node
  * server behind a socket, a service worker in a page. A host adds no interpretation of its own.
  */
 export interface Host {
@@ -8,13 +8,13 @@ export interface Host {
   readonly baseUrl: string;
   readonly capabilities: Capabilities;
   send(request: HostRequest): Promise<HostAnswer>;
-  /** As `send`, for an answer that is read while it is being made: resolves with its head. */
+  /** Like `send`, for a response that is read while it is being sent: resolves with its head. */
   open(request: HostRequest): Promise<OpenAnswer>;
-  /** Writes bytes to a connection as they are, ends it, and gives all that comes back. */
+  /** Writes bytes to a connection unchanged, ends it, and returns everything that comes back. */
   sendRaw?(bytes: Uint8Array): Promise<Uint8Array>;
-  /** Ends the service in an orderly way and starts it again on the same storage. */
+  /** Ends the service in an orderly way and restarts it on the same storage. */
   restart?(): Promise<void>;
-  /** A second service of the same kind, on empty storage and with these settings. Closed by its user. */
+  /** A second service of the same kind, on empty storage and with these settings. Its user closes it. */
   withSettings?(settings: Settings): Promise<Host>;
   /** Moves the service's clock; negative goes back. */
   moveClock?(milliseconds: number): void;
@@ -25,12 +25,12 @@ export interface Host {
 export type Settings = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 /**
- * - `any-url`: the path goes out as written, without the normalisation of the URL standard
- * - `forbidden-headers`: may set those that `fetch` keeps to itself (Host, Accept-Encoding, Content-Length, …)
- * - `wide-headers`: has headers arrive that are more than ASCII
- * - `bare-accept`: can leave `Accept` away altogether
+ * - `any-url`: the path goes out as written, without the normalization of the URL standard
+ * - `forbidden-headers`: may set headers that `fetch` reserves (Host, Accept-Encoding, Content-Length, …)
+ * - `wide-headers`: can send non-ASCII headers
+ * - `bare-accept`: can omit `Accept` entirely
  * - `manual-redirect`: sees a 301 instead of following it
- * - `raw-socket`: writes to the connection itself (half a body, a request that is none)
+ * - `raw-socket`: writes to the connection itself (half a body, an invalid request)
  * - `broken-body`: can begin a body and fail before its end
  * - `restart`, `settings`, `clock`: has the function of that kind
  * - `network`: reaches its own address over the network, as another service would
@@ -54,7 +54,7 @@ export type Capability =
   | 'restart-request'
   | 'function-threads';
 
-/** `true`, or the reason why this host can't. */
+/** `true`, or the reason why this host lacks it. */
 export type Capabilities = Readonly<Record<Capability, true | string>>;
 
 export interface HostRequest {
@@ -65,7 +65,7 @@ export interface HostRequest {
   readonly body: string | Uint8Array | BrokenBody | null;
 }
 
-/** A body whose sender vanishes after `bytes`, of which it had announced `announced`. */
+/** A body whose sender vanishes after `bytes` of `announced` bytes. */
 export interface BrokenBody {
   readonly bytes: Uint8Array;
   readonly announced: number;
@@ -78,13 +78,13 @@ export interface HostAnswer {
   readonly bytes: Uint8Array;
 }
 
-/** An answer whose body is on its way. */
+/** A response whose body is on its way. */
 export interface OpenAnswer {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The next bytes; undefined at the end. Fails where the answer breaks off. One call at a time. */
+  /** Returns the next bytes; undefined at the end. Fails if the response breaks off. One call at a time. */
   next(): Promise<Uint8Array | undefined>;
-  /** Reads no further, as a client that goes away. */
+  /** Reads no further, like a client that goes away. */
   cancel(): Promise<void>;
 }

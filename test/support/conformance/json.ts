@@ -1,6 +1,6 @@
 import { assert } from 'chai';
 
-/** Reads single members of an answer's JSON, whose type is unknown. A path that leads nowhere gives undefined. */
+/** Reads single members of a response's JSON, whose type is unknown. A path that leads nowhere returns undefined. */
 export function at(value: unknown, ...path: readonly (string | number)[]): unknown {
   return path.reduce<unknown>((inner, step) => {
     if (typeof inner !== 'object' || inner === null) return undefined;

@@ -6,11 +6,11 @@ import type { DatabaseModel, ModelDocument } from './revision-model.ts';
 import type { Toolkit } from './toolkit.ts';
 
 /**
- * Steps for the model test: each is plain data that fast-check can shrink and print. What a step refers to ("the third
- * leaf") is looked up in the model when it is run.
+ * Steps for the model test: each is plain data that fast-check can shrink and print. References in a step ("the third
+ * leaf") are looked up in the model when it is run.
  */
 
-/** Which revision a write names: none, the leaf of that number, or one that is no leaf. */
+/** Which revision a write names: none, the leaf with that number, or one that is not a leaf. */
 type RevChoice = 'none' | 'stale' | 'unknown' | number;
 
 interface Write {
@@ -23,7 +23,7 @@ interface Write {
 /** A replicated branch: from the chosen revision on (or from nothing), with these new hashes, oldest first. */
 interface Branch {
   readonly id: string;
-  /** Which of the known revisions it grows from; undefined makes a root of its own. */
+  /** Which of the known revisions it grows from; undefined creates a separate root. */
   readonly from: number | undefined;
   readonly digits: readonly string[];
   readonly deleted: boolean;
@@ -74,7 +74,7 @@ export const steps: fc.Arbitrary<Step[]> = fc.array(
   { minLength: 1, maxLength: 25, size: 'max' },
 );
 
-/** Runs the step against service and model alike, and checks what the service answers. */
+/** Runs the step against service and model alike, and checks the service's response. */
 export async function runStep(t: Toolkit, model: DatabaseModel, step: Step): Promise<void> {
   if (step.kind === 'put') return put(t, model, step.write);
   if (step.kind === 'delete') return remove(t, model, step.id, step.rev);
@@ -117,8 +117,8 @@ async function bulk(t: Toolkit, model: DatabaseModel, writes: readonly Write[]):
   const named = writes.map((write) => revOf(model.document(write.id), write.rev));
   const rows = await t.bulk(writes.map((write, index) => ({ _id: write.id, ...bodyOf(write, named[index]) })));
   assert.lengthOf(rows, writes.length);
-  // All are checked against what was there before: a write can't build on another of the same request. Each leaf is taken once, and a
-  // write that names none comes first of its document.
+  // All are checked against the state before: a write can't build on another of the same request. Each leaf is taken once, and a
+  // write that names none comes first among those of its document.
   const before = writes.map((write, index) => model.document(write.id).parentFor(named[index]));
   const edited = new Set<string>();
   const taken = new Set<string>();
@@ -146,7 +146,7 @@ async function replicate(t: Toolkit, model: DatabaseModel, branches: readonly Br
     const start = (base?.generation ?? 0) + branch.digits.length;
     const body = { n: branch.n };
     const clash = document.get(`${start}-${ids[0]}`);
-    // One name stands for one content: a revision that is known is sent with the content that it has.
+    // One name stands for one content: a known revision is sent with the content that it has.
     const deleted = clash?.deleted ?? branch.deleted;
     if (clash !== undefined && clash.body === undefined) continue;
     docs.push({
@@ -190,7 +190,7 @@ function pathOf(id: string): string {
   return id.startsWith('_design/') ? `/${id}` : `/${encodeURIComponent(id)}`;
 }
 
-/** Compares all that can be read of the document with the model. */
+/** Compares everything that can be read of the document with the model. */
 export async function checkDocument(t: Toolkit, document: ModelDocument): Promise<void> {
   const leaves = document.leaves();
   const winner = leaves[0];

@@ -9,7 +9,7 @@ import type { BrokenBody, Capabilities, Host, HostAnswer, HostRequest, OpenAnswe
 
 type Server = Awaited<ReturnType<typeof startServer>>;
 
-/** The Node server in this process on a port of its own, asked over real sockets. */
+/** The Node server in this process on a port of its own, accessed over real sockets. */
 export class NodeHost implements Host {
   readonly name = 'Node server';
   readonly capabilities: Capabilities = {
@@ -104,12 +104,12 @@ export class NodeHost implements Host {
 }
 
 function listen(dataFolder: string, settings: Settings, port: number): Promise<Server> {
-  // One case asks under this name.
+  // One case sends its requests under this name.
   const allowedHosts = ['db.example.org'];
   return startServer({ port, host: '127.0.0.1', allowedHosts, dataFolder, config: settings, onLog: () => {} });
 }
 
-/** `node:http` sends a body without a length in chunks; a length is what nearly every client sends. */
+/** `node:http` sends a body without a length in chunks; nearly every client sends a length. */
 function headersOf(request: HostRequest): Record<string, string> {
   if (request.body === null) return { ...request.headers };
   const length = isBroken(request.body) ? request.body.announced : Buffer.byteLength(request.body);
@@ -120,7 +120,7 @@ function isBroken(body: HostRequest['body']): body is BrokenBody {
   return body !== null && typeof body === 'object' && 'announced' in body;
 }
 
-/** Sends the part of the body, then drops the connection: no answer can come; the cases look at what is left behind. */
+/** Sends the part of the body, then drops the connection: no response can come; the cases look at the state left behind. */
 async function breakOff(outgoing: ClientRequest, body: BrokenBody): Promise<HostAnswer> {
   outgoing.on('error', () => {});
   await new Promise<void>((resolve) => outgoing.write(body.bytes, () => resolve()));

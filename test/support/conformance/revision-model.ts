@@ -1,6 +1,6 @@
 /**
- * A plain model of what a database holds, written from the interface alone: documents with their revisions in a map,
- * everything computed by looking at all of it. It is slow and obvious, so that the service can be compared with it.
+ * A plain model of a database's content, written only from the interface: documents with their revisions in a map,
+ * everything computed by a full scan. It is slow and obvious, so that the service can be compared with it.
  */
 
 interface ModelRevision {
@@ -9,7 +9,7 @@ interface ModelRevision {
   readonly hash: string;
   readonly parent: string | undefined;
   readonly deleted: boolean;
-  /** JSON members of the body; undefined where only the name is known. */
+  /** JSON members of the body; undefined if only the name is known. */
   readonly body: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -29,7 +29,7 @@ export class ModelDocument {
     return this.#revisions.get(rev);
   }
 
-  /** Revisions that no other builds on, the winner first: live before deleted, then generation, then hash. */
+  /** Revisions on which no other builds, the winner first: live before deleted, then generation, then hash. */
   leaves(): readonly ModelRevision[] {
     const parents = new Set(this.revisions.map((revision) => revision.parent));
     return this.revisions.filter((revision) => !parents.has(revision.rev)).toSorted(compareWinnerFirst);
@@ -50,7 +50,7 @@ export class ModelDocument {
     return [found.hash, ...(found.parent === undefined ? [] : this.path(found.parent))];
   }
 
-  /** The revision that a normal write would replace; `conflict` where it may not be written. */
+  /** Returns the revision that a normal write would replace; `conflict` if it may not be written. */
   parentFor(rev: string | undefined): ModelRevision | undefined | 'conflict' {
     const winner = this.winner();
     if (rev === undefined) return winner === undefined || winner.deleted ? winner : 'conflict';
@@ -61,7 +61,7 @@ export class ModelDocument {
     this.#revisions.set(revision.rev, revision);
   }
 
-  /** A replicated path, the newest hash first. Gives whether that made any difference. */
+  /** Merges a replicated path, the newest hash first. Returns whether that changed anything. */
   merge(start: number, hashes: readonly string[], deleted: boolean, body: Readonly<Record<string, unknown>>): boolean {
     const revs = hashes.map((hash, index) => `${start - index}-${hash}`);
     let isNews = false;
@@ -69,7 +69,7 @@ export class ModelDocument {
       const parent = revs[index + 1];
       const known = this.#revisions.get(rev);
       if (known !== undefined) {
-        // Where they name different parents the stored one stays.
+        // If they name different parents the stored one stays.
         if (parent === undefined || (known.parent ?? parent) !== parent) break;
         if (known.parent === undefined) {
           this.#revisions.set(rev, { ...known, parent });
@@ -92,7 +92,7 @@ export class ModelDocument {
   }
 }
 
-/** Documents in the order of their ids' UTF-8 bytes; here all ids are ASCII, so that is the order of JavaScript, too. */
+/** Documents in the order of their ids' UTF-8 bytes; here all ids are ASCII, so that is also the order of JavaScript. */
 export class DatabaseModel {
   readonly #documents = new Map<string, ModelDocument>();
 

@@ -1,7 +1,7 @@
 import type { Capability } from './host.ts';
 import type { Toolkit } from './toolkit.ts';
 
-/** One behaviour, shown by one run against a fresh database. It throws where the service behaves otherwise. */
+/** One behavior, shown by one run against a fresh database. It throws if the service behaves otherwise. */
 export interface Case {
   readonly name: string;
   readonly needs: readonly Capability[];
@@ -14,7 +14,7 @@ export interface Suite {
   readonly cases: readonly Case[];
 }
 
-/** What a case asks of its host beyond plain requests and answers. */
+/** What a case needs from its host beyond plain requests and responses. */
 interface CaseOptions {
   readonly needs?: readonly Capability[];
 }

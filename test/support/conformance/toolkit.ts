@@ -12,16 +12,16 @@ export interface RequestOptions {
   readonly json?: unknown;
 }
 
-/** What a case works with: a fresh database, requests, and the few steps that nearly every case begins with. */
+/** What a case uses: a fresh database, requests, and the few steps with which nearly every case begins. */
 export class Toolkit {
   readonly host: Host;
   /** Name of a database that exists, is empty, and is removed when the case has ended. */
   readonly db: string;
   readonly #names: string[] = [];
-  /** On services of their own, which end with the case. */
+  /** Toolkits on services of their own, which end with the case. */
   readonly #variants: Toolkit[] = [];
   readonly #feeds: FeedReader[] = [];
-  /** Sent with the toolkit's own requests, by which databases are made and removed. */
+  /** Sent with the toolkit's own requests, which create and remove databases. */
   readonly #ownHeaders: Readonly<Record<string, string>>;
 
   private constructor(host: Host, db: string, ownHeaders: Readonly<Record<string, string>>) {
@@ -40,14 +40,14 @@ export class Toolkit {
     return this.host.baseUrl;
   }
 
-  /** What the path of every address begins with; empty for a service at the root. */
+  /** The beginning of the path of every address; empty for a service at the root. */
   get basePath(): string {
     return new URL(this.baseUrl).pathname.replace(/\/$/, '');
   }
 
   /**
-   * `path` goes out as it is, percent-encoding included. The headers are those given, and `Accept: application/json`
-   * unless an `accept` is among them (an empty one leaves it away).
+   * `path` is sent unchanged, percent-encoding included. The headers are those given, and `Accept: application/json`
+   * unless `accept` is among them (an empty one omits it).
    */
   async request(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
     const request: HostRequest = { method, path, headers: headersOf(options), body: bodyOf(options) };
@@ -56,7 +56,7 @@ export class Toolkit {
     return answer;
   }
 
-  /** A request below the case's database; `path` begins with `/` or `?`, or is empty. */
+  /** Sends a request below the case's database; `path` begins with `/` or `?`, or is empty. */
   async at(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
     return this.request(method, `${databasePath(this.db)}${path}`, options);
   }
@@ -65,7 +65,7 @@ export class Toolkit {
     return this.at('GET', path, { headers });
   }
 
-  /** Asks for an answer that is read while it is being made. It is given up after the case, where it did not end. */
+  /** Requests a response that is read while it is being sent. It is cancelled after the case, if it did not end. */
   async follow(path: string, options: RequestOptions & { readonly method?: string } = {}): Promise<FeedReader> {
     const { method = 'GET' } = options;
     const request: HostRequest = { method, path, headers: headersOf(options), body: bodyOf(options) };
@@ -75,14 +75,14 @@ export class Toolkit {
     return feed;
   }
 
-  /** A feed of the case's database that must be answered with 200; `parameters` is what follows the `?`. */
+  /** A feed of the case's database that must be answered with 200; `parameters` follows the `?`. */
   async feed(parameters: string, options: RequestOptions & { readonly method?: string } = {}): Promise<FeedReader> {
     const feed = await this.follow(`${databasePath(this.db)}/_changes?${parameters}`, options);
     assert.equal(feed.status, 200, parameters);
     return feed;
   }
 
-  /** Writes a document that must be taken, and gives its new revision. `path` is the id as it stands in a path. */
+  /** Writes a document that must be accepted, and returns its new revision. `path` is the id in the form used in a path. */
   async put(path: string, document: unknown): Promise<string> {
     const answer = await this.at('PUT', `/${path}`, { json: document });
     assert.include([200, 201], answer.status, answer.text);
@@ -95,14 +95,14 @@ export class Toolkit {
     return stringAt(answer.json, 'rev');
   }
 
-  /** `_bulk_docs` that must answer 201; gives its rows. */
+  /** Sends `_bulk_docs`, which must answer 201; returns its rows. */
   async bulk(docs: readonly unknown[], members: Readonly<Record<string, unknown>> = {}): Promise<readonly unknown[]> {
     const answer = await this.at('POST', '/_bulk_docs', { json: { docs, ...members } });
     assert.equal(answer.status, 201, answer.text);
     return arrayAt(answer.json);
   }
 
-  /** Writes revisions as a replicator does; none may be refused. */
+  /** Writes revisions like a replicator; none may be refused. */
   async replicate(docs: readonly unknown[]): Promise<void> {
     assert.deepEqual(await this.bulk(docs, { new_edits: false }), []);
   }
@@ -128,7 +128,7 @@ export class Toolkit {
     }
   }
 
-  /** Creates a further database (anew, where it is there), and removes it after the case. */
+  /** Creates another database (again, if it exists), and removes it after the case. */
   async createDatabase(name: string): Promise<void> {
     const headers = this.#ownHeaders;
     const path = databasePath(name);
@@ -141,7 +141,7 @@ export class Toolkit {
     this.forgetLater(name);
   }
 
-  /** Has a database removed after the case that the case creates itself. */
+  /** Removes a database after the case that the case itself creates. */
   forgetLater(name: string): void {
     this.#names.push(name);
   }
@@ -151,7 +151,7 @@ export class Toolkit {
     await this.host.restart();
   }
 
-  /** A toolkit on a service of its own with these settings. `ownHeaders`: what it takes there to make and to remove databases. */
+  /** A toolkit on a service of its own with these settings. `ownHeaders`: the headers needed there to create and remove databases. */
   async withSettings(settings: Settings, ownHeaders: Readonly<Record<string, string>> = {}): Promise<Toolkit> {
     assert(this.host.withSettings, 'the case should declare that it needs settings');
     const host = await this.host.withSettings(settings);
@@ -167,7 +167,7 @@ export class Toolkit {
     for (const name of this.#names) await this.request('DELETE', databasePath(name), { headers: this.#ownHeaders });
   }
 
-  /** A service that is closed gives what is open through it some seconds to end. */
+  /** A service that is closed lets open requests end for some seconds. */
   async #closeVariants(): Promise<void> {
     for (const variant of this.#variants.splice(0)) {
       await variant.#endFeeds();
@@ -181,7 +181,7 @@ export class Toolkit {
   }
 }
 
-/** The pause between two looks at something of which the interface has no event. Gives way to timers and input. */
+/** The pause between two checks of something that has no event in the interface. Yields to timers and input. */
 export function nextPoll(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 5));
 }

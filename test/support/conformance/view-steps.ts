@@ -15,7 +15,7 @@ export function putViews(
   return t.put('_design/test', { ...members, views: Object.fromEntries(full) });
 }
 
-/** `what` is a view of `_design/test` with its query; the answer must be 200. */
+/** `what` is a view of `_design/test` with its query; the response must be 200. */
 export async function query(t: Toolkit, what: string, options: RequestOptions = {}): Promise<Answer> {
   const method = 'json' in options ? 'POST' : 'GET';
   const answer = await t.at(method, `/_design/test/_view/${what}`, options);

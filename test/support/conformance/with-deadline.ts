@@ -1,7 +1,7 @@
-/** How long an answer, or a part of one, may take before the case fails. */
+/** How long a response, or a part of one, may take before the case fails. */
 export const deadlineMs = 20_000;
 
-/** Says nothing of what the service did. */
+/** Says nothing about the service's work. */
 export class DeadlineError extends Error {
   constructor(name: string) {
     super(`${name} did not come within ${deadlineMs} ms`);

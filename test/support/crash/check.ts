@@ -8,10 +8,10 @@ import { arrayAt, at, numberAt, stringAt } from '../conformance/json.ts';
 import type { Connection } from './connection.ts';
 import { isLocal, type Ledger, type Observed } from './ledger.ts';
 
-/** Documents asked for in one request. */
+/** Documents requested at a time. */
 const BATCH = 1_000;
 
-/** Compares what a restarted server shows of some documents with the ledger. One sentence per finding. */
+/** Compares some documents on a restarted server with the ledger. Returns one sentence per finding. */
 export async function checkDocuments(
   connection: Connection,
   database: string,
@@ -34,7 +34,7 @@ export async function checkDocuments(
   return findings.filter((finding) => finding !== undefined);
 }
 
-/** The document's members after `_id` and `_rev`, in their order: a `_conflicts` among them is found as a difference. */
+/** The document's members after `_id` and `_rev`, in their order: a `_conflicts` among them shows up as a difference. */
 function observedInRow(row: unknown): Observed {
   if (at(row, 'error') === 'not_found') return undefined;
   const rev = stringAt(row, 'value', 'rev');
@@ -56,7 +56,7 @@ export async function readUpdateSeq(connection: Connection, database: string): P
   return numberAt((await connection.ask({ method: 'GET', path: database })).json, 'update_seq');
 }
 
-/** Where each of some documents stands in the order of changes. */
+/** The position of each of some documents in the order of changes. */
 export async function readSequences(
   connection: Connection,
   database: string,
@@ -75,7 +75,7 @@ interface FolderReport {
   readonly documents: number;
 }
 
-/** Opens the folder in this process, as the next server would, and looks at everything in the database. */
+/** Opens the folder in this process, as the next server would, and checks everything in the database. */
 export function verifyFolder(dataFolder: string, database: string, known: ReadonlySet<string>): Promise<FolderReport> {
   return inFolder(dataFolder, (registry, errors) =>
     registry.use(database, async (open) => {
@@ -114,7 +114,7 @@ export async function inFolder<T>(
   }
 }
 
-/** Each document must stand in the order of changes once, under a number of its own. */
+/** Each document must appear once in the order of changes, under a number of its own. */
 async function checkOrder(snapshot: Snapshot, known: ReadonlySet<string>): Promise<string[]> {
   const findings: string[] = [];
   const seen = new Set<string>();

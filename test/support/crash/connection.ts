@@ -14,12 +14,12 @@ interface Question {
   readonly method: string;
   /** Below the server's address, without a slash at its beginning. */
   readonly path: string;
-  /** JSON, unless the headers say another type. */
+  /** JSON, unless the headers name another type. */
   readonly body?: string | Uint8Array | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** The server went away before the whole answer was there: nobody can say whether it did what it was asked. */
+/** The server went away before the whole response arrived: it is unknown whether it carried the request out. */
 export class ConnectionLost extends Error {}
 
 /** One connection to a server, kept open. */
@@ -31,13 +31,13 @@ export class Connection {
     this.#url = url;
   }
 
-  /** Resolves with a whole answer only; rejects with `ConnectionLost` else. Nothing is ever sent twice. */
+  /** Resolves only with a whole response; otherwise rejects with `ConnectionLost`. Nothing is ever sent twice. */
   async ask(question: Question): Promise<Answer> {
     const { status, bytes } = await this.askBytes(question);
     return { status, json: JSON.parse(Buffer.from(bytes).toString()) };
   }
 
-  /** As `ask`, for answers that need not be JSON. */
+  /** Like `ask`, for responses that need not be JSON. */
   askBytes(question: Question): Promise<RawAnswer> {
     return new Promise((resolve, reject) => {
       const onLost = (cause: unknown) => reject(new ConnectionLost(`${question.method} ${question.path}`, { cause }));
@@ -48,7 +48,7 @@ export class Connection {
     });
   }
 
-  /** Sends so many bytes of the body, and hangs up. Resolves when that is done. */
+  /** Sends this many bytes of the body, and hangs up. Resolves when that is done. */
   breakOff(question: Question & { readonly body: Uint8Array }, bytes: number): Promise<void> {
     return new Promise((resolve) => {
       const headers = { ...question.headers, 'content-length': String(question.body.length) };

@@ -6,11 +6,11 @@ import { createLmdbPageStore } from '../../../src/storage/lmdb/lmdb-page-store.t
 import { inFolder } from './check.ts';
 
 export interface FolderAccount {
-  /** What verifications found, before and after a compaction; empty when all is well. */
+  /** What verifications found, before and after a compaction; empty if all is well. */
   readonly damage: readonly string[];
   /** Pages that an interrupted process had left, and that the opening dropped. */
   readonly reclaimed: number;
-  /** Bytes of attachments as they are stored, each digest once, that documents refer to. */
+  /** Bytes of stored attachments to which documents refer, each digest once. */
   readonly referred: number;
   /** Bytes in all pages of the file. */
   readonly held: number;
@@ -54,7 +54,7 @@ async function referredBytes(open: Database): Promise<number> {
   return [...lengths.values()].reduce((sum, length) => sum + length, 0);
 }
 
-/** As the storage has it, whatever anybody refers to. */
+/** As the storage has it, including unreferenced bytes. */
 async function bytesInFile(
   dataFolder: string,
   name: string,

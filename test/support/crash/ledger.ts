@@ -1,17 +1,17 @@
 /**
- * What the clients of a server that gets killed know of their documents: what was acknowledged, and what was asked for
- * without an answer. Each document has one client, which has at most one request under way.
+ * What the clients of a server that gets killed know about their documents: acknowledged writes, and requests
+ * without a response. Each document has one client, which has at most one request in progress.
  */
 interface Version {
   /** 1 for the first; for a local document the `n` of its `0-n`. */
   readonly generation: number;
-  /** Undefined as long as no answer told it. */
+  /** Undefined until a response reports it. */
   readonly rev: string | undefined;
   /** JSON text without `_id` and `_rev`; undefined for a deleted document. */
   readonly text: string | undefined;
 }
 
-/** What a server shows of a document; undefined where it shows none. */
+/** What a server shows of a document; undefined if it shows none. */
 export type Observed = { readonly rev: string; readonly text: string | undefined } | undefined;
 
 interface Entry {
@@ -42,12 +42,12 @@ export class Ledger {
     return this.#entries.get(id)?.settled;
   }
 
-  /** A write is about to be asked for. Gives the revision that it replaces, unless that is a deleted one or none. */
+  /** A write is about to be requested. Returns the revision that it replaces, unless that is a deleted one or none. */
   propose(id: string, text: string | undefined): string | undefined {
     const entry = this.#entries.get(id) ?? { settled: undefined, pending: undefined };
     if (entry.pending !== undefined) throw new Error(`${id} has a write under way already`);
     const { settled } = entry;
-    // A local document leaves nothing behind when it is deleted, so counting starts again (docs/http/documents.md#local-documents).
+    // A local document leaves nothing when it is deleted, so counting starts again (docs/http/documents.md#local-documents).
     const isNew = settled === undefined || (isLocal(id) && settled.text === undefined);
     entry.pending = { generation: isNew ? 1 : settled.generation + 1, rev: undefined, text };
     this.#entries.set(id, entry);
@@ -70,8 +70,8 @@ export class Ledger {
   }
 
   /**
-   * Compares what the server shows after its restart, and takes that as settled. Gives a sentence when it is neither
-   * what was acknowledged nor what was asked for last.
+   * Compares what the server shows after its restart, and takes that as settled. Returns a sentence if it is neither
+   * the acknowledged version nor the last requested one.
    */
   settle(id: string, observed: Observed): string | undefined {
     const entry = this.#entries.get(id);

@@ -7,13 +7,13 @@ const root = new URL('../../../', import.meta.url);
 const builtMain = fileURLToPath(new URL('dist/node/main.js', root));
 const bootstrap = fileURLToPath(new URL('src/node/bootstrap.mjs', root));
 
-/** The command line without the look for newer sources, which would build again when a source changes meanwhile. */
+/** The command line without the check for newer sources, which would rebuild when a source changes meanwhile. */
 const launcher = `
   const { main } = await import(${JSON.stringify(pathToFileURL(builtMain).href)});
   process.exitCode = await main(process.argv.slice(1));
 `;
 
-/** Builds the server where the build is missing or older than the sources. */
+/** Builds the server if the build is missing or older than the sources. */
 export function buildServer(): void {
   const { status, stderr } = spawnSync(process.execPath, [bootstrap, '--version'], { encoding: 'utf8' });
   if (status !== 0) throw new Error(`The server could not be built:\n${stderr}`);
@@ -31,7 +31,7 @@ export class ServerProcess {
     this.#output = output;
   }
 
-  /** Resolves when it answers; rejects with what it said when it ends before. */
+  /** Resolves when it answers; rejects with its output if it ends before. */
   static async start(dataFolder: string): Promise<ServerProcess> {
     const serve = ['serve', '--no-demo', '--port', '0', '--data', dataFolder, '--log-level', 'error'];
     const child = spawn(process.execPath, ['--input-type=module', '-e', launcher, '--', ...serve], {
@@ -51,17 +51,17 @@ export class ServerProcess {
     return new ServerProcess(child, new URL(url), () => output);
   }
 
-  /** All that it wrote on stdout and stderr; at this log level the errors. */
+  /** Everything that it wrote on stdout and stderr; at this log level the errors. */
   get output(): string {
     return this.#output();
   }
 
-  /** Ends it as a power switch ends a process: at once, whatever it does. */
+  /** Ends it as a power failure ends a process: at once, whatever it is doing. */
   async kill(): Promise<void> {
     await this.#end('SIGKILL');
   }
 
-  /** Ends it in order. Gives its exit code. */
+  /** Ends it in order. Returns its exit code. */
   async stop(): Promise<number | null> {
     await this.#end('SIGTERM');
     return this.#process.exitCode;

@@ -5,12 +5,12 @@ import { SeededRandom } from '../seeded-random.ts';
 import { type Answer, type Connection, ConnectionLost } from './connection.ts';
 import type { Ledger, Observed } from './ledger.ts';
 
-/** Each client has so many documents, with attachments of these names. */
+/** Each client has this many documents, with attachments of these names. */
 const DOCUMENTS = 4;
 const NAMES = ['a', 'b/c.bin', 'ü'] as const;
-/** Contents that all clients bring again and again, so that documents share bytes. */
+/** Contents that all clients upload again and again, so that documents share bytes. */
 const COMMON = 8;
-/** An upload commits a megabyte at a time; those that are larger than that are broken off between two commits, too. */
+/** An upload commits a megabyte at a time; larger ones are also broken off between two commits. */
 const MEGABYTE = 2 ** 20;
 const LARGEST = [1_000, 200_000, 200_000, 2 * MEGABYTE, 3 * MEGABYTE, 8 * MEGABYTE] as const;
 
@@ -22,10 +22,10 @@ interface UploadWriterParts {
   readonly random: SeededRandom;
 }
 
-/** What a document has beside its id and revision: in the ledger as JSON, with its names in order. */
+/** The content of a document without its id and revision: in the ledger as JSON, with its names in order. */
 interface Content {
   readonly n?: unknown;
-  /** By name, as `describeBytes` gives them. */
+  /** By name, as `describeBytes` returns them. */
   readonly files: Readonly<Record<string, string>>;
 }
 
@@ -46,7 +46,7 @@ export class UploadWriter {
     this.#parts = parts;
   }
 
-  /** Whether a request with attachments is under way. */
+  /** Whether a request with attachments is in progress. */
   get isUploading(): boolean {
     return this.#isUploading;
   }
@@ -89,7 +89,7 @@ export class UploadWriter {
     );
   }
 
-  /** The document with new attachments behind it, some of those that it had, and without the others. */
+  /** The document followed by new attachments, with some of those that it had, and without the others. */
   async #putRelated(connection: Connection, id: string): Promise<void> {
     const brought = this.#newFiles(this.#parts.random.between(1, 2));
     const { rev, document } = this.#proposeWith(id, brought, ({ type, bytes }) => ({
@@ -140,7 +140,7 @@ export class UploadWriter {
     this.#parts.ledger.acknowledge(id, stringAt(answer.json, 'rev'));
   }
 
-  /** The document with the files and half of those that it had; `describe` gives the entries of the new ones. */
+  /** The document with the files and half of those that it had; `describe` returns the entries of the new ones. */
   #proposeWith(id: string, brought: readonly File[], describe: (file: File) => object) {
     const { random } = this.#parts;
     const added = new Set(brought.map(({ name }) => name));
@@ -166,7 +166,7 @@ export class UploadWriter {
     return text === undefined ? undefined : (JSON.parse(text) as Content);
   }
 
-  /** Under different names. Some of a type that is compressed. */
+  /** Files under different names, some of a type that is compressed. */
   #newFiles(count: number): File[] {
     const { random } = this.#parts;
     const first = random.between(0, NAMES.length - 1);
@@ -193,7 +193,7 @@ export class UploadWriter {
   }
 }
 
-/** The same for the same common content; of other content the size is chosen. */
+/** The same bytes for the same common content; the size of other content is random. */
 function bytesOf(content: string, random: SeededRandom): Uint8Array {
   const key = createHash('md5').update(content).digest();
   const chosen = content.startsWith('common-') ? new SeededRandom(key.readUInt32LE(0)) : random;
@@ -202,7 +202,7 @@ function bytesOf(content: string, random: SeededRandom): Uint8Array {
   return createCipheriv('aes-128-ctr', key, Buffer.alloc(16)).update(Buffer.alloc(size));
 }
 
-/** What a server shows of a document, with the bytes of all of its attachments. */
+/** Returns what a server shows of a document, with the bytes of all of its attachments. */
 export async function observe(connection: Connection, database: string, id: string): Promise<Observed> {
   const { status, json } = await connection.ask({ method: 'GET', path: `${database}/${id}` });
   if (status === 404) return observeDeleted(connection, database, id);

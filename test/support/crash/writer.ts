@@ -5,7 +5,7 @@ import type { Ledger } from './ledger.ts';
 
 /** Documents in one `_bulk_docs` request. */
 const BULK = 50;
-/** More than a body page, now and then more than the largest page. */
+/** More than a body page, sometimes more than the largest page. */
 const LARGE = [40_000, 300_000, 1_500_000] as const;
 const LOCALS = 3;
 
@@ -15,7 +15,7 @@ interface WriterParts {
   readonly name: string;
   readonly ledger: Ledger;
   readonly random: SeededRandom;
-  /** Called after every answer that confirmed something. */
+  /** Called after every response that confirmed something. */
   readonly onAcknowledged: () => void;
 }
 
@@ -117,12 +117,12 @@ export class CrashWriter {
     return `${this.#parts.database}/${id}`;
   }
 
-  /** Some writes ask for more than to survive a crash of the process; it must not make them survive less. */
+  /** Some writes request more than surviving a crash of the process; that must not make them survive less. */
   #commitHeader(): Record<string, string> {
     return this.#parts.random.chance(5) ? { 'x-svc-full-commit': 'true' } : {};
   }
 
-  /** Half in the order of making, half spread over the whole of the by-id order. */
+  /** Half in creation order, half spread over the whole by-id order. */
   #newId(): string {
     const { name, random } = this.#parts;
     const count = String(++this.#made).padStart(6, '0');
@@ -152,7 +152,7 @@ export class CrashWriter {
   }
 }
 
-/** The document's text with its id and revision before its own members. */
+/** The document's text with its id and revision before its other members. */
 function withMeta(text: string, id: string, rev: string | undefined): string {
   const meta = rev === undefined ? { _id: id } : { _id: id, _rev: rev };
   return `${JSON.stringify(meta).slice(0, -1)},${text.slice(1)}`;

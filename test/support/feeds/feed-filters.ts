@@ -1,6 +1,6 @@
-/** What followers of changes choose among them, and what each choice must show in the end. */
+/** The choices that followers of changes make, and what each must show in the end. */
 
-/** A document as the database itself has it: its leaves as `showLeaf` shows them, the winner first. */
+/** A document as the database itself has it: its leaves as returned by `showLeaf`, the winner first. */
 interface StoredDocument {
   readonly seq: number;
   readonly leaves: readonly string[];
@@ -9,7 +9,7 @@ interface StoredDocument {
 export interface FeedFilter {
   /** Parameters of the feed; empty for none. */
   readonly query: string;
-  /** JSON text of the request's body, which is a POST then. */
+  /** JSON text of the request's body; the request is then a POST. */
   readonly body?: string;
   /** Whether a leaf of the document is listed. */
   passes(name: string, body: { readonly n?: number }): boolean;
@@ -17,7 +17,7 @@ export interface FeedFilter {
 
 export const FILTER_DESIGN = '_design/filters';
 
-/** Members of the design document `FILTER_DESIGN`, which must be there: its functions choose by the number `n` of each leaf. */
+/** Members of the design document `FILTER_DESIGN`, which must exist: its functions choose by the number `n` of each leaf. */
 export const FILTER_FUNCTIONS = {
   filters: { some: 'function (doc, req) { return doc.n > 4 && req.query.from === "test"; }' },
   views: { some: { map: 'function (doc) { if (doc.n > 4) emit(doc.n, null); }' } },
@@ -36,12 +36,12 @@ export function allFilters(ids: readonly string[]): readonly FeedFilter[] {
   ];
 }
 
-/** How a row tells of a document: its number, the first revision that is listed, and whether the winner is deleted. */
+/** How a row represents a document: its number, the first listed revision, and whether the winner is deleted. */
 export function shownRow(seq: number, rev: string, deleted: boolean): string {
   return `${seq} ${rev}${deleted ? '!' : ''}`;
 }
 
-/** What the last row of the document must say; undefined where the filter lets none of its leaves pass. */
+/** The expected last row of the document; undefined if the filter lets none of its leaves pass. */
 export function lastRow({ passes }: FeedFilter, name: string, { seq, leaves }: StoredDocument): string | undefined {
   const read = leaves.map((leaf) => {
     const [, rev = '', mark = '', body = '{}'] = /^([^!=]*)(!?)=(.*)$/s.exec(leaf) ?? [];

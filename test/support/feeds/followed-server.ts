@@ -32,7 +32,7 @@ export class FollowedServer implements FollowedService {
 
 function answerTo(outgoing: ClientRequest, body: string | undefined): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    // Also after the answer has begun.
+    // Also after the response has begun.
     outgoing.on('error', (cause) => reject(new BrokenOff('no answer', { cause })));
     outgoing.on('response', resolve);
     outgoing.end(body);

@@ -1,12 +1,12 @@
 import type { SeededRandom } from '../seeded-random.ts';
 import { type FeedFilter, lastRow, shownRow } from './feed-filters.ts';
 
-/** A feed broke off, or its service has died: what came before counts, and the follower goes on behind it. */
+/** A feed broke off, or its service has died: what came before counts, and the follower continues after it. */
 export class BrokenOff extends Error {}
 
-/** A service from one start to its death; what is asked of it fails with `BrokenOff` from then on. */
+/** A service from one start to its death; requests to it then fail with `BrokenOff`. */
 export interface FollowedService {
-  /** Asks for changes; POST where there is a body. */
+  /** Requests changes; a POST if there is a body. */
   changes(query: string, body: string | undefined): Promise<FollowedFeed>;
 }
 
@@ -21,7 +21,7 @@ export interface FollowedFeed {
 export const FEED_KINDS = ['normal', 'longpoll', 'continuous', 'eventsource'] as const;
 export type FeedKind = (typeof FEED_KINDS)[number];
 
-/** What a database has in the end, as `seeAll` gives it. */
+/** The final content of a database, as returned by `seeAll`. */
 type Documents = Readonly<Record<string, { readonly seq: number; readonly leaves: readonly string[] }>>;
 
 interface FollowerParts {
@@ -31,12 +31,12 @@ interface FollowerParts {
   readonly random: SeededRandom;
 }
 
-/** One that wants to know all of `_changes`: it goes on from feed to feed, each of them left or cut off somewhere. */
+/** A client that wants to know all of `_changes`: it goes on from feed to feed, each of which it leaves or which is cut off somewhere. */
 export class Follower {
   readonly #kind: FeedKind | undefined;
   readonly #filter: FeedFilter;
   readonly #random: SeededRandom;
-  /** What was told last of each document. */
+  /** The last report for each document. */
   readonly #known = new Map<string, string>();
   readonly #problems: string[] = [];
   #since = 0;
@@ -48,7 +48,7 @@ export class Follower {
     this.#random = random;
   }
 
-  /** Begins one feed after another, each of the service that is there; `next` gives undefined when that is enough. */
+  /** Starts one feed after another, each on the present service; `next` resolves to undefined when that is enough. */
   async follow(next: () => Promise<FollowedService | undefined>): Promise<void> {
     for (let service = await next(); service !== undefined; service = await next()) {
       try {
@@ -59,7 +59,7 @@ export class Follower {
     }
   }
 
-  /** Resolves when all has been told. */
+  /** Resolves when everything has been reported. */
   async isComplete(documents: Documents): Promise<void> {
     while (this.missing(documents).length > 0) {
       await new Promise<void>((resolve) => {
@@ -68,7 +68,7 @@ export class Follower {
     }
   }
 
-  /** What was not told, or was told out of order or twice: a sentence for each. */
+  /** What was not reported, or was reported out of order or twice: a sentence for each. */
   missing(documents: Documents): string[] {
     const findings = [...this.#problems];
     for (const [name, stored] of Object.entries(documents)) {

@@ -1,4 +1,4 @@
-/** A Node server in this process on a folder that can be copied while it is down, and put back: always at the same address. */
+/** A Node server in this process on a folder that can be copied while it is down, and restored: always at the same address. */
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ export class RestorableServer {
     return this.#server.url.replace(/\/$/, '');
   }
 
-  /** `whileDown` gets the folder of the data, and a place for a copy of it. */
+  /** `whileDown` gets the data folder, and a place for a copy of it. */
   async restart(whileDown: (data: string, backup: string) => Promise<void> = async () => {}): Promise<void> {
     const port = Number(new URL(this.url).port);
     const data = join(this.#root, 'data');

@@ -1,11 +1,11 @@
-/** Documents of all kinds that a replication has to carry. */
+/** Documents of all kinds that a replication must carry. */
 import type { Core } from '../../../src/core/core.ts';
 import { must } from '../../unit/replication/support.ts';
 
-/** More than travels inside of a document. */
+/** More than travels inside a document. */
 const LONG_BYTES = 100_000;
 
-/** Documents, of which some are in conflict, deleted, or have attachments: `revisions` leaves in all. */
+/** Documents, some of which are in conflict, deleted, or have attachments: `revisions` leaves in total. */
 export interface Filling {
   readonly documents: number;
   readonly revisions: number;

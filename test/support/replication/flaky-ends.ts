@@ -1,4 +1,4 @@
-/** A database here and one at a peer that fails as a test wants it: what is copied between the two, in either direction. */
+/** A database here and one at a peer that fails as a test requires: copies between the two, in either direction. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import type { Core } from '../../../src/core/core.ts';
 import type { Replication, ReplicatorHost } from '../../../src/replication/contract.ts';
@@ -7,7 +7,7 @@ import { FlakyNetwork, type FlakyPeer } from './flaky-peer.ts';
 
 export type Direction = 'pull' | 'push';
 
-/** Small batches, so that a fault meets each kind of request; and peers that hang are known soon. */
+/** Small batches, so that a fault hits each kind of request; and hanging peers are noticed soon. */
 export const PATIENCE: Partial<Replication> = {
   batchSize: 10,
   retriesPerRequest: 8,
@@ -21,7 +21,7 @@ export interface Sides {
   readonly replication: Replication;
 }
 
-/** New ones for each test, both with an empty database `db`. */
+/** Created for each test, both with an empty database `db`. */
 export interface FlakyEnds {
   readonly core: Core;
   readonly peer: FlakyPeer;
@@ -74,7 +74,7 @@ export function sidesOf({ core, peer }: FlakyEnds, direction: Direction): Sides 
     : { source: core, target: peer.core, replication: replicationOf(local('db'), there, PATIENCE) };
 }
 
-/** Both have the same, and the target took each revision once. */
+/** Expects both to have the same documents, and the target to have taken each revision once. */
 export async function expectCopied(source: Core, target: Core, revisions: number): Promise<void> {
   expect(await treesOf(target, 'db')).toEqual(await treesOf(source, 'db'));
   expect(Number(pick(await must(target, 'GET /db'), 'update_seq'))).toBeLessThanOrEqual(revisions);

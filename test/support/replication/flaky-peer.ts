@@ -1,11 +1,11 @@
-/** A service on the network of MSW, whose answers a test may spoil: a core on memory that is asked with `fetch`. */
+/** A service on the network of MSW, whose responses a test may alter: a core in memory that is accessed with `fetch`. */
 import { HttpResponse, http } from 'msw';
 import { setupServer } from 'msw/node';
 import type { Core } from '../../../src/core/core.ts';
 import { createFetch } from '../../../src/http/fetch-adapter.ts';
 import { newCore } from '../../unit/replication/support.ts';
 
-/** What is to happen with a request. `answer` has it carried out, and `number` counts the requests from 1. */
+/** A request to which a fault may apply. `answer` has it carried out, and `number` counts the requests from 1. */
 export interface FaultyRequest {
   readonly request: Request;
   readonly number: number;
@@ -14,7 +14,7 @@ export interface FaultyRequest {
   readonly answer: () => Promise<Response>;
 }
 
-/** Undefined where nothing is the matter. */
+/** Undefined if there is no fault. */
 export type Fault = (asked: FaultyRequest) => Promise<Response | undefined> | Response | undefined;
 
 export class FlakyNetwork {
@@ -72,7 +72,7 @@ const NAMES: Readonly<Record<number, readonly [error: string, reason: string]>> 
   429: ['too_many_requests', 'later'],
 };
 
-/** The beginning of a response, after which the connection breaks off, or ends as if that were all. */
+/** The beginning of a response, after which the connection breaks off, or ends as if that were everything. */
 export async function cutOff(response: Response, how: 'reset' | 'end' | 'silence'): Promise<Response> {
   const bytes = new Uint8Array(await response.arrayBuffer());
   const some = bytes.subarray(0, Math.floor(bytes.length / 2));
@@ -93,7 +93,7 @@ export async function cutOff(response: Response, how: 'reset' | 'end' | 'silence
   return new Response(response.status === 204 ? null : body, { status: response.status, headers });
 }
 
-/** Every so many requests: `every(3, …)` spoils the third, the sixth, … */
+/** Applies to every nth request: `every(3, …)` hits the third, the sixth, … */
 export function every(count: number, fault: (asked: FaultyRequest) => Promise<Response> | Response): Fault {
   return (asked) => (asked.number % count === 0 ? fault(asked) : undefined);
 }

@@ -1,4 +1,4 @@
-/** A continuous replication that is begun again where it fails and may do better, as the service's own jobs are, with short waits. */
+/** A continuous replication that is restarted if it fails and may succeed, like the service's own jobs, with short waits. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Replication, ReplicatorHost } from '../../../src/replication/contract.ts';
 import { begin, pick, type Run } from '../../unit/replication/support.ts';
@@ -23,7 +23,7 @@ export class KeptRun {
     return this.#run;
   }
 
-  /** Fails where a run failed for good. */
+  /** Fails if a run failed permanently. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     await this.#run.stop();
@@ -35,7 +35,7 @@ export class KeptRun {
       const failure = await this.#run.result.catch((one: unknown) => one);
       if (this.#isStopped) return;
       this.failures.push(failure);
-      // A database that is not there (yet) is looked for again, too.
+      // A database that does not exist (yet) is also retried.
       if (pick(failure, 'isRetryable') !== true && pick(failure, 'code') !== 'db_not_found') throw failure;
       await sleep(PAUSE_MS);
       if (this.#isStopped) return;

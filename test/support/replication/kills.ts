@@ -1,4 +1,4 @@
-/** A server that is killed while it replicates, again and again at random moments, and has to go on from where it was. */
+/** A server that is killed while it replicates, again and again at random moments, and must continue from where it was. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -37,7 +37,7 @@ export async function replicateWithKills({ direction, documents, kills, random }
     let done = 0;
     for (let reached = 0; done < kills; done++) {
       const before = await countAt(target());
-      // So that something is left for each of the kills, however quick the machine is.
+      // So that work is left for each of the kills, however fast the machine is.
       const share = Math.floor((documents - before) / (kills - done + 1));
       const enough = before + random.between(Math.min(BATCH, share), share);
       const outcome = ask('POST', `${own.url.href}_replicate`, request).catch(() => 'killed');
@@ -47,7 +47,7 @@ export async function replicateWithKills({ direction, documents, kills, random }
         reached = checkpoint;
         return true;
       };
-      // What is left is too little for another attempt.
+      // Too little work is left for another attempt.
       if (!(await comesToPass(isAtWork, outcome))) break;
       await own.kill();
       await outcome;
@@ -84,7 +84,7 @@ async function fill(database: string, documents: number): Promise<void> {
   }
 }
 
-/** False where the attempt came to its end before. */
+/** Returns false if the attempt ended before. */
 async function comesToPass(isTrue: () => Promise<boolean>, outcome: Promise<unknown>): Promise<boolean> {
   let isOver = false;
   void outcome.then(() => {
@@ -97,7 +97,7 @@ async function comesToPass(isTrue: () => Promise<boolean>, outcome: Promise<unkn
   return false;
 }
 
-/** Up to where the replication has its checkpoint; 0 where it has none, or does not run any more. */
+/** The sequence of the replication's checkpoint; 0 if it has none, or no longer runs. */
 async function checkpointAt(server: string): Promise<number> {
   const [job] = arrayAt(await ask('GET', `${server}_scheduler/jobs`), 'jobs');
   return Number(at(job, 'info', 'checkpointed_source_seq') ?? 0);

@@ -1,26 +1,26 @@
-/** Peers that answer something else than they should: what a fault makes of the answers of a peer, and what a run must make of that. */
+/** Peers that answer incorrectly: how a fault changes the responses of a peer, and how a run must handle that. */
 import type { Core } from '../../../src/core/core.ts';
 import { createFetch } from '../../../src/http/fetch-adapter.ts';
 import { must } from '../../unit/replication/support.ts';
 import { at } from '../conformance/json.ts';
 import type { Fault, FaultyRequest } from './flaky-peer.ts';
 
-/** Makes another answer of what was answered as JSON. */
+/** Returns another response in place of the JSON response. */
 export type Lie = (told: unknown, path: string) => unknown;
 
-/** The JSON of all answers whose method and path fit is what `lie` makes of it. */
+/** Replaces the JSON of all responses whose method and path match with the result of `lie`. */
 export function lying(asked: RegExp, lie: Lie): Fault {
   return async ({ request, path, answer }: FaultyRequest) => {
     if (!asked.test(`${request.method} ${decodeURIComponent(path)}`)) return undefined;
     const response = await answer();
     if (response.status >= 300) return response;
     const value = lie(await response.json(), path);
-    // What can't be parsed is put in as text.
+    // JSON that can't be parsed is inserted as text.
     return value instanceof RawText ? new Response(value.text) : Response.json(value ?? null);
   };
 }
 
-/** An answer that is this text, whatever it is. */
+/** A response that is exactly this text. */
 export class RawText {
   readonly text: string;
 
@@ -29,7 +29,7 @@ export class RawText {
   }
 }
 
-/** Several faults: the first that answers. */
+/** Combines faults: the first that answers applies. */
 export function all(...faults: readonly Fault[]): Fault {
   return async (asked) => {
     for (const fault of faults) {
@@ -41,8 +41,8 @@ export function all(...faults: readonly Fault[]): Fault {
 }
 
 /**
- * As CouchDB 3 answers `GET doc?rev=…&latest=true`: with the winner, where that has attachments; of a document whose winner is deleted, with
- * 404. All else is as it was.
+ * Answers like CouchDB 3 to `GET doc?rev=…&latest=true`: with the winner, if that has attachments; for a document whose winner is deleted, with
+ * 404. Everything else is unchanged.
  */
 export function asCouchDB3(core: Core): Fault {
   return async ({ request }) => {
@@ -54,14 +54,14 @@ export function asCouchDB3(core: Core): Fault {
   };
 }
 
-/** Bytes of attachments that travel behind their document. */
+/** Bytes of attachments that travel after their document. */
 export const LONG = 90_000;
 
 export function attachment(length: number, seed: string, type = 'application/octet-stream') {
   return { content_type: type, data: Buffer.alloc(length, seed).toString('base64'), revpos: 2 };
 }
 
-/** Documents of all kinds: in conflict, deleted, with short and long attachments. Gives the number of leaves. */
+/** Documents of all kinds: in conflict, deleted, with short and long attachments. Returns the number of leaves. */
 export async function fillWithAllKinds(core: Core): Promise<number> {
   const docs = [
     { _id: 'plain', ...revision('p'), n: 1 },
@@ -99,7 +99,7 @@ export function bulkGetWith(told: unknown, change: (document: object, id: string
   return { results };
 }
 
-/** The list of an answer to `open_revs`, with each document replaced. */
+/** The list of a response to `open_revs`, with each document replaced. */
 export function openRevsWith(told: unknown, change: (document: object, id: string) => unknown): unknown {
   if (!Array.isArray(told)) return told;
   return told.map((one) => {

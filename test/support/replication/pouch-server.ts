@@ -1,5 +1,5 @@
 /**
- * A foreign server: a database of PouchDB behind the part of the interface that replicators use, as an old server has it: without
+ * A foreign server: a PouchDB database that serves the part of the interface that replicators use, like an old server: without
  * `_bulk_get`, multipart bodies, continuous feeds, and `pending` in feeds.
  */
 import { once } from 'node:events';
@@ -42,7 +42,7 @@ export class PouchServer {
     return server;
   }
 
-  /** Of the one database. */
+  /** The URL of the one database. */
   get url(): string {
     const address = this.#server.address();
     if (address === null || typeof address === 'string') throw new Error('it does not listen');

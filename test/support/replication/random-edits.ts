@@ -1,17 +1,17 @@
-/** Random edits of a database, as people and replicators make them: in conflict, with attachments, and such that take something away. */
+/** Random edits of a database, like those of people and replicators: in conflict, with attachments, and some that remove something. */
 import { arrayAt, at } from '../conformance/json.ts';
 import type { SeededRandom } from '../seeded-random.ts';
 
-/** What the edits need of a database, whatever it is. */
+/** What the edits need from a database of any kind. */
 export interface EditedDatabase {
   readonly name: string;
-  /** All leaves, each with `_revisions` and its attachments as stubs; none where the document is unknown. */
+  /** All leaves, each with `_revisions` and its attachments as stubs; none if the document is unknown. */
   leaves(id: string): Promise<readonly object[]>;
   /** With `new_edits`. */
   put(document: object): Promise<void>;
-  /** Without: revisions as they are. */
+  /** Without `new_edits`: keeps revisions as they are. */
   putRevision(document: object): Promise<void>;
-  /** Undefined where there is no such thing. */
+  /** Undefined if not supported. */
   readonly purge: ((id: string, rev: string) => Promise<void>) | undefined;
   compact(): Promise<void>;
 }
@@ -64,7 +64,7 @@ function newAttachment(random: SeededRandom): object {
   return { _attachments: { [name]: { content_type: 'application/octet-stream', data: bytes.toString('base64') } } };
 }
 
-/** A revision that somebody else made of the same parent as a leaf's, or of nothing. */
+/** A revision by another writer with the same parent as a leaf, or without a parent. */
 async function conflictOf(_id: string, leaf: object | undefined, random: SeededRandom): Promise<object> {
   const ids = leaf === undefined ? [] : arrayAt(leaf, '_revisions', 'ids').map(String).slice(1);
   const own = random.hexDigits(32);

@@ -1,4 +1,4 @@
-/** A relay between a client and a server whose connections a test may break: real sockets, so that real errors come of it. */
+/** A relay between a client and a server whose connections a test may break: real sockets, so that real errors result. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
@@ -6,11 +6,11 @@ export class TcpRelay {
   readonly #server: Server;
   readonly #target: URL;
   readonly #sockets = new Set<Socket>();
-  /** Bytes of answers after which the next connections are reset, one for each; undefined for those that are let be. */
+  /** Bytes of responses after which the next connections are reset, one for each; undefined for those that are left alone. */
   readonly #resets: number[] = [];
-  /** Nothing goes on in any connection, though all stay open. */
+  /** Nothing passes through any connection, though all stay open. */
   isSilent = false;
-  /** Of all that went through, in both directions. */
+  /** Bytes of everything that passed through, in both directions. */
   bytes = 0;
 
   private constructor(server: Server, target: URL) {
@@ -41,7 +41,7 @@ export class TcpRelay {
     await once(this.#server, 'listening');
   }
 
-  /** From now on connections are refused, until `listen`. Gives the port. */
+  /** From now on connections are refused, until `listen`. Returns the port. */
   async refuse(): Promise<number> {
     const port = this.#port;
     const closed = once(this.#server, 'close');
@@ -55,12 +55,12 @@ export class TcpRelay {
     for (const socket of this.#sockets) socket.resetAndDestroy();
   }
 
-  /** The next connections break off behind so many bytes of their answers each. */
+  /** The next connections break off after this many bytes of their responses each. */
   resetAfter(...bytes: readonly number[]): void {
     this.#resets.push(...bytes);
   }
 
-  /** What was to be broken off and was not yet is let be. */
+  /** Connections that were to be broken off and were not yet are left alone. */
   forgetResets(): void {
     this.#resets.length = 0;
   }

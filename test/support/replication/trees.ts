@@ -1,4 +1,4 @@
-/** All leaves of all documents, in a form that is the same for databases of all kinds: PouchDB's in this process, and those behind an address. */
+/** All leaves of all documents, in a form that is the same for databases of all kinds: PouchDB's in this process, and those at an address. */
 import type PouchDB from 'pouchdb-core';
 import { documentPath } from '../../../src/replication/peers/paths.ts';
 import { arrayAt, at } from '../conformance/json.ts';
@@ -13,7 +13,7 @@ export type Trees = Readonly<Record<string, Tree>>;
 interface Reader {
   /** Rows of a feed with the winners. */
   changes(): Promise<readonly unknown[]>;
-  /** The answer to `open_revs=all` with `revs` and `attachments`. */
+  /** The response to `open_revs=all` with `revs` and `attachments`. */
   leaves(id: string): Promise<readonly unknown[]>;
 }
 
@@ -24,7 +24,7 @@ export async function treesOfPouch(database: PouchDB): Promise<Trees> {
   });
 }
 
-/** `ask` gives the parsed answer to `GET` below the database. */
+/** `ask` returns the parsed response to `GET` below the database. */
 export async function treesBehind(ask: (path: string) => Promise<unknown>): Promise<Trees> {
   return readTrees({
     changes: async () => arrayAt(await ask('/_changes'), 'results'),
@@ -48,7 +48,7 @@ async function readTrees({ changes, leaves }: Reader): Promise<Trees> {
   return Object.fromEntries(trees.sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
-/** With its members in order; of attachments what all servers say in the same way. */
+/** The members of a leaf in order; for attachments only those on which all servers agree. */
 function leafText(leaf: unknown): string {
   const { _attachments = {}, ...rest } = Object(leaf);
   const attachments = Object.entries(_attachments).map(([name, entry]) => [

@@ -1,31 +1,31 @@
-/** Reads multipart bodies part by part, while they arrive (RFC 2046, 5.1). */
+/** Reads multipart bodies part by part, as they arrive (RFC 2046, 5.1). */
 import type { PlainHeaders } from '../message.ts';
 import { TimeSlice } from '../turn.ts';
 
 export interface IncomingPart {
   /** Names in lower case. */
   readonly headers: PlainHeaders;
-  /** The part's content. What of it is not read is passed over when the next part is asked for. */
+  /** The part's content. The next request for a part skips what was not read. */
   readonly chunks: AsyncIterable<Uint8Array>;
 }
 
-/** Of a part. */
+/** Maximum for one part. */
 const MOST_HEADER_BYTES = 16_384;
 const BOUNDARY = /;\s*boundary\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))/i;
-/** Some senders escape no quotes within a name: what such a one would be taken for is another name. */
+/** Some senders don't escape quotes within a name, so such a name would be taken for another one. */
 const FILE_NAME = /;\s*filename\s*=\s*(?:"((?:[^"\\]|\\.)*)"(?=\s*(?:;|$))|([^\s;"]+))/i;
 const FIELD_NAME = /;\s*name\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))/i;
 const LINE_END = Uint8Array.of(0x0d, 0x0a);
 const HEADERS_END = Uint8Array.of(0x0d, 0x0a, 0x0d, 0x0a);
 const HYPHEN = 0x2d;
 
-/** The boundary that a content type names; undefined where it names none. */
+/** Returns the boundary that a content type names; undefined if it names none. */
 export function boundaryOf(contentType: string): string | undefined {
   const boundary = parameterOf(BOUNDARY, contentType);
   return boundary === '' ? undefined : boundary;
 }
 
-/** The `filename` of a `Content-Disposition`, if there is one. */
+/** Returns the `filename` of a `Content-Disposition`, if there is one. */
 export function fileNameOf(disposition: string | undefined): string | undefined {
   return disposition === undefined ? undefined : parameterOf(FILE_NAME, disposition);
 }
@@ -35,7 +35,7 @@ function parameterOf(pattern: RegExp, header: string): string | undefined {
   return quoted?.replace(/\\(.)/g, '$1') ?? token;
 }
 
-/** The `name` of a form's part, if there is one. */
+/** Returns the `name` of a form's part, if there is one. */
 export function nameOf(disposition: string | undefined): string | undefined {
   return disposition === undefined ? undefined : parameterOf(FIELD_NAME, disposition);
 }
@@ -43,7 +43,7 @@ export function nameOf(disposition: string | undefined): string | undefined {
 /** Makes the error for a body that can't be read, from the reason. */
 export type MultipartFailure = (reason: string) => Error;
 
-/** The parts in their order. Fails with what `failure` makes where the body ends before its last boundary. */
+/** Yields the parts in their order. Fails with the error that `failure` makes if the body ends before its last boundary. */
 export async function* readParts(
   source: AsyncIterable<Uint8Array>,
   boundary: string,
@@ -52,7 +52,7 @@ export async function* readParts(
   const input = new Input(source, failure);
   const delimiter = new TextEncoder().encode(`\r\n--${boundary}`);
   const timeSlice = new TimeSlice();
-  // What stands before the first boundary is of no meaning.
+  // Text before the first boundary has no meaning.
   await skip(input.until(delimiter));
   while (!(await input.isLast())) {
     // A body may have very many parts with nothing in them.
@@ -79,7 +79,7 @@ function parseHeaders(bytes: Uint8Array): PlainHeaders {
   return headers;
 }
 
-/** The bytes as they arrive, with those that were not taken yet. */
+/** The bytes as they arrive, with those that were not consumed yet. */
 class Input {
   readonly #source: AsyncIterator<Uint8Array>;
   readonly #failure: MultipartFailure;
@@ -91,7 +91,7 @@ class Input {
     this.#source = source[Symbol.asyncIterator]();
   }
 
-  /** What stands before the pattern, which is passed over as well. */
+  /** Yields what precedes the pattern; skips the pattern as well. */
   async *until(pattern: Uint8Array): AsyncGenerator<Uint8Array, void, void> {
     for (;;) {
       const end = indexOf(this.#bytes, pattern, 0);
@@ -108,13 +108,13 @@ class Input {
     }
   }
 
-  /** Whether the boundary that was passed is the last one. */
+  /** Returns whether the boundary that was skipped is the last one. */
   async isLast(): Promise<boolean> {
     while (this.#bytes.length < 2) await this.#more();
     return this.#bytes[0] === HYPHEN && this.#bytes[1] === HYPHEN;
   }
 
-  /** The lines up to the empty one. */
+  /** Returns the lines up to the empty one. */
   async headers(): Promise<Uint8Array> {
     while (this.#bytes.length < LINE_END.length) await this.#more();
     if (indexOf(this.#bytes, LINE_END, 0) === 0) return this.#take(LINE_END.length);

@@ -1,14 +1,14 @@
 /**
  * The maker's side of a body that crosses a thread: pulls from the stream as many chunks as the reader has granted, and no more.
- * Whatever happens, the stream is read to its end or cancelled: when the reader cancels, when its pipe ends, or when the reader was silent for 30 s.
+ * Whatever happens, the stream is read to its end or cancelled: when the reader cancels, when its pipe ends, or when the reader is silent for 30 s.
  */
 import type { ByteStream } from '../../../base/shared/message.ts';
 import type { BodyStep } from '../wire/wire.ts';
 import type { StepPipe } from './steps.ts';
 
-/** How often the reader is asked for a sign of life. */
+/** How often the maker asks the reader for a sign of life. */
 const ASK_MS = 10_000;
-/** A reader that left this many of them unanswered has lost its lease: after 30 s. */
+/** A reader that leaves this many of them unanswered loses its lease: after 30 s. */
 const ASKS_PER_LEASE = 3;
 
 /** Takes over the stream. */

@@ -1,6 +1,6 @@
 /**
- * The reader's side of a body that crosses a thread. Grants the maker credit for a few chunks ahead of what was read, from the
- * first read on. A body that ends short of its length, or beyond it, or whose maker vanished, fails; it never ends as if it were whole.
+ * The reader's side of a body that crosses a thread. Grants the maker credit for a few chunks beyond what was read, from the
+ * first read on. A body that is shorter or longer than its length, or whose maker vanishes, fails; it never ends as if it were whole.
  */
 import type { ByteStream } from '../../../base/shared/message.ts';
 import type { BodyStep } from '../wire/wire.ts';
@@ -10,17 +10,17 @@ const encoder = new TextEncoder();
 
 /** Chunks that are granted, on their way, or waiting to be read. */
 const WINDOW = 4;
-/** More chunks are granted when no more than this many are left, so that not every chunk costs a message. */
+/** More chunks are granted when at most this many are left, so that not every chunk costs a message. */
 const LOW = WINDOW / 2;
 /** The maker gives a sign of life every third of this. */
 const SILENCE_MS = 30_000;
 
 export interface ReaderOptions {
-  /** Fails the body when its maker is silent for 30 s: for makers behind channels, which vanish without a sign. */
+  /** Fails the body when its maker is silent for 30 s: for makers on channels, which vanish without a sign. */
   readonly isWatched?: boolean;
 }
 
-/** `length` in bytes, where it is known before. */
+/** `length` in bytes, if it is known in advance. */
 export function openBody(pipe: StepPipe, length?: number, options: ReaderOptions = {}): ByteStream {
   return new BodyReader(pipe, length, options.isWatched === true);
 }

@@ -1,6 +1,6 @@
 /**
  * Bodies over channels: every stream has a name, and its steps travel as messages between this participant and one peer. A
- * `ChannelPipes` holds all that one participant has.
+ * `ChannelPipes` holds all bodies of one participant.
  */
 import type { ByteStream } from '../../../base/shared/message.ts';
 import type { BodyStep } from '../wire/wire.ts';
@@ -44,7 +44,7 @@ export class ChannelPipes {
     for (const pipe of [...(this.#pipes.get(peer)?.values() ?? [])]) pipe.end(reason);
   }
 
-  /** This participant leaves: all bodies end as if every peer was gone, and the peers get a message of that. */
+  /** This participant leaves: all bodies end as if every peer were gone, and a message tells the peers so. */
   endAll(reason: string): void {
     for (const pipes of [...this.#pipes.values()]) {
       for (const pipe of [...pipes.values()]) {
@@ -101,7 +101,7 @@ class NamedPipe implements StepPipe {
     for (const step of early) listener(step);
   }
 
-  /** Ends this side as the other side would. */
+  /** Ends this side the way the other side would. */
   end(reason: string): void {
     this.deliver(this.isMade ? { step: 'cancel', reason } : { step: 'fail', reason });
     this.close();

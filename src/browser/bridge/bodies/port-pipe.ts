@@ -1,4 +1,4 @@
-/** Steps of a body over a MessagePort of its own: the way between a page and its worker. */
+/** Steps of a body over a MessagePort of its own: the route between a page and its worker. */
 import { asBodyStep } from '../wire/wire-decoding.ts';
 import { type StepPipe, toMovable } from './steps.ts';
 

@@ -1,24 +1,24 @@
 import type { BodyStep } from '../wire/wire.ts';
 
 /**
- * Carries the steps of one body between its two sides, in order: a MessagePort, or a name on a BroadcastChannel. Whoever gets `end`,
- * `fail` or `cancel`, or sends one, closes its side.
+ * Carries the steps of one body between its two sides, in order: a MessagePort, or a name on a BroadcastChannel. A side that receives or sends
+ * `end`, `fail` or `cancel` closes.
  */
 export interface StepPipe {
-  /** `isMovable`: the bytes of a chunk are nobody else's (`ByteStream`). */
+  /** `isMovable`: no one else uses the bytes of a chunk (`ByteStream`). */
   send(step: BodyStep, isMovable?: boolean): void;
-  /** Called with every step of the other side, from the moment it is set; steps that came before are kept for it. */
+  /** Called with every step of the other side, from the moment it is set; earlier steps are kept for it. */
   listen(listener: (step: BodyStep) => void): void;
   close(): void;
 }
 
-/** From here on to move bytes costs less than to have them copied. */
+/** From this size on, moving bytes costs less than having them copied. */
 const MOVED_BYTES = 16_384;
 
 /**
- * The step with what is to be transferred with it. Bytes that are posted stay with the message event until the receiver's garbage is
- * collected, and the sender's own stay until that one's is, of which Chromium sees little reason: 64 MB of a long body in each thread. Bytes
- * that are moved go with the chunk. What moves is a copy where the sender's own may belong to something that goes on.
+ * The step with the buffers to transfer with it. Bytes that are posted stay with the message event until the receiver's garbage is
+ * collected, and the sender's own stay until its garbage is, which Chromium does rarely: 64 MB of a long body in each thread. Bytes
+ * that are moved go with the chunk. A copy is moved if the sender's bytes may be part of a larger buffer.
  */
 export function toMovable(
   step: BodyStep,

@@ -3,8 +3,8 @@ import type { ByteStream, PlainRequest, PlainResponse } from '../../../base/shar
 import { isStream } from '../wire/wire-codec.ts';
 
 /**
- * Counts what is under way: requests until they are answered, and bodies of answers until they are read to their end or cancelled. For those
- * who have to wait until nothing is under way any more.
+ * Counts what is in progress: requests until they are answered, and bodies of responses until they are read to their end or cancelled. For
+ * callers that wait until nothing is in progress any more.
  */
 export class ActiveRequests {
   #count = 0;
@@ -20,7 +20,7 @@ export class ActiveRequests {
     return this.#count;
   }
 
-  /** Has the request handled, and counts it and the body of its answer. */
+  /** Has the request handled, and counts it and the body of its response. */
   run<R extends PlainResponse | undefined>(
     handle: (request: PlainRequest) => MaybePromise<R>,
     request: PlainRequest,
@@ -41,7 +41,7 @@ export class ActiveRequests {
     );
   }
 
-  /** Resolves to true when nothing is under way, and the last answer has reached whoever waits for it; to false when `withinMs` passed before. */
+  /** Resolves to true when nothing is in progress and the last response has reached its receiver; to false when `withinMs` passes first. */
   idle(withinMs: number): Promise<boolean> {
     if (this.#count === 0) return Promise.resolve(true);
     return new Promise((resolve) => {

@@ -1,6 +1,6 @@
 /**
  * The owners that a link knows, by its connections to them, and which connection gets new requests. An owner has one connection over its
- * channel, and one over a port where it offered one: each is a connection of its own, so that what began on one ends on it.
+ * channel, and one over a port if it offered one: each is a connection of its own, so that what began on one ends on it.
  *
  * A connection is in one of these states:
  *
@@ -8,19 +8,19 @@
  * |---|---|---|
  * | current | gets new requests | another owner is announced, the owner refuses a request, or it is lost |
  * | other | gets no new requests, may still answer: it was replaced, or its owner's other connection is current | nothing is open on it, or it is lost |
- * | lost | its owner's lock is free, or it was replaced and is silent, or it is a port that broke | 100 ms later, when nothing can come any more |
+ * | lost | its owner's lock is free, or it was replaced and is silent, or it is a port that broke | 100 ms later, when nothing more can arrive |
  */
 import type { Instance } from '../contract.ts';
 import { aliveLock, channelName, onPort } from '../instance.ts';
 import { type ConnectionOptions, OwnerConnection } from './owner-connection.ts';
 
 /**
- * How often in a row the owner is heard on its channel, tick after tick, before a port that stays silent is given up. An owner that was
+ * How many ticks in a row the owner is heard on its channel before a port that stays silent is given up. An owner that was
  * merely busy answers on both within one tick.
  */
 const MOST_ANSWERS_ELSEWHERE = 3;
 
-/** Locks and messages travel by different ways: messages of an owner may arrive after its locks were released. */
+/** Locks and messages travel by different routes: messages of an owner may arrive after its locks were released. */
 const LAST_MESSAGES_MS = 100;
 
 export interface KnownOwnersOptions {
@@ -30,11 +30,11 @@ export interface KnownOwnersOptions {
   readonly linkId: string;
   /** How many bodies are open on the connection with that key. */
   openBodies(key: string): number;
-  /** The connection is lost. What can be repeated is to be sent to another owner. */
+  /** The connection is lost. Requests that can be repeated must be sent to another owner. */
   onLost(owner: OwnerConnection): void;
-  /** The connection is closed. What it still has is to be given up. */
+  /** The connection is closed. What it still holds must be given up. */
   onClosed(owner: OwnerConnection): void;
-  /** The owner answers no pings. */
+  /** The owner does not answer pings. */
   onSilent(ownerId: string): void;
 }
 
@@ -42,7 +42,7 @@ export class KnownOwners {
   readonly #options: KnownOwnersOptions;
   readonly #connections = new Map<string, OwnerConnection>();
   #current: OwnerConnection | undefined;
-  /** The owner that said last that it is leaving: its locks are held for a while yet. */
+  /** The owner that last said that it is leaving: it holds its locks for a while longer. */
   #leaving: string | undefined;
 
   constructor(options: KnownOwnersOptions) {
@@ -62,7 +62,7 @@ export class KnownOwners {
     return this.#connections.values();
   }
 
-  /** Whether an answer or a part of a body is expected of the owner. */
+  /** Whether the link expects a response or a part of a body from the owner. */
   isBusy(owner: OwnerConnection): boolean {
     return owner.requests.size > 0 || this.#options.openBodies(owner.key) > 0;
   }
@@ -72,7 +72,7 @@ export class KnownOwners {
     return false;
   }
 
-  /** An owner has announced itself. It is the current one from now on, unless it is that already or is known to be lost. */
+  /** An owner has announced itself. It becomes the current one, unless it is already or is known to be lost. */
   announced(id: string): void {
     if (this.#current?.id === id || this.#connections.get(id)?.isLost) return;
     this.#current = this.#channelOf(id);
@@ -82,19 +82,19 @@ export class KnownOwners {
     }
   }
 
-  /** As `announced`, for an owner that was found by its locks. */
+  /** Like `announced`, for an owner that was found by its locks. */
   found(id: string): void {
     if (id !== this.#leaving) this.announced(id);
   }
 
-  /** The owner refused a request since it is giving the storage up. */
+  /** The owner refused a request because it is giving the storage up. */
   refused(owner: OwnerConnection): void {
     this.#leaving = owner.id;
     owner.isReplaced = true;
     if (this.#current?.id === owner.id) this.#current = undefined;
   }
 
-  /** Whether a port of that owner is of use: it is the current one, and has none yet. */
+  /** Whether a port of that owner is useful: it is the current one, and has none yet. */
   wantsPort(owner: string): boolean {
     return this.#current?.id === owner && !this.#current.isPort;
   }
@@ -103,7 +103,7 @@ export class KnownOwners {
     this.#current = this.#open({ owner, key: onPort(owner), way, from: onPort(this.#options.linkId) });
   }
 
-  /** The owner has closed the port, and is to be reached on its channel. The connection over the port is still to be closed. */
+  /** The owner has closed the port, and can be reached on its channel. The connection over the port must still be closed. */
   leavePort(port: OwnerConnection): void {
     if (this.#current === port) this.#current = this.#channelOf(port.id);
   }
@@ -115,7 +115,7 @@ export class KnownOwners {
     this.#options.onClosed(owner);
   }
 
-  /** To be called every half second while anything is expected of any owner. */
+  /** To be called every half second while the link expects anything from any owner. */
   tick(): void {
     for (const owner of this.#connections.values()) {
       if (this.isBusy(owner)) this.#check(owner);
@@ -144,7 +144,7 @@ export class KnownOwners {
     return owner;
   }
 
-  /** An owner that leaves in order may still be answering; one that was silent answers no more. */
+  /** An owner that leaves in order may still be answering; one that was silent answers nothing more. */
   #replace(former: OwnerConnection): void {
     const wasSilent = former.isSilent;
     former.isReplaced = true;
@@ -160,7 +160,7 @@ export class KnownOwners {
     if (owner.isPort) this.#compareWithChannel(owner);
   }
 
-  /** Either the owner is silent or its port is broken: it is the port where the owner goes on answering on its channel. */
+  /** Either the owner is silent or its port is broken: it is the port if the owner continues to answer on its channel. */
   #compareWithChannel(port: OwnerConnection): void {
     if (port.isLost) return;
     const channel = this.#channelOf(port.id);

@@ -1,20 +1,20 @@
 /**
- * The way of a request from whoever doesn't own the storage to whoever does, in whichever tab that is, and over the loss of owners.
- * Guarantees that every request settles: with the owner's answer, with 503 and a reason, or by its signal.
+ * Carries a request to the owner of the storage, in whichever tab that is, and survives the loss of owners.
+ * Guarantees that every request settles: with the owner's response, with 503 and a reason, or by its signal.
  *
- * A request is in one of these states; where it is kept shows which one:
+ * A request is in one of these states; the place where it is kept shows which one:
  *
  * | state | kept in | what ends it |
  * |---|---|---|
  * | waiting for an owner | `#waiting` | an owner is found or announces itself: sent. 15 s pass: settled with 503 |
  * | sent | `requests` of a connection | the owner answers: settled. It refuses the request, never received it, or is lost and the request can be repeated: waiting or sent again. It is lost and the request can't be repeated: in doubt |
- * | in doubt | `requests` of a lost connection | an answer arrives that was on its way: settled. The connection is closed 100 ms later: settled with 503, since nobody knows whether the request was carried out |
+ * | in doubt | `requests` of a lost connection | a response that was on its way arrives: settled. The connection is closed 100 ms later: settled with 503, since its outcome is unknown |
  * | settled | nowhere | |
  *
- * In every state the request's signal settles it, and so does closing the link, with 503.
+ * In every state the request's signal settles it, and closing the link settles it with 503.
  *
- * Where an owner is, and whether it lives, `known-owners.ts` knows from its messages and locks; `owner-search.ts` looks for one. While
- * anything is under way one timer counts the time of those who wait and asks silent owners for signs of life; an idle link does nothing.
+ * `known-owners.ts` tracks from messages and locks where an owner is and whether it lives; `owner-search.ts` looks for one. While
+ * anything is in progress one timer counts the waiting time and asks silent owners for signs of life; an idle link does nothing.
  */
 
 import type { ByteStream, PlainRequest, PlainResponse, RequestBody } from '../../../base/shared/message.ts';
@@ -41,7 +41,7 @@ const LOST_READ = `${LOST} while it had this request; send it again`;
 
 export interface CreateLinkOptions extends LinkOptions {
   readonly locks: LockManager;
-  /** Names the link's own channel. A random uuid where it is not given. */
+  /** Names the link's own channel. Default: a random UUID. */
   readonly id?: string | undefined;
 }
 
@@ -136,7 +136,7 @@ class Link implements OwnerLink {
     this.#all.close();
   }
 
-  // ——— the way to an owner ———
+  // ——— the connection to an owner ———
 
   async #beginWithStream(request: PlainRequest, stream: ByteStream): Promise<PlainResponse> {
     request.signal?.throwIfAborted();
@@ -192,7 +192,7 @@ class Link implements OwnerLink {
     }
   }
 
-  /** For a request that no owner has any more, or carries out any more. */
+  /** For a request that an owner no longer has, or will not carry out. */
   #sendAgain(pending: PendingRequest): void {
     pending.withdraw();
     this.#sendOrWait(pending);
@@ -241,7 +241,7 @@ class Link implements OwnerLink {
       pending.resolve(responseFromWire(response, carrier));
       if (!pending.isReadOnly && this.#options.carrier === 'service-worker') owner.noteReceived(id);
     }
-    // The request was aborted meanwhile, so nobody will read the body.
+    // The request was aborted meanwhile, so the body will not be read.
     else if (isWireStream(response.body)) void carrier.open(response.body.stream).cancel('the request was aborted');
   }
 
@@ -265,7 +265,7 @@ class Link implements OwnerLink {
     this.#options.onOutdated?.();
   }
 
-  /** A message that is posted before the browser knows of the owner's channel gets lost. A request that never arrived was not begun. */
+  /** A message that is posted before the browser knows of the owner's channel is lost. A request that never arrived was not begun. */
   #onUnknown(owner: OwnerConnection, ids: readonly number[]): void {
     for (const id of ids) {
       const pending = owner.requests.get(id);
@@ -285,7 +285,7 @@ class Link implements OwnerLink {
 
   // ——— the loss of owners ———
 
-  /** Sends again what can be repeated. The rest is in doubt until nothing can arrive any more that the owner still said. */
+  /** Sends again what can be repeated. The rest is in doubt until no message of the owner can arrive any more. */
   #repeatOrDoubt(owner: OwnerConnection): void {
     for (const pending of owner.requests.values()) {
       if (!pending.canRepeat) continue;

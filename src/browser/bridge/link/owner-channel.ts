@@ -29,40 +29,40 @@ import { serviceUnavailable } from './unavailable.ts';
 export interface OwnerChannelOptions {
   readonly instance: Instance;
   readonly ownerId: string;
-  /** Gives undefined for a request that was not begun and never will be: its sender turns to the next owner. */
+  /** Returns undefined for a request that was not begun and never will be: its sender turns to the next owner. */
   readonly handle: (request: PlainRequest) => MaybePromise<PlainResponse | undefined>;
   /**
    * Called every 10 s while a request or a body of a service worker is open. Browsers end an idle service worker, and cut the
    * bodies that go through it, unless an event reaches it.
    */
   readonly keepAlive?: (() => void) | undefined;
-  /** Sends a port to the service worker that sends requests. Without it, and wherever the port gets lost, everything goes over the channels. */
+  /** Sends a port to the service worker that sends requests. Without it, and if the port is lost, everything goes over the channels. */
   readonly offerPort?: ((offer: PortOffer, port: MessagePort) => void) | undefined;
   readonly clock?: Clock | undefined;
-  /** `PROTOCOL`, other than in tests. */
+  /** Default: `PROTOCOL`; tests set another. */
   readonly protocol?: number | undefined;
 }
 
 export interface OwnerChannel {
-  /** Refuses new requests from now on, so that their senders wait for the next owner. Those under way go on. */
+  /** Refuses new requests from now on, so that their senders wait for the next owner. Requests in progress go on. */
   refuse(): void;
-  /** Resolves when every request that was taken has its answer sent. */
+  /** Resolves when the responses to all requests that were taken are sent. */
   answered(): Promise<void>;
-  /** Breaks off what is still under way, and answers nothing any more. Goes on refusing new requests. */
+  /** Breaks off what is still in progress, and answers nothing more. Continues to refuse new requests. */
   leave(): void;
   /**
-   * Goes on refusing for a second, then stops listening. To be called when the storage was let go: where nobody listens, a request counts
-   * as begun until the locks tell that the owner is gone.
+   * Continues to refuse for a second, then stops listening. To be called after the storage was released: if no one listens, a request counts
+   * as begun until the locks show that the owner is gone.
    */
   close(): void;
 }
 
 const KEEP_ALIVE_MS = 10_000;
 
-/** Nothing tells the owner that a service worker was stopped, and its port with it, and each one that is started gets a port. */
+/** The owner does not learn that a service worker was stopped, and its port with it, and each new one gets a port. */
 const MOST_PORTS = 8;
 
-/** How long others may go on sending requests to an owner that is gone, until they have noticed. */
+/** How long others may continue to send requests to an owner that is gone, until they notice. */
 const LINGER_MS = 1000;
 
 export function serveOwner(options: OwnerChannelOptions): OwnerChannel {
@@ -79,7 +79,7 @@ class ServedChannel implements OwnerChannel {
   readonly #own: BroadcastChannel;
   readonly #peers: PeerChannels;
   readonly #pipes: ChannelPipes;
-  /** Requests under way, by sender and number. */
+  /** Requests in progress, by sender and number. */
   readonly #calls = new Map<string, AbortController | undefined>();
   readonly #ofServiceWorkers = new ActiveRequests();
   readonly #writes: RepeatedWrites;
@@ -125,7 +125,7 @@ class ServedChannel implements OwnerChannel {
 
   #take(message: ToOwner | undefined): void {
     if (message === undefined) return;
-    // A ping asks only for a sign of life, so it is answered whatever the sender's protocol is.
+    // A ping only asks for a sign of life, so it is answered whatever the sender's protocol is.
     if (message.kind === 'ping') this.#pong(message);
     else if (message.kind === 'request') this.#takeRequest(message);
     else if (message.protocol !== this.#protocol) return;
@@ -135,8 +135,8 @@ class ServedChannel implements OwnerChannel {
   }
 
   /**
-   * Names those of the sender's requests that are not here. Of one that was answered that is true as well, but then the answer arrives
-   * first. An owner that has broken off what it had sends nothing: it must not say of a write that it never came.
+   * Names the sender's requests that are not here. That is also true of a request that was answered, but then the response arrives
+   * first. An owner that has broken off its requests sends nothing: it must not say of a write that it never arrived.
    */
   #pong({ from, pending = [] }: PingMessage): void {
     const unknown = pending.filter((id) => !this.#calls.has(callKey({ from, id })));
@@ -153,11 +153,11 @@ class ServedChannel implements OwnerChannel {
   async #answer(message: RequestMessage): Promise<void> {
     const { from, id } = message;
     const key = callKey(message);
-    // No browser tells a service worker that a request was aborted, and making a controller takes time.
+    // No browser tells a service worker that a request was aborted, and creating a controller takes time.
     const call = message.carrier === 'service-worker' ? undefined : new AbortController();
     this.#calls.set(key, call);
     try {
-      // Mostly the answer is there at once, and is sent in this turn.
+      // Usually the response is available at once, and is sent in this turn.
       const handled = this.#handle(message, call?.signal);
       const response = handled instanceof Promise ? await handled : handled;
       if (response === undefined) this.#post(from, { kind: 'refused', id, why: 'leaving' });
@@ -221,7 +221,7 @@ class ServedChannel implements OwnerChannel {
       this.#keepAlive ??= setInterval(() => this.#onKeepAliveTimer(keepAlive), KEEP_ALIVE_MS);
   }
 
-  /** The timer is not cleared with each request's end: setting one takes longer than most of a request does. */
+  /** The timer is not cleared at the end of each request: setting one takes longer than most of a request does. */
   #onKeepAliveTimer(keepAlive: () => void): void {
     if (this.#ofServiceWorkers.count > 0) keepAlive();
     else this.#endKeepAlive();
@@ -251,7 +251,7 @@ function callKey({ from, id }: { readonly from: string; readonly id: number | ''
   return `${from} ${id}`;
 }
 
-/** For failures that can only happen where a body is not what it was announced to be. */
+/** For failures that only happen if a body differs from its announcement. */
 function brokenAnswer(error: unknown, method: string): WireResponse {
   return serviceUnavailable(`The answer could not be sent: ${error}`, method);
 }

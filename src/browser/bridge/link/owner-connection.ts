@@ -1,23 +1,23 @@
 /**
- * One way to one owner, its channel or a port that it offered: the requests that were sent on it and are not settled, and whether the owner
- * gives signs of life on it.
+ * One connection to one owner, over its channel or a port that it offered: the requests that were sent on it and are not settled, and whether the
+ * owner gives signs of life on it.
  */
 import { toMovable } from '../bodies/steps.ts';
 import { type BodyStep, type Payload, PROTOCOL, type ToOwner } from '../wire/wire.ts';
 import type { PendingRequest } from './pending-request.ts';
 
-/** Ticks of silence after which the first ping goes out, with one more at each tick: a second. */
+/** Ticks of silence after which the first ping is sent, with one more at each tick: a second. */
 const FIRST_PING = 2;
-/** Three pings without an answer. Whoever takes the storage over pings the owner itself before. */
+/** Three pings without a response. A worker that takes the storage over first pings the owner itself. */
 const SILENT_AT = FIRST_PING + 3;
-/** An owner that has a successor isn't waited for as long: one ping. */
+/** An owner that has a successor gets less time: one ping. */
 const SILENT_AT_WHEN_REPLACED = FIRST_PING + 1;
 
 export interface ConnectionOptions {
   readonly owner: string;
   /** Opened for this connection, which closes it. */
   readonly way: BroadcastChannel | MessagePort;
-  /** What the link is called on it. */
+  /** The name of the link on it. */
   readonly from: string;
   /** The owner's id for its channel, another name for a port. */
   readonly key: string;
@@ -30,7 +30,7 @@ export class OwnerConnection {
   readonly requests = new Map<number, PendingRequest>();
   /** Another owner has taken over from it, or will: it is sent nothing new, and may still answer what it has. */
   isReplaced = false;
-  /** It answers nothing any more, except with what is on its way already. */
+  /** It answers nothing more, except with messages that are already on their way. */
   isLost = false;
   /** For a port: how often in a row the owner was heard on its channel while the port stayed silent. */
   answersElsewhere = 0;
@@ -39,9 +39,9 @@ export class OwnerConnection {
   readonly #way: BroadcastChannel | MessagePort;
   readonly #from: string;
   readonly #ended = new AbortController();
-  /** Ticks since something was heard. */
+  /** Ticks since the last message. */
   #quietTicks = 0;
-  /** Requests whose answers have arrived, which the owner is still to be told. */
+  /** Requests whose responses have arrived, and that the owner must still be told of. */
   #received: number[] = [];
 
   constructor({ owner, way, from, key }: ConnectionOptions) {
@@ -66,7 +66,7 @@ export class OwnerConnection {
     locks.request(aliveLock, { mode: 'shared', signal }, onGone).catch(ignoreAbort);
   }
 
-  /** Throws where a part of the message can't be cloned. */
+  /** Throws if a part of the message can't be cloned. */
   post(message: Payload<ToOwner>): void {
     if (!this.#ended.signal.aborted) this.#way.postMessage(this.#toMessage(message));
   }
@@ -81,36 +81,36 @@ export class OwnerConnection {
     }
   }
 
-  /** The owner is to be told that this request's answer has arrived: with the next request, or the next `confirm`. */
+  /** The owner must be told that this request's response has arrived: with the next request, or the next `confirm`. */
   noteReceived(id: number): void {
     this.#received.push(id);
   }
 
-  /** Gives what is to be told with a request. */
+  /** Returns what a request must report to the owner. */
   takeReceived(): { readonly received?: readonly number[] } {
     return this.#received.length === 0 ? {} : { received: this.#received.splice(0) };
   }
 
-  /** Tells the owner where no request has done so. */
+  /** Tells the owner, if no request has done so. */
   confirm(): void {
     const { received } = this.takeReceived();
     if (received !== undefined) this.post({ kind: 'received', received });
   }
 
-  /** To be called for each message of the owner, and when something is expected of an owner of which nothing was expected before. */
+  /** To be called for each message of the owner, and when the link begins to expect something from it. */
   heard(): void {
     this.#quietTicks = 0;
     this.answersElsewhere = 0;
     this.hasSpoken = true;
   }
 
-  /** Asks for a sign of life, besides those that `tick` asks for. */
+  /** Asks for a sign of life, in addition to the pings of `tick`. */
   probe(): void {
     this.hasSpoken = false;
     this.post({ kind: 'ping' });
   }
 
-  /** To be called every half second while anything is expected of the owner. */
+  /** To be called every half second while the link expects anything from the owner. */
   tick(): void {
     this.#quietTicks++;
     if (this.#quietTicks >= FIRST_PING) this.post({ kind: 'ping', pending: [...this.requests.keys()] });

@@ -1,4 +1,4 @@
-/** Looks for the owner by the locks that it holds, and where nobody owns the storage, lets its host see to an owner. */
+/** Looks for the owner by the locks that it holds, and if no one owns the storage, lets its host provide an owner. */
 import type { Instance } from '../contract.ts';
 import { isOwnershipWanted, ownerOf } from '../instance.ts';
 
@@ -9,7 +9,7 @@ export interface OwnerSearchOptions {
   readonly whenNobody?: (() => Promise<void>) | undefined;
   /** Called with the owner that the locks show. */
   onFound(ownerId: string): void;
-  /** Whether an owner is known, or is of no use any more. */
+  /** Whether an owner is known, or no longer needed. */
   isOver(): boolean;
 }
 
@@ -22,7 +22,7 @@ export class OwnerSearch {
     this.#options = options;
   }
 
-  /** Why there is no owner, where that is known. */
+  /** Why there is no owner, if that is known. */
   get failure(): string | undefined {
     return this.#failure;
   }
@@ -31,7 +31,7 @@ export class OwnerSearch {
     this.#failure = undefined;
   }
 
-  /** Looks once; does nothing while it does so already. Never rejects. */
+  /** Looks once; does nothing if it is already looking. Never rejects. */
   async run(): Promise<void> {
     if (this.#isUnderWay) return;
     this.#isUnderWay = true;
@@ -48,7 +48,7 @@ export class OwnerSearch {
     }
   }
 
-  /** Reports the owner whom the locks show. True where there is none, and nobody waits to become it. */
+  /** Reports the owner that the locks show. Returns true if there is none, and no one waits to become it. */
   async #isNobodyThere(): Promise<boolean> {
     const { instance, locks, onFound, isOver } = this.#options;
     const snapshot = await locks.query();

@@ -3,10 +3,10 @@ import type { Instance } from '../contract.ts';
 import { channelName } from '../instance.ts';
 import type { BodyStep } from '../wire/wire.ts';
 
-/** How many channels are kept open. Nothing tells the owner that a peer is gone, so the least recently used one is closed. */
+/** How many channels are kept open. The owner does not learn that a peer is gone, so the least recently used channel is closed. */
 const MOST_CHANNELS = 64;
 
-/** The ways to those who send requests: a port where there is one, else a channel, opened when it is first needed. */
+/** The connections to those that send requests: a port if there is one, else a channel, opened when it is first needed. */
 export class PeerChannels {
   readonly #instance: Instance;
   readonly #channels = new Map<string, BroadcastChannel>();
@@ -21,7 +21,7 @@ export class PeerChannels {
     (this.#ports.get(peer) ?? this.#channel(peer)).postMessage(message);
   }
 
-  /** Sends a step of a body, in the message that `wrap` makes of it. `isMovable`: see `StepPipe`. */
+  /** Sends a step of a body, in the message that `wrap` builds from it. `isMovable`: see `StepPipe`. */
   postStep(peer: string, step: BodyStep, isMovable: boolean, wrap: (step: BodyStep) => unknown): void {
     const port = this.#ports.get(peer);
     if (port === undefined) {

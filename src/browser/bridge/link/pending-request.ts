@@ -1,4 +1,4 @@
-/** A request that is not settled yet, with all that is needed to send it again when an owner is lost. `link.ts` describes its states. */
+/** A request that is not settled yet, with everything needed to send it again when an owner is lost. `link.ts` describes its states. */
 import type { ByteStream, PlainRequest, PlainResponse, RequestBody } from '../../../base/shared/message.ts';
 import type { WireRequest } from '../wire/wire.ts';
 import { isStream, type StreamTransport, wireRequest } from '../wire/wire-codec.ts';
@@ -6,18 +6,18 @@ import { serviceUnavailable } from './unavailable.ts';
 
 /** Larger bodies travel as Blobs, which messages carry by reference instead of as one copy for every listener. */
 const BLOB_SIZE = 1_048_576;
-/** A request that was under way when three owners were lost may be what ended them; it isn't sent to a fourth. */
+/** A request that was in progress when three owners were lost may be what ended them; it isn't sent to a fourth. */
 const MOST_SENDS = 3;
 
 export interface PendingOptions {
   readonly request: PlainRequest;
-  /** What `withoutSmallStream` made of the request's body. */
+  /** The request's body as `withoutSmallStream` returned it. */
   readonly body: RequestBody;
-  /** Whether it may be carried out twice without anybody seeing a difference. */
+  /** Whether carrying it out twice makes no visible difference. */
   readonly isReadOnly: boolean;
   resolve(response: PlainResponse): void;
   reject(reason: unknown): void;
-  /** The request's signal was aborted before an answer came. */
+  /** The request's signal was aborted before a response came. */
   onAbort(pending: PendingRequest): void;
 }
 
@@ -25,12 +25,12 @@ export class PendingRequest {
   /** A new number each time it is sent, so that messages about an earlier attempt are ignored. */
   id = 0;
   readonly request: PlainRequest;
-  /** How many ticks of the link it has waited for an owner, in all. */
+  /** How many ticks of the link it has waited for an owner in total. */
   ticks = 0;
   readonly #options: PendingOptions;
   readonly #upload: Upload | undefined;
   readonly #onAbort: (() => void) | undefined;
-  /** What is sent where the body is no stream. */
+  /** What is sent if the body is not a stream. */
   readonly #wire: WireRequest;
   #sends = 0;
 
@@ -52,12 +52,12 @@ export class PendingRequest {
     return this.#wire;
   }
 
-  /** Whether it may be sent to another owner after one was lost that had it. */
+  /** Whether it may be sent to another owner after an owner that had it was lost. */
   get canRepeat(): boolean {
     return this.#options.isReadOnly && this.isWhole && this.#sends < MOST_SENDS;
   }
 
-  /** Whether its body is all there still. */
+  /** Whether its body is still complete. */
   get isWhole(): boolean {
     return this.#upload?.isTouched !== true;
   }
@@ -76,7 +76,7 @@ export class PendingRequest {
     this.#options.resolve(response);
   }
 
-  /** Answers it with 503. Nobody reads its body any more. */
+  /** Answers it with 503. Its body is no longer read. */
   giveUp(reason: string): void {
     this.resolve(serviceUnavailable(reason, this.request.method));
     this.#upload?.cancel(reason);

@@ -1,14 +1,14 @@
 /**
- * Keeps a write from being carried out twice where the browser sends it twice. Chromium starts a service worker again that was stopped
- * before it answered (by the browser, or with the process of another tab), and gives it every request anew that it had. Such a request comes
- * from a new link, under a new number, and nothing in it tells that it was sent before.
+ * Keeps a write from being carried out twice when the browser sends it twice. Chromium restarts a service worker that was stopped
+ * before it answered (by the browser, or with the process of another tab), and hands it all its open requests again. Such a request comes
+ * from a new link, under a new number, and nothing in it shows that it was sent before.
  *
- * So the owner keeps every write of a service worker until that one confirms that the answer has reached it. An equal write (method, address,
- * headers, body) that comes from another link meanwhile is the same one: it is not carried out, and gets the same answer.
+ * So the owner keeps every write of a service worker until that confirms that the response has arrived. An equal write (method,
+ * address, headers, body) that comes from another link meanwhile is the same one: it is not carried out, and gets the same response.
  *
- * What nobody can tell is whether a page has sent an equal write of its own while the service worker was started again; such a write is taken
- * for the same as well. A link confirms within half a second, so only what a page sends twice in that time, over the end of a service worker,
- * is in question.
+ * It can't be detected whether a page has sent an equal write of its own while the service worker was restarted; such a write is also taken
+ * for the same. A link confirms within half a second, so only what a page sends twice in that time, while a service worker ends,
+ * is affected.
  */
 import type { Clock } from '../../../base/shared/clock.ts';
 import { type MaybePromise, orElse, whenReady } from '../../../base/shared/maybe-promise.ts';
@@ -17,19 +17,19 @@ import type { WireRequest } from '../wire/wire.ts';
 import { isStream, withoutSmallStream } from '../wire/wire-codec.ts';
 import { serviceUnavailable } from './unavailable.ts';
 
-/** How long a write is kept that nobody confirms, counted from its beginning. A service worker is started again within some seconds. */
+/** How long an unconfirmed write is kept, counted from its beginning. A service worker is restarted within some seconds. */
 const KEPT_MS = 30_000;
-/** Of the bodies of all that is kept; the oldest go first. */
+/** For the bodies of all that is kept; the oldest are dropped first. */
 const MOST_BYTES = 16 * 1024 * 1024;
 
-/** A write as it came from a service worker: `link` is the same for all that one life of a service worker sends, by channel or port. */
+/** A write as it came from a service worker: `link` is the same for everything that one life of a service worker sends, by channel or port. */
 export interface SentWrite {
   readonly link: string;
   readonly id: number;
   readonly request: WireRequest;
 }
 
-/** Undefined where the write was not begun and never will be: its sender turns to the next owner. */
+/** Undefined if the write was not begun and never will be: its sender turns to the next owner. */
 export type Outcome = PlainResponse | undefined;
 
 interface KeptWrite {
@@ -51,21 +51,21 @@ export class RepeatedWrites {
     this.#clock = clock;
   }
 
-  /** Carries the write out, or gives the outcome of the same write that came from another link. */
+  /** Carries the write out, or returns the outcome of the same write that came from another link. */
   once(sent: SentWrite, carryOut: () => MaybePromise<Outcome>): MaybePromise<Outcome> {
     this.#forgetOld();
     const alike = this.#alike(sent);
     if (alike.length === 0) return this.#first(sent, carryOut);
     return this.#sameOf(alike, sent).then((same) => {
       if (same === undefined) return this.#first(sent, carryOut);
-      // From now on the new link is the one that has to confirm it.
+      // From now on the new link must confirm it.
       same.link = sent.link;
       same.id = sent.id;
       return same.outcome;
     });
   }
 
-  /** The answers to these requests have reached the link. */
+  /** The responses to these requests have reached the link. */
   confirm(link: string, ids: readonly number[]): void {
     for (const write of this.#kept) {
       if (write.link === link && ids.includes(write.id)) this.#forget(write);
@@ -138,7 +138,7 @@ function withSmallBody(response: Outcome): MaybePromise<Outcome> {
   return whenReady(withoutSmallStream(response.body), (body) => ({ ...response, body }));
 }
 
-/** A body that is a stream can be read only once, by whoever sent the write first. */
+/** A body that is a stream can be read only once, by the first sender of the write. */
 function shareable(response: Outcome, method: string): Outcome {
   if (response === undefined || !isStream(response.body)) return response;
   return serviceUnavailable(
@@ -162,7 +162,7 @@ async function haveEqualBodies({ body: one }: WireRequest, { body: other }: Wire
   return a !== undefined && b !== undefined && a.length === b.length && a.every((byte, index) => byte === b[index]);
 }
 
-/** Undefined for streams: what is as large is never taken for another write. */
+/** Undefined for streams: a body that large is never taken for another write. */
 async function bytesOf(body: WireRequest['body']): Promise<Uint8Array | undefined> {
   if (body === null) return new Uint8Array();
   if (typeof body === 'string') return new TextEncoder().encode(body);

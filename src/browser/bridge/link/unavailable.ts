@@ -1,7 +1,7 @@
-/** The answer for requests that reached no core, or of which nobody knows whether they were carried out. */
+/** The response for requests that reached no core, or whose outcome is unknown. */
 import type { PlainResponse } from '../../../base/shared/message.ts';
 
-/** `reason` says what failed, and what to do about it; `error` is the word of a failure that is known more exactly. */
+/** `reason` says what failed, and what to do about it; `error` is a more specific code, if the failure is known. */
 export function serviceUnavailable(
   reason: string,
   method = 'GET',

@@ -1,7 +1,7 @@
 /**
- * Finds out whether an owner that somebody suspects has failed. A crashed or frozen tab says nothing, so all there is to go by is silence:
- * an owner that still holds the lock of its life and answers none of three pings has failed, unless it said before that work will keep it
- * from answering. That may be wrong of an owner that is merely slow; what makes that harmless is the fence in the storage.
+ * Finds out whether a suspected owner has failed. A crashed or frozen tab says nothing, so silence is the only evidence:
+ * an owner that still holds the lock of its life and answers none of three pings has failed, unless it announced work that keeps it
+ * from answering. This may be wrong for an owner that is merely slow; the fence in the storage makes that harmless.
  */
 import type { Clock } from '../../../base/shared/clock.ts';
 import { pause } from '../../../base/shared/clock.ts';
@@ -15,7 +15,7 @@ export interface FailureDetectorOptions {
   readonly instance: Instance;
   readonly locks: LockManager;
   readonly clock: Clock;
-  /** Milliseconds that an owner has to answer each ping. Whoever suspects the owner has waited far longer for it already. */
+  /** Milliseconds that an owner has to answer each ping. The sender of the suspicion has already waited far longer. */
   readonly pingMs: number;
 }
 
@@ -36,7 +36,7 @@ export class FailureDetector {
     this.#options = options;
   }
 
-  /** The owner announced work that may keep it from answering pings for so long. */
+  /** The owner announced work that may keep it from answering pings for this long. */
   noteBusy(ownerId: string, forMs: number): void {
     const until = this.#options.clock.monotonic() + Math.min(forMs, MOST_BUSY_MS);
     this.#busyUntil.set(ownerId, Math.max(until, this.#busyUntil.get(ownerId) ?? 0));
@@ -47,7 +47,7 @@ export class FailureDetector {
     this.#busyUntil.clear();
   }
 
-  /** Whether the owner has failed, as far as this worker can tell. False as well where it is being checked already. */
+  /** Whether the owner has failed, as far as this worker can tell. Also false if it is already being checked. */
   async hasFailed(ownerId: string): Promise<boolean> {
     if (this.#checked.has(ownerId) || this.#isBusy(ownerId)) return false;
     this.#checked.add(ownerId);
@@ -63,7 +63,7 @@ export class FailureDetector {
   }
 
   /**
-   * Takes up to four times `pingMs`. Begins after a pause of random length, so that among many workers that learned of the suspicion at once
+   * Takes up to four times `pingMs`. Begins after a random pause, so that among many workers that learned of the suspicion at once
    * one acts first, and the others find its work done.
    */
   async #isSilent(ownerId: string): Promise<boolean> {

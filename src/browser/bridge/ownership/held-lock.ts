@@ -1,4 +1,4 @@
-/** A Web Lock that is held until it is released here, or taken away by somebody who steals it. */
+/** A Web Lock that is held until it is released here, or stolen by another client. */
 export interface HeldLock {
   /** Resolves when the lock was stolen; never after `release`. */
   readonly stolen: Promise<void>;
@@ -6,8 +6,8 @@ export interface HeldLock {
 }
 
 /**
- * Waits for an exclusive lock. Gives undefined where it is not to be had (`ifAvailable`) or no longer wanted (`signal`).
- * Fails with what the lock manager fails with.
+ * Waits for an exclusive lock. Resolves to undefined if it is not available (`ifAvailable`) or no longer wanted (`signal`).
+ * Fails with the lock manager's error.
  */
 export function holdLock(locks: LockManager, name: string, options: LockOptions): Promise<HeldLock | undefined> {
   return new Promise((resolve, reject) => {
@@ -32,7 +32,7 @@ export function holdLock(locks: LockManager, name: string, options: LockOptions)
       });
     };
     locks.request(name, options, hold).catch((error: unknown) => {
-      // The request of a lock that is stolen fails, whatever its holder does; so does one that was given up.
+      // The request of a stolen lock fails, whatever its holder does; so does one that was given up.
       if (isHeld && !isReleased) noteTheft();
       else if (options.signal?.aborted) resolve(undefined);
       else if (!isHeld) reject(error);
@@ -40,7 +40,7 @@ export function holdLock(locks: LockManager, name: string, options: LockOptions)
   });
 }
 
-/** Whether anybody holds the lock. */
+/** Whether any client holds the lock. */
 export async function isHeld(locks: LockManager, name: string): Promise<boolean> {
   const { held = [] } = await locks.query();
   return held.some((lock) => lock.name === name);

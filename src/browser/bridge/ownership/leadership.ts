@@ -4,8 +4,8 @@
  *     lock granted ── listen ──► announced ── storage opened ──► ready ── end ──► leaving ── leave ──► over
  *                                    └──────────────── end ─────────────────────────▲
  *
- * It listens to requests before anybody can learn of it, and lets them wait for the storage. It holds a lock of its own life from before
- * the storage is opened until the storage was let go, so that whoever waits for an answer of this owner learns of its end by that lock.
+ * It listens to requests before others can learn of it, and lets them wait for the storage. It holds a lock of its own life from before
+ * the storage is opened until the storage is released, so that all that wait for a response of this owner learn of its end by that lock.
  */
 import type { Clock } from '../../../base/shared/clock.ts';
 import { pause } from '../../../base/shared/clock.ts';
@@ -14,8 +14,8 @@ import { aliveLock } from '../instance.ts';
 import { type HeldLock, holdLock, isHeld } from './held-lock.ts';
 
 /**
- * Why an owner stops being it: another worker `asked`, somebody took the lock because this owner gave no sign of life
- * (`stolen`: nothing may be written any more), or its host is `closing`.
+ * Why an owner stops being it: another worker `asked`, another worker took the lock because this owner gave no sign of life
+ * (`stolen`: nothing more may be written), or its host is `closing`.
  */
 export type LeaveReason = 'asked' | 'stolen' | 'closing';
 
@@ -23,11 +23,11 @@ export interface LeadershipOptions {
   readonly instance: Instance;
   readonly locks: LockManager;
   readonly clock: Clock;
-  /** Begins to listen to requests. Called before anybody can learn of the owner. */
+  /** Starts to listen to requests. Called before others can learn of the owner. */
   listen(ownerId: string): void;
   /** Opens the storage. Called again with the same id after it failed. */
   become(ownerId: string): Promise<void>;
-  /** Lets go of the storage, and stops listening. Called once, also where `become` has not succeeded or is still under way. */
+  /** Releases the storage, and stops listening. Called once, even if `become` has not succeeded or is still in progress. */
   leave(why: LeaveReason): Promise<void>;
   /** Called when others can learn of the owner: it holds its locks, and listens. */
   onAnnounceable(): void;
@@ -40,10 +40,10 @@ export interface LeadershipOptions {
 /** How often the clock is compared with the time of the last comparison. */
 const TICK_MS = 250;
 
-/** From a gap in the clock of this length on others may have taken this worker for dead. Nobody does so in less than three times that. */
+/** After a gap in the clock of this length others may have taken this worker for dead. They take at least three times as long. */
 const GAP_MS = 1000;
 
-/** Pauses between attempts to open a storage that somebody else blocks. */
+/** Pauses between attempts to open a storage that another client blocks. */
 const RETRY_MS: readonly number[] = [50, 100, 250, 500, 1000];
 
 export class Leadership {
@@ -71,7 +71,7 @@ export class Leadership {
     return this.#isEnded;
   }
 
-  /** Resolves when the storage was let go and the owner's lock may be released. */
+  /** Resolves when the storage was released and the owner's lock may be released. */
   async run(ownerLock: HeldLock): Promise<void> {
     const { instance, locks, clock, listen, leave, onAnnounceable } = this.#options;
     void ownerLock.stolen.then(() => this.end('stolen'));
@@ -100,7 +100,7 @@ export class Leadership {
   }
 
   /**
-   * Whether the storage is still this worker's. That is certain as long as the clock shows no gap; after one, as after a thaw, the
+   * Whether the storage still belongs to this worker. That is certain as long as the clock shows no gap; after one, as after a thaw, the
    * lock manager is asked before anything is answered.
    */
   check(): boolean | Promise<boolean> {
@@ -108,23 +108,23 @@ export class Leadership {
     return this.#options.clock.monotonic() - this.#lastTick < GAP_MS || this.verify();
   }
 
-  /** As `check`, and asks the lock manager in any case. */
+  /** Like `check`, but always asks the lock manager. */
   async verify(): Promise<boolean> {
     return (await this.holdsLock()) && !this.#isEnded;
   }
 
   /**
-   * Asks the lock manager whether nobody else can have the storage, also while this worker lets go of it. A leadership whose lock is gone
+   * Asks the lock manager whether no one else can have the storage, even while this worker releases it. A leadership whose lock is gone
    * ends.
    */
   async holdsLock(): Promise<boolean> {
     const { instance, locks, clock } = this.#options;
     const asked = clock.monotonic();
-    // Whoever steals the storage takes this lock first.
+    // A worker that steals the storage takes this lock first.
     const holds = await isHeld(locks, aliveLock(instance, this.ownerId)).catch(() => undefined);
     if (holds === false) this.end('stolen');
     else if (holds) this.#lastTick = asked;
-    // A manager that gives no answer, as in a page on its way out, leaves open whose the storage is.
+    // If the manager does not answer, as in a page that is closing, it is unknown who owns the storage.
     return holds === true;
   }
 

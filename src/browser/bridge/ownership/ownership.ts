@@ -1,12 +1,12 @@
 /**
  * Takes part in the election of who owns the storage of an instance. At most one worker at a time holds the owner's lock. A tab's worker
- * queues for it from the start; a service worker takes it only where nobody else has it or waits for it.
+ * queues for it from the start; a service worker takes it only if no one else holds it or waits for it.
  *
  *     tab's worker:    queued ── granted ──► owner ── stolen / asked ──► queued …
  *                        └── the failure detector finds the owner failed ──► steals the lock ──► owner
  *     service worker:  idle ── takeIfFree ──► owner ── asked (also by itself, when it has nothing to do) ──► idle …
  *
- * A frozen owner whose lock was stolen does not know yet that it is none any more. What makes it harmless is the fence in the storage
+ * A frozen owner whose lock was stolen does not know yet that it is no longer the owner. The fence in the storage makes it harmless
  * (docs/internals.md#the-browser-host).
  */
 import { type Clock, pause, systemClock } from '../../../base/shared/clock.ts';
@@ -23,32 +23,32 @@ export interface OwnershipOptions {
   readonly locks: LockManager;
   /** A tab's worker queues for the storage from the start; a service worker takes it when asked to, and gives it up when a tab asks. */
   readonly kind: Sender;
-  /** Begins to listen to requests, which then wait for `become`. Called before anybody can learn of the owner. */
+  /** Starts to listen to requests, which then wait for `become`. Called before others can learn of the owner. */
   listen(ownerId: string): void;
-  /** Opens the storage. When it fails it is called again after a pause, with the same id. */
+  /** Opens the storage. If it fails it is called again after a pause, with the same id. */
   become(ownerId: string): Promise<void>;
   /**
-   * Lets go of the storage, and stops listening; the locks are released when it resolves. Called once for each leadership, also where
-   * `become` has not succeeded or is still under way. After `stolen` nothing may be written or answered any more.
+   * Releases the storage, and stops listening; the locks are released when it resolves. Called once for each leadership, even if
+   * `become` has not succeeded or is still in progress. After `stolen` nothing more may be written or answered.
    */
   leave(why: LeaveReason): Promise<void>;
   /** Called with each failure of `become`. */
   readonly onOutage?: ((error: unknown) => void) | undefined;
-  /** Called where an owner tells that its storage was closed by force. */
+  /** Called if an owner reports that its storage was closed by force. */
   readonly onCleared?: (() => void) | undefined;
   readonly clock?: Clock | undefined;
-  /** The protocol that this worker speaks: `PROTOCOL`, other than in tests. */
+  /** The protocol that this worker speaks. Default: `PROTOCOL`; tests set another. */
   readonly protocol?: number | undefined;
   /** Milliseconds that a suspected owner has for each of three pings before the storage is taken from it. Default: 250. */
   readonly pingMs?: number | undefined;
 }
 
 export interface Ownership {
-  /** There from the grant of the lock on; undefined while this worker is not the owner. */
+  /** Defined from the grant of the lock on; undefined while this worker is not the owner. */
   readonly leadership: Leadership | undefined;
   /**
-   * Takes the storage where nobody holds it or waits for it. Resolves to true once it is open; to false where somebody else has it, or
-   * wanted it at once. For service workers.
+   * Takes the storage if no one holds it or waits for it. Resolves to true once it is open; to false if another worker holds it, or
+   * requested it at once. For service workers.
    */
   takeIfFree(): Promise<boolean>;
   /** Asks all others not to take this owner for dead while it has work that leaves it no time for pings. */
@@ -57,13 +57,13 @@ export interface Ownership {
   announceCleared(): void;
   /** Ends the leadership in order, if there is one; a tab's worker then queues again. */
   giveWay(): void;
-  /** Takes no part any more. Resolves when the storage was let go and the lock is free. */
+  /** Stops taking part. Resolves when the storage was released and the lock is free. */
   close(): Promise<void>;
 }
 
 const DEFAULT_PING_MS = 250;
 
-/** Before the lock is requested again where requesting it, or letting go of the storage, failed. */
+/** The pause before the lock is requested again after requesting it, or releasing the storage, failed. */
 const TROUBLE_PAUSE_MS = 500;
 
 type Announcement = Payload<Extract<ToAll, { kind: 'owner' | 'wanted' | 'busy' | 'cleared' }>>;
@@ -151,7 +151,7 @@ class LockOwnership implements Ownership {
     }
   }
 
-  /** Waits for the lock, or takes it by force where the owner was found to have failed. */
+  /** Waits for the lock, or takes it by force if the owner was found to have failed. */
   #ownerLock(): Promise<HeldLock | undefined> {
     const { locks, instance } = this.#options;
     const steal = this.#stealsNext;
@@ -159,7 +159,7 @@ class LockOwnership implements Ownership {
     this.#queued = new AbortController();
     const options = steal ? { steal } : { signal: this.#queued.signal };
     const lock = holdLock(locks, ownerLock(instance), options);
-    // Announced after the request is in the queue, so that an owner that gives way gives the lock to those who wait.
+    // Announced after the request is in the queue, so that an owner that gives way passes the lock to a waiting worker.
     this.#announce({ kind: 'wanted' });
     return lock;
   }
@@ -191,7 +191,7 @@ class LockOwnership implements Ownership {
     }
   }
 
-  /** A tab's worker may have asked for the storage before this service worker listened. */
+  /** A tab's worker may have requested the storage before this service worker listened. */
   async #yieldToWaiting(): Promise<void> {
     if (this.#options.kind === 'tab') return;
     const { pending = [] } = await this.#options.locks.query();
@@ -211,7 +211,7 @@ class LockOwnership implements Ownership {
     if (this.#options.kind === 'service-worker' || protocol > this.#protocol) this.giveWay();
   }
 
-  /** An owner of an older protocol can't serve this worker; what this worker announced before reached only the owner before it. */
+  /** An owner of an older protocol can't serve this worker; this worker's earlier announcement reached only the owner before it. */
   #onNewOwner(protocol: number): void {
     this.#failures.forgetBusy();
     if (this.#options.kind === 'tab' && protocol < this.#protocol) this.#announce({ kind: 'wanted' });
@@ -223,8 +223,8 @@ class LockOwnership implements Ownership {
   }
 
   /**
-   * The lock of the owner's life is stolen first: those who wait for its answers learn that none will come, and the owner, should it wake,
-   * finds out by one query whether it still is one.
+   * The lock of the owner's life is stolen first: those that wait for its responses learn that none will come, and the owner, should it wake,
+   * finds out by one query whether it is still the owner.
    */
   async #stealFrom(ownerId: string): Promise<void> {
     if (this.#isClosed || this.#leadership !== undefined) return;

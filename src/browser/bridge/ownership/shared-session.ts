@@ -3,7 +3,7 @@ import { channelName } from '../instance.ts';
 import { PROTOCOL, type ToAll } from '../wire/wire.ts';
 import { asToAll } from '../wire/wire-decoding.ts';
 
-/** Holds a part of the session as text; only the owner of the storage reads what is in it. */
+/** Holds a part of the session as text; only the owner of the storage reads its content. */
 export interface SessionStore {
   /** Empty while there is nothing. */
   readonly text: string;
@@ -11,22 +11,22 @@ export interface SessionStore {
   load(text: string): void;
 }
 
-/** What all of an instance share while any of them is left, and what no storage keeps. */
+/** What all participants of an instance share while any of them is left, and what no storage keeps. */
 export interface SessionStores {
   readonly cookies: SessionStore;
-  /** The replications that requests have asked for. */
+  /** The replications that requests have started. */
   readonly replications: SessionStore;
 }
 
 export interface SharedSession {
-  /** Sends what the stores hold now to all others. */
+  /** Sends the present content of the stores to all others. */
   announce(): void;
   close(): void;
 }
 
 /**
- * Shares the session among all of an instance: whoever holds it announces it when it changes, and when a worker comes up that wants the
- * storage. So it outlives its owner for as long as anybody of the instance is left, also where that is only a service worker between two
+ * Shares the session among all participants of an instance: each holder announces it when it changes, and when a worker starts that wants the
+ * storage. So it outlives its owner for as long as any participant is left, even if that is only a service worker between two
  * pages.
  */
 export function shareSession(instance: Instance, { cookies, replications }: SessionStores): SharedSession {

@@ -1,11 +1,11 @@
-/** Messages to the service worker itself, beside requests. */
+/** Messages to the service worker itself, apart from requests. */
 import type { WireRequest, WireResponse } from './wire.ts';
 
 /**
  * From a page to the service worker:
  * - `SKIP_WAITING`, as Workbox calls it: take over from the version before. Not answered.
- * - `SETTEE_CLAIM`: take control of this page. Answered, on the port that comes along, by a service worker that serves this base.
- * - `SETTEE_DRAIN`: end the bodies that are open, so that a new version can take over. Answered, on the port that comes along, when none is
+ * - `SETTEE_CLAIM`: take control of this page. Answered, on the port that comes with it, by a service worker that serves this base.
+ * - `SETTEE_DRAIN`: end the open bodies, so that a new version can take over. Answered, on the port that comes with it, when none is
  *   left.
  */
 export interface ControlMessage {
@@ -17,7 +17,7 @@ export interface ControlMessage {
 /**
  * Comes with a port to the owner, which is faster than the owner's channel. The worker that owns the storage sends it to its page, which
  * forwards it unchanged to the service worker that controls the page, since in Chromium a worker can't reach the service worker itself. Not
- * answered; where it gets lost, requests go on over the channel.
+ * answered; if it is lost, requests go on over the channel.
  */
 export interface PortOffer {
   readonly type: 'SETTEE_PORT';
@@ -30,17 +30,17 @@ export interface PortOffer {
 
 /**
  * From a page to the service worker: a request that outlives its page (`keepalive` of Fetch). Its body is never a stream. Answered by
- * `LastingAnswer`s on the port that comes along; a page that is being left sends no port.
+ * `LastingAnswer`s on the port that comes with it; a page that is being left sends no port.
  */
 export interface LastingRequest {
   readonly type: 'SETTEE_LASTING';
   readonly base: string;
-  /** Of the page. A service worker that speaks another one does not carry the request out. */
+  /** The page's protocol. A service worker that speaks another one does not carry the request out. */
   readonly protocol: number;
   readonly request: WireRequest;
 }
 
-/** `undefined` at once: the service worker has the request, and this base. Then the answer, whose body is never a stream. */
+/** `undefined` at once: the service worker has the request, and serves this base. Then the response, whose body is never a stream. */
 export interface LastingAnswer {
   readonly response: WireResponse | undefined;
 }
@@ -55,8 +55,8 @@ export interface KeepAlive {
 }
 
 /**
- * How the replications are that run in the worker which owns the storage. It says so to its page. A page that is left while they are not at rest
- * passes the last one on to the service worker, so that this goes on with them if no other page does. Not answered.
+ * The state of the replications in the worker that owns the storage, which sends it to its page. A page that is left while they are not at rest
+ * passes the last one on to the service worker, which continues them if no other page does. Not answered.
  */
 export interface ReplicationMessage {
   readonly type: 'SETTEE_REPLICATION';
@@ -65,8 +65,8 @@ export interface ReplicationMessage {
 }
 
 /**
- * From a worker to its page: start a worker in which functions of documents run. Two ports come along: one for the messages to and from that
- * worker, and one on which the page tells why it ended, and is told to end it by any message. Not answered.
+ * From a worker to its page: start a worker in which functions of documents run. Two ports come with it: one for the messages to and from that
+ * worker, and one on which the page reports why it ended, and is told to end it by any message. Not answered.
  */
 export interface SandboxRequest {
   readonly type: 'SETTEE_SANDBOX';
@@ -75,15 +75,15 @@ export interface SandboxRequest {
 }
 
 /**
- * Another tab, which owns the storage, speaks a newer protocol than this worker. It says so to its page, once. Not answered.
+ * Another tab, which owns the storage, speaks a newer protocol than this worker. The worker tells its page once. Not answered.
  */
 export interface OutdatedMessage {
   readonly type: 'SETTEE_OUTDATED';
 }
 
 /**
- * The browser has closed the storage by force, as when it clears the site's data. A worker says so to its page, which replaces it: a context that
- * was there before may go on with locks and files of the storage that is gone. Not answered.
+ * The browser has closed the storage by force, as when it clears the site's data. A worker tells its page, which replaces it: a context that
+ * existed before may keep locks and files of the storage that is gone. Not answered.
  */
 export interface ClearedMessage {
   readonly type: 'SETTEE_CLEARED';
@@ -110,7 +110,7 @@ export interface ControlAnswer {
 
 const DOWNLOAD = '#settee-download=';
 
-/** The fragment of an address whose content a page wants to have saved; no server ever sees one. The name may be empty. */
+/** The fragment of an address whose content a page wants to save; no server ever sees one. The name may be empty. */
 export function downloadHash(name: string): string {
   return DOWNLOAD + encodeURIComponent(name);
 }

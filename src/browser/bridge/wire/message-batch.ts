@@ -1,7 +1,7 @@
-/** A batch of this size leaves at once, so that the receiver can begin with the first of many parts while the rest are made. */
+/** A batch of this size leaves at once, so that the receiver can begin with the first of many parts while the rest are built. */
 const MOST_PARTS = 16;
 
-/** Collects what is to be sent in one turn of the event loop and sends it as one message, in the order in which it was added. */
+/** Collects the parts that are sent in one turn of the event loop and sends them as one message, in the order in which they were added. */
 export class MessageBatch<T> {
   readonly #send: (parts: readonly T[], ports: MessagePort[]) => void;
   #parts: T[] = [];

@@ -1,6 +1,6 @@
 /**
- * Requests and responses to their wire form and back. Text, bytes and Blobs go along with the message; a stream goes along when it is known
- * to be small, and else by whatever the carrier offers: a port, or a name on channels.
+ * Converts requests and responses to their wire form and back. Text, bytes and Blobs are part of the message; a stream is part of it if it is
+ * known to be small, and else uses what the carrier offers: a port, or a name on channels.
  */
 import { type MaybePromise, whenReady } from '../../../base/shared/maybe-promise.ts';
 import type {
@@ -15,21 +15,21 @@ import type { WireRequest, WireRequestBody, WireResponse, WireStream } from './w
 /** A stream of this many bytes costs less as part of the message than as steps. */
 const INLINE_BYTES = 65_536;
 
-/** How streams get from one side to the other, beside a message. */
+/** How streams get from one side to the other, apart from the message. */
 export interface StreamTransport {
-  /** Takes over the stream and makes it when the other side reads; gives what that side opens. */
+  /** Takes over the stream and produces it as the other side reads; returns what that side opens. */
   offer(stream: ByteStream): MessagePort | string;
   /** Opens what the other side offered. */
   open(stream: MessagePort | string, length?: number): ByteStream;
 }
 
-/** For a body that `withoutSmallStream` gave, which is taken over. */
+/** For a body that `withoutSmallStream` returned, which is taken over. */
 export function wireRequest(request: PlainRequest, body: RequestBody, carrier: StreamTransport): WireRequest {
   const { method, url, headers } = request;
   return { method, url, headers, body: isStream(body) ? offer(body, carrier) : body };
 }
 
-/** A body that is still on its way when the signal fires is cancelled: what has it half is not to be carried out as if it were whole. */
+/** Cancels a body that is still on its way when the signal fires: an incomplete body must not be carried out as if it were whole. */
 export function requestFromWire(wire: WireRequest, carrier: StreamTransport, signal?: AbortSignal): PlainRequest {
   const { method, url, headers } = wire;
   const body = isWireStream(wire.body) ? carrier.open(wire.body.stream, wire.body.length) : wire.body;
@@ -37,7 +37,7 @@ export function requestFromWire(wire: WireRequest, carrier: StreamTransport, sig
   return signal === undefined ? { method, url, headers, body } : { method, url, headers, body, signal };
 }
 
-/** Takes over the body. Rejects where a small stream fails or isn't as long as it says. */
+/** Takes over the body. Rejects if a small stream fails or isn't as long as it says. */
 export function responseToWire(response: PlainResponse, carrier: StreamTransport): MaybePromise<WireResponse> {
   const { status, headers } = response;
   const wire = (body: ResponseBody): WireResponse => ({
@@ -57,17 +57,17 @@ export function isStream(body: unknown): body is ByteStream {
   return typeof body === 'object' && body !== null && 'pull' in body;
 }
 
-/** Blobs have a member of that name as well. */
+/** Blobs also have a member of that name. */
 export function isWireStream(body: WireRequestBody): body is WireStream {
   return typeof body === 'object' && body !== null && 'stream' in body && typeof body.stream !== 'function';
 }
 
-/** The port that has to be transferred with a message of that body. */
+/** The port that must be transferred with a message that has that body. */
 export function portOf(body: WireRequestBody): MessagePort | undefined {
   return isWireStream(body) && typeof body.stream !== 'string' ? body.stream : undefined;
 }
 
-/** The body, read whole where it is a stream that is known to be small. Rejects where that fails or isn't as long as it says. */
+/** Returns the body, read whole if it is a stream that is known to be small. Rejects if that fails or isn't as long as it says. */
 export function withoutSmallStream<T>(body: T | ByteStream): MaybePromise<T | ByteStream | Uint8Array> {
   if (!isStream(body)) return body;
   const { length } = body;

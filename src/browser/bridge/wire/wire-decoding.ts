@@ -1,6 +1,6 @@
 /**
- * From what came over a port or a channel to a typed message; undefined where it is none of ours. These functions look no further than to
- * distinguish messages: what is in a message follows from the protocol's number, which its receiver compares.
+ * Converts what came over a port or a channel to a typed message; undefined if it is not one of ours. These functions only check enough to
+ * distinguish messages: the content of a message follows from the protocol's number, which its receiver compares.
  */
 import type { PortOffer } from './control.ts';
 import type { BodyStep, FromOwner, PageCalls, ToAll, ToOwner } from './wire.ts';

@@ -14,7 +14,7 @@ export const PROTOCOL = 4;
  */
 export interface WireStream {
   readonly stream: MessagePort | string;
-  /** Bytes in all, where they are known in advance. The receiver fails a body that ends with fewer. */
+  /** Total number of bytes, if known in advance. The receiver fails a body that ends with fewer. */
   readonly length?: number;
 }
 
@@ -36,9 +36,9 @@ export interface WireResponse {
 }
 
 /**
- * From a page to its own worker, beside Comlink's messages: requests, each under a number that the page gives it, and the number alone where
- * a request is aborted. What is sent in one turn travels as one message, since a message costs ten times what a part of it does. Parts are
- * arrays because the browser clones them in half of the time that objects take.
+ * From a page to its own worker, apart from Comlink's messages: requests, each under a number that the page assigns, and the number alone to
+ * abort a request. Everything sent in one turn travels as one message, since a message costs ten times as much as a part. Parts are
+ * arrays because the browser clones them in half the time of objects.
  */
 export interface PageCalls {
   readonly calls: readonly PageCall[];
@@ -55,7 +55,7 @@ export type PageRequest = readonly [
   isAbortable: boolean,
 ];
 
-/** From the worker back to its page, in the order in which the answers are ready. */
+/** From the worker back to its page, in the order in which the responses are ready. */
 export interface PageAnswers {
   readonly answers: readonly PageAnswer[];
 }
@@ -68,7 +68,7 @@ export type PageAnswer =
 /** From the reader of a body to its maker. The maker sends as many chunks as it was granted, and no more. */
 export type ReaderStep =
   | { readonly step: 'pull'; readonly chunks: number }
-  /** The answer to `ask`; keeps the lease of a body that is not pulled for a while. */
+  /** The response to `ask`; keeps the lease of a body that is not pulled for a while. */
   | { readonly step: 'hold' }
   | { readonly step: 'cancel'; readonly reason: string };
 
@@ -87,7 +87,7 @@ export type MakerStep =
 
 export type BodyStep = ReaderStep | MakerStep;
 
-/** A message without what every message carries. */
+/** A message without the members that every message carries. */
 export type Payload<M> = M extends unknown ? Omit<M, 'protocol' | 'from'> : never;
 
 /** To the owner, on the channel that carries the owner's id. `from` names the sender's own channel. */
@@ -100,45 +100,45 @@ export type ToOwner = { readonly protocol: number; readonly from: string } & (
       /** As in `received`. */
       readonly received?: readonly number[];
     }
-  /** The answers to these requests have arrived. Service workers say so of writes (`link/repeated-writes.ts`). */
+  /** The responses to these requests have arrived. Service workers report this for writes (`link/repeated-writes.ts`). */
   | { readonly kind: 'received'; readonly received: readonly number[] }
   | { readonly kind: 'abort'; readonly id: number }
-  /** `pending`: requests whose answers the sender waits for. Answered by `pong`. */
+  /** `pending`: requests whose responses the sender waits for. Answered by `pong`. */
   | { readonly kind: 'ping'; readonly pending?: readonly number[] }
   | { readonly kind: 'body'; readonly stream: string; readonly step: BodyStep }
 );
 
-/** Who sends a request to the owner. Where it is a service worker, the owner keeps it alive while bodies are open. */
+/** Who sends a request to the owner. For a service worker, the owner keeps it alive while bodies are open. */
 export type Sender = 'tab' | 'service-worker';
 
-/** From the owner, on the channel of whoever sent the request. */
+/** From the owner, on the channel of the request's sender. */
 export type FromOwner = { readonly protocol: number; readonly from: string } & (
   | { readonly kind: 'answer'; readonly id: number; readonly response: WireResponse }
   /** The owner has not begun the request and never will: it is giving the storage up, or speaks another protocol. */
   | { readonly kind: 'refused'; readonly id: number; readonly why: 'leaving' | 'protocol' }
-  /** `unknown`: those of the ping's requests that never reached the owner. They may be sent again, also where they write. */
+  /** `unknown`: the requests of the ping that never reached the owner. They may be sent again, even if they write. */
   | { readonly kind: 'pong'; readonly unknown?: readonly number[] }
   | { readonly kind: 'body'; readonly stream: string; readonly step: BodyStep }
   /** The last message on a port: requests that were sent over it and not answered were not begun. The owner still answers on its channel. */
   | { readonly kind: 'closed' }
 );
 
-/** To all who serve the same base, on the channel of the instance. */
+/** To all participants of the same base, on the channel of the instance. */
 export type ToAll = {
   readonly protocol: number;
   readonly from: string;
 } /** A new owner is there, and takes requests. */ & (
   | { readonly kind: 'owner' }
-  /** A tab's worker wants the storage: a service worker that holds it gives it up, an owner of an older protocol as well. */
+  /** A tab's worker wants the storage: a service worker that holds it gives it up, and so does an owner of an older protocol. */
   | { readonly kind: 'wanted' }
-  /** This owner did not answer the sender's pings. A tab's worker that gets no answer either takes the storage over. */
+  /** This owner did not answer the sender's pings. A tab's worker that gets no response either takes the storage over. */
   | { readonly kind: 'suspect'; readonly owner: string }
-  /** Owner `from` has work that may keep it from answering pings for so long, and must not be taken for dead meanwhile. */
+  /** Owner `from` has work that may keep it from answering pings for this long, and must not be taken for dead meanwhile. */
   | { readonly kind: 'busy'; readonly forMs: number }
-  /** The browser has closed the owner's storage by force, as when it clears the site's data: every tab's worker is to be replaced. */
+  /** The browser has closed the owner's storage by force, as when it clears the site's data: every tab's worker must be replaced. */
   | { readonly kind: 'cleared' }
-  /** The session's cookies after a change, so that whoever becomes the owner next has them. */
+  /** The session's cookies after a change, so that the next owner has them. */
   | { readonly kind: 'cookies'; readonly jar: string }
-  /** The replications that requests have asked for, after a change and for the same reason. */
+  /** The replications that requests have started, after a change and for the same reason. */
   | { readonly kind: 'replications'; readonly requests: string }
 );

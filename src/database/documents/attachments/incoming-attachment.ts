@@ -1,4 +1,4 @@
-/** Reads what a client says of an attachment in a document (docs/http/attachments.md#attachments-in-documents). */
+/** Reads a client's description of an attachment in a document (docs/http/attachments.md#attachments-in-documents). */
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import { isObject, type JsonObject } from '../../../base/json/objects.ts';
 import type { IncomingAttachment } from '../contract.ts';
@@ -8,7 +8,7 @@ const SURROGATE = /\p{Surrogate}/u;
 
 export const DEFAULT_CONTENT_TYPE = 'application/octet-stream';
 
-/** Fails with `bad_request` where the entry is none. */
+/** Reads an attachment's entry. Fails with `bad_request` if it is invalid. */
 export function parseAttachment(name: string, entry: unknown): IncomingAttachment {
   checkAttachmentName(name);
   if (!isObject(entry)) throw invalid(name, 'it is no object');
@@ -26,7 +26,7 @@ export function parseAttachment(name: string, entry: unknown): IncomingAttachmen
   };
 }
 
-/** Fails with `bad_request`. */
+/** Checks the name. Fails with `bad_request`. */
 export function checkAttachmentName(name: string): void {
   if (name.startsWith('_')) {
     throw new DatabaseError('bad_request', "Attachment name can't start with '_'");
@@ -36,8 +36,8 @@ export function checkAttachmentName(name: string): void {
 }
 
 /**
- * Fails with `bad_request` on a name that no address can have: clients take `.` and `..` out of a path, also where they are percent-encoded,
- * and ask for something else then. Names that are there already, and replicated ones, are kept.
+ * Fails with `bad_request` on a name that no URL can have: clients remove `.` and `..` from a path, even if they are percent-encoded,
+ * and then request something else. Existing names, and replicated ones, are kept.
  */
 export function checkAddressable(name: string): void {
   if (name !== '.' && name !== '..') return;
@@ -45,7 +45,7 @@ export function checkAddressable(name: string): void {
   throw new DatabaseError('bad_request', reason);
 }
 
-/** What a request brings, or one document has: each takes some kilobytes of memory while it is written, however small it is. */
+/** The maximum for one request, or one document: each takes some kilobytes of memory while it is written, however small it is. */
 export const MOST_ATTACHMENTS = 50_000;
 
 export function tooManyAttachments(): DatabaseError {
@@ -53,7 +53,7 @@ export function tooManyAttachments(): DatabaseError {
   return new DatabaseError('too_large', reason);
 }
 
-/** Of a document that has a name twice. */
+/** Returns the error for a document that has a name twice. */
 export function duplicateAttachments(): DatabaseError {
   return new DatabaseError('bad_request', 'Duplicate attachments');
 }
@@ -66,7 +66,7 @@ function sourceOf(name: string, entry: JsonObject): IncomingAttachment['source']
   throw invalid(name, 'it has neither data, nor stub, nor follows');
 }
 
-/** Empty where it is in another form than ours, and so is no digest that is stored here. */
+/** Returns the digest; empty if it has an unknown form, so that it equals no stored digest. */
 function digestOf(value: unknown): string | undefined {
   return value === undefined || value === null ? undefined : (readDigest(value) ?? '');
 }

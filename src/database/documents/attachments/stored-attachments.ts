@@ -1,6 +1,6 @@
 /**
- * Attachments in the stored text of a body: the member `_attachments`, which stands first in it, with a stub for each. So a document is
- * shown, mapped and searched with its stubs without anything being looked up.
+ * Attachments in the stored text of a body: the member `_attachments`, which comes first, with a stub for each. So a document can be
+ * shown, mapped and searched with its stubs without a lookup.
  */
 import { JsonCursor } from '../../../base/json/json-cursor.ts';
 import { type CooperativeTask, joinInSteps } from '../../../base/shared/turn.ts';
@@ -15,7 +15,7 @@ export function hasAttachments(body: string): boolean {
 }
 
 /**
- * The stored form of a body without members that begin with `_`, and of its attachments. Others may have a turn between many of them.
+ * Returns the stored form of a body without members that begin with `_`, and of its attachments. Lets other tasks run between many of them.
  */
 export function* joinAttachments(body: string, attachments: readonly StoredAttachment[]): CooperativeTask<string> {
   if (attachments.length === 0) return body;
@@ -28,7 +28,7 @@ function writeMember(attachment: StoredAttachment): string {
   return `${JSON.stringify(attachment.name)}:${writeStub(attachment)}`;
 }
 
-/** The parts of a stored body: its attachments, and the body without them. Others may have a turn between many of them. */
+/** Returns the parts of a stored body: its attachments, and the body without them. Lets other tasks run between many of them. */
 export function* splitAttachments(stored: string): CooperativeTask<{
   readonly attachments: readonly StoredAttachment[];
   readonly body: string;
@@ -38,12 +38,12 @@ export function* splitAttachments(stored: string): CooperativeTask<{
   return { attachments, body: rest === '}' ? '{}' : `{${rest.slice(1)}` };
 }
 
-/** Attachments that are read between two looks at the clock. */
+/** Attachments that are read between two checks of the clock. */
 const PER_STEP = 256;
 
 /**
- * The attachments of a stored body that has some, and the text behind the member with them: a closing brace, or further members. That is a
- * part of the same text, so that none of it is copied. Others may have a turn between many attachments.
+ * Reads the attachments of a stored body that has some, and the text after that member: a closing brace, or further members. That text is a
+ * slice of the stored text, so nothing is copied. Lets other tasks run between many attachments.
  */
 export function* readAttachments(stored: string): CooperativeTask<{
   readonly attachments: readonly StoredAttachment[];
@@ -64,7 +64,7 @@ function writeStub({ contentType, revpos, digest, length }: StoredAttachment): s
   return `{"content_type":${type},"revpos":${revpos},"digest":"${writeDigest(digest)}","length":${length},"stub":true}`;
 }
 
-/** Trusts the stub: it is what `writeStub` wrote. */
+/** Reads a stub without checking it: it is what `writeStub` wrote. */
 function readStub(name: string, stub: Readonly<Record<string, unknown>>): StoredAttachment {
   return {
     name,

@@ -1,8 +1,8 @@
 /**
  * Reads most documents in one walk over their text, without building their values, which takes a fraction of the time of
- * `JSON.parse`. It is strict: `JSON.parse` accepts all that it accepts, and reads the same members. It is not sure of documents in
- * which a name comes twice, a reserved member is not plain, or values are nested deeply, nor of malformed ones; those are for the
- * fallback parser.
+ * `JSON.parse`. It is strict: `JSON.parse` accepts everything that it accepts, and reads the same members. It is not sure of documents
+ * that have a name twice, a reserved member that is not plain, or deeply nested values, nor of malformed ones; the fallback parser
+ * reads those.
  */
 import {
   BACKSLASH,
@@ -26,28 +26,28 @@ import type { ReservedValues } from './reserved-members.ts';
 /** Keeps a hash within the integers that JavaScript engines store most cheaply. */
 const SMALL = 0x3fff_ffff;
 
-/** Characters of a history that are parsed in one go. */
+/** Characters of a history that are parsed in one step. */
 const LONG_HISTORY = 65_536;
 
-/** So many names are compared one by one, which takes less time than a set. */
+/** Up to this many names are compared one by one, which takes less time than a set. */
 const FEW_NAMES = 32;
 
 export class DocumentScanner implements ReservedValues {
-  /** What the document that was scanned last has in its reserved members. */
+  /** The reserved members of the document that was scanned last. */
   id: string | undefined;
   rev: string | undefined;
   deleted = false;
   revisions: unknown;
-  /** The scanner is never sure of a document that has some. */
+  /** The scanner is never sure of a document that has attachments. */
   readonly attachments = undefined;
-  /** Its text, minified, without its reserved members. */
+  /** The document's text, minified, without its reserved members. */
   body = '';
-  /** Where it ends. */
+  /** The end of the document. */
   end = 0;
   readonly #json: JsonScanner;
   readonly #text: string;
   readonly #kept: KeptMembers;
-  /** Hashes of the names so far. Two names that have the same hash are taken for the same name. */
+  /** Hashes of the names so far. Two names with the same hash count as the same name. */
   readonly #names: number[] = [];
   /** The hashes, once there are more than a few. */
   #manyNames: HashSet | undefined;
@@ -58,7 +58,7 @@ export class DocumentScanner implements ReservedValues {
     this.#kept = new KeptMembers(json.text);
   }
 
-  /** Reads the document whose brace is at `start`. Gives false where it is not sure of it; else the fields describe the document. */
+  /** Scans the document whose brace is at `start`. Returns false if not sure of it; otherwise the fields describe the document. */
   scan(start: number): boolean {
     this.#begin(start);
     const end = this.#text.charCodeAt(start) === OPEN_BRACE ? this.#documentEnd(start) : NO_END;
@@ -69,7 +69,7 @@ export class DocumentScanner implements ReservedValues {
     return true;
   }
 
-  /** As `scan`: others may have a turn in the middle of a long document. */
+  /** Like `scan`, but lets other tasks run in the middle of a long document. */
   *scanInSteps(start: number): CooperativeTask<boolean> {
     this.#begin(start);
     const long = new LongJsonScanner(this.#text);
@@ -134,13 +134,13 @@ export class DocumentScanner implements ReservedValues {
     }
   }
 
-  /** Where the value of the member that begins at `start` does. */
+  /** Returns the start of the value of the member that begins at `start`. */
   #valueStart(start: number): number {
     const nameEnd = this.#text.charCodeAt(start) === QUOTE ? this.#nameEnd(start) : NO_END;
     return nameEnd === NO_END ? NO_END : this.#json.valueStart(nameEnd);
   }
 
-  /** Takes the member with its value at [valueStart, end), and gives its end; `NO_END` where it is not sure of it. */
+  /** Takes the member whose value is at [valueStart, end), and returns its end; `NO_END` if not sure of it. */
   #take(start: number, valueStart: number, end: number): number {
     if (end === NO_END) return NO_END;
     if (this.#text.charCodeAt(start + 1) !== UNDERSCORE) this.#kept.keep(start, end);
@@ -149,14 +149,14 @@ export class DocumentScanner implements ReservedValues {
     return end;
   }
 
-  /** Position behind the name whose quote is at `start`; `NO_END` where the document has had that name before. */
+  /** Returns the position after the name whose quote is at `start`; `NO_END` if the document already had that name. */
   #nameEnd(start: number): number {
     const text = this.#text;
     let at = start + 1;
     let hash = 0;
     const most = start + LONGEST_NAME;
     for (let code = text.charCodeAt(at); code !== QUOTE; code = text.charCodeAt(++at)) {
-      // NaN, behind the text's last character, is not above either.
+      // NaN, after the text's last character, is not above either.
       if (!(code >= SPACE) || at > most) return NO_END;
       if (code === BACKSLASH) return this.#escapedNameEnd(start);
       hash = withCode(hash, code);
@@ -164,7 +164,7 @@ export class DocumentScanner implements ReservedValues {
     return this.#isNew(hash) ? at + 1 : NO_END;
   }
 
-  /** As `#nameEnd`, for a name that has an escape. */
+  /** Like `#nameEnd`, for a name that has an escape. */
   #escapedNameEnd(start: number): number {
     const json = this.#json;
     const { limit } = json;
@@ -189,7 +189,7 @@ export class DocumentScanner implements ReservedValues {
     return true;
   }
 
-  /** Reads a reserved member, `name` being the position behind the underscore of its name. False where it is not sure of it. */
+  /** Reads a reserved member; `name` is the position after the underscore of its name. Returns false if not sure of it. */
   #takeReserved(name: number, valueStart: number, end: number): boolean {
     const text = this.#text;
     const first = text.charCodeAt(valueStart);
@@ -208,13 +208,13 @@ export class DocumentScanner implements ReservedValues {
     return true;
   }
 
-  /** The value of the string at [start, end), with no part of the text: a slice would keep all of the text in memory. */
+  /** Returns the value of the string at [start, end), without a slice of the text: a slice would keep all of the text in memory. */
   #string(start: number, end: number): string {
     return String(JSON.parse(this.#text.slice(start, end)));
   }
 }
 
-/** So many sets share the hashes: those of a million names in one would be copied in one go whenever it grows. */
+/** The number of sets that share the hashes: one set of a million names would be copied in one step whenever it grows. */
 const SETS = 64;
 
 class HashSet {
@@ -224,7 +224,7 @@ class HashSet {
     for (const hash of hashes) this.add(hash);
   }
 
-  /** False where it has the hash. */
+  /** Returns false if the hash was already there. */
   add(hash: number): boolean {
     const set = this.#setOf(hash);
     return set.size < set.add(hash).size;

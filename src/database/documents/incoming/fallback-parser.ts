@@ -1,7 +1,7 @@
 /**
- * Reads documents of whatever form. `JSON.parse` decides what is valid and what the reserved members say; the text is walked beside
- * it only to find where members begin and end. It takes several times as long as the document scanner, and is for what that is not
- * sure of.
+ * Reads documents of any form. `JSON.parse` decides what is valid and what the reserved members contain; the text is also walked,
+ * but only to find where members begin and end. It takes several times as long as the document scanner, and reads what the scanner
+ * is not sure of.
  */
 import { DatabaseError, isDatabaseError } from '../../../base/errors/database-error.ts';
 import { BACKSLASH, OPEN_BRACE, SPACE, UNDERSCORE } from '../../../base/json/characters.ts';
@@ -34,12 +34,12 @@ import { atOnce, type CooperativeTask, joinInSteps } from '../../../base/shared/
 import type { IncomingDocument } from '../contract.ts';
 import { type ReservedValues, staysInBody, toIncomingDocument, toIncomingDocumentInSteps } from './reserved-members.ts';
 
-/** Characters of a document from which on reading it is long work. */
+/** Reading a document of this many characters or more is long work. */
 const LONG_DOCUMENT = 262_144;
 
 /**
- * Reads the document that begins at the cursor, and leaves the cursor behind it. Errors are those of `readDocument`. Others may have a turn in the
- * middle of a long document.
+ * Reads the document that begins at the cursor, and leaves the cursor after it. Errors are those of `readDocument`. Lets other tasks run
+ * in the middle of a long document.
  */
 export function* parseDocumentInSteps(cursor: JsonCursor): CooperativeTask<IncomingDocument> {
   const { text } = cursor;
@@ -51,7 +51,7 @@ export function* parseDocumentInSteps(cursor: JsonCursor): CooperativeTask<Incom
   return yield* parseLongInSteps(text, cut, document);
 }
 
-/** As `parseDocumentInSteps`, for a whole text. */
+/** Like `parseDocumentInSteps`, for a whole text. */
 export function* parseLongDocument(text: string): CooperativeTask<IncomingDocument> {
   yield* assertShallowInSteps(text);
   const members = yield* someMembers(text);
@@ -59,7 +59,7 @@ export function* parseLongDocument(text: string): CooperativeTask<IncomingDocume
   return yield* toLongDocument(text, cut, members);
 }
 
-/** Without the values that nobody reads: they would take many times the memory of their text. */
+/** Skips the values that no one reads: they would take many times the memory of their text. */
 function* parseLongInSteps(text: string, cut: CutBody, document: string): CooperativeTask<IncomingDocument> {
   return yield* toLongDocument(text, cut, yield* someMembers(document));
 }
@@ -73,13 +73,13 @@ function isReserved(name: string): boolean {
   return name.charCodeAt(0) === UNDERSCORE;
 }
 
-/** As `parseDocumentInSteps`, `value` being what `JSON.parse` made of the document. */
+/** Like `parseDocumentInSteps`, if `JSON.parse` has already parsed the document to `value`. */
 export function parseDocumentValue(cursor: JsonCursor, value: unknown): IncomingDocument {
   mustBeDocument(value);
   return toDocument(cursor.text, atOnce(cutBody(cursor)), value);
 }
 
-/** Fails with `bad_request`; where the text is nested too deeply, before anything is built from it. */
+/** Parses the text. Fails with `bad_request`; if the text is nested too deeply, before any value is built. */
 export function parseJson(text: string): unknown {
   assertShallowText(text);
   try {
@@ -89,7 +89,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** As `parseJson`: others may have a turn in the middle of a long text. */
+/** Like `parseJson`, but lets other tasks run in the middle of a long text. */
 export function* parseJsonInSteps(text: string): CooperativeTask<unknown> {
   yield* assertShallowInSteps(text);
   return yield* validInSteps(parseInSteps(text));
@@ -139,15 +139,15 @@ function notADocument(): never {
   throw new DatabaseError('bad_request', 'Document must be a JSON object');
 }
 
-/** An object's text without its reserved members, right if none of its members is there twice. */
+/** An object's text without its reserved members, correct if none of its members occurs twice. */
 interface CutBody {
-  /** Where the object begins in the whole text. */
+  /** The position of the object in the whole text. */
   readonly start: number;
   readonly members: number;
   readonly body: string;
-  /** Whether there is white space in it, outside of strings. */
+  /** Whether it has white space outside strings. */
   readonly hasSpace: boolean;
-  /** In the order of the text, which an object does not keep where they are like numbers. */
+  /** In the order of the text; an object does not keep that order for names that look like numbers. */
   readonly attachmentNames: readonly string[] | undefined;
 }
 
@@ -172,7 +172,7 @@ function* cutBody(cursor: JsonCursor): CooperativeTask<CutBody> {
   return { start, members, body: kept.objectText(cursor.position), hasSpace: cursor.sawSpace, attachmentNames };
 }
 
-/** Passes the value that begins here, and gives the names of its members; undefined where it is no object. */
+/** Skips the value at the cursor, and returns the names of its members; undefined if it is not an object. */
 function* passNames(cursor: JsonCursor): CooperativeTask<readonly string[] | undefined> {
   const { text } = cursor;
   let at = cursor.position;
@@ -190,7 +190,7 @@ function* passNames(cursor: JsonCursor): CooperativeTask<readonly string[] | und
   return names;
 }
 
-/** The body of an object that has a member twice: as in `JSON.parse`, the last value counts, in the first one's place. */
+/** Returns the body of an object that has a member twice: as in `JSON.parse`, the last value counts, in the first one's place. */
 function* readDistinctMembers(text: string, start: number): CooperativeTask<string> {
   const places = new PartedMap<number>();
   const members: string[] = [];
@@ -207,7 +207,7 @@ function* readDistinctMembers(text: string, start: number): CooperativeTask<stri
   return `{${yield* joinInSteps(members, (member) => member)}}`;
 }
 
-/** Whether the cursor's member is part of the body. Fails where its name is reserved and unknown. */
+/** Whether the cursor's member is part of the body. Fails if its name is reserved and unknown. */
 function isOfBody(cursor: JsonCursor): boolean {
   if (cursor.keyEnd - cursor.keyStart > LONGEST_NAME) throw tooLongName();
   const first = cursor.text.charCodeAt(cursor.keyStart + 1);
@@ -216,7 +216,7 @@ function isOfBody(cursor: JsonCursor): boolean {
   return name.charCodeAt(0) !== UNDERSCORE || staysInBody(name);
 }
 
-/** As `Object.keys(value).length`, without the list. Too high where somebody added to all objects: then it is checked. */
+/** Returns `Object.keys(value).length`, without the list. Too high if a program has extended all objects: then it is checked. */
 function countMembers(value: JsonObject): number {
   let count = 0;
   for (const _ in value) count++;

@@ -1,6 +1,6 @@
 /**
- * `_bulk_docs` requests (docs/http/bulk.md#bulk-writes): their documents are read one by one from the text. That keeps little in memory
- * beside it, and lets others have a turn in the middle of a large request.
+ * `_bulk_docs` requests (docs/http/bulk.md#bulk-writes): their documents are read one by one from the text. That keeps memory use low
+ * and lets other tasks run in the middle of a large request.
  */
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import { CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET } from '../../../base/json/characters.ts';
@@ -18,24 +18,24 @@ import { toIncomingDocument } from './reserved-members.ts';
 
 export interface IncomingBulk {
   readonly documents: readonly IncomingDocument[];
-  /** False only where the request says so with the literal `false`. */
+  /** False only if the request has the literal `false`. */
   readonly newEdits: boolean;
-  /** True only where the request says so with the literal `true`. */
+  /** True only if the request has the literal `true`. */
   readonly allOrNothing: boolean;
 }
 
-/** Characters between two looks at the clock, and documents. */
+/** Characters, and documents, between two checks of the clock. */
 const STEP_LENGTH = 65_536;
-/** Of a document from which on reading it is long work. */
+/** Reading a document of this many characters or more is long work. */
 const LONG_DOCUMENT = 262_144;
 const DOCUMENTS_PER_STEP = 256;
 
-/** Reads a request step by step, of whatever form. */
+/** Reads a request of any form step by step. */
 export function* readBulkInSteps(text: string): CooperativeTask<IncomingBulk> {
   return (yield* scanBulkInSteps(text)) ?? (yield* parseBulkInSteps(text, yield* parseJsonInSteps(text)));
 }
 
-/** How many documents of a request were read so far, and how many characters. */
+/** The number of documents of a request that were read so far, and of characters. */
 export interface ReadCount {
   documents: number;
   characters: number;
@@ -46,10 +46,10 @@ function noneRead(): ReadCount {
 }
 
 /**
- * Reads a request, `{docs, new_edits?, all_or_nothing?}`. One malformed document fails the whole (docs/http/bulk.md#bulk-writes), with the errors of
- * `readDocument`. Undefined where the request is malformed, or has several lists: which error that is answered with depends on the whole of it, and
- * `parseBulkInSteps` says it. What it gives is what `JSON.parse` would read: each document is read by itself, and so is what is around the list,
- * with a 0 instead of the documents.
+ * Reads a request, `{docs, new_edits?, all_or_nothing?}`. One malformed document fails the whole request (docs/http/bulk.md#bulk-writes), with
+ * the errors of `readDocument`. Undefined if the request is malformed, or has several lists: which error to return depends on the whole request,
+ * and `parseBulkInSteps` decides it. The result is what `JSON.parse` would read: each document is read separately, and so is the text around
+ * the list, with a 0 instead of the documents.
  */
 export function* scanBulkInSteps(whole: string, count = noneRead()): CooperativeTask<IncomingBulk | undefined> {
   const text = yield* shortenSpaceInSteps(whole);
@@ -73,7 +73,7 @@ export function* scanBulkInSteps(whole: string, count = noneRead()): Cooperative
   }
 }
 
-/** Reads a list of documents from its first one on. Gives where the last one ends. */
+/** Reads a list of documents from its first one on. Returns the end of the last one. */
 function* readList(cursor: JsonCursor, documents: IncomingDocument[], count: ReadCount): CooperativeTask<number> {
   const { text, position } = cursor;
   const json = new JsonScanner(text);
@@ -99,7 +99,7 @@ function* readList(cursor: JsonCursor, documents: IncomingDocument[], count: Rea
   }
 }
 
-/** Whether the scanner is sure of the document. `isBeyond` says then that it is a long one, which has to be scanned in steps. */
+/** Whether the scanner is sure of the document. `isBeyond` then says that it is a long one, which must be scanned in steps. */
 function scanNear(json: JsonScanner, scanner: DocumentScanner, at: number): boolean {
   const { length } = json.text;
   json.isBeyond = false;
@@ -109,7 +109,7 @@ function scanNear(json: JsonScanner, scanner: DocumentScanner, at: number): bool
   return isSure;
 }
 
-/** Another character is none of what can be there. */
+/** Throws if there is another character at that position. */
 function mustBe(text: string, at: number, code: number): void {
   if (text.charCodeAt(at) !== code) throw new SyntaxError(`An unexpected character at ${at}`);
 }
@@ -118,10 +118,10 @@ function isOption(name: string): boolean {
   return name === 'new_edits' || name === 'all_or_nothing';
 }
 
-/** The name `docs` with its quotes, and each of its letters as an escape. */
+/** The length of the name `docs` with its quotes and with each letter as an escape. */
 const LONGEST_DOCS = 26;
 
-/** Moves to the value of the object's next member `docs`; false where there is none. */
+/** Moves to the value of the object's next member `docs`; returns false if there is none. */
 function* moveToDocs(cursor: JsonCursor): CooperativeTask<boolean> {
   while (cursor.nextName()) {
     if (cursor.keyEnd - cursor.keyStart <= LONGEST_DOCS && cursor.name === 'docs') return true;
@@ -130,7 +130,7 @@ function* moveToDocs(cursor: JsonCursor): CooperativeTask<boolean> {
   return false;
 }
 
-/** Reads a request of whatever form, `request` being its value. */
+/** Reads a request of any form, with `request` as its parsed value. */
 export function* parseBulkInSteps(text: string, request: unknown, count = noneRead()): CooperativeTask<IncomingBulk> {
   if (!isObject(request)) throw new DatabaseError('bad_request', 'Request body must be a JSON object');
   const values: unknown = request['docs'];
@@ -138,7 +138,7 @@ export function* parseBulkInSteps(text: string, request: unknown, count = noneRe
   return toBulk(request, yield* parseList(text, values, count));
 }
 
-/** Reads the documents of a request, `values` being its `docs`: of the last member of that name, if there are several. */
+/** Reads the documents of a request, with `values` as its `docs`: of the last member of that name, if there are several. */
 function* parseList(text: string, values: readonly unknown[], count: ReadCount): CooperativeTask<IncomingDocument[]> {
   const cursor = new JsonCursor(yield* shortenSpaceInSteps(text));
   cursor.enter();

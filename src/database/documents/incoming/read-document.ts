@@ -1,10 +1,10 @@
 /**
- * Documents as clients send them: checked, and their text cut into the members that begin with `_`, which the service
+ * Documents as clients send them: checked, and their text split into the members that begin with `_`, which the service
  * reads, and the body, which it keeps as it was written (docs/http/documents.md#document-members). Numbers keep all their digits, and escapes their
  * spelling.
  *
- * Most documents are read by the document scanner, in one walk over their text. Those of which it is not sure are read by the
- * fallback parser.
+ * The document scanner reads most documents, in one walk over their text. The fallback parser reads those that the scanner
+ * is not sure of.
  */
 import { JsonCursor } from '../../../base/json/json-cursor.ts';
 import { JsonScanner } from '../../../base/json/json-scanner.ts';
@@ -15,7 +15,7 @@ import { DocumentScanner } from './document-scanner.ts';
 import { parseDocumentValue, parseJson, parseLongDocument } from './fallback-parser.ts';
 import { toIncomingDocument } from './reserved-members.ts';
 
-/** Characters from which on reading a document is long work. */
+/** Reading a document of this many characters or more is long work. */
 const LONG_TEXT = 262_144;
 
 /**
@@ -26,7 +26,7 @@ export function readDocument(text: string): IncomingDocument {
   return scanDocument(text) ?? withRevision(parseDocumentValue(new JsonCursor(text), parseJson(text)));
 }
 
-/** The document, or undefined where the scanner is not sure of it. Errors are those of `readDocument`. */
+/** Returns the document; undefined if the scanner is not sure of it. Errors are those of `readDocument`. */
 export function scanDocument(text: string): IncomingDocument | undefined {
   const json = new JsonScanner(text);
   const scanner = new DocumentScanner(json);
@@ -34,7 +34,7 @@ export function scanDocument(text: string): IncomingDocument | undefined {
   return isSure ? withRevision(toIncomingDocument(scanner, scanner.body)) : undefined;
 }
 
-/** As `readDocument`: others may have a turn in the middle of a long document. */
+/** Like `readDocument`, but lets other tasks run in the middle of a long document. */
 export function* readDocumentInSteps(whole: string): CooperativeTask<IncomingDocument> {
   if (whole.length <= LONG_TEXT) return readDocument(whole);
   const text = yield* shortenSpaceInSteps(whole);

@@ -1,6 +1,6 @@
 /**
- * The members of a document that begin with `_` (docs/http/documents.md#document-members): which of them there are, and what their values have to be.
- * The service reads them; what else begins with `_` is refused.
+ * The members of a document that begin with `_` (docs/http/documents.md#document-members): which of them exist, and which values they may have.
+ * The service reads them; it refuses all other names that begin with `_`.
  */
 import { DatabaseError, isDatabaseError } from '../../../base/errors/database-error.ts';
 import { isObject } from '../../../base/json/objects.ts';
@@ -15,7 +15,7 @@ import type { BadRev, DocId, IncomingAttachment, IncomingDocument, RevId, Revisi
 import { isLocalId, parseDocId } from '../identifiers.ts';
 import { checkHash, isLocalRev, parseRevId, toRevId } from '../revisions/revisions.ts';
 
-/** What becomes of a reserved member: its value is read, it is left out, or it stays in the body. */
+/** What happens to a reserved member: its value is read, it is left out, or it stays in the body. */
 type ReservedUse = 'read' | 'dropped' | 'kept';
 
 const RESERVED: ReadonlyMap<string, ReservedUse> = new Map([
@@ -33,24 +33,24 @@ const RESERVED: ReadonlyMap<string, ReservedUse> = new Map([
   ['_replication_state_reason', 'kept'],
   ['_replication_id', 'kept'],
   ['_replication_stats', 'kept'],
-  // Nothing of the service reads it: who may read a document is a matter of its database.
+  // The service does not read it: who may read a document depends on its database.
   ['_access', 'kept'],
 ]);
 
 const NONE: readonly IncomingAttachment[] = [];
 
-/** The values of the members that are read; undefined where there is no such member. */
+/** The values of the members that are read; undefined if there is no such member. */
 export interface ReservedValues {
   readonly id: unknown;
   readonly rev: unknown;
   readonly deleted: unknown;
   readonly revisions: unknown;
   readonly attachments: unknown;
-  /** Those of the attachments as they were written, each as often. */
+  /** The names of the attachments as they were written, repeated as often as they occur. */
   readonly attachmentNames?: readonly string[] | undefined;
 }
 
-/** Whether a member of this name, which begins with `_`, stays in the body. Fails with `doc_validation` where it is not known. */
+/** Whether a member of this name, which begins with `_`, stays in the body. Fails with `doc_validation` if the name is unknown. */
 export function staysInBody(name: string): boolean {
   const use = RESERVED.get(name);
   if (use === undefined) throw badMember(name);
@@ -58,8 +58,8 @@ export function staysInBody(name: string): boolean {
 }
 
 /**
- * The document with that body. Errors are those of `readDocument`, except that a `_rev` that is no revision becomes `badRev`: in a bulk
- * request it concerns its document alone.
+ * Returns the document with that body. Errors are those of `readDocument`, except that a `_rev` that is not a revision becomes `badRev`: in a
+ * bulk request it affects its document alone.
  */
 export function toIncomingDocument(values: ReservedValues, body: string): IncomingDocument {
   const { id, rev, deleted, revisions, attachments, attachmentNames } = values;
@@ -78,7 +78,7 @@ export function toIncomingDocument(values: ReservedValues, body: string): Incomi
   };
 }
 
-/** As `toIncomingDocument`: others may have a turn between many attachments. */
+/** Like `toIncomingDocument`, but lets other tasks run between many attachments. */
 export function* toIncomingDocumentInSteps(values: ReservedValues, body: string): CooperativeTask<IncomingDocument> {
   const { attachments, attachmentNames } = values;
   const document = toIncomingDocument({ ...values, attachments: undefined }, body);
@@ -96,8 +96,8 @@ function findRev(value: unknown, id: DocId | undefined, path: RevisionPath | und
 }
 
 /**
- * The revision that the document names: the newest of `_revisions`, which decides where `_rev` differs, or `_rev`. A local
- * document's `0-<n>` passes where the id may be a local one.
+ * Returns the revision that the document names: the newest of `_revisions`, which takes precedence over a different `_rev`, or `_rev`.
+ * A local document's `0-<n>` is accepted if the id may be a local one.
  */
 function parseRev(value: unknown, id: DocId | undefined, revisions: RevisionPath | undefined): RevId | undefined {
   const newest = revisions?.ids[0];
@@ -108,7 +108,7 @@ function parseRev(value: unknown, id: DocId | undefined, revisions: RevisionPath
   return pathRev ?? rev;
 }
 
-/** The path, or undefined where it is empty or a local document's (generation 0), which has no history. */
+/** Returns the path; undefined if it is empty or a local document's (generation 0), which has no history. */
 function parseRevisions(value: unknown): RevisionPath | undefined {
   if (!isObject(value)) throw badMember('_revisions');
   const { start, ids } = value;
@@ -135,7 +135,7 @@ function parseDeleted(value: unknown): boolean {
   return value;
 }
 
-/** In the order in which they were written: that in which they follow, where they do. */
+/** Returns the attachments in the order in which they were written: the order in which `follows` attachments arrive. */
 function* parseAttachments(
   value: unknown,
   written: readonly string[] | undefined,

@@ -1,7 +1,7 @@
 /**
- * The stored form of a revision and the known ancestors behind it, newest first, and nodes that read it only when asked
+ * The stored form of a revision and its known ancestors, newest first, and nodes that read it only when asked
  * for their parent: a revision with a thousand ancestors costs no more to open, extend, stem and store than one with
- * three. What a whole tree looks like is tree-codec.ts's matter.
+ * three. tree-codec.ts defines the form of a whole tree.
  *
  *     ancestry := { [ "!" ] hash [ "=" body "," ] }
  *     hash     := 32 lower-case hexadecimal digits | "~" length ":" any text of that length
@@ -12,7 +12,7 @@
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import type { RevisionNode } from '../contract.ts';
 
-/** Gives a body's stored text back its meaning. */
+/** Decodes a body's stored text. */
 export type DecodeBody<B> = (text: string) => B;
 
 const HASH_LENGTH = 32;
@@ -20,14 +20,14 @@ const DELETED = 0x21;
 const BODY = 0x3d;
 const ODD_HASH = 0x7e;
 
-/** A node whose ancestors are still text. */
+/** A node whose ancestors are still stored text. */
 export class StoredRevision<B> implements RevisionNode<B> {
   readonly generation: number;
   readonly hash: string;
   readonly deleted: boolean;
   readonly body: B | undefined;
   readonly #decodeBody: DecodeBody<B>;
-  /** Ancestors that were not read yet; empty once they were, or where there are none. */
+  /** Ancestors that were not read yet; empty once they were read, or if there are none. */
   #ancestry: string;
   #parent: RevisionNode<B> | undefined;
 
@@ -40,7 +40,7 @@ export class StoredRevision<B> implements RevisionNode<B> {
     this.#ancestry = ancestry;
   }
 
-  /** Fails with `storage_corrupt` where the stored text can't be read. */
+  /** The parent node. Fails with `storage_corrupt` if the stored text can't be read. */
   get parent(): RevisionNode<B> | undefined {
     if (this.#ancestry !== '') {
       this.#parent = readStoredRevision(this.#ancestry, 0, this.generation - 1, this.#decodeBody);
@@ -49,12 +49,12 @@ export class StoredRevision<B> implements RevisionNode<B> {
     return this.#parent;
   }
 
-  /** The text of all ancestors, or empty where they are nodes already (or none). */
+  /** The text of all ancestors; empty if they are nodes already (or none). */
   get ancestry(): string {
     return this.#ancestry;
   }
 
-  /** The ancestors that are text, newest first, without making nodes of them: of a long history these would take much memory. */
+  /** Yields the ancestors that are still text, newest first, without making nodes of them: nodes of a long history would take much memory. */
   *unread(): Generator<Omit<RevisionNode<B>, 'parent'>, void, void> {
     const reader = new AncestryReader(this.#ancestry, 0, this.#decodeBody);
     for (let generation = this.generation - 1; reader.position < reader.text.length; generation -= 1) {
@@ -62,7 +62,7 @@ export class StoredRevision<B> implements RevisionNode<B> {
     }
   }
 
-  /** This revision with at most `count` ancestors; only while `ancestry` has not become nodes. */
+  /** Returns this revision with at most `count` ancestors; only while `ancestry` has not become nodes. */
   withAncestors(count: number): StoredRevision<B> {
     const end = skipRevisions(this.#ancestry, count);
     if (end === this.#ancestry.length) return this;
@@ -70,7 +70,7 @@ export class StoredRevision<B> implements RevisionNode<B> {
   }
 }
 
-/** The revision and its known ancestors, newest first. */
+/** Yields the revision and its known ancestors, newest first. */
 export function* revisionsBack<B>(
   newest: RevisionNode<B> | undefined,
 ): Generator<Omit<RevisionNode<B>, 'parent'>, void, void> {
@@ -80,7 +80,7 @@ export function* revisionsBack<B>(
   }
 }
 
-/** Reads one revision of an ancestry and leaves all behind it to the node. */
+/** Reads one revision of an ancestry and leaves everything after it to the node. */
 export function readStoredRevision<B>(
   text: string,
   start: number,
@@ -92,7 +92,7 @@ export function readStoredRevision<B>(
   return new StoredRevision(revision, text.slice(reader.position), decodeBody);
 }
 
-/** Reads revisions one after another. Everything fails with `storage_corrupt` on text that is none of ours. */
+/** Reads revisions one after another. Every method fails with `storage_corrupt` on text that is not in our form. */
 export class AncestryReader<B> {
   readonly text: string;
   position: number;
@@ -104,7 +104,7 @@ export class AncestryReader<B> {
     this.#decodeBody = decodeBody;
   }
 
-  /** Whether a revision follows, rather than the text's end or what a tree has behind a path. */
+  /** Whether a revision follows, rather than the text's end or what a tree has after a path. */
   get hasRevision(): boolean {
     const code = this.text.charCodeAt(this.position);
     return isHexDigit(code) || code === DELETED || code === ODD_HASH;
@@ -139,7 +139,7 @@ export class AncestryReader<B> {
   }
 }
 
-/** Stored text of one revision, without ancestors. */
+/** Returns the stored text of one revision, without ancestors. */
 export function writeRevision<B>(node: RevisionNode<B>, encodeBody: (body: B) => string): string {
   const hash = isPlainHash(node.hash, 0) && node.hash.length === HASH_LENGTH ? node.hash : writeOddHash(node.hash);
   const revision = node.deleted ? `!${hash}` : hash;
@@ -154,7 +154,7 @@ export function corruptTree(text: string, position: number, problem: string): Da
   );
 }
 
-/** Position behind the first `count` revisions, or the text's length where there are no more. Checks no hash digits. */
+/** Returns the position after the first `count` revisions, or the text's length if there are no more. Does not check hash digits. */
 function skipRevisions(text: string, count: number): number {
   let at = 0;
   for (let index = 0; index < count && at < text.length; index++) {
@@ -179,7 +179,7 @@ function bodyEnd(text: string, start: number): number {
   return end;
 }
 
-/** Where the hash ends that begins at `start`, if it is plain and a body belongs to it. */
+/** Returns the end of the hash that begins at `start`, if it is plain and has a body. */
 export function plainHashEnd(text: string, start: number): number | undefined {
   const end = start + HASH_LENGTH;
   return text.charCodeAt(end) === BODY && isPlainHash(text, start) ? end : undefined;

@@ -2,8 +2,8 @@ import type { RevisionNode } from '../contract.ts';
 import { type Leaves, rebuild, withParent } from './revision-tree.ts';
 
 /**
- * Gives every node the body that `change` says, which is called once per node. Nodes are rebuilt only where a body
- * changed, and above that; where none changed the result is `leaves` itself.
+ * Sets every node's body to what `change` returns, which is called once per node. Rebuilds only nodes whose body
+ * changed, and those above them; if none changed the result is `leaves` itself.
  */
 export function mapBodies<B>(leaves: Leaves<B>, change: (node: RevisionNode<B>) => B | undefined): Leaves<B> {
   return rebuild(leaves, (node, parent) => withParent(withBody(node, change(node)), parent));

@@ -1,6 +1,6 @@
 /**
- * A document's revision tree while one change after another is made in it. The functions of revision-tree.ts cost as much as the tree
- * has leaves, for each change; that is the least for the few leaves that most documents have. A tree with many is kept as a map
+ * A document's revision tree during a series of changes. With the functions of revision-tree.ts, each change costs in proportion to the
+ * number of leaves; that is the cheapest way for the few leaves that most documents have. A tree with many is kept as a map
  * (tree-index.ts), where a change costs no more than its own path.
  */
 import { must } from '../../../base/shared/assert.ts';
@@ -9,27 +9,27 @@ import type { RevId, Revision, RevisionNode, RevisionPath } from '../contract.ts
 import { cutPath, findNode, type Leaves, mergePath, pathOf, removeLeaves, stem } from './revision-tree.ts';
 import { type TreeGrowth, TreeIndex } from './tree-index.ts';
 
-/** Leaves from which on a map is made of the tree. */
+/** A tree with this many leaves or more is kept as a map. */
 const MANY_LEAVES = 32;
-/** Leaves from which on that is long work. */
+/** With this many leaves or more, making the map is long work. */
 const VERY_MANY_LEAVES = 1_000;
 
 export class MutableRevisionTree<B> {
   #leaves: Leaves<B>;
-  /** Holds the tree instead of `#leaves` while it is there. */
+  /** Holds the tree instead of `#leaves` while it is set. */
   #index: TreeIndex<B> | undefined;
 
   constructor(leaves: Leaves<B>) {
     this.#leaves = leaves;
   }
 
-  /** In winning order. They are not changed by what is merged later. */
+  /** The leaves in winning order. Later merges do not change them. */
   get leaves(): Leaves<B> {
     if (this.#index !== undefined) atOnce(this.settle());
     return this.#leaves;
   }
 
-  /** Makes `leaves` of what was merged: where they are many, others may have a turn meanwhile. */
+  /** Makes `leaves` of what was merged: if they are many, lets other tasks run meanwhile. */
   *settle(): CooperativeTask<void> {
     if (this.#index === undefined) return;
     this.#leaves = yield* this.#index.sortedLeaves();
@@ -40,20 +40,20 @@ export class MutableRevisionTree<B> {
     return this.#index === undefined ? this.#leaves[0] : this.#index.winner;
   }
 
-  /** The leaf of that revision. */
+  /** Returns the leaf of that revision. */
   leaf(revision: Revision): RevisionNode<B> | undefined {
     if (this.#index !== undefined) return this.#index.leaf(revision);
     const { generation, hash } = revision;
     return this.#leaves.find((node) => node.generation === generation && node.hash === hash);
   }
 
-  /** The node of that revision, leaf or not. */
+  /** Returns the node of that revision, leaf or not. */
   node(revision: Revision): RevisionNode<B> | undefined {
     return this.#index === undefined ? findNode(this.#leaves, revision) : this.#index.node(revision);
   }
 
   /**
-   * Merges a revision that came with its ancestry, and forgets ancestors beyond `limit`. Undefined, and nothing is changed, where the
+   * Merges a revision that arrived with its ancestry, and forgets ancestors beyond `limit`. Undefined, and nothing is changed, if the
    * revision is known already and its path names no further ancestor that would be kept.
    */
   merge(path: RevisionPath, deleted: boolean, body: B, limit: number): TreeGrowth<B> | undefined {
@@ -63,7 +63,7 @@ export class MutableRevisionTree<B> {
     return this.#mergePath(path, deleted, body, limit);
   }
 
-  /** Takes leaves out, each with its branch up to the next fork; gives those that were there. */
+  /** Removes leaves, each with its branch up to the next fork; returns those that existed. */
   *remove(
     revs: readonly RevId[],
   ): CooperativeTask<{ readonly removed: readonly RevId[]; readonly released: readonly B[] }> {
@@ -73,12 +73,12 @@ export class MutableRevisionTree<B> {
     return { removed, released };
   }
 
-  /** Whether making a map of it would take long. */
+  /** Whether making a map of the tree would take long. */
   get isLarge(): boolean {
     return this.#index === undefined && this.#leaves.length >= VERY_MANY_LEAVES;
   }
 
-  /** Makes the map with which `merge` goes on: others may have a turn meanwhile. */
+  /** Makes the map with which `merge` continues, and lets other tasks run meanwhile. */
   *prepare(limit: number): CooperativeTask<void> {
     if (this.isLarge) this.#index = yield* TreeIndex.of(this.#leaves, limit);
   }
@@ -89,7 +89,7 @@ export class MutableRevisionTree<B> {
     const merged = mergePath(before, path, deleted, body);
     const isKnown = merged.outcome === 'known';
     if (isKnown && merged.leaves === before) return undefined;
-    // A known path may lie below longer ones, which it makes longer still.
+    // A known path may be the lower part of longer ones, which become longer still.
     const leaves = isKnown || path.start > limit ? stem(merged.leaves, limit) : merged.leaves;
     if (isKnown && !hasGained(before, leaves)) return undefined;
     this.#leaves = leaves;
@@ -97,9 +97,9 @@ export class MutableRevisionTree<B> {
   }
 }
 
-/** By body: a leaf that learns of further ancestors becomes another node, but keeps its body. */
+/** Compares by body: a leaf that gains further ancestors becomes another node, but keeps its body. */
 function bodiesWithout<B>(before: Leaves<B>, after: Leaves<B>): readonly B[] {
-  // One leaf came to those that were there, which is all that a change can add.
+  // One leaf was added to the existing ones; a change can do no more.
   if (after.length > before.length) return [];
   const kept = new Set(after.map((leaf) => leaf.body));
   const gone: B[] = [];
@@ -108,8 +108,8 @@ function bodiesWithout<B>(before: Leaves<B>, after: Leaves<B>): readonly B[] {
 }
 
 /**
- * Whether a tree that took in ancestors of a known revision is another one now: a path became longer, or two became
- * one. What stemming cut off again is no gain; the same path would be one each time it came.
+ * Whether a tree that took in ancestors of a known revision has changed: a path became longer, or two became
+ * one. Ancestors that stemming cut off again do not count; otherwise the same path would be a change each time it arrives.
  */
 function hasGained<B>(before: Leaves<B>, after: Leaves<B>): boolean {
   if (after.length < before.length) return true;

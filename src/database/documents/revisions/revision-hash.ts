@@ -1,15 +1,15 @@
 /**
- * The hash of a new revision. It depends on nothing but the edit itself, so the same edit made on two replicas gives
+ * The hash of a new revision. It depends on nothing but the edit itself, so the same edit on two replicas produces
  * the same revision, and no conflict (docs/http/documents.md#revision-identity).
  *
  * MD5, as 32 lower-case hexadecimal digits, over the UTF-8 form of these lines, joined by newlines (0x0a):
  *
  *     deleted             `0` or `1`
- *     parent              the parent's revision id, empty where there is none
+ *     parent              the parent's revision id, empty if there is none
  *     attachment …        per attachment, ordered by name (code units): the JSON array [name, type, digest]
  *     body                the JSON object text as stored: minified, without members that begin with `_`
  *
- * Nothing can be taken for anything else: a revision id has no control characters, `JSON.stringify` writes none, an
+ * No line can be mistaken for another: a revision id has no control characters, `JSON.stringify` writes none, an
  * attachment's line begins with `[`, and the body, which comes last, begins with `{`. This never changes: replicas of
  * different versions must agree.
  */
@@ -23,7 +23,7 @@ import { loadMd5, loadMd5InSteps, type Md5, type Md5InSteps } from '../md5.ts';
 interface RevisionHashInput {
   readonly deleted: boolean;
   readonly parent: RevId | undefined;
-  /** The text, or its UTF-8 bytes; both give the same hash. */
+  /** The text, or its UTF-8 bytes; both produce the same hash. */
   readonly body: string | Uint8Array;
   readonly attachments?: readonly HashedAttachment[] | undefined;
 }
@@ -35,15 +35,15 @@ interface HashedAttachment {
 }
 
 export interface RevisionHasher {
-  /** 32 hexadecimal digits. */
+  /** Returns 32 hexadecimal digits. */
   hash(input: RevisionHashInput): string;
-  /** As `hash`: others may have a turn in the middle of a long body. */
+  /** Like `hash`, but lets other tasks run in the middle of a long body. */
   hashInSteps(input: RevisionHashInput & { readonly body: Uint8Array }): CooperativeTask<string>;
 }
 
 /**
- * Loads the digest function, unless the host passes its own; from then on hashing is synchronous. A hasher may be shared by
- * all databases of a thread.
+ * Loads the digest function, unless the host passes its own; from then on hashing is synchronous. All databases of a
+ * thread may share a hasher.
  */
 export async function createRevisionHasher(md5?: Md5): Promise<RevisionHasher> {
   return new ScratchHasher(md5 ?? (await loadMd5()), await loadMd5InSteps());
@@ -59,7 +59,7 @@ const HEAD_BYTES = 1024;
 const FIRST_WIDE = 0x80;
 const encoder = new TextEncoder();
 
-/** Puts what is hashed into one piece, since each call of a digest function costs as much as some hundred bytes. */
+/** Puts everything to be hashed into one piece, since each call of a digest function costs as much as some hundred bytes. */
 class ScratchHasher implements RevisionHasher {
   readonly #md5: Md5;
   readonly #md5InSteps: Md5InSteps;
@@ -84,7 +84,7 @@ class ScratchHasher implements RevisionHasher {
     return yield* this.#md5InSteps(piecesOf(input, attachments, input.body));
   }
 
-  /** Puts the head of most documents into the scratch; 0 where it has attachments, or a parent that is not plain. */
+  /** Puts the head of most documents into the scratch; returns 0 if it has attachments, or a parent that is not plain. */
   #putPlainHead({ deleted, parent: rev, attachments }: RevisionHashInput): number {
     const parent: string = rev ?? '';
     const hasAttachments = attachments !== undefined && attachments.length > 0;

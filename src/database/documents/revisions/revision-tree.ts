@@ -11,7 +11,7 @@
  *        └─── 2-x
  *
  * A tree is the list of its leaves in winning order; the rest hangs on them by `parent`. Within a tree a revision is
- * one node, which all branches above it share, and changes keep the nodes that they don't concern. Replicas forget old
+ * one node, which all branches above it share, and changes keep the nodes that they don't affect. Replicas forget old
  * ancestors (stemming), so a tree may have several roots, of any generation, and what was forgotten on one replica may
  * come back from another. That is why all comparisons go by generation and hash, never by depth.
  */
@@ -22,29 +22,29 @@ import { StoredRevision } from './ancestry.ts';
 import { compareRevisions, toRevId } from './revisions.ts';
 import { uniteTrees } from './tree-union.ts';
 
-/** Revisions that are looked at between two looks at the clock. */
+/** Revisions that are examined between two checks of the clock. */
 const REVISIONS_PER_STEP = 512;
 
 export type Leaves<B> = readonly RevisionNode<B>[];
 
 interface MergedPath<B> {
   /**
-   * The tree with the path in it. Where the outcome is `known` these are the leaves given, unless the path names
+   * The tree with the path in it. If the outcome is `known` these are the given leaves, unless the path names
    * ancestors that the tree did not have.
    */
   readonly leaves: Leaves<B>;
-  /** `known`: the revision was there. `extended`: it replaced a leaf. `branched`: it is a leaf beside those there were. */
+  /** `known`: the revision existed. `extended`: it replaced a leaf. `branched`: it is a new leaf beside the existing ones. */
   readonly outcome: 'known' | 'extended' | 'branched';
   /** The path's newest revision in the new tree. */
   readonly node: RevisionNode<B>;
 }
 
-/** The winning leaf; undefined in an empty tree. */
+/** Returns the winning leaf; undefined in an empty tree. */
 export function winner<B>(leaves: Leaves<B>): RevisionNode<B> | undefined {
   return leaves[0];
 }
 
-/** The node of that revision, leaf or not. */
+/** Returns the node of that revision, leaf or not. */
 export function findNode<B>(leaves: Leaves<B>, revision: Revision): RevisionNode<B> | undefined {
   for (const leaf of leaves) {
     const node = findOnPath(leaf, revision);
@@ -53,7 +53,7 @@ export function findNode<B>(leaves: Leaves<B>, revision: Revision): RevisionNode
   return undefined;
 }
 
-/** All revisions that are known, for whoever looks many of them up. */
+/** Returns all known revisions, for callers that look many of them up. */
 export function* revisionsOf<B>(leaves: Leaves<B>): CooperativeTask<ReadonlySet<RevId>> {
   const seen = new Set<RevisionNode<B>>();
   const revs = new Set<RevId>();
@@ -67,12 +67,12 @@ export function* revisionsOf<B>(leaves: Leaves<B>): CooperativeTask<ReadonlySet<
   return revs;
 }
 
-/** The leaves that are that revision or descend from it, in winning order. */
+/** Returns the leaves that are that revision or descend from it, in winning order. */
 export function leavesFrom<B>(leaves: Leaves<B>, revision: Revision): Leaves<B> {
   return leaves.filter((leaf) => findOnPath(leaf, revision) !== undefined);
 }
 
-/** The revision and its known ancestors, as `_revisions` shows them. */
+/** Returns the revision and its known ancestors, in the form of `_revisions`. */
 export function pathOf<B>(node: RevisionNode<B>): RevisionPath {
   const ids: string[] = [];
   for (let at: RevisionNode<B> | undefined = node; at !== undefined; at = at.parent) ids.push(at.hash);
@@ -80,8 +80,8 @@ export function pathOf<B>(node: RevisionNode<B>): RevisionPath {
 }
 
 /**
- * Merges a revision that came with its ancestry, as replication brings it. Ancestors that were unknown so far come in
- * without body, as not deleted. Where path and tree name different parents of a revision the tree's stays.
+ * Merges a revision that arrived with its ancestry, as in replication. Ancestors that were unknown so far are added
+ * without a body, as not deleted. If path and tree name different parents of a revision the tree's stays.
  */
 export function mergePath<B>(
   leaves: Leaves<B>,
@@ -99,8 +99,8 @@ export function mergePath<B>(
 }
 
 /**
- * The path without the ancestors that merging it, and stemming to `limit`, make no use of: what comes from outside may
- * name any number of them. Those that lead to a revision of the tree stay, and `limit` below it.
+ * Returns the path without the ancestors that merging it, and stemming to `limit`, do not use: external input may
+ * name any number of them. Ancestors that lead to a revision of the tree stay, and `limit` below it.
  */
 export function cutPath<B>(leaves: Leaves<B>, path: RevisionPath, limit: number): RevisionPath {
   const { start, ids } = path;
@@ -114,7 +114,7 @@ export function cutPath<B>(leaves: Leaves<B>, path: RevisionPath, limit: number)
 }
 
 /**
- * All that either tree knows. Commutative, associative and idempotent, as long as no two trees name different parents
+ * Returns everything that either tree knows. Commutative, associative and idempotent, as long as no two trees name different parents
  * of one revision (then the left one's stays) or different bodies.
  */
 export function mergeTrees<B>(left: Leaves<B>, right: Leaves<B>): Leaves<B> {
@@ -124,8 +124,8 @@ export function mergeTrees<B>(left: Leaves<B>, right: Leaves<B>): Leaves<B> {
 }
 
 /**
- * Forgets ancestors beyond the newest `limit` revisions of each path. What a path keeps others on it keep as well, so
- * a path that shares its old end with a shorter one may stay longer. Leaves never go.
+ * Forgets ancestors beyond the newest `limit` revisions of each path. A revision that one path keeps stays on the others too, so
+ * a path that shares its old end with a shorter one may stay longer. Leaves are never forgotten.
  */
 export function stem<B>(leaves: Leaves<B>, limit: number): Leaves<B> {
   assert(limit >= 1, () => `a path keeps at least one revision, not ${limit}`);
@@ -147,8 +147,8 @@ export function stem<B>(leaves: Leaves<B>, limit: number): Leaves<B> {
 }
 
 /**
- * Takes leaves out, each with its branch up to the next fork (purge, docs/http/databases.md#purge). Revisions that are no leaves stay.
- * `removed` lists those that went, in the order in which they were asked for.
+ * Removes leaves, each with its branch up to the next fork (purge, docs/http/databases.md#purge). Revisions that are not leaves stay.
+ * `removed` lists those that were removed, in the order of the request.
  */
 export function* removeLeaves<B>(
   leaves: Leaves<B>,
@@ -174,7 +174,7 @@ export function* removeLeaves<B>(
   return { leaves: yield* filterInSteps(leaves, (leaf) => !gone.has(leaf)), removed, released };
 }
 
-/** Winning order: live before deleted, then the higher generation, then the higher hash. Negative if `left` is first. */
+/** Compares in winning order: live before deleted, then the higher generation, then the higher hash. Negative if `left` is first. */
 export function compareLeaves<B>(left: RevisionNode<B>, right: RevisionNode<B>): number {
   if (left.deleted !== right.deleted) return left.deleted ? 1 : -1;
   return compareRevisions(right, left);
@@ -185,7 +185,7 @@ function revOf<B>(node: RevisionNode<B>): RevId {
 }
 
 /*
- * Nodes are written out member by member: engines keep objects that a spread made in a form that is twenty times slower
+ * Nodes are written out member by member: objects made with a spread take engines twenty times as long
  * to read.
  */
 
@@ -201,7 +201,7 @@ function findOnPath<B>(leaf: RevisionNode<B>, revision: Revision): RevisionNode<
   return node?.generation === revision.generation && node.hash === revision.hash ? node : undefined;
 }
 
-/** The newest revision of the path that the tree has. */
+/** Returns the newest revision of the path that the tree has. */
 function newestKnown<B>(leaves: Leaves<B>, path: RevisionPath): RevisionNode<B> | undefined {
   let newest: RevisionNode<B> | undefined;
   let least = path.start - path.ids.length + 1;
@@ -209,13 +209,13 @@ function newestKnown<B>(leaves: Leaves<B>, path: RevisionPath): RevisionNode<B> 
     const found = newestOnBranch(leaf, path, least);
     if (found === undefined) continue;
     newest = found;
-    // What other branches may have below that is no news.
+    // Lower matches on other branches add nothing.
     least = found.generation + 1;
   }
   return newest;
 }
 
-/** The newest revision of the path, of generation `least` or above, that the leaf's branch has. */
+/** Returns the newest revision of the path, of generation `least` or above, that the leaf's branch has. */
 function newestOnBranch<B>(leaf: RevisionNode<B>, path: RevisionPath, least: number): RevisionNode<B> | undefined {
   const { start, ids } = path;
   let node: RevisionNode<B> | undefined = leaf;
@@ -227,7 +227,7 @@ function newestOnBranch<B>(leaf: RevisionNode<B>, path: RevisionPath, least: num
   return undefined;
 }
 
-/** The path's revisions above `joint` as nodes; the newest of them, or `joint` where it is the newest itself. */
+/** Builds nodes for the path's revisions above `joint`; returns the newest of them, or `joint` if that is the newest itself. */
 function buildPath<B>(
   path: RevisionPath,
   joint: RevisionNode<B> | undefined,
@@ -249,7 +249,7 @@ function buildPath<B>(
   return must(node, 'a revision path has at least one revision');
 }
 
-/** Whether the path goes on, from the root below `joint`, to ancestors that the tree does not know. */
+/** Whether the path continues, from the root below `joint`, to ancestors that the tree does not know. */
 export function extendsKnownHistory<B>(path: RevisionPath, joint: RevisionNode<B>): boolean {
   const oldest = path.start - path.ids.length + 1;
   for (let node = joint; node.generation > oldest; ) {
@@ -260,7 +260,7 @@ export function extendsKnownHistory<B>(path: RevisionPath, joint: RevisionNode<B
   return false;
 }
 
-/** As `mergePath`, for a path that reaches below a root of the tree: all above that root is built anew. */
+/** Like `mergePath`, for a path that reaches below a root of the tree: everything above that root is rebuilt. */
 function graft<B>(leaves: Leaves<B>, path: RevisionPath, deleted: boolean, body: B | undefined): MergedPath<B> {
   const revision = { generation: path.start, hash: must(path.ids[0]) };
   const known = findNode(leaves, revision) !== undefined;
@@ -289,7 +289,7 @@ function insertLeaf<B>(leaves: Leaves<B>, leaf: RevisionNode<B>): Leaves<B> {
   return leaves.toSpliced(low, 0, leaf);
 }
 
-/** The leaf with the newest `limit` revisions of its path; the leaf itself where there are no more. */
+/** Returns the leaf with the newest `limit` revisions of its path; the leaf itself if there are no more. */
 function stemPath<B>(leaf: RevisionNode<B>, limit: number): RevisionNode<B> {
   const path: RevisionNode<B>[] = [];
   let cut: RevisionNode<B> | undefined = leaf;
@@ -305,12 +305,12 @@ function stemPath<B>(leaf: RevisionNode<B>, limit: number): RevisionNode<B> {
   return cut === undefined ? leaf : must(relink(path, undefined));
 }
 
-/** The path's nodes (newest first) on top of another parent; the newest of them. */
+/** Puts the path's nodes (newest first) on top of another parent; returns the newest of them. */
 function relink<B>(path: Leaves<B>, parent: RevisionNode<B> | undefined): RevisionNode<B> | undefined {
   return path.reduceRight<RevisionNode<B> | undefined>((below, node) => withParent(node, below), parent);
 }
 
-/** Makes each node of the tree anew, parents first, each once. The result is `leaves` itself if no leaf changed. */
+/** Rebuilds each node of the tree, parents first, each once. The result is `leaves` itself if no leaf changed. */
 export function rebuild<B>(
   leaves: Leaves<B>,
   make: (node: RevisionNode<B>, parent: RevisionNode<B> | undefined) => RevisionNode<B>,

@@ -7,16 +7,16 @@ import { isDigit, SPACE, ZERO } from '../../../base/json/characters.ts';
 import { hasLoneSurrogate } from '../../../base/json/portable-values.ts';
 import type { RevId, Revision } from '../contract.ts';
 
-/** Digits that a safe integer has at most. */
+/** Maximum digits of a safe integer. */
 const MAX_GENERATION_DIGITS = 16;
-/** Characters of a hash, at most (docs/http/documents.md#revision-identity). Hashes of other services have 32 or 40. */
+/** Maximum characters of a hash (docs/http/documents.md#revision-identity). Hashes of other services have 32 or 40. */
 const MAX_HASH_LENGTH = 128;
 const HYPHEN = 0x2d;
 
 /**
- * Checks a revision id: generation from 1 up to 2^53 - 1, hash as `checkHash` has it.
+ * Checks a revision id: generation from 1 up to 2^53 - 1, hash as in `checkHash`.
  * Leading zeros of the generation are dropped, so that equal revisions are equal texts. The `0-<n>` of local documents
- * is none (see `isLocalRev`). Fails with `bad_request`.
+ * is not valid here (see `isLocalRev`). Fails with `bad_request`.
  */
 export function parseRevId(value: unknown): RevId {
   if (typeof value !== 'string') throw invalidRev();
@@ -58,14 +58,14 @@ export function toRevision(rev: RevId): Revision {
   return { generation: Number(rev.slice(0, hyphen)), hash: rev.slice(hyphen + 1) };
 }
 
-/** Ascending by generation, then by hash as text (by code units). */
+/** Compares in ascending order: by generation, then by hash as text (by code units). */
 export function compareRevisions(left: Revision, right: Revision): number {
   if (left.generation !== right.generation) return left.generation - right.generation;
   if (left.hash === right.hash) return 0;
   return left.hash < right.hash ? -1 : 1;
 }
 
-/** Index of the hyphen behind the generation's digits. */
+/** Returns the index of the hyphen after the generation's digits. */
 function generationEnd(value: string): number {
   let at = 0;
   while (at < MAX_GENERATION_DIGITS && isDigit(value.charCodeAt(at))) at++;

@@ -2,7 +2,7 @@
  * The stored text of a revision tree: no tab, no newline, short in the common case, any hash possible.
  *
  *     tree   := path                    one leaf
- *             | "<" path { ";" path }   several leaves, in winning order; no text at all where there is none
+ *             | "<" path { ";" path }   several leaves, in winning order; no text at all if there is none
  *     path   := generation "-" ancestry [ "^" path-index "." generation ]
  *
  * A path has a leaf and its ancestors (ancestry.ts) down to the root, or down to where it branches off an earlier path,
@@ -30,15 +30,15 @@ const SEVERAL = '<';
 const NEXT_PATH = ';';
 const BRANCH = '^';
 
-/** Revisions decoded between two looks at the clock. */
+/** Revisions decoded between two checks of the clock. */
 const REVISIONS_PER_STEP = 512;
 
-/** Leaves encoded between two looks at the clock. */
+/** Leaves encoded between two checks of the clock. */
 const LEAVES_PER_STEP = 256;
 
 /**
- * Writes a tree. `encodeBody` gives text over [0-9a-z.], and must be what the `decodeBody` reads with which nodes of
- * this tree were decoded: ancestors that were never looked at are passed on as the text they came in.
+ * Writes a tree. `encodeBody` returns text over [0-9a-z.], and must match the `decodeBody` with which nodes of
+ * this tree were decoded: ancestors that were never read are passed on as their original text.
  */
 export function encodeTree<B>(leaves: readonly RevisionNode<B>[], encodeBody: (body: B) => string): string {
   const [only, second] = leaves;
@@ -47,7 +47,7 @@ export function encodeTree<B>(leaves: readonly RevisionNode<B>[], encodeBody: (b
   return atOnce(encodeTreeInSteps(leaves, encodeBody));
 }
 
-/** As `encodeTree`, for a tree of several leaves: others may have a turn in the middle of it. */
+/** Like `encodeTree`, for a tree of several leaves, but lets other tasks run in the middle of it. */
 export function* encodeTreeInSteps<B>(
   leaves: readonly RevisionNode<B>[],
   encodeBody: (body: B) => string,
@@ -68,14 +68,14 @@ export function* encodeTreeInSteps<B>(
 }
 
 /**
- * Reads what `encodeTree` wrote. The ancestors of an only leaf are read when its parent is asked for; so a text that is
+ * Reads the output of `encodeTree`. The ancestors of an only leaf are read when its parent is requested; so text that is
  * damaged there fails then. Fails with `storage_corrupt`.
  */
 export function decodeTree<B>(text: string, decodeBody: DecodeBody<B>): readonly RevisionNode<B>[] {
   return text.startsWith(SEVERAL) ? atOnce(decodeTreeInSteps(text, decodeBody)) : decodeOnly(text, decodeBody);
 }
 
-/** As `decodeTree`: others may have a turn in the middle of many leaves, or of a long history of several. */
+/** Like `decodeTree`, but lets other tasks run in the middle of many leaves, or of a long history of several. */
 export function* decodeTreeInSteps<B>(
   text: string,
   decodeBody: DecodeBody<B>,
@@ -92,7 +92,7 @@ function decodeOnly<B>(text: string, decodeBody: DecodeBody<B>): readonly Revisi
 }
 
 /**
- * The first leaf's revision id, cut from the tree's text that begins at `start`; undefined where only `decodeTree` can find it.
+ * Cuts the first leaf's revision id from the tree's text that begins at `start`; undefined if only `decodeTree` can find it.
  * For lists, which need no more of the tree.
  */
 export function cutFirstRev(text: string, start: number): RevId | undefined {
@@ -102,7 +102,7 @@ export function cutFirstRev(text: string, start: number): RevId | undefined {
   return end === undefined ? undefined : (text.slice(from, end) as RevId);
 }
 
-/** An only leaf's whole path, what is text already as it is. */
+/** Encodes an only leaf's whole path; ancestors that are still text are copied. */
 function encodeAncestry<B>(leaf: RevisionNode<B>, encodeBody: (body: B) => string): string {
   let text = '';
   for (let node: RevisionNode<B> | undefined = leaf; node !== undefined; node = node.parent) {
@@ -128,7 +128,7 @@ function* decodePaths<B>(reader: AncestryReader<B>): CooperativeTask<RevisionNod
   return paths.map((path) => must(path[0]));
 }
 
-/** The path's own nodes, leaf first. */
+/** Decodes the path's own nodes, leaf first. */
 function* decodePath<B>(
   reader: AncestryReader<B>,
   earlier: readonly RevisionNode<B>[][],
@@ -152,7 +152,7 @@ function* decodePath<B>(
   return nodes.reverse();
 }
 
-/** `<path-index>.<generation>` of a node on a path that was read before. */
+/** Reads `<path-index>.<generation>` of a node on a path that was read before. */
 function readBranchPoint<B>(reader: AncestryReader<B>, earlier: readonly RevisionNode<B>[][]): RevisionNode<B> {
   const start = reader.position;
   const path = earlier[readNumber(reader)];

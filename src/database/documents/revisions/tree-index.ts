@@ -1,4 +1,4 @@
-/** A revision tree as a map from revision to node, for the trees of many leaves (see growing-tree.ts). */
+/** A revision tree as a map from revision to node, for trees of many leaves (see mutable-revision-tree.ts). */
 import { must } from '../../../base/shared/assert.ts';
 import { sortInSteps } from '../../../base/shared/sort-in-steps.ts';
 import { type CooperativeTask, eachInSteps } from '../../../base/shared/turn.ts';
@@ -12,28 +12,28 @@ export interface TreeGrowth<B> {
   readonly path: RevisionPath;
   /** Whether the revision was there before, so that only ancestors were added. */
   readonly isKnown: boolean;
-  /** Bodies of leaves that are none any more. */
+  /** Bodies of leaves that are no longer leaves. */
   readonly released: readonly B[];
 }
 
-/** A node that may still learn of its parent. */
+/** A node whose parent may still be added. */
 interface IndexedNode<B> extends RevisionNode<B> {
   parent: IndexedNode<B> | undefined;
 }
 
 /**
- * It has nodes of its own, which are handed out by `sortedLeaves` in the end: nothing may be merged after that. What it can merge in time
- * proportional to the path is what `canMerge` says; the rest, where forgetting old ancestors has to look at all leaves, is left to
+ * It has its own nodes, which `sortedLeaves` finally returns: nothing may be merged after that. `canMerge` says what it can merge in time
+ * proportional to the path; the rest, where forgetting old ancestors has to examine all leaves, is left to
  * revision-tree.ts.
  */
 export class TreeIndex<B> {
   readonly #nodes = new Map<RevId, IndexedNode<B>>();
   readonly #leaves = new Set<IndexedNode<B>>();
   readonly #limit: number;
-  /** Whether stemming to `#limit` would leave it as it is. */
+  /** Whether stemming to `#limit` would leave the tree unchanged. */
   readonly #isStemmed: boolean;
   #highestGeneration = 0;
-  /** Undefined where it has to be found first. */
+  /** Undefined until it has been found. */
   #winner: IndexedNode<B> | undefined;
 
   private constructor(limit: number, isStemmed: boolean) {
@@ -53,7 +53,7 @@ export class TreeIndex<B> {
     this.#highestGeneration = Math.max(this.#highestGeneration, node.generation);
   }
 
-  /** In winning order. */
+  /** Returns the leaves in winning order. */
   sortedLeaves(): CooperativeTask<Leaves<B>> {
     return sortInSteps([...this.#leaves], compareLeaves);
   }
@@ -72,7 +72,7 @@ export class TreeIndex<B> {
     return this.#nodeOf(revision.generation, revision.hash);
   }
 
-  /** Whether no branch forgets an ancestor by this, beyond those that the path names itself. */
+  /** Whether this merge makes no branch forget an ancestor, beyond those that the path names itself. */
   canMerge(path: RevisionPath, limit: number): boolean {
     const { start, ids } = path;
     if (limit !== this.#limit) return false;
@@ -84,7 +84,7 @@ export class TreeIndex<B> {
     return this.#isStemmed && ids.length <= limit && !this.#leaves.has(joint);
   }
 
-  /** As `MutableRevisionTree.merge`, for what `canMerge`. */
+  /** Like `MutableRevisionTree.merge`, if `canMerge`. */
   merge(path: RevisionPath, deleted: boolean, body: B, limit: number): TreeGrowth<B> | undefined {
     const joint = this.#newestKnown(path);
     if (joint === undefined) {
@@ -106,7 +106,7 @@ export class TreeIndex<B> {
     return this.#nodes.get(toRevId(generation, hash));
   }
 
-  /** The newest revision of the path that the tree has. */
+  /** Returns the newest revision of the path that the tree has. */
   #newestKnown({ start, ids }: RevisionPath): IndexedNode<B> | undefined {
     for (const [index, hash] of ids.entries()) {
       const node = this.#nodeOf(start - index, hash);
@@ -115,7 +115,7 @@ export class TreeIndex<B> {
     return undefined;
   }
 
-  /** The node of a leaf, with those below it that are not there yet. */
+  /** Returns the node of a leaf, and adds those below it that are missing. */
   #copy(leaf: RevisionNode<B>): IndexedNode<B> {
     const path: RevisionNode<B>[] = [];
     let known: IndexedNode<B> | undefined;
@@ -152,7 +152,7 @@ export class TreeIndex<B> {
     if (this.#winner !== undefined) this.#noteWinner(leaf, this.#winner);
   }
 
-  /** Goes down the path from `joint`, and on where the tree ends before the path does. Where they differ the tree's parent stays. */
+  /** Goes down the path from `joint`, and continues where the tree ends before the path does. If they differ the tree's parent stays. */
   #addAncestors({ start, ids }: RevisionPath, joint: IndexedNode<B>, released: B[]): boolean {
     let hasGained = false;
     let node = joint;
@@ -170,7 +170,7 @@ export class TreeIndex<B> {
     return hasGained;
   }
 
-  /** Another revision has it as its parent now. */
+  /** Ends the node as a leaf, because another revision now has it as its parent. */
   #endLeaf(node: IndexedNode<B>, released: B[]): void {
     if (!this.#leaves.delete(node)) return;
     if (node === this.#winner) this.#winner = undefined;

@@ -1,18 +1,18 @@
-/** Puts two revision trees together: the general, and slower, part of merging (see revision-tree.ts). */
+/** Unites two revision trees: the general, and slower, part of merging (see revision-tree.ts). */
 import { must } from '../../../base/shared/assert.ts';
 import type { RevId, RevisionNode } from '../contract.ts';
 import { toRevId } from './revisions.ts';
 
 /** What both trees know of one revision. */
 interface Entry<B> {
-  /** Of the left tree, where it has it. */
+  /** The left tree's node, if it has one. */
   readonly node: RevisionNode<B>;
   deleted: boolean;
   body: B | undefined;
   parent: RevId | undefined;
 }
 
-/** The united tree's leaves, in no particular order. Nodes of `left` that gain nothing stay themselves. */
+/** Returns the united tree's leaves, in no particular order. Nodes of `left` that gain nothing stay as they are. */
 export function uniteTrees<B>(
   left: readonly RevisionNode<B>[],
   right: readonly RevisionNode<B>[],
@@ -20,11 +20,11 @@ export function uniteTrees<B>(
   const entries = new Map<RevId, Entry<B>>();
   collect(entries, left);
   collect(entries, right);
-  // Where the trees name different parents, ancestors on the way that gives in lead nowhere. No one ever wrote them as leaves.
+  // If the trees name different parents, ancestors on the discarded path lead nowhere. No one ever wrote them as leaves.
   const leaves = new Set([...left, ...right].map((leaf) => toRevId(leaf.generation, leaf.hash)));
   for (const { parent } of entries.values()) if (parent !== undefined) leaves.delete(parent);
   const built = new Map<RevId, RevisionNode<B>>();
-  // By generation, so that each node's parent is there before it.
+  // By generation, so that each node's parent exists before it.
   const ascending = [...entries].sort(([, one], [, other]) => one.node.generation - other.node.generation);
   for (const [rev, entry] of ascending) built.set(rev, build(entry, built));
   return [...leaves].map((rev) => must(built.get(rev)));

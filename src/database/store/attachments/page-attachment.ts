@@ -4,16 +4,16 @@ import { missingPageError } from '../../../storage/paging/page-errors.ts';
 import type { AttachmentReader, StoredBytes } from '../contract.ts';
 import { pagesOfRuns } from '../state/attachments-tree.ts';
 
-/** Pages that are asked for before they are needed, of storage that takes its time. */
+/** Pages that are requested before they are needed, from storage that responds asynchronously. */
 const READ_AHEAD = 3;
 
-/** Reads an attachment from its pages, of which it holds a few at most. */
+/** Reads an attachment from its pages; holds a few of them at most. */
 export class PageAttachment implements AttachmentReader {
   readonly stored: StoredBytes;
   readonly #file: PageFile;
   readonly #release: () => void;
 
-  /** `release` ends what keeps the pages in the file. */
+  /** `release` is called to end the lease that keeps the pages in the file. */
   constructor(stored: StoredBytes, file: PageFile, release: () => void) {
     this.stored = stored;
     this.#file = file;
@@ -27,10 +27,10 @@ export class PageAttachment implements AttachmentReader {
     const ahead: Promise<Uint8Array | undefined>[] = [];
     for (let index = Math.floor(from / pageBytes); index < behind; index++) {
       const read = ahead.shift() ?? this.#read(pages[index]);
-      // Storage that answers in the same turn has nothing to be asked for before.
+      // Storage that responds in the same turn needs no reading ahead.
       while (read instanceof Promise && ahead.length < READ_AHEAD && index + ahead.length + 1 < behind) {
         const next = Promise.resolve(this.#read(pages[index + ahead.length + 1]));
-        // Where nobody reads on nobody hears of a failure.
+        // If the reader stops, no one handles a failure.
         next.catch(() => undefined);
         ahead.push(next);
       }

@@ -7,7 +7,7 @@ import { toRuns } from '../state/attachments-tree.ts';
 import type { DetachedPages } from '../state/detached-pages.ts';
 import { PageAttachment } from './page-attachment.ts';
 
-/** Bytes in a page: few enough that a small part of a large attachment is read at once, so many that a page costs little beside them. */
+/** Bytes in a page: few enough to read a small part of a large attachment at once, enough that the overhead of a page stays small. */
 export const ATTACHMENT_PAGE_BYTES = 256 * 1024;
 /** Pages that are written together. */
 const PAGES_PER_WRITE = 4;
@@ -16,22 +16,22 @@ export interface PageUploadParts {
   readonly file: PageFile;
   readonly allocator: PageAllocator;
   readonly detached: DetachedPages;
-  /** What a page may have at most. */
+  /** Maximum bytes of a page. */
   readonly maxPageBytes: number;
   /** Resolves when the pages are in the file. */
   writePages(pages: readonly Page[]): Promise<void>;
-  /** Takes pages that no state has ever referred to. */
+  /** Frees pages that no state has ever referred to. */
   dropPages(pages: readonly PageNumber[]): void;
 }
 
-/** Stores the bytes of one attachment while they come. Holds one megabyte of them at most. */
+/** Stores the bytes of one attachment while they arrive. Holds one megabyte of them at most. */
 export class PageUpload implements AttachmentUpload {
   readonly #parts: PageUploadParts;
   readonly #md5: Md5Stream;
   readonly #pageBytes: number;
   readonly #numbers: PageNumber[] = [];
   readonly #full: Page[] = [];
-  /** Grows with what the first page gets; small attachments take no more than they have. */
+  /** Grows with the first page's content; small attachments take no more memory than their length. */
   #page = new Uint8Array(0);
   #filled = 0;
   #length = 0;

@@ -1,11 +1,11 @@
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import type { BodyLocation } from '../contract.ts';
 
-/** The body `{}` is stored nowhere: most tombstones have it. */
+/** The body `{}` is not stored: most tombstones have it. */
 export const EMPTY_BODY = '{}';
 export const EMPTY_LOCATION: BodyLocation = { page: 0, offset: 0, length: 2 };
 
-/** `page.offset.length[.checksum[.digest]…]`, numbers to base 36; a digest only where there is a checksum. */
+/** Returns `page.offset.length[.checksum[.digest]…]`, numbers in base 36; a digest only if there is a checksum. */
 export function encodeLocation({ page, offset, length, checksum, attachments }: BodyLocation): string {
   const place = `${page.toString(36)}.${offset.toString(36)}.${length.toString(36)}`;
   const checked = checksum === undefined ? place : `${place}.${checksum.toString(36)}`;

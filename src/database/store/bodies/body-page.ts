@@ -6,7 +6,7 @@ import type { BodyLocation } from '../contract.ts';
 /**
  * The form of body pages: bodies back to back as UTF-8, then a listing of the documents they belong to (a JSON array of
  * ids, in the bodies' order), then the listing's length as eight hexadecimal digits. The listing is how repacking finds
- * the entries that point to a page. It is empty where the ids are longer than a listing can be.
+ * the entries that point to a page. It is empty if the ids are longer than a listing can be.
  */
 
 const LENGTH_DIGITS = 8;
@@ -19,20 +19,20 @@ export function decodeText(bytes: Uint8Array): string {
   return decoder.decode(bytes);
 }
 
-/** Bytes that a UTF-16 unit of an id takes at most in a listing: as `\u001f`. */
+/** Maximum bytes of a UTF-16 unit of an id in a listing: as `\u001f`. */
 const MAX_UNIT_BYTES = 6;
 
-/** What a document adds to the listing: its id, quotes and a comma; with ids of plain characters. */
+/** Returns the bytes that a document adds to the listing: its id, quotes and a comma; for ids of plain characters. */
 export function listingBytes(id: DocId): number {
   return id.length + 3;
 }
 
-/** As `listingBytes`, whatever characters the id has. */
+/** Returns the upper bound of `listingBytes`, whatever characters the id has. */
 export function mostListingBytes(id: DocId): number {
   return MAX_UNIT_BYTES * id.length + 3;
 }
 
-/** A page that bodies are being added to. Its bodies can be read from the first moment. */
+/** A page that bodies are being added to. Its bodies are readable from the start. */
 export class BodyPage {
   readonly number: number;
   readonly #pieces: Uint8Array[] = [];
@@ -52,12 +52,12 @@ export class BodyPage {
     return this.#bytes;
   }
 
-  /** Bytes of the page's stored form; exact where ids are of plain characters. */
+  /** Bytes of the page's stored form; exact if ids have only plain characters. */
   get storedBytes(): number {
     return this.#bytes + this.#listingBytes + LISTING_FRAME;
   }
 
-  /** Bytes of the page's stored form, at most. */
+  /** Maximum bytes of the page's stored form. */
   get mostStoredBytes(): number {
     return this.#bytes + this.#mostListingBytes + LISTING_FRAME;
   }
@@ -71,7 +71,7 @@ export class BodyPage {
     return this.count === 0 ? undefined : this.#ids[0] !== undefined;
   }
 
-  /** Takes back the bodies that were added after the first `count`. */
+  /** Removes the bodies that were added after the first `count`. */
   truncate(count: number): void {
     this.#pieces.length = count;
     this.#ids.length = count;
@@ -81,7 +81,7 @@ export class BodyPage {
     this.#bytes = this.#pieces.reduce((sum, piece) => sum + piece.length, 0);
   }
 
-  /** `isListed`: whether the listing names the document. */
+  /** Adds a body and returns its location. `isListed`: whether the listing names the document. */
   append(id: DocId, body: Uint8Array, checksum: number, isListed: boolean): BodyLocation {
     const location = { page: this.number, offset: this.#bytes, length: body.length, checksum };
     this.#pieces.push(body);
@@ -95,7 +95,7 @@ export class BodyPage {
     return location;
   }
 
-  /** The body at `location`; bodies are found by halving, since they were added in the order of their offsets. */
+  /** Returns the body at `location`; finds it by binary search, since bodies were added in the order of their offsets. */
   read(location: BodyLocation): Uint8Array | undefined {
     let low = 0;
     let high = this.#offsets.length - 1;
@@ -112,7 +112,7 @@ export class BodyPage {
     return this.#ids.filter((id) => id !== undefined);
   }
 
-  /** The page's stored form. */
+  /** Returns the page's stored form. */
   encode(): Uint8Array<ArrayBuffer> {
     const listing = encodeListing(this.ids);
     const page = new Uint8Array(this.#bytes + listing.length);
@@ -126,12 +126,12 @@ export class BodyPage {
   }
 }
 
-/** Bytes of the stored form of a listing of one document, at most. */
+/** Returns the maximum bytes of the stored form of a listing of one document. */
 export function mostLoneListingBytes(id: DocId): number {
   return mostListingBytes(id) + LISTING_FRAME;
 }
 
-/** The end of a body page: its listing and the listing's length. */
+/** Returns the end of a body page: its listing and the listing's length. */
 export function encodeListing(ids: readonly DocId[]): Uint8Array<ArrayBuffer> {
   const listing = encoder.encode(JSON.stringify(ids));
   const bytes = new Uint8Array(listing.length + LENGTH_DIGITS);

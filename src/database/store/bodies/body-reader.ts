@@ -11,17 +11,17 @@ import type { BodyLocation } from '../contract.ts';
 import { EMPTY_BODY } from './body-location.ts';
 import { type BodyPage, decodeText, listingOf, mostLoneListingBytes } from './body-page.ts';
 
-/** How many pages are remembered as read from lately: so few that in a large database hardly one is met again by chance. */
+/** The number of pages that are remembered as recently read: so few that in a large database a page is rarely met again by chance. */
 const READ_LATELY = 256;
 
-/** The least share of a page that has to be wanted for it to be read, copied and checked as a whole. */
+/** The smallest share of a page that must be wanted for the page to be read, copied and checked as a whole. */
 const WORTH_WHOLE = 1 / 8;
 
-/** Bytes of a large body that become one piece of its text. Of more than about a megabyte Node makes a text of two bytes a character, whatever the characters. */
+/** Bytes of a large body per piece of its text. For more than about a megabyte Node makes a text of two bytes a character, in any case. */
 const PIECE_BYTES = 262_144;
 
 interface BodyFile extends PageFile {
-  /** A page whose checksum may be wrong. Without it the documents of a damaged page can't be read, whatever is damaged. */
+  /** Reads a page whose checksum may be wrong. Without this method the documents of a damaged page can't be read, whatever is damaged. */
   readDamaged?(page: PageNumber): MaybePromise<Uint8Array | undefined>;
 }
 
@@ -29,7 +29,7 @@ export interface BodyReaderOptions {
   readonly file: BodyFile;
   readonly cache: PageCache;
   readonly crc32: Crc32;
-  /** What a body page aims for. */
+  /** The target size of a body page. */
   readonly pageBytes: number;
   readonly maxPageBytes: number;
 }
@@ -38,22 +38,22 @@ export interface BodyReaderOptions {
 export class BodyReader {
   readonly options: BodyReaderOptions;
   readonly #unstored: ReadonlyMap<number, BodyPage>;
-  /** Pages that single bodies were read from without keeping the page. */
+  /** Pages from which single bodies were recently read without keeping the page. */
   readonly #readLately = new Set<number>();
 
-  /** `unstored`: pages that are in memory alone, by number. Who reads what another one writes has none. */
+  /** `unstored`: pages that are only in memory, by number. A reader of what another process writes has none. */
   constructor(options: BodyReaderOptions, unstored: ReadonlyMap<number, BodyPage> = new Map()) {
     this.options = options;
     this.#unstored = unstored;
   }
 
-  /** Whether a body of this size gets pages of its own, which are written with its commit and never journalled. */
+  /** Whether a body of this size gets its own pages, which are written with its commit and never journalled. */
   isLarge(bytes: number): boolean {
     return bytes > this.options.pageBytes;
   }
 
   /**
-   * Whether pages list the documents of this id. Ids that are longer than any that is taken today would make a listing
+   * Whether pages list the documents of this id. Ids that are longer than those accepted today would make a listing
    * that no page holds. A page with the body of such a document is not repacked.
    */
   isListed(id: DocId): boolean {
@@ -61,25 +61,25 @@ export class BodyReader {
     return pageBytes + mostLoneListingBytes(id) <= maxPageBytes;
   }
 
-  /** Into how many pages a large body is cut. */
+  /** Returns the number of pages into which a large body is split. */
   chunkCount(bodyBytes: number): number {
     return Math.ceil(bodyBytes / this.options.maxPageBytes);
   }
 
-  /** Numbers of all pages that belong to the body page `page`: itself, or what a large body is spread over. */
+  /** Returns the numbers of all pages that belong to the body page `page`: itself, or the pages of a large body. */
   pagesOf(page: number, totalBytes: number): number[] {
     const count = this.isLarge(totalBytes) ? this.chunkCount(totalBytes) + 1 : 1;
     return Array.from({ length: count }, (_unused, index) => page + index);
   }
 
-  /** The body's text. */
+  /** Returns the body's text. */
   read(location: BodyLocation): MaybePromise<string> {
     return this.readAtOnce(location) ?? this.readWithPage(location);
   }
 
   /**
-   * The body's text where nothing has to be waited for. A body is read alone, without its page, unless another one of the
-   * page was read lately: then the page is worth its place in the cache as a whole, and this gives undefined.
+   * Returns the body's text if it is available without waiting. A body is read alone, without its page, unless another one of the
+   * page was read recently: then the whole page deserves its place in the cache, and this returns undefined.
    */
   readAtOnce(location: BodyLocation): string | undefined {
     const known = this.readInMemory(location);
@@ -96,7 +96,7 @@ export class BodyReader {
     return bytes && decodeText(this.#checked(location, bytes));
   }
 
-  /** The checksum of the page says nothing of a body that is read without it. */
+  /** Returns the bytes, checked: the checksum of the page does not cover a body that is read without the page. */
   #checked({ page, length, checksum }: BodyLocation, bytes: Uint8Array): Uint8Array {
     const { file, crc32 } = this.options;
     const isSound = bytes.length === length && (checksum === undefined || crc32(bytes) === checksum);
@@ -109,18 +109,18 @@ export class BodyReader {
   }
 
   /**
-   * As `read`, for one of many that are wanted, in the order of their places. A page of which little is wanted is not read as a whole: of
-   * documents that were written in another order than that of their ids, each one has another page.
+   * Like `read`, for one of many wanted bodies, in the order of their locations. A page of which little is wanted is not read as a whole: if
+   * documents were not written in the order of their ids, each one is in another page.
    */
   readOneOf(locations: readonly BodyLocation[], at: number): MaybePromise<string> {
     const location = must(locations[at]);
     if (location.checksum === undefined || this.#isWholeWanted(locations, at)) return this.readWithPage(location);
     if (locations[at - 1]?.page !== location.page) return this.read(location);
-    // The one before it made the page one that was read lately, for those who come later.
+    // The read before it marked the page as recently read, for later readers.
     return this.readInMemory(location) ?? this.#readAlone(location) ?? this.readWithPage(location);
   }
 
-  /** Whether enough is wanted of the page of one of the locations. */
+  /** Whether enough of the page of that location is wanted. */
   #isWholeWanted(locations: readonly BodyLocation[], at: number): boolean {
     const { page, length } = must(locations[at]);
     const enough = this.options.pageBytes * WORTH_WHOLE;
@@ -132,7 +132,7 @@ export class BodyReader {
     return bytes >= enough;
   }
 
-  /** The page is kept for its neighbours. */
+  /** Returns the body's text, and keeps the page in the cache for its neighbours. */
   async readWithPage(location: BodyLocation): Promise<string> {
     if (this.isLarge(location.length)) return this.#readLongText(location);
     return decodeText(await this.#readCut(location));
@@ -153,7 +153,7 @@ export class BodyReader {
     }
   }
 
-  /** A body in a damaged page may be sound itself. Throws the error where that can't be told. */
+  /** Reads a body from a damaged page, since the body itself may be sound. Throws the error if that can't be determined. */
   async #readSound(location: BodyLocation, error: unknown): Promise<Uint8Array> {
     if (location.checksum === undefined) throw error;
     return this.#checked(location, cut(await this.#readDamaged(location.page, error), location));
@@ -165,7 +165,7 @@ export class BodyReader {
     return bytes;
   }
 
-  /** The body's text where it is in memory. */
+  /** Returns the body's text if it is in memory. */
   readInMemory(location: BodyLocation): string | undefined {
     if (location.page === 0) return EMPTY_BODY;
     const unstored = this.#unstored.get(location.page);
@@ -186,8 +186,8 @@ export class BodyReader {
   }
 
   /**
-   * The body's text, of a large one in pieces. Between two of them nothing is held but what the collector leaves: who reads slowly, or not at
-   * all, holds no page.
+   * Yields the body's text, a large one in pieces. Between two pieces only what the garbage collector leaves is held: a reader that is slow, or
+   * stops, holds no page.
    */
   async *pieces(location: BodyLocation): AsyncGenerator<string, void, void> {
     const { page, length } = location;
@@ -213,7 +213,7 @@ export class BodyReader {
     return bytes;
   }
 
-  /** What a large body is cut into: others may have a turn between two chunks. */
+  /** Yields the chunks of a large body, and lets other tasks run between two of them. */
   async *#chunks({ page: first, length }: BodyLocation): AsyncGenerator<Uint8Array, void, void> {
     const timeSlice = new TimeSlice();
     let rest = length;
@@ -226,8 +226,8 @@ export class BodyReader {
   }
 
   /**
-   * The documents whose bodies a page holds. For a large body, `page` is the first of its pages. `mayBeDamaged`: for who can tell whether
-   * the listing of a damaged page is right.
+   * Returns the documents whose bodies a page holds. For a large body, `page` is the first of its pages. `mayBeDamaged`: for callers that can
+   * tell whether the listing of a damaged page is right.
    */
   async listing(page: number, totalBytes: number, mayBeDamaged = false): Promise<readonly DocId[]> {
     const unstored = this.#unstored.get(page);
@@ -259,7 +259,7 @@ function cut(page: Uint8Array, location: BodyLocation): Uint8Array {
   return page.subarray(location.offset, location.offset + location.length);
 }
 
-/** The page that was read last, for as long as memory is not needed otherwise, and what its bytes are as text. */
+/** The page that was read last, as long as memory is not needed otherwise, and its bytes decoded as text. */
 class HeldPage {
   readonly #load: (page: number) => Promise<Uint8Array>;
   readonly #decoder = new TextDecoder();
@@ -270,7 +270,7 @@ class HeldPage {
     this.#load = load;
   }
 
-  /** To be called from one place to the next: a character may lie across two of them. */
+  /** Returns the text of a range. Must be called for consecutive ranges: a character may span two of them. */
   async text(page: number, from: number, to: number): Promise<string> {
     const known = this.#number === page ? this.#bytes?.deref() : undefined;
     const bytes = known ?? (await this.#load(page));

@@ -8,7 +8,7 @@ import { BodyPage, encodeListing, listingBytes, mostListingBytes } from './body-
 import { BodyReader, type BodyReaderOptions } from './body-reader.ts';
 import { TextArena } from './text-arena.ts';
 
-/** Bodies packed between two looks at the clock. */
+/** Bodies packed between two checks of the clock. */
 const BODIES_PER_STEP = 256;
 
 interface BodyStoreOptions extends BodyReaderOptions {
@@ -16,18 +16,18 @@ interface BodyStoreOptions extends BodyReaderOptions {
 }
 
 /**
- * Where new bodies of documents go. Bodies that came in small commits stay in memory (and in the journal) until a
- * checkpoint stores their page; larger commits bring their pages along.
+ * Stores new bodies of documents. Bodies of small commits stay in memory (and in the journal) until a
+ * checkpoint stores their page; larger commits include their pages.
  */
 export class BodyStore {
   /** Where new bodies are encoded. */
   readonly arena = new TextArena();
-  /** Reads what was stored and what is not stored yet. */
+  /** Reads both stored and unstored bodies. */
   readonly reader: BodyReader;
   readonly #options: BodyStoreOptions;
   /** Pages that are not stored yet, by number. */
   readonly #unstored = new Map<number, BodyPage>();
-  /** The one of them that takes the next body. */
+  /** The unstored page that takes the next body. */
   #open: BodyPage | undefined;
 
   constructor(options: BodyStoreOptions) {
@@ -47,8 +47,8 @@ export class BodyStore {
   }
 
   /**
-   * Whether a page may have a further body: its stored form becomes no longer than what the backend stores without waste, and in no case
-   * longer than a page can be. Either it lists all its bodies or none.
+   * Whether a page may take a further body: its stored form stays no longer than what the backend stores without waste, and never
+   * longer than the maximum of a page. A page lists either all its bodies or none.
    */
   #fits(page: BodyPage, id: DocId, bytes: number): boolean {
     const { pageBytes, maxPageBytes } = this.#options;
@@ -86,7 +86,7 @@ export class BodyStore {
     return { locations, pages };
   }
 
-  /** Chunks of the body, then a page of its own for the listing. */
+  /** Returns chunks of the body, then a separate page for the listing. */
   *#packLarge(id: DocId, bytes: Uint8Array): CooperativeTask<{ location: BodyLocation; pages: Page[] }> {
     const { allocator, maxPageBytes, crc32 } = this.#options;
     const chunks = this.reader.chunkCount(bytes.length);
@@ -103,18 +103,18 @@ export class BodyStore {
     return { location: { page: first, offset: 0, length: bytes.length, checksum }, pages };
   }
 
-  /** The pages that wait for a checkpoint. From now on new bodies go to another page. */
+  /** Returns the pages that wait for a checkpoint. From now on new bodies go to another page. */
   seal(): BodyPage[] {
     this.#open = undefined;
     return [...this.#unstored.values()];
   }
 
-  /** Forgets pages that a checkpoint has stored; they are read from the file from now on. */
+  /** Forgets pages that a checkpoint has stored; from now on they are read from the file. */
   stored(pages: readonly BodyPage[]): void {
     for (const page of pages) this.#unstored.delete(page.number);
   }
 
-  /** A point to which `rollback` can return, when the commit that bodies were added for fails. */
+  /** Returns a point to which `rollback` can return, if the commit that bodies were added for fails. */
   mark(): BodyMark {
     return { open: this.#open, count: this.#open?.count ?? 0, pages: new Set(this.#unstored.keys()) };
   }

@@ -1,12 +1,12 @@
-/** Bytes that are reserved at once. */
+/** Bytes that are reserved at a time. */
 const CHUNK_BYTES = 64 * 1024;
 
-/** Bytes that a UTF-16 unit takes at most in UTF-8. */
+/** Maximum bytes of a UTF-16 unit in UTF-8. */
 const MAX_UNIT_BYTES = 3;
 
 /**
- * Encodes many short texts as UTF-8 into few buffers: a buffer of its own for each document of a batch would cost more
- * than encoding it. A text's bytes keep the buffer that they share in memory.
+ * Encodes many short texts as UTF-8 into few buffers: a separate buffer for each document of a batch would cost more
+ * than encoding it. A text's bytes keep their shared buffer in memory.
  */
 export class TextArena {
   readonly #encoder = new TextEncoder();
@@ -22,7 +22,7 @@ export class TextArena {
     return bytes;
   }
 
-  /** Lets go of what is reserved, for a database that may be idle from now on. */
+  /** Releases the reserved buffer, for a database that may be idle from now on. */
   release(): void {
     this.#free = new Uint8Array(0);
   }

@@ -10,13 +10,13 @@ interface Use {
   leaves: number;
 }
 
-/** Checks the attachments of a database: that their bytes are what their digests say, and that the counts of what refers to them are true. */
+/** Checks the attachments of a database: that their bytes match their digests, and that their reference counts are correct. */
 export class AttachmentCheck {
-  /** Pages that attachments lie in. */
+  /** Pages that hold attachments. */
   readonly pages = new Set<PageNumber>();
   readonly #file: PageFile;
   readonly #onFinding: (finding: string) => void;
-  /** What refers to which digest, and was not compared with an entry yet. */
+  /** References by digest that were not compared with an entry yet. */
   readonly #uses = new Map<string, Use>();
 
   constructor(file: PageFile, onFinding: (finding: string) => void) {
@@ -24,7 +24,7 @@ export class AttachmentCheck {
     this.#onFinding = onFinding;
   }
 
-  /** To be called for each revision. */
+  /** Must be called for each revision. */
   note({ body }: StoredNode, isLeaf: boolean): void {
     for (const digest of body?.attachments ?? []) {
       const use = this.#uses.get(digest) ?? { references: 0, leaves: 0 };
@@ -49,7 +49,7 @@ export class AttachmentCheck {
     await this.#checkBytes(entry);
   }
 
-  /** To be called when all entries were checked. */
+  /** Must be called when all entries were checked. */
   end(): void {
     for (const digest of this.#uses.keys()) this.#onFinding(`attachment ${digest} is lost: nothing says where it lies`);
   }

@@ -12,20 +12,20 @@ import { liveBytes, type State } from '../state/state.ts';
 import { RecordDecoder } from './record-decoder.ts';
 import { StateSnapshot } from './snapshot.ts';
 
-/** What a reader reads. Who changes it, and where, is nothing to the reader. */
+/** What a reader reads. The reader does not depend on who changes it, or where. */
 interface ReaderSource {
   readonly file: PageFile;
   readonly bodies: BodyReader;
   readonly detached: DetachedPages;
-  /** Where documents are counted of which the body is read. */
+  /** Counts the documents whose body is read. */
   readonly reads: { value: number };
-  /** Has the current state, each time it is asked. */
+  /** Provides the current state on each access. */
   readonly state: { readonly current: State };
-  /** Has the head that was stored last, each time it is asked. */
+  /** Provides the last stored head on each access. */
   readonly head: { readonly current: Head };
 }
 
-/** All reading of one database. Needs no writer: only something that has the current state. */
+/** All reading of one database. Needs no writer: only a source of the current state. */
 export class DatabaseReader {
   readonly #name: string;
   readonly #source: ReaderSource & { readonly records: RecordDecoder };

@@ -3,16 +3,16 @@ import type { DocId } from '../../documents/contract.ts';
 import type { DocumentRecord } from '../contract.ts';
 import { decodeEntry, decodeInTurns, isLongEntry } from '../state/entry.ts';
 
-/** So many long entries are known while somebody has their records. */
+/** The number of long entries that are known while their records are in use. */
 const MOST_KNOWN = 16;
 
 /**
- * Makes records of entries. Those of very many revisions are made in turns, and all who read such a document at a time share one: its
- * record takes several times as much memory as the entry.
+ * Decodes entries to records. Entries of very many revisions are decoded in steps, and all concurrent readers of such a document share
+ * one record: it takes several times as much memory as the entry.
  */
 export class RecordDecoder {
   readonly #underWay = new Map<DocId, { readonly value: string; readonly record: Promise<DocumentRecord> }>();
-  /** Records that somebody has, or had until lately; the latest last. */
+  /** Records that are in use, or were until recently; the latest last. */
   readonly #known = new Map<DocId, WeakRef<DocumentRecord>>();
   readonly #values = new WeakMap<DocumentRecord, string>();
 

@@ -4,8 +4,8 @@ import type { RowRange } from '../contract.ts';
 import type { State } from '../state/state.ts';
 
 /**
- * How many entries of by-id, deleted documents among them, have to be passed over so that `range.skip` live ones are.
- * Found by halving: O(log² n).
+ * Returns how many entries of by-id, deleted documents among them, must be skipped to skip `range.skip` live ones.
+ * Uses binary search: O(log² n).
  */
 export async function entriesToSkip(state: State, range: RowRange): Promise<number> {
   const { skip = 0 } = range;

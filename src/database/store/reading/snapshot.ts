@@ -31,36 +31,36 @@ import type { RecordDecoder } from './record-decoder.ts';
 import { entriesToSkip } from './skipped-entries.ts';
 import { StoredRow } from './stored-row.ts';
 
-/** How many documents are looked up at once, … */
+/** The number of documents that are looked up at once, … */
 const BATCH_DOCUMENTS = 200;
-/** … if their entries have no more characters. */
+/** … if their entries have no more characters than this. */
 const BATCH_UNITS = 2 ** 20;
 
-/** For so long a body's pages are kept for who reads it in pieces: a reader that is slow can't go on with another state in the middle of it. */
+/** How long a body's pages are kept for a reader in pieces: a slow reader can't continue with another state in the middle of a body. */
 const LONG_BODY_MS = 600_000;
 
-/** What snapshots are taken of. */
+/** The source of snapshots. */
 interface SnapshotSource {
   readonly bodies: BodyReader;
   readonly file: PageFile;
   readonly detached: DetachedPages;
-  /** Where documents are counted of which the body is read. */
+  /** Counts the documents whose body is read. */
   readonly reads: { value: number };
   readonly records: RecordDecoder;
-  /** Has the current state, each time it is asked. */
+  /** Provides the current state on each access. */
   readonly state: { readonly current: State };
 }
 
 /**
- * A view of one state. When it is taken back for its age it goes on with the current state: lists resume behind the
- * last row they gave, so a reader that takes minutes gets every document that was there all the time, each once.
+ * A view of one state. When it is taken back for its age it continues with the current state: lists resume after the
+ * last row that they returned, so a reader that takes minutes gets every document that existed all the time, each once.
  */
 export class StateSnapshot implements Snapshot {
   readonly #source: SnapshotSource;
   readonly #register: SnapshotRegister;
   #state: State;
   #ticket: SnapshotTicket;
-  /** Locations of bodies that were given out before may lead nowhere then. */
+  /** If true, body locations that were returned before may be invalid. */
   #wasRenewed = false;
 
   constructor(source: SnapshotSource, register: SnapshotRegister) {
@@ -97,13 +97,13 @@ export class StateSnapshot implements Snapshot {
     this.#ticket = this.#register.take(this.#state.version);
   }
 
-  /** The state to read now. */
+  /** Returns the state to read now. */
   #current(): State {
     if (this.#ticket.revoked) this.#renew();
     return this.#state;
   }
 
-  /** Whether pages of `state` may be gone: also when another reader of this snapshot went on to a newer state. */
+  /** Whether pages of `state` may be gone: also if another reader of this snapshot moved on to a newer state. */
   #isLost(state: State): boolean {
     return this.#ticket.revoked || this.#state !== state;
   }
@@ -145,7 +145,7 @@ export class StateSnapshot implements Snapshot {
   async *documentBatches(ids: Iterable<DocId | undefined>): AsyncGenerator<readonly (DocumentRecord | undefined)[]> {
     let most = BATCH_DOCUMENTS;
     const left = ids[Symbol.iterator]();
-    /** Were taken out of `left`. */
+    /** The ids that were taken out of `left`. */
     let next: (DocId | undefined)[] = [];
     for (;;) {
       while (next.length < most) {
@@ -163,7 +163,7 @@ export class StateSnapshot implements Snapshot {
     }
   }
 
-  /** Undefined where their entries have more than so many characters together. */
+  /** Returns the documents; undefined if their entries together have more than that many characters. */
   async #documentsWithin(
     ids: readonly (DocId | undefined)[],
     mostUnits: number,
@@ -211,8 +211,8 @@ export class StateSnapshot implements Snapshot {
   }
 
   /**
-   * The pages are kept for the reader alone, however long it reads. Where a later state has removed them already it holds a snapshot of its
-   * own, which is taken back after its maximum age.
+   * The pages are kept for the reader alone, however long it reads. If a later state has already removed them the reader holds its own
+   * snapshot, which is taken back after its maximum age.
    */
   async openAttachment(attachment: AttachmentBytes): Promise<AttachmentReader | undefined> {
     const { file, detached, state } = this.#source;
@@ -305,8 +305,8 @@ export class StateSnapshot implements Snapshot {
   }
 
   /**
-   * Walks a tree of the state, and goes on in the current state when this one was taken back. `guard` is asked
-   * each time before it begins.
+   * Walks a tree of the state, and continues in the current state when this one was taken back. `guard` is called
+   * each time before the walk begins.
    */
   async *#walk<K>(
     treeOf: (state: State) => WalkedTree<K>,
@@ -343,19 +343,19 @@ interface WalkedTree<K> {
 }
 
 interface WalkGuard<K> {
-  /** Fails where a walk must not go on with `range` of that tree. */
+  /** Fails if a walk must not continue with `range` of that tree. */
   check(tree: WalkedTree<K>, range: KeyRange<K>): Promise<void>;
 }
 
 /**
- * Guards a list of changes from the newest down. It shows one moment: what changes meanwhile moves up, out of what is
- * left to be listed, and a later state does not have the place where it was. So such a list may go on in a later state
- * only if none of the rest has moved. Since nothing ever moves in there, it has not as long as the count is the same.
+ * Guards a list of changes from the newest down. It shows one moment: what changes meanwhile moves up, out of the
+ * rest of the list, and a later state no longer has its former place. So such a list may continue in a later state
+ * only if none of the rest has moved. Since nothing ever moves into the rest, none has moved if the count is the same.
  */
 class RestOfChanges implements WalkGuard<number> {
   #count: number | undefined;
 
-  /** So many were listed. */
+  /** Subtracts the number of changes that were listed. */
   note(listed: number): void {
     this.#count = must(this.#count) - listed;
   }

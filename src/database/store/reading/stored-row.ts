@@ -4,7 +4,7 @@ import type { DocumentRecord, DocumentRow } from '../contract.ts';
 import { decodeRev } from '../state/entry.ts';
 import type { RecordDecoder } from './record-decoder.ts';
 
-/** Reads of its entry what it is asked for. */
+/** Reads only the requested parts of its entry. */
 export class StoredRow implements DocumentRow {
   readonly id: DocId;
   readonly #value: string;

@@ -23,24 +23,24 @@ import { AttachmentCheck } from './attachment-check.ts';
 /** Findings beyond this many are counted, not listed. */
 const MAX_FINDINGS = 1_000;
 
-/** Documents whose bodies are read at once. */
+/** Documents whose bodies are read at a time. */
 const BATCH = 500;
 
 /** Body pages whose listings are remembered. */
 const MAX_LISTINGS = 100;
 
-/** What may be kept of the pages that were read. */
+/** Maximum bytes that are kept of the pages that were read. */
 const CACHE_BYTES = 4 * 2 ** 20;
 
-/** In the place of a value whose node can't be read. */
+/** Stands for a value whose node can't be read. */
 const UNREADABLE = Symbol('unreadable');
 
 interface VerifyParts {
   readonly file: PageFile;
-  /** Leads to a state that is stored as a whole, and stays so. */
+  /** Leads to a state that is stored completely, and stays so. */
   readonly head: Head;
   readonly supports: PageStoreSupport;
-  /** Pages that are in the file though they are no longer part of it. */
+  /** Pages that are still in the file although they are no longer part of it. */
   freePages(): Iterable<PageNumber>;
   /** Whether nothing was written since. */
   isUnchanged(): Promise<boolean>;
@@ -48,9 +48,9 @@ interface VerifyParts {
 }
 
 /**
- * Walks the state that a head leads to, as the medium has it: the trees' own order, counts and reductions; that by-id and
+ * Walks the state that a head leads to, as it is on the medium. Checks the trees' own order, counts and reductions; that by-id and
  * by-seq agree; that every body is where its entry says, listed for its document, and JSON; that the space tree's figures
- * are true; that attachments have their digests, and as many references as they say; and that the file holds no page that nothing refers to.
+ * are correct; that attachments match their digests and reference counts; and that every page of the file is referred to.
  */
 export function verifyHead(parts: VerifyParts): Promise<VerifyReport> {
   return new Verification(parts).run();
@@ -66,14 +66,14 @@ class Verification {
   /** Body pages whose listings can't be read, each noted once. */
   readonly #unlisted = new Set<PageNumber>();
   readonly #used = new Map<PageNumber, { total: number; live: number }>();
-  /** By page; what a page lists is looked at once in a while for bodies that are neighbours. */
+  /** By page, kept for reuse: bodies that are neighbours share a page's listing. */
   readonly #listings = new Map<PageNumber, ReadonlySet<DocId>>();
   readonly #attachments: AttachmentCheck;
   #lacksDocuments = false;
   #documents = 0;
   #pages = 0;
 
-  /** From the medium, and not from what the database's cache remembers of it. */
+  /** Reads from the medium, not from the database's cache. */
   constructor(parts: VerifyParts) {
     const { file, head, supports } = parts;
     const { leafBytes, crc32 } = supports;
@@ -95,7 +95,7 @@ class Verification {
     await this.#checkTree('attachments', attachments);
     await this.#attempt('documents', () => this.#checkDocuments());
     await this.#attempt('changes', () => this.#checkChanges());
-    // Where documents are missing, what belongs to them would be taken for lost.
+    // If documents are missing, what belongs to them would be reported as lost.
     if (!this.#lacksDocuments) {
       await this.#attempt('space', () => this.#checkSpace());
       await this.#attempt('attachments', () => this.#checkAttachments());
@@ -151,7 +151,7 @@ class Verification {
     }
   }
 
-  /** The documents whose entries can't be read: what the order of changes knows of them. */
+  /** Notes the documents whose entries can't be read, with what the by-seq tree knows of them. */
   async #noteLostDocuments(): Promise<void> {
     for await (const entries of readableEntries(this.#state.bySeq, () => undefined)) {
       for (const { key: seq, value } of entries) {
@@ -163,7 +163,7 @@ class Verification {
     }
   }
 
-  /** A value of a tree, or `UNREADABLE` where a node on the way to it is damaged: that was noted when the tree was checked. */
+  /** Returns a value of a tree, or `UNREADABLE` if a node on the way to it is damaged: that was noted when the tree was checked. */
   async #readable(read: () => MaybePromise<string | undefined>): Promise<string | undefined | typeof UNREADABLE> {
     try {
       return await read();
@@ -269,7 +269,7 @@ class Verification {
     this.#attachments.end();
   }
 
-  /** Pages that nothing refers to. Not reported while writes go on: a page in the making is no leak. */
+  /** Notes pages that nothing refers to. Not reported while writes go on: a page that is being written is no leak. */
   async #checkPages(): Promise<void> {
     const known = await this.#knownPages();
     const leaked: PageNumber[] = [];

@@ -4,31 +4,31 @@ import type { PageNumber } from '../../../storage/page-store.ts';
 import type { PageRun, StoredBytes } from '../contract.ts';
 
 /**
- * The tree of attachments' bytes: by the MD5 of what is stored (32 hexadecimal digits), how many kept revisions refer to it, and where it
- * lies. The same bytes are stored once, however many documents have them, and also where they are one attachment's gzip and another's content:
- * an entry has an encoding where they are the gzip of any, and says then what they decode to. Attachments tell by their length which they mean.
+ * The tree of attachments' bytes, by the MD5 of the stored bytes (32 hexadecimal digits): how many kept revisions refer to them, and their
+ * location. The same bytes are stored once, however many documents have them, and also if they are one attachment's gzip and another's content:
+ * an entry has an encoding if the bytes are any attachment's gzip, and then describes the decoded form. The length tells which one is meant.
  *
- * Text of an entry: `references leaves storedLength length pageBytes encoding plainDigest pages`, separated by spaces; numbers to base 36, `-` where
+ * Text of an entry: `references leaves storedLength length pageBytes encoding plainDigest pages`, separated by spaces; numbers in base 36, `-` if
  * there is no encoding or no digest of the plain bytes; pages are runs `first+count`, separated by commas.
  */
 
-/** What the tree knows of a range: bytes as they are stored. */
+/** What the tree knows of a range: stored bytes. */
 export interface AttachmentSpace {
   readonly bytes: number;
-  /** Those that a leaf revision refers to. The others go with the next compaction. */
+  /** Bytes that a leaf revision refers to. The next compaction removes the others. */
   readonly live: number;
 }
 
 export interface AttachmentEntry extends StoredBytes {
-  /** How many revisions refer to it whose bodies are kept. */
+  /** The number of revisions with kept bodies that refer to it. */
   readonly references: number;
-  /** How many of them are leaves. */
+  /** The number of those revisions that are leaves. */
   readonly leaves: number;
 }
 
 const NOTHING = '-';
 
-/** The entry's bytes as attachments with that length (without the encoding) have them; undefined where none can. */
+/** Returns the entry's bytes as attachments with that length (without the encoding) have them; undefined if none can. */
 export function bytesOfLength(entry: StoredBytes, length: number): StoredBytes | undefined {
   if (length === entry.length) return entry;
   if (length !== entry.storedLength) return undefined;
@@ -77,12 +77,12 @@ function decodeRun(text: string): PageRun {
   return { first: Number.parseInt(text.slice(0, plus), 36), count: Number.parseInt(text.slice(plus + 1), 36) };
 }
 
-/** The runs' page numbers, in their order. */
+/** Returns the runs' page numbers, in their order. */
 export function pagesOfRuns(runs: readonly PageRun[]): PageNumber[] {
   return runs.flatMap(({ first, count }) => Array.from({ length: count }, (_unused, index) => first + index));
 }
 
-/** Page numbers, in their order, as runs. */
+/** Returns page numbers, in their order, as runs. */
 export function toRuns(pages: readonly PageNumber[]): PageRun[] {
   const runs: { first: PageNumber; count: number }[] = [];
   for (const page of pages) {
@@ -93,7 +93,7 @@ export function toRuns(pages: readonly PageNumber[]): PageRun[] {
   return runs;
 }
 
-/** Adds what an entry takes, without reading all of it. */
+/** Adds the size of an entry, without reading all of it. */
 function addSpace(space: { bytes: number; live: number }, value: string): void {
   const [, leaves, stored = ''] = value.split(' ', 3);
   const bytes = Number.parseInt(stored, 36);
@@ -132,7 +132,7 @@ export const attachmentsSpec: TreeSpec<string, AttachmentSpace> = {
 
 const REFERENCE = /\.([0-9a-f]{32})/g;
 
-/** The digests to which a document's revisions refer, by the text of its by-id entry: only there a point stands before 32 such digits. */
+/** Yields the digests to which a document's revisions refer, from its by-id entry: only there 32 such digits follow a point. */
 export function* digestsIn(entry: string): Generator<string, void, void> {
   for (const [, digest = ''] of entry.matchAll(REFERENCE)) yield digest;
 }

@@ -5,14 +5,14 @@ import type { BodyStore } from '../bodies/body-store.ts';
 import type { State } from './state.ts';
 import type { NextState } from './tree-updates.ts';
 
-/** What a checkpoint moves into the file's trees: one state, and all that came and went since the last one. */
+/** What a checkpoint moves to the file's trees: one state, and everything added and removed since the last one. */
 export interface Capture {
   readonly state: State;
   /** The state contains the journal records below this number. */
   readonly journalFrom: number;
   readonly journalBytes: number;
   readonly journalRecords: number;
-  /** Tree nodes that are not part of the state any more. */
+  /** Tree nodes that are no longer part of the state. */
   readonly replaced: readonly ReplacedNode[];
   /** Body pages that were emptied. */
   readonly emptied: readonly PageNumber[];
@@ -21,15 +21,15 @@ export interface Capture {
 }
 
 /**
- * The current state of one open database, and what of it the trees in the file do not have yet.
+ * The current state of one open database, and the part of it that the trees in the file do not have yet.
  *
  * - Readers take `current`, at any time. It is only ever replaced as a whole, by a state with a higher version.
  * - Each tree node and body page that leaves the state is in the next capture, so that its page becomes free. A capture
- *   whose checkpoint failed is put back, and nothing of it is lost to the one after it.
+ *   whose checkpoint failed is put back, and nothing of it is lost to the next one.
  * - A capture is of one moment: its state contains exactly the journal records below `journalFrom`.
- * - `journalBytes` and `journalRecords` say how much the journal holds that was not captured.
+ * - `journalBytes` and `journalRecords` count what the journal holds that was not captured.
  *
- * It changes in the turns of the write queue, one after another; before the first of them, while the database is opened.
+ * It changes in the turns of the write queue, one after another; before the first turn, while the database is opened.
  */
 export class DatabaseState {
   readonly bodies: BodyStore;
@@ -65,7 +65,7 @@ export class DatabaseState {
     return this.#journalRecords;
   }
 
-  /** Body pages that came since the last capture, stored or not. */
+  /** Body pages that were added since the last capture, stored or not. */
   get newBodyPages(): number {
     return this.bodies.unstoredCount + this.#newPackedPages;
   }
@@ -75,12 +75,12 @@ export class DatabaseState {
     return this.#journalRecords > 0 || this.#replaced.length > 0 || this.#emptied.length > 0;
   }
 
-  /** A lineage that was made when the database was opened, and is not in the journal yet: the next record has to hold it. */
+  /** A lineage that was made when the database was opened, and is not in the journal yet: the next record must hold it. */
   get unnotedLineage(): string | undefined {
     return this.#unnotedLineage;
   }
 
-  /** Makes a state the current one. `emptied`: body pages that it does not need any more. */
+  /** Makes a state the current one. `emptied`: body pages that it no longer needs. */
   publish({ state, replaced }: NextState, emptied: readonly PageNumber[] = []): void {
     this.#current = state;
     for (const node of replaced) this.#replaced.push(node);
@@ -92,7 +92,7 @@ export class DatabaseState {
     for (const page of pages) this.#emptied.push(page);
   }
 
-  /** To be called when a journal record is committed, with the body pages that came with it. */
+  /** Must be called when a journal record is committed, with the number of body pages of the commit. */
   noteCommit(recordBytes: number, packedPages: number): void {
     this.#nextJournal++;
     this.#journalBytes += recordBytes;
@@ -101,13 +101,13 @@ export class DatabaseState {
     this.#unnotedLineage = undefined;
   }
 
-  /** The journal held these records when the file was opened, and their changes are being published. */
+  /** Notes that the journal held these records when the file was opened, and that their changes are being published. */
   noteReplay(records: number, bytes: number): void {
     this.#journalRecords += records;
     this.#journalBytes += bytes;
   }
 
-  /** The next change gets the sequence number above this one. Only while the database is being opened. */
+  /** Makes the next change get the sequence number above this one. Only while the database is being opened. */
   skipTo(updateSeq: number): void {
     this.#current = { ...this.#current, updateSeq };
   }
@@ -119,7 +119,7 @@ export class DatabaseState {
     this.#journalRecords++;
   }
 
-  /** Hands over all that the file's trees do not have. */
+  /** Returns everything that the file's trees do not have. */
   capture(): Capture {
     const capture: Capture = {
       state: this.#current,
@@ -138,7 +138,7 @@ export class DatabaseState {
     return capture;
   }
 
-  /** Takes a capture back whose checkpoint failed. */
+  /** Puts back a capture whose checkpoint failed. */
   putBack({ replaced, emptied, journalBytes, journalRecords }: Capture): void {
     this.#replaced = [...replaced, ...this.#replaced];
     this.#emptied = [...emptied, ...this.#emptied];

@@ -2,18 +2,18 @@ import type { PageNumber } from '../../../storage/page-store.ts';
 
 /**
  * Pages that are in the file, or soon will be, while no state refers to them: those of uploads that no document has adopted yet, and those of
- * attachments that were removed while somebody still reads them. Each head lists them as free (`Checkpointer`), so that an end of the process
- * leaks none; a journal record that names a page takes it off that list again.
+ * attachments that were removed while they are still being read. Each head lists them as free (`Checkpointer`), so that none leaks if the process
+ * ends; a journal record that names a page takes it off that list again.
  */
 export class DetachedPages {
   readonly #uploads = new Set<readonly PageNumber[]>();
-  /** How many read an attachment, by its first page. */
+  /** The number of readers of an attachment, by its first page. */
   readonly #readers = new Map<PageNumber, number>();
-  /** Removed while they were read, by the first page. */
+  /** Attachments that were removed while they were read, by the first page. */
   readonly #removed = new Map<PageNumber, readonly PageNumber[]>();
   readonly #onFree: (pages: readonly PageNumber[]) => void;
 
-  /** `onFree` takes pages of attachments that were removed, and that nobody reads any more. */
+  /** `onFree` receives pages of attachments that were removed, and that no one reads any longer. */
   constructor(onFree: (pages: readonly PageNumber[]) => void) {
     this.#onFree = onFree;
   }
@@ -32,17 +32,17 @@ export class DetachedPages {
     this.#uploads.add(pages);
   }
 
-  /** To be called in the turn in which the state that refers to the pages is published. */
+  /** Must be called in the turn in which the state that refers to the pages is published. */
   adopted(pages: readonly PageNumber[]): void {
     this.#uploads.delete(pages);
   }
 
-  /** No document will refer to the upload. Gives its pages, unless it was adopted or discarded before. */
+  /** Notes that no document will refer to the upload. Returns its pages, unless it was adopted or discarded before. */
   discard(pages: readonly PageNumber[]): readonly PageNumber[] {
     return this.#uploads.delete(pages) ? pages : [];
   }
 
-  /** Keeps an attachment's pages while they are read. Gives the function that ends that. */
+  /** Keeps an attachment's pages while they are read. Returns the function that ends that. */
   lease(first: PageNumber): () => void {
     this.#readers.set(first, (this.#readers.get(first) ?? 0) + 1);
     let isOver = false;
@@ -64,7 +64,7 @@ export class DetachedPages {
     if (removed !== undefined) this.#onFree(removed);
   }
 
-  /** No state refers to the attachment any more. Gives those of its pages that nobody reads. */
+  /** Notes that no state refers to the attachment any longer. Returns its pages, unless someone still reads them. */
   remove(pages: readonly PageNumber[]): readonly PageNumber[] {
     const [first] = pages;
     if (first === undefined || !this.#readers.has(first)) return pages;

@@ -20,14 +20,14 @@ import { isLiveEntry } from './trees.ts';
  * By-seq: a JSON array of deleted (1 or 0), id, and the leaves' revisions, the winner first.
  */
 
-/** From so many leaves on, encoding one document is long work. */
+/** With this many leaves or more, encoding one document is long work. */
 export const MANY_LEAVES = 1_000;
 
 export function encodeEntry(seq: number, leaves: readonly StoredNode[]): string {
   return entryHead(seq, leaves) + encodeTree(leaves, encodeLocation);
 }
 
-/** As `encodeEntry`: others may have a turn in the middle of a document of many leaves. */
+/** Like `encodeEntry`, but lets other tasks run in the middle of a document of many leaves. */
 export function* encodeEntryInSteps(seq: number, leaves: readonly StoredNode[]): CooperativeTask<string> {
   return entryHead(seq, leaves) + (yield* encodeTreeInSteps(leaves, encodeLocation));
 }
@@ -48,7 +48,7 @@ export function decodeEntry(id: DocId, value: string): DocumentRecord {
 /** A longer entry is one of very many revisions. */
 const LONG_ENTRY = 65_536;
 
-/** As `decodeEntry`: at once where the entry is short. */
+/** Like `decodeEntry`: at once if the entry is short. */
 export function decodeInTurns(id: DocId, value: string): MaybePromise<DocumentRecord> {
   return isLongEntry(value) ? runCooperatively(decodeEntryInSteps(id, value)) : decodeEntry(id, value);
 }
@@ -57,7 +57,7 @@ export function isLongEntry(value: string): boolean {
   return value.length > LONG_ENTRY;
 }
 
-/** As `decodeEntry`, for a document of very many revisions. */
+/** Like `decodeEntry`, for a document of very many revisions. */
 export function* decodeEntryInSteps(id: DocId, value: string): CooperativeTask<DocumentRecord> {
   const space = value.indexOf(' ');
   const seq = Number.parseInt(value.slice(1, space), 36);
@@ -65,8 +65,8 @@ export function* decodeEntryInSteps(id: DocId, value: string): CooperativeTask<D
 }
 
 /**
- * The winner's revision and body, for a live document whose winner has a body and a hash of our own. `read` gives the body
- * at a location; where it gives undefined, and for all other documents, so does this.
+ * Returns the winner's revision and body, for a live document whose winner has a body and a hash of our own. `read` returns the body
+ * at a location; if it returns undefined, and for all other documents, so does this.
  */
 export function decodeCurrent(
   read: (body: BodyLocation) => string | undefined,
@@ -81,7 +81,7 @@ export function decodeCurrent(
   return body === undefined ? undefined : { rev, body };
 }
 
-/** The winner's revision id. */
+/** Returns the winner's revision id. */
 export function decodeRev(id: DocId, value: string): RevId {
   const rev = cutFirstRev(value, value.indexOf(' ') + 1);
   if (rev !== undefined) return rev;
@@ -95,22 +95,22 @@ export function encodeChange(id: DocId, leaves: readonly StoredNode[]): string {
   return `${text}]`;
 }
 
-/** As `encodeChange`: others may have a turn in the middle of a document of many leaves. */
+/** Like `encodeChange`, but lets other tasks run in the middle of a document of many leaves. */
 export function* encodeChangeInSteps(id: DocId, leaves: readonly StoredNode[]): CooperativeTask<string> {
   return `[${leaves[0]?.deleted ? 1 : 0},${JSON.stringify(id)},${yield* joinInSteps(leaves, encodeRev)}]`;
 }
 
-/** A revision as JSON; our own hashes need no escapes. */
+/** Returns a revision as JSON; our own hashes need no escapes. */
 function encodeRev({ generation, hash }: StoredNode): string {
   return isHex(hash) ? `"${generation}-${hash}"` : JSON.stringify(toRevId(generation, hash));
 }
 
-/** Whether the text is made of hexadecimal digits alone, and so stands in JSON as it is. */
+/** Whether the text has only hexadecimal digits, and so needs no escapes in JSON. */
 export function isHex(text: string): boolean {
   return /^[0-9a-f]*$/.test(text);
 }
 
-/** Trusts the text: it is what `encodeChange` wrote. */
+/** Decodes the text without checking it: it is what `encodeChange` wrote. */
 export function decodeChange(seq: number, value: string): ChangeRow {
   const [deleted, id, ...revs] = JSON.parse(value) as [number, DocId, ...RevId[]];
   return { seq, id, deleted: deleted === 1, revs };

@@ -4,7 +4,7 @@ import type { TreeRoot } from '../../../storage/btree/contract.ts';
 import { addToHead, checkHead } from '../../../storage/paging/checksums.ts';
 
 /**
- * The head of a database file: where the trees begin, and the counters that go with them. Only a checkpoint writes it
+ * The head of a database file: the roots of the trees, and the counters that belong to them. Only a checkpoint writes it
  * (and the write queue, when the sequence ceiling has to rise). Text, about 500 bytes.
  *
  * Format history (`format`):
@@ -20,7 +20,7 @@ export interface Head {
   readonly uuid: string;
   readonly updateSeq: number;
   readonly purgeSeq: number;
-  /** No sequence number above this was given out before a later head was durable. */
+  /** No sequence number above this was assigned before a later head was durable. */
   readonly seqCeiling: number;
   readonly docCount: number;
   readonly docDelCount: number;
@@ -29,21 +29,21 @@ export interface Head {
     readonly bySeq: TreeRoot | null;
     readonly locals: TreeRoot | null;
     readonly space: TreeRoot | null;
-    /** Absent in files of a release that knew no attachments. */
+    /** Absent in files of a release that did not support attachments. */
     readonly attachments?: TreeRoot | null;
   };
-  /** Pages below this number have no checksum; those of the format without checksums, where it is infinite. */
+  /** Pages below this number have no checksum: those of the format without checksums, for which it is infinite. */
   readonly checkedFrom: number;
   /** Journal records below this number are contained in the trees. */
   readonly journalFrom: number;
   /** Pages at or above this number belong to the file only if a journal record names them. */
   readonly pageMark: number;
   /**
-   * Pages below the mark that were given out but not stored when this head was written, as distances from the mark. If
-   * they are there without a later head, an interrupted checkpoint left them behind.
+   * Pages below the mark that were assigned but not stored when this head was written, as distances from the mark. If
+   * they exist without a later head, an interrupted checkpoint left them.
    */
   readonly unstored: readonly number[];
-  /** Bytes that body pages aim for, and that a page may have: how stored bodies are found depends on them. */
+  /** The target bytes of body pages, and the maximum of a page: how stored bodies are found depends on them. */
   readonly bodyPageBytes: number;
   readonly maxPageBytes: number;
   /** Pages with lists of the pages that are free with this head (`FreeList`). */
@@ -59,7 +59,7 @@ export function encodeHead(head: Head, crc32: Crc32): string {
   return addToHead(crc32, JSON.stringify(checkedFrom === Number.POSITIVE_INFINITY ? others : head));
 }
 
-/** Reads a head; `storage_newer_format` and `storage_corrupt` are its errors. */
+/** Reads a head. Fails with `storage_newer_format` or `storage_corrupt`. */
 export function decodeHead(stored: string, file: string, crc32: Crc32): Head {
   const checked = checkHead(crc32, stored);
   if (checked === 'wrong') throw corruptHead(file);

@@ -14,7 +14,7 @@ export function encodeLineage(lineage: readonly LineageEntry[]): string {
   return settingValue(JSON.stringify(lineage.slice(-MAX_LINEAGE)));
 }
 
-/** Trusts the text: it is what `encodeLineage` wrote. */
+/** Decodes the text without checking it: it is what `encodeLineage` wrote. */
 export function decodeLineage(value: string | undefined): LineageEntry[] {
   return JSON.parse(settingText(value) ?? '[]') as LineageEntry[];
 }

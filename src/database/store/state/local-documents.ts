@@ -4,7 +4,7 @@ import type { LocalDocument } from '../contract.ts';
 
 /**
  * `_local` documents in the locals tree. A stored value is the document's revision count, a space, and its body. Keys
- * outside of the bounds below are settings (`stored-settings.ts`).
+ * outside the bounds below are settings (`stored-settings.ts`).
  */
 export const LOCAL_START = '_local/';
 export const LOCAL_END = '_local0';
@@ -19,7 +19,7 @@ export function decodeLocal(value: string | undefined): { count: number; body: s
   return { count: Number(value.slice(0, space)), body: value.slice(space + 1) };
 }
 
-/** A stored value as readers get it. */
+/** Returns a stored value in the form that readers get. */
 export function toLocalDocument(id: DocId, value: string): LocalDocument {
   const { count, body } = must(decodeLocal(value));
   return { id, rev: `0-${count}`, body };

@@ -11,7 +11,7 @@ import { openState } from './state.ts';
 import { StoredHead } from './stored-head.ts';
 import { StoredSettings } from './stored-settings.ts';
 
-/** A database's file, and what was read from it: what its reader, its writer and its upkeep share. */
+/** A database's file, and what was read from it: shared by its reader, its writer and its upkeep. */
 export interface OpenedFile {
   readonly file: PageFile;
   readonly cache: PageCache;
@@ -30,7 +30,7 @@ interface OpenFileOptions {
   readonly supports: Pick<PageStoreSupport, 'leafBytes' | 'crc32'>;
 }
 
-/** The file as its head has it. The journal is not replayed yet, and no setting is loaded. */
+/** Opens the file as its head describes it. The journal is not replayed yet, and no setting is loaded. */
 export function openFile({ file: unchecked, head, cache: budget, supports }: OpenFileOptions): OpenedFile {
   const { leafBytes, crc32 } = supports;
   const { opening } = unchecked;

@@ -31,7 +31,7 @@ interface TreeSettings {
   readonly leafBytes: number;
 }
 
-/** The trees as the head has them; empty ones for a new file. */
+/** Opens the trees as the head has them; empty ones for a new file. */
 export function openState(head: Head, { file, cache, leafBytes }: TreeSettings): State {
   const shared = { reader: createNodeReader(file), cache, sizes: treeSizes(leafBytes) };
   return {
@@ -48,13 +48,13 @@ export function openState(head: Head, { file, cache, leafBytes }: TreeSettings):
   };
 }
 
-/** Bytes of what the database holds: trees, and bodies and attachments of leaf revisions. */
+/** Returns the bytes of what the database holds: trees, and bodies and attachments of leaf revisions. */
 export function liveBytes({ byId, bySeq, locals, space, attachments }: State): number {
   const trees = byId.bytes + bySeq.bytes + locals.bytes + space.bytes + attachments.bytes;
   return trees + (space.reduction()?.live ?? 0) + (attachments.reduction()?.live ?? 0);
 }
 
-/** Bytes of tree nodes that are in memory alone. */
+/** Returns the bytes of tree nodes that are only in memory. */
 export function unstoredBytes({ byId, bySeq, locals, space, attachments }: State): number {
   const documents = byId.unstoredBytes() + bySeq.unstoredBytes() + locals.unstoredBytes();
   return documents + space.unstoredBytes() + attachments.unstoredBytes();

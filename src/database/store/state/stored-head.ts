@@ -2,9 +2,9 @@ import type { Crc32 } from '../../../base/shared/crc32.ts';
 import type { Commit, PageFile } from '../../../storage/page-store.ts';
 import { encodeHead, type Head } from './head.ts';
 
-/** Sequence numbers that one durable head makes room for, at least … */
+/** The least number of sequence numbers that one durable head makes room for … */
 export const CEILING_STEP = 10_000;
-/** … and for how many commits like the one that needs it: large ones should not wait for the medium time and again. */
+/** … and the number of commits of the same size that it makes room for: large ones should not wait for the medium repeatedly. */
 const CEILING_COMMITS = 50;
 
 interface StoredHeadOptions {
@@ -13,7 +13,7 @@ interface StoredHeadOptions {
   readonly isUpgraded: boolean;
 }
 
-/** The head of an open file. After the file's first head, all others are written here. */
+/** The head of an open file. After the file's first head, this class writes all others. */
 export class StoredHead {
   readonly #file: PageFile;
   readonly #crc32: Crc32;
@@ -21,7 +21,7 @@ export class StoredHead {
   /** Whether the head in the file is of this release's format. */
   #isUpgraded: boolean;
 
-  /** `current`: as the file has it, in this release's format. */
+  /** `current`: the file's head, in this release's format. */
   constructor(file: PageFile, current: Head, { crc32, isUpgraded }: StoredHeadOptions) {
     this.#file = file;
     this.#crc32 = crc32;
@@ -42,16 +42,16 @@ export class StoredHead {
   }
 
   /**
-   * Whether a commit up to this sequence number has to write a head, and to be durable; also the first one of this release, whose
-   * journal releases that don't know the format must not read.
+   * Whether a commit up to this sequence number must write a head, and be durable; also the first one of this release, whose
+   * journal must not be read by releases that don't know the format.
    */
   mustRaiseCeiling(updateSeq: number): boolean {
     return updateSeq > this.#current.seqCeiling || this.#current.clean || !this.#isUpgraded;
   }
 
   /**
-   * The head that makes room for sequence numbers up to `updateSeq` and some more, so that after a loss (a power cut with relaxed
-   * durability) numbering can go on above everything that anyone may have seen. `needed`: how many the commit takes.
+   * Returns the head that makes room for sequence numbers up to `updateSeq` and some more, so that after a loss (a power cut with relaxed
+   * durability) numbering can continue above everything that anyone may have seen. `needed`: how many the commit takes.
    */
   withRaisedCeiling(updateSeq: number, needed: number): Head {
     const seqCeiling = updateSeq + Math.max(CEILING_STEP, CEILING_COMMITS * needed);

@@ -1,12 +1,12 @@
 import type { State } from './state.ts';
 
-/** Settings that a database's file keeps, beside the local documents, under keys that no document id can have. */
+/** Settings that a database's file keeps with the local documents, under keys that no document id can have. */
 
 export const SECURITY_KEY = 'security';
 export const REVS_LIMIT_KEY = 'revs_limit';
 export const DEFAULT_REVS_LIMIT = 1_000;
 
-/** As it is stored: in the form of local documents, a count, a space, the text. */
+/** Returns the stored form, that of local documents: a count, a space, the text. */
 export function settingValue(text: string): string {
   return `1 ${text}`;
 }
@@ -15,14 +15,14 @@ export function settingText(value: string | undefined): string | undefined {
   return value?.slice(value.indexOf(' ') + 1);
 }
 
-/** The settings of an open database that are asked for at any time. */
+/** The settings of an open database that must be available at any time. */
 export class StoredSettings {
   /** The security object's JSON text. */
   security = '{}';
-  /** How many revisions of a path are kept. */
+  /** The number of revisions of a path that are kept. */
   revsLimit = DEFAULT_REVS_LIMIT;
 
-  /** Reads them as a state has them. */
+  /** Reads the settings of a state. */
   async load({ locals }: State): Promise<void> {
     // Together: their neighbour in the tree may be a local document of megabytes.
     const [revsLimit, security] = await locals.getMany([REVS_LIMIT_KEY, SECURITY_KEY]);

@@ -5,7 +5,7 @@ import type { Tree } from '../../../storage/btree/tree.ts';
 import type { State } from './state.ts';
 import { decodeSpace, encodeSpace } from './trees.ts';
 
-/** A state made of another one, and the tree nodes that are not part of it any more. */
+/** A state made from another one, and the tree nodes that are no longer part of it. */
 export interface NextState {
   readonly state: State;
   readonly replaced: readonly ReplacedNode[];
@@ -15,7 +15,7 @@ export interface NextState {
 export class TreeUpdates {
   readonly replaced: ReplacedNode[] = [];
 
-  /** At once where no node has to be waited for, and it does not take long. */
+  /** Applies the changes: at once if no node has to be waited for, and it does not take long. */
   apply<K, R>(tree: Tree<K, R>, changes: readonly TreeChange<K>[]): MaybePromise<Tree<K, R>> {
     if (changes.length === 0) return tree;
     return whenReady(tree.update(changes), (update) => {
@@ -25,13 +25,13 @@ export class TreeUpdates {
   }
 }
 
-/** By how much the bytes in a body page change. */
+/** The change in the bytes of a body page. */
 export interface SpaceDelta {
   total: number;
   live: number;
 }
 
-/** Adds to the byte counts in the space tree. A page whose count falls to zero stays, for the repacking to drop. */
+/** Adds to the byte counts in the space tree. A page whose count falls to zero stays, for repacking to drop. */
 export function* updateSpace(
   space: State['space'],
   deltas: ReadonlyMap<number, SpaceDelta>,

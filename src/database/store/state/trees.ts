@@ -37,7 +37,7 @@ function escapeCharacter(character: string): string {
   return `\\${character === '\\' ? '\\' : character.charCodeAt(0).toString(16).padStart(2, '0')}`;
 }
 
-/** Text as a key without control characters; most ids are their own key. */
+/** Encodes text as a key without control characters; most ids are their own key. */
 function encodeTextKey(key: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what has to be found
   return /[\u0000-\u001f\\]/.test(key) ? key.replace(/[\u0000-\u001f\\]/g, escapeCharacter) : key;
@@ -50,7 +50,7 @@ function decodeTextKey(text: string): string {
   );
 }
 
-/** The shortest text above `left` and at most `right`: right's prefix up to the first code point where they part. */
+/** Returns the shortest text above `left` and at most `right`: right's prefix up to the first code point that differs. */
 function separateText(left: string, right: string): string {
   let length = 0;
   while (length < left.length && left.charCodeAt(length) === right.charCodeAt(length)) length++;
@@ -114,7 +114,7 @@ export const localsSpec: TreeSpec<string, number> = {
 export interface PageSpace {
   /** Bytes of bodies in the page. */
   readonly total: number;
-  /** Those that belong to a leaf revision. */
+  /** Bytes of bodies that belong to a leaf revision. */
   readonly live: number;
 }
 
@@ -128,7 +128,7 @@ export function decodeSpace(value: string): PageSpace {
 }
 
 /**
- * `fullPageBytes` is what a body page aims for: a page that was closed early counts as garbage for the rest, so that
+ * `fullPageBytes` is the target size of a body page: a page that was closed early counts as garbage for the rest, so that
  * small pages are gathered into full ones.
  */
 export function createSpaceSpec(fullPageBytes: number): TreeSpec<number, SpaceUse> {

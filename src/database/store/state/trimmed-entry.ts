@@ -1,4 +1,4 @@
-/** What a compaction takes out of a document's by-id entry: see `database/store/upkeep/trimmer.ts`. */
+/** What a compaction removes from a document's by-id entry: see `database/store/upkeep/trimmer.ts`. */
 
 import { type MaybePromise, whenReady } from '../../../base/shared/maybe-promise.ts';
 import type { DocId } from '../../documents/contract.ts';
@@ -13,7 +13,7 @@ type Leaves = readonly StoredNode[];
 const EMPTY_BODY_TEXT = `=${encodeLocation(EMPTY_LOCATION)},`;
 
 /**
- * The entry's leaves without empty bodies of replaced revisions, and without ancestors beyond the limit; undefined where it has neither.
+ * Returns the entry's leaves without empty bodies of replaced revisions, and without ancestors beyond the limit; undefined if it has neither.
  */
 export function trimmedLeaves(id: DocId, value: string, limit: number): MaybePromise<Leaves | undefined> {
   const mayHaveEmpty = mayHaveEmptyAncestor(value);
@@ -34,14 +34,14 @@ function withoutEmptyAncestors(leaves: Leaves): Leaves {
   );
 }
 
-/** Told from the text, for most documents have none: only a leaf, whose body comes first, may have an empty one. */
+/** Decides from the text, since most documents have none: usually only a leaf, whose body comes first, has an empty body. */
 function mayHaveEmptyAncestor(value: string): boolean {
   const first = value.indexOf(EMPTY_BODY_TEXT);
   if (first < 0) return false;
   return first !== value.indexOf('=') || value.includes(EMPTY_BODY_TEXT, first + 1);
 }
 
-/** Whether a leaf's generation, which bounds its ancestors, is above the limit. That of several leaves is not looked at. */
+/** Whether a leaf's generation, which bounds its ancestors, is above the limit. With several leaves, true without a check. */
 function mayBeLong(value: string, limit: number): boolean {
   const generation = Number.parseInt(value.slice(value.indexOf(' ') + 1, value.indexOf('-')), 10);
   return Number.isNaN(generation) || generation > limit;

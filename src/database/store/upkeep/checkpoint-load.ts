@@ -7,29 +7,29 @@ export interface CheckpointBounds {
   readonly journalBytes: number;
   /** … or this many journal records … */
   readonly journalRecords: number;
-  /** … or this many bytes of tree nodes that are not stored. At one and a half times any of these, writes wait for it. */
+  /** … or this many bytes of tree nodes that are not stored. At one and a half times any of these, writes wait for the checkpoint. */
   readonly dirtyBytes: number;
 }
 
-/** Bytes of journal after which the nodes in memory are measured again, at least … */
+/** The least bytes of journal after which the nodes in memory are measured again … */
 const MEASURED_EVERY = 32 * 1024;
-/** … and as many bytes of nodes as a byte of journal may make: what is left of their bound lasts for so much journal. */
+/** … and the most bytes of nodes that a byte of journal may add: what is left of their bound lasts for so much journal. */
 const NODE_BYTES_PER_JOURNAL_BYTE = 50;
-/** How far beyond its bounds what waits to be stored may grow before nothing comes to it. Opening has to replay it. */
+/** How far beyond its bounds unstored data may grow before nothing is added to it. Opening must replay it. */
 const OVERDUE = 1.5;
-/** And how far on a full medium, where no checkpoint has room, before deletions don't come to it either: memory has to hold what they change. */
+/** The same for deletions on a full medium, where no checkpoint has room: memory must hold what they change. */
 const FAR_OVERDUE = 4;
 /**
- * What share of its bound on nodes in memory the checkpoint of a bloated file, or of one on a full medium, waits for. A checkpoint needs room
- * for all that it replaces, and updates in random order replace most leaves of a tree when there are many of them.
+ * The share of its bound on nodes in memory at which the checkpoint of a bloated file, or of one on a full medium, is due. A checkpoint needs
+ * room for everything that it replaces, and updates in random order replace most leaves of a tree when there are many updates.
  */
 const HASTE = 1 / 6;
-/** A file of which less than about six tenths is live counts as bloated: well before it is twice as large as what it holds. */
+/** A file of which less than about six tenths is live counts as bloated: well before it is twice as large as its content. */
 const BLOATED = 1.7;
-/** Below this size, in bytes, what a file could save is not worth any haste. */
+/** Below this size, in bytes, haste is not worth what a file could save. */
 const LEAST_BLOATED_BYTES = 8 * 2 ** 20;
 
-/** How much waits to be stored, by the bounds that make a checkpoint due. */
+/** How much waits to be stored, relative to the bounds that make a checkpoint due. */
 export class CheckpointLoad {
   readonly #state: DatabaseState;
   readonly #file: PageFile;
@@ -48,19 +48,19 @@ export class CheckpointLoad {
     return this.#ratio >= 1;
   }
 
-  /** Whether so much waits to be stored that nothing may come to it. */
+  /** Whether so much waits to be stored that nothing may be added to it. */
   get isOverdue(): boolean {
     return this.#ratio >= OVERDUE;
   }
 
-  /** Whether so much waits to be stored that not even deletions may come to it. */
+  /** Whether so much waits to be stored that not even deletions may be added to it. */
   get isFarOverdue(): boolean {
     return this.#ratio >= FAR_OVERDUE;
   }
 
   /**
-   * Whether a file that gives no space back by itself had grown far beyond what is live in it, when that was last looked
-   * at. Its free pages are room for new ones, so that its size is what was in use at the worst moment.
+   * Whether a file that does not shrink by itself had grown far beyond its live content at the last check.
+   * Its free pages are room for new ones, so its size is the largest amount that was ever in use.
    */
   get isBloated(): boolean {
     return this.#isBloated;
@@ -73,16 +73,16 @@ export class CheckpointLoad {
   }
 
   /**
-   * To be called when a slice of a checkpoint was stored, with the bytes of its pages: fewer nodes are in memory alone now. Looking at all
-   * of them again would take longer than many a slice; what is taken off too much, because it had been replaced meanwhile, comes back with the
-   * next measuring.
+   * Must be called when a slice of a checkpoint was stored, with the bytes of its pages: fewer nodes are only in memory now. Examining all of them
+   * again would take longer than many a slice; the next measurement corrects what is subtracted in excess for nodes that had been
+   * replaced meanwhile.
    */
   noteStored(bytes: number): void {
     const measured = this.#measured;
     if (measured !== undefined) this.#measured = { ...measured, bytes: Math.max(0, measured.bytes - bytes) };
   }
 
-  /** To be called when a checkpoint ended, however it did. */
+  /** Must be called when a checkpoint ended, whether or not it failed. */
   measureAgain(): void {
     this.#measured = undefined;
   }
@@ -98,8 +98,8 @@ export class CheckpointLoad {
   }
 
   /**
-   * Bytes of tree nodes that are in memory alone. Measured, not counted along, since what a checkpoint stores and what
-   * changes meanwhile overlap; but not for every small commit.
+   * Bytes of tree nodes that are only in memory. Measured, not updated with each change, since what a checkpoint stores and what
+   * changes meanwhile overlap; but not measured for every small commit.
    */
   get #unstoredBytes(): number {
     const { current, journalBytes } = this.#state;

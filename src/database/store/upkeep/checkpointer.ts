@@ -14,11 +14,11 @@ export interface CheckpointSettings extends CheckpointBounds {
   readonly sliceBytes: number;
 }
 
-/** Pages dropped together with a slice, beside twice as many as it writes … */
+/** Pages that are dropped with a slice, in addition to twice as many as it writes … */
 const DROPPED_WITH_SLICE = 256;
-/** … and in a commit of their own. */
+/** … and in a separate commit. */
 const DROP_SLICE = 1_024;
-/** Body pages that a checkpoint may empty even if no new ones came in. */
+/** Body pages that a checkpoint may empty even if no new ones were added. */
 const MIN_REPACKED_PAGES = 8;
 
 type Roots = Head['roots'];
@@ -28,11 +28,11 @@ interface Running {
   readonly capture: Capture;
   readonly writes: Generator<PageWrite, Roots>;
   readonly waiting: readonly Waiter[];
-  /** The next slice, where it was made while the one before was being written. */
+  /** The next slice, if it was made while the previous one was being written. */
   prepared: Slice<Roots> | undefined;
 }
 
-/** Someone who waits until the state of a moment is on the medium. */
+/** A caller that waits until the state of a moment is on the medium. */
 interface Waiter {
   resolve(): void;
   reject(error: unknown): void;
@@ -46,9 +46,9 @@ interface CheckpointerParts {
 }
 
 /**
- * Moves what the journal holds into the trees on the medium: in slices between the group commits, then in one commit that
+ * Moves the content of the journal into the trees on the medium: in slices between the group commits, then in one commit that
  * flips the head and truncates the journal. After that the pages that it freed are dropped, as soon as no snapshot needs
- * them. Runs in the turns of the write queue only; whoever asks for anything has to wake the queue.
+ * them. Runs in the turns of the write queue only; a caller that requests anything must wake the queue.
  */
 export class Checkpointer {
   readonly #opened: OpenedFile;
@@ -62,7 +62,7 @@ export class Checkpointer {
   #running: Running | undefined;
   #isRequested = false;
   #waiting: Waiter[] = [];
-  /** Those who wait until nothing can be dropped any more. */
+  /** Callers that wait until there is nothing left to drop. */
   #awaitingDrop: Waiter[] = [];
   /** Body pages that may still be emptied before the checkpoint that is due; undefined before the first of them. */
   #repackBudget: number | undefined;
@@ -82,7 +82,7 @@ export class Checkpointer {
   }
 
   /**
-   * Asks for a checkpoint even if no bound is reached. Resolves when everything that is committed now is in the trees on
+   * Requests a checkpoint even if no bound is reached. Resolves when everything that is committed now is in the trees on
    * the medium.
    */
   request(): Promise<void> {
@@ -97,7 +97,7 @@ export class Checkpointer {
     return new Promise((resolve, reject) => this.#awaitingDrop.push({ resolve, reject }));
   }
 
-  /** Rejects those who wait: no checkpoint will come. */
+  /** Rejects the waiting callers: no checkpoint will come. */
   fail(error: unknown): void {
     const waiting = [...this.#waiting.splice(0), ...(this.#running?.waiting ?? []), ...this.#awaitingDrop.splice(0)];
     for (const { reject } of waiting) reject(error);
@@ -124,10 +124,10 @@ export class Checkpointer {
     return (this.#isRequested && this.isDirty) || this.#load.isDue;
   }
 
-  /** One piece of work. While jobs wait it is small, unless the journal outgrows its bounds: then it is all there is. */
+  /** Does one piece of work. While jobs wait it is small, unless the journal outgrows its bounds: then it does the whole checkpoint. */
   async step(jobsWait: boolean): Promise<void> {
-    // Pages that the last checkpoint freed are dropped first, since they are room for the next one; only in a file that is
-    // not bloated an overdue checkpoint does not wait for that.
+    // Pages that the last checkpoint freed are dropped first, since they are room for the next one; but in a file that is
+    // not bloated, an overdue checkpoint does not wait for that.
     if (this.#running === undefined && this.#freeList.hasDroppable && (this.#load.isBloated || !this.isOverdue)) {
       await this.#dropPages();
       return;
@@ -149,7 +149,7 @@ export class Checkpointer {
     }
   }
 
-  /** Makes room before a checkpoint, in proportion to what came in since the last one. Gives whether there is more to do. */
+  /** Makes room before a checkpoint, in proportion to what was added since the last one. Returns whether there is more to do. */
   async #repackSome(): Promise<boolean> {
     this.#repackBudget ??= MIN_REPACKED_PAGES + 2 * this.#opened.state.newBodyPages;
     if (this.#repackBudget <= 0) return false;
@@ -166,7 +166,7 @@ export class Checkpointer {
     this.#waiting = [];
   }
 
-  /** Leaves to the next checkpoint what a failed one had taken on. */
+  /** Leaves to the next checkpoint what a failed one had taken over. */
   #takeBack(running: Running): void {
     this.#opened.state.putBack(running.capture);
     this.#load.measureAgain();
@@ -175,7 +175,7 @@ export class Checkpointer {
     this.#running = undefined;
   }
 
-  /** Body pages, then the trees' nodes; children come before their parents. */
+  /** Yields body pages, then the trees' nodes; children come before their parents. */
   *#pageWrites({ state, bodyPages }: Capture): Generator<PageWrite, Roots> {
     const { allocator, head } = this.#opened;
     const { maxPageBytes } = head.current;
@@ -191,13 +191,13 @@ export class Checkpointer {
     return { byId, bySeq, locals, space, attachments };
   }
 
-  /** Gives true when the checkpoint ended. */
+  /** Writes a slice. Returns true when the checkpoint ended. */
   async #writeSlice(running: Running, jobsWait: boolean): Promise<boolean> {
     const limit = this.#sliceSize.bytes * (jobsWait ? 1 : 2);
     const slice = running.prepared ?? gatherSlice(running.writes, limit);
     const { pages, bytes, result: roots } = slice;
     const began = this.#clock.monotonic();
-    // What earlier checkpoints freed goes along, so that the file does not grow while writes keep coming.
+    // What earlier checkpoints freed is dropped in the same commit, so that the file does not grow while writes keep coming.
     const written = this.#freeList.commit(this.#opened.file, pages, DROPPED_WITH_SLICE + 2 * pages.length, 'upkeep');
     // The next slice is made while this one is being written.
     running.prepared = roots === undefined ? gatherSlice(running.writes, limit) : undefined;
@@ -217,7 +217,7 @@ export class Checkpointer {
     const { head, allocator, state } = this.#opened;
     const freed = [...capture.emptied, ...head.current.garbage];
     for (const node of capture.replaced) for (const page of pageNumbers(node)) freed.push(page);
-    // What is detached stays, unless the process ends: then the next owner finds it in these lists.
+    // Detached pages stay, unless the process ends: then the next owner finds them in these lists.
     const listed = [...freed, ...this.#opened.detached.all()];
     const lists = this.#freeList.toLists(listed, allocator, head.current.maxPageBytes);
     const next: Head = {
@@ -239,7 +239,7 @@ export class Checkpointer {
     this.#freeList.add(captured.version, freed);
     state.bodies.arena.release();
     for (const { resolve } of waiting) resolve();
-    // Those who asked while this checkpoint ran need no other one if nothing was committed meanwhile.
+    // Callers that requested one while this checkpoint ran need no other one if nothing was committed meanwhile.
     if (!this.isDirty) for (const { resolve } of this.#waiting.splice(0)) resolve();
   }
 
@@ -252,12 +252,12 @@ export class Checkpointer {
     if (!this.#freeList.hasDroppable) for (const { resolve } of this.#awaitingDrop.splice(0)) resolve();
   }
 
-  /** Marks the file as closed in order. Only when nothing is dirty and no job can come any more. */
+  /** Marks the file as closed in order. Only if nothing is dirty and no job can come any longer. */
   markClean(): Promise<void> {
     const { head, allocator, state, detached } = this.#opened;
     if (head.current.clean) return Promise.resolve();
     const { nextJournal } = state;
-    // Free pages that no list names yet are found at the next opening since they are above the mark, which then has to stay.
+    // The next opening finds free pages that no list names yet, since they are above the mark, which therefore must stay.
     const border =
       this.#freeList.pages().length > 0 || !detached.isEmpty ? {} : { pageMark: allocator.next, unstored: [] };
     const closed: Head = { ...head.current, ...border, clean: true, journalFrom: nextJournal };

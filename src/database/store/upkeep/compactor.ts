@@ -10,11 +10,11 @@ import type { Checkpointer } from './checkpointer.ts';
 import { isWorthCompacting, type Repacker } from './repacker.ts';
 import { Trimmer } from './trimmer.ts';
 
-/** Files below this size are not worth compacting by themselves. */
+/** Files below this size are not worth an automatic compaction. */
 const MIN_COMPACTED_BYTES = 4 * 2 ** 20;
-/** Pages that are looked at in one turn of the write queue. */
+/** Pages that are examined in one turn of the write queue. */
 const PAGES_PER_STEP = 8;
-/** On a full medium, bytes of bodies that are moved before what they leave behind is dropped. */
+/** On a full medium, bytes of bodies that are moved before the emptied pages are dropped. */
 const SCARCE_BYTES = 2 ** 18;
 
 interface CompactorParts {
@@ -23,9 +23,9 @@ interface CompactorParts {
   readonly snapshots: SnapshotRegister;
   readonly checkpointer: Checkpointer;
   readonly repacker: Repacker;
-  /** Where compactions are shown; without it they are not. */
+  /** Shows compactions; without it they are not shown. */
   readonly tasks: ActiveTasks | undefined;
-  /** Whether the file gives space back by itself. */
+  /** Whether the file shrinks by itself. */
   readonly shrinks: boolean;
   /** Resolves when everything that was submitted before is committed. */
   barrier(): Promise<void>;
@@ -35,7 +35,7 @@ interface CompactorParts {
 
 /** The part of a compaction that is done in the turns of the write queue, piece by piece. */
 interface TurnWork {
-  /** Does a piece; gives whether it was the last. */
+  /** Does a piece; returns whether it was the last. */
   step(): Promise<boolean>;
   resolve(): void;
   reject(error: unknown): void;
@@ -43,8 +43,8 @@ interface TurnWork {
 
 /**
  * Compacts a database, one compaction at a time: documents are trimmed (trimmer.ts), and every body page that holds garbage, or is far
- * from full, is emptied, a few at a time between the group commits; a checkpoint makes that last, and the pages are dropped; then the file
- * gives the space of free pages back to the medium, where it does not do so by itself.
+ * from full, is emptied, a few at a time between the group commits; a checkpoint stores that, and the pages are dropped; then the file
+ * returns the space of free pages to the medium, if it does not do so by itself.
  */
 export class Compactor {
   readonly #parts: CompactorParts;
@@ -65,14 +65,14 @@ export class Compactor {
     return this.#compaction !== undefined;
   }
 
-  /** Whether more than half of the file is garbage. After a compaction not before the file has grown by half. */
+  /** Whether more than half of the file is garbage. After a compaction, false until the file has grown by half. */
   async isWorthwhile(): Promise<boolean> {
     const { file, state } = this.#parts.opened;
     const size = await file.size();
     return size > MIN_COMPACTED_BYTES && size > 2 * liveBytes(state.current) && size > 1.5 * this.#compactedSize;
   }
 
-  /** Compacts the database, or joins the compaction that runs. */
+  /** Compacts the database, or joins the running compaction. */
   compact(): Promise<void> {
     this.#compaction ??= this.#run().finally(() => {
       this.#compaction = undefined;
@@ -80,7 +80,7 @@ export class Compactor {
     return this.#compaction;
   }
 
-  /** Resolves when the compaction that runs has ended, be it with a failure, or when so much time has passed. */
+  /** Resolves when the running compaction has ended, even with a failure, or when that much time has passed. */
   whenEnded(mostMs: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, mostMs);
@@ -92,7 +92,7 @@ export class Compactor {
     });
   }
 
-  /** Shown as a task (docs/http/server.md#active-tasks), whoever asked for it. */
+  /** Runs a compaction, shown as a task (docs/http/server.md#active-tasks), whoever requested it. */
   async #run(): Promise<void> {
     this.#mustGoOn();
     const { name, opened, tasks } = this.#parts;
@@ -108,13 +108,13 @@ export class Compactor {
   async #compact(task: ActiveTask | undefined): Promise<void> {
     const { checkpointer, opened, repacker, shrinks, barrier, wake } = this.#parts;
     await barrier();
-    // The barrier may have come through with the last commit before the end; a checkpoint would never come then.
+    // The barrier may have settled with the last commit before the end; then a checkpoint would never come.
     this.#mustGoOn();
     // Bodies that only the journal holds are in no page that could be emptied.
     await this.#checkpoint();
     const changes = opened.state.current.bySeq.count;
     task?.update(0, changes);
-    // Before pages are emptied: the bodies of ancestors that are given up need not be looked for in them.
+    // Before pages are emptied: the bodies of discarded ancestors then need not be looked for in them.
     for await (const ids of this.#trimmer.documents()) {
       if (ids.length === 0) this.#mustGoOn();
       else await this.#runCooperatively(() => this.#trimmer.trim(ids).then(() => true));
@@ -125,7 +125,7 @@ export class Compactor {
       await this.#runCooperatively(async () => {
         await repacker.repackPages(pages.splice(-PAGES_PER_STEP).sort((left, right) => left - right));
         this.#dropSoonIfScarce();
-        // A page counts for its share of the changes, and what comes after the last page as another one.
+        // A page counts for its share of the changes, and the work after the last page as one more page.
         task?.update(Math.floor((changes * (total - pages.length)) / (total + 1)), changes);
         return pages.length === 0;
       });
@@ -133,7 +133,7 @@ export class Compactor {
     this.#mustGoOn();
     await this.#checkpoint();
     this.#mustGoOn();
-    // Before the file is copied: its copy would be larger by these pages for ever.
+    // Before the file is copied: its copy would be larger by these pages forever.
     const dropped = checkpointer.whenDropped();
     wake();
     await dropped;
@@ -152,7 +152,7 @@ export class Compactor {
     throw this.#stopReason;
   }
 
-  /** Has the turns of the write queue do one piece after another. */
+  /** Runs one piece after another in the turns of the write queue. */
   async #runCooperatively(step: () => Promise<boolean>): Promise<void> {
     this.#mustGoOn();
     assert(this.#work === undefined, 'two compactions of one database');
@@ -179,7 +179,7 @@ export class Compactor {
     } finally {
       ticket.release();
     }
-    // The last come first. Pages without anything live need no room themselves, and leave theirs to the others.
+    // Pages are taken from the end. Those without live bytes need no room themselves, and leave theirs to the others.
     if (opened.file.isScarce) pages.sort((left, right) => right.live - left.live);
     return pages.map(({ page }) => page);
   }
@@ -203,22 +203,22 @@ export class Compactor {
     work.resolve();
   }
 
-  /** Where there is little room, pages that were emptied make it for those that come. */
+  /** If there is little room, drops the pages that were emptied to make room for new ones. */
   #dropSoonIfScarce(): void {
     const { opened, checkpointer } = this.#parts;
     if (!opened.file.isScarce || opened.state.bodies.unstoredBytes < SCARCE_BYTES) return;
-    // Where it fails, so does the compaction.
+    // If it fails, so does the compaction.
     checkpointer.request().catch(() => undefined);
   }
 
-  /** Ends the compaction that runs; what it has moved stays moved. */
+  /** Ends the running compaction; what it has moved stays moved. */
   fail(error: unknown): void {
     const work = this.#work;
     this.#work = undefined;
     work?.reject(error);
   }
 
-  /** Ends the compaction that runs early, and begins none any more. Resolves when it has ended. */
+  /** Ends the running compaction early, and begins no further one. Resolves when it has ended. */
   async stop(reason: unknown): Promise<void> {
     this.#isStopped = true;
     this.#stopReason ??= reason;

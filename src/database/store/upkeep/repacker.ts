@@ -26,9 +26,9 @@ interface Candidate extends PageSpace {
 }
 
 /**
- * Empties body pages that hold little that is live: bodies of leaf revisions move to the page that waits for the next
- * checkpoint, bodies of older revisions are given up, and the checkpoint frees the page. Not journalled: after a crash the
- * old pages are still there, and so are the entries that point to them. Runs in the turns of the write queue only.
+ * Empties body pages that hold little live data: bodies of leaf revisions move to the page that waits for the next
+ * checkpoint, bodies of older revisions are discarded, and the checkpoint frees the page. Not journalled: after a crash the
+ * old pages still exist, and so do the entries that point to them. Runs in the turns of the write queue only.
  */
 export class Repacker {
   readonly #state: DatabaseState;
@@ -41,7 +41,7 @@ export class Repacker {
     this.#detached = detached;
   }
 
-  /** Moves a few of the worst pages; gives how many. */
+  /** Moves a few of the worst pages; returns how many. */
   async repackWorst(): Promise<number> {
     const candidates = await this.#worst();
     await this.#repack(candidates);
@@ -56,12 +56,12 @@ export class Repacker {
       .map(({ key, value }) => ({ page: key, ...decodeSpace(value) }))
       .filter(({ page }) => !bodies.isUnstored(page) && !this.#damaged.has(page))
       .slice(0, PAGES_PER_STEP);
-    // A small page without garbage is worth moving only where its bodies meet others.
+    // A small page without garbage is worth moving only if its bodies join others.
     const gathers = candidates.length > 1 || bodies.unstoredBytes > 0;
     return candidates.filter(({ total, live }) => gathers || live < total);
   }
 
-  /** Moves every page of `pages` that holds garbage. For compaction, which hands them over a few at a time. */
+  /** Moves every page of `pages` that holds garbage. For compaction, which passes a few at a time. */
   async repackPages(pages: readonly PageNumber[]): Promise<void> {
     const { bodies, current } = this.#state;
     const values = await current.space.getMany(pages);
@@ -81,7 +81,7 @@ export class Repacker {
     try {
       await this.#empty(sound, documents);
     } catch (error) {
-      // What was moved belongs to nothing, since no entry points to it.
+      // The moved bodies belong to nothing, since no entry points to them.
       bodies.rollback(mark);
       throw error;
     }
@@ -107,14 +107,14 @@ export class Repacker {
     this.#state.publish({ state, replaced: updates.replaced }, [...pages, ...freed]);
   }
 
-  /** The documents that the pages list, in the order of their ids. */
+  /** Returns the documents that the pages list, in the order of their ids. */
   async #documentsIn(candidates: readonly Candidate[]): Promise<DocumentRecord[]> {
     const { bodies, current } = this.#state;
     const listed = new Set<DocId>();
     // `#soundPages` finds out whether a damaged listing is right.
     for (const { page, total } of candidates) {
       const listing = await bodies.reader.listing(page, total, true);
-      // Entries that nobody can find may point to it, also such as count as dead: those of older revisions.
+      // Entries that can't be found may point to it, including those that count as dead: entries of older revisions.
       if (listing.length === 0) this.#damaged.add(page);
       for (const id of listing) listed.add(id);
     }
@@ -132,8 +132,8 @@ export class Repacker {
   }
 
   /**
-   * The pages whose listed documents account for every live byte. Another page's listing must be damaged: it stays as it is, so
-   * that no body is lost with it, and a verification reports it.
+   * Returns the pages whose listed documents account for every live byte. If they do not, the listing must be damaged: the page stays as it is,
+   * so that no body is lost with it, and a verification reports it.
    */
   #soundPages(candidates: readonly Candidate[], documents: readonly DocumentRecord[]): Candidate[] {
     const live = new Map<PageNumber, number>();
@@ -198,7 +198,7 @@ export class Repacker {
   }
 }
 
-/** The digests to which revisions of the documents refer. */
+/** Returns the digests to which revisions of the documents refer. */
 function* digestsOf(documents: readonly DocumentRecord[]): CooperativeTask<Set<string>> {
   const digests = new Set<string>();
   for (const { seq, leaves } of documents) {

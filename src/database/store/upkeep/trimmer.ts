@@ -13,21 +13,21 @@ import { AttachmentChanges } from '../writing/attachment-changes.ts';
 
 interface Look {
   readonly found: readonly DocId[];
-  /** The last document that was looked at; undefined where there are no more. */
+  /** The last document that was examined; undefined if there are no more. */
   readonly last: DocId | undefined;
 }
 
-/** Entries that are looked at while one state is held. */
+/** Entries that are examined while one state is held. */
 const ENTRIES_PER_TICKET = 4_096;
 /** Documents that are trimmed in one turn of the write queue. */
 const DOCUMENTS_PER_STEP = 128;
 
 /**
- * Takes out of the documents' entries what a compaction gives up without emptying a page: bodies `{}` of replaced revisions, which are in
+ * Removes from the documents' entries what a compaction discards without emptying a page: bodies `{}` of replaced revisions, which are in
  * no page, and ancestors beyond the revisions limit, which may have been lowered since the last edit of a document.
  *
- * Not journalled: after a crash the entries are as they were. A journal record that follows reads the same with both: it names the revisions
- * that it adds, and those that a trimmed entry lacks are no leaves of the entry as it was.
+ * Not journalled: after a crash the entries are as they were. A later journal record replays the same with both: it names the revisions
+ * that it adds, and those that a trimmed entry lacks are not leaves of the former entry.
  */
 export class Trimmer {
   readonly #opened: OpenedFile;
@@ -39,8 +39,8 @@ export class Trimmer {
   }
 
   /**
-   * The documents to trim, in groups of a size for `trim`; a group may be empty, so that the search can be ended. What comes while they are
-   * looked for may be left out. Entries that can't be read end it: a verification reports them.
+   * Yields the documents to trim, in groups of a size for `trim`; a group may be empty, so that the search can be ended. Documents that are
+   * added during the search may be left out. Entries that can't be read end it: a verification reports them.
    */
   async *documents(): AsyncGenerator<readonly DocId[], void, void> {
     let after: DocId | undefined;
@@ -54,7 +54,7 @@ export class Trimmer {
     } while (after !== undefined);
   }
 
-  /** Looks at some entries behind the given one. */
+  /** Examines some entries after the given one. */
   async #look(after: DocId | undefined): Promise<Look> {
     const { current } = this.#opened.state;
     const range = after === undefined ? {} : { start: after, startInclusive: false };
@@ -80,7 +80,7 @@ export class Trimmer {
     return { found, last: undefined };
   }
 
-  /** Trims the documents as they are now. In a turn of the write queue. `ids` are in the order of the tree. */
+  /** Trims the current state of the documents. In a turn of the write queue. `ids` are in the order of the tree. */
   async trim(ids: readonly DocId[]): Promise<void> {
     const { state, detached, settings } = this.#opened;
     const { current } = state;

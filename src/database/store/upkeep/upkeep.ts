@@ -1,24 +1,24 @@
 /**
- * Upkeep: all that is done for a database beside answering requests. A commit only appends a journal record; the rest of
+ * Upkeep: all that is done for a database besides answering requests. A commit only appends a journal record; the rest of
  * the work is here, and is done between the commits, in the turns of the write queue (`BackgroundWork`).
  *
  * What is due when:
  * - A checkpoint (`checkpointer.ts`), when a bound of `settings.ts` is reached (`checkpoint-load.ts`), when no commit came
  *   for `idleMs`, when the database is closed, and when a compaction or a verification needs one. At one and a half times a
- *   bound the write queue takes nothing in before the checkpoint is done. It stores the body pages and tree nodes of one
+ *   bound the write queue accepts nothing before the checkpoint is done. It stores the body pages and tree nodes of one
  *   captured state in slices, then flips the head and truncates the journal in one commit.
  * - Repacking (`repacker.ts`), before each checkpoint that is due: some of the body pages with the smallest share of live
- *   bytes are emptied, in proportion to what came in since the last checkpoint. Live bodies move to new pages.
- * - A compaction (`compactor.ts`), when it is asked for, and when the database is idle and more than half of its file is
- *   garbage: documents are trimmed (`trimmer.ts`), every page that is worth it is emptied, a checkpoint stores that, and the file gives
- *   free space back.
+ *   bytes are emptied, in proportion to what was added since the last checkpoint. Live bodies move to new pages.
+ * - A compaction (`compactor.ts`), when it is requested, and when the database is idle and more than half of its file is
+ *   garbage: documents are trimmed (`trimmer.ts`), every page that is worth it is emptied, a checkpoint stores that, and the file returns
+ *   free space to the medium.
  *
  * Who frees what: a commit or a repacking replaces tree nodes, and a repacking empties body pages. Both are collected by
  * `DatabaseState`, which hands them to the next checkpoint. When its head is stored their pages are free: they are added to
  * the `FreeList`, whose lists that head names, so that a crash leaks none of them. The checkpointer drops free pages with
  * the slices of later checkpoints, and in commits of their own when there is nothing else to do, as soon as no snapshot
  * holds a state that can reach them. A snapshot that is released therefore wakes the queue (`noteRelease`). Pages that
- * an interrupted owner left behind are found when the file is opened (`recovery.ts`), and join the list then.
+ * an interrupted owner left are found when the file is opened (`recovery.ts`), and then join the list.
  */
 import { isDatabaseError } from '../../../base/errors/database-error.ts';
 import type { Clock } from '../../../base/shared/clock.ts';
@@ -48,7 +48,7 @@ interface UpkeepParts {
   readonly settings: UpkeepSettings;
   readonly clock: Clock;
   readonly log: Log;
-  /** Where compactions are shown; without it they are not. */
+  /** Shows compactions; without it they are not shown. */
   readonly tasks: ActiveTasks | undefined;
   readonly supports: PageStoreSupport;
   /** Resolves when everything that was submitted to the write queue before is committed. */
@@ -96,7 +96,7 @@ export class Upkeep implements BackgroundWork {
   }
 
   async #stepBoth(jobsWait: boolean): Promise<void> {
-    // Where there is little room, what was emptied makes it for what is moved next.
+    // If there is little room, emptied pages make it for what is moved next.
     const isDropping = this.#parts.opened.file.isScarce && this.#checkpointer.hasWork;
     if (!isDropping) await this.#compactor.step();
     if (this.#checkpointer.hasWork) await this.#checkpointer.step(jobsWait);
@@ -122,21 +122,21 @@ export class Upkeep implements BackgroundWork {
   }
 
   /**
-   * As `dropLater`, and without waiting for a checkpoint: on a full medium there may be no room for one before they are gone, and in a
-   * database that nobody writes to none would come.
+   * Like `dropLater`, but does not wait for a checkpoint: on a full medium there may be no room for one before the pages are gone, and in a
+   * database without writes none would come.
    */
   dropSoon(pages: readonly PageNumber[]): void {
     this.dropLater(pages);
     this.#wakeSoon();
   }
 
-  /** To be called after each commit: the database is not idle. */
+  /** Must be called after each commit: the database is not idle. */
   noteCommit(): void {
     this.#lastCommit = performance.now();
     if (!this.#isStopped) this.#timer ??= this.#wait(this.#parts.settings.idleMs);
   }
 
-  /** One timer for many commits: in browsers setting one takes as long as a good part of a commit. */
+  /** Sets one timer for many commits: in browsers setting one takes as long as a good part of a commit. */
   #wait(ms: number): ReturnType<typeof setTimeout> {
     return setTimeout(() => {
       const left = this.#lastCommit + this.#parts.settings.idleMs - performance.now();
@@ -156,8 +156,8 @@ export class Upkeep implements BackgroundWork {
   }
 
   /**
-   * To be called when a reader released a snapshot: there may be pages to drop by now. The reader's answer leaves first,
-   * since nobody waits for that.
+   * Must be called when a reader released a snapshot: there may be pages to drop by now. The reader's response is sent first,
+   * since no one waits for the drop.
    */
   noteRelease(): void {
     this.#wakeSoon();
@@ -187,12 +187,12 @@ export class Upkeep implements BackgroundWork {
     return this.#compactor.isRunning;
   }
 
-  /** Resolves when no compaction runs, or when so much time has passed. */
+  /** Resolves when no compaction runs, or when that much time has passed. */
   whenCompacted(mostMs: number): Promise<void> {
     return this.#compactor.whenEnded(mostMs);
   }
 
-  /** Compacts the database, or joins the compaction that runs. */
+  /** Compacts the database, or joins the running compaction. */
   compact(): Promise<void> {
     return this.#compactor.compact();
   }
@@ -201,7 +201,7 @@ export class Upkeep implements BackgroundWork {
   async verify(onProgress: (done: number, total: number) => void): Promise<VerifyReport> {
     const { opened, snapshots, supports, barrier } = this.#parts;
     await this.checkpoint().catch((error: unknown) => {
-      // What the medium has no room for is not there to be looked at.
+      // Data that has no room on the medium can't be verified there.
       if (!isDatabaseError(error, 'storage_full')) throw error;
     });
     const { storedVersion } = this.#checkpointer;
@@ -225,8 +225,8 @@ export class Upkeep implements BackgroundWork {
   }
 
   /**
-   * Begins nothing by itself any more, and ends a compaction early. Resolves when that has ended. Checkpoints can still be
-   * asked for.
+   * No longer begins anything by itself, and ends a compaction early. Resolves when that has ended. Checkpoints can still be
+   * requested.
    */
   stop(reason: unknown): Promise<void> {
     this.#isStopped = true;
@@ -234,7 +234,7 @@ export class Upkeep implements BackgroundWork {
     return this.#compactor.stop(reason);
   }
 
-  /** Marks the file as closed in order, if all is stored. Only when no job can come any more. */
+  /** Marks the file as closed in order, if all is stored. Only if no job can come any longer. */
   markClean(): Promise<void> {
     return this.#checkpointer.isDirty ? Promise.resolve() : this.#checkpointer.markClean();
   }

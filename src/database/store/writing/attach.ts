@@ -7,20 +7,20 @@ import type { WriteBatch } from './write-batch.ts';
 
 /** What a document's attachments add to its revision. */
 interface Attached {
-  /** What of them goes into the revision's hash: digests of the bytes without their encoding, since compressors differ. */
+  /** The part that goes into the revision's hash: digests of the bytes without their encoding, since compressors differ. */
   readonly hashed: readonly { readonly name: string; readonly type: string; readonly digest: string }[] | undefined;
-  /** Each digest once; undefined where there are no attachments. */
+  /** Each digest once; undefined if there are no attachments. */
   readonly digests: readonly string[] | undefined;
   /** The body as it is stored. */
   readonly text: string;
 }
 
-/** Of a revision without attachments. */
+/** Returns what a revision without attachments adds. */
 export function attachNothing({ body }: DocumentWrite): Attached {
   return { hashed: undefined, digests: undefined, text: body };
 }
 
-/** Takes the attachments of a revision of that generation into the batch. Gives `missing_stub` where bytes are not there. */
+/** Takes the attachments of a revision of that generation into the batch. Returns `missing_stub` if bytes do not exist. */
 export function* attach(
   batch: WriteBatch,
   write: DocumentWrite,

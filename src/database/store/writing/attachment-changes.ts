@@ -14,20 +14,20 @@ import {
 import type { State } from '../state/state.ts';
 
 interface WorkingAttachment {
-  /** As the tree has it; undefined where it has none. */
+  /** The tree's entry; undefined if it has none. */
   readonly former: AttachmentEntry | undefined;
   /** Undefined until an upload brings the bytes. */
   stored: StoredBytes | undefined;
-  /** Whether an upload said what the bytes decode to, which were known as content only. */
+  /** Whether an upload described the decoded form of bytes that were known as content only. */
   isFoundEncoded: boolean;
   references: number;
   leaves: number;
 }
 
-/** Revisions that are looked at between two looks at the clock. */
+/** Revisions that are examined between two checks of the clock. */
 const NODES_PER_STEP = 1_024;
 
-/** What a group of changes does to the tree of attachments: which bytes come, and how many revisions refer to which. */
+/** What a group of changes does to the tree of attachments: which bytes are added, and how many revisions refer to which. */
 export class AttachmentChanges {
   readonly #working = new Map<string, WorkingAttachment>();
   readonly #adopted = new Map<string, FinishedUpload>();
@@ -45,13 +45,13 @@ export class AttachmentChanges {
     await runCooperatively(eachInSteps(sorted, take));
   }
 
-  /** The attachment's bytes: undefined where there are none. */
+  /** Returns the attachment's bytes; undefined if there are none. */
   stored({ digest, length }: AttachmentBytes): StoredBytes | undefined {
     const stored = this.#working.get(digest)?.stored;
     return stored && bytesOfLength(stored, length);
   }
 
-  /** Takes the upload's bytes where there are none such yet; gives whether it does. What they decode to is noted in any case. */
+  /** Takes the upload's bytes if they are new; returns whether it does. Notes their decoded form in any case. */
   adopt(upload: FinishedUpload): boolean {
     const { digest, encoding, length, plainDigest } = upload.stored;
     const working = must(this.#working.get(digest), 'an attachment of the group was not loaded');
@@ -80,7 +80,7 @@ export class AttachmentChanges {
     }
   }
 
-  /** A revision that is no leaf is kept no longer. */
+  /** Notes that a revision that is not a leaf is no longer kept. */
   *remove(digests: readonly string[]): CooperativeTask<void> {
     yield* this.#add(digests, -1, 0);
   }
@@ -103,8 +103,8 @@ export class AttachmentChanges {
   }
 
   /**
-   * The pages of uploads that the group took and let go again: a replay joins the record that brought them with that of a purge. No state will
-   * refer to them, and outside of a replay they are still the uploader's. To be asked when the group's documents have been counted (`nextState`).
+   * The pages of uploads that the group took and let go again, when a replay joins the record that added them with that of a purge. No state will
+   * refer to them, and outside a replay they are still the uploader's. Call it after the group's documents have been counted (`nextState`).
    */
   get orphanedPages(): readonly PageNumber[] {
     return [...this.#adopted].flatMap(([digest, { pages }]) =>
@@ -112,7 +112,7 @@ export class AttachmentChanges {
     );
   }
 
-  /** What a journal record has to say of bytes: the adopted ones, and without pages such as are there already and were found to be gzip. */
+  /** The bytes that a journal record must contain: the adopted ones, and, without pages, existing ones that were found to be gzip. */
   get recorded(): readonly StoredBytes[] {
     const recorded: StoredBytes[] = [];
     for (const [digest, { stored, isFoundEncoded, references }] of this.#working) {
@@ -136,7 +136,7 @@ export class AttachmentChanges {
     return yield* sortInSteps(changes, (left, right) => compareKeys(left.key, right.key));
   }
 
-  /** The pages of each attachment that nothing refers to any more. */
+  /** Returns the pages of each attachment that nothing refers to any longer. */
   freed(): (readonly PageNumber[])[] {
     return [...this.#working.values()].flatMap(({ former, references }) =>
       former !== undefined && references <= 0 ? [pagesOfRuns(former.pages)] : [],

@@ -10,17 +10,17 @@ import { encodeJournalEntry } from './journal.ts';
 import { nextState } from './next-state.ts';
 import type { WriteBatch } from './write-batch.ts';
 
-/** Characters up to which a record is appended in the turn in which it was made. */
+/** Maximum characters of a record that is appended in the turn in which it was made. */
 export const SHORT_RECORD = 16_384;
 
-/** With more pages than this, handing them to the file is work that others should not have to wait for in addition to what was before. */
+/** Passing more pages than this to the file is work that others should not have to wait for in addition to what was before. */
 const MANY_PAGES = 64;
 
 interface RecordCommit extends Commit {
   readonly journal: JournalRecord;
 }
 
-/** The text of the group's journal record, and the pages that go with it. */
+/** Returns the text of the group's journal record, and the pages that belong to it. */
 export function* prepareCommit(
   batch: WriteBatch,
   bodies: BodyStore,
@@ -33,8 +33,8 @@ export function* prepareCommit(
 }
 
 /**
- * Puts a group's record into the file, and makes the state that it leads to: in this turn where the record is short and all nodes of the
- * trees are in memory, else at the same time. Rejected where the record is in the file but the state could not be made; fails where the
+ * Puts a group's record into the file, and makes the resulting state: in this turn if the record is short and all nodes of the
+ * trees are in memory, else concurrently. Rejected if the record is in the file but the state could not be made; fails if the
  * record is not known to be in the file. `raised`: a head that goes with it, which makes the commit durable.
  */
 export function* commitRecord(
@@ -56,7 +56,7 @@ export function* commitRecord(
   const committing = outcomeOf(() => {
     return raised === undefined ? file.commit(commit) : head.write(raised, { ...commit, durability: 'strict' });
   });
-  // To hand many pages to the file may have taken long.
+  // Passing many pages to the file may have taken long.
   if (early === undefined) yield;
   const making = outcomeOf(() => early ?? make());
   const [made, committed] = yield* ready(Promise.all([making, committing]));
@@ -64,12 +64,12 @@ export function* commitRecord(
   return made;
 }
 
-/** Whether the commit is nothing else, and may be appended. */
+/** Whether the commit is only a record, and may be appended. */
 function isShortRecord({ durability, journal, writePages }: RecordCommit): boolean {
   return writePages === undefined && durability === 'relaxed' && journal.text.length <= SHORT_RECORD;
 }
 
-/** What comes of the work. Never fails. */
+/** Returns the outcome of the work. Never fails. */
 async function outcomeOf<T>(work: () => MaybePromise<T>): Promise<PromiseSettledResult<T>> {
   try {
     return { status: 'fulfilled', value: await work() };

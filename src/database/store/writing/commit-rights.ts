@@ -1,12 +1,12 @@
-/** Who has asked for a change must have the right to it still when it is committed. Nearly always nothing has changed, and nobody is asked. */
+/** Checks that the client still has the right to a change when it is committed. Nearly always nothing has changed, and no check is needed. */
 import type { Job } from './jobs.ts';
 
-/** Whether the right of any of them may have ended. */
+/** Whether the right of any job may have ended. */
 export function areInDoubt(jobs: readonly Job[]): boolean {
   return jobs.some(isInDoubt);
 }
 
-/** Those of the jobs whose right is lost, with the reasons. When it resolves nobody else's may have ended. */
+/** Returns the jobs whose right is lost, with the reasons. When it resolves no other job's right may have ended. */
 export async function findRightless(jobs: readonly Job[]): Promise<ReadonlyMap<Job, unknown>> {
   const rightless = new Map<Job, unknown>();
   while (jobs.some((job) => isInDoubt(job) && !rightless.has(job))) {

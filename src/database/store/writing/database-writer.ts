@@ -27,9 +27,9 @@ interface DatabaseWriterParts {
   readonly settings: StoredSettings;
   readonly hasher: RevisionHasher;
   readonly log: Log;
-  /** Validates what is written; without one all is taken. */
+  /** Validates what is written; without one all is accepted. */
   readonly guard: WriteGuard | undefined;
-  /** Throws where the database is closed. */
+  /** Throws if the database is closed. */
   mustBeOpen(): void;
 }
 
@@ -37,7 +37,7 @@ interface DatabaseWriterParts {
 export class DatabaseWriter {
   readonly #parts: DatabaseWriterParts;
   readonly #validated: ValidatedWrites | undefined;
-  /** Once there were any. */
+  /** Set once there were delayed writes. */
   #delayed: DelayedWrites | undefined;
 
   constructor(parts: DatabaseWriterParts) {
@@ -92,7 +92,7 @@ export class DatabaseWriter {
     await this.#run(new SettingJob(REVS_LIMIT_KEY, settingValue(String(limit)), { onStored, right }));
   }
 
-  /** Keeps the lineage. Nobody has to wait for the medium: nothing survives a loss without what was committed before it. */
+  /** Keeps the lineage. No need to wait for the medium: nothing survives a loss without what was committed before it. */
   async setLineage(lineage: string): Promise<void> {
     await this.#run(new SettingJob(LINEAGE_KEY, lineage, { durability: 'relaxed' }));
   }
@@ -103,13 +103,13 @@ export class DatabaseWriter {
     return outcome;
   }
 
-  /** Makes all that was committed durable, delayed writes included. */
+  /** Makes everything committed durable, delayed writes included. */
   async flush(): Promise<void> {
     await this.flushDelayed();
     await this.#run(new BarrierJob('strict'));
   }
 
-  /** Whether there are delayed writes that have to be validated before they can be committed. */
+  /** Whether there are delayed writes that must be validated before they can be committed. */
   get mustValidateDelayed(): boolean {
     return this.#parts.guard !== undefined && this.#delayed?.hasUnwritten === true;
   }
@@ -119,7 +119,7 @@ export class DatabaseWriter {
     await this.#delayed?.flush();
   }
 
-  /** Forgets the delayed writes that were not begun. */
+  /** Discards the delayed writes that were not begun. */
   discardDelayed(): void {
     this.#delayed?.discard();
   }

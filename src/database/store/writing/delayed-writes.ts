@@ -1,11 +1,11 @@
 import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
 import type { DatabaseUser, DocumentWrite } from '../contract.ts';
 
-/** Documents that wait, and characters of their text, before they are written by themselves. */
+/** With this many waiting documents, or characters of their text, they are written automatically. */
 const FLUSH_FROM: Amount = { documents: 1_000, characters: 4 * 1024 * 1024 };
 /** How long the first of them waits. */
 const MAX_WAIT_MS = 1_000;
-/** With this much taken in and not written yet, those who bring more have to wait. */
+/** With this much accepted and not written yet, clients that send more must wait. */
 const FULL_FROM: Amount = { documents: 10_000, characters: 16 * 1024 * 1024 };
 
 interface Amount {
@@ -13,7 +13,7 @@ interface Amount {
   characters: number;
 }
 
-/** What one user brought. */
+/** The writes of one user. */
 interface Portion {
   readonly user: DatabaseUser | undefined;
   readonly writes: DocumentWrite[];
@@ -21,34 +21,34 @@ interface Portion {
 
 interface DelayedWritesOptions {
   write(writes: readonly DocumentWrite[], user: DatabaseUser | undefined): Promise<unknown>;
-  /** Called with why writes failed as a whole. */
+  /** Called with the reason why writes failed as a whole. */
   onError(error: unknown): void;
-  /** Throws once nothing more may be taken in. */
+  /** Throws once nothing more may be accepted. */
   mustBeOpen(): void;
 }
 
 /**
- * Documents that a client handed over with `batch=ok`. They were answered with 202 and nothing is promised: they are
- * written within a second, when a thousand (or 4 MB of text) wait, or at the next flush; a conflict drops them silently. Where storage
- * does not keep up, the answer waits: memory holds no more than `FULL_FROM` and the last that was brought.
+ * Documents that a client sent with `batch=ok`. They were answered with 202 and nothing is promised: they are
+ * written within a second, when a thousand (or 4 MB of text) wait, or at the next flush; a conflict drops them silently. If storage
+ * does not keep up, the response waits: memory holds no more than `FULL_FROM` and the last addition.
  */
 export class DelayedWrites {
   readonly #options: DelayedWritesOptions;
-  /** By the user who brought them, since they are validated as that user's. */
+  /** By user, since the writes are validated as that user's. */
   #waiting = new Map<string, Portion>();
   #waitingAmount: Amount = { documents: 0, characters: 0 };
   /** What waits and what is being written. */
   readonly #held: Amount = { documents: 0, characters: 0 };
   #timer: ReturnType<typeof setTimeout> | undefined;
   #roomWaiters: (() => void)[] = [];
-  /** What was handed over and is not written yet: it may be validated before the write queue gets it. */
+  /** Flushes that are not complete yet: their writes may be validated before the write queue gets them. */
   readonly #writing = new Set<Promise<void>>();
 
   constructor(options: DelayedWritesOptions) {
     this.#options = options;
   }
 
-  /** Waits while there is no room. Fails as `mustBeOpen` does where that ends before there was any. */
+  /** Adds writes; waits while there is no room. Fails as `mustBeOpen` does if the wait ends before there was any. */
   add(writes: readonly DocumentWrite[], user: DatabaseUser | undefined): MaybePromise<void> {
     if (reaches(this.#held, FULL_FROM)) return this.#addWhenThereIsRoom(writes, user);
     this.#take(writes, user);
@@ -76,17 +76,17 @@ export class DelayedWrites {
     else this.#timer ??= setTimeout(() => void this.flush(), MAX_WAIT_MS);
   }
 
-  /** Whether anything was taken in that is not written yet. */
+  /** Whether anything was accepted that is not written yet. */
   get hasUnwritten(): boolean {
     return this.#waiting.size > 0 || this.#writing.size > 0;
   }
 
-  /** Forgets what waits. */
+  /** Discards the waiting writes. */
   discard(): void {
     for (const { writes } of this.#takeWaiting()) this.#release(writes);
   }
 
-  /** Writes what waits. Resolves when that and all that was being written before is written. Never rejects: failures go to `onError`. */
+  /** Writes what waits. Resolves when that and everything already being written is written. Never rejects: failures go to `onError`. */
   async flush(): Promise<void> {
     for (const portion of this.#takeWaiting()) {
       const written: Promise<void> = this.#write(portion).finally(() => this.#writing.delete(written));
@@ -114,7 +114,7 @@ export class DelayedWrites {
     return portions;
   }
 
-  /** Those who wait for room look for themselves whether there is any, or whether there is nothing to wait for. */
+  /** Wakes the callers that wait for room; they check whether there is any, or nothing to wait for. */
   #release(writes: readonly DocumentWrite[]): void {
     this.#held.documents -= writes.length;
     this.#held.characters -= charactersOf(writes);

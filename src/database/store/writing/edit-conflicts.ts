@@ -1,4 +1,4 @@
-/** Decides what an edit follows, and so whether it conflicts with what is there (docs/http/documents.md#update-conflicts). */
+/** Decides which revision an edit follows, and so whether it conflicts with the document (docs/http/documents.md#update-conflicts). */
 
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import type { RevId } from '../../documents/contract.ts';
@@ -6,7 +6,7 @@ import { toRevId, toRevision } from '../../documents/revisions/revisions.ts';
 import type { DocumentWrite, StoredNode, WriteOutcome } from '../contract.ts';
 import type { RequestEdits, WorkingDocument } from './working-document.ts';
 
-/** What a new revision follows; `rev` undefined at the root. */
+/** The revision that a new revision follows; `rev` undefined at the root. */
 interface Parent {
   readonly rev: RevId | undefined;
   readonly generation: number;
@@ -20,8 +20,8 @@ function asParent(node: StoredNode): Parent {
 }
 
 /**
- * The leaf that an edit replaces: any leaf may be extended, also a losing or deleted one; without a revision only a
- * document that is not there or whose winner is deleted (whose branch then goes on). Undefined = conflict.
+ * Returns the leaf that an edit replaces: any leaf may be extended, even a losing or deleted one. An edit without a revision is
+ * allowed only if the document does not exist or its winner is deleted (whose branch then continues). Undefined = conflict.
  *
  * One request may edit several leaves of a document, each once. `earlier` are its edits so far: the revisions that they made
  * can't be edited in the same request, and a write without a revision must come before all others of its document.
@@ -43,7 +43,7 @@ export function editedLeaf(
   return leaf === undefined ? undefined : { rev, generation, hash };
 }
 
-/** all_or_nothing: a stale revision makes a branch beside the others. */
+/** Returns the parent in all_or_nothing mode: a stale revision makes a branch beside the others. */
 export function branchingParent(document: WorkingDocument, rev: RevId | undefined): Parent {
   if (rev === undefined) {
     const { winner } = document.tree;

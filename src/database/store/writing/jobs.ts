@@ -27,30 +27,30 @@ export interface Job {
   readonly durability: Durability;
   readonly ids: readonly DocId[];
   readonly localKeys: readonly string[];
-  /** Of attachments. */
+  /** Digests of attachments. */
   readonly digests: readonly string[];
   /** Characters of document text, to bound a group. */
   readonly weight: number;
   /** Gets a commit of its own, since a journal record does not keep the order of changes of different kinds. */
   readonly isAlone: boolean;
-  /** Whether it makes room: then it may use the space that is reserved for deletions. */
+  /** Whether it frees space: then it may use the space that is reserved for deletions. */
   readonly isDeletion: boolean;
-  /** The user's right to this change; undefined where it can't be lost. */
+  /** The user's right to this change; undefined if it can't be lost. */
   readonly right: CommitRight | undefined;
-  /** Gives a promise where it takes so long that others have turns meanwhile. */
+  /** Applies the job. Returns a promise if it takes so long that other tasks run meanwhile. */
   apply(batch: WriteBatch): MaybePromise<void>;
   succeed(): void;
   fail(error: unknown): void;
 }
 
-/** Characters of document text between two looks at the clock; each document counts as so many in addition. */
+/** Characters of document text between two checks of the clock; each document adds `DOCUMENT_LENGTH`. */
 const STEP_LENGTH = 65_536;
 const DOCUMENT_LENGTH = 8_192;
-/** Characters of a body from which on encoding and hashing it is long work. */
+/** Encoding and hashing a body of this many characters or more is long work. */
 const LONG_BODY = 1_048_576;
-/** More of them are hashed in steps. */
+/** More attachments than this are hashed in steps. */
 const MANY_ATTACHMENTS = 256;
-/** Characters of a body that a deletion may leave behind, and still counts as making room. */
+/** Maximum characters of the body of a deletion that counts as freeing space. */
 const SHORT_BODY = 1_024;
 
 const NOTHING: readonly never[] = [];
@@ -122,7 +122,7 @@ export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
     this.#hasher = hasher;
   }
 
-  /** Fails with `bad_request` where a replicated revision is not named: then nothing of the request is written. */
+  /** Creates the job. Fails with `bad_request` if a replicated write has no revision: then nothing of the request is written. */
   static *of(
     writes: readonly DocumentWrite[],
     options: WriteOptions,
@@ -131,7 +131,7 @@ export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
     const ids: DocId[] = [];
     const digests: string[] = [];
     let weight = 0;
-    // A replicated deletion may be of a document that is not here, and would come to what is stored.
+    // A replicated deletion may be of a document that does not exist here, and would add to what is stored.
     let isDeletion = options.newEdits;
     yield* eachInSteps(writes, ({ id, rev, deleted, body, attachments = NOTHING }) => {
       if (rev === undefined && !options.newEdits) {
@@ -197,7 +197,7 @@ export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
     return { ok: true, id: write.id, rev, deleted };
   }
 
-  /** Where it is all or nothing the others must not be written either. */
+  /** Refuses a write. If it is all or nothing the others must not be written either. */
   #refuse(write: DocumentWrite, generation: number): WriteOutcome {
     const reason = `Nothing can follow generation ${generation}. Save the document under another id.`;
     return this.#refuseWith(write, new DatabaseError('bad_request', reason));
@@ -227,7 +227,7 @@ function isLong(text: string): boolean {
   return text.length > LONG_BODY;
 }
 
-/** A `_local` document's change: revisions count up from `0-1`, a deletion answers `0-0` (docs/http/documents.md#local-documents). */
+/** A `_local` document's change: revisions count up from `0-1`, a deletion returns `0-0` (docs/http/documents.md#local-documents). */
 export class LocalJob extends PromisedJob<string> {
   override readonly localKeys: readonly string[];
   override readonly weight: number;
@@ -271,14 +271,14 @@ export class LocalJob extends PromisedJob<string> {
 }
 
 interface SettingOptions {
-  /** Called before the next group begins, so that replaying the journal finds the same border. */
+  /** Called before the next group begins, so that a replay of the journal finds the same border. */
   readonly onStored?: () => void;
   /** `strict` by default. */
   readonly durability?: Durability;
   readonly right?: CommitRight | undefined;
 }
 
-/** A setting of the database, kept beside the local documents under a key that no document id can have. */
+/** A setting of the database, kept with the local documents under a key that no document id can have. */
 export class SettingJob extends PromisedJob<void> {
   override readonly localKeys: readonly string[];
   readonly #key: string;

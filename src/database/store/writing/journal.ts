@@ -9,33 +9,33 @@ import { decodeAttachment, encodeAttachment } from '../state/attachments-tree.ts
 import { isHex } from '../state/entry.ts';
 
 /**
- * Redo records: what a commit changed, not what came of it. Text: one line of JSON, then one line for each body that
- * travels in the record (bodies hold no newline, since white space outside strings is cut out of them).
+ * Redo records: what a commit changed, not its outcome. Text: one line of JSON, then one line for each body that the
+ * record contains (bodies hold no newline, since white space outside strings is removed from them).
  */
 export interface JournalEntry {
   readonly revisions: readonly RevisionChange[];
   readonly locals: readonly LocalChange[];
   readonly purges: readonly PurgeChange[];
-  /** Bytes that came with the commit, whose pages are among `pages`; without pages, bytes that were there and were found to be gzip. */
+  /** Bytes of the commit, whose pages are among `pages`; without pages, existing bytes that were found to be gzip. */
   readonly attachments: readonly StoredBytes[];
-  /** Pages that came with the commit. */
+  /** Pages of the commit. */
   readonly pages: readonly number[];
   /** The update sequence after the commit. */
   readonly updateSeq: number;
 }
 
-/** A revision with as much of its ancestry as it takes to place it. */
+/** A revision with as much of its ancestry as is needed to place it. */
 export interface RevisionChange {
   readonly id: DocId;
   readonly seq: number;
   readonly start: number;
   readonly ids: readonly string[];
   readonly deleted: boolean;
-  /** Whether the document was not there before: replaying need not look. */
+  /** Whether the document did not exist before: then a replay need not look. */
   readonly isFirst: boolean;
-  /** Where the body lies, or the body itself; of no meaning where the revision was known and only its ancestry is new. */
+  /** The location of the body, or the body itself; without meaning if the revision was known and only its ancestry is new. */
   readonly body: BodyLocation | string;
-  /** The digests of its attachments; undefined where it has none. */
+  /** The digests of its attachments; undefined if it has none. */
   readonly attachments: readonly string[] | undefined;
 }
 
@@ -54,34 +54,34 @@ export interface PurgeChange {
 
 const INLINE = -1;
 
-/** Flags of a revision, added up. */
+/** Flags of a revision, added together. */
 const DELETED = 1;
 const FIRST = 2;
 
 /** Id, sequence number, generation, hashes, flags, and the body's page, offset, length and checksum. */
 type RevisionTuple = [DocId, number, number, readonly string[], number, number, number, number, number?];
 
-/** The lists of a stored entry, by what is in them. */
+/** The lists of a stored entry, with the type of their items. */
 interface StoredLists {
   readonly r: RevisionTuple;
   readonly l: readonly [string, string | null];
   readonly x: readonly [DocId, number, number, readonly RevId[]];
   readonly p: number;
-  /** Which revisions, by their positions, refer to which attachments. */
+  /** The revisions, by their positions, that refer to attachments, and the digests. */
   readonly a: readonly [number, readonly string[]];
-  /** Digests of attachments that came, and their entries. */
+  /** Digests of new attachments, and their entries. */
   readonly n: readonly [string, string];
 }
 
-/** A list that is empty is left out. */
+/** Empty lists are left out. */
 type StoredEntry = { readonly u: number } & { readonly [Name in keyof StoredLists]?: readonly StoredLists[Name][] };
 
-/** Revisions encoded, or decoded, between two looks at the clock. */
+/** Revisions encoded, or decoded, between two checks of the clock. */
 const REVISIONS_PER_STEP = 1_024;
-/** And units of a long local document. */
+/** Units of a long local document between two checks of the clock. */
 const UNITS_PER_STEP = 524_288;
 
-/** The record's text, and where it is long its pieces (`JournalRecord`). */
+/** Returns the record's text, and its pieces if it is long (`JournalRecord`). */
 export function* encodeJournalEntry(entry: JournalEntry): CooperativeTask<Pick<JournalRecord, 'text' | 'pieces'>> {
   const isLong = entry.locals.some(({ value = '' }) => value.length > UNITS_PER_STEP);
   const lists = [
@@ -98,7 +98,7 @@ export function* encodeJournalEntry(entry: JournalEntry): CooperativeTask<Pick<J
   return { text: pieces.reduce((text, piece) => text + piece), pieces };
 }
 
-/** A list of `StoredEntry` behind its name; nothing where it is empty. */
+/** Returns a list of `StoredEntry` after its name; nothing if it is empty. */
 function* encodeList<T, Name extends keyof StoredLists>(
   name: Name,
   items: readonly T[],
@@ -116,9 +116,9 @@ function* referencesOf(revisions: readonly RevisionChange[]): CooperativeTask<St
   return references;
 }
 
-/** The last member of the line, its end, and the lines behind it. */
+/** Returns the last member of the line, its end, and the lines after it. */
 function* encodeRevisions(revisions: readonly RevisionChange[]): CooperativeTask<string> {
-  // Texts that grow bit by bit have to be put together by whoever reads them first, in one go. These are put together in each step.
+  // The first reader of a text that grew in parts has to join them in one step. These are joined in each step.
   const pieces: string[] = [];
   let tuples: string[] = [];
   let bodies = '';
@@ -146,7 +146,7 @@ function* encodeLocals(locals: readonly LocalChange[]): CooperativeTask<string[]
   return pieces;
 }
 
-/** The JSON of a text, in pieces. */
+/** Returns the JSON of a text, in pieces. */
 function* quoted(value: string): CooperativeTask<string[]> {
   const pieces = ['"'];
   yield* putTogether(value);
@@ -160,7 +160,7 @@ function* quoted(value: string): CooperativeTask<string[]> {
   return pieces;
 }
 
-/** A `RevisionTuple` as JSON. Written by hand, since it is most of what a large commit has to write. */
+/** Returns a `RevisionTuple` as JSON. Written by hand, since it is most of what a large commit writes. */
 function encodeRevision({ id, seq, start, ids, deleted, isFirst, body }: RevisionChange): string {
   const flags = (deleted ? DELETED : 0) + (isFirst ? FIRST : 0);
   const place = typeof body === 'string' ? `${INLINE},0,0` : encodePlace(body);
@@ -196,7 +196,7 @@ function lineEnd(text: string, from: number): number {
   return end < 0 ? text.length : end;
 }
 
-/** `bodiesStart`: where the first line with a body begins in the record's text. */
+/** Decodes the revisions. `bodiesStart`: the position of the first line with a body in the record's text. */
 function* decodeRevisions(stored: StoredEntry, text: string, bodiesStart: number): CooperativeTask<RevisionChange[]> {
   const references = new Map(stored.a);
   const revisions: RevisionChange[] = [];
@@ -214,7 +214,7 @@ function* decodeRevisions(stored: StoredEntry, text: string, bodiesStart: number
   return revisions;
 }
 
-/** As an entry of the tree to which nothing refers yet. */
+/** Returns an entry of the tree to which nothing refers yet. */
 function encodeStoredBytes(bytes: StoredBytes): string {
   return encodeAttachment({ ...bytes, references: 0, leaves: 0 });
 }

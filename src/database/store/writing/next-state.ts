@@ -7,13 +7,13 @@ import { type NextState, TreeUpdates, updateSpace } from '../state/tree-updates.
 import type { WorkingDocument } from './working-document.ts';
 import type { WriteBatch } from './write-batch.ts';
 
-/** Documents encoded between two looks at the clock. */
+/** Documents encoded between two checks of the clock. */
 const DOCUMENTS_PER_STEP = 256;
-/** Documents whose entries are in a tree before those of the next ones are encoded. */
+/** Documents whose entries are put into a tree before those of the next ones are encoded. */
 const DOCUMENTS_PER_PART = 4_096;
 
 /**
- * The state after a batch of changes whose bodies have their locations. `state` itself is left as it is. With
+ * Returns the state after a batch of changes whose bodies have their locations. `state` itself stays unchanged. With
  * `delaysById` the by-id tree, whose changes are spread over all of its leaves, gets its new nodes later, by
  * `applyDelayedChanges`.
  */
@@ -53,7 +53,7 @@ function* nextById(
   return byId;
 }
 
-/** The former sequence numbers of changed documents go, the new ones come, which are all above them. */
+/** Removes the former sequence numbers of changed documents and adds the new ones, which are all above them. */
 function* nextBySeq(
   state: State,
   changed: readonly WorkingDocument[],
@@ -84,7 +84,7 @@ function* parts(documents: readonly WorkingDocument[]): Generator<readonly Worki
 }
 
 /**
- * The same moment with the delayed changes of its trees made in their nodes. It has a version of its own, since a snapshot
+ * Returns the same moment with the delayed changes of its trees made in their nodes. It has a version of its own, since a snapshot
  * of the former state still reads the nodes that were replaced.
  */
 export async function applyDelayedChanges(state: State): Promise<NextState> {
@@ -111,7 +111,7 @@ function* byIdChanges(changed: readonly WorkingDocument[]): CooperativeTask<Tree
   return changes;
 }
 
-/** `documents` in the order of their sequence numbers. */
+/** Adds `documents`, which are in the order of their sequence numbers. */
 function* addToBySeq(changes: TreeChange<number>[], documents: readonly WorkingDocument[]): CooperativeTask<void> {
   for (const { id, seq, tree } of documents) {
     const { leaves } = tree;

@@ -6,10 +6,10 @@ interface PageWrite {
   reject(error: unknown): void;
 }
 
-/** Bytes that go into one commit: so long others wait at most. */
+/** Bytes of one commit: others wait at most as long as these take. */
 const COMMIT_BYTES = 2 * 2 ** 20;
 
-/** Pages that have to get into the file before anything refers to them. They are written between the group commits, without the journal. */
+/** Pages that must be in the file before anything refers to them. They are written between the group commits, without the journal. */
 export class PageWrites {
   #waiting: PageWrite[] = [];
 
@@ -17,12 +17,12 @@ export class PageWrites {
     return this.#waiting.length > 0;
   }
 
-  /** Resolves when the pages are in the file. The queue has to be woken. */
+  /** Resolves when the pages are in the file. The caller must wake the queue. */
   add(pages: readonly Page[]): Promise<void> {
     return new Promise((resolve, reject) => this.#waiting.push({ pages, resolve, reject }));
   }
 
-  /** One commit. Its failure is told to those whose pages were in it. */
+  /** Does one commit. If it fails, the callers whose pages were in it get the failure. */
   async step(file: PageFile): Promise<void> {
     const writes = this.#take();
     if (writes.length === 0) return;
@@ -35,7 +35,7 @@ export class PageWrites {
     }
   }
 
-  /** Those that wait are told that no commit will come. */
+  /** Rejects the waiting callers: no commit will come. */
   fail(error: unknown): void {
     for (const { reject } of this.#waiting.splice(0)) reject(error);
   }

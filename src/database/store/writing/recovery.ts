@@ -15,14 +15,14 @@ import { nextState } from './next-state.ts';
 import { WriteBatch } from './write-batch.ts';
 
 /**
- * Revisions that are replayed in one update of the trees. As many as a journal seldom holds: what is replayed together
- * reads each leaf, and makes it anew, only once.
+ * Revisions that are replayed in one update of the trees. More than a journal usually holds: what is replayed together
+ * reads and rewrites each leaf only once.
  */
 const REPLAY_GROUP = 50_000;
-/** And between two looks at the clock. */
+/** Revisions between two checks of the clock. */
 const REVISIONS_PER_STEP = 256;
 
-/** What the last owner left behind, beside the trees that its head leads to. */
+/** What the last owner left, besides the trees that its head leads to. */
 interface Remains {
   /** What the journal holds that the trees don't. */
   readonly entries: readonly JournalEntry[];
@@ -33,10 +33,10 @@ interface Remains {
   readonly leaked: readonly PageNumber[];
 }
 
-/** Decides whether to go on without a damaged record and those behind it; throws where not. */
+/** Decides whether to continue without a damaged record and those after it; throws if not. */
 export type OnDamagedRecord = (number: number, behind: readonly JournalRecord[]) => void;
 
-/** `onDamage`: by default the opening fails with `storage_corrupt`. */
+/** Reads the journal after the head. `onDamage`: by default the opening fails with `storage_corrupt`. */
 export async function readJournalTail(
   { file, head: { current: head } }: OpenedFile,
   crc32: Crc32,
@@ -49,7 +49,7 @@ export async function readJournalTail(
   const entries = await runCooperatively(decodeEntries(records));
   const journalBytes = records.reduce((sum, { text }) => sum + text.length, 0);
   const named = new Set(entries.flatMap((entry) => entry.pages));
-  // An upload that a head lists as free was adopted by a commit behind it.
+  // If the head lists an upload as free, a later commit may have adopted it.
   const free = (await readFreePages(file, head)).filter((page) => !named.has(page));
   const leaked: PageNumber[] = [];
   for await (const numbers of file.pageNumbers(head.pageMark)) {
@@ -67,7 +67,7 @@ function* decodeEntries(records: readonly JournalRecord[]): CooperativeTask<Jour
   return entries;
 }
 
-/** The records without their checksums, up to the first whose checksum is wrong. */
+/** Returns the records without their checksums, up to the first whose checksum is wrong. */
 function* checkedRecords(
   stored: readonly JournalRecord[],
   crc32: Crc32,
@@ -86,7 +86,7 @@ function* checkedRecords(
   return records;
 }
 
-/** The lists themselves stand first, which are dropped last (`FreeList`): until then they say what is still to go. */
+/** Returns the free pages. The list pages themselves come first, and are dropped last (`FreeList`): until then they name what is left to drop. */
 async function readFreePages(file: PageFile, head: Head): Promise<PageNumber[]> {
   const free: PageNumber[] = [...head.garbage, ...head.unstored.map((distance) => head.pageMark - distance)];
   for (const list of head.garbage) {
@@ -97,7 +97,7 @@ async function readFreePages(file: PageFile, head: Head): Promise<PageNumber[]> 
 }
 
 /**
- * Applies the journal's records to the state, in groups. Bodies that travelled in the records go to pages of this
+ * Applies the journal's records to the state, in groups. Bodies that the records contain go to pages of this
  * owner, bodies that had pages of their own stay where they are.
  */
 export async function replayJournal(opened: OpenedFile, { entries, journalBytes, leaked }: Remains): Promise<void> {
@@ -126,7 +126,7 @@ async function replayGroup({ state, settings, detached }: OpenedFile, group: rea
   for (const entry of group) state.free(await runCooperatively(replayEntry(batch, entry)));
   const { pages } = await runCooperatively(batch.place(state.bodies, Number.POSITIVE_INFINITY));
   assert(pages.length === 0, 'a body with pages of its own is in the journal');
-  // Opening waits for what answers single documents; the rest is made before the first write or walk.
+  // Opening waits for what reads of single documents need; the rest is made before the first write or walk.
   const next = await runCooperatively(nextState(state.current, batch, true));
   settings.revsLimit = batch.revsLimit;
   state.publish(
@@ -136,7 +136,7 @@ async function replayGroup({ state, settings, detached }: OpenedFile, group: rea
   state.free(batch.attachments.orphanedPages);
 }
 
-/** The documents and attachments that a group changes. `absent`: documents that were not there before the group. */
+/** Returns the documents and attachments that a group changes. `absent`: documents that did not exist before the group. */
 function* namedIn(group: readonly JournalEntry[]): CooperativeTask<Named> {
   const ids = new Set<DocId>();
   const absent = new Set<DocId>();
@@ -146,7 +146,7 @@ function* namedIn(group: readonly JournalEntry[]): CooperativeTask<Named> {
     for (const { digest } of attachments) digests.push(digest);
     for (const { id, isFirst, attachments: attached = [] } of revisions) {
       for (const digest of attached) digests.push(digest);
-      // What is first in the group is so for the state before it, too.
+      // A document whose first revision is in the group was also absent from the state before it.
       if (isFirst && !ids.has(id)) absent.add(id);
       ids.add(id);
       looked += 1;
@@ -164,8 +164,8 @@ interface Named {
 }
 
 /**
- * Gives pages that nothing refers to: of attachments that came anew after a repacking, which is not in the journal, had removed the bytes
- * that the trees still have.
+ * Returns pages that nothing refers to: of attachments that were stored again after a repacking, which is not in the journal, had removed the
+ * bytes that the trees still have.
  */
 function* replayEntry(batch: WriteBatch, entry: JournalEntry): CooperativeTask<PageNumber[]> {
   const spare: PageNumber[] = [];
@@ -182,7 +182,7 @@ function* replayEntry(batch: WriteBatch, entry: JournalEntry): CooperativeTask<P
   }
   for (const { key, value } of entry.locals) {
     batch.setLocal(key, value);
-    // A changed limit holds from the next commit on, as it did in the first run.
+    // A changed limit applies from the next commit on, as it did in the first run.
     if (key === REVS_LIMIT_KEY) batch.revsLimit = Number(settingText(value) ?? DEFAULT_REVS_LIMIT);
   }
   for (const { id, seq, purgeSeq, revs } of entry.purges) {

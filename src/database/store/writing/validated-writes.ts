@@ -8,13 +8,13 @@ import type { DocumentWrite, WriteGuard, WriteOptions, WriteOutcome } from '../c
 type Apply = (writes: readonly DocumentWrite[], options: WriteOptions) => Promise<WriteOutcome[]>;
 
 /**
- * Has writes validated before they are submitted to the write queue. What is refused does not reach the queue; with
+ * Validates writes before they are submitted to the write queue. Refused writes do not reach the queue; with
  * `allOrNothing` nothing of the request does then.
  */
 export class ValidatedWrites {
   readonly #guard: WriteGuard;
   readonly #apply: Apply;
-  /** Settles when what was begun exclusively is done. */
+  /** Settles when the last exclusive work is done. */
   #exclusive: Promise<unknown> = Promise.resolve();
 
   constructor(guard: WriteGuard, apply: Apply) {
@@ -36,7 +36,7 @@ export class ValidatedWrites {
       const write = () => this.#validateAndWrite(writes, options, hasDesign);
       return await (this.#guard.isExclusive === true ? this.#alone(write) : write());
     } finally {
-      // Before anyone learns that they are written.
+      // Before any caller learns that they are written.
       if (hasDesign) this.#guard.designsChanged();
     }
   }
@@ -52,7 +52,7 @@ export class ValidatedWrites {
     return isRefused ? this.#writeRest(writes, verdicts, options) : this.#apply(writes, options);
   }
 
-  /** Does it when all that was begun before has ended. */
+  /** Runs the work when everything that was begun before has ended. */
   #alone<T>(work: () => Promise<T>): Promise<T> {
     const done = this.#exclusive.then(work);
     this.#exclusive = done.catch(() => undefined);

@@ -9,15 +9,15 @@ export interface WorkingDocument {
   readonly id: DocId;
   /** Its position among the documents of the group, in the order of ids. */
   readonly rank: number;
-  /** Sequence number in by-seq; undefined for a document that was not there. */
+  /** Sequence number in by-seq; undefined for a document that did not exist. */
   readonly formerSeq: number | undefined;
-  /** Its stored entry; undefined for a document that was not there. */
+  /** Its stored entry; undefined for a document that did not exist. */
   readonly formerValue: string | undefined;
   readonly wasDeleted: boolean;
   readonly tree: MutableRevisionTree<BodyLocation>;
   seq: number;
   changed: boolean;
-  /** What the request that edited it last has made of it. */
+  /** The edits of the last request that edited it. */
   edits: RequestEdits | undefined;
 }
 
@@ -44,7 +44,7 @@ export class RequestEdits {
   }
 }
 
-/** `value`: the document's by-id entry; undefined where there is none. `rank`: see `WorkingDocument`. */
+/** Opens a document. `value`: the document's by-id entry; undefined if there is none. `rank`: see `WorkingDocument`. */
 export function openDocument(id: DocId, rank: number, value: string | undefined): WorkingDocument {
   if (value === undefined) {
     return {
@@ -62,7 +62,7 @@ export function openDocument(id: DocId, rank: number, value: string | undefined)
   return openRecord(decodeEntry(id, value), rank, value);
 }
 
-/** As `openDocument`, for one of very many revisions: others may have a turn meanwhile. */
+/** Like `openDocument`, for a document of very many revisions: lets other tasks run meanwhile. */
 export function* openInSteps(id: DocId, rank: number, value: string): CooperativeTask<WorkingDocument> {
   return openRecord(yield* decodeEntryInSteps(id, value), rank, value);
 }

@@ -17,13 +17,13 @@ import { AttachmentChanges } from './attachment-changes.ts';
 import type { JournalEntry, LocalChange, PurgeChange, RevisionChange } from './journal.ts';
 import { openDocument, openInSteps, type WorkingDocument } from './working-document.ts';
 
-/** A document's body in both forms in which it is needed. */
+/** A document's body in both forms that are needed. */
 interface BodyText {
   readonly text: string;
   readonly bytes: Uint8Array;
 }
 
-/** A body that gets its place when all changes of the group are known; `location` is filled in then. */
+/** A body that gets its location when all changes of the group are known; `location` is then filled in. */
 interface NewBody extends BodyText {
   readonly id: DocId;
   readonly rank: number;
@@ -41,7 +41,7 @@ interface NewRevision {
   readonly body: NewBody | BodyLocation;
 }
 
-/** What a group's commit holds. */
+/** The content of a group's commit. */
 export interface Placed {
   readonly entry: JournalEntry;
   readonly pages: readonly Page[];
@@ -49,16 +49,16 @@ export interface Placed {
 
 const NONE: ReadonlySet<DocId> = new Set();
 
-/** Characters of an entry from which on a document is opened in steps. */
+/** A document whose entry has this many characters or more is opened in steps. */
 const LONG_ENTRY = 65_536;
-/** Documents opened between two looks at the clock. */
+/** Documents opened between two checks of the clock. */
 const OPENED_PER_STEP = 256;
-/** Revisions of which something small is done between two looks at the clock. */
+/** Revisions that get a little work each between two checks of the clock. */
 const REVISIONS_PER_STEP = 1_024;
 
 /**
- * What one group commit changes: documents and local keys, loaded as the state has them and then changed step by step.
- * Nothing of it is visible to anyone until the write queue publishes the state that is made of it.
+ * What one group commit changes: documents and local keys, loaded from the state and then changed step by step.
+ * Nothing of it is visible to anyone until the write queue publishes the state that is made from it.
  */
 export class WriteBatch {
   readonly #arena: TextArena;
@@ -69,9 +69,9 @@ export class WriteBatch {
   readonly #purges: PurgeChange[] = [];
   readonly #released: BodyLocation[] = [];
   readonly attachments = new AttachmentChanges();
-  /** Documents of which a revision has attachments. */
+  /** Documents that have a revision with attachments. */
   readonly #attached = new Set<WorkingDocument>();
-  /** How many revisions of a path are kept. Changes only while a journal is replayed. */
+  /** The number of revisions of a path that are kept. Changes only while a journal is replayed. */
   revsLimit: number;
   updateSeq: number;
   purgeSeq: number;
@@ -83,17 +83,17 @@ export class WriteBatch {
     this.revsLimit = revsLimit;
   }
 
-  /** The body's text with its bytes, which hashing and storing share. */
+  /** Returns the body's text with its bytes, which hashing and storing share. */
   encode(text: string): BodyText {
     return { text, bytes: this.#arena.encode(text) };
   }
 
-  /** As `encode`: others may have a turn in the middle of a long text. */
+  /** Like `encode`, but lets other tasks run in the middle of a long text. */
   *encodeInSteps(text: string): CooperativeTask<BodyText> {
     return { text, bytes: yield* encodeInSteps(text) };
   }
 
-  /** Loads what the group will touch, in one pass over each tree. The documents `absent` are known not to be there. */
+  /** Loads what the group will touch, in one pass over each tree. The documents `absent` are known not to exist. */
   *load(
     state: State,
     ids: readonly DocId[],
@@ -119,7 +119,7 @@ export class WriteBatch {
     for (const [index, key] of sortedKeys.entries()) this.#locals.set(key, locals[index]);
   }
 
-  /** Those of the given digests, and all to which revisions of the loaded documents refer. */
+  /** Loads the given digests, and all to which revisions of the loaded documents refer. */
   *#loadAttachments(state: State, digests: readonly string[]): CooperativeTask<void> {
     const known = state.attachments.count === 0 ? [] : this.#documents.values();
     const all = new Set(digests);
@@ -139,7 +139,7 @@ export class WriteBatch {
     return must(this.#documents.get(id), 'a document of the group was not loaded');
   }
 
-  /** The documents that changed, in the order of their ids. */
+  /** Returns the documents that changed, in the order of their ids. */
   changedDocuments(): CooperativeTask<WorkingDocument[]> {
     return filterInSteps(this.#documents.values(), ({ changed }) => changed);
   }
@@ -154,9 +154,9 @@ export class WriteBatch {
   }
 
   /**
-   * Merges a revision into its document. Gives false, and changes nothing, where the revision is known already and its
-   * path names no further ancestor that would be kept; where it does, the ancestry is the change, and the given body is
-   * passed over. `seq` is given when a journal record is replayed.
+   * Merges a revision into its document. Returns false, and changes nothing, if the revision is known already and its
+   * path names no further ancestor that would be kept; if it does, the ancestry is the change, and the given body is
+   * ignored. `seq` is passed when a journal record is replayed.
    */
   addRevision(
     document: WorkingDocument,
@@ -189,14 +189,14 @@ export class WriteBatch {
     document.changed = true;
   }
 
-  /** Bodies of revisions that are no leaves any more are garbage. */
+  /** Counts bodies as garbage when their revisions are no longer leaves. */
   #release(bodies: readonly BodyLocation[]): void {
     for (const body of bodies) if (body.page !== 0) this.#released.push(body);
   }
 
   /**
-   * Removes leaf revisions for good; gives those that were there. A document that keeps a leaf moves to a new sequence
-   * number, one that keeps none vanishes.
+   * Removes leaf revisions for good; returns those that existed. A document that keeps a leaf moves to a new sequence
+   * number, one that keeps none is removed.
    */
   *purge(document: WorkingDocument, revs: readonly RevId[], seq?: number): CooperativeTask<readonly RevId[]> {
     const { tree } = document;
@@ -218,7 +218,7 @@ export class WriteBatch {
     return this.#revisions.length === 0 && this.#changedLocals.size === 0 && this.#purges.length === 0;
   }
 
-  /** Bytes of new bodies. */
+  /** Returns the bytes of new bodies. */
   *#bodyBytes(): CooperativeTask<number> {
     let bytes = 0;
     for (const [index, { body }] of this.#revisions.entries()) {
@@ -228,14 +228,14 @@ export class WriteBatch {
     return bytes;
   }
 
-  /** The local keys that changed, in order. */
+  /** Returns the local keys that changed, in order. */
   changedLocals(): LocalChange[] {
     return [...this.#changedLocals.values()].sort((left, right) => compareCodePoints(left.key, right.key));
   }
 
   /**
-   * Gives every new body its place: in pages of their own where there are many bytes (sorted by id, so that
-   * neighbours in by-id are neighbours on disk), else in the page that waits for the next checkpoint. Gives the
+   * Assigns every new body its location: in separate pages if there are many bytes (sorted by id, so that
+   * neighbours in by-id are neighbours on disk), else in the page that waits for the next checkpoint. Returns the
    * journal entry, and the pages that belong to the commit.
    */
   *place(store: BodyStore, packFrom: number): CooperativeTask<Placed> {
@@ -271,7 +271,7 @@ export class WriteBatch {
     return { entry, pages };
   }
 
-  /** What the group changes in how many of the document's revisions refer to which attachments. */
+  /** Counts how the group changes the number of the document's revisions that refer to each attachment. */
   *#countAttachments({ id, formerValue, tree, changed }: WorkingDocument): CooperativeTask<void> {
     if (!changed) return;
     const former = formerValue === undefined ? [] : (yield* decodeEntryInSteps(id, formerValue)).leaves;
@@ -288,7 +288,7 @@ export class WriteBatch {
     }
   }
 
-  /** How the bytes in body pages change; to be asked after `place`. */
+  /** Returns how the bytes in body pages change; call it after `place`. */
   *spaceDeltas(): CooperativeTask<Map<number, SpaceDelta>> {
     const deltas = new Map<number, SpaceDelta>();
     const deltaOf = (page: number): SpaceDelta => {
@@ -314,7 +314,7 @@ function isStepEnd(index: number): boolean {
   return index % REVISIONS_PER_STEP === REVISIONS_PER_STEP - 1;
 }
 
-/** Sorted as the trees are. */
+/** Returns the ids in the order of the trees, without repeats. */
 function* sortedWithoutRepeats(ids: readonly DocId[]): CooperativeTask<readonly DocId[]> {
   if (ids.length < 2) return ids;
   const distinct: DocId[] = [];
@@ -332,7 +332,7 @@ function moveTo(location: NewBody['location'], { page, offset, length, checksum 
   location.checksum = checksum;
 }
 
-/** Gives bodies their places, in the given order, and the pages that they are in. */
+/** Assigns bodies their locations, in the given order; returns the pages that hold them. */
 function* packInSteps(store: BodyStore, bodies: readonly NewBody[]): CooperativeTask<readonly Page[]> {
   const { locations, pages } = yield* store.pack(bodies);
   yield* eachInSteps(bodies, ({ location }, index) => moveTo(location, must(locations[index])));

@@ -12,7 +12,7 @@ import { applyDelayedChanges } from './next-state.ts';
 import { PageWrites } from './page-writes.ts';
 import { WriteBatch } from './write-batch.ts';
 
-/** Rounds after which the queue lets others have a turn, also on storage that never waits for anything. */
+/** Rounds after which the queue lets other tasks run, even on storage that never waits for anything. */
 const ROUNDS_PER_TURN = 16;
 
 const NONE: ReadonlyMap<Job, unknown> = new Map();
@@ -20,7 +20,7 @@ const NONE: ReadonlyMap<Job, unknown> = new Map();
 interface WriteQueueOptions {
   /** A group ends when it holds this much text. */
   readonly groupBytes: number;
-  /** Bodies go to pages of their own from this many bytes in a group on. */
+  /** Bodies of a group with at least this many bytes go to separate pages. */
   readonly packFrom: number;
   /** Called after each commit that changed anything. */
   onCommit(state: State): void;
@@ -31,13 +31,13 @@ interface WriteQueueOptions {
 /** Work that is done between group commits, in the queue's own turns: nothing else changes the state meanwhile. */
 export interface BackgroundWork {
   readonly hasWork: boolean;
-  /** Whether so much of it has piled up that no job may be taken in before `catchUp`. */
+  /** Whether so much of it has accumulated that no job may be accepted before `catchUp`. */
   readonly isOverdue: boolean;
-  /** Whether it is so much that no deletion may be taken in either, where the medium has no room for the work. */
+  /** Whether it is so much that no deletion may be accepted either, if the medium has no room for the work. */
   readonly isFarOverdue: boolean;
   /** Does one piece of it: a small one while jobs wait. */
   step(jobsWait: boolean): Promise<void>;
-  /** Works until it is not overdue any more. */
+  /** Works until it is no longer overdue. */
   catchUp(): Promise<void>;
   /** Rejects those who wait for it: it has stopped. */
   fail(error: unknown): void;
@@ -45,8 +45,8 @@ export interface BackgroundWork {
 
 /**
  * The queue of everything that changes one database. A light job that finds the queue idle is committed in the same turn,
- * where nothing has to be waited for. Jobs that arrive later in that turn, or while a commit runs, are joined into the next
- * commit (group commit). A failed commit changes nothing that anyone can see: the state it would have made is dropped. Where the
+ * if nothing has to be waited for. Jobs that arrive later in that turn, or while a commit runs, are joined into the next
+ * commit (group commit). A failed commit changes nothing that anyone can see: the state it would have made is dropped. If the
  * failure leaves open what reached the file, the database is given up, and opening it again finds out.
  */
 export class WriteQueue {
@@ -56,12 +56,12 @@ export class WriteQueue {
   readonly #pageWrites = new PageWrites();
   #jobs: Job[] = [];
   #running = false;
-  /** Ends the wait for what comes in the rest of the turn. */
+  /** Ends the wait for jobs of the rest of the turn. */
   #endTurn: () => void = () => undefined;
   #isOpening = true;
   #givenUp = false;
   #backgroundPaused = false;
-  /** Why no job is accepted any more. */
+  /** Why jobs are no longer accepted. */
   #refusal: DatabaseError | undefined;
   #idleWaiters: (() => void)[] = [];
 
@@ -81,14 +81,14 @@ export class WriteQueue {
     else this.wake();
   }
 
-  /** Whether its commit may well come to its end in this turn. */
+  /** Whether its commit can probably finish in this turn. */
   #mayBeginAtOnce({ durability, weight }: Job): boolean {
     return (
       !this.#running && durability === 'relaxed' && weight <= SHORT_RECORD && this.#opened.file.append !== undefined
     );
   }
 
-  /** What comes behind it in the same turn is joined into the next commit: many in a row would keep the thread from others. */
+  /** Commits at once. Later jobs of the same turn join the next commit: many commits in a row would keep other tasks from running. */
   #beginAtOnce(): void {
     this.#backgroundPaused = false;
     this.#running = true;
@@ -112,25 +112,25 @@ export class WriteQueue {
   }
 
   /**
-   * Lets background work begin, with the next thing that wakes the queue. Until then a full journal, which a crash leaves
-   * behind, holds up nothing: whoever opens a database wants an answer, and there is time for a checkpoint later.
+   * Lets background work begin, with the next event that wakes the queue. Until then a full journal, which a crash leaves,
+   * delays nothing: a client that opens a database wants a response, and there is time for a checkpoint later.
    */
   endOpening(): void {
     this.#isOpening = false;
     this.#backgroundPaused = true;
   }
 
-  /** Lets the queue look for work: jobs, or background work that was asked for. */
+  /** Lets the queue look for work: jobs, or background work that was requested. */
   wake(): void {
-    // Whoever wakes the queue while it runs may have come too late to hear why the background work was paused.
+    // A caller that wakes the queue while it runs may have come too late to learn why the background work was paused.
     this.#backgroundPaused = false;
     if (this.#running) return;
     this.#running = true;
-    // One turn's wait lets requests that arrived together share the first commit.
+    // Waiting one turn lets requests that arrived together share the first commit.
     void this.#run(Promise.resolve());
   }
 
-  /** Whether it was given up: nobody knows what is in the file, or nobody cares any more. */
+  /** Whether the database was given up: its content is unknown, or no longer needed. */
   get hasFailed(): boolean {
     return this.#givenUp;
   }
@@ -141,7 +141,7 @@ export class WriteQueue {
     await this.#whenIdle();
   }
 
-  /** Refuses all jobs, those that wait already as well, and begins nothing any more. Resolves when what is under way is over. */
+  /** Refuses all jobs, including those that already wait, and begins nothing new. Resolves when what is under way has ended. */
   async abort(reason: DatabaseError): Promise<void> {
     this.#refusal = reason;
     this.#givenUp = true;
@@ -193,7 +193,7 @@ export class WriteQueue {
       if (this.#hasDelayedChanges) await this.#applyDelayedChanges();
       await this.#background.step(this.#jobs.length > 0);
     } catch (error) {
-      // A full medium is tried again when the next request wakes the queue.
+      // The queue retries a full medium when the next request wakes it.
       this.#backgroundPaused = true;
       this.#background.fail(error);
       this.#giveUpIfUnknown(error);
@@ -212,7 +212,7 @@ export class WriteQueue {
     return this.#jobs.splice(0, count);
   }
 
-  /** Never fails. Goes to its end in one turn where nothing has to be waited for: then one short record is all that is written. */
+  /** Commits a group. Never fails. Finishes in one turn if nothing has to be waited for: then it writes only one short record. */
   *#commitGroup(group: readonly Job[]): CooperativeTask<void> {
     try {
       if (this.#mustPrepare) yield* ready(this.#prepare(group));
@@ -231,7 +231,7 @@ export class WriteQueue {
     }
   }
 
-  /** Those whose right has ended fail, and nothing of them is written. */
+  /** Fails the jobs whose right has ended, and commits the group without them. */
   *#commitWithout(rightless: ReadonlyMap<Job, unknown>, group: readonly Job[]): CooperativeTask<void> {
     for (const [job, reason] of rightless) job.fail(reason);
     const rest = group.filter((job) => !rightless.has(job));
@@ -246,7 +246,7 @@ export class WriteQueue {
     return !this.#isOpening && (this.#hasDelayedChanges || this.#background.isOverdue);
   }
 
-  /** What has to be done before a group can be taken in. */
+  /** Does what is required before a group can be accepted. */
   async #prepare(group: readonly Job[]): Promise<void> {
     if (this.#hasDelayedChanges) await this.#applyDelayedChanges();
     if (!this.#background.isOverdue) return;
@@ -262,7 +262,7 @@ export class WriteQueue {
     state.publish(await applyDelayedChanges(state.current));
   }
 
-  /** Nothing more is taken in while what is there can't be stored: the journal and the memory would grow without end. */
+  /** Makes room. Nothing more is accepted while existing data can't be stored: the journal and the memory would grow without end. */
   async #makeRoom(): Promise<void> {
     if (this.#givenUp) return;
     try {
@@ -273,12 +273,12 @@ export class WriteQueue {
     }
   }
 
-  /** Where one job can't be applied, or has no room, others still can. */
+  /** Commits each job separately. If one can't be applied, or has no room, others still can. */
   *#commitEach(group: readonly Job[]): CooperativeTask<void> {
     for (const job of group) yield* this.#commitGroup([job]);
   }
 
-  /** Undefined where the jobs have to be applied one by one to find out which of them fails. */
+  /** Applies the group. Undefined if the jobs must be applied one by one to find out which of them fails. */
   *#applyGroup(group: readonly Job[]): CooperativeTask<WriteBatch | undefined> {
     const { state, settings } = this.#opened;
     const { current } = state;
@@ -295,7 +295,7 @@ export class WriteQueue {
     return batch;
   }
 
-  /** Commits nothing where the right of some of the jobs has ended, and gives those. */
+  /** Commits the group. If the right of some jobs has ended, commits nothing and returns those. */
   *#commit(
     batch: WriteBatch,
     group: readonly Job[],
@@ -308,7 +308,7 @@ export class WriteQueue {
       const { unnotedLineage } = state;
       if (unnotedLineage !== undefined) batch.setLocal(LINEAGE_KEY, unnotedLineage);
       const { updateSeq } = batch;
-      // After a loss all room is used up: the next number would raise it.
+      // After a loss the ceiling is reached: the next number would raise it anyway.
       const raises = unnotedLineage !== undefined || head.mustRaiseCeiling(updateSeq);
       const { record, pages } = yield* prepareCommit(batch, bodies, this.#options.packFrom);
       const rightless = areInDoubt(group) ? yield* ready(findRightless(group)) : NONE;
@@ -340,7 +340,7 @@ export class WriteQueue {
     }
   }
 
-  /** A full or held up medium refuses a commit as a whole; after anything else nobody knows what reached the file. */
+  /** Gives the database up if the commit's outcome is unknown; a full or blocked medium refuses a commit as a whole. */
   #giveUpIfUnknown(error: unknown): void {
     if (!isDatabaseError(error, 'storage_full') && !isDatabaseError(error, 'storage_blocked')) this.#giveUp(error);
   }
@@ -364,7 +364,7 @@ function namedBy(group: readonly Job[]): Pick<Job, 'ids' | 'localKeys' | 'digest
   };
 }
 
-/** Jobs that come behind a commit that failed are not begun. Of them everybody knows the outcome, also where nobody knows that of the commit. */
+/** Returns the code for jobs after a failed commit. They are not begun, so their outcome is known even if that of the commit is not. */
 function codeForLaterJobs(error: unknown): ErrorCode {
   if (!isDatabaseError(error)) return 'storage_failed';
   return error.code === 'write_outcome_unknown' ? 'storage_fenced' : error.code;
@@ -374,12 +374,12 @@ function durabilityOf(group: readonly Job[]): Durability {
   return group.some((job) => job.durability === 'strict') ? 'strict' : 'relaxed';
 }
 
-/** A commit that does nothing but make room may use what is reserved for that. */
+/** Returns the reserve. A commit that only frees space may use what is reserved for that. */
 function reserveOf(group: readonly Job[]): Commit['reserve'] {
   return group.every((job) => job.isDeletion) ? 'deletions' : undefined;
 }
 
-/** Whether some of the jobs make room, and others take it. */
+/** Whether some of the jobs free space, and others use it. */
 function isMixed(group: readonly Job[]): boolean {
   return group.some((job) => job.isDeletion) && !group.every((job) => job.isDeletion);
 }

@@ -17,15 +17,15 @@ import {
 } from './document-list.ts';
 import { deletedRowText, quotedRowText, rowPieces, rowText, unknownRowText } from './row-text.ts';
 
-/** `_all_docs`: the live documents, design documents among them, in the order of their ids' UTF-8 bytes. */
+/** `_all_docs`: the live documents, including design documents, in the order of their ids' UTF-8 bytes. */
 export class AllDocuments implements DocumentList {
   protected readonly snapshot: Snapshot;
   readonly #options: RowOptions;
-  /** Of documents that are shown. */
+  /** How documents are shown. */
   readonly #show: Pick<ShownRevision, 'meta' | 'attachments'>;
   readonly #shield: ReadRestriction | undefined;
 
-  /** `shield`: what is seen of the documents; undefined for all. */
+  /** `shield`: restricts what is visible of the documents; undefined for no restriction. */
   constructor(snapshot: Snapshot, options: RowOptions, shield?: ReadRestriction) {
     this.snapshot = snapshot;
     this.#shield = shield;
@@ -70,7 +70,7 @@ export class AllDocuments implements DocumentList {
     for (const key of keys) yield this.idOf(key);
   }
 
-  /** Undefined for a key that can be none of the list's. */
+  /** Returns undefined for a key that can't be in this list. */
   protected idOf(key: unknown): DocId | undefined {
     return toDocId(key);
   }
@@ -105,12 +105,12 @@ export class AllDocuments implements DocumentList {
     return { record, node: winnerOf(record), ...this.#show };
   }
 
-  /** What is shown of a document through a shield is not known before it was read; there are no large ones behind shields. */
+  /** What a shield leaves visible of a document is known only after reading it; no large documents are behind shields. */
   #bytesOf(record: DocumentRecord): number {
     return shownBytes(this.#shown(record));
   }
 
-  /** The row of a document that is alone because it is long. */
+  /** The row of a document that is in a batch of its own because it is long. */
   #long([record, ...others]: readonly DocumentRecord[]): RowBatch | undefined {
     if (record === undefined || others.length > 0 || this.#shield !== undefined) return undefined;
     const shown = this.#shown(record);
@@ -120,7 +120,7 @@ export class AllDocuments implements DocumentList {
     return { pieces: rowPieces(JSON.stringify(record.id), rev, pieces) };
   }
 
-  /** With the winners' texts, `null` where a body is not kept. */
+  /** Returns rows with the winners' texts, `null` if a body is not kept. */
   async #rows(records: readonly DocumentRecord[]): Promise<string[]> {
     const bodies = await this.#bodies(records);
     return records.map((record, index) => this.#documentRow(record, bodies[index]));

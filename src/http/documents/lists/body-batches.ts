@@ -1,13 +1,13 @@
-/** How much of documents' bodies is held at once while a list is sent. */
+/** Limits how much of documents' bodies is held at once while a list is sent. */
 import type { StoredNode } from '../../../database/store/contract.ts';
 
 /**
- * About what is sent in one chunk. The bodies of a group, their rows and the text of these are held until the reader takes the next one: with
+ * About what is sent in one chunk. The bodies of a group, their rows and the text of these are held until the reader takes the next one. With
  * four times as much, hundreds of readers take twice the memory, and lists are no faster.
  */
 const GROUP_BYTES = 65_536;
 
-/** Groups neighbours so that no group's bodies are larger than a chunk of the answer; what is larger is a group of its own. */
+/** Groups adjacent items so that the bodies of a group are no larger than a chunk of the response. A larger item is a group of its own. */
 export function byBodySize<T>(
   items: readonly T[],
   nodeOf: (item: T) => StoredNode | undefined,
@@ -15,7 +15,7 @@ export function byBodySize<T>(
   return byBytes(items, (item) => nodeOf(item)?.body?.length ?? 0);
 }
 
-/** As `byBodySize`, by how many bytes an item takes. */
+/** Like `byBodySize`, with the number of bytes that an item takes. */
 export function* byBytes<T>(items: readonly T[], bytesOf: (item: T) => number): Generator<readonly T[], void, void> {
   let start = 0;
   let bytes = 0;

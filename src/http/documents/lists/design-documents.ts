@@ -4,7 +4,7 @@ import { AllDocuments } from './all-documents.ts';
 import type { RowBatch } from './document-list.ts';
 
 const DESIGN_START = '_design/';
-/** The character after the slash: the first id behind all design documents. */
+/** The character after the slash: the first id after all design documents. */
 const DESIGN_END = '_design0';
 
 /** `_design_docs`: the rows of `_all_docs` whose ids begin with `_design/`. */
@@ -36,7 +36,7 @@ export class DesignDocuments extends AllDocuments {
   }
 }
 
-/** Ids of that kind are ASCII up to the slash, so comparing by code units is enough here. */
+/** Such ids are ASCII up to the slash, so comparing code units is enough. */
 function clamp(range: RowRange): RowRange {
   const { start, end } = range;
   const opensLower = start === undefined || start < DESIGN_START;

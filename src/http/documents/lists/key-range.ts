@@ -1,12 +1,12 @@
 /**
- * The range of ids that a list's keys mean. Ids are strings; among keys of all types strings sort above null, booleans
- * and numbers, and below lists and objects (docs/http/bulk.md#list-of-all-documents), so a bound of another type is either open or leaves
+ * The range of ids that a list's keys describe. Ids are strings; among keys of all types strings sort above null, booleans
+ * and numbers, and below lists and objects (docs/http/bulk.md#list-of-all-documents), so a bound of another type either is open or matches
  * nothing.
  */
 import type { RowRange } from '../../../database/store/contract.ts';
 import type { ListParameters } from './list-parameters.ts';
 
-/** No row lies between the bounds, and the walk would begin before or behind all rows. */
+/** No row lies between the bounds, and the walk would begin before or after all rows. */
 export interface EmptyRange {
   readonly beginsBehindAll: boolean;
 }
@@ -35,7 +35,7 @@ export function isEmptyRange(range: RowRange | EmptyRange): range is EmptyRange 
   return 'beginsBehindAll' in range;
 }
 
-/** All strings lie above, or below. */
+/** All strings sort above, or below. */
 const BELOW = Symbol('below');
 const ABOVE = Symbol('above');
 

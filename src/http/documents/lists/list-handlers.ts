@@ -18,7 +18,7 @@ import { LocalDocuments } from './local-documents.ts';
 
 interface ListKind {
   open(lease: SnapshotLease, options: RowOptions, context: Context): DocumentList;
-  /** Whether each change of the list raises the update sequence, so that this can stand for it in a tag. */
+  /** Whether each change of the list raises the update sequence, so that the sequence can represent it in a tag. */
   readonly raisesSequence: boolean;
 }
 
@@ -26,9 +26,9 @@ type ListHandler = (context: Context, database: string) => Promise<Answer>;
 
 interface ListHandlers {
   readonly get: ListHandler;
-  /** The body's members are parameters as well, `keys` above all. */
+  /** The members of the request body are parameters as well, most importantly `keys`. */
   readonly post: ListHandler;
-  /** `…/queries`: a list for each of the body's `queries`. */
+  /** `…/queries`: returns a list for each of the body's `queries`. */
   readonly postQueries: ListHandler;
 }
 
@@ -61,7 +61,7 @@ function handlersFor(kind: ListKind): ListHandlers {
 
 async function answerList(context: Context, name: string, kind: ListKind, parameters: ListParameters): Promise<Answer> {
   return withSnapshotLease(context, name, async (lease) => {
-    // A tag belongs to an address, and the body of a POST is no part of that.
+    // A tag belongs to an address, which does not include the body of a POST.
     const isTagged = kind.raisesSequence && context.method === 'GET';
     const tag = isTagged
       ? await momentTag(lease.database, lease.snapshot, readerTag(context, lease.database))
@@ -90,7 +90,7 @@ async function readQueries(context: Context): Promise<readonly JsonObject[]> {
   return queries;
 }
 
-/** Made when the list's turn comes: those of all would take ten times the memory of what was asked. */
+/** Builds the parameters of one list just before it is sent: those of all would take ten times the memory of the request. */
 function parametersOf(query: JsonObject): ListParameters {
   return parseListParameters(Object.entries(query));
 }

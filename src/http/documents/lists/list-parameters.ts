@@ -1,7 +1,7 @@
 /**
  * The parameters of lists of rows (docs/http/bulk.md#list-parameters), from a query string or from a JSON object, with
- * the error texts of docs/http/bulk.md#parameter-errors. Parameters that we don't know are passed over. Of one that is given twice the last
- * value counts.
+ * the error texts of docs/http/bulk.md#parameter-errors. Unknown parameters are ignored. The last value of a repeated parameter
+ * counts.
  */
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import { type MaybePromise, whenReady } from '../../../base/shared/maybe-promise.ts';
@@ -12,12 +12,12 @@ import { parseBoolean, parseCount, parseError, shortText } from '../../request/p
 export interface ListParameters {
   /** Rows for just these keys, in this order. */
   readonly keys: readonly unknown[] | undefined;
-  /** Where the walk begins: the larger end where it descends. Undefined: open. */
+  /** Where the walk begins: at the larger end if it descends. Undefined: open. */
   readonly startKey: unknown;
   readonly startKeyDocId: string | undefined;
   readonly endKey: unknown;
   readonly endKeyDocId: string | undefined;
-  /** Whether both ends are the one key of `key`, which is included whatever `inclusiveEnd` says. */
+  /** Whether both ends are the key of `key`, which is included regardless of `inclusiveEnd`. */
   readonly isOneKey: boolean;
   readonly inclusiveEnd: boolean;
   readonly descending: boolean;
@@ -72,7 +72,7 @@ const READERS: ReadonlyMap<string, Read> = new Map<string, Read>([
   ['attachments', into('attachments', parseBoolean)],
   ['att_encoding_info', into('attEncodingInfo', parseBoolean)],
   ['update_seq', into('updateSeq', parseBoolean)],
-  // These change nothing in a list of documents, but their values are checked.
+  // These have no effect on a list of documents, but their values are checked.
   ['stale', checked(checkStale)],
   ['count', checked(refuseCount)],
 ]);
@@ -87,14 +87,14 @@ export const JSON_PARAMETERS: ReadonlySet<string> = new Set([
   'end_key',
 ]);
 
-/** Those of the address. Fails as `parseListParameters` and `readQueryValues`. */
+/** Reads the parameters of the address. Fails as `parseListParameters` and `readQueryValues` do. */
 export function readListQuery(context: Context): MaybePromise<ListParameters> {
   return whenReady(readQueryValues(context), parseListParameters);
 }
 
 /**
- * Reads values that are JSON already, or texts. `key` stands for both bounds, so of several bounds the last ones count. Fails with `query_parse_error`, and with `bad_request` where `keys` is
- * no list.
+ * Reads values that are JSON already, or texts. `key` stands for both bounds, so the last of several bounds counts. Fails with
+ * `query_parse_error`, and with `bad_request` if `keys` is not a list.
  */
 export function parseListParameters(entries: Iterable<readonly [string, unknown]>): ListParameters {
   const draft: Draft = { ...DEFAULTS };
@@ -107,8 +107,8 @@ export function parseListParameters(entries: Iterable<readonly [string, unknown]
 }
 
 /**
- * The pairs of the address's query, those whose value is JSON parsed, which counts as memory of the request. At once where they are short. Fails as
- * `parseBody`.
+ * Returns the pairs of the address's query, with JSON values parsed, which counts as memory of the request. Synchronous if they are short.
+ * Fails as `parseBody` does.
  */
 export function readQueryValues(context: Context): MaybePromise<[string, unknown][]> {
   return context.query.isEmpty ? [] : readValues(context, context.query.entries()[Symbol.iterator](), []);

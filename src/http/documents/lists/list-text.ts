@@ -1,4 +1,4 @@
-/** The text of a list of rows, as it is streamed (docs/http/bulk.md#row-framing). */
+/** The text of a list of rows, as streamed (docs/http/bulk.md#row-framing). */
 
 import { CHUNK_UNITS } from '../../response/streams.ts';
 import { type DocumentList, isLongRow, type RowBatch } from './document-list.ts';
@@ -8,14 +8,14 @@ import type { ListParameters } from './list-parameters.ts';
 const LINE = '\r\n';
 const NEXT_LINE = `,${LINE}`;
 
-/** A list as its parameters ask for it. */
+/** A list as its parameters request it. */
 interface ListContent {
-  /** What stands before the rows. */
+  /** What precedes the rows. */
   readonly head: Readonly<Record<string, number>>;
   readonly rows: AsyncIterable<RowBatch>;
 }
 
-/** Where keys are given, `offset` counts those that were skipped. `updateSeq` is that of the moment that is read. */
+/** If keys are given, `offset` counts the skipped ones. `updateSeq` is that of the snapshot. */
 export async function readList(
   list: DocumentList,
   parameters: ListParameters,
@@ -37,7 +37,7 @@ export async function readList(
   return { head: { total_rows: total, offset, ...seq }, rows: list.rows(range, limit) };
 }
 
-/** Without a newline at its end. */
+/** Has no newline at its end. */
 export async function* listText(
   list: DocumentList,
   parameters: ListParameters,
@@ -49,8 +49,8 @@ export async function* listText(
 }
 
 /**
- * What follows `"rows":[`: one row a line, and what closes the list and the object. Rows come as one piece for each chunk that is sent, made
- * in one go: to copy them once more would take as long. While a piece waits to be sent, nothing is kept of the rows that it was made of.
+ * What follows `"rows":[`: one row a line, and what closes the list and the object. Rows come as one piece for each chunk that is sent, built
+ * in one go: copying them once more would take as long. While a piece waits to be sent, the rows that it was built from are not kept.
  */
 export async function* framedRows(batches: AsyncIterable<RowBatch>): AsyncGenerator<string, void, void> {
   const iterator = batches[Symbol.asyncIterator]();
@@ -77,7 +77,7 @@ class Lines {
   #lines: string[] = [];
   #start = LINE;
 
-  /** The pieces of a row that is long. */
+  /** Adds a batch, and returns the pieces if it is a long row. */
   add(step: IteratorResult<RowBatch, unknown>): AsyncIterable<string> | 'end' | undefined {
     if (step.done === true) return 'end';
     if (isLongRow(step.value)) return step.value.pieces;
@@ -88,7 +88,7 @@ class Lines {
     return undefined;
   }
 
-  /** No row was there. */
+  /** Whether there was no row. */
   get isEmpty(): boolean {
     return this.#start === LINE;
   }
@@ -108,7 +108,7 @@ class Lines {
   }
 }
 
-/** `descending`, `skip` and `limit` apply to the keys. */
+/** Applies `descending`, `skip` and `limit` to the keys. */
 function chooseKeys(keys: readonly unknown[], { descending, skip, limit }: ListParameters): readonly unknown[] {
   const end = limit === undefined ? undefined : skip + limit;
   return (descending ? keys.toReversed() : keys).slice(skip, end);

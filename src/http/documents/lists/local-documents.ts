@@ -30,7 +30,7 @@ export class LocalDocuments implements DocumentList {
     return this.#snapshot.localCount();
   }
 
-  /** Counts one by one: replicators leave a few of them, not thousands. */
+  /** Counts one by one: replicators leave only a few of them. */
   async offset(range: RowRange): Promise<number> {
     const { descending = false, start, end, startInclusive = true, endInclusive = true, skip = 0 } = range;
     const edge = descending ? end : start;
@@ -67,13 +67,13 @@ export class LocalDocuments implements DocumentList {
 
   readonly #bytesOf = ({ body }: LocalDocument): number => (this.#options.includeDocs ? body.length : 0);
 
-  /** The row of a document that is alone because it is long. */
+  /** The row of a document that is in a batch of its own because it is long. */
   #long([local, ...others]: readonly LocalDocument[]): RowBatch | undefined {
     if (local === undefined || others.length > 0 || this.#bytesOf(local) <= LONG_BYTES) return undefined;
     return { pieces: rowPieces(JSON.stringify(local.id), JSON.stringify(local.rev), this.#pieces(local)) };
   }
 
-  /** All of it is in memory already, and counts as long as it is sent. */
+  /** All of it is in memory already, and counts while it is sent. */
   async *#pieces({ id, rev, body }: LocalDocument): AsyncGenerator<string, void, void> {
     const release = await this.#context.holdForPart(body.length);
     try {

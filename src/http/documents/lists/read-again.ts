@@ -1,13 +1,13 @@
-/** Reads of documents that begin anew where the snapshot was taken back for its age while they ran. */
+/** Retries reads of documents if their snapshot was taken back because of its age. */
 import { isDatabaseError } from '../../../base/errors/database-error.ts';
 
-/** What is gone from a snapshot that is some milliseconds old is not there at all. */
+/** If it is still missing from a snapshot a few milliseconds old, it does not exist. */
 const MOST_ATTEMPTS = 3;
 
 /**
- * What `read` gives. Documents may have been found minutes before their bodies are read, by a reader that is slow, and then what they led to
- * was replaced: with `isAgain` it has to find them anew, in the later state with which the snapshot goes on. Fails as `read` does; with
- * `cancelled` where that happens again and again.
+ * Returns what `read` returns. A slow reader may read bodies minutes after their documents were found, when these have been
+ * replaced: with `isAgain`, `read` has to find them again, in the later state with which the snapshot continues. Fails as `read` does; with
+ * `cancelled` if that happens again and again.
  */
 export async function readAgain<T>(read: (isAgain: boolean) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {

@@ -5,20 +5,20 @@ export function rowText(id: string, rev: string, doc: string | undefined): strin
   return quotedRowText(JSON.stringify(id), JSON.stringify(rev), doc);
 }
 
-/** As `rowText`, with an id and a revision that are JSON text already. */
+/** Like `rowText`, with an id and a revision that are JSON text already. */
 export function quotedRowText(id: string, rev: string, doc: string | undefined): string {
   const docMember = doc === undefined ? '' : `,"doc":${doc}`;
   return `{"id":${id},"key":${id},"value":{"rev":${rev}}${docMember}}`;
 }
 
-/** For a key that was asked for and has a tombstone. */
+/** The row of a requested key that has a tombstone. */
 export function deletedRowText(id: string, rev: string, includeDocs: boolean): string {
   const quotedId = JSON.stringify(id);
   const value = `{"rev":${JSON.stringify(rev)},"deleted":true}`;
   return `{"id":${quotedId},"key":${quotedId},"value":${value}${includeDocs ? ',"doc":null' : ''}}`;
 }
 
-/** As `quotedRowText`, of a document in pieces. */
+/** Like `quotedRowText`, for a document in pieces. */
 export async function* rowPieces(
   id: string,
   rev: string,
@@ -33,7 +33,7 @@ export function unknownRowText(key: unknown): string {
   return `{"key":${keyText(key)},"error":"not_found"}`;
 }
 
-/** `JSON.stringify` can't write what is nested some thousand levels deep. */
+/** `JSON.stringify` can't write values that are nested some thousand levels deep. */
 function keyText(key: unknown): string {
   try {
     return JSON.stringify(key);

@@ -1,4 +1,4 @@
-/** What answers requests for functions of design documents; loaded with what runs them. */
+/** Answers requests for functions of design documents; loaded together with what runs the functions. */
 import type { HandlerPart, PartHandlers } from '../../request/handlers.ts';
 import type { DesignService } from './design-service.ts';
 import type { FunctionFilters } from './filter-functions.ts';

@@ -1,4 +1,4 @@
-/** Functions of design documents as filters of changes (docs/http/changes.md#filters-of-changes). They are called for many documents at a time. */
+/** Functions of design documents as filters of changes (docs/http/changes.md#filters-of-changes). Each call handles many documents. */
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import { isObject, ownMember } from '../../../base/json/objects.ts';
 import { parseInTurns } from '../../../base/json/parse-in-steps.ts';
@@ -25,7 +25,7 @@ export function functionFilters(service: DesignService): FunctionFilters {
   };
 }
 
-/** Fails with `not_found` where the design document has nothing at that path. */
+/** Fails with `not_found` if the design document has nothing at that path. */
 async function openProgram(
   { programs }: DesignService,
   { database, snapshot }: FilterRequest,

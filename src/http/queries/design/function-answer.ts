@@ -1,4 +1,4 @@
-/** Answers that functions of design documents made. */
+/** Responses made by functions of design documents. */
 import type { ResponseBody } from '../../../base/shared/message.ts';
 import type { Config } from '../../../base/system/contract.ts';
 import type { Answer } from '../../request/context.ts';
@@ -6,7 +6,7 @@ import { withLocation } from '../../response/locations.ts';
 import { MUST_REVALIDATE, withHeader } from '../../response/responses.ts';
 import { sandboxed } from '../../response/sandboxing.ts';
 
-/** A media type without a charset is said to be UTF-8 where it is text. */
+/** A text media type without a charset is declared as UTF-8. */
 export const HTML_TYPE = 'text/html; charset=utf-8';
 
 interface Made {
@@ -18,11 +18,11 @@ interface Made {
 interface Defaults {
   readonly code: number;
   readonly type: string;
-  /** Other headers, which the function may replace, all but `etag`: a tag of its own would not change as the answer does. */
+  /** Other headers, which the function may replace, all except `etag`: a tag of the function's own would not change as the response does. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Framing is ours: a function that got it wrong would break the connection. */
+/** The service does the framing: a function that got it wrong would break the connection. */
 const OURS: ReadonlySet<string> = new Set([
   'connection',
   'content-length',
@@ -32,7 +32,7 @@ const OURS: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
-/** Whether an answer of that status has none, whatever a function says: the web's `Response` refuses to be made with one. */
+/** Whether a response of that status has no body, even if a function returns one: the web's `Response` rejects a body then. */
 export const hasNoBody = (status = 0): boolean => [204, 205, 304].includes(status);
 
 export function functionAnswer(config: Config, { code, headers, body }: Made, defaults: Defaults): Answer {

@@ -1,4 +1,4 @@
-/** Documents as functions of design documents get them: whole, with their ancestry and conflicts (docs/http/functions.md#show-functions). */
+/** Documents as functions of design documents get them: complete, with ancestry and conflicts (docs/http/functions.md#show-functions). */
 
 import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
 import { isLocalId, parseDocId } from '../../../database/documents/identifiers.ts';
@@ -9,12 +9,12 @@ import type { Context } from '../../request/context.ts';
 import { documentText, type MetaFlags, metaOf, revOf } from '../../shown/document-rendering.ts';
 import { CALLED_WITH, holdDocument } from '../../shown/long-document.ts';
 
-/** The members that tell of other revisions. */
+/** The members that describe other revisions. */
 const SHOWN: MetaFlags = { revs: true, revsInfo: false, conflicts: true, deletedConflicts: false, localSeq: false };
 
 /** A document that was found, and may not have been read yet. */
 interface FunctionDocument {
-  /** Changes with all that the function sees of it. */
+  /** Changes whenever anything that the function sees of the document changes. */
   readonly identity: string;
   /** JSON text. A long one counts as memory of the request from then on. */
   text(): MaybePromise<string>;
@@ -22,7 +22,7 @@ interface FunctionDocument {
 
 const NONE: FunctionDocument = { identity: '', text: () => 'null' };
 
-/** `null` where there is no such document, where it is deleted, and where the path names none: `id` undefined. */
+/** Returns `null` if there is no such document, if it is deleted, or if the path names none (`id` is undefined). */
 export async function findFunctionDocument(
   context: Context,
   database: Database,
@@ -35,7 +35,7 @@ export async function findFunctionDocument(
     const local = await database.readLocal(docId);
     if (local === undefined) return NONE;
     await holdDocument(context, local.body.length, CALLED_WITH);
-    // Their revisions come again.
+    // Revisions of local documents may repeat.
     const identity = JSON.stringify([local.id, local.rev, await md5(local.body)]);
     return { identity, text: () => writeDocument({ ...local, deleted: false }) };
   }

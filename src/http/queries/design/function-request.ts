@@ -10,28 +10,28 @@ import { type BodyBound, tooLarge } from '../../request/body-bounds.ts';
 import { clientAddress } from '../../request/client-address.ts';
 import type { Context } from '../../request/context.ts';
 
-/** Headers by which functions are told of addresses (docs/http/functions.md#rewrite-rules, #virtual-hosts). What a client says in them is passed over. */
+/** Headers that tell functions of addresses (docs/http/functions.md#rewrite-rules, #virtual-hosts). A client's own values in them are ignored. */
 const REQUESTED_PATH = 'X-Svc-Requested-Path';
 const VHOST_PATH = 'X-Svc-Vhost-Path';
 
-/** Headers by which somebody proves who it is, and those that are the service's to send. */
+/** Headers with credentials, and headers that only the service may send. */
 const NOT_SHOWN = /^(?:proxy-)?authorization$|^x-auth-.*token$|^x-svc-(?:requested|vhost)-path$/;
 const SESSION_COOKIE = 'AuthSession';
-/** By which requests are signed in their address. With PLAINTEXT it is the secrets themselves (docs/http/accounts.md#oauth). */
+/** The parameter with a request's signature. With PLAINTEXT it is the secrets themselves (docs/http/accounts.md#oauth). */
 export const SIGNATURE = 'oauth_signature';
 const SIGNATURE_IN_ADDRESS = /(?<=[?&])oauth_signature=[^&#\s]*&?/g;
 const FORM_TYPE = 'application/x-www-form-urlencoded';
-/** Of a form that becomes values for a function. */
+/** For a form that becomes values for a function. */
 const FORM: BodyBound = { bytes: 1_048_576, remedy: 'Send less in a form; functions read JSON from `req.body`.' };
 const MOST_FIELDS = 10_000;
-/** Of any other body that a function sees. */
+/** For any other body that a function sees. */
 const SEEN: BodyBound = { bytes: 16_777_216, remedy: 'Send large data as an attachment, or as documents.' };
-/** What functions see where there is no body. */
+/** What functions see if there is no body. */
 const NO_BODY = 'undefined';
-/** Of those who share the service's process, which nobody else reaches. */
+/** For clients within the service's process, which no one else reaches. */
 const OWN_ADDRESS = '127.0.0.1';
 
-/** JSON text. `id` is the document that the path names. `body` is the request's where it was read already. */
+/** Returns JSON text. `id` is the document that the path names. `body` is the request body if it was read already. */
 export async function functionRequest(
   context: Context,
   database: Database,
@@ -63,7 +63,7 @@ export async function functionRequest(
   return `${JSON.stringify(members).slice(0, -1)},"secObj":${database.security}}`;
 }
 
-/** From the slash behind the host on, with the query. */
+/** The address from the slash after the host on, with the query. */
 function pathOf(url: string): string {
   return url.startsWith('/') ? url : url.replace(/^[^:]*:\/\/[^/?#]*/, '');
 }
@@ -82,7 +82,7 @@ function isShownAsValue(name: string): boolean {
   return name !== 'keys' && JSON_PARAMETERS.has(name);
 }
 
-/** What is no JSON is shown as it stands; where it matters the query of the view refuses it. */
+/** Returns text that is not JSON as it is; if that matters, the query of the view refuses it. */
 export function jsonValue(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -92,8 +92,8 @@ export function jsonValue(text: string): unknown {
 }
 
 /**
- * In the customary spelling, by which functions look for them: `Content-Type`. Without credentials: whoever may write a design document is
- * not to be anybody else.
+ * Spells names as functions expect them: `Content-Type`. Omits credentials: the author of a design document must not be able to act
+ * as another user.
  */
 function headersOf(context: Context): Record<string, string> {
   const proxyToken = context.services.config.get('svc_httpd_auth', 'x_auth_token')?.toLowerCase();
@@ -112,7 +112,7 @@ function headersOf(context: Context): Record<string, string> {
   return Object.fromEntries(headers);
 }
 
-/** Of an address, or of a header that repeats one. */
+/** Removes the signature from an address, or from a header that repeats one. */
 function withoutSignature(text: string): string {
   return text.includes(SIGNATURE) ? text.replace(SIGNATURE_IN_ADDRESS, '') : text;
 }
@@ -140,7 +140,7 @@ function cookiesOf(context: Context): Record<string, string> {
   return Object.fromEntries(cookiePairs(context));
 }
 
-/** But for the one of the session. */
+/** All cookies except that of the session. */
 function cookiePairs(context: Context): readonly (readonly [string, string])[] {
   return (context.header('cookie') ?? '').split(';').flatMap((part): [string, string][] => {
     const equals = part.indexOf('=');

@@ -24,7 +24,7 @@ import { functionAnswer, hasNoBody } from './function-answer.ts';
 import { functionRequest } from './function-request.ts';
 import { requesterOf } from './show-functions.ts';
 
-/** What a list function is run on. */
+/** What a list function runs on. */
 interface ListSubject {
   readonly design: DesignDocument;
   readonly functionName: string;
@@ -40,7 +40,7 @@ interface ListRows {
 }
 
 const ALL_DOCS = '_all_docs';
-/** What a list is where it does not say. */
+/** The default content type of a list. */
 const DEFAULT_TYPE = 'application/json';
 
 /** `rest`: design document, function, and a view of the same or of another design document. */
@@ -99,7 +99,7 @@ async function viewRows(lease: ViewGroupLease, source: ViewSource, query: ViewQu
   return { head, batches: rowTexts(source, rows, parameters), tagInputs: inputs };
 }
 
-/** What the function fails with before its first chunk has gone has a status of its own; later the answer breaks off. */
+/** If the function fails before its first chunk has been sent, the failure has its own status; later the response breaks off. */
 async function answer(
   service: DesignService,
   context: Context,
@@ -130,7 +130,7 @@ async function answer(
 }
 
 function rowSource(context: Context, batches: AsyncIterable<RowBatch>): RowSource {
-  /** Characters of the longest row so far, which count until the request is answered. */
+  /** Characters of the longest row so far, which count until the request has been answered. */
   let longest = 0;
   const timeSlice = new TimeSlice();
   const whole = async (pieces: AsyncIterable<string>): Promise<string> => {
@@ -154,7 +154,7 @@ function rowSource(context: Context, batches: AsyncIterable<RowBatch>): RowSourc
         if (step.value.length > 0) return `[${step.value.join(',')}]`;
       }
     },
-    // The iterator waits for its step under way; nobody here has to.
+    // The iterator waits for its current step; no caller has to.
     close: () => void iterator.return?.().catch(() => undefined),
   };
 }

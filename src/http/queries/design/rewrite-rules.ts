@@ -1,6 +1,6 @@
 /**
- * The rewrite rules of a design document (docs/http/functions.md#rewrite-rules): which rule a path below `_rewrite/` meets first, and the path
- * and query that it makes of it. Pure: nothing is asked again here.
+ * The rewrite rules of a design document (docs/http/functions.md#rewrite-rules): which rule a path below `_rewrite/` matches first, and the path
+ * and query that it turns them into. Pure: sends no request.
  */
 
 import { DatabaseError } from '../../../base/errors/database-error.ts';
@@ -11,7 +11,7 @@ import { JSON_PARAMETERS } from '../../documents/lists/list-parameters.ts';
 import { jsonValue, SIGNATURE } from './function-request.ts';
 
 interface RewriteRequest {
-  /** `HEAD` for these; a rule for GET is one for them as well. */
+  /** `HEAD` for HEAD requests, which rules for GET match as well. */
   readonly method: string;
   /** Below `_rewrite/`, decoded. */
   readonly path: readonly string[];
@@ -19,12 +19,12 @@ interface RewriteRequest {
 }
 
 interface RewriteOptions {
-  /** Whether rules may lead no further up than the database (setting `httpd/secure_rewrites`). */
+  /** Whether rules must not lead above the database (setting `httpd/secure_rewrites`). */
   readonly isSecure: boolean;
 }
 
 export interface Rewritten {
-  /** Below the design document, decoded; begins with `..` where it leads out of it. */
+  /** Below the design document, decoded; begins with `..` if it leads out of it. */
   readonly path: readonly string[];
   /** Encoded, without a question mark. */
   readonly search: string;
@@ -41,18 +41,18 @@ interface Rule {
 type Bindings = ReadonlyMap<string, unknown>;
 
 const ANYTHING = '*';
-/** All of them are read for each request. */
+/** Each request reads all of them. */
 const MOST_RULES = 10_000;
 /** How many steps lead from a design document to its database. */
 const STEPS_TO_DATABASE = 2;
 
 /**
- * `rules` is the design document's member `rewrites`. Fails with `rewrite_error` or `rewrite_rules_error` where there
- * are no rules, with `not_found` "missing" where none fits, and with `insecure_rewrite_rule`.
+ * `rules` is the design document's member `rewrites`. Fails with `rewrite_error` or `rewrite_rules_error` if there
+ * are no rules, with `not_found` "missing" if none matches, and with `insecure_rewrite_rule`.
  */
 export function* rewrite(rules: unknown, request: RewriteRequest, options: RewriteOptions): CooperativeTask<Rewritten> {
   const query = [...request.query];
-  // The author of a rule must not learn the secrets by which other users sign their requests.
+  // The author of a rule must not learn the secrets with which other users sign their requests.
   const readable = query.filter(([name]) => name !== SIGNATURE);
   for (const rule of yield* parseRules(rules, options)) {
     const bound = bindPath(rule, request);
@@ -68,14 +68,14 @@ export function* rewrite(rules: unknown, request: RewriteRequest, options: Rewri
     const search = new URLSearchParams([...new Map([...query, ...added])]).toString();
     const filled = new Map([...bindings, ...made]);
     const path = rule.to.flatMap((segment) => fillSegment(segment, filled, rest));
-    // What the request fills in may have `..` as well.
+    // Values from the request may contain `..` as well.
     if (options.isSecure && stepsUp(path) > STEPS_TO_DATABASE) throw tooFarUp();
     return { path, search };
   }
   throw new DatabaseError('not_found', 'missing');
 }
 
-/** What a parameter says, which may be more than a text. */
+/** The value of a parameter, which may be more than a text. */
 function meant([name, text]: readonly [string, string]): [string, unknown] {
   const value = JSON_PARAMETERS.has(name) ? jsonValue(text) : text;
   return [name, isShallow(value) ? value : text];
@@ -140,7 +140,7 @@ function segmentsOf(path: string): string[] {
   return path.split('/').filter((segment) => segment !== '' && segment !== '.');
 }
 
-/** What the variables of `from` stand for, and what its final `*` covers; undefined where the rule does not fit. */
+/** Returns the values of the variables in `from`, and what its final `*` covers; undefined if the rule does not match. */
 function bindPath(
   { from, method }: Rule,
   request: RewriteRequest,
@@ -165,7 +165,7 @@ interface Filling {
   readonly rest: readonly string[];
 }
 
-/** `":name"` and `"*"`, alone or in lists, are replaced; a variable that nothing is bound to stays as it stands. */
+/** Replaces `":name"` and `"*"`, alone or in lists; a variable without a value stays as it is. */
 function fillValue(value: unknown, filling: Filling): unknown {
   if (Array.isArray(value)) return value.map((item: unknown) => fillValue(item, filling));
   if (typeof value !== 'string') return value;
@@ -177,7 +177,7 @@ function fillValue(value: unknown, filling: Filling): unknown {
   return bound === undefined ? value : bound;
 }
 
-/** A text that has not the form it should have stays a text. */
+/** A text that does not have the required format stays a text. */
 function inFormat(text: string, format: unknown): unknown {
   if (format === 'int' && /^[+-]?\d+$/.test(text)) return Number(text);
   if (format === 'bool' && /^(true|false)$/i.test(text)) return text.toLowerCase() === 'true';

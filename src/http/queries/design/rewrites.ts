@@ -1,4 +1,4 @@
-/** `_rewrite`: the request goes through the router again, under the address that the design document's rules give it. */
+/** `_rewrite`: sends the request through the router again, with the address that the design document's rules produce. */
 
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import { ownMember } from '../../../base/json/objects.ts';
@@ -14,12 +14,12 @@ import { StandingRequest } from '../../request/standing-request.ts';
 import type { DesignService } from './design-service.ts';
 import { type Rewritten, rewrite } from './rewrite-rules.ts';
 
-/** Beyond it the rules lead round in a circle (docs/http/functions.md#rewrite-rules). */
+/** With more rewrites than this, the rules form a loop (docs/http/functions.md#rewrite-rules). */
 const MAX_REWRITES = 100;
-/** A longer design document counts as several: each time all of it is read. */
+/** A longer design document counts as several: all of it is read each time. */
 const LENGTH_OF_ONE = 65_536;
 
-/** `rest`: the design document's name, and the path that is rewritten. */
+/** `rest`: the design document's name, and the path to rewrite. */
 export async function answerRewritten(
   _service: DesignService,
   context: Context,
@@ -31,7 +31,7 @@ export async function answerRewritten(
   if (context.rewrites >= MAX_REWRITES) throw new DatabaseError('bad_request', 'Exceeded rewrite recursion limit');
   const design = await withSnapshot(context, name, (snapshot) => readDesign(snapshot, designName));
   const rules = ownMember(toObject(await parseInTurns(design.body)), 'rewrites');
-  // Unless it is switched off, rules lead no further than the database that the document is in.
+  // Unless this is switched off, rules lead no further than the document's database.
   const isSecure = booleanSetting(context.services.config, 'httpd', 'secure_rewrites');
   const asked = { method: methodOf(context), path, query: context.query.entries() };
   const rewritten = await runCooperatively(rewrite(rules, asked, { isSecure }));

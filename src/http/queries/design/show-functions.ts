@@ -1,4 +1,4 @@
-/** Show functions: one document, or none, in any form (docs/http/functions.md#show-functions). */
+/** Show functions: one document, or none, in any format (docs/http/functions.md#show-functions). */
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import { readDesign } from '../../documents/design-document.ts';
 import type { Answer, Context } from '../../request/context.ts';
@@ -10,7 +10,7 @@ import { functionAnswer, HTML_TYPE } from './function-answer.ts';
 import { findFunctionDocument } from './function-document.ts';
 import { functionRequest } from './function-request.ts';
 
-/** `rest`: the design document's name, the function's, and the document's id, whose slashes may stand plain. */
+/** `rest`: the design document's name, the function's, and the document's id, whose slashes need no encoding. */
 export async function show(
   service: DesignService,
   context: Context,
@@ -38,7 +38,7 @@ export async function show(
   });
 }
 
-/** What an answer depends on besides documents. */
+/** What a response depends on besides documents. */
 export function requesterOf(context: Context, { security }: { readonly security: string }): readonly string[] {
   const { name, roles } = context.user;
   return [context.header('accept') ?? '', security, name ?? '', ...roles];

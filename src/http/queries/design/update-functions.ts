@@ -1,4 +1,4 @@
-/** Update functions: they make a document of a request, which is then written like any other (docs/http/functions.md#update-functions). */
+/** Update functions: they turn a request into a document, which is then written like any other (docs/http/functions.md#update-functions). */
 
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import { runCooperatively } from '../../../base/shared/turn.ts';
@@ -16,7 +16,7 @@ import { functionAnswer, HTML_TYPE } from './function-answer.ts';
 import { findFunctionDocument } from './function-document.ts';
 import { functionRequest } from './function-request.ts';
 
-/** `rest`: the design document's name, the function's, and the document's id, whose slashes may stand plain. */
+/** `rest`: the design document's name, the function's, and the document's id, whose slashes need no encoding. */
 export async function update(
   service: DesignService,
   context: Context,

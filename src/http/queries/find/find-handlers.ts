@@ -1,4 +1,4 @@
-/** What answers selector queries, and requests for the indexes of these (docs/http/find.md); loaded with what runs them. */
+/** Answers selector queries, and requests for their indexes (docs/http/find.md); loaded together with what runs them. */
 
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import type { JsonObject } from '../../../base/json/objects.ts';
@@ -18,7 +18,7 @@ import { streamedBody } from '../../response/streams.ts';
 import { answerLiveFind, liveFindOf } from './live-find.ts';
 import type { SelectorFilters } from './selector-filter.ts';
 
-/** Documents are sent as they are found. */
+/** Sends documents as they are found. */
 async function postFind(finder: Finder, context: Context, database: string): Promise<Answer> {
   const body = await readQuery(context);
   const feed = liveFindOf(context);
@@ -41,7 +41,7 @@ async function postFind(finder: Finder, context: Context, database: string): Pro
   return textAnswer(context, 200, await streamedBody(context, answer.pieces, release));
 }
 
-/** How a query would be run, and why so. */
+/** Explains how a query would be run, and why. */
 async function postExplain(finder: Finder, context: Context, database: string): Promise<Answer> {
   const body = await readQuery(context);
   const text = await context.services.registry.use(database, (open) => finder.explain(open, body));
@@ -66,14 +66,14 @@ async function getIndexes(
 async function postIndex(finder: Finder, context: Context, database: string, rest: readonly string[]): Promise<Answer> {
   const change = changeOf(rest);
   const body = await readQuery(context);
-  // What is stored as a design document has to be one that could be written as such.
+  // A stored design document has to be one that could be written as such.
   await runCooperatively(checkValueInSteps(body));
   const writer = writerOf(context);
   const text = await context.services.registry.use(database, (open) => finder[change](open, body, writer));
   return jsonAnswer(context, 200, text);
 }
 
-/** `DELETE _index/{ddoc}/json/{name}`, the design document with `_design/` or without. */
+/** `DELETE _index/{ddoc}/json/{name}`, with the design document's `_design/` or without. */
 async function deleteIndex(
   finder: Finder,
   context: Context,

@@ -1,4 +1,4 @@
-/** Selector queries that stay alive: the answer, then what changes in it (docs/http/find.md#live-selector-queries). */
+/** Selector queries that stay alive: first the answer, then its changes (docs/http/find.md#live-selector-queries). */
 
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import type { JsonObject } from '../../../base/json/objects.ts';
@@ -13,11 +13,11 @@ import { LiveSelection } from './live-selection.ts';
 const FEEDS = ['longpoll', 'continuous', 'eventsource'] as const;
 type LiveFeed = (typeof FEEDS)[number];
 
-/** Members of a query that say which part of the answer is shown. */
+/** Members of a query that determine which part of the answer is shown. */
 const PARTS = ['limit', 'skip', 'bookmark'];
 const NO_LIMIT = Number.MAX_SAFE_INTEGER;
 
-/** Which feed the request asks for; undefined where it wants the answer and nothing more. */
+/** Which feed the request asks for; undefined if it wants only the answer. */
 export function liveFindOf({ query }: Context): LiveFeed | undefined {
   const feed = query.get('feed');
   return FEEDS.find((one) => one === feed);
@@ -51,7 +51,7 @@ export async function answerLiveFind(
     timeoutMs,
     filter: selection,
   });
-  // Who goes on from somewhere has the answer, and who waits for one change only wants no more.
+  // A client that continues from a sequence has the answer, and one that waits for a single change wants no more.
   const hasAnswer = since === undefined && kind !== 'longpoll';
   const first = hasAnswer ? answerOf(finder, context, database, body) : undefined;
   const pieces = livePieces(feed, selection, { kind, first });
@@ -69,7 +69,7 @@ function readSince(text: string | undefined): number | 'now' | undefined {
   throw new DatabaseError('bad_request', `since is "${text}"; it must be a sequence number, or now.`);
 }
 
-/** The members of the answer behind `{`, on one line: what breaks lines in it stands between its parts only. */
+/** The members of the answer after `{`, on one line: its line breaks are only between its parts. */
 async function* answerOf(
   finder: Finder,
   { services }: Context,

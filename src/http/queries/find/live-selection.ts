@@ -1,4 +1,4 @@
-/** Which changes touch the answer of a selector query, and how. */
+/** Which changes affect the answer of a selector query, and how. */
 
 import { must } from '../../../base/shared/assert.ts';
 import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
@@ -9,10 +9,10 @@ import { byBodySize } from '../../documents/lists/body-batches.ts';
 import { readAgain } from '../../documents/lists/read-again.ts';
 import { conflictsOf, documentText } from '../../shown/document-rendering.ts';
 
-/** Of a document that the answer has: its text. Of one that it has no longer, or never had: undefined. */
+/** The text of a document that is in the answer; undefined if it is no longer in it, or never was. */
 type Shown = string | undefined;
 
-/** So many ancestors are looked at to tell whether a document was in the answer before. */
+/** How many ancestors are looked at to find out whether a document was in the answer before. */
 const MOST_ANCESTORS = 10;
 
 interface LiveSelectionParts {
@@ -25,8 +25,8 @@ interface LiveSelectionParts {
 }
 
 /**
- * Lets changes pass of documents that are in the answer, and of such as may have been before. Nothing is remembered of the answer: whether a
- * document was in it its earlier revisions tell; where they are not kept it is taken to have been.
+ * Passes changes of documents that are in the answer, or may have been in it before. Remembers nothing of the answer: a document's earlier
+ * revisions tell whether it was in it. If they are not kept, it counts as having been there.
  */
 export class LiveSelection implements ChangeFilter {
   readonly #parts: LiveSelectionParts;
@@ -36,7 +36,7 @@ export class LiveSelection implements ChangeFilter {
     this.#parts = parts;
   }
 
-  /** Of a change that has passed. */
+  /** What is shown for a change that has passed. */
   shown({ row }: SelectedChange): Shown {
     return must(this.#shown.get(row), 'a change is looked at before it passes').text;
   }
@@ -57,7 +57,7 @@ export class LiveSelection implements ChangeFilter {
     return passing;
   }
 
-  /** Those that pass, and what is shown of them. */
+  /** Returns the changes that pass, and what is shown of them. */
   async #select(items: readonly PresentRow[], snapshot: Snapshot, timeSlice: TimeSlice) {
     const bodies = await snapshot.bodies(items.map(({ record }) => winnerOf(record)));
     const selected: { readonly row: ChangeRow; readonly text: Shown }[] = [];
@@ -77,7 +77,7 @@ export class LiveSelection implements ChangeFilter {
   }
 
   async #mayHaveBeenThere(record: DocumentRecord, snapshot: Snapshot): Promise<boolean> {
-    // Which of several branches won before can't be told.
+    // Which of several branches won before is unknown.
     if (record.leaves.length > 1) return true;
     let node = winnerOf(record).parent;
     for (let looked = 0; node !== undefined; looked++) {
@@ -95,7 +95,7 @@ interface PresentRow {
   readonly record: DocumentRecord;
 }
 
-/** Without those that have changed since: they come again, at their new place. */
+/** Omits documents that have changed since: they come again, at their new place. */
 async function presentOf(rows: readonly ChangeRow[], snapshot: Snapshot): Promise<readonly PresentRow[]> {
   const records = await snapshot.documents(rows.map(({ id }) => id));
   return rows.flatMap((row, index) => {

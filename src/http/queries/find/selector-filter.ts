@@ -8,7 +8,7 @@ import { documentFilter } from '../../changes/document-filter.ts';
 
 export type SelectorFilters = Pick<DeferredFilters, 'bySelector'>;
 
-/** Changes know one kind of request that can't be understood. */
+/** Changes have one error for all requests that are not understood. */
 function testOf(finder: Finder, selector: JsonObject): ReturnType<Finder['test']> {
   try {
     return finder.test(selector);

@@ -1,4 +1,4 @@
-/** Indexes of views: what they take, their compaction and clean-up (docs/http/views.md#view-indexes). */
+/** Indexes of views: their size, compaction and clean-up (docs/http/views.md#view-indexes). */
 import { isDatabaseError } from '../../../base/errors/database-error.ts';
 import type { ViewGroupInfo, ViewIndexes } from '../../../queries/views/contract.ts';
 import { continueInBackground } from '../../request/background-work.ts';
@@ -27,7 +27,7 @@ function shownInfo(info: ViewGroupInfo): Readonly<Record<string, unknown>> {
     language: info.language,
     disk_size: info.diskSize,
     data_size: info.dataSize,
-    // As later versions have them, without which their administration tools show nothing at all.
+    // In the format of later versions, without which their administration tools show nothing at all.
     sizes: { file: info.diskSize, external: info.dataSize, active: info.dataSize },
     updater_running: info.updaterRunning,
     compact_running: info.compactRunning,
@@ -39,7 +39,7 @@ function shownInfo(info: ViewGroupInfo): Readonly<Record<string, unknown>> {
   };
 }
 
-/** Answers at once; the compaction goes on, and joins one that runs. */
+/** Answers at once; the compaction continues, and joins one that is already running. */
 export async function postCompactViews(
   views: ViewIndexes,
   context: Context,
@@ -55,12 +55,12 @@ export async function postCompactViews(
   });
 }
 
-/** Failures of the design document's functions are answered to whoever queries the view. */
+/** Failures of the design document's functions are returned to clients that query the view. */
 function isOfDesign(failure: unknown): boolean {
   return isDatabaseError(failure) && !failure.code.startsWith('storage_');
 }
 
-/** Resolves when the indexes that nobody has any more are gone. */
+/** Resolves when the indexes that no design document uses any more are deleted. */
 export async function postViewCleanup(views: ViewIndexes, context: Context, database: string): Promise<Answer> {
   requireJsonType(context);
   await context.services.registry.use(database, (open) => views.cleanup(open));

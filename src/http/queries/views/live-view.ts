@@ -25,10 +25,10 @@ interface LiveOptions extends FeedTimes {
 }
 
 const FEEDS: readonly LiveFeed[] = ['longpoll', 'continuous', 'eventsource'];
-/** Ranges that are watched each by itself. */
+/** Maximum number of ranges that are watched, each separately. */
 const MOST_KEYS = 1_000;
 
-/** Which feed the request asks for; undefined where it wants the rows and nothing more. */
+/** Which feed the request asks for; undefined if it wants only the rows. */
 export function liveFeedOf(context: Context): LiveFeed | undefined {
   const feed = context.query.get('feed');
   return FEEDS.find((one) => one === feed);
@@ -68,7 +68,7 @@ function readLiveOptions(context: Context, { keys, skip, limit, isReduced }: Vie
   if (keys !== undefined && keys.length > MOST_KEYS) {
     throw new DatabaseError('bad_request', `\`keys\` has ${keys.length} keys; a feed follows ${MOST_KEYS} at most.`);
   }
-  // Who asks for rows begins with all of them.
+  // A client that asks for rows begins with all of them.
   const since = lastEventId(context, feed) ?? query.get('since') ?? (includeRows ? undefined : 'now');
   return { feed, since, includeRows, ...readFeedTimes(context, (name) => query.get(name)) };
 }
@@ -83,14 +83,14 @@ interface LiveViewParts {
 }
 
 class LiveView {
-  /** Whether the middle of an event is under way. */
+  /** Whether an event is partly written. */
   isInside = false;
   readonly #parts: LiveViewParts;
   readonly #commits: DatabaseWatch;
   readonly #rows: ViewWatch;
-  /** The moment at which the feed begins, until it is read. */
+  /** The state of the index at which the feed begins, until it is read. */
   #first: ViewReader | undefined;
-  /** The moment of the event that is being told. */
+  /** The state of the index for the event that is being sent. */
   #reader: ViewReader | undefined;
   #isBeingRead = false;
   #isDeleted = false;
@@ -106,7 +106,7 @@ class LiveView {
     const live = new LiveView(parts);
     try {
       live.#first = await parts.lease.group.read('before');
-      // What came before is in these rows.
+      // These rows include all earlier changes.
       live.#rows.take(live.#first);
       return live;
     } catch (error) {
@@ -147,7 +147,7 @@ class LiveView {
     }
   }
 
-  /** A database that is deleted ends the feed in order. */
+  /** If the database is deleted, the feed ends without a failure. */
   async *#events(): AsyncGenerator<LiveEvent, void, void> {
     const { feed, timeoutMs } = this.#parts.options;
     try {
@@ -270,7 +270,7 @@ type EventText = AsyncGenerator<string, void, void>;
 
 interface LiveEvent {
   readonly seq: string;
-  /** JSON text in pieces; undefined where all was told and nothing may come for long. */
+  /** JSON text in pieces; undefined if everything was sent and nothing may follow for long. */
   readonly text: EventText | undefined;
 }
 

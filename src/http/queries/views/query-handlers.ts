@@ -44,7 +44,7 @@ export function getView(
   });
 }
 
-/** The body's members are parameters as well, `keys` above all. `…/queries` asks several at once. */
+/** The members of the request body are parameters as well, most importantly `keys`. `…/queries` asks several at once. */
 export async function postView(
   views: ViewIndexes,
   context: Context,
@@ -91,7 +91,7 @@ export async function postTemporaryView(views: ViewIndexes, context: Context, da
   });
 }
 
-/** Once, or as a feed. */
+/** Answers once, or with a feed. */
 async function answerQuery(
   views: ViewIndexes,
   context: Context,

@@ -22,7 +22,7 @@ import { readAgain } from '../../documents/lists/read-again.ts';
 import { CONFLICTS_ALONE } from '../../shown/document-rendering.ts';
 import { isLong, type ShownRevision, shownBytes, shownPieces, shownTexts } from '../../shown/shown-revision.ts';
 
-/** A row with what it is shown with; without that its document is `null`. */
+/** A row with what it is shown with; if that is missing, its document is `null`. */
 interface DocumentedRow {
   readonly row: ViewRow;
   readonly shown: ShownRevision | undefined;
@@ -36,7 +36,7 @@ interface Target {
 
 const NOWHERE: Target = { id: undefined, rev: undefined };
 
-/** The texts of the rows, in batches with little more text of documents than a slow reader may hold. */
+/** The texts of the rows, in batches with little more document text than may be held for a slow reader. */
 export async function* withDocuments(
   snapshot: Snapshot,
   rows: readonly ViewRow[],
@@ -103,7 +103,7 @@ async function foundAnew(snapshot: Snapshot, rows: readonly ViewRow[], show: Sho
   return found;
 }
 
-/** Undefined where there is nothing to show. */
+/** Returns undefined if there is nothing to show. */
 function shownOf(record: DocumentRecord, rev: RevId | undefined, show: Show): ShownRevision | undefined {
   const node = nodeOf(record, rev);
   return node?.body === undefined ? undefined : { record, node, ...show };
@@ -127,7 +127,7 @@ function targetOf(row: ViewRow): Target {
   try {
     return { id: id === undefined ? row.id : toDocId(id), rev: rev === undefined ? undefined : parseRevId(rev) };
   } catch {
-    // A value that is no revision names no document.
+    // A value that is not a revision names no document.
     return NOWHERE;
   }
 }

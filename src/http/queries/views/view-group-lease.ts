@@ -1,4 +1,4 @@
-/** The index of a design document, for an answer that is still being read when its handler has ended. */
+/** The index of a design document, for a response that is still being read after its handler has ended. */
 
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import { withEnd } from '../../../base/shared/maybe-promise.ts';
@@ -8,10 +8,10 @@ import { readDesign } from '../../documents/design-document.ts';
 import type { Context } from '../../request/context.ts';
 import type { ViewTraits } from './view-parameters.ts';
 
-/** Opens an index. Whoever calls it releases what it gives. */
+/** Opens an index. The caller releases what it returns. */
 type OpenGroup = (database: Database) => ViewGroup | Promise<ViewGroup>;
 
-/** One index with its database, and whatever was read from them. All of it goes with `release`. */
+/** One index with its database, and everything read from them. `release` frees all of it. */
 export class ViewGroupLease {
   readonly database: Database;
   readonly group: ViewGroup;
@@ -37,7 +37,7 @@ export class ViewGroupLease {
     return reader;
   }
 
-  /** Of the database, not older than any reader that was opened before. */
+  /** Returns a snapshot of the database, not older than any reader that was opened before. */
   snapshot(): Snapshot {
     const snapshot = this.database.snapshot();
     this.#ends.push(() => snapshot.release());
@@ -50,7 +50,7 @@ export class ViewGroupLease {
   };
 }
 
-/** Makes an answer from the index of the design document; it is released where that fails. */
+/** Makes a response from the index of the design document; releases the index if that fails. */
 export function withDesignGroup<T>(
   views: ViewIndexes,
   context: Context,

@@ -1,4 +1,4 @@
-/** What answers requests for views; loaded with them. */
+/** Answers requests for views; loaded together with them. */
 import type { ViewIndexes } from '../../../queries/views/contract.ts';
 import type { HandlerPart, PartHandlers } from '../../request/handlers.ts';
 import { getIndexInfo, postCompactViews, postViewCleanup } from './index-handlers.ts';

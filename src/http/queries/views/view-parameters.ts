@@ -1,6 +1,6 @@
 /**
- * The parameters of a view's query (docs/http/views.md#view-parameters): those of every list, and what only views have.
- * The design document may name defaults in its `options`; what the request says wins.
+ * The parameters of a view's query (docs/http/views.md#view-parameters): those of every list, and those that only views have.
+ * The design document may name defaults in its `options`; the request overrides them.
  */
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import { isShallow } from '../../../base/json/nesting.ts';
@@ -9,7 +9,7 @@ import { type ListParameters, parseListParameters } from '../../documents/lists/
 import { parseBoolean, parseCount, parseError } from '../../request/parameter-values.ts';
 
 export interface ViewParameters extends ListParameters {
-  /** Whether the answer has reductions instead of rows. */
+  /** Whether the response has reductions instead of rows. */
   readonly isReduced: boolean;
   /** 0: all is one group; n: array keys are cut to n elements; `exact`: each key is a group. */
   readonly groupLevel: number | 'exact';
@@ -17,10 +17,10 @@ export interface ViewParameters extends ListParameters {
   readonly update: UpdateMode;
 }
 
-/** What the view is, as far as parameters depend on it. */
+/** The properties of a view that its parameters depend on. */
 export interface ViewTraits {
   readonly hasReduce: boolean;
-  /** Default parameters; other options among them are passed over. */
+  /** Default parameters; other options among them are ignored. */
   readonly defaults: Readonly<Record<string, unknown>>;
 }
 
@@ -41,15 +41,15 @@ const READERS: ReadonlyMap<string, Read> = new Map<string, Read>([
   ['update', (own, value) => assign(own, { update: toUpdateMode(value) })],
 ]);
 
-/** Defaults that have a meaning for one kind of query only, and are left away for the other. */
+/** Defaults that apply to one kind of query only, and are left out for the other. */
 const FOR_ROWS: ReadonlySet<string> = new Set(['include_docs', 'conflicts', 'attachments', 'att_encoding_info']);
 const FOR_GROUPS: ReadonlySet<string> = new Set(['group', 'group_level']);
-/** Of these only one may be given, so a request that names one replaces the default of any. */
+/** Bounds, which replace each other: a request that names one overrides the default of any. */
 const BOUNDS: ReadonlySet<string> = new Set(['keys', 'key', 'startkey', 'start_key', 'endkey', 'end_key']);
 
 /**
- * `entries` are what the request says, in order: the last value of a name counts. Fails with `query_parse_error`, and
- * with `bad_request` where `keys` is no list, or a key nested too deeply.
+ * `entries` are the request's parameters, in order: the last value of a name counts. Fails with `query_parse_error`, and
+ * with `bad_request` if `keys` is not a list, or a key is nested too deeply.
  */
 export function parseViewParameters(entries: Entries, { hasReduce, defaults }: ViewTraits): ViewParameters {
   const given = readOwn(entries);
@@ -59,7 +59,7 @@ export function parseViewParameters(entries: Entries, { hasReduce, defaults }: V
   const all = [...kept, ...entries];
   const list = parseListParameters(all);
   const { groupLevel, update } = readOwn(all);
-  // What a request says was looked at when it was parsed.
+  // The keys of a request were checked when it was parsed.
   for (const [, key] of kept) {
     if (!isShallow(key)) throw new DatabaseError('bad_request', 'A key is nested too deeply.');
   }
@@ -69,7 +69,7 @@ export function parseViewParameters(entries: Entries, { hasReduce, defaults }: V
   return parameters;
 }
 
-/** What a view's index is asked for. */
+/** What is requested of a view's index. */
 export function toReduceOptions(parameters: ViewParameters): ReduceOptions {
   const { keys, startKey, startKeyDocId, endKey, endKeyDocId, isOneKey, inclusiveEnd } = parameters;
   const { descending, skip, limit, groupLevel } = parameters;
@@ -117,7 +117,7 @@ function toStaleMode(value: unknown): UpdateMode {
   throw parseError('Invalid value for `stale`.');
 }
 
-/** The name of later versions for `stale`. */
+/** `update` is the name that later versions use for `stale`. */
 function toUpdateMode(value: unknown): UpdateMode {
   if (value === 'true' || value === true) return 'before';
   if (value === 'false' || value === false) return 'never';

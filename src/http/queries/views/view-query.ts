@@ -1,4 +1,4 @@
-/** One query of a view: its parameters, the moment of the index that it reads, and what its answer depends on. */
+/** One query of a view: its parameters, the state of the index that it reads, and what its response depends on. */
 
 import { isObject, type JsonObject, ownMember } from '../../../base/json/objects.ts';
 import { eachInSteps, runCooperatively } from '../../../base/shared/turn.ts';
@@ -19,7 +19,7 @@ export interface ViewQuery {
 
 type Entries = readonly (readonly [string, unknown])[];
 
-/** `body` is the text of a POST, whose members are parameters as well, `keys` above all. */
+/** `body` is the text of a POST, whose members are parameters as well, most importantly `keys`. */
 export async function readViewQuery(
   context: Context,
   lease: ViewGroupLease,
@@ -33,7 +33,7 @@ export async function readViewQuery(
   return { view, parameters, asked: body === undefined ? [context.search] : [context.search, body] };
 }
 
-/** Of a body that says more than parameters only the keys count. */
+/** Uses only the keys of a body that contains more than parameters. */
 export async function readKeysOnly(
   context: Context,
   lease: ViewGroupLease,
@@ -51,15 +51,15 @@ type SourceNeeds = Pick<ViewParameters, 'update' | 'includeDocs'>;
 /** Several queries of one view. */
 export interface ViewQueries {
   readonly queries: readonly JsonObject[];
-  /** Of all of them together. */
+  /** For all of them together. */
   readonly needs: SourceNeeds;
-  /** To be made when the query's turn comes: those of all would take ten times the memory of what was asked. */
+  /** Called just before a query runs: the parameters of all queries would take ten times the memory of the request. */
   parametersOf(query: JsonObject): ViewParameters;
 }
 
 /**
- * What the address says holds for each of the queries that does not say otherwise. Undefined where there are none. Fails as `parseViewParameters`
- * where one of them can't be answered.
+ * The parameters of the address are defaults for each of the queries. Returns undefined if there are no queries. Fails as `parseViewParameters`
+ * does if one of them can't be answered.
  */
 export async function readViewQueries(
   context: Context,
@@ -86,7 +86,7 @@ function bothOf(one: SourceNeeds, other: SourceNeeds): SourceNeeds {
   return { update, includeDocs: one.includeDocs || other.includeDocs };
 }
 
-/** One moment, brought up to date where that is wanted. */
+/** Opens one state of the index, brought up to date if requested. */
 export async function openSource(
   lease: ViewGroupLease,
   view: string,
@@ -96,7 +96,7 @@ export async function openSource(
   return { reader, view, snapshot: includeDocs ? lease.snapshot() : undefined };
 }
 
-/** They change when the view's own rows do, and with the database where documents are shown (docs/http/views.md#view-etags). */
+/** They change when the view's own rows do, and with the database if documents are shown (docs/http/views.md#view-etags). */
 export function tagInputs(
   { database, group }: ViewGroupLease,
   { reader, view, snapshot }: ViewSource,

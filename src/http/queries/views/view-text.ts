@@ -1,4 +1,4 @@
-/** The text of a view's answer, as it is streamed (docs/http/bulk.md#row-framing). Nothing of the index is parsed for it. */
+/** The text of a view's response, as streamed (docs/http/bulk.md#row-framing). Nothing of the index is parsed for it. */
 
 import { wholeCharacterPieces } from '../../../base/shared/utf8.ts';
 import type { Snapshot } from '../../../database/store/contract.ts';
@@ -12,14 +12,14 @@ import { toReduceOptions, type ViewParameters } from './view-parameters.ts';
 /** UTF-16 units of one piece of a long text. */
 const PIECE_UNITS = 131_072;
 
-/** What an answer is made of: one moment of the index, and of the database where documents are shown. */
+/** What a response is made from: one state of the index, and of the database if documents are shown. */
 export interface ViewSource {
   readonly reader: ViewReader;
   readonly view: string;
   readonly snapshot: Snapshot | undefined;
 }
 
-/** Without a newline at its end. */
+/** Has no newline at its end. */
 export async function* viewText(source: ViewSource, parameters: ViewParameters): AsyncGenerator<string, void, void> {
   const { reader, view } = source;
   const options = toReduceOptions(parameters);
@@ -34,12 +34,12 @@ export async function* viewText(source: ViewSource, parameters: ViewParameters):
   yield* framedRows(rowTexts(source, rows, parameters));
 }
 
-/** Batches of groups, one JSON text each. */
+/** Yields batches of groups, one JSON text each. */
 export async function* groupTexts(batches: AsyncIterable<readonly ReducedRow[]>): AsyncGenerator<readonly string[]> {
   for await (const batch of batches) yield batch.map(groupText);
 }
 
-/** Batches of rows. */
+/** Yields batches of rows. */
 export async function* rowTexts(
   { snapshot }: Pick<ViewSource, 'snapshot'>,
   batches: AsyncIterable<readonly ViewRow[]>,
@@ -51,7 +51,7 @@ export async function* rowTexts(
   }
 }
 
-/** In batches of little more text than a slow reader may hold; a row that is longer comes in pieces. */
+/** Yields batches of little more text than may be held for a slow reader; a longer row comes in pieces. */
 function* plainRows(rows: readonly ViewRow[]): Generator<RowBatch, void, void> {
   let texts: string[] = [];
   let units = 0;

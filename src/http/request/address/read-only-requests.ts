@@ -1,15 +1,15 @@
 /**
- * Which requests only read, so that sending one twice changes nothing and its answer may be asked for again. Whoever carries requests
+ * Which requests only read, so that repeating one changes nothing and its response may be requested again. Code that forwards requests
  * to the core needs to know that when the owner of the storage is lost, and has no route table then: a page, a service worker and a
- * tab without the core decide by this list alone. The route table says the same of its rows, and a unit test holds the two together.
+ * tab without the core decide by this list alone. The route table says the same in its rows, and a unit test keeps the two consistent.
  */
 import type { PlainRequest } from '../../../base/shared/message.ts';
 
 const READING_METHODS: readonly string[] = ['GET', 'HEAD'];
-/** Methods that read or write as the path has it. */
+/** Methods that read or write depending on the path. */
 const OPEN_METHODS: readonly string[] = ['POST', 'OPTIONS'];
 
-/** POSTs that only read, by the paths that their rows have in `http/routing/routes.ts`. */
+/** POSTs that only read, by the paths of their rows in `http/routing/routes.ts`. */
 export const READ_ONLY_POSTS: Readonly<Record<'server' | 'database' | 'design', readonly string[]>> = {
   server: ['_dbs_info'],
   database: [
@@ -31,8 +31,8 @@ export const READ_ONLY_POSTS: Readonly<Record<'server' | 'database' | 'design', 
 };
 
 /**
- * Whether the request only reads. `base` is what every address of the service begins with, with a slash at its end. A path that is
- * percent-encoded without need counts as writing, as does all that is unknown here.
+ * Whether the request only reads. `base` is the beginning of every address of the service, with a slash at its end. A path that is
+ * percent-encoded without need counts as writing, as does everything unknown here.
  */
 export function isReadOnlyRequest(
   { method, url, headers }: Pick<PlainRequest, 'method' | 'url' | 'headers'>,

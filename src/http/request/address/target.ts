@@ -1,18 +1,18 @@
 /**
  * Reads a request's address by hand (docs/http/requests.md#request-path): the query is cut off, the path is split at `/`, empty segments are
- * dropped, and every segment is percent-decoded, once. No URL object is made: that would cost more than all else that a
- * small request needs, and it would normalise `..` and `%2e` away, which are names here like any other.
+ * dropped, and every segment is percent-decoded, once. No URL object is created: that would cost more than everything else that a
+ * small request needs, and it would normalize `..` and `%2e` away, which are ordinary names here.
  */
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 
 export interface Target {
   readonly segments: readonly string[];
-  /** What follows the `?`, still encoded; empty where there is none. */
+  /** What follows the `?`, still encoded; empty if there is none. */
   readonly search: string;
 }
 
 /**
- * `url` is absolute or begins with `/`, and is below `basePath`. Fails with `bad_request` where a segment can't be
+ * `url` is absolute or begins with `/`, and is below `basePath`. Fails with `bad_request` if a segment can't be
  * decoded.
  */
 export function parseTarget(url: string, basePath = ''): Target {
@@ -60,7 +60,7 @@ function pathStartOf(url: string): number {
   return at;
 }
 
-/** Whether something else begins there, or nothing more comes. */
+/** Whether another part of the address, or its end, is at that position. */
 function isPartEnd(url: string, at: number): boolean {
   return '/?#'.includes(url.charAt(at));
 }

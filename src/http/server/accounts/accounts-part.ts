@@ -10,20 +10,20 @@ import { deleteSession, getSession, postSession } from './session-handlers.ts';
 
 export const accountsHandlers = { getSession, postSession, deleteSession } as const;
 
-/** Accounts, as far as requests need them: loaded where credentials are sent, or there is an admin. */
+/** Accounts, as far as requests need them: loaded if credentials are sent, or if there is an admin. */
 export interface AccountsPart extends HandlerPart<AccountsService, keyof typeof accountsHandlers> {
   readonly authenticator: Authenticator;
   readonly userWrites: UserWrites;
-  /** How a system database looks to somebody who is no admin of it; undefined where the database is an ordinary one. */
+  /** How a system database looks to a user who is not an admin of it; undefined if the database is an ordinary one. */
   shieldOf(database: string, user: RequestUser): ReadRestriction | undefined;
-  /** What is known of that name by now. */
+  /** Returns what is known of that name now. */
   standingOf(name: string): Promise<Standing>;
-  /** The answer 401 as it asks its client to log in. */
+  /** Returns the 401 response in the form that asks the client to log in. */
   challenge(context: Context, answer: Answer): Answer;
-  /** A document as its reader may see it, who is no admin of its system database. */
+  /** Answers with a document as a reader who is not an admin of its system database may see it. */
   readonly getProtectedDocument: DocumentHandler;
-  /** Resolves when no plain password of a server admin is left in the configuration. */
+  /** Resolves when the configuration contains no plain password of a server admin any more. */
   settled(): MaybePromise<void>;
-  /** Logs what is left to say. Requests may still need the part. */
+  /** Logs remaining messages. Requests may still need the part. */
   close(): void;
 }

@@ -6,7 +6,7 @@ import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
 export interface AccountsService {
   /** See `Logins`. */
   logIn(name: string, password: string, address: string): MaybePromise<Account>;
-  /** The value of `Set-Cookie` that begins a session. */
+  /** Returns the value of `Set-Cookie` that begins a session. */
   beginSession(account: Account, way: Way): Promise<string>;
   /** See `SessionCookies.end`. */
   endSession(value: string): Promise<void>;

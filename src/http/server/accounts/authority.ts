@@ -1,4 +1,4 @@
-/** Whether credentials would still be those of a server admin if settings were others (docs/http/server.md#changes-that-lock-out). */
+/** Whether credentials would still be those of a server admin under other settings (docs/http/server.md#changes-that-lock-out). */
 import { ANONYMOUS, type AskingRequest, SERVER_ADMIN_ROLE } from '../../../accounts/contract.ts';
 import { parseBasic } from '../../../accounts/schemes/basic.ts';
 import { parseBearer, recogniseToken } from '../../../accounts/schemes/bearer-token.ts';
@@ -13,12 +13,12 @@ import type { Config, ConfigStore } from '../../../base/system/contract.ts';
 import { type Context, contextUnder } from '../../request/context.ts';
 import { askingRequest } from '../../response/asking-request.ts';
 
-/** What a handler would say of a request; undefined where the next one is asked. */
+/** A handler's verdict on a request; undefined if the next handler is asked. */
 type Found = { readonly whyNot: string | undefined } | undefined;
 
 /**
- * Why a request like this one would be no server admin's under these settings; undefined where it would be. It is as its handlers would find it, one
- * after another. `methods`: those by which its sender, an admin, would be recognised; none where everybody is one.
+ * Returns why such a request would not be a server admin's under these settings; undefined if it would be. Its handlers are asked one
+ * after another. `methods`: those that would recognize its sender, an admin; none if everyone is an admin.
  */
 export function whyNoAdmin(
   config: ConfigStore,
@@ -57,7 +57,7 @@ function ask(
     : whenReady(find(handler), (found) => found ?? ask(handlers, index + 1, find));
 }
 
-/** Nobody where the token would be refused. */
+/** Returns the anonymous user if the token would be refused. */
 function tokenUser(config: Config, clock: Clock, asking: AskingRequest): MaybePromise<RequestUser | undefined> {
   const token = parseBearer(asking.header('authorization'));
   if (token === undefined) return undefined;
@@ -75,7 +75,7 @@ function takenOver(handler: string): string {
   return `the handler ${handler} would take this very request for one of somebody who is no admin`;
 }
 
-/** Whether that handler was asked, and did not recognise the request, before the one that did. */
+/** Whether that handler was asked before the one that recognized the request, and did not recognize it. */
 function isAskedBefore({ identity, services }: Context, handler: string): boolean {
   const handlers = handlerNames(services.config);
   const at = handlers.indexOf(handler);
@@ -89,7 +89,7 @@ function hasCredentials(handler: string, asking: AskingRequest): boolean {
   return asking.search.includes('oauth_signature=') || /^oauth /i.test(authorization ?? '');
 }
 
-/** Whether there are credentials besides names and passwords by which somebody could get in: keys of tokens, or proxies. */
+/** Whether credentials other than names and passwords would let someone in: keys of tokens, or proxies. */
 export function knowsOtherCredentials(config: Config & { section(name: string): object }): boolean {
   const handlers = handlerNames(config);
   const hasKeys = Object.keys(config.section('jwt_keys')).length > 0;

@@ -22,12 +22,12 @@ export function challenge(context: Context, answer: Answer): Answer {
   return toLoginPage(context, answer, page);
 }
 
-/** What a header can carry. */
+/** Removes what a header can't carry. */
 function printable(text: string): string {
   return text.replace(/[^ -~]+/g, '');
 }
 
-/** Where a person logs in, and is sent on from. */
+/** Redirects to a page where a person logs in, and which redirects back. */
 function toLoginPage(context: Context, answer: Answer, page: string): Answer {
   const { url } = context.request;
   const path = url.slice(originOf(url)?.length ?? 0);

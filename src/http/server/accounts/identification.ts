@@ -1,6 +1,6 @@
 /**
- * Finds out who sent a request, before anything is done for it (docs/http/accounts.md#authentication). Without credentials that is nobody, or while
- * there is no admin, everybody: this is decided in the same turn, and accounts are not loaded for it.
+ * Finds out who sent a request, before anything is done for it (docs/http/accounts.md#authentication). Without credentials the sender is anonymous
+ * or, while there is no admin, may do everything: this is decided in the same turn, and accounts are not loaded for it.
  */
 import { ANONYMOUS } from '../../../accounts/contract.ts';
 import { DatabaseError } from '../../../base/errors/database-error.ts';
@@ -16,7 +16,7 @@ import { withCookie, withReader } from '../../response/responses.ts';
 import type { AccountsPart } from './accounts-part.ts';
 
 /**
- * Renews the session of who sent a request, where that is due, with whatever the answer is: who gets errors works, too. `next` answers
+ * Renews the sender's session, if due, with any response: a client that gets errors is active, too. `next` answers
  * failures, too.
  */
 export function renewSession(next: Handler): Handler {
@@ -27,12 +27,12 @@ export function renewSession(next: Handler): Handler {
     });
 }
 
-/** Whether the answer ends the session, or begins another one. */
+/** Whether the response ends the session, or begins another one. */
 function setsSession({ headers }: Answer): boolean {
   return headers['set-cookie']?.includes(COOKIE) === true;
 }
 
-/** A refusal for lack of rights says how to log in, unless accounts can't be loaded. `next` answers failures, too. */
+/** Adds to a refusal for lack of rights how to log in, unless accounts can't be loaded. `next` answers failures, too. */
 export function challengeRefused(accounts: () => MaybePromise<AccountsPart>, next: Handler): Handler {
   return (context) =>
     whenReady(next(context), (given) =>
@@ -45,7 +45,7 @@ export function challengeRefused(accounts: () => MaybePromise<AccountsPart>, nex
     );
 }
 
-/** Says for whom the answer is (docs/http/answers.md#common-headers). While everybody may do everything it is the same for all who send no credentials. */
+/** States for whom the response is (docs/http/answers.md#common-headers). While everyone may do everything, all without credentials get the same. */
 function forReader({ request, identity, grant, services }: Context, answer: Answer): Answer {
   if (request.user !== undefined) return answer;
   if (identity === undefined && services.access.isOpenToAll) return answer;
@@ -53,7 +53,7 @@ function forReader({ request, identity, grant, services }: Context, answer: Answ
   return isSameForAll ? answer : withReader(answer, identity !== undefined);
 }
 
-/** What took long to read is for those alone who may read it still. */
+/** Withholds a response that took long to read from a client that may no longer read it. */
 function stillGranted(context: Context, answer: Answer): MaybePromise<Answer> {
   if (isSurelyKept(context) || answer.status >= 400) return answer;
   if (!isReadOnlyRequest(context.request, `${context.services.basePath}/`)) return answer;
@@ -70,9 +70,9 @@ function stillGranted(context: Context, answer: Answer): MaybePromise<Answer> {
 }
 
 const COOKIE = 'AuthSession=';
-/** Where everybody may ask, also if anonymous clients are refused everywhere else: logging in is one of them. */
+/** Paths open to everyone, even if anonymous clients are refused everywhere else: logging in is one of them. */
 const OPEN_PATH = /^\/+(?:_session|_up)\/*(?:[?#]|$)/;
-/** What makes a server admin. As long as there is none nobody could be let in otherwise, and everybody may. */
+/** Requests that make a server admin. While there is none, everyone may send them, since no one could be admitted otherwise. */
 const FIRST_ADMIN: Readonly<Record<string, RegExp>> = {
   PUT: /^\/+(?:_node\/+[^/?#]+\/+)?_config\/+admins\/+[^/?#]+\/*(?:[?#]|$)/,
   POST: /^\/+_cluster_setup\/*(?:[?#]|$)/,
@@ -111,7 +111,7 @@ function hasCredentials(context: Context): boolean {
   );
 }
 
-/** Fails with `unauthorized`. Nobody is an admin then without having logged in, also while there is none. */
+/** Fails with `unauthorized`. Then no one is an admin without logging in, even while there is none. */
 function requireUser(context: Context): void {
   const { user, method, request, services } = context;
   if (user.name !== null || !services.access.requiresUser) return;

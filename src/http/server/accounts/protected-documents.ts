@@ -1,4 +1,4 @@
-/** Reads of system databases by those who are no admins of them (docs/http/accounts.md#reading-users). */
+/** Reads of system databases by users who are not admins of them (docs/http/accounts.md#reading-users). */
 
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import type { DocId } from '../../../database/documents/contract.ts';
@@ -11,7 +11,7 @@ import { hasTag, revisionTag } from '../../response/etags.ts';
 import { jsonAnswer, withHeader } from '../../response/responses.ts';
 import { documentText, metaOf, readMetaFlags, revOf } from '../../shown/document-rendering.ts';
 
-/** A revision of which the reader sees all is read as anywhere; of another one what may be seen of it, and nothing of its history. */
+/** Reads a revision as usual if the reader may see all of it; otherwise shows only what may be seen of it, and nothing of its history. */
 export async function getProtectedDocument(context: Context, database: string, id: DocId): Promise<Answer> {
   const { shield } = context;
   if (shield === undefined) return getDocument(context, database, id);

@@ -1,14 +1,14 @@
-/** Where a session's request may have its client sent: to an address of this server, and to no other place (docs/http/accounts.md#sessions). */
+/** Where a session request may redirect its client: only to an address of this server (docs/http/accounts.md#sessions). */
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import type { Answer, Context } from '../../request/context.ts';
 import { fitsHeader, ownOrigin, toAscii, withLocation } from '../../response/locations.ts';
 import { jsonAnswer } from '../../response/responses.ts';
 
-/** Browsers take backslashes for slashes, and pass over tabs and line breaks: none of these may be in it. */
+/** Browsers treat backslashes as slashes, and ignore tabs and line breaks: the path must contain none of these. */
 const OWN_PATH = /^\/(?!\/)[^\\\p{Cc}\s]*$/u;
 const FULL_ADDRESS = /^https?:\/\/[^\\\p{Cc}\s]*$/iu;
 
-/** The path that the parameter asks for; undefined where it is not there. Fails with `bad_request` where it leads elsewhere. */
+/** Returns the path that the parameter asks for; undefined if it is missing. Fails with `bad_request` if it leads elsewhere. */
 export function redirectOf(context: Context, parameter: 'next' | 'fail'): string | undefined {
   const given = context.query.get(parameter);
   if (given === undefined) return undefined;
@@ -22,7 +22,7 @@ export function redirect(context: Context, path: string, body: object): Answer {
   return withLocation(jsonAnswer(context, 302, JSON.stringify(body)), `${ownOrigin(context)}${path}`);
 }
 
-/** What a browser would ask this service for at that address; undefined where it would ask another server, or outside of the base path. */
+/** What a browser would request from this service at that address; undefined if it would ask another server, or leave the base path. */
 function pathBelowBase(context: Context, address: string): string | undefined {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   const origin = ownOrigin(context);

@@ -1,4 +1,4 @@
-/** `_session`: logging in, out, and who one is (docs/http/accounts.md#sessions). */
+/** `_session`: logging in and out, and who is logged in (docs/http/accounts.md#sessions). */
 import type { Account } from '../../../accounts/accounts/account.ts';
 import { endedCookie, sessionValue } from '../../../accounts/schemes/session-cookie.ts';
 import { authenticationDatabase, handlerNames } from '../../../accounts/settings.ts';
@@ -49,7 +49,7 @@ export async function deleteSession(service: AccountsService, context: Context):
   return withCookie(answer, endedCookie(context.services.config, wayOf(context)));
 }
 
-/** Of the answer to a redirected request nobody but its browser gets anything: it has no name. */
+/** Answers a login. Only the browser gets the response to a redirected request: it has no name. */
 function loggedIn(context: Context, { name, roles }: Account, next: string | undefined): Answer {
   if (next !== undefined) return redirect(context, next, { ok: true, name: null, roles });
   return jsonAnswer(context, 200, JSON.stringify({ ok: true, name, roles }));
@@ -61,7 +61,7 @@ function notLoggedIn(context: Context, failure: DatabaseError, fail: string | un
   return { ...jsonAnswer(context, status, JSON.stringify({ error, reason })), errorCode: failure.code };
 }
 
-/** As JSON, or as a form sends them; some clients call the name `username`. What is missing is empty, which is nobody's. */
+/** Reads JSON, or a form; some clients call the name `username`. A missing value is empty, which matches no account. */
 async function readCredentials(context: Context): Promise<{ readonly name: string; readonly password: string }> {
   if (JSON_TYPE.test(context.header('content-type') ?? '')) {
     const body = await readObject(context, CREDENTIALS);

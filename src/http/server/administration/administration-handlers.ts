@@ -1,4 +1,4 @@
-/** What answers requests that steer the service; loaded on first use, since few clients ever do. */
+/** Answers administration requests; loaded on first use, since few clients ever send them. */
 import type { Answer, Context } from '../../request/context.ts';
 import type { HandlerPart, PartHandlers } from '../../request/handlers.ts';
 import type { AdministrationService } from './administration-service.ts';

@@ -1,6 +1,6 @@
 /**
- * `_cluster_setup`: where administration tools look whether a server is set up, and what they set it up with (docs/http/server.md#nodes). This service
- * is one node, and needs no more than an admin and the system databases.
+ * `_cluster_setup`: where administration tools check whether a server is set up, and set it up (docs/http/server.md#nodes). This service
+ * is one node, and needs only an admin and the system databases.
  */
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import { type JsonObject, ownMember } from '../../../base/json/objects.ts';
@@ -19,7 +19,7 @@ export function getClusterSetup(_service: AdministrationService, context: Contex
   return jsonAnswer(context, 200, JSON.stringify({ state }));
 }
 
-/** Both actions may be asked for again: what is there already stays as it is. */
+/** Both actions may be repeated: what exists already stays as it is. */
 export async function postClusterSetup(service: AdministrationService, context: Context): Promise<Answer> {
   const body = await readObject(context, FEW_VALUES);
   const action = ownMember(body, 'action');
@@ -34,7 +34,7 @@ function hasAdmin({ services }: Context): boolean {
   return Object.keys(services.config.section('admins')).length > 0;
 }
 
-/** Fails with `bad_request` where the body names nobody. */
+/** Fails with `bad_request` if the body names no one. */
 function adminOf(body: JsonObject): [name: string, password: string] {
   const name = ownMember(body, 'username');
   const password = ownMember(body, 'password');

@@ -1,5 +1,5 @@
 /**
- * `_config`: reads and changes the settings of the running service (docs/http/server.md#configuration). A change holds when it is answered. Values
+ * `_config`: reads and changes the settings of the running service (docs/http/server.md#configuration). Answers after a change is in effect. Values
  * never go to the log: some are secrets.
  */
 import { CustomCodeError, DatabaseError } from '../../../base/errors/database-error.ts';
@@ -15,10 +15,10 @@ import type { AdministrationService } from './administration-service.ts';
 import { assertKeepsAccess } from './kept-access.ts';
 
 const ALLOW = 'GET,PUT,DELETE';
-/** The section whose keys are the server's admins, and its values their hashed passwords. */
+/** The section whose keys are the names of server admins, and whose values are their hashed passwords. */
 const ADMINS = 'admins';
 
-/** `path`: section and key, as far as they are named. */
+/** `path`: section and key, if they are named. */
 export async function answerConfig(
   service: AdministrationService,
   context: Context,
@@ -38,7 +38,7 @@ function read({ services: { config } }: Context, section: string | undefined, ke
   return key === undefined ? config.section(section) : mustGet(config, section, key);
 }
 
-/** Answers what held before; for admins, whose passwords nobody can know from it, what is kept now. */
+/** Answers with the previous value; for admins with the stored value, which reveals no password. */
 async function put(service: AdministrationService, context: Context, section: string, key: string): Promise<Answer> {
   const isRaw = readRaw(context);
   const given = await readJson(context, FEW_VALUES);
@@ -56,7 +56,7 @@ async function put(service: AdministrationService, context: Context, section: st
   return jsonText(context, section === ADMINS ? given : before);
 }
 
-/** Keeps the password's hash, and gives that. Fails with `modification_not_allowed`. */
+/** Stores the password's hash, and returns it. Fails with `modification_not_allowed`. */
 export async function setAdmin(
   service: AdministrationService,
   context: Context,
@@ -69,7 +69,7 @@ export async function setAdmin(
   return hash;
 }
 
-/** Gives what held before. */
+/** Returns the previous value. */
 async function change(
   service: AdministrationService,
   context: Context,
@@ -125,10 +125,10 @@ function persistence(context: Context): { readonly persist: boolean } {
   return { persist: context.ownHeader('persist') !== 'false' };
 }
 
-/** They name files of the machine. Those who may change settings over HTTP need not be those who may write anywhere there. */
+/** They name files of the machine. A client that may change settings over HTTP need not be one that may write to any file there. */
 const FILE_SETTINGS: readonly string[] = ['log/file', 'ssl/cert_file', 'ssl/key_file'];
 
-/** Fails for those, and where the whitelist has other settings only. An empty one permits none: it was set, so that it means something. */
+/** Fails for those, and if the whitelist contains only other settings. An empty one permits none: it was set on purpose. */
 function assertChangeable(config: ConfigStore, section: string, key: string): void {
   const whitelist = whitelistSetting(config);
   const changed = ownText(config, section, key);

@@ -11,7 +11,7 @@ const ICON =
   'MAe4TJsIxjR1QPT+TTgNd5rUB8a45EF6KXaATXsLVkeEbl31XzMlA4xBbGyWg/RS7ABaYoIFEY3xR4JFMY3xJJyVEYg28PH5L+cX' +
   'RrFFIDNAZiGbjVEZYQPZrtr/obiB3IYtSC/MHHI0D7gD7gLxPyCOp8AB8VAz7o52dAYtAABbys2D/28JUgAAAABJRU5ErkJggg==';
 
-/** The ICO file's bytes. */
+/** Returns the ICO file's bytes. */
 export function iconBytes(): Uint8Array {
   return Uint8Array.from(atob(ICON), (byte) => byte.charCodeAt(0));
 }

@@ -1,6 +1,6 @@
 /**
- * Keeps who changes a setting over HTTP from locking out: the one who asks, and the admins of the configuration (docs/http/server.md#changes-that-lock-out).
- * Files and options of the start are the operator's, who has other ways.
+ * Prevents a setting change over HTTP from locking out its sender and the admins of the configuration (docs/http/server.md#changes-that-lock-out).
+ * Files and start options are changed by the operator, who has other ways in.
  */
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import { type MaybePromise, whenReady } from '../../../base/shared/maybe-promise.ts';
@@ -11,21 +11,21 @@ import { type Context, contextUnder } from '../../request/context.ts';
 import type { AdministrationService } from './administration-service.ts';
 
 const ADMINS = 'admins';
-/** Sections, and settings of the others, that say who gets in. */
+/** Sections, and settings of other sections, that determine who has access. */
 const SECTIONS = /^(?:admins|svc_httpd_auth|svc_httpd_oauth|oauth_\w+|jwt_auth|jwt_keys|vhosts)$/;
 const HTTPD = /^(?:authentication_handlers|trusted_proxies|x_forwarded_\w+|vhost_global_handlers|max_connections)$/;
-/** Fewer could all be others', who are faster: the setting could not be put right. */
+/** With fewer, other and faster clients could use all connections: the setting could not be changed back. */
 const LEAST_CONNECTIONS = 16;
 
-/** While everybody is an admin nobody need be recognised. */
+/** While everyone is an admin, no one needs to be recognized. */
 const NOBODYS: readonly string[] = [];
 
-/** What a change asks for; without a value the default holds. */
+/** A requested change; without a value the default applies. */
 export interface SettingChange extends SettingName {
   readonly value: string | undefined;
 }
 
-/** Fails with `bad_request` where the change would lock out. `next`: the settings as they would be. */
+/** Fails with `bad_request` if the change would lock out. `next`: the settings after the change. */
 export function assertKeepsAccess(
   service: AdministrationService,
   context: Context,
@@ -50,7 +50,7 @@ function assertConnections(next: ConfigStore, { key }: SettingChange): void {
   );
 }
 
-/** By the host for which the request would be taken then. */
+/** Checks that these paths stay reachable under the host that the request would then have. */
 function assertReachable(context: Context, { section, key }: SettingChange, next: ConfigStore): void {
   const own = `_config/${encodeURIComponent(section)}/${encodeURIComponent(key)}`;
   const later = contextUnder(next, context);
@@ -64,7 +64,7 @@ function assertReachable(context: Context, { section, key }: SettingChange, next
   }
 }
 
-/** Those who can log in are able to afterwards, unless the change is about them. */
+/** Checks that admins who can log in still can afterwards, unless the change is about them. */
 function assertAdmins(
   service: AdministrationService,
   context: Context,
@@ -88,7 +88,7 @@ function assertAdmins(
   }
 }
 
-/** The very request is looked at as it would be under the next settings: would it be an admin's still? */
+/** Checks whether this very request would still be an admin's under the next settings. */
 function assertAsker(
   service: AdministrationService,
   context: Context,
@@ -106,7 +106,7 @@ function assertAsker(
   });
 }
 
-/** By which the sender would be recognised; undefined where there is nothing to be looked at. */
+/** Returns the methods that would recognize the sender; undefined if there is nothing to check. */
 function methodsUnder(
   service: AdministrationService,
   context: Context,
@@ -118,7 +118,7 @@ function methodsUnder(
   const { identity, user, services } = context;
   if (identity === undefined) {
     if (Object.keys(next.section(ADMINS)).length === 0) return NOBODYS;
-    // The first admin ends the time in which everybody is one.
+    // The first admin ends the period in which everyone is one.
     const isFirst = Object.keys(services.config.section(ADMINS)).length === 0;
     if (byPassword.length > 0) return byPassword;
     if (!isFirst || service.knowsOthers(next)) return undefined;
@@ -138,7 +138,7 @@ function methodsUnder(
   );
 }
 
-/** Whether who is recognised by it is somebody of the section of admins, who has a password. */
+/** Whether the method recognizes admins of the section, who have a password. */
 function isAccount(method: string): boolean {
   return takesPasswords(method) || method === 'oauth';
 }

@@ -1,4 +1,4 @@
-/** `_log`: reads the log, and writes into it (docs/http/server.md#log). */
+/** `_log`: reads the log, and writes to it (docs/http/server.md#log). */
 import { CustomCodeError, DatabaseError } from '../../../base/errors/database-error.ts';
 import { ownMember } from '../../../base/json/objects.ts';
 import { writeOfClient } from '../../../base/system/log.ts';
@@ -16,7 +16,7 @@ const ADMIN_ROLE = '_admin';
 /** Characters of a message, by a server admin and by others. */
 const LONGEST_MESSAGE = 65_536;
 const LONGEST_OF_USERS = 4_096;
-/** Of a name, and of an address as a proxy may hand it on. */
+/** Characters of a name, and of an address as a proxy may forward it. */
 const LONGEST_NAME = 128;
 const ADDRESS = /^[\w.:%]{1,64}$/;
 const LEVELS = ['debug', 'info', 'error'] as const;
@@ -50,7 +50,7 @@ export async function postLog(service: AdministrationService, context: Context):
   return okAnswer(context, 200);
 }
 
-/** A name is quoted, so that none can look like the rest of the entry. */
+/** Quotes a name, so that none can look like the rest of the entry. */
 function senderOf(context: Context): string {
   const { name } = context.user;
   const address = clientAddress(context);
@@ -62,7 +62,7 @@ function quoted(text: string): string {
   return JSON.stringify(text.slice(0, LONGEST_NAME));
 }
 
-/** Without the bytes of characters that were cut in two. */
+/** Removes the bytes of characters that were cut in two. */
 function wholeCharacters(bytes: Uint8Array): Uint8Array {
   let start = 0;
   while (start < bytes.length && start < 4 && isContinuation(bytes[start])) start++;
@@ -76,7 +76,7 @@ function isContinuation(byte = 0): boolean {
   return (byte & 0xc0) === 0x80;
 }
 
-/** Bytes of the character that begins with this one (RFC 3629, 3). */
+/** Returns the number of bytes of the character that begins with this one (RFC 3629, 3). */
 function lengthOf(byte = 0): number {
   if (byte < 0xc0) return 1;
   if (byte < 0xe0) return 2;

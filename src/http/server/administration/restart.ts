@@ -1,11 +1,11 @@
-/** `POST /_restart`: the service is closed, and opened again with what its configuration says then (docs/http/server.md#restart). */
+/** `POST /_restart`: closes the service, and opens it again with its current configuration (docs/http/server.md#restart). */
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import { requireJsonType } from '../../request/bodies.ts';
 import type { Answer, Context } from '../../request/context.ts';
 import { okAnswer } from '../../response/responses.ts';
 import type { AdministrationService } from './administration-service.ts';
 
-/** Answered before it is done. */
+/** Answers before the restart is done. */
 export async function postRestart({ restart }: AdministrationService, context: Context): Promise<Answer> {
   requireJsonType(context);
   if (restart === undefined) {

@@ -32,7 +32,7 @@ export function getStatistics(
   return jsonAnswer(context, 200, JSON.stringify(tree));
 }
 
-/** The form of later versions: all below one root, and what was counted since the service was opened. */
+/** The format of later versions: everything below one root, counted since the service was opened. */
 export function answerNodeStatistics(context: Context, path: readonly string[]): Answer {
   let found: unknown = nodeTree(read(context));
   for (const name of path) found = Object.hasOwn(Object(found), name) ? Reflect.get(Object(found), name) : undefined;
@@ -73,7 +73,7 @@ function put(tree: Tree, path: readonly string[], value: unknown): void {
   put(below, rest, value);
 }
 
-/** To a thousandth. */
+/** Rounds to a thousandth. */
 function rounded(numbers: Readonly<Record<string, number>>): Record<string, number> {
   return Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, Math.round(value * 1_000) / 1_000]));
 }

@@ -23,7 +23,7 @@ interface KnownDesign {
 export class IndexCatalog {
   readonly #known = new WeakMap<Database, ReadonlyMap<string, KnownDesign>>();
 
-  /** In the order of their design documents' ids. */
+  /** Returns the indexes in the order of their design documents' ids. */
   async read(database: Database, snapshot: Snapshot): Promise<readonly StoredIndex[]> {
     const former = this.#known.get(database);
     const designs = new Map<string, KnownDesign>();

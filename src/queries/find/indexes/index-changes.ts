@@ -35,7 +35,7 @@ const ATTEMPTS = 100;
 const MEMBERS: ReadonlySet<string> = new Set(['index', 'type', 'name', 'ddoc', 'w', 'partitioned']);
 const INDEX_MEMBERS: ReadonlySet<string> = new Set(['fields', 'partial_filter_selector']);
 
-/** Reads the body of `POST _index`. Names that are not given are hashes of what was given, so they are the same each time. */
+/** Reads the body of `POST _index`. Missing names are hashes of what was given, so they are the same each time. */
 export async function parseIndexRequest(body: JsonObject): Promise<IndexRequest> {
   checkMembers(body, MEMBERS);
   const { index } = body;
@@ -59,7 +59,7 @@ export async function parseIndexRequest(body: JsonObject): Promise<IndexRequest>
   return { design, name, map, definition: index };
 }
 
-/** Stores an index. Returns whether it was there already. */
+/** Stores an index. Returns whether it already existed. */
 export async function putIndex(database: Database, request: IndexRequest, writer: IndexWriter): Promise<boolean> {
   const view = indexView(request.map, request.definition);
   const isChanged = await changeDesign(database, request.design, writer, (stored) => {
@@ -73,7 +73,7 @@ export async function putIndex(database: Database, request: IndexRequest, writer
   return !isChanged;
 }
 
-/** Removes an index. `not_found` "missing". */
+/** Removes an index. Fails with `not_found` "missing". */
 export async function removeIndex(database: Database, address: IndexAddress, writer: IndexWriter): Promise<void> {
   const id = parseDocId(toDesignId(address.design));
   await changeDesign(database, id, writer, async (document) => {
@@ -84,7 +84,7 @@ export async function removeIndex(database: Database, address: IndexAddress, wri
   });
 }
 
-/** Removes the design document with all of its indexes. `not_found` "missing" where it has none. */
+/** Removes the design document with all of its indexes. Fails with `not_found` "missing" if it has none. */
 export async function removeDesign(database: Database, name: string, writer: IndexWriter): Promise<DocId> {
   const id = parseDocId(toDesignId(name));
   await changeDesign(database, id, writer, async (document) => {
@@ -95,8 +95,8 @@ export async function removeDesign(database: Database, name: string, writer: Ind
 }
 
 /**
- * Replaces the members of a design document by those that `change` returns: the same object where nothing changes,
- * undefined where the document is to be deleted. Returns whether it was written.
+ * Replaces the members of a design document by those that `change` returns: the same object if nothing changes,
+ * undefined if the document is to be deleted. Returns whether it was written.
  */
 async function changeDesign(
   database: Database,
@@ -116,7 +116,7 @@ async function changeDesign(
   }
 }
 
-/** Undefined where there is no such document, or it was deleted. */
+/** Returns undefined if there is no such document, or it was deleted. */
 async function readDesign(database: Database, id: DocId): Promise<StoredDesign | undefined> {
   const snapshot = database.snapshot();
   try {

@@ -24,7 +24,7 @@ interface IndexColumn extends SortField {
 export interface IndexMap {
   readonly columns: readonly IndexColumn[];
   readonly filter: Selector;
-  /** The filter in its normal form; an empty object where the index has all documents. */
+  /** The filter in its normal form; an empty object if the index has all documents. */
   readonly filterJson: Readonly<Record<string, unknown>>;
 }
 
@@ -46,14 +46,14 @@ export function parseIndexMap(map: unknown): IndexMap {
     throw queryError('invalid_index', 'An index needs at least one field. Name it in "fields".');
   const selector = filter === undefined || filter === null ? EVERYTHING : parseSelector(filter);
   const filterJson = selectorJson(selector);
-  // Within the bound on depth a filter may become deeper by its normal form, and has to be read from it again.
+  // The normal form of a filter, from which it is read again, may be deeper than the filter itself.
   if (!isShallow(filterJson)) throw queryError('invalid_index', 'The index is nested too deeply.');
   return { columns, filter: selector, filterJson };
 }
 
 /**
- * The indexes of a design document, `document` being its value. Leaves out views that are no indexes, and those whose rows are
- * in another order than selectors compare in.
+ * Yields the indexes of a design document, whose value is `document`. Leaves out views that are not indexes, and those whose rows
+ * are in a different order from the one in which selectors compare.
  */
 export function* indexesOf(design: DocId, document: unknown): CooperativeTask<readonly JsonIndex[]> {
   if (!isObject(document) || document['language'] !== QUERY_LANGUAGE || !isObject(document['views'])) return [];
@@ -64,7 +64,7 @@ export function* indexesOf(design: DocId, document: unknown): CooperativeTask<re
       if (!isObject(view) || isRaw(view['options']) || isRaw(options)) return;
       indexes.push({ type: 'json', design, name, ...parseIndexMap(view['map']) });
     } catch {
-      // It is no index of ours, but for example a text index of another server.
+      // Not one of our indexes, but for example a text index of another server.
     }
   });
   return indexes;
@@ -94,7 +94,7 @@ export function indexJson(index: JsonIndex): Readonly<Record<string, unknown>> {
 /** The view that stores an index; `definition` is what the client wrote. */
 export function indexView(map: IndexMap, definition: unknown): Readonly<Record<string, unknown>> {
   const fields = Object.fromEntries(map.columns.map(({ field, direction }) => [field, direction]));
-  // An object can't keep every list of fields: it puts names such as "7" first, and has no name twice.
+  // An object can't hold every list of fields: it puts names such as "7" first, and has no name twice.
   const names = Object.keys(fields);
   const isInOrder = map.columns.every(({ field }, position) => field === names[position]);
   const list = map.columns.map(({ field, direction }) => ({ [field]: direction }));
@@ -105,7 +105,7 @@ export function indexView(map: IndexMap, definition: unknown): Readonly<Record<s
   };
 }
 
-/** The index that every database has, its documents by id, in the form of `GET _index`. */
+/** The index that every database has, of its documents by id, in the form of `GET _index`. */
 export const ALL_DOCUMENTS_JSON = {
   ddoc: null,
   name: '_all_docs',

@@ -1,7 +1,7 @@
 /**
  * Makes the rows of selector indexes, without a sandbox. The key of a row is the list of the fields' values as they are
- * written in the document, its value is null. There is no row for design documents, for documents without one of the fields,
- * and for those that don't pass the index's filter.
+ * written in the document, and its value is null. There is no row for design documents, for documents without one of the fields,
+ * or for those that don't pass the index's filter.
  */
 import { type CompareKeys, createKeyOrder } from '../../../base/collation/key-order.ts';
 import { DatabaseError, isDatabaseError } from '../../../base/errors/database-error.ts';
@@ -85,7 +85,7 @@ function* passesFilter(filter: Check, document: string): CooperativeTask<boolean
   try {
     return yield* settle(filter, yield* parseInSteps(document), new Effort(undefined));
   } catch (error) {
-    // Too many steps: as where a map function throws, the document has no row.
+    // Too many steps: the document has no row, as when a map function throws.
     if (isDatabaseError(error)) return false;
     throw error;
   }

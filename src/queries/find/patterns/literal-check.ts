@@ -2,16 +2,16 @@ import { must } from '../../../base/shared/assert.ts';
 import type { CooperativeTask } from '../../../base/shared/turn.ts';
 import type { Check, Effort } from '../effort.ts';
 
-/** Characters that an engine compares in the time of a step, and those that are looked at here. */
+/** Characters that an engine compares in the time of a step, and those that the check in steps compares. */
 const COMPARISONS_A_STEP = 128;
 const CHARACTERS_A_STEP = 8;
-/** Characters between two looks at the effort. */
+/** Characters between two checks of the effort. */
 const STEP_LENGTH = 32_768;
 
 /** Whether a value is a string that contains another one. */
 export class LiteralCheck implements Check {
   readonly #literal: string;
-  /** For each place in the literal how many characters before it are also at the beginning, as far as that was needed. */
+  /** For each place in the literal, how many characters before it are also at its beginning, as far as that was needed. */
   #borders: Int32Array | undefined;
 
   constructor(literal: string) {
@@ -21,12 +21,12 @@ export class LiteralCheck implements Check {
   now(value: unknown, effort: Effort): boolean {
     effort.take(1);
     if (typeof value !== 'string') return false;
-    // Engines take the product of both lengths in the worst case.
+    // In the worst case, an engine's time is the product of both lengths.
     effort.take(Math.floor((value.length * this.#literal.length) / COMPARISONS_A_STEP));
     return value.includes(this.#literal);
   }
 
-  /** By Knuth, Morris and Pratt. */
+  /** Uses the Knuth-Morris-Pratt algorithm. */
   *inSteps(value: unknown, effort: Effort): CooperativeTask<boolean> {
     if (typeof value !== 'string') return false;
     const literal = this.#literal;

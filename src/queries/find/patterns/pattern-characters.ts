@@ -19,7 +19,7 @@ const isVisible = between('!', '~');
 /** The characters of `\w`, whose edges `\b` finds. */
 export const isWord: CharacterTest = (code) => isLetter(code) || isDigit(code) || code === 0x5f;
 
-/** By the letter after the backslash. */
+/** Sets by the letter after the backslash. */
 export const ESCAPED_SETS: ReadonlyMap<string, CharacterTest> = new Map([
   ['d', isDigit],
   ['D', not(isDigit)],
@@ -31,7 +31,7 @@ export const ESCAPED_SETS: ReadonlyMap<string, CharacterTest> = new Map([
   ['N', notLineFeed],
 ]);
 
-/** By the name in `[:name:]`. */
+/** Sets by the name in `[:name:]`. */
 export const NAMED_SETS: ReadonlyMap<string, CharacterTest> = new Map([
   ['alpha', isLetter],
   ['digit', isDigit],
@@ -59,7 +59,7 @@ export function union(tests: readonly CharacterTest[]): CharacterTest {
   return (code) => tests.some((test) => test(code));
 }
 
-/** Also passes characters whose upper or lower case passes. */
+/** Returns a test that also passes characters whose upper or lower case passes. */
 export function ignoringCase(test: CharacterTest): CharacterTest {
   return (code) => {
     if (test(code)) return true;
@@ -69,7 +69,7 @@ export function ignoringCase(test: CharacterTest): CharacterTest {
   };
 }
 
-/** The characters with a Unicode property, such as `L` or `Script=Greek`; undefined where there is no such property. */
+/** Returns the characters with a Unicode property, such as `L` or `Script=Greek`; undefined if there is no such property. */
 export function property(name: string): CharacterTest | undefined {
   if (!/^[\w=]+$/.test(name)) return undefined;
   try {

@@ -1,4 +1,4 @@
-/** Parses patterns to syntax trees. */
+/** Parses patterns into syntax trees. */
 import { badArgument } from '../query-error.ts';
 import {
   anyCharacter,
@@ -13,7 +13,7 @@ import {
 } from './pattern-characters.ts';
 import type { PatternRoom } from './pattern-room.ts';
 
-/** What matches between two characters. */
+/** A condition that matches between two characters. */
 export type Assertion = 'lineStart' | 'lineEnd' | 'textStart' | 'textEnd' | 'lastLineEnd' | 'wordEdge' | 'notWordEdge';
 
 export type PatternNode =
@@ -34,7 +34,7 @@ interface Flags {
 
 /** More than a sensible pattern has, and far less than the stack can take. */
 const MAX_DEPTH = 100;
-/** Steps of a test that knows both cases of a character, and of one that asks for a property. */
+/** Steps of a test that checks both cases of a character, and of one that checks a property. */
 const CASES_COST = 8;
 const PROPERTY_COST = 4;
 
@@ -65,7 +65,7 @@ const NAMED = /\[:(\^?)([a-z]+):\]/y;
 const FLAGS = /\?([ims]*)(?:-([ims]*))?([:)])/y;
 const GROUP_NAME = /\?P?<[A-Za-z_]\w*>/y;
 
-/** Fails with 400 `bad_arg`. */
+/** Parses a pattern. Fails with 400 `bad_arg`. */
 export function parsePatternTree(source: string, room: PatternRoom): PatternNode {
   return new PatternParser(source, room).parse();
 }
@@ -167,7 +167,7 @@ class PatternParser {
     if (flags !== undefined) {
       this.#setFlags(flags[1] ?? '', true);
       this.#setFlags(flags[2] ?? '', false);
-      // Without a group of their own, flags hold up to the end of the group around them.
+      // Without a group of their own, flags apply up to the end of the enclosing group.
       if (flags[3] === ')') return { kind: 'sequence', parts: [] };
     }
     const node = this.#choice();
@@ -194,7 +194,7 @@ class PatternParser {
     return typeof escaped === 'number' ? this.#literal(escaped) : this.#character(escaped, PROPERTY_COST);
   }
 
-  /** What follows a backslash, in sets and outside of them: a set, or a character's code point. */
+  /** Reads what follows a backslash, in sets and outside of them: a set, or a character's code point. */
   #escaped(): CharacterTest | number {
     const hexadecimal = this.#match(HEXADECIMAL);
     if (hexadecimal !== undefined) return this.#codePoint(hexadecimal[1] ?? hexadecimal[2] ?? hexadecimal[3] ?? '');
@@ -278,7 +278,7 @@ class PatternParser {
     return true;
   }
 
-  /** Matches a sticky expression here, and goes on after it. */
+  /** Matches a sticky expression here, and continues after it. */
   #match(expression: RegExp): RegExpExecArray | undefined {
     expression.lastIndex = this.#position;
     const found = expression.exec(this.#source) ?? undefined;

@@ -10,22 +10,22 @@ import type { Assertion, PatternNode } from './pattern-parser.ts';
 import type { PatternRoom } from './pattern-room.ts';
 
 type Instruction =
-  /** Goes on with the next instruction if the character passes. */
+  /** Continues with the next instruction if the character passes. */
   | { readonly kind: 'character'; readonly test: CharacterTest; readonly cost: number }
-  /** Goes on with the next instruction if the assertion holds. */
+  /** Continues with the next instruction if the assertion holds. */
   | { readonly kind: 'assertion'; readonly assertion: Assertion }
-  /** Goes on with each of these instructions. */
+  /** Continues with each of these instructions. */
   | { readonly kind: 'fork'; to: readonly number[] }
   | { readonly kind: 'match' };
 
 type Program = readonly Instruction[];
 
-/** Between two looks at the effort. */
+/** Steps between two checks of the effort. */
 const ADVANCE_STEPS = 1_024;
 const NO_CHARACTER = -1;
 const LINE_FEED = 0x0a;
 
-/** Fails with 400 `bad_arg` where it is too long. */
+/** Compiles a pattern. Fails with 400 `bad_arg` if it is too long. */
 export function compilePattern(source: string, tree: PatternNode, room: PatternRoom): Program {
   const instructions: Instruction[] = [];
   let cost = 0;
@@ -106,7 +106,7 @@ function emitRepeat(part: PatternNode, least: number, most: number, program: rea
   for (const begin of begins) begin.to = [...begin.to, program.length];
 }
 
-/** Whether a value is a string of which some part matches. */
+/** Whether a value is a string with a part that matches. */
 export class ProgramCheck implements Check {
   readonly #program: Program;
 
@@ -142,11 +142,11 @@ class Machine {
   steps = 0;
   readonly #program: Program;
   readonly #text: string;
-  /** For each instruction the round, a position plus one, in which it was reached last. */
+  /** For each instruction, the round (a position plus one) in which it was last reached. */
   readonly #reachedAt: Int32Array;
   #position = 0;
   #round = 0;
-  /** Instructions that test the next character, and those that are reached behind it. Arrays that keep their size are twice as fast. */
+  /** Instructions that test the next character, and those that are reached after it. Fixed-size arrays are twice as fast. */
   readonly #waiting: Int32Array;
   #waitingCount = 0;
   readonly #passed: Int32Array;
@@ -165,7 +165,7 @@ class Machine {
     this.#passed = new Int32Array(program.length);
   }
 
-  /** Goes on by some characters. Whether some part of the text matches, when that is known. */
+  /** Advances by some characters. Returns whether some part of the text matches, once that is known. */
   advance(): boolean | undefined {
     this.steps = 0;
     while (this.steps < ADVANCE_STEPS) {
@@ -200,7 +200,7 @@ class Machine {
     return undefined;
   }
 
-  /** Follows the instructions from `start` on that consume no character. True where that reaches a match. */
+  /** Follows the instructions from `start` on that consume no character. Returns true if that reaches a match. */
   #reach(start: number): boolean {
     const program = this.#program;
     const round = this.#round;

@@ -1,4 +1,4 @@
-/** What the patterns of one selector may take together, since they are all compiled before the first of them is used. */
+/** Limits for the patterns of one selector together, since they are all compiled before the first of them is used. */
 import { badArgument } from '../query-error.ts';
 import { type CharacterTest, property } from './pattern-characters.ts';
 
@@ -16,10 +16,10 @@ const MOST_PROPERTIES = 50;
 export class PatternRoom {
   #characters = 0;
   #instructions = 0;
-  /** By name. They are the same for all patterns. */
+  /** Properties by name, shared by all patterns. */
   readonly #properties = new Map<string, CharacterTest>();
 
-  /** To be told before a pattern is parsed. Fails with 400 `bad_arg`, as all of this does. */
+  /** To be called before a pattern is parsed. Fails with 400 `bad_arg`, as all methods do. */
   addSource(source: string): void {
     if (source.length > LONGEST) throw badArgument('$regex', source, `The longest pattern has ${LONGEST} characters.`);
     this.#characters += source.length;
@@ -27,7 +27,7 @@ export class PatternRoom {
     throw badArgument('$regex', source, `All patterns of a selector have ${ALL_CHARACTERS} characters at most.`);
   }
 
-  /** To be told before an instruction is added to the `count` that the pattern has. With it all of them take so many `steps`. */
+  /** To be called before an instruction is added to the pattern's `count` instructions. `steps`: of all of them, including the new one. */
   addInstruction(source: string, count: number, steps: number): void {
     this.#instructions += 1;
     if (count >= MOST_INSTRUCTIONS || steps > MOST_STEPS) {
@@ -41,7 +41,7 @@ export class PatternRoom {
     );
   }
 
-  /** Undefined where there is no such property. */
+  /** Returns undefined if there is no such property. */
   property(source: string, name: string): CharacterTest | undefined {
     const known = this.#properties.get(name);
     if (known !== undefined) return known;

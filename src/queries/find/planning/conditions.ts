@@ -9,10 +9,10 @@ import {
 } from '../selectors/selector.ts';
 import { type ValueRange, valueRange } from '../selectors/value-range.ts';
 
-/** Values of which a field has one. */
+/** Values, one of which the field has. */
 export interface ListedField {
   readonly values: readonly unknown[];
-  /** Whether an array with one of them does as well. */
+  /** Whether an array that contains one of them also fulfils the condition. */
   readonly inArrays: boolean;
 }
 
@@ -21,7 +21,7 @@ export class Conditions {
   readonly #byField = new Map<string, FieldCondition[]>();
   readonly #compare: CompareKeys;
   readonly #listed = new Map<string, ListedField>();
-  /** Those that were asked for. */
+  /** The ranges that were already requested. */
   readonly #ranges = new Map<string, ValueRange | undefined>();
   /** The fields that every found document has. */
   readonly required: ReadonlySet<string>;
@@ -48,7 +48,7 @@ export class Conditions {
     this.#listed.set(field, listed);
   }
 
-  /** The shortest list of which the field has a value in all found documents. */
+  /** Returns the shortest list that contains the field's value in all found documents. */
   listed(field: string): ListedField | undefined {
     return this.#listed.get(field);
   }
@@ -58,8 +58,8 @@ export class Conditions {
   }
 
   /**
-   * The range of a field in the order of collation, which is that of indexes. Conditions on ids follow another order, so for
-   * them there is one only where they allow a single value.
+   * Returns the range of a field in the order of collation, which is that of indexes. Conditions on ids follow another order, so
+   * ids have a range only if they allow a single value.
    */
   range(field: string): ValueRange | undefined {
     if (!this.#ranges.has(field)) this.#ranges.set(field, this.#findRange(field));
@@ -71,12 +71,12 @@ export class Conditions {
     return field === '_id' && range?.isSingle === false ? undefined : range;
   }
 
-  /** Whether the field has the same value in all found documents. */
+  /** Returns whether the field has the same value in all found documents. */
   isConstant(field: string): boolean {
     return this.range(field)?.isSingle === true;
   }
 
-  /** Fields whose conditions an index could narrow down, those with a single value first. */
+  /** Returns fields whose conditions an index could narrow down, those with a single value first. */
   indexable(): readonly string[] {
     const fields = [...this.#byField.keys()].filter((field) => this.range(field) !== undefined);
     return [...fields.filter((field) => this.isConstant(field)), ...fields.filter((field) => !this.isConstant(field))];
@@ -91,7 +91,7 @@ function listOf({ condition: { operator, argument } }: FieldCondition): ListedFi
   return operator === '$in' && Array.isArray(argument) ? { values: argument, inArrays: true } : undefined;
 }
 
-/** Where each of the alternatives is a value of that field. */
+/** Returns the values if each of the alternatives is a value of that field. */
 function alternativesOf({ kind, parts }: Junction, field: string): ListedField | undefined {
   const values: unknown[] = [];
   for (const part of parts) {

@@ -1,4 +1,4 @@
-/** The answer to `_explain`: the plan, and for each index why it was chosen or not. */
+/** The response to `_explain`: the plan, and for each index why it was chosen or not. */
 import type { JsonObject } from '../contract.ts';
 import { ALL_DOCUMENTS_JSON, indexJson, type JsonIndex } from '../indexes/index-definition.ts';
 import { type FindQuery, NO_BOOKMARK } from '../queries/find-query.ts';
@@ -14,7 +14,7 @@ interface Explained {
   readonly conditions: Conditions;
   /** Whether the index's keys have all fields that the query tests and returns. */
   readonly isCovering: boolean;
-  /** Of the documents that are read, in their order, where the plan has such. */
+  /** The ids of the documents that are read, in their order, if the plan has them. */
   readonly ids: readonly string[] | undefined;
 }
 
@@ -124,7 +124,7 @@ function missingFields(index: JsonIndex | undefined, { required }: Conditions): 
   return namesOf(index?.columns.filter(({ field }) => !required.has(field)) ?? []);
 }
 
-/** A query may sort by very many fields, and this is told of each index. */
+/** Returns the first names only: a query may sort by very many fields, and the names are repeated for each index. */
 function namesOf(fields: readonly { readonly field: string }[]): string {
   const names = fields.slice(0, MOST_NAMES).map(({ field }) => field);
   return names.join(', ') + (fields.length > MOST_NAMES ? ', …' : '');

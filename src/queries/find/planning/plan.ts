@@ -26,7 +26,7 @@ export interface IndexPlan extends PlanBase {
   readonly kind: 'index';
   readonly stored: StoredIndex;
   readonly range: ViewRange;
-  /** The column that has one of some values; only these places of the range are read. */
+  /** The column that has one of the listed values; only these places of the range are read. */
   readonly listed: ListedColumn | undefined;
 }
 
@@ -38,7 +38,7 @@ export interface ListedColumn extends ListedField {
 export interface DocumentsPlan extends PlanBase {
   readonly kind: 'documents';
   readonly range: RowRange;
-  /** Those that are read, in the order of the range; undefined: all of it. */
+  /** The ids that are read, in the order of the range; undefined: the whole range. */
   readonly ids: readonly string[] | undefined;
 }
 
@@ -100,7 +100,7 @@ function listedColumn(stored: StoredIndex, conditions: Conditions, column: numbe
   return listed === undefined ? undefined : { ...listed, column };
 }
 
-/** A list sorts before all longer lists that begin with its elements, and so before all rows with such keys. */
+/** Returns the lower bound: a list sorts before all longer lists that begin with its elements, and so before all rows with such keys. */
 function lowKey(prefix: readonly unknown[], low: Bound | undefined): unknown {
   if (low === undefined) return prefix.length === 0 ? undefined : prefix;
   return low.isInclusive ? [...prefix, low.value] : [...prefix, low.value, AFTER_ALL];
@@ -111,24 +111,24 @@ function highKey(prefix: readonly unknown[], high: Bound | undefined): unknown {
   return high.isInclusive ? [...prefix, high.value, AFTER_ALL] : [...prefix, high.value];
 }
 
-/** A lower bound of null does not count, because it says little more than that the field is there. */
+/** Counts the bounds. A lower bound of null does not count, because it says little more than that the field exists. */
 function narrowness(range: ValueRange | undefined): number {
   if (range === undefined) return 0;
   const low = range.low === undefined || range.low.value === null ? 0 : 1;
   return low + (range.high === undefined ? 0 : 1);
 }
 
-/** Undefined for a bound that is no string: ids are strings, and in raw order all other values are below them. */
+/** Returns undefined for a bound that is not a string: ids are strings, and in raw order all other values are below them. */
 function idBound(bound: Bound | undefined): string | undefined {
   return typeof bound?.value === 'string' ? bound.value : undefined;
 }
 
-/** Those of the listed values that may be ids, each once. */
+/** Returns the listed values that may be ids, each once. */
 function listedIds(listed: ListedField | undefined): readonly string[] | undefined {
   return listed === undefined ? undefined : [...new Set(listed.values.filter((id) => typeof id === 'string'))];
 }
 
-/** The plan's ids in its order. */
+/** Returns the plan's ids in its order. */
 export function* sortIds({ ids = [], descending }: DocumentsPlan): CooperativeTask<readonly string[]> {
   return yield* sortInSteps(ids, descending ? (one, other) => compareCodePoints(other, one) : compareCodePoints);
 }

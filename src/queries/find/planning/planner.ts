@@ -1,6 +1,6 @@
 /**
- * Chooses the plan of a query. An index can be used where it has every document that the query may find (they have all of
- * its fields, and it has no filter, unless the query names it), and where it is in the order of the sort. Of these the one
+ * Chooses the plan of a query. An index can be used if it has every document that the query may find (they have all of
+ * its fields, and it has no filter, unless the query names it), and if it is in the order of the sort. Among these, the one
  * with the most leading fields given is chosen, then the one with the narrower range, then the one with fewer fields, then the
  * first by name.
  */
@@ -39,13 +39,13 @@ export interface Choice {
   readonly plan: Plan;
   /** The chosen one, then the others that can be used, then those that can't. */
   readonly candidates: readonly Candidate[];
-  /** The index that the query names, where it can't be used. */
+  /** The index that the query names, if it can't be used. */
   readonly unusableIndex: NamedIndex | undefined;
-  /** An index that would help more; undefined where none would. */
+  /** An index that would help more; undefined if none would. */
   readonly suggestion: IndexSuggestion | undefined;
 }
 
-/** Fails with 400 `no_usable_index` where no index has the order of the sort. */
+/** Chooses a plan. Fails with 400 `no_usable_index` if no index has the order of the sort. */
 export function choosePlan(query: FindQuery, stored: readonly StoredIndex[], compare: CompareKeys): Choice {
   const conditions = new Conditions(query, compare);
   const descending = query.sort[0]?.direction === 'desc';
@@ -82,7 +82,7 @@ function remedy(suggestion: IndexSuggestion | undefined): string {
   return ` POST this to _index: ${JSON.stringify({ index: { fields: suggestion.fields } })}`;
 }
 
-/** Whether the plan uses such an index already. */
+/** Returns whether the plan already uses such an index. */
 function isUsedBy(plan: Plan, suggestion: IndexSuggestion | undefined): boolean {
   const columns = plan.kind === 'index' ? plan.stored.index.columns.map(({ field }) => field) : [];
   return suggestion?.fields.every((field, position) => field === columns[position]) === true;
@@ -117,7 +117,7 @@ function assessDocuments(query: FindQuery, plan: Plan): Candidate {
   return { index: undefined, plan, reasons: isSorted ? [] : ['sort_order_mismatch'], isUsable: isSorted };
 }
 
-/** Whether rows in the order of the columns are in the order of the sort. Columns with a single value make no difference. */
+/** Returns whether rows in the order of the columns are in the order of the sort. Columns with a single value make no difference. */
 function hasOrder(columns: readonly string[], { sort }: FindQuery, conditions: Conditions): boolean {
   let matched = 0;
   for (const column of columns) {
@@ -133,14 +133,14 @@ function isNamed(index: JsonIndex | undefined, named: NamedIndex | undefined): b
   return index.design === named.design && (named.name === undefined || index.name === named.name);
 }
 
-/** The candidate that the bookmark is of. It has to be used again, even if there is a better one by now. */
+/** Returns the candidate that the bookmark belongs to. It has to be used again, even if there is a better one by now. */
 function bookmarked({ bookmark }: FindQuery, usable: readonly Candidate[]): Candidate | undefined {
   if (bookmark === undefined) return undefined;
   const name = bookmarkName(bookmark);
   return usable.find(({ plan }) => planName(plan) === name);
 }
 
-/** The better one first. */
+/** Orders the better candidate first. */
 function compareCandidates(left: Candidate, right: Candidate): number {
   return (
     compareOverlap(left, right) || compareType(left, right) || compareSize(left, right) || compareNames(left, right)
@@ -151,7 +151,7 @@ function compareOverlap({ plan: left }: Candidate, { plan: right }: Candidate): 
   return right.equalities - left.equalities || right.narrowness - left.narrowness;
 }
 
-/** An index has fewer documents than the database. */
+/** Orders an index first, because it has fewer documents than the database. */
 function compareType(left: Candidate, right: Candidate): number {
   return Number(left.index === undefined) - Number(right.index === undefined);
 }

@@ -11,12 +11,12 @@ export interface IndexSuggestion {
 /**
  * Suggests the fields with a single value, then those of the sort, then one that has a range. If there is none of them, it
  * suggests a field that every found document has, because its index has fewer documents, and conditions can be tested on
- * its keys. Undefined where the selector has no conditions, where reading the documents by id is enough, and where the sort is too long.
+ * its keys. Undefined if the selector has no conditions, if reading the documents by id is enough, or if the sort is too long.
  */
 export function suggestIndex({ sort }: FindQuery, conditions: Conditions): IndexSuggestion | undefined {
   const indexable = conditions.indexable().filter((field) => field !== '_id');
   const equal = indexable.filter((field) => conditions.isConstant(field));
-  // Nobody makes an index of hundreds of fields, and an answer that named them would be as long as the query.
+  // No one makes an index of hundreds of fields, and a response that named them would be as long as the query.
   if (sort.length > MOST_SORTED) return undefined;
   const sorted = sort.map(({ field }) => field);
   const ranged = sorted.length > 0 ? [] : indexable.filter((field) => !conditions.isConstant(field)).slice(0, 1);

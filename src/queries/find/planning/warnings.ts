@@ -1,8 +1,8 @@
-/** The warnings of an answer (docs/http/find.md#warnings). */
+/** The warnings of a response (docs/http/find.md#warnings). */
 import type { Choice } from './planner.ts';
 import type { IndexSuggestion } from './suggestion.ts';
 
-/** An answer warns if more documents than this were read for each one found. */
+/** A response warns if more documents than this were read for each one found. */
 const MAX_SCAN_RATIO = 10;
 
 interface Examined {
@@ -13,11 +13,11 @@ interface Examined {
 interface Warning {
   /** One sentence per line. */
   readonly text: string;
-  /** An index with which there would be fewer warnings. */
+  /** An index that would lead to fewer warnings. */
   readonly suggestion: IndexSuggestion | undefined;
 }
 
-/** Undefined where there is nothing to warn of. */
+/** Returns undefined if there is nothing to warn about. */
 export function warningOf(choice: Choice, examined: Examined): Warning | undefined {
   const scan = scanWarning(choice, examined);
   const warnings = [...nameWarning(choice), ...scan];

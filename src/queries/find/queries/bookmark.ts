@@ -1,7 +1,7 @@
 /**
- * Bookmarks say where an answer ended, so that the next one goes on there. A bookmark is a JSON list in base64url: the plan's
- * name, the key of the last row (null where documents were read without an index), and the id of its document. Of a row with a very long key
- * it says instead how many documents were found up to there.
+ * Bookmarks say where a response ended, so that the next one continues there. A bookmark is a JSON list in base64url: the plan's
+ * name, the key of the last row (null if documents were read without an index), and the id of its document. If the key is very long,
+ * the bookmark says instead how many documents were found up to there.
  */
 import { queryError } from '../query-error.ts';
 
@@ -11,14 +11,14 @@ export interface BookmarkPosition {
   /** JSON value of the row's key; null for documents. */
   readonly key: unknown;
   readonly id: string;
-  /** Where the key is too long to be repeated: how many documents were found before the next one. */
+  /** If the key is too long to be repeated: how many documents were found before the next one. */
   readonly found: number | undefined;
 }
 
-/** A longer key makes no bookmark: it could not be sent back in the body of a query. */
+/** A longer key is not put into a bookmark: it could not be sent back in the body of a query. */
 const LONGEST_KEY = 65_536;
 
-/** `found`: how many documents were found from the beginning up to this one. */
+/** Writes a bookmark. `found`: how many documents were found from the beginning up to this one. */
 export function writeBookmark(plan: string, keyText: string, id: string, found: number): string {
   const position =
     keyText.length > LONGEST_KEY ? `null,${JSON.stringify(id)},${found}` : `${keyText},${JSON.stringify(id)}`;
@@ -28,7 +28,7 @@ export function writeBookmark(plan: string, keyText: string, id: string, found: 
   return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 }
 
-/** Fails with 400 `invalid_bookmark`. */
+/** Reads a bookmark. Fails with 400 `invalid_bookmark`. */
 export function readBookmark(bookmark: string): BookmarkPosition {
   const value = decode(bookmark);
   const [plan, key, id, found]: readonly unknown[] = Array.isArray(value) ? value : [];

@@ -7,7 +7,7 @@ import type { Selector } from '../selectors/selector.ts';
 import { parseSelector } from '../selectors/selector-parser.ts';
 import { parseSort, type SortField } from './sort.ts';
 
-/** The index that a query names in `use_index`: any index of a design document, or a certain one. */
+/** The index that a query names in `use_index`: any index of a design document, or a specific one. */
 export interface NamedIndex {
   /** With `_design/`. */
   readonly design: string;
@@ -23,23 +23,23 @@ export interface FindQuery {
   /** Undefined: whole documents. */
   readonly fields: readonly FieldPath[] | undefined;
   readonly namedIndex: NamedIndex | undefined;
-  /** Whether another index may be used where the named one can't be. */
+  /** Whether another index may be used if the named one can't be. */
   readonly allowFallback: boolean;
-  /** From an earlier answer; undefined for the beginning. */
+  /** From an earlier response; undefined for the beginning. */
   readonly bookmark: string | undefined;
   /** Whether documents have `_conflicts`. */
   readonly conflicts: boolean;
   /** Whether the index is updated before it is read. */
   readonly update: boolean;
   readonly stable: boolean;
-  /** A number of copies on other nodes, of which there are none here. It is only shown in `_explain`. */
+  /** A number of copies on other nodes. There are none here, so it is only shown in `_explain`. */
   readonly r: number;
   readonly executionStats: boolean;
 }
 
 const DEFAULT_LIMIT = 25;
 const MOST_FIELDS = 1_000;
-/** The bookmark of an answer without documents. */
+/** The bookmark of a response without documents. */
 export const NO_BOOKMARK = 'nil';
 
 const MEMBERS: ReadonlySet<string> = new Set([
@@ -61,8 +61,8 @@ const MEMBERS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * `body` must not be nested too deeply for recursion. Optional members that are null count as absent. Fails with 400, and
- * an error name for each mistake.
+ * Parses a query. `body` must not be nested too deeply for recursion. Optional members that are null count as absent. Fails with
+ * 400 and an error name for each mistake.
  */
 export function* parseFindQuery(body: Readonly<Record<string, unknown>>): CooperativeTask<FindQuery> {
   const unknownName = Object.keys(body).find((name) => !MEMBERS.has(name));
@@ -89,7 +89,7 @@ export function* parseFindQuery(body: Readonly<Record<string, unknown>>): Cooper
   };
 }
 
-/** Undefined for all. Fails with `invalid_fields`, `invalid_field`. */
+/** Returns undefined for all fields. Fails with `invalid_fields`, `invalid_field`. */
 export function* parseFields(value: unknown): CooperativeTask<readonly FieldPath[] | undefined> {
   if (isAbsent(value) || value === 'all_fields') return undefined;
   if (!Array.isArray(value)) {
@@ -106,7 +106,7 @@ export function* parseFields(value: unknown): CooperativeTask<readonly FieldPath
   return fields.length === 0 ? undefined : fields;
 }
 
-/** Reads `"design"`, `"design/name"` or `["design", "name"]`, where the design document has `_design/` in front or not. */
+/** Reads `"design"`, `"design/name"` or `["design", "name"]`, in which the design document may have `_design/` in front. */
 function parseNamedIndex(value: unknown): NamedIndex | undefined {
   if (isAbsent(value)) return undefined;
   const given: readonly unknown[] = Array.isArray(value) ? value : [value];
@@ -119,7 +119,7 @@ function parseNamedIndex(value: unknown): NamedIndex | undefined {
   return { design: toDesignId(design), name };
 }
 
-/** Splits `design/name`, also where `_design/` is in front. */
+/** Splits `design/name`, also with `_design/` in front. */
 function splitName(value: unknown): readonly unknown[] {
   if (typeof value !== 'string') return [value];
   const [first = '', second, third] = value.replace(/^_design\//, '').split('/');
@@ -130,7 +130,7 @@ export function toDesignId(name: string): string {
   return name.startsWith('_design/') ? name : `_design/${name}`;
 }
 
-/** `stale` is the older form of `update: false`. */
+/** Reads `stale`, the older form of `update: false`. */
 function parseStale(value: unknown): boolean {
   if (isAbsent(value) || value === false || value === 'false') return false;
   if (value === 'ok') return true;

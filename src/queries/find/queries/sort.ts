@@ -9,7 +9,7 @@ export interface SortField {
   readonly direction: 'asc' | 'desc';
 }
 
-/** Also of an index. */
+/** The limit applies to indexes as well. */
 const MOST_FIELDS = 1_000;
 
 /**

@@ -1,4 +1,4 @@
-/** Reads the documents that a plan leads to, and gives those that the selector finds. */
+/** Reads the documents that a plan leads to, and returns those that the selector finds. */
 
 import type { TimeSlice } from '../../../base/shared/turn.ts';
 import type { RevId } from '../../../database/documents/contract.ts';
@@ -9,14 +9,14 @@ import type { FindQuery } from '../queries/find-query.ts';
 import { Projection } from '../selectors/field-texts.ts';
 import type { TextTest } from '../selectors/selector-test.ts';
 
-/** A document that the plan leads to, and that is not read yet. */
+/** A document that the plan leads to, and that is not yet read. */
 export interface UnreadDocument {
-  /** JSON text of the key of its row; `null` where no index is read. */
+  /** JSON text of the key of its row; `null` if no index is read. */
   readonly keyText: string;
   readonly record: DocumentRecord;
 }
 
-/** A document of the answer. */
+/** A document of the response. */
 export interface FoundDocument {
   readonly keyText: string;
   readonly id: string;
@@ -24,7 +24,7 @@ export interface FoundDocument {
   readonly text: string;
 }
 
-/** Bodies are read until they are this many bytes, but at least one at a time. */
+/** Bodies are read until they have this many bytes, but at least one at a time. */
 const BODY_BYTES = 262_144;
 
 interface ReaderParts {
@@ -33,7 +33,7 @@ interface ReaderParts {
   readonly test: TextTest;
   /** Whether the plan leads to matching documents only, so that no test is needed. Called after the documents were read. */
   readonly areAllMatching: () => boolean;
-  /** Gives others their turns between tests, which may take long. */
+  /** Lets other work run between tests, which may take long. */
   readonly timeSlice: TimeSlice;
 }
 

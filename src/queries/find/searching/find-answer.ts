@@ -1,4 +1,4 @@
-/** Writes the answer to `_find`: documents as they are found, then bookmark, statistics and warning. */
+/** Writes the response to `_find`: documents as they are found, then bookmark, statistics and warning. */
 
 import { type Choice, planName } from '../planning/planner.ts';
 import { warningOf } from '../planning/warnings.ts';

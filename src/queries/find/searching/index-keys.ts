@@ -1,6 +1,6 @@
 /**
  * Uses the keys of an index in place of documents: conditions on its columns are tested on the keys, before documents are
- * read, and where the query tests and returns its columns only, no document is read at all.
+ * read, and if the query tests and returns only its columns, no document is read at all.
  */
 import type { CompareKeys } from '../../../base/collation/key-order.ts';
 import { JsonCursor } from '../../../base/json/json-cursor.ts';
@@ -53,7 +53,7 @@ export class KeyProjection {
     this.#columns = columns;
   }
 
-  /** Undefined where the keys lack a requested field. */
+  /** Returns undefined if the keys lack a requested field. */
   static of({ fields, conflicts }: FindQuery, index: JsonIndex): KeyProjection | undefined {
     if (fields === undefined || conflicts) return undefined;
     const columns = fields.map(({ text }) => index.columns.findIndex(({ field }) => field === text));
@@ -70,7 +70,7 @@ export class KeyProjection {
   }
 }
 
-/** The texts of a JSON array's elements. */
+/** Returns the texts of a JSON array's elements. */
 function elementsOf(text: string): string[] {
   const elements: string[] = [];
   const cursor = new JsonCursor(text);

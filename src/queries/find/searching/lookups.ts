@@ -11,7 +11,7 @@ import { AFTER_ALL, type IndexPlan, type ListedColumn } from '../planning/plan.t
 /** Below and above all values. */
 const [LOWEST, HIGHEST]: readonly unknown[] = [null, AFTER_ALL];
 
-/** The rows of the plan's range that may have a listed value, and others beside them. `rest` is where the range begins after a bookmark. */
+/** Yields the rows of the plan's range that may have a listed value, and some next to them. `rest`: where the range begins after a bookmark. */
 export async function* lookUp(
   plan: IndexPlan & { readonly listed: ListedColumn },
   index: ViewReader,
@@ -59,13 +59,13 @@ class Places {
   }
 
   static async of({ values, inArrays }: ListedColumn, compare: CompareKeys, descending: boolean): Promise<Places> {
-    // Arrays are a place of their own where one of their elements may be listed.
+    // Arrays are a separate place if one of their elements may be listed.
     const single = inArrays ? await runCooperatively(filterInSteps(values, (value) => !Array.isArray(value))) : values;
     const inOrder: CompareKeys = descending ? (left, right) => compare(right, left) : compare;
     return new Places(await runCooperatively(sortInSteps(single, inOrder)), inArrays, inOrder, descending);
   }
 
-  /** The first place at or behind a value; undefined where there is none. */
+  /** Returns the first place at or after a value; undefined if there is none. */
   next(value: unknown): { readonly value: unknown } | undefined {
     if (this.#hasArrays && Array.isArray(value)) return { value };
     let [low, high] = [0, this.#values.length];

@@ -1,4 +1,4 @@
-/** One run of a query: reads what its plan says, and gives the documents that it finds in the order of the sort. */
+/** One run of a query: reads what its plan says, and yields the documents that it finds in the order of the sort. */
 import type { CompareKeys } from '../../../base/collation/key-order.ts';
 import { allReady } from '../../../base/shared/maybe-promise.ts';
 import { runCooperatively, TimeSlice } from '../../../base/shared/turn.ts';
@@ -16,7 +16,7 @@ import { DocumentReader, type FoundDocument, type UnreadDocument } from './docum
 import { KeyProjection, KeyTests } from './index-keys.ts';
 import { lookUp } from './lookups.ts';
 
-/** Rows or documents that are read at once, where it is unknown how many of them match. */
+/** Rows or documents that are read at once, if it is unknown how many of them match. */
 const MAX_BATCH = 200;
 const MIN_BATCH = 10;
 
@@ -33,7 +33,7 @@ export class Search {
   readonly #parts: SearchParts;
   readonly #timeSlice = new TimeSlice();
   #reader: DocumentReader | undefined;
-  /** How many documents were found, with those that were passed over. */
+  /** How many documents were found, including skipped ones. */
   found = 0;
   /** How many rows or documents are read next. */
   #batchSize: number;
@@ -53,7 +53,7 @@ export class Search {
     if (plan.isEmpty || this.#parts.query.limit === 0) return;
     const { query, compare, snapshot, budget } = this.#parts;
     const keys = new KeyTests(query, plan.stored.index, compare, budget);
-    // The keys decide only where index and documents are of the same moment: a later write may have changed a document.
+    // The keys decide only if index and documents are of the same moment: a later write may have changed a document.
     const { updateSeq } = snapshot;
     const areOneMoment = () => index.updateSeq === updateSeq && snapshot.updateSeq === updateSeq;
     const doKeysDecide = keys.isComplete && areOneMoment();
@@ -65,7 +65,7 @@ export class Search {
       yield* this.#limited(fromKeys(rows, projection));
       return;
     }
-    // Compared again later, because a reader or a snapshot that is too old goes on with a later moment.
+    // Compared again later, because a reader or a snapshot that is too old continues with a later moment.
     this.#reader = this.#createReader(doKeysDecide ? areOneMoment : () => false);
     yield* this.#limited(this.#read(this.#reader, rows, (batch) => this.#documentsOf(batch)));
   }
@@ -138,7 +138,7 @@ export class Search {
     }
   }
 
-  /** Cuts what was read into batches of the present size, which may change between two batches. */
+  /** Cuts what was read into batches of the current size, which may change between two batches. */
   *#batches<T>(items: readonly T[]): Generator<readonly T[], void, void> {
     for (let from = 0; from < items.length; ) {
       const batch = items.slice(from, from + this.#batchSize);
@@ -148,7 +148,7 @@ export class Search {
     }
   }
 
-  /** Where the bookmark says that an earlier answer ended; undefined without a bookmark, and where it says only how many were found before. */
+  /** Returns where the bookmark says that an earlier response ended; undefined without a bookmark, or if it only counts earlier documents. */
   #startPosition(plan: IndexPlan | DocumentsPlan): BookmarkPosition | undefined {
     const { bookmark } = this.#parts.query;
     if (bookmark === undefined) return undefined;
@@ -179,7 +179,7 @@ export class Search {
     return documents;
   }
 
-  /** Leaves out as many as `skip` says, and ends after as many as `limit` says. */
+  /** Skips as many as `skip` says, and ends after as many as `limit` says. */
   async *#limited(all: AsyncGenerator<FoundDocument, void, void>): AsyncGenerator<FoundDocument, void, void> {
     const { skip, limit, bookmark } = this.#parts.query;
     const first = skip + (bookmark === undefined ? 0 : (readBookmark(bookmark).found ?? 0));

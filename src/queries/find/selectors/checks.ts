@@ -1,4 +1,4 @@
-/** The parts that tests of selectors are made of. Each does its work in one go or in steps, and gives the same answer. */
+/** The parts that tests of selectors are made of. Each does its work in one go or in steps, and returns the same result. */
 import { isObject } from '../../../base/json/objects.ts';
 import type { CooperativeTask } from '../../../base/shared/turn.ts';
 import { type Check, type Effort, settle } from '../effort.ts';
@@ -6,10 +6,10 @@ import { ComparisonCheck } from './comparison.ts';
 import type { FieldPath, fieldOf } from './field-path.ts';
 import { type Equality, ListedCheck, ListedValues } from './listed-values.ts';
 
-/** Something that takes no time. */
+/** A check that takes no time. */
 export class SimpleCheck implements Check {
   readonly #holds: (value: unknown) => boolean;
-  /** CooperativeTask. */
+  /** Steps. */
   readonly #cost: number;
 
   constructor(holds: (value: unknown) => boolean, cost = 1) {
@@ -45,7 +45,7 @@ export class NotCheck implements Check {
   }
 }
 
-/** Of the same value: whether all checks hold, or one of them. */
+/** Whether all checks of the same value hold, or one of them. */
 export class JunctionCheck implements Check {
   readonly #checks: readonly Check[];
   readonly #isOr: boolean;
@@ -66,7 +66,7 @@ export class JunctionCheck implements Check {
   }
 }
 
-/** Of a field: nothing holds of one that is not there. */
+/** Whether the check of a field holds; false if the field is missing. */
 export class FieldCheck implements Check {
   readonly #path: FieldPath;
   readonly #inner: Check;
@@ -91,7 +91,7 @@ export class FieldCheck implements Check {
   }
 }
 
-/** Of what a value contains: whether the check holds of one, or of each and there is one. False where it contains nothing of the kind. */
+/** Whether the check holds for one item of a value's content, or for each item. False if there are no items. */
 export class ContentCheck implements Check {
   readonly #inner: Check;
   readonly #isEach: boolean;

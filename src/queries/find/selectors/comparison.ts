@@ -1,4 +1,4 @@
-/** Comparing values, whose time is counted: values may be as long as a request. */
+/** Compares values and counts the steps: values may be as long as a request. */
 import type { CompareKeys } from '../../../base/collation/key-order.ts';
 import { isObject } from '../../../base/json/objects.ts';
 import { must } from '../../../base/shared/assert.ts';
@@ -8,7 +8,7 @@ import { type Check, type Effort, GO_STEPS } from '../effort.ts';
 /** Characters that are compared in the time of a step. */
 const CHARACTERS_A_STEP = 128;
 
-/** Whether a value sorts as it should with another one. */
+/** Whether a value sorts relative to another one as required. */
 export class ComparisonCheck implements Check {
   readonly #compare: CompareKeys;
   readonly #other: unknown;
@@ -34,7 +34,7 @@ export class ComparisonCheck implements Check {
   }
 }
 
-/** The steps that comparing two values takes at most, where one of them takes so many (`stepsOf`). */
+/** Returns the most steps that comparing two values takes, if one of them takes `otherSteps` (`stepsOf`). */
 export function pairSteps(value: unknown, other: unknown, otherSteps: number): number {
   if (typeof value === 'string') {
     return typeof other === 'string' ? 1 + Math.floor(Math.max(value.length, other.length) / CHARACTERS_A_STEP) : 1;
@@ -42,7 +42,7 @@ export function pairSteps(value: unknown, other: unknown, otherSteps: number): n
   return typeof value === 'object' && value !== null && typeof other === 'object' ? otherSteps : 1;
 }
 
-/** The steps that a comparison with the value takes at most; of a value with more than those of one go, some number above. */
+/** Returns the most steps that a comparison with the value takes; if that is more than one go has, any number above it. */
 export function stepsOf(value: unknown, most = GO_STEPS): number {
   if (typeof value === 'string') return 1 + Math.floor(value.length / CHARACTERS_A_STEP);
   if (typeof value !== 'object' || value === null) return 1;
@@ -56,7 +56,7 @@ export function stepsOf(value: unknown, most = GO_STEPS): number {
   return steps;
 }
 
-/** As `compare`, of values however long. */
+/** Like `compare`, for values of any length. */
 export function* compareInSteps(
   left: unknown,
   right: unknown,

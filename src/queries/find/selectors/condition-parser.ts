@@ -8,7 +8,7 @@ import type { SelectorRoom } from './selector-room.ts';
 
 type ParseSelector = (value: unknown) => Selector;
 
-/** Undefined where an operator takes the argument, else a sentence that says which it takes. */
+/** Returns undefined if an operator takes the argument, else a sentence that says which it takes. */
 type ArgumentCheck = (argument: unknown) => string | undefined;
 
 const anything: ArgumentCheck = () => undefined;
@@ -50,11 +50,11 @@ const OPPOSITES: ReadonlyMap<Operator, Operator> = new Map([
 
 interface ConditionNeeds {
   readonly room: SelectorRoom;
-  /** Reads the selectors within. */
+  /** Reads the nested selectors. */
   readonly parseSelector: ParseSelector;
 }
 
-/** Fails with 400 `invalid_operator`, `bad_arg` and `invalid_selector`. */
+/** Parses a condition. Fails with 400 `invalid_operator`, `bad_arg` and `invalid_selector`. */
 export function parseCondition(
   name: string,
   argument: unknown,
@@ -79,7 +79,7 @@ export function parseCondition(
   return { operator: name, argument, isNegated, nested: parseSelector(argument) };
 }
 
-/** Whether it is a list of a divisor, which is not 0, and a remainder. */
+/** Returns whether it is a list of a divisor, which is not 0, and a remainder. */
 export function isDivision(argument: unknown): argument is readonly [number, number] {
   if (!Array.isArray(argument) || argument.length !== 2) return false;
   const [divisor, remainder]: readonly unknown[] = argument;

@@ -15,12 +15,12 @@ export const EMPTY_PATH: FieldPath = { text: '', names: [] };
 
 /** Bounds the recursion along a path. */
 const MAX_NAMES = 100;
-/** Longer than any path that is stored: names of members are as long as one likes, but not of fields that are asked for. */
+/** Longer than any stored path: names of members may have any length, but not those of requested fields. */
 const MAX_LENGTH = 65_536;
 
 const ARRAY_INDEX = /^(?:0|[1-9]\d{0,9})$/;
 
-/** Fails with 400 `invalid_field_name` where a name is empty. */
+/** Parses a path. Fails with 400 `invalid_field_name` if a name is empty. */
 export function parseFieldPath(text: string): FieldPath {
   if (text.length > MAX_LENGTH) {
     const reason = `Invalid field name: ${excerpt(text)}. It has more than ${MAX_LENGTH} characters.`;
@@ -36,13 +36,13 @@ export function parseFieldPath(text: string): FieldPath {
   return checkLength({ text, names });
 }
 
-/** The path of a field within the value of another one. */
+/** Returns the path of a field within the value of another one. */
 export function joinPaths(outer: FieldPath, inner: FieldPath): FieldPath {
   if (outer.names.length === 0) return inner;
   return checkLength({ text: `${outer.text}.${inner.text}`, names: [...outer.names, ...inner.names] });
 }
 
-/** The field of a value that `JSON.parse` gave; undefined where there is none. */
+/** Returns the field of a value that `JSON.parse` returned; undefined if there is none. */
 export function fieldOf(value: unknown, { names }: FieldPath): unknown {
   let at = value;
   for (const name of names) {

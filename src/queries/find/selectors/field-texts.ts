@@ -10,12 +10,12 @@ import { type FieldPath, isArrayIndex } from './field-path.ts';
 
 /** What is wanted of a value: itself, as one of the fields, and what lies within. */
 interface Wanted {
-  /** Which of the fields it is; several paths may mean the same. */
+  /** The numbers of the fields that it is; several paths may mean the same. */
   readonly fields: number[];
   readonly members: Map<string, Wanted>;
 }
 
-/** A shape that fields are put together in. */
+/** A shape into which fields are put together. */
 interface Shape {
   field: number | undefined;
   readonly members: Map<string, Shape>;
@@ -35,12 +35,12 @@ export class FieldTexts {
     }
   }
 
-  /** The JSON text of each field of an object's text, undefined where it has none. */
+  /** Returns the JSON text of each field of an object's text, undefined if it has none. */
   of(text: string): (string | undefined)[] {
     return atOnce(this.inSteps(text));
   }
 
-  /** As `of`; others may have a turn in the middle of a long text. */
+  /** Like `of`; yields to other work in the middle of a long text. */
   *inSteps(text: string): CooperativeTask<(string | undefined)[]> {
     const found = new Array<string | undefined>(this.#count).fill(undefined);
     yield* readMembers(new JsonCursor(text), this.#wanted, found);
@@ -67,7 +67,7 @@ export class Projection {
     return whenReady(runCooperatively(this.#texts.inSteps(text)), (texts) => this.write(texts));
   }
 
-  /** As `of`, of texts that are at hand. */
+  /** Like `of`, for texts that were already read. */
   write(texts: readonly (string | undefined)[]): string {
     return writeShape(this.#shape, texts) ?? '{}';
   }
@@ -81,10 +81,10 @@ function memberOf<T>(members: Map<string, T>, name: string, create: () => T): T 
   return member;
 }
 
-/** Texts that are walked in one step. */
+/** Texts up to this length are walked in one step. */
 const SHORT = 65_536;
 
-/** The cursor stands before an object; it is left behind it. Of a name that is there twice the last one counts. */
+/** Reads an object's members: the cursor is before the object, and after it at the end. If a name occurs twice, the last one counts. */
 function* readMembers(cursor: JsonCursor, wanted: Wanted, found: (string | undefined)[]): CooperativeTask<void> {
   cursor.enter();
   while (cursor.nextName()) {

@@ -1,6 +1,6 @@
 /**
- * Lists of values, such as that of `$in`, in which a value is found without being compared with each of them. Which values are equal the
- * order of keys decides. Strings that are written differently may be equal in it, but none of those that are plain.
+ * Lists of values, such as that of `$in`, in which a value is found without being compared with each of them. The order of keys decides
+ * which values are equal. Strings that are written differently may be equal in it, but plain ones are not.
  */
 import type { CompareKeys } from '../../../base/collation/key-order.ts';
 import { atOnce, type CooperativeTask } from '../../../base/shared/turn.ts';
@@ -9,18 +9,18 @@ import { stepsOf } from './comparison.ts';
 import { SortedValues } from './sorted-values.ts';
 
 const PLAIN = /^[ -~]*$/;
-/** Lists, and values in them, that are prepared at once. */
+/** A list with up to this many values, each of up to this many steps, is prepared at once. */
 const SHORT = 64;
 
 export interface Equality {
   readonly compare: CompareKeys;
-  /** Whether strings are equal only where they are the same, as ids are. */
+  /** Whether strings are equal only if they are the same, as ids are. */
   readonly isExact: boolean;
 }
 
-/** What is made of a list when the first value is looked for. */
+/** What a list is turned into when the first value is looked up. */
 interface Prepared {
-  /** Numbers of all that are no arrays and objects, by the value as it is written. */
+  /** Numbers of all values that are not arrays or objects, by the value as it is written. */
   readonly scalars: ReadonlyMap<unknown, number>;
   readonly containers: SortedValues;
   /** Whether all strings are plain. */
@@ -29,12 +29,12 @@ interface Prepared {
   readonly count: number;
 }
 
-/** Values with numbers: those that are equal have the same. */
+/** Values with numbers: equal values have the same number. */
 export class ListedValues {
   readonly #list: readonly unknown[];
   readonly #equality: Equality;
   #prepared: Prepared | undefined;
-  /** Made when they are needed. */
+  /** Created when they are needed. */
   #strings: SortedValues | undefined;
 
   constructor(list: readonly unknown[], equality: Equality) {
@@ -46,7 +46,7 @@ export class ListedValues {
     atOnce(this.#sortStrings(effort));
   }
 
-  /** The number of the listed value that is equal; undefined where there is none. */
+  /** Returns the number of the listed value that is equal; undefined if there is none. */
   findNow(value: unknown, effort: Effort): number | undefined {
     effort.take(1);
     const prepared = this.#prepared ?? effort.giveUp();
@@ -69,7 +69,7 @@ export class ListedValues {
     return yield* strings.findInSteps(value, effort);
   }
 
-  /** How many different values there are. */
+  /** Returns how many different values there are. */
   countNow(effort: Effort): number {
     return (this.#prepared ?? effort.giveUp()).count;
   }

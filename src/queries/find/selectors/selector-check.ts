@@ -1,4 +1,4 @@
-/** Makes of a parsed selector what checks values. */
+/** Turns a parsed selector into a check of values. */
 import { type CompareKeys, createKeyOrder } from '../../../base/collation/key-order.ts';
 import { must } from '../../../base/shared/assert.ts';
 import type { Check } from '../effort.ts';
@@ -19,14 +19,14 @@ import { type FieldPath, fieldOf } from './field-path.ts';
 import { type Equality, ListedCheck, ListedValues } from './listed-values.ts';
 import type { Condition, FieldCondition, Junction, Operator, Selector } from './selector.ts';
 
-/** From so many conditions on that a field equals something, these values are looked up together. */
+/** If a field has this many equality conditions or more, their values are looked up together. */
 const MANY_EQUALITIES = 8;
-/** Characters of a beginning that are compared in the time of a step. */
+/** Characters of a prefix that are compared in the time of a step. */
 const PREFIX_CHARACTERS = 1_024;
 
 type ReadField = (value: unknown, path: FieldPath) => unknown;
 
-/** `compare` and `read` as for `createTest`. */
+/** Creates a check. `compare` and `read` as for `createTest`. */
 export function createCheck(selector: Selector, compare: CompareKeys, read: ReadField = fieldOf): Check {
   return new CheckMaker(compare, read).make(selector);
 }
@@ -56,7 +56,7 @@ class CheckMaker {
     return checks.length === 1 ? must(checks[0]) : new JunctionCheck(kind, checks);
   }
 
-  /** Whether the field equals one of the values, or none of them. */
+  /** Returns a check of whether the field equals one of the values, or none of them. */
   #equalities(kind: Junction['kind'], equalities: Equalities): Check {
     const { path, values } = equalities;
     const listed = new ListedCheck(new ListedValues(values, this.#equality(path)));
@@ -99,7 +99,7 @@ class CheckMaker {
     }
   }
 
-  /** Its paths are read in the elements and names, wherever the outer ones are read. */
+  /** Creates a nested check. It reads its paths in the elements and names, wherever the outer paths are read. */
   #nested({ nested }: Condition): Check {
     return new CheckMaker(this.#compare, fieldOf).make(must(nested));
   }
@@ -148,7 +148,7 @@ interface Equalities {
   readonly values: unknown[];
 }
 
-/** By their fields, where they are many: the values of which alternatives say that it may have them, or a conjunction that it has not. */
+/** Returns by field, if there are many: the values that alternatives allow it to have, or that a conjunction excludes. */
 function equalitiesOf(kind: Junction['kind'], parts: readonly Selector[]): ReadonlyMap<string, Equalities> {
   const byField = new Map<string, Equalities>();
   for (const part of parts) {

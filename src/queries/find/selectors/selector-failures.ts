@@ -19,7 +19,7 @@ const MOST_FAILURES = 100;
 type Path = SelectorFailure['path'];
 
 /**
- * The conditions that do not hold, of each alternative where none does; at most `MOST_FAILURES`. None where the value fulfils the selector.
+ * Returns the conditions that do not hold, of each alternative if none holds; at most `MOST_FAILURES`. Empty if the selector is fulfilled.
  * Fails with 400 `too_many_steps`.
  */
 export function* failuresOf(
@@ -52,7 +52,7 @@ class FailureSearch {
     return this.found.length === MOST_FAILURES;
   }
 
-  /** Of a condition that does not hold. */
+  /** Finds the failures of a condition that does not hold. */
   *#searchField({ path: { names }, path, condition }: FieldCondition, value: unknown, at: Path): CooperativeTask<void> {
     const place = [...at, ...names];
     const field = fieldOf(value, path);

@@ -9,7 +9,7 @@ export function selectorJson(selector: Selector): Json {
   return isEverything ? {} : partJson(selector);
 }
 
-/** Within a selector `{}` would be a value to compare with, so a junction without parts is written as a junction. */
+/** Writes a part of a selector, in which `{}` would be a value to compare with: so a junction without parts is written as a junction. */
 function partJson(selector: Selector): Json {
   if (selector.kind !== 'field') return { [`$${selector.kind}`]: selector.parts.map(partJson) };
   // A condition on an element or a name itself has no path.

@@ -6,7 +6,7 @@ import { EMPTY_PATH, type FieldPath, joinPaths, parseFieldPath } from './field-p
 import { EVERYTHING, type FieldCondition, type Junction, type Selector } from './selector.ts';
 import { SelectorRoom } from './selector-room.ts';
 
-/** Fails with 400 `invalid_selector_json`, `invalid_operator`, `bad_arg`, `invalid_field_name`, `invalid_selector`. */
+/** Parses a selector. Fails with 400 `invalid_selector_json`, `invalid_operator`, `bad_arg`, `invalid_field_name`, `invalid_selector`. */
 export function parseSelector(value: unknown): Selector {
   if (!isObject(value)) {
     throw queryError('invalid_selector_json', `Selector must be a JSON object, not: ${excerpt(value)}`);

@@ -1,9 +1,9 @@
-/** What one selector may have (docs/limits.md#selectors-and-indexes), so that reading it and choosing a plan for it take no more than a turn. */
+/** Limits of one selector (docs/limits.md#selectors-and-indexes), so that reading it and choosing a plan for it take no more than a turn. */
 import { PatternRoom } from '../patterns/pattern-room.ts';
 import { queryError } from '../query-error.ts';
 
 const MOST_CONDITIONS = 10_000;
-/** In all of its lists. */
+/** Values in all of its lists. */
 const MOST_VALUES = 500_000;
 
 export class SelectorRoom {

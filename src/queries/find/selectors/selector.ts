@@ -1,7 +1,7 @@
 /**
  * Selectors as they are stored in memory after parsing (docs/http/find.md#selectors): conditions on single fields, joined by `and` and
- * `or`. Negation is moved inwards to the conditions, so there is no `not`. A field that a document does not have fulfils
- * no condition but `$exists: false`, negated or not.
+ * `or`. Negation is moved inwards to the conditions, so there is no `not`. A missing field fulfils
+ * no condition except `$exists: false`, negated or not.
  */
 import type { Pattern } from '../patterns/pattern.ts';
 import type { FieldPath } from './field-path.ts';
@@ -9,7 +9,7 @@ import type { FieldPath } from './field-path.ts';
 export type Selector = Junction | FieldCondition;
 
 export interface Junction {
-  /** Without any parts both are fulfilled by every document. */
+  /** Without parts, every document fulfils both. */
   readonly kind: 'and' | 'or';
   readonly parts: readonly Selector[];
 }
@@ -23,7 +23,7 @@ export interface FieldCondition {
 export interface Condition {
   readonly operator: Operator;
   readonly argument: unknown;
-  /** Whether it holds where the operator does not. Only for operators that have no opposite operator. */
+  /** Whether it holds when the operator does not. Only for operators that have no opposite operator. */
   readonly isNegated: boolean;
   /** The selector of `$elemMatch` and `$allMatch` for elements, and of `$keyMapMatch` for names. */
   readonly nested?: Selector;
@@ -54,7 +54,7 @@ export type Operator =
 /** Fulfilled by every document. */
 export const EVERYTHING: Selector = { kind: 'and', parts: [] };
 
-/** The selectors that every document fulfils which fulfils this one: the parts of its outermost `and`. */
+/** Returns the selectors that every document that fulfils this one fulfils: the parts of its outermost `and`. */
 export function conjunctsOf(selector: Selector): readonly Selector[] {
   const found: Selector[] = [];
   collectConjuncts(selector, found);
@@ -66,7 +66,7 @@ function collectConjuncts(selector: Selector, found: Selector[]): void {
   else for (const part of selector.parts) collectConjuncts(part, found);
 }
 
-/** The fields that every document has which fulfils the selector. */
+/** Returns the fields that every document that fulfils the selector has. */
 export function requiredFields(selector: Selector): ReadonlySet<string> {
   const fields = new Set<string>();
   collectRequired(selector, fields);

@@ -4,17 +4,17 @@ import type { CooperativeTask } from '../../../base/shared/turn.ts';
 import type { Effort } from '../effort.ts';
 import { compareInSteps, pairSteps, stepsOf } from './comparison.ts';
 
-/** A value, and a number that all have which are equal. */
+/** A value and its number; equal values have the same number. */
 interface Numbered {
   readonly value: unknown;
   readonly number: number;
 }
 
-/** Values in the order of keys, in which others are found. */
+/** Values in the order of keys, in which other values are looked up. */
 export class SortedValues {
   readonly #values: readonly Numbered[];
   readonly #compare: CompareKeys;
-  /** Of the value that takes the most. */
+  /** The steps of the value that takes the most. */
   readonly #mostSteps: number;
 
   private constructor(values: readonly Numbered[], compare: CompareKeys, mostSteps: number) {
@@ -43,12 +43,12 @@ export class SortedValues {
     return this.#values;
   }
 
-  /** How many different values there are. */
+  /** Returns how many different values there are. */
   get count(): number {
     return new Set(this.#values.map(({ number }) => number)).size;
   }
 
-  /** The number of the value that is equal; undefined where there is none. */
+  /** Returns the number of the value that is equal; undefined if there is none. */
   findNow(value: unknown, effort: Effort): number | undefined {
     let [low, high] = [0, this.#values.length];
     while (low < high) {

@@ -23,10 +23,10 @@ type Bounds = Pick<ValueRange, 'low' | 'high'>;
 
 /** Sorts after every string that does not begin with it, because collation gives U+FFFF the highest weight. */
 const HIGHEST = '\uffff'.repeat(4);
-/** An ASCII character at the end, which collation never joins with the next character to one letter. */
+/** An ASCII character at the end, which collation never joins with the next character into one letter. */
 const ENDS_IN_ASCII = /[ -~]$/;
 
-/** Undefined where none of the conditions, which are all on one field, bounds the values. */
+/** Returns undefined if none of the conditions, which are all on one field, bounds the values. */
 export function valueRange(conditions: readonly FieldCondition[], compare: CompareKeys): ValueRange | undefined {
   let low: Bound | undefined;
   let high: Bound | undefined;
@@ -67,7 +67,7 @@ function boundsOf({ condition, path }: FieldCondition): Bounds | undefined {
   }
 }
 
-/** Ids are ordered by code point. Other fields are ordered by collation, where a text may sort before its own beginning. */
+/** Returns the bounds of a prefix. Ids are ordered by code point, other fields by collation, in which a text may sort before its prefix. */
 function prefixBounds(prefix: string, isId: boolean): Bounds {
   const low = { value: prefix, isInclusive: true };
   if (isId) return { low, high: { value: prefix + '\u{10ffff}'.repeat(4), isInclusive: true } };
@@ -76,7 +76,7 @@ function prefixBounds(prefix: string, isId: boolean): Bounds {
   return { low: { value: '', isInclusive: true }, high: { value: [], isInclusive: false } };
 }
 
-/** `side` is 1 where the larger bound is the tighter one, else -1. */
+/** Returns the tighter bound. `side` is 1 if the larger bound is the tighter one, else -1. */
 function tighter(
   known: Bound | undefined,
   other: Bound | undefined,

@@ -1,12 +1,12 @@
 /**
- * Which functions of one program have shown in a worker that they are quick. No other begins in the thread of requests: what a function of
- * a stranger does there before it is interrupted (its compilation, an array of millions, the memory that it takes) is more than its slice.
+ * The functions of one program that have proved quick in a worker. No others begin in the thread of requests: what a
+ * stranger's function does there before it is interrupted (compilation, an array of millions, the memory that it takes) exceeds its slice.
  */
 import type { FunctionCall } from './function-call.ts';
 
 /** A call that took longer in a worker is not quick. */
 const QUICK_MS = 10;
-/** Functions that are remembered; when there are more, all have to show it again. */
+/** Functions that are remembered; when there are more, all have to prove it again. */
 const MOST_FUNCTIONS = 1_000;
 
 export class FastCallList {
@@ -18,13 +18,13 @@ export class FastCallList {
     return this.#functions.get(call.operation)?.has(identify(call)) === true;
   }
 
-  /** Takes note of how long a call took in a worker. */
+  /** Records how long a call took in a worker. */
   note(call: FunctionCall, ms: number): void {
     if (ms > QUICK_MS) this.forget(call);
     else if (!this.has(call)) this.#add(call);
   }
 
-  /** They have to show it again. */
+  /** Makes the functions of a call prove it again. */
   forget(call: FunctionCall): void {
     if (this.#functions.get(call.operation)?.delete(identify(call)) === true) this.#count--;
   }
@@ -40,7 +40,7 @@ export class FastCallList {
   }
 }
 
-/** The sources of the functions, the name of the one that is called, or nothing where there is one only, as in validations. */
+/** Returns the sources of the functions, the name of the one that is called, or nothing if there is only one, as in validations. */
 function identify({ functions, operation, texts }: FunctionCall): string {
   if (functions !== undefined) {
     const [first = '', ...others] = functions.sources;

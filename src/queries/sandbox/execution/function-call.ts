@@ -1,6 +1,6 @@
 /**
- * What is asked of a sandbox, as plain data: it is carried out in this thread, or crosses to a worker as it is. Whoever carries it out
- * begins the program's isolate where there is none, and compiles what is not compiled there yet.
+ * A call of a sandbox, as plain data: it runs in this thread, or is sent to a worker unchanged. The executor that runs it
+ * starts the program's isolate if there is none, and compiles what is not yet compiled there.
  */
 import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
 import type { IsolateOwner } from '../isolates/isolate-pool.ts';
@@ -9,11 +9,11 @@ import type { ResumableSource } from '../sources/resumable-source.ts';
 import { type CallText, lengthOfText } from './long-texts.ts';
 
 export interface FunctionCall {
-  /** Compiled before. The first text of the operation is then the numbers that these have, with commas between. */
+  /** Functions to compile first. The first text of the operation is then their numbers, separated by commas. */
   readonly functions?: CompiledFunctions;
   readonly operation: OperationName | 'compile';
   readonly texts: readonly CallText[];
-  /** All rows, for `list`, in batches. What the function sent is behind the head, all of it. */
+  /** All rows, for `list`, in batches. Everything that the function sent follows the head. */
   readonly rows?: readonly CallText[];
 }
 
@@ -32,27 +32,27 @@ export interface ListBeginning {
 
 /** A list that waits in its isolate. It has to be released. */
 export interface BegunList {
-  /** What `beginList` gave. */
+  /** What `beginList` returned. */
   readonly answer: string;
-  /** Calls the isolate in which the list waits; `os_process_error` where that is gone. */
+  /** Calls the isolate in which the list waits; fails with `os_process_error` if it is gone. */
   call(operation: 'resumeList' | 'dropList', texts: readonly CallText[]): MaybePromise<string>;
   release(): void;
 }
 
 export interface CallAnswer {
   readonly text: string;
-  /** Milliseconds that the call took where it was carried out. */
+  /** Milliseconds that the call took where it ran. */
   readonly ms: number;
 }
 
-/** Fails with `IsolateFailure` where the isolate could not end the call, and as functions fail. */
+/** Fails with `IsolateFailure` if the isolate could not end the call, and as functions fail. */
 export interface Executor {
   run(owner: IsolateOwner, call: FunctionCall): MaybePromise<CallAnswer>;
-  /** Runs a list up to its first row. Undefined where its source does not compile as one that can wait. */
+  /** Runs a list up to its first row. Returns undefined if its source does not compile as one that can wait. */
   beginList(owner: IsolateOwner, list: ListBeginning): MaybePromise<BegunList | undefined>;
 }
 
-/** How many characters a call passes to its isolate. */
+/** Returns how many characters a call passes to its isolate. */
 export function lengthOf({ functions, texts, rows = [] }: FunctionCall): number {
   const sum = (list: readonly CallText[]): number => list.reduce((length, text) => length + lengthOfText(text), 0);
   return sum(functions?.sources ?? []) + sum(texts) + sum(rows);

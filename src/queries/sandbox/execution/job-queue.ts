@@ -1,6 +1,6 @@
 /** Jobs in the order in which they came, in which owners take turns: one that has many does not keep the others waiting. */
 export class JobQueue<O extends object, J> {
-  /** The first owner is the next one. None is without jobs. */
+  /** The first owner is the next one. Every owner has jobs. */
   readonly #jobs = new Map<O, J[]>();
 
   get isEmpty(): boolean {
@@ -13,14 +13,14 @@ export class JobQueue<O extends object, J> {
     else jobs.push(job);
   }
 
-  /** Before the owner's other jobs. */
+  /** Adds a job before the owner's other jobs. */
   addFirst(owner: O, job: J): void {
     const jobs = this.#jobs.get(owner);
     if (jobs === undefined) this.#jobs.set(owner, [job]);
     else jobs.unshift(job);
   }
 
-  /** The first job of the first owner for whom there is a place. */
+  /** Takes the first job of the first owner for which there is a place. */
   take(hasPlace: (owner: O) => boolean): { readonly owner: O; readonly job: J } | undefined {
     for (const [owner, jobs] of this.#jobs) {
       const [job] = jobs;
@@ -33,7 +33,7 @@ export class JobQueue<O extends object, J> {
     return undefined;
   }
 
-  /** All of them; the queue is empty then. */
+  /** Takes all jobs; the queue is then empty. */
   takeAll(): J[] {
     const all = [...this.#jobs.values()].flat();
     this.#jobs.clear();

@@ -1,4 +1,4 @@
-/** How lists fail beside the ways in which all functions do. */
+/** The failures of lists, in addition to those of all functions. */
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import { LIST_BYTES } from '../contract.ts';
 

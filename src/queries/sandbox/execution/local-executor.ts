@@ -1,4 +1,4 @@
-/** Carries calls out in this thread, with isolates from a pool. */
+/** Runs calls in this thread, with isolates from a pool. */
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import type { Clock } from '../../../base/shared/clock.ts';
 import { type MaybePromise, whenReady } from '../../../base/shared/maybe-promise.ts';
@@ -32,17 +32,17 @@ export class LocalExecutor implements Executor {
     this.#onStep = onStep;
   }
 
-  /** Whether the owner's calls can be carried out here without taking the isolate of another owner that is called, too. */
+  /** Returns whether the owner's calls can run here without taking the isolate of another owner that is called, too. */
   hasRoomFor(owner: IsolateOwner): boolean {
     return this.#pool.hasRoomFor(owner);
   }
 
-  /** In the same turn where the owner has its isolate. Each step may take the owner's time; with `sliceMs`, all together that. */
+  /** Runs a call, in the same turn if the owner has its isolate. Each step may take the owner's time; with `sliceMs`, all steps together that. */
   run(owner: IsolateOwner, call: FunctionCall, sliceMs?: number): MaybePromise<CallAnswer> {
     return this.#use(owner, (isolate) => this.#perform(isolate, call, sliceMs));
   }
 
-  /** As `run`, in this turn; fails where the owner can't have its isolate in it. */
+  /** Like `run`, but in this turn; fails if the owner can't have its isolate in it. */
   runNow(owner: IsolateOwner, call: FunctionCall, sliceMs?: number): CallAnswer {
     const isolate = this.#pool.getNowByEvicting(owner);
     if (isolate !== undefined) {
@@ -51,7 +51,7 @@ export class LocalExecutor implements Executor {
     throw new IsolateMissing();
   }
 
-  /** Makes the owner an isolate meanwhile, for a later `runNow`. Where that fails, who asks again is told why. */
+  /** Creates the owner's isolate in the background, for a later `runNow`. If that fails, the caller learns the reason on its next request. */
   prepare(owner: IsolateOwner): void {
     if (this.#preparing.has(owner)) return;
     this.#preparing.add(owner);
@@ -61,7 +61,7 @@ export class LocalExecutor implements Executor {
       .finally(() => this.#preparing.delete(owner));
   }
 
-  /** With `stepMs` the beginning and each step after it may take that, instead of the owner's time. */
+  /** Begins a list. With `stepMs`, the beginning and each later step may take that, instead of the owner's time. */
   beginList(owner: IsolateOwner, list: ListBeginning, stepMs?: number): MaybePromise<BegunList | undefined> {
     const { name, source, head, request } = list;
     const limit = (isolate: Isolate): void => {
@@ -113,7 +113,7 @@ export class LocalExecutor implements Executor {
     return whenReady(this.#isolateOf(owner), (isolate) => this.#guard(owner, isolate, () => work(isolate)));
   }
 
-  /** To make one takes up to 10 ms: in a turn that has lasted for long it is not begun. */
+  /** Returns the owner's isolate. Creating one takes up to 10 ms, so it is not begun in a turn that has lasted long. */
   #isolateOf(owner: IsolateOwner): MaybePromise<Isolate> {
     const room = this.#pool.has(owner) ? undefined : roomInTurn();
     return whenReady(room, () => this.#pool.getNow(owner) ?? this.#pool.create(owner));

@@ -1,6 +1,6 @@
 /**
- * Long texts on their way to a worker: they go as bytes, which are made in steps and change hands without being copied, and few of them are under way at
- * a time. For each a worker takes several times its length.
+ * Long texts on their way to a worker: they are sent as bytes, which are encoded in steps and transferred without being copied, and few are
+ * in transit at a time. For each a worker takes several times its length.
  */
 import type { CooperativeTask } from '../../../base/shared/turn.ts';
 import { LONG_STEP } from '../../../base/shared/turn.ts';
@@ -11,9 +11,9 @@ export type TextBytes = readonly Uint8Array<ArrayBuffer>[];
 /** What a call passes to its isolate. */
 export type CallText = string | TextBytes;
 
-/** Calls with more characters go as bytes. */
+/** Calls with more characters are sent as bytes. */
 export const LONG_CALL = 1024 * 1024;
-/** So many characters of long calls are under way at most, or a single call that has more. */
+/** At most this many characters of long calls are in transit, or a single call that has more. */
 const MOST_UNDER_WAY = 16 * 1024 * 1024;
 const PIECE = 1024 * 1024;
 
@@ -27,12 +27,12 @@ export function* allToBytes(texts: readonly CallText[]): CooperativeTask<readonl
   return all;
 }
 
-/** A short text stays as it is. */
+/** Encodes a text. A short one stays as it is. */
 function* toBytes(text: CallText): CooperativeTask<CallText> {
   if (typeof text !== 'string' || text.length <= PIECE) return text;
   const encoder = new TextEncoder();
   const pieces: Uint8Array<ArrayBuffer>[] = [];
-  // A text that was put together of others becomes one when it is cut.
+  // A text that was concatenated from others becomes one when it is cut.
   yield LONG_STEP;
   for (let from = 0; from < text.length; ) {
     const next = from + PIECE;
@@ -44,7 +44,7 @@ function* toBytes(text: CallText): CooperativeTask<CallText> {
   return pieces;
 }
 
-/** Puts a text together of pieces, none of which ends within a character. A long one becomes bytes as it comes. */
+/** Assembles a text from pieces, none of which ends within a character. A long one becomes bytes as it arrives. */
 export class CallTextBuilder {
   readonly #encoder = new TextEncoder();
   readonly #bytes: Uint8Array<ArrayBuffer>[] = [];
@@ -71,12 +71,12 @@ function isHighSurrogate(code: number): boolean {
   return code >= 0xd800 && code < 0xdc00;
 }
 
-/** What can change hands. */
+/** Returns the buffers that can be transferred. */
 export function buffersOf(texts: readonly CallText[]): ArrayBuffer[] {
   return texts.flatMap((text) => (typeof text === 'string' ? [] : text.map(({ buffer }) => buffer)));
 }
 
-/** Who comes while too much is under way waits, in the order in which they came. */
+/** Makes calls wait while too much is in transit, in the order in which they came. */
 export class LongCalls {
   #underWay = 0;
   readonly #waiting: { readonly length: number; readonly begin: () => void }[] = [];

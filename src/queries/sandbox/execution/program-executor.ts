@@ -1,9 +1,9 @@
 /**
- * Decides where the calls of one program run. Without workers that is this thread, and they may take all the time that the program has.
- * With workers a small call of a function that a worker found to be quick begins in this thread, for `SLICE_MS` at most, which spares most
- * of them the way to a worker and back. What takes longer is run again in a worker, from its beginning: functions are pure. A program whose
- * calls took longer than that does not begin here for some time, and for longer where they used up all the time that they have. Where requests are answered in this thread and
- * there are no workers, or none can be started, calls have a tenth of their limits.
+ * Decides where the calls of one program run. Without workers they run in this thread, with all the time that the program has.
+ * With workers, a small call of a function that a worker found to be quick begins in this thread, for `SLICE_MS` at most, which
+ * usually saves the round trip to a worker. A call that takes longer runs again in a worker, from its beginning: functions are pure. A
+ * program whose calls took longer than that does not begin here for some time, and for longer if they used up all their time. If
+ * requests are answered in this thread and there are no workers, or none can be started, calls have a tenth of their limits.
  */
 import type { Clock } from '../../../base/shared/clock.ts';
 import { type MaybePromise, orElse } from '../../../base/shared/maybe-promise.ts';
@@ -15,13 +15,13 @@ import { type BegunList, type CallAnswer, type FunctionCall, type ListBeginning,
 import { IsolateMissing, type LocalExecutor } from './local-executor.ts';
 import { type WorkerPool, WorkersUnavailable } from './worker-pool.ts';
 
-/** How long a call may hold this thread, where there are workers. */
+/** How long a call may hold this thread, if there are workers. */
 const SLICE_MS = 20;
-/** And so long calls that have to be answered in one turn may hold it together: a tree has up to a hundred reduce functions. */
+/** How long all calls that have to return in one turn may hold it together: a tree has up to a hundred reduce functions. */
 const TURN_MS = 40;
-/** What is longer takes too much of a slice to be passed to an isolate. */
+/** Passing a longer text to an isolate takes too much of a slice. */
 const MAX_SLICE_LENGTH = 128 * 1024;
-/** After the first call that took longer the program's calls begin in a worker for so long, after each further one twice as long. */
+/** After the first call that took longer, the program's calls begin in a worker for this long; after each further one twice as long. */
 const FIRST_AVOIDED_MS = 2_000;
 const MOST_AVOIDED_MS = 600_000;
 /** The part of its limits that a program has in a thread that answers requests. */
@@ -31,7 +31,7 @@ const SHARE_OF_REQUESTS_THREAD = 1 / 10;
 export interface ExecutorThreads {
   readonly local: LocalExecutor;
   readonly workers: WorkerPool | undefined;
-  /** Requests are answered in this thread, even where there are no workers. */
+  /** Requests are answered in this thread, even if there are no workers. */
   readonly sharesThread: boolean;
 }
 
@@ -55,12 +55,12 @@ export class ProgramExecutor {
     this.#isSmall = owner.options.designDocument.length <= MAX_SLICE_LENGTH;
   }
 
-  /** How many calls may be under way at a time with a gain. */
+  /** Returns how many calls can usefully run at a time. */
   get concurrency(): number {
     return this.#workers?.concurrency ?? 1;
   }
 
-  /** The part of its limits that a call has where it runs to its end. */
+  /** The part of its limits that a call has when it runs to its end. */
   get limitShare(): number {
     return this.#usableWorkers === undefined && this.#sharesThread ? SHARE_OF_REQUESTS_THREAD : 1;
   }
@@ -70,7 +70,7 @@ export class ProgramExecutor {
     return this.#beginHere(call, (sliceMs) => this.#local.run(this.#owner, call, sliceMs));
   }
 
-  /** As `run`, but in this turn unless it is left to a worker. */
+  /** Like `run`, but in this turn unless it is left to a worker. */
   runNow(call: FunctionCall): MaybePromise<CallAnswer> {
     if (this.#usableWorkers === undefined) return this.#local.runNow(this.#owner, call, this.#timeHere);
     const leftMs = TURN_MS - heldMs();
@@ -87,7 +87,7 @@ export class ProgramExecutor {
           this.#local.prepare(this.#owner);
           return this.runInWorker(call);
         }
-        // A stack that overflows here does so there.
+        // A call that overflows the stack here also does so there.
         if (!(failure instanceof IsolateFailure) || failure.kind === 'stack') throw failure;
         this.#avoidThread(this.#avoidedMs);
         this.#proven.forget(call);
@@ -96,7 +96,7 @@ export class ProgramExecutor {
     );
   }
 
-  /** Without workers as `run`. */
+  /** Runs a call in a worker; without workers, like `run`. */
   runInWorker(call: FunctionCall): MaybePromise<CallAnswer> {
     const workers = this.#usableWorkers;
     if (workers === undefined) return this.#runHere(call);
@@ -121,7 +121,7 @@ export class ProgramExecutor {
     this.#avoidedMs = Math.min(ms * 2, MOST_AVOIDED_MS);
   }
 
-  /** In a worker from the beginning on: a list that has taken rows can't be run again. */
+  /** Begins a list in a worker from the start, because a list that has taken rows can't be run again. */
   async beginList(list: ListBeginning): Promise<BegunList | undefined> {
     const workers = this.#usableWorkers;
     try {
@@ -132,7 +132,7 @@ export class ProgramExecutor {
     return this.#local.beginList(this.#owner, list, this.#timeHere);
   }
 
-  /** Undefined where there are none, or none can be started. */
+  /** Returns undefined if there are none, or none can be started. */
   get #usableWorkers(): WorkerPool | undefined {
     return this.#workers?.isAvailable === true ? this.#workers : undefined;
   }
@@ -141,7 +141,7 @@ export class ProgramExecutor {
     return this.#local.run(this.#owner, call, this.#timeHere);
   }
 
-  /** Undefined, which is all the time of the program for each step, where nobody else needs this thread. */
+  /** Undefined, which means all the time of the program for each step, if nothing else needs this thread. */
   get #timeHere(): number | undefined {
     return this.#sharesThread ? this.#owner.options.timeoutMs * SHARE_OF_REQUESTS_THREAD : undefined;
   }

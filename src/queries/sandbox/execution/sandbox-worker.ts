@@ -1,4 +1,4 @@
-/** What a worker of the sandbox does: it carries out the calls that come by messages (wire.ts), one after the other. */
+/** A worker of the sandbox: it runs the calls that arrive as messages (wire.ts), one after the other. */
 
 import { must } from '../../../base/shared/assert.ts';
 import { type Clock, systemClock } from '../../../base/shared/clock.ts';
@@ -16,7 +16,7 @@ import {
   type WireProgram,
 } from './wire.ts';
 
-/** Serves the thread that posts to this one. `receive` takes its messages, in their order. */
+/** Serves the thread that posts to this one. `receive` receives its messages, in their order. */
 export function createSandboxWorker(post: (message: FromWorker) => void, clock: Clock = systemClock) {
   let worker: SandboxWorker | undefined;
   let last: Promise<void> = Promise.resolve();

@@ -1,5 +1,5 @@
 /**
- * One worker of the sandbox, seen from outside. Its functions end by themselves when their time is up; where that fails, because one is
+ * One worker of the sandbox, seen from outside. Its functions end by themselves when their time is up; if that fails, because one is
  * stuck inside the engine, the worker is ended as a whole.
  */
 import { startBackgroundTimer } from '../../../base/shared/background-timer.ts';
@@ -15,9 +15,9 @@ import {
 
 /** A thread, as its host makes it. It runs `createSandboxWorker` (sandbox-worker.ts). */
 export interface SandboxPort {
-  /** It was sent `start` already. */
+  /** It was already sent `start`. */
   readonly isStarted?: boolean;
-  /** `handedOver`: buffers in the message that the other thread takes over, instead of having copies of them. */
+  /** `handedOver`: buffers in the message that are transferred to the other thread instead of being copied. */
   post(message: unknown, handedOver?: readonly ArrayBuffer[]): void;
   /** Called once. `onEnd`: the thread has ended by itself, or could not be started. */
   listen(onMessage: (message: unknown) => void, onEnd: (cause: unknown) => void): void;
@@ -25,13 +25,13 @@ export interface SandboxPort {
   end(): void;
 }
 
-/** What a worker is asked, and who waits for it. */
+/** A question to a worker, and the callbacks of the caller. */
 export interface Job {
   readonly question: Extract<ToWorker, { type: 'call' | 'beginList' | 'callList' }>;
   readonly timeoutMs: number;
   onAnswer(answer: WireAnswer, messages: readonly string[]): void;
   onFailure(failure: WireFailure, messages: readonly string[]): void;
-  /** There is no worker for it. */
+  /** Called if there is no worker for it. */
   onUnavailable(): void;
 }
 
@@ -39,25 +39,25 @@ export interface WorkerEvents {
   onReady(): void;
   /** A job is done; the worker may take another. */
   onFree(): void;
-  /** It has had nothing to do for long, and no list waits in it. */
+  /** The worker has been idle for long, and no list waits in it. */
   onIdle(): void;
-  /** The worker is gone. `stuck`: the job in which it was; `others`: what it had not begun. */
+  /** The worker is gone. `stuck`: the job that it was running; `others`: what it had not begun. */
   onEnd(end: WorkerEnd): void;
 }
 
 interface WorkerEnd {
-  /** Out of time where it had to be ended; else it ended by itself, which it does when the memory of its thread is used up. */
+  /** `time` if it had to be ended; else it ended by itself, which it does when the memory of its thread is used up. */
   readonly kind: 'time' | 'memory';
   readonly cause: unknown;
   readonly stuck: Job | undefined;
   readonly others: readonly Job[];
 }
 
-/** A busy machine may keep a worker from running for so long. */
+/** A busy machine may keep a worker from running for this long. */
 const GRACE_MS = 2_000;
 /** How long a worker may take to be ready. */
 const START_MS = 30_000;
-/** A worker with nothing to do is kept for so long: starting one takes some 50 ms, and keeping one some 10 MB. */
+/** A worker with nothing to do is kept for this long: starting one takes some 50 ms, and keeping one some 10 MB. */
 const IDLE_MS = 60_000;
 
 export class SupervisedWorker {
@@ -69,7 +69,7 @@ export class SupervisedWorker {
   lists = 0;
   readonly #port: SandboxPort;
   readonly #events: WorkerEvents;
-  /** What it was asked and has not answered; it is at work on the first. */
+  /** Jobs that it has not answered yet; it works on the first. */
   #jobs: Job[] = [];
   readonly #programs = new Set<number>();
   #stopTimer: () => void = () => undefined;
@@ -112,11 +112,11 @@ export class SupervisedWorker {
     this.#jobs.push(job);
     const isFirst = this.#jobs.length === 1;
     if (isFirst) this.#await(job);
-    // What it does not begin at once may have to be given to another one.
+    // A job that does not begin at once may have to be passed to another worker.
     this.#post(job.question, isFirst ? buffersOf(longTextsOf(job.question)) : []);
   }
 
-  /** Ends the thread. Nobody is told. */
+  /** Ends the thread without calling any event. */
   end(): void {
     this.isEnded = true;
     this.#stopTimer();
@@ -160,7 +160,7 @@ export class SupervisedWorker {
   }
 
   #await(job: Job): void {
-    // In two steps: where both threads were frozen meanwhile, as in a tab in the background, the answer has the second one to come.
+    // In two steps: if both threads were frozen meanwhile, as in a background tab, the answer can still arrive in the second one.
     this.#setTimer(job.timeoutMs, () => this.#endAfter(GRACE_MS));
   }
 

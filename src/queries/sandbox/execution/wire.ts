@@ -1,5 +1,5 @@
 /**
- * The messages between the thread that asks for functions (worker-pool.ts) and a worker that runs them (sandbox-worker.ts). They are
+ * The messages between the thread that calls functions (worker-pool.ts) and a worker that runs them (sandbox-worker.ts). They are
  * plain data, and both ends are of one build.
  */
 /// <reference path="../isolates/virtual-modules.d.ts" />
@@ -12,12 +12,12 @@ import type { CompiledWasm } from '../isolates/quickjs-instance.ts';
 import type { FunctionCall, ListBeginning } from './function-call.ts';
 import type { CallText } from './long-texts.ts';
 
-/** Raised with each change of the messages below. */
+/** Increased with each change of the messages below. */
 const MESSAGES_VERSION = 3;
 
 /**
- * A worker of another version is not used: after an update of the app, or of a server that runs, the file that workers are started from may
- * be of another build than the thread that starts them.
+ * A worker of another version is not used: after an update of the app, or of a running server, the file that workers are started from may
+ * be from another build than the thread that starts them.
  */
 export const WIRE_VERSION = `${MESSAGES_VERSION} ${SANDBOX_PROGRAM_HASH}`;
 
@@ -36,7 +36,7 @@ export type ToWorker =
   | { readonly type: 'forget'; readonly program: number }
   | { readonly type: 'call'; readonly program: number; readonly call: FunctionCall }
   | { readonly type: 'beginList'; readonly program: number; readonly list: ListBeginning }
-  /** `list`: the number that `beginList` was answered with. */
+  /** `list`: the number in the answer to `beginList`. */
   | {
       readonly type: 'callList';
       readonly list: number;
@@ -55,7 +55,7 @@ export type FromWorker =
   | { readonly type: 'answer'; readonly answer: WireAnswer; readonly messages: readonly string[] }
   | { readonly type: 'failure'; readonly failure: WireFailure; readonly messages: readonly string[] };
 
-/** What a question passes to an isolate that may be long. */
+/** Returns the texts that a question passes to an isolate and that may be long. */
 export function longTextsOf(
   question: Extract<ToWorker, { type: 'call' | 'beginList' | 'callList' }>,
 ): readonly CallText[] {
@@ -66,9 +66,9 @@ export function longTextsOf(
 export interface WireAnswer {
   readonly text: string;
   readonly ms: number;
-  /** Of a list that waits now. */
+  /** The number of a list that now waits. */
   readonly list?: number;
-  /** The list's source is not one that can wait. */
+  /** The list's source can't wait. */
   readonly isUnfit?: boolean;
 }
 

@@ -1,5 +1,5 @@
 /**
- * The workers of a sandbox. Calls wait in one queue, in which programs take turns, and are given to whichever worker is free. A worker
+ * The workers of a sandbox. Calls wait in one queue, in which programs take turns, and are passed to any free worker. A worker
  * that ran out of memory, failed inside or is stuck is ended, and another one takes its place. One that has had nothing to do for long is
  * ended, too.
  */
@@ -30,8 +30,8 @@ export interface SandboxWorkers {
   readonly count: number;
   create(): SandboxPort;
   /**
-   * Called when no worker can be started, and not again until one could be; the calls are run in this thread then, with less time. Now and
-   * then it is tried again.
+   * Called when no worker can be started, and not again until one could be; calls then run in this thread, with less time. The start is
+   * retried now and then.
    */
   onUnavailable?(cause: unknown): void;
 }
@@ -40,22 +40,22 @@ interface WorkerPoolParts {
   readonly workers: SandboxWorkers;
   /** As many as `workers` has, or fewer. */
   readonly count: number;
-  /** Of each worker. */
+  /** The limits of each worker. */
   readonly limits: PoolLimits;
   readonly clock: Clock;
   readonly compiled: () => Promise<CompiledWasm>;
 }
 
-/** Calls of one program that a worker has at a time: while one is answered it goes on with the next. */
+/** Calls of one program that a worker has at a time: while one is answered, it continues with the next. */
 const MOST_JOBS = 2;
 /**
- * Where one worker is there, another one is started when calls have waited for so long. Its start takes a processor about that long, which quick
- * functions need better.
+ * If there is one worker, another one is started when calls have waited this long. Its start takes a processor about that long, which quick
+ * functions can use better.
  */
 const PATIENCE_MS = 100;
-/** So often in a row may a worker end before it is ready. */
+/** How often in a row a worker may end before it is ready. */
 const MOST_FAILED_STARTS = 3;
-/** When it is tried again to start one: what the worker is loaded from may have been out of reach. */
+/** When to retry starting one: the source that the worker is loaded from may have been unreachable. */
 const TRY_AGAIN_MS = 60_000;
 
 /** No worker can be started. */
@@ -74,7 +74,7 @@ export class WorkerPool implements Executor {
   #failedStarts = 0;
   /** Until then no worker is started. */
   #noStartUntil = 0;
-  /** Calls wait without a break, and not yet for long enough: stops the clock. */
+  /** Stops the clock; set while calls wait without a break, and not yet long enough. */
   #stopWaiting: (() => void) | undefined;
   #haveWaited = false;
   #isClosed = false;
@@ -87,7 +87,7 @@ export class WorkerPool implements Executor {
     return this.isAvailable ? this.#parts.count * MOST_JOBS : 1;
   }
 
-  /** Whether there is a worker, or one may be started. */
+  /** Returns whether there is a worker, or one may be started. */
   get isAvailable(): boolean {
     return this.#mayStart || [...this.#workers].some(({ isReady, isRetiring }) => isReady && !isRetiring);
   }
@@ -96,7 +96,7 @@ export class WorkerPool implements Executor {
     return this.#parts.clock.monotonic() >= this.#noStartUntil;
   }
 
-  /** Fails with `WorkersUnavailable` too. */
+  /** Runs a call. Can also fail with `WorkersUnavailable`. */
   async run(owner: IsolateOwner, call: FunctionCall): Promise<CallAnswer> {
     const ask = async (passed: FunctionCall) => {
       const { answer } = await this.#ask(owner, { type: 'call', program: this.#numberOf(owner), call: passed });
@@ -196,7 +196,7 @@ export class WorkerPool implements Executor {
     worker.ask(job);
   }
 
-  /** Gives what waits to the workers that are free, and starts one where there may be more. */
+  /** Passes waiting calls to free workers, and starts one if there may be more. */
   #dispatch(): void {
     for (;;) {
       const taken = this.#queue.take((owner) => this.#freeFor(owner) !== undefined);
@@ -225,7 +225,7 @@ export class WorkerPool implements Executor {
     this.#haveWaited = false;
   }
 
-  /** A worker that has nothing to do; else one that is at work for the same program only. */
+  /** Returns a worker that has nothing to do; else one that works only for the same program. */
   #freeFor(owner: IsolateOwner): SupervisedWorker | undefined {
     const ready = [...this.#workers].filter(({ isReady, isRetiring }) => isReady && !isRetiring);
     return (
@@ -267,7 +267,7 @@ export class WorkerPool implements Executor {
     }
   }
 
-  /** What a lost worker had not begun is given to another; calls of its lists can't be. */
+  /** Passes a job that a lost worker had not begun to another; calls of its lists can't be passed on. */
   #putBack(job: Job): void {
     const owner = this.#owners.get(job);
     if (job.question.type === 'callList' || owner === undefined) job.onFailure(LOST, []);
@@ -284,7 +284,7 @@ export class WorkerPool implements Executor {
   #endIfRetired(worker: SupervisedWorker): void {
     if (!worker.isRetiring || worker.jobs.length > 0) return;
     const retired = [...this.#workers].filter(({ isRetiring }) => isRetiring);
-    // A worker in which lists wait is kept, unless that are too many.
+    // A worker in which lists wait is kept, unless there are too many.
     if (worker.lists > 0 && retired.length <= this.#parts.count) return;
     this.#workers.delete(worker);
     worker.end();

@@ -6,7 +6,7 @@ import { ThrownError } from '../contract.ts';
 
 export type FailureKind = 'time' | 'memory' | 'stack' | 'fault';
 
-/** A call that the isolate could not end: time or memory is up, or it overflowed the stack where that can't be caught. */
+/** A call that the isolate could not end: time or memory ran out, or it overflowed the stack where that can't be caught. */
 export class IsolateFailure extends DatabaseError {
   readonly kind: FailureKind;
 
@@ -23,7 +23,7 @@ const REASONS: Readonly<Record<FailureKind, string>> = {
   fault: 'The sandbox failed inside; it has been started again.',
 };
 
-/** A failure's text, `[code, word, reason]` (runtime/protocol.ts), as an error of the service. */
+/** Returns a failure's text, `[code, word, reason]` (runtime/protocol.ts), as an error of the service. */
 export function toCallError(text: string): DatabaseError {
   const [code, word, value] = toList(text);
   const reason = String(value);

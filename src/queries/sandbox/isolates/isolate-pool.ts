@@ -1,8 +1,8 @@
 /**
- * Which programs have an isolate. Their number is bounded: the isolate that was not used for the longest time is disposed to make
- * room, and its WebAssembly instance serves the next one. So is their memory: while one is used, the others leave it what it may take at
- * most. Isolates are in use within one turn only, so that any may be disposed between
- * the turns. Those in which lists wait are retained, and are disposed only where there would be twice as many isolates else.
+ * The programs that have an isolate. Their number is bounded: the least recently used isolate is disposed to make
+ * room, and its WebAssembly instance serves the next one. Their memory is bounded, too: while one is used, the others leave it the most
+ * that it may take. Isolates are in use within one turn only, so any may be disposed between
+ * turns. Those in which lists wait are retained, and are disposed only if there would otherwise be twice as many isolates.
  */
 import { DatabaseError, isDatabaseError } from '../../../base/errors/database-error.ts';
 import type { Clock } from '../../../base/shared/clock.ts';
@@ -23,7 +23,7 @@ export interface PoolLimits {
 
 /** An instance that grew beyond this is not used again: WebAssembly memory never shrinks. */
 const MAX_REUSED_BYTES = 48 * 1024 * 1024;
-/** An isolate that was used so recently is in use still. */
+/** An isolate that was used this recently is still in use. */
 const IN_USE_MS = 1_000;
 
 export class IsolatePool {
@@ -36,13 +36,13 @@ export class IsolatePool {
   readonly #isolates = new Map<IsolateOwner, Isolate>();
   /** How many lists wait in an isolate. */
   readonly #retains = new Map<Isolate, number>();
-  /** For the next isolate; the first one may have its context already. */
+  /** The instance for the next isolate; the first one may have its context already. */
   #spare: { readonly instance: QuickJsInstance; readonly prepared?: PreparedContext } | undefined;
-  /** What its isolate takes may have changed. */
+  /** The owner whose isolate may have changed in size. */
   #lastUser: IsolateOwner | undefined;
   #isClosed = false;
 
-  /** `onWaste` is called where an isolate that had grown is disposed: the collector frees its memory some time, and the end of the thread at once. */
+  /** `onWaste` is called when an isolate that had grown is disposed: the collector frees its memory some time, the end of the thread at once. */
   constructor(
     factory: QuickJsInstanceFactory,
     clock: Clock,
@@ -56,13 +56,13 @@ export class IsolatePool {
     this.#memory = memory;
   }
 
-  /** Does for the first isolate what can be done before its owner is known. Where that fails, the first owner is told. */
+  /** Does for the first isolate what can be done before its owner is known. If that fails, the first owner receives the error. */
   async prepare(): Promise<void> {
     try {
       const instance = await this.#factory.create();
       this.#spare ??= { instance, prepared: prepareContext(instance) };
     } catch {
-      // It is tried again.
+      // It is retried.
     }
   }
 
@@ -71,7 +71,7 @@ export class IsolatePool {
   }
 
   /**
-   * Whether the owner has an isolate, or can have one without taking the place of one in use. More programs than places, called in turn, would
+   * Returns whether the owner has an isolate, or can have one without replacing one in use. More programs than places, called in turn, would
    * each find that theirs was just disposed.
    */
   hasRoomFor(owner: IsolateOwner): boolean {
@@ -80,7 +80,7 @@ export class IsolatePool {
     return oldest === undefined || this.#clock.monotonic() - oldest.usedAt >= IN_USE_MS;
   }
 
-  /** The owner's isolate if it can be had in this turn. */
+  /** Returns the owner's isolate if it is available in this turn. */
   getNow(owner: IsolateOwner): Isolate | undefined {
     if (this.#isClosed)
       throw new DatabaseError('shutting_down', 'The service is closing; its sandbox takes no more work.');
@@ -97,7 +97,7 @@ export class IsolatePool {
     return this.#spare === undefined ? undefined : this.#createOnSpare(owner);
   }
 
-  /** As `getNow`, but disposes another program's isolate rather than wait. Undefined where there is none. */
+  /** Like `getNow`, but disposes another program's isolate rather than wait. Undefined if there is none. */
   getNowByEvicting(owner: IsolateOwner): Isolate | undefined {
     const isolate = this.getNow(owner);
     if (isolate !== undefined) return isolate;
@@ -105,12 +105,12 @@ export class IsolatePool {
     return this.getNow(owner);
   }
 
-  /** Whether the owner still has this isolate. */
+  /** Returns whether the owner still has this isolate. */
   owns(owner: IsolateOwner, isolate: Isolate): boolean {
     return this.#isolates.get(owner) === isolate;
   }
 
-  /** Keeps an isolate from being disposed to make room, until `release` was called as often. */
+  /** Keeps an isolate from being disposed to make room, until `release` is called as often. */
   retain(isolate: Isolate): void {
     this.#retains.set(isolate, (this.#retains.get(isolate) ?? 0) + 1);
   }
@@ -122,7 +122,7 @@ export class IsolatePool {
     if (this.owns(owner, isolate)) this.disposeGrown(owner);
   }
 
-  /** Disposes the owner's isolate if that has taken much memory, which comes back in no other way, and no list waits in it. */
+  /** Disposes the owner's isolate if it has taken much memory, which is freed in no other way, and no list waits in it. */
   disposeGrown(owner: IsolateOwner): void {
     const isolate = this.#isolates.get(owner);
     if (isolate === undefined || bytesOf(isolate.instance) <= MAX_REUSED_BYTES || this.#retains.has(isolate)) return;
@@ -130,8 +130,8 @@ export class IsolatePool {
   }
 
   /**
-   * Makes the owner an isolate, and an instance for it. Fails with `functions_unavailable` where QuickJS can't be loaded, with
-   * `not_implemented` where it can't run here.
+   * Creates an isolate for the owner, and an instance for it. Fails with `functions_unavailable` if QuickJS can't be loaded, with
+   * `not_implemented` if it can't run here.
    */
   async create(owner: IsolateOwner): Promise<Isolate> {
     let instance: QuickJsInstance;
@@ -142,7 +142,7 @@ export class IsolatePool {
       const reason = `This host can't run WebAssembly, which functions of design documents need: ${String(cause)}`;
       throw new DatabaseError('not_implemented', reason, { cause });
     }
-    // Beginning the program in it takes tens of milliseconds, as making it did: others have a turn between the two.
+    // Starting the program in it takes tens of milliseconds, as creating it did: other work can run between the two.
     await nextTurn();
     this.#spare ??= { instance };
     this.getNow(owner);
@@ -151,7 +151,7 @@ export class IsolatePool {
     return this.getNow(owner) ?? this.create(owner);
   }
 
-  /** Disposes the owner's isolate, if it has one; it gets another when it needs one. */
+  /** Disposes the owner's isolate, if it has one; a new one is created when it is needed. */
   dispose(owner: IsolateOwner): void {
     const isolate = this.#isolates.get(owner);
     this.#isolates.delete(owner);
@@ -178,7 +178,7 @@ export class IsolatePool {
     return isolate;
   }
 
-  /** Disposes isolates of others until the owner's may take all that one may. Those in which lists wait come last. */
+  /** Disposes isolates of others until the owner's may take as much as one may. Those in which lists wait come last. */
   #leaveMemoryFor(owner: IsolateOwner): void {
     const others = [...this.#isolates].filter(([other]) => other !== owner);
     let excess = others.reduce((sum, [, { instance }]) => sum + bytesOf(instance), 0);
@@ -190,11 +190,11 @@ export class IsolatePool {
       excess -= bytesOf(other[1].instance);
       this.dispose(other[0]);
     }
-    // The instance of one of them would be kept beside the owner's own.
+    // Otherwise the instance of one of them would be kept beside the owner's own.
     if (this.#isolates.has(owner)) this.#spare = undefined;
   }
 
-  /** Disposes one that is retained only where there are at least so many isolates. */
+  /** Disposes the oldest isolate; a retained one only if there are at least `retainedFrom` isolates. */
   #evictOldest(retainedFrom: number): void {
     const isolates = [...this.#isolates];
     const free = isolates.find(([, isolate]) => !this.#retains.has(isolate));

@@ -1,6 +1,6 @@
 /**
- * An isolate: one QuickJS runtime with one context, begun with the sandboxes' program (runtime/) and one design document. Calls are
- * synchronous, take and give text, and end by their deadline at the latest. An isolate whose call ended with an `IsolateFailure` can't
+ * An isolate: one QuickJS runtime with one context, started with the sandboxes' program (runtime/) and one design document. Calls are
+ * synchronous, take and return text, and end by their deadline at the latest. An isolate whose call ended with an `IsolateFailure` can't
  * be used any more: dispose it.
  */
 /// <reference path="./virtual-modules.d.ts" />
@@ -18,11 +18,11 @@ import { InstanceStopped, isInstanceFault, type QuickJsInstance } from './quickj
  * can't see, before it exceeds this.
  */
 const STACK_BYTES = 160 * 1024;
-/** Beyond the functions' own memory: what QuickJS and the program need. */
+/** In addition to the functions' own memory: what QuickJS and the program need. */
 const BASE_BYTES = 4 * 1024 * 1024;
-/** Jobs (promises) that a call leaves behind are run, lest they pile up; with more than this many time counts as up. */
+/** Jobs (promises) that a call leaves are run, so that they do not pile up; more than this many count as a timeout. */
 const MAX_JOBS = 10_000;
-/** Native loops are stopped later than the deadline by as long as a call may take, at most this, since that costs the instance. */
+/** Native loops are stopped this long after the deadline, or after a call's time if that is shorter, since that costs the instance. */
 const GRACE_MS = 50;
 
 export interface IsolateOptions {
@@ -42,7 +42,7 @@ export interface PreparedContext {
   readonly rows: { pull?: ((sent: string) => CallText) | undefined };
 }
 
-/** Takes some 50 ms where nothing of QuickJS ran before, which the next isolate in this instance is spared. */
+/** Prepares a context. Takes some 50 ms if nothing of QuickJS ran before; the next isolate in this instance does not need that time. */
 export function prepareContext(instance: QuickJsInstance): PreparedContext {
   const runtime = instance.quickjs.newRuntime();
   runtime.setMaxStackSize(STACK_BYTES);
@@ -67,7 +67,7 @@ export class Isolate {
   isBroken = false;
   /** How long each call from now on may take. */
   timeoutMs: number;
-  /** By the clock, in milliseconds; for the pool alone. */
+  /** When it was last used, by the clock, in milliseconds; only for the pool. */
   usedAt = 0;
   readonly #clock: Clock;
   readonly #runtime: QuickJSRuntime;
@@ -81,7 +81,7 @@ export class Isolate {
   #deadline = Number.POSITIVE_INFINITY;
   #isOutOfTime = false;
 
-  /** `prepared`: of that instance, if it was prepared. */
+  /** `prepared`: the context of that instance, if it was prepared. */
   constructor(instance: QuickJsInstance, options: IsolateOptions, clock: Clock, prepared = prepareContext(instance)) {
     this.instance = instance;
     this.options = options;
@@ -99,7 +99,7 @@ export class Isolate {
     this.call('begin', options.designId, options.designDocument);
   }
 
-  /** The index of a compiled function among its kind; compiled when it is first asked for. `compilation_error`. */
+  /** Returns the index of a compiled function among its kind; compiles it on first use. Fails with `compilation_error`. */
   add(kind: 'addMap' | 'addReducer', source: string): string {
     const key = `${kind}\n${source}`;
     const index = this.#added.get(key) ?? this.call(kind, source);
@@ -107,7 +107,7 @@ export class Isolate {
     return index;
   }
 
-  /** Whether a list function is one that can wait for its rows; compiled when it is first asked for. `compilation_error`. */
+  /** Returns whether a list function can wait for its rows; compiles it on first use. Fails with `compilation_error`. */
   addList(name: string, { check, text }: ResumableSource): boolean {
     const key = `addList\n${name}`;
     const added = this.#added.get(key) ?? this.call('addList', name, check, text);
@@ -128,12 +128,12 @@ export class Isolate {
     } finally {
       this.#deadline = Number.POSITIVE_INFINITY;
     }
-    // A function can catch the interruption in places (a Set's constructor does).
+    // A function can catch the interruption in some places (a Set's constructor does).
     if (this.#isOutOfTime) throw new IsolateFailure('time');
     return this.#read(answer);
   }
 
-  /** As `call('list', …)`; `pullRows` takes what was sent so far, and gives the next rows (JSON array) or `''`. */
+  /** Like `call('list', …)`; `pullRows` takes what was sent so far, and returns the next rows (JSON array) or `''`. */
   callList([name, head, request]: readonly CallText[], pullRows: (sent: string) => CallText): string {
     this.#rows.pull = pullRows;
     try {
@@ -143,7 +143,7 @@ export class Isolate {
     }
   }
 
-  /** Frees what it holds; false when the instance can't be used for another isolate. */
+  /** Frees what it holds; returns false if the instance can't be used for another isolate. */
   dispose(): boolean {
     this.instance.onTick = () => {};
     if (this.isBroken) return false;
@@ -186,7 +186,7 @@ export class Isolate {
     return known;
   }
 
-  /** The result in an answer of the program (runtime/protocol.ts); messages go to the log. */
+  /** Returns the result in an answer of the program (runtime/protocol.ts); messages go to the log. */
   #read(answer: string): string {
     const start = answer.indexOf(SEPARATOR);
     if (start > 0) for (const message of toList(answer.slice(0, start))) this.options.log(String(message));

@@ -1,12 +1,12 @@
 /**
- * Makes QuickJS's own loops stoppable. Its interrupt handler is only asked between steps of a program: a single native
+ * Makes QuickJS's own loops stoppable. Its interrupt handler is only called between steps of a program: a single native
  * call such as `new Array(4e9).indexOf(1)` or `text.indexOf(needle)` on megabytes would hold the thread for minutes,
- * whatever the time limit. So every loop of the WebAssembly code but the interpreter's gets a countdown in a global, and
- * calls the host when that is up: the host lets it go on, or throws.
+ * whatever the time limit. So every loop of the WebAssembly code except the interpreter's gets a countdown in a global, and
+ * calls the host when that reaches zero: the host lets it continue, or throws.
  *
  * The function that is called is an import that the module has anyway (Emscripten's `Date.now`, the only one without
- * parameters that gives an f64), since a new one would shift the numbers of all functions. In the same pass the
- * interrupt handler comes to be asked every 200 steps instead of every 10,000: a step may be an expensive one.
+ * parameters that returns an f64), since a new one would shift the numbers of all functions. In the same pass the
+ * interrupt handler is set to be called every 200 steps instead of every 10,000: a step may be an expensive one.
  *
  * Written against the WebAssembly core specification 2.0, chapter 5 (binary format). A module that has anything else
  * in it is left as it is.
@@ -25,7 +25,7 @@ interface GuardedModule {
 /** Iterations between two calls of the host: 0.1 to 10 ms. */
 const COUNTDOWN = 100_000;
 
-/** Undefined where the module is not of the expected kind. */
+/** Returns undefined if the module is not of the expected kind. */
 export function* guardLoops(bytes: Uint8Array<ArrayBuffer>): CooperativeTask<GuardedModule | undefined> {
   const sections = readSections(bytes);
   const find = (id: number) => sections.find((section) => section.id === id);
@@ -43,7 +43,7 @@ export function* guardLoops(bytes: Uint8Array<ArrayBuffer>): CooperativeTask<Gua
   return { bytes: joinBytes([bytes.subarray(0, 8), ...parts]), tick };
 }
 
-/** One more global, a changeable i32 that begins with the countdown. */
+/** Adds one more global, a mutable i32 that begins with the countdown. */
 function withGlobal(bytes: Uint8Array, section: Section, count: number): Uint8Array {
   const reader = new WasmReader(bytes, section.contentStart);
   reader.unsigned();
@@ -59,7 +59,7 @@ function guardOf(global: number, tick: number): number[] {
   return [...get, 0x41, 1, 0x6b, ...set, ...get, 0x45, 0x04, 0x40, ...reset, 0x0b];
 }
 
-/** The code section's content with a guard at the head of each loop; undefined where an instruction is not known. */
+/** Returns the code section's content with a guard at the head of each loop; undefined if an instruction is not known. */
 function* guardCode(
   bytes: Uint8Array,
   section: Section,
@@ -72,7 +72,7 @@ function* guardCode(
     reader.position = end;
     return { start, end };
   });
-  // The interpreter is by far the largest function; it is interrupted by itself, and each step goes through its loop.
+  // The interpreter is by far the largest function; it has its own interruption, and each step goes through its loop.
   const interpreter = Math.max(...bodies.map(({ start, end }) => end - start));
   const parts: Bytes[] = [unsigned(bodies.length)];
   for (const { start, end } of bodies) {

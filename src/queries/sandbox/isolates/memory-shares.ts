@@ -9,11 +9,11 @@ export interface MemoryShare {
 }
 
 export interface MemoryShares {
-  /** Of the thread that asks for functions. */
+  /** The share of the thread that calls functions. */
   readonly local: MemoryShare;
-  /** Of each worker. */
+  /** The share of each worker. */
   readonly worker: MemoryShare;
-  /** As many workers as were asked for, or as there is memory for. */
+  /** As many workers as were requested, or as there is memory for. */
   readonly workers: number;
 }
 
@@ -25,10 +25,10 @@ const MEGABYTE = 1024 * 1024;
 const TOTAL_BYTES = 1024 * MEGABYTE;
 /** What one isolate may have at most. */
 const MOST_BYTES = 128 * MEGABYTE;
-/** An isolate of 32 MB, and one that was not used yet beside it. */
+/** An isolate of 32 MB, and an unused one in addition. */
 const LEAST_THREAD_BYTES = 48 * MEGABYTE;
 const LEAST_ISOLATE_BYTES = 32 * MEGABYTE;
-/** The part of the thread that asks, where there are workers: it keeps small isolates of many programs. */
+/** The part of the thread that calls functions, if there are workers: it keeps small isolates of many programs. */
 const LOCAL_PART = 3 / 8;
 /** The part of its thread's memory that one isolate may take. */
 const ISOLATE_PART = 2 / 3;

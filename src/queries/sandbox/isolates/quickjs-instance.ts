@@ -16,27 +16,27 @@ import { findLocalTime, type LocalTime, utcLocalTime } from './utc.ts';
 import type { ImportName } from './wasm-imports.ts';
 
 /**
- * Gives the bytes of the package's `emscripten-module.wasm`, from where the host keeps them, or what another thread has compiled them to.
- * Called on first use, and again only when it failed.
+ * Returns the bytes of the package's `emscripten-module.wasm`, from where the host keeps them, or what another thread has compiled them to.
+ * Called on first use, and again only after a failure.
  */
 export type WasmLoader = () => Promise<Uint8Array<ArrayBuffer> | CompiledWasm>;
 
 const PAGE_BYTES = 64 * 1024;
 /**
- * Pages that an instance begins with (16 MB). How many it may have at most is given: QuickJS's own limit counts blocks,
- * not their bytes, in this build: Emscripten does not tell it how large a block is. Here an allocation fails, which
- * QuickJS makes an error of.
+ * Pages that an instance begins with (16 MB). The most that it may have is a parameter, because QuickJS's own limit counts blocks,
+ * not their bytes, in this build: Emscripten does not tell it how large a block is. At that limit an allocation fails, which
+ * QuickJS turns into an error.
  */
 const FIRST_PAGES = 256;
 
-/** Thrown through WebAssembly when time is over; the instance can't be used any more. */
+/** Thrown through WebAssembly when time is up; the instance can't be used any more. */
 export class InstanceStopped extends Error {}
 
 export interface QuickJsInstance {
   readonly quickjs: QuickJSWASMModule;
   /** Called now and then by long native loops. What it throws stops the instance for good. */
   onTick: () => void;
-  /** A text that, where it is passed to QuickJS next, stands for these bytes. */
+  /** Returns a text that stands for these bytes when it is next passed to QuickJS. */
   standInFor(bytes: TextBytes): string;
 }
 
@@ -57,7 +57,7 @@ declare const WebAssembly: {
   readonly RuntimeError: new () => Error;
 };
 
-/** Whether an error went through WebAssembly's frames without unwinding them, so that its instance can't be used any more. */
+/** Returns whether an error went through WebAssembly's frames without unwinding them, so that its instance can't be used any more. */
 export function isInstanceFault(error: unknown): boolean {
   return error instanceof RangeError || error instanceof InstanceStopped || error instanceof WebAssembly.RuntimeError;
 }
@@ -81,8 +81,8 @@ export class QuickJsInstanceFactory {
   }
 
   /**
-   * Fails with `functions_unavailable` where the module can't be loaded, with `not_implemented` where it can't run here. Tries again when it is
-   * called again.
+   * Creates an instance. Fails with `functions_unavailable` if the module can't be loaded, with `not_implemented` if it can't run here.
+   * The next call tries again.
    */
   async create(): Promise<QuickJsInstance> {
     const compiled = await this.compiled();
@@ -90,7 +90,7 @@ export class QuickJsInstanceFactory {
     return instantiate(compiled, this.#mostPages);
   }
 
-  /** Fails as `create`. */
+  /** Returns the compiled module. Fails as `create` does. */
   compiled(): Promise<CompiledWasm> {
     this.#compiled ??= this.#compile();
     return this.#compiled;
@@ -129,7 +129,7 @@ function notLoaded(cause: unknown): never {
   throw functionsUnavailable('QuickJS, which runs functions of documents,', cause);
 }
 
-/** What quickjs-emscripten does with a variant, but for its dynamic imports: bundlers would make files of their own of those. */
+/** Does what quickjs-emscripten does with a variant, except for its dynamic imports, which bundlers would turn into separate files. */
 async function instantiate(compiled: CompiledWasm, mostPages: number): Promise<QuickJsInstance> {
   const ticking = { onTick: () => {} };
   const wasmMemory = new WebAssembly.Memory({ initial: FIRST_PAGES, maximum: mostPages });
@@ -157,7 +157,7 @@ async function instantiate(compiled: CompiledWasm, mostPages: number): Promise<Q
   });
 }
 
-/** The imports with another function in the place of one. */
+/** Returns the imports with another function in the place of one. */
 function replaced(imports: WasmImports, name: ImportName | undefined, by: ImportedFunction): WasmImports {
   const members = name === undefined ? undefined : imports[name.module];
   if (name === undefined || members === undefined) return imports;
@@ -167,7 +167,7 @@ function replaced(imports: WasmImports, name: ImportName | undefined, by: Import
 /** Texts longer than this don't keep their buffer. */
 const KEPT_BYTES = 1024 * 1024;
 
-/** Emscripten's own conversions go byte by byte in JavaScript: 6.6 MB cost 170 ms, and these 5. */
+/** Replaces Emscripten's own conversions, which go byte by byte in JavaScript: 6.6 MB take 170 ms there, and 5 ms here. */
 function convertTextFast(module: EmscriptenModule): QuickJsInstance['standInFor'] {
   const encoder = new TextEncoder();
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });

@@ -1,14 +1,14 @@
 /**
  * Functions of documents run in UTC on every host, so that the rows of a view do not depend on the machine that made them
  * (docs/http/functions.md#the-sandbox). QuickJS asks Emscripten's `localtime` for the offset of each point in time, which Emscripten finds
- * out from the host's `Date`. Here it says the time in UTC.
+ * out from the host's `Date`. Here it returns the time in UTC.
  */
 import { findImport, type ImportName, readSections, TYPE } from './wasm-imports.ts';
 
 /** Takes the seconds since 1970, and where to write a `struct tm`. */
 export type LocalTime = (seconds: bigint, pointer: number) => void;
 
-/** The import that is `localtime`; undefined where it is not the only one of its type. */
+/** Returns the import that is `localtime`; undefined if it is not the only one of its type. */
 export function findLocalTime(bytes: Uint8Array): ImportName | undefined {
   return findImport(bytes, readSections(bytes), { parameters: [TYPE.i64, TYPE.i32], results: [] });
 }

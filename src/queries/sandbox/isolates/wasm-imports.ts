@@ -41,7 +41,7 @@ export function readSections(bytes: Uint8Array): Section[] {
   return sections;
 }
 
-/** The imported function of that type, if it is the only one. */
+/** Returns the imported function of that type, if it is the only one. */
 export function findImport(
   bytes: Uint8Array,
   sections: readonly Section[],

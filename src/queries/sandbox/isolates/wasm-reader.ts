@@ -1,4 +1,4 @@
-/** Reads the binary format of WebAssembly (core specification 2.0, chapter 5) as far as passing over code needs it. */
+/** Reads the binary format of WebAssembly (core specification 2.0, chapter 5) as far as skipping code requires. */
 
 type ImportKind = { readonly kind: 'function'; readonly type: number } | { readonly kind: 'global' | 'other' };
 
@@ -46,7 +46,7 @@ export class WasmReader {
     return { kind: kind === 3 ? 'global' : 'other' };
   }
 
-  /** Passes one instruction, and gives its opcode; -1 for one that is not known. */
+  /** Skips one instruction, and returns its opcode; -1 for an unknown one. */
   instruction(): number {
     const opcode = this.byte();
     if (opcode === 0xfc) return this.#skipPrefixed() ? opcode : -1;
@@ -60,7 +60,7 @@ export class WasmReader {
     return opcode;
   }
 
-  /** Conversions that saturate (0 to 7), and bulk memory and tables. */
+  /** Skips conversions that saturate (0 to 7), and bulk memory and table instructions. */
   #skipPrefixed(): boolean {
     const opcode = this.unsigned();
     if (opcode > 17) return false;
@@ -78,7 +78,7 @@ export class WasmReader {
   }
 }
 
-/** How many LEB128 numbers follow an opcode, or what else does. */
+/** Returns how many LEB128 numbers follow an opcode, or what else does. */
 function immediatesOf(opcode: number): number | 'table' | 'types' | 'f32' | 'f64' | 'unknown' {
   if (opcode >= 0x45 && opcode <= 0xc4) return 0;
   if (opcode >= 0x28 && opcode <= 0x3e) return 2;

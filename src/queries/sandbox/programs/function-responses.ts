@@ -1,4 +1,4 @@
-/** What shows, lists and updates answered, from the text that the sandboxes' program gives. */
+/** Reads the responses of shows, lists and updates from the text that the sandboxes' program returns. */
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import type { FunctionResponse, ListResult } from '../contract.ts';
 

@@ -1,4 +1,4 @@
-/** The output of list functions: at hand where a function was run to its end, else made while it is read. */
+/** The output of list functions: complete if a function was run to its end, else made while it is read. */
 import { TimeSlice } from '../../../base/shared/turn.ts';
 import { LIST_BYTES, type ListResult, type RowSource } from '../contract.ts';
 import type { BegunList } from '../execution/function-call.ts';
@@ -25,17 +25,17 @@ class FinishedList implements ListResult {
   close(): void {}
 }
 
-/** `text`: the answer to `list`, a head and all that was sent. */
+/** Creates the result from `text`, the answer to `list`: a head and all that was sent. */
 export function finishedList(text: string): FinishedList {
   const at = text.indexOf(SEPARATOR);
   const sent = text.slice(at + 1);
   return new FinishedList(toListHead(text.slice(0, at)), sent === '' ? [] : [sent]);
 }
 
-/** A list as far as it has run: what `stepOn` of the sandboxes' program says (runtime/lists.ts). */
+/** A list as far as it has run: what `stepOn` of the sandboxes' program returns (runtime/lists.ts). */
 interface ListStep {
   readonly isDone: boolean;
-  /** Empty where an earlier step sent something. */
+  /** Empty if an earlier step sent something. */
   readonly head: string;
   readonly sent: string;
 }
@@ -46,8 +46,8 @@ function toStep(text: string): ListStep {
 }
 
 /**
- * A list whose function waits in its isolate for the next rows. It runs on when more of its output is wanted: while the reader is slow
- * there are no more than one batch of rows, and what the function made of them, in memory.
+ * A list whose function waits in its isolate for the next rows. It continues when more of its output is wanted: while the reader is slow,
+ * memory has no more than one batch of rows, and what the function turned them into.
  */
 export class WaitingList implements ListResult {
   readonly #begun: BegunList;
@@ -66,7 +66,7 @@ export class WaitingList implements ListResult {
     this.#step = toStep(begun.answer.slice(at + 1));
   }
 
-  /** Runs the list until it has sent something, or is done: until then the function may change its head. Closes it where that fails. */
+  /** Runs the list until it has sent something, or is done: until then the function may change its head. Closes it if that fails. */
   static async create(begun: BegunList, rows: RowSource): Promise<WaitingList> {
     const list = new WaitingList(begun, rows);
     try {
@@ -114,14 +114,14 @@ export class WaitingList implements ListResult {
     const drop = async (): Promise<void> => {
       if (!this.#step.isDone) await this.#begun.call('dropList', [this.#id]);
     };
-    // Where that fails the isolate is gone, and the list with it.
+    // If that fails the isolate is gone, and the list with it.
     void drop()
       .catch(() => undefined)
       .finally(() => this.#begun.release());
   }
 }
 
-/** All rows, of a list that can't wait for them. */
+/** Reads all rows, for a list that can't wait for them. */
 export async function readAhead(rows: RowSource): Promise<string[]> {
   const batches: string[] = [];
   let length = 0;

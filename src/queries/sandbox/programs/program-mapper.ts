@@ -17,32 +17,32 @@ import { StreamedProjection } from '../sources/streamed-projection.ts';
 
 /** How long a batch is meant to take. */
 const BATCH_MS = 8;
-/** The same, where it runs in a worker: longer, so that what the way there costs is little beside it. */
+/** The same in a worker: longer, so that the cost of the round trip is small in comparison. */
 const WORKER_BATCH_MS = 25;
-/** So many documents are mapped in this thread, if that does not take too long. */
+/** Up to this many documents are mapped in this thread, if that does not take too long. */
 const SMALL_BATCH = 20;
 const MAX_BATCH = 1_000;
 /** The first batch of a mapper whose functions run in workers. */
 const FIRST_BATCH = 100;
-/** The same in the thread of the requests: how long a document takes there is known after the first, and a few more are soon many. */
+/** The same in the thread of requests: the first document shows how long one takes there, and the batches then grow quickly. */
 const FIRST_BATCH_HERE = 1;
 /** Rows, and characters of their keys and values, that one document may have in one view; it is left out if it has more. */
 const MOST_ROWS = 100_000;
 const MOST_CHARACTERS = 16 * 1024 * 1024;
-/** Where documents that are mapped one by one have emitted so much, the others come with the next call. */
+/** Once documents that are mapped one by one have emitted this much, the others come with the next call. */
 const MOST_COLLECTED = 4 * 1024 * 1024;
-/** Where so many documents one after the other can't be mapped, it is the map that is at fault. Each costs an isolate. */
+/** If this many documents in a row can't be mapped, the map is at fault. Each costs an isolate. */
 const MOST_LEFT_OUT_IN_ROW = 100;
 
 /** What a mapper needs of its program. */
 interface CallRunner {
   /** How many calls may run at a time. */
   readonly concurrency: number;
-  /** The part of its limits that a call has: 1, or less where requests are answered in the thread in which it runs. */
+  /** The part of its limits that a call has: 1, or less if requests are answered in the thread in which it runs. */
   readonly limitShare: number;
-  /** In the same turn where that is possible. */
+  /** Runs a call, in the same turn if that is possible. */
   run(call: FunctionCall): MaybePromise<CallAnswer>;
-  /** In another thread, where there are such. */
+  /** Runs a call in another thread, if there is one. */
   runInWorker(call: FunctionCall): MaybePromise<CallAnswer>;
   log(message: string): void;
 }
@@ -138,7 +138,7 @@ export class ProgramMapper implements Mapper {
 
   /**
    * Maps each document by itself: a batch that ran out of time or memory may have had too many documents. A single one that overflows
-   * the stack or takes too much memory is left out. Where one takes too much time, the call fails.
+   * the stack or takes too much memory is left out. If one takes too much time, the call fails.
    */
   async #mapSingly(documents: Documents, failure: unknown): Promise<readonly MappedRows[]> {
     if (!(failure instanceof IsolateFailure)) throw failure;
@@ -183,7 +183,7 @@ function shown(document: string | LongDocument = ''): string {
   return typeof document === 'string' ? document.slice(0, 100) : JSON.stringify(document.id).slice(0, 100);
 }
 
-/** The projected text, as bytes where it is long itself: it never is one text. */
+/** Returns the projected text, as bytes if it is itself long: it is never a single string. */
 async function textOfLong(document: LongDocument, kept: ReadonlySet<string> | undefined): Promise<CallText> {
   const timeSlice = new TimeSlice();
   const projection = kept && new StreamedProjection(kept);
@@ -226,7 +226,7 @@ function withoutLarge(rows: MappedRows, onLarge: (at: number) => void): MappedRo
   return kept;
 }
 
-/** Whether the rows have no more characters than one document's may have. */
+/** Returns whether the rows have no more characters than one document's may have. */
 function isShort(rows: MappedRows, from: number, to: number): boolean {
   return lengthOf(rows, from, to) <= MOST_CHARACTERS;
 }
@@ -240,7 +240,7 @@ function lengthOf({ keys, values }: MappedRows, from: number, to: number): numbe
 /** Fields for each map in an answer to `map`. */
 const FIELDS = 5;
 
-/** Counts with commas between; keys, then values: JSON arrays on lines, and the texts for the objects in them on lines. */
+/** Reads counts separated by commas; keys, then values: JSON arrays on lines, and the texts for the objects in them on lines. */
 function* toRows(text: string, maps: number): CooperativeTask<MappedRows[]> {
   const fields = text.split(SEPARATOR);
   assert(fields.length === maps * FIELDS, 'five fields for each map');
@@ -256,7 +256,7 @@ function* toRows(text: string, maps: number): CooperativeTask<MappedRows[]> {
   return all;
 }
 
-/** An object stands for the next of the texts that were made in the sandbox; all other items become text here. */
+/** Returns the items' texts. An object stands for the next text that was made in the sandbox; all other items become text here. */
 function* toTexts(portions: string, made: string): CooperativeTask<string[]> {
   const lines = made === '' ? [] : made.split('\n');
   const texts: string[] = [];

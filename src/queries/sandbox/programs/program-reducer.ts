@@ -10,12 +10,12 @@ import { SEPARATOR } from '../runtime/protocol.ts';
 /** Results up to this length need not shrink. */
 const FREE_LENGTH = 200;
 
-/** Texts and failures of calls that could not be answered in their turn, until they are asked for again. */
+/** Texts and failures of calls that could not be answered in their turn, kept until the calls are repeated. */
 const MAX_RESULTS = 16;
 
 /** What a reducer needs of its program. */
 interface CallRunner {
-  /** In this turn, where that does not take long. */
+  /** Runs a call, in this turn if that does not take long. */
   runNow(call: FunctionCall): MaybePromise<CallAnswer>;
   log(message: string): void;
 }
@@ -24,7 +24,7 @@ export class ProgramReducer implements Reducer {
   readonly #runner: CallRunner;
   readonly #source: string;
   readonly #limit: ReduceLimit;
-  /** By operation and input; the oldest are dropped. */
+  /** Results by operation and input; the oldest are dropped. */
   readonly #results = new Map<string, { readonly text: string } | { readonly failure: unknown }>();
 
   constructor(runner: CallRunner, source: string, limit: ReduceLimit) {

@@ -31,7 +31,7 @@ const DEFAULT_MEMORY_BYTES = 64 * 1024 * 1024;
 
 export class QuickJsProgram implements Program, IsolateOwner {
   readonly options: Required<ProgramSource>;
-  /** Known when it has begun. */
+  /** Known once the program has begun. */
   validates = false;
   #isSearched = false;
   readonly #executor: ProgramExecutor;
@@ -47,7 +47,7 @@ export class QuickJsProgram implements Program, IsolateOwner {
     this.options.log(message);
   }
 
-  /** Makes the isolate, where there is none. */
+  /** Creates the isolate if there is none. */
   async begin(): Promise<void> {
     if (!this.#isSearched) {
       this.validates = await hasValidator(this.options.designDocument);
@@ -71,7 +71,7 @@ export class QuickJsProgram implements Program, IsolateOwner {
     return whenReady(compiled, () => new ProgramReducer(this, source, limit));
   }
 
-  /** Where a batch took too much, each of its writes is judged by itself: it may be that only one, or none, takes too much. */
+  /** If a batch took too much, each of its writes is validated by itself: perhaps only one, or none, takes too much. */
   async validate(writes: readonly ValidatedWrite[]): Promise<readonly (DatabaseError | undefined)[]> {
     if (writes.length === 0) return [];
     if (!this.validates) return writes.map(() => undefined);
@@ -93,7 +93,7 @@ export class QuickJsProgram implements Program, IsolateOwner {
   }
 
   #validateBatch(writes: readonly ValidatedWrite[]): MaybePromise<readonly (DatabaseError | undefined)[]> {
-    // Those of a single write stay as they are: to cut them apart again would take their length once more.
+    // The texts of a single write stay as they are: to cut them apart again would take their length once more.
     const texts = [
       writes.map(({ newDocument }) => newDocument).join(SEPARATOR),
       writes.map(({ oldDocument }) => oldDocument).join(SEPARATOR),
@@ -140,7 +140,7 @@ export class QuickJsProgram implements Program, IsolateOwner {
     this.#executor.close();
   }
 
-  /** How many calls may run at a time. */
+  /** Returns how many calls may run at a time. */
   get concurrency(): number {
     return this.#executor.concurrency;
   }
@@ -150,17 +150,17 @@ export class QuickJsProgram implements Program, IsolateOwner {
     return this.#executor.limitShare;
   }
 
-  /** Begins in this thread where the call is small. */
+  /** Runs a call, at first in this thread if the call is small. */
   run(call: FunctionCall): MaybePromise<CallAnswer> {
     return this.#executor.run(call);
   }
 
-  /** In a worker right away, where there are workers. */
+  /** Runs a call in a worker right away, if there are workers. */
   runInWorker(call: FunctionCall): MaybePromise<CallAnswer> {
     return this.#executor.runInWorker(call);
   }
 
-  /** In this turn, where that does not take long. */
+  /** Runs a call, in this turn if that does not take long. */
   runNow(call: FunctionCall): MaybePromise<CallAnswer> {
     return this.#executor.runNow(call);
   }
@@ -173,7 +173,7 @@ export class QuickJsProgram implements Program, IsolateOwner {
 const toFlags = (text: string): boolean[] => Array.from(text, (flag) => flag === '1');
 
 async function hasValidator(designDocument: string): Promise<boolean> {
-  // Parsing a large design document holds the thread. Any letter of the name may be escaped.
+  // Parsing a large design document blocks the thread. Any letter of the name may be escaped.
   if (!/"validate_doc_update"|\\u/.test(designDocument)) return false;
   const design = await parseInTurns(designDocument);
   return isObject(design) && 'validate_doc_update' in design;

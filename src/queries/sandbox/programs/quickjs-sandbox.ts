@@ -16,19 +16,19 @@ export interface QuickJsSandboxOptions {
   readonly loadWasm: WasmLoader;
   /** How many isolates there may be at a time in each thread, each of some 3 MB and what its functions hold; default 16. */
   readonly maxIsolates?: number;
-  /** What all isolates together may take, whichever thread they are in; default 1 GB. */
+  /** What all isolates together may take, in all threads; default 1 GB. */
   readonly memoryBytes?: number | undefined;
   readonly clock?: Clock;
-  /** Threads for what takes long. Without them all is run in this one. */
+  /** Threads for long calls. Without them everything runs in this one. */
   readonly workers?: SandboxWorkers | undefined;
   /** Without workers: requests are answered in this thread, so that functions have a tenth of their limits. Default false. */
   readonly sharesThread?: boolean;
 }
 
-/** Programs that are kept so that `open` finds them again; those beyond are made anew, which costs little. */
+/** Programs that are kept so that `open` finds them again; any others are created again, which costs little. */
 const MAX_PROGRAMS = 256;
 
-/** Loads nothing yet. */
+/** Creates a sandbox. Loads nothing yet. */
 export function createQuickJsSandbox(options: QuickJsSandboxOptions): Sandbox {
   return new QuickJsSandbox(options);
 }

@@ -1,11 +1,11 @@
-/** What design documents say of single documents: filters, and whether a write may be made. */
+/** Functions of design documents about single documents: filters, and whether a write may be made. */
 import { compile } from './compiling.ts';
 import { compiledOnce, designDocument, functionNamed } from './design-document.ts';
 import { toFailureText, toValidationFailure } from './failures.ts';
 import { SEPARATOR } from './protocol.ts';
 import { parse } from './values.ts';
 
-/** `1` for each document that passes, else `0`. */
+/** Returns `1` for each document that passes, else `0`. */
 export function filterBatch(name: string, request: string, text: string): string {
   const filter = functionNamed('filters', name);
   const parsed = parse(request);
@@ -16,8 +16,8 @@ export function filterBatch(name: string, request: string, text: string): string
 }
 
 /**
- * Takes the new document and the old one of each write, and its user context and security object one after the other. Gives an outcome for each: empty
- * where it passes, else a failure's text. A function may change what it is given, so each write has its own.
+ * Takes the new document and the old one of each write, and its user context and security object one after the other. Returns for each an
+ * outcome: empty if it passes, else a failure's text. A function may change its arguments, so each write has its own.
  */
 export function validateBatch(newTexts: string, oldTexts: string, contextTexts: string): string {
   const kind = 'validate_doc_update';

@@ -1,4 +1,4 @@
-/** Makes functions of the sources that documents have. */
+/** Compiles the sources that documents have into functions. */
 import { describe, Failure } from './failures.ts';
 import { type DocumentFunction, type Members, shorten, textOf } from './values.ts';
 
@@ -14,15 +14,15 @@ export function setHelpers(all: Members): void {
 }
 
 /**
- * The value of an expression that has the helpers as variables of its own: to a frozen global `sum = 0` would do nothing, and say
- * nothing. What it declares may have their names, if that is in a function inside.
+ * Returns the value of an expression that has the helpers as its own variables: on a frozen global, `sum = 0` would silently do
+ * nothing. Its declarations may have the same names, if they are in a function inside.
  */
 export function withHelpers(text: string): unknown {
   const create = evaluate(`(function (${Object.keys(helpers)}) { return ${text}; })`) as DocumentFunction;
   return create(...Object.values(helpers));
 }
 
-/** The function that a source is: an expression, with or without name, comments around it and semicolons behind it. */
+/** Returns the function that a source defines: an expression, with or without name, comments around it and semicolons after it. */
 export function compile(kind: string, source: unknown): DocumentFunction {
   let compiled: unknown;
   try {
@@ -35,7 +35,7 @@ export function compile(kind: string, source: unknown): DocumentFunction {
   throw toCompilationFailure(kind, source, new SyntaxError('Expression does not eval to a function.'));
 }
 
-/** Throws where the source can't be parsed. Its helpers are not there: nothing of it must be called. */
+/** Throws if the source can't be parsed. Its helpers are not available: nothing of it must be called. */
 export function checkSyntax(source: string): void {
   evaluate(asExpression(source));
 }

@@ -9,7 +9,7 @@ let designId = '';
 /** By kind and name, each compiled once. */
 const compiledFunctions = new Map<string, DocumentFunction>();
 
-/** To be called once, before any function is asked for. Takes the document's JSON text. */
+/** To be called once, before any function is requested. Takes the document's JSON text. */
 export function setDesignDocument(id: string, text: string): void {
   const parsed = parse(text);
   designId = id;
@@ -17,7 +17,7 @@ export function setDesignDocument(id: string, text: string): void {
   freezeDeep(designDocument);
 }
 
-/** The function that `create` compiles when it is asked for first. */
+/** Returns the function that `create` compiles on first use. */
 export function compiledOnce(key: string, create: () => DocumentFunction): DocumentFunction {
   let found = compiledFunctions.get(key);
   if (found === undefined) {
@@ -27,7 +27,7 @@ export function compiledOnce(key: string, create: () => DocumentFunction): Docum
   return found;
 }
 
-/** Of `filters`, `shows` and the like, the function of that name. Fails with `not_found`. */
+/** Returns the function of that name in `filters`, `shows` and the like. Fails with `not_found`. */
 export function functionNamed(kind: string, name: string): DocumentFunction {
   return compiledOnce(`${kind}/${name}`, () => {
     const group = hasOwn(designDocument, kind) ? designDocument[kind] : undefined;

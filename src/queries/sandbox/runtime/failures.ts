@@ -8,7 +8,7 @@ declare const InternalError: ErrorConstructor;
 export class Failure {
   readonly code: string;
   readonly word: string;
-  /** Of refusals any JSON value, else text. */
+  /** Any JSON value for refusals, else text. */
   readonly reason: unknown;
 
   constructor(code: string, word: string, reason: unknown) {
@@ -18,7 +18,7 @@ export class Failure {
   }
 }
 
-/** Words for anything that was thrown; getters and `toString` of documents' functions may throw in turn. */
+/** Describes anything that was thrown; getters and `toString` of documents' functions may throw in turn. */
 export function describe(thrown: unknown): string {
   try {
     if (thrown instanceof Failure) return `${thrown.code}: ${thrown.reason}`;
@@ -35,12 +35,12 @@ export function isOutOfMemory(thrown: unknown): boolean {
   return thrown instanceof InternalError && thrown.message === 'out of memory';
 }
 
-/** Whether a function threw `["fatal", error, reason]`, which ends more than the call for one document. */
+/** Returns whether a function threw `["fatal", error, reason]`, which ends more than the call for one document. */
 export function isFatal(thrown: unknown): boolean {
   return Array.isArray(thrown) && thrown[0] === 'fatal';
 }
 
-/** What a function threw, as it is answered: a refusal, `["error", word, reason]`, `{error, reason}`, an Error, or anything else. */
+/** Returns the failure for what a function threw: a refusal, `["error", word, reason]`, `{error, reason}`, an Error, or anything else. */
 export function toFailure(thrown: unknown): Failure {
   if (thrown instanceof Failure) return thrown;
   try {
@@ -57,14 +57,14 @@ export function toFailure(thrown: unknown): Failure {
       if (thrown['name']) return new Failure('function_error', `${thrown['name']}`, reasonOf(thrown['message']));
     }
   } catch {
-    // A getter or `toString` of the thrown value throws itself.
+    // A getter or `toString` of the thrown value throws as well.
   }
-  // QuickJS throws null as well, where memory is too short for an error.
+  // QuickJS also throws null if there is too little memory for an error.
   const reason = thrown === null ? 'null was thrown: by the function, or since its memory ran out' : describe(thrown);
   return new Failure('function_error', 'unnamed_error', reason);
 }
 
-/** As `toFailure`, for validations: what is neither a refusal nor names its error itself is an unknown error. */
+/** Like `toFailure`, for validations: anything that is neither a refusal nor names its own error is an unknown error. */
 export function toValidationFailure(thrown: unknown): Failure {
   const failure = toFailure(thrown);
   const isNamed = thrown instanceof Failure || Array.isArray(thrown) || failure.code !== 'function_error';
@@ -73,7 +73,7 @@ export function toValidationFailure(thrown: unknown): Failure {
 
 const REFUSALS = ['forbidden', 'unauthorized'];
 
-/** What `{forbidden: reason}`, `["forbidden", reason]` and `["error", "forbidden", reason]` say, and the same with `unauthorized`. */
+/** Returns what `{forbidden: reason}`, `["forbidden", reason]` and `["error", "forbidden", reason]` say, and the same with `unauthorized`. */
 function toRefusal(thrown: unknown): Failure | undefined {
   if (Array.isArray(thrown)) {
     const [word, reason]: readonly unknown[] = thrown[0] === 'error' ? thrown.slice(1) : thrown;
@@ -84,12 +84,12 @@ function toRefusal(thrown: unknown): Failure | undefined {
   return code === undefined ? undefined : refusal(code, thrown[code]);
 }
 
-/** A reason that has no JSON text, such as a function, is null. */
+/** Creates a refusal. A reason that has no JSON text, such as a function, becomes null. */
 function refusal(code: string, reason: unknown): Failure {
   return new Failure(code, '', parse(textOf(reason)));
 }
 
-/** `[code, word, reason]`. */
+/** Returns the text of `[code, word, reason]`. */
 export function toFailureText({ code, word, reason }: Failure): string {
   return textOf([code, word, reason]);
 }

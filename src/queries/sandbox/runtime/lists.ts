@@ -22,7 +22,7 @@ interface WaitingList {
   readonly state: Rendering;
 }
 
-/** Runs with its rows from `pullRows`. Gives the head, and what was sent after the last pull. */
+/** Runs a list with its rows from `pullRows`. Returns the head, and what was sent after the last pull. */
 export function list(name: string, headText: string, requestText: string): string {
   const render = functionNamed('lists', name);
   const request = parse(requestText) as Members;
@@ -43,7 +43,7 @@ const resumableLists = new Map<string, DocumentFunction>();
 const waitingLists = new Map<string, WaitingList>();
 let lastId = 0;
 
-/** Compiles a list function that can wait. Gives an empty text where its source does not compile as one (sources/resumable-source.ts). */
+/** Compiles a list function that can wait. Returns an empty text if its source does not compile as one (sources/resumable-source.ts). */
 export function addList(name: string, check: string, source: string): string {
   functionNamed('lists', name);
   try {
@@ -55,7 +55,7 @@ export function addList(name: string, check: string, source: string): string {
   }
 }
 
-/** As `list`, up to where it needs its first row. Gives its number and, behind a separator, the step (see `stepOn`). */
+/** Like `list`, up to where it needs its first row. Returns its number and, after a separator, the step (see `stepOn`). */
 export function beginList(name: string, headText: string, requestText: string): string {
   const render = resumableLists.get(name) as DocumentFunction;
   const state = beginRendering({ isList: true, isResumable: true });
@@ -65,7 +65,7 @@ export function beginList(name: string, headText: string, requestText: string): 
   return `${id}${SEPARATOR}${stepOn(id, { steps, state })}`;
 }
 
-/** `rows`: a JSON array that is not empty, or an empty text behind the last. Gives the step. */
+/** Resumes a list. `rows`: a JSON array that is not empty, or an empty text after the last. Returns the step. */
 export function resumeList(id: string, rows: string): string {
   const waiting = waitingLists.get(id) as WaitingList;
   const state = resumeRendering(waiting.state);
@@ -79,7 +79,7 @@ export function dropList(id: string): string {
   return '';
 }
 
-/** Yields where a row must be waited for. */
+/** Yields when a row must be waited for. */
 function* stepsOf(
   render: DocumentFunction,
   state: Rendering,
@@ -93,7 +93,7 @@ function* stepsOf(
 }
 
 /**
- * Runs the list up to its next row. Gives `D` (done) or `W` (waits), the head that the answer has as things stand, a separator, and
+ * Runs the list up to its next row. Returns `D` (done) or `W` (waits), the current head of the response, a separator, and
  * what it sent. The head is an empty text in the steps after one that sent something.
  */
 function stepOn(id: string, waiting: WaitingList): string {

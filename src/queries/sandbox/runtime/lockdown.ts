@@ -2,16 +2,16 @@
 declare const InternalError: ErrorConstructor;
 
 /**
- * Makes what the language brings unchangeable, and all globals, so that no function of a document can fool the next one, the
+ * Makes the language's built-ins and all globals unchangeable, so that no function of a document can fool the next one, the
  * next document or the code around them. To be called before any of them runs.
  *
  * Names that user code may well give to its own objects (`toString`, `constructor`, `message`, …) could not be assigned
- * any more where the prototype has them frozen; those become accessors whose setter defines the name on the object itself.
+ * any more if the prototype has them frozen; those become accessors whose setter defines the name on the object itself.
  */
 export function lockDown(global: object): void {
   const seen = new Set<unknown>();
   const waiting: object[] = [];
-  /** Has objects and functions frozen, each once. */
+  /** Queues objects and functions to be frozen, each once. */
   const visit: Visit = (value) => {
     const isObject = (typeof value === 'object' && value !== null) || typeof value === 'function';
     if (!isObject || seen.has(value)) return;
@@ -79,7 +79,7 @@ function errors(): readonly { readonly prototype: object }[] {
   ];
 }
 
-/** Objects whose prototypes no global leads to. */
+/** Returns objects whose prototypes can't be reached from any global. */
 function hiddenKinds(): readonly object[] {
   return [
     function* () {},

@@ -12,7 +12,7 @@ export function log(message: unknown): void {
   messages.push(shorten(typeof message === 'string' ? message : describe(message), MAX_LENGTH));
 }
 
-/** The messages so far as a JSON array, which are forgotten then; empty where there are none. */
+/** Returns the messages so far as a JSON array, and forgets them; empty if there are none. */
 export function takeMessages(): string {
   return messages.length > 0 ? textOf(messages.splice(0)) : '';
 }

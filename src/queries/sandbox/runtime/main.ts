@@ -1,9 +1,9 @@
 /**
- * The program that a sandbox is begun with, before any function of a document. The build makes one text of it and of what it
+ * The program that a sandbox begins with, before any function of a document. The build makes one text from it and from what it
  * imports (packages/build/sandbox-program.ts). The text is evaluated once for each sandbox, in a global scope of its own: what these modules
  * keep belongs to that sandbox.
  *
- * Documents' functions see nothing of it but the helpers below: variables of the program are none of theirs.
+ * Documents' functions see only the helpers below, and none of the program's variables.
  */
 import { filterBatch, validateBatch } from './checks.ts';
 import { setHelpers } from './compiling.ts';

@@ -1,5 +1,5 @@
 /**
- * Map functions, and filters that are one. They work on batches: documents come as texts in one string, and rows go as one
+ * Map functions, and filters that are map functions. They work on batches: documents come as texts in one string, and rows go as one
  * string, so that the border of the sandbox is crossed once.
  */
 import { compile } from './compiling.ts';
@@ -13,7 +13,7 @@ import { type DocumentFunction, freezeDeep, hasOwn, isObject, parse, shorten, te
 interface Rows {
   /** How many each document emitted. */
   readonly counts: number[];
-  /** What can wait for its text until the batch ends; `MADE` stands for all else. */
+  /** Keys whose text can wait until the batch ends; `MADE` stands for all others. */
   readonly keys: unknown[];
   readonly values: unknown[];
   /** JSON texts of the keys that are `MADE`. */
@@ -37,20 +37,20 @@ let sink: Rows | undefined;
 /** How many characters the present batch has emitted, in texts and strings. */
 let emitted = 0;
 
-/** A batch that has emitted so much ends with the document that did; those behind it come with the next one. */
+/** A batch that has emitted this much ends with the current document; those after it come with the next one. */
 const MOST_EMITTED = 4 * 1024 * 1024;
 
-/** Stands in a row for a text that was made at once, which comes in a list of its own. */
+/** Stands in a row for a text that was made at once, which is in a separate list. */
 const MADE = {};
 
-/** Longer arrays are made text at once. */
+/** Longer arrays are turned into text at once. */
 const MAX_COPIED = 16;
 
-/** Most keys or values in one text, and its length from which on it is cut if it has several: so much is read there in one go. */
+/** The most keys or values in one text, and the length beyond which it is cut if it has several: that much is read there in one go. */
 const MAX_PORTION = 1_000;
 const MAX_PORTION_LENGTH = 256 * 1024;
 
-/** Compiles a map function, and gives its index. */
+/** Compiles a map function, and returns its index. */
 export function addMap(source: string): string {
   return `${maps.push(compile('map', source)) - 1}`;
 }
@@ -65,7 +65,7 @@ export function emit(key: unknown, value: unknown): void {
   if (sink === undefined) throw new TypeError('emit() is for map functions');
   const keptKey = toKept(key);
   const keptValue = toKept(value);
-  // toJSON() may throw, or emit in turn: a row is complete before it counts.
+  // toJSON() may throw, or itself emit: a row is complete before it counts.
   const keyText = keptKey === MADE ? textOf(key) : undefined;
   const valueText = keptValue === MADE ? textOf(value) : undefined;
   const { keys, values, keyTexts, valueTexts } = sink;
@@ -82,8 +82,8 @@ export function emit(key: unknown, value: unknown): void {
 }
 
 /**
- * What can wait as it is until the batch ends, and be made text all at once then, which costs a fraction of one by one:
- * what no function can change until then, that is plain values, and copies of short arrays of them. `MADE` for all else.
+ * Returns what can wait until the batch ends, and is then turned into text all at once, which costs a fraction of one by one:
+ * values that no function can change until then, that is plain ones, and copies of short arrays of them. `MADE` for all others.
  */
 function toKept(value: unknown): unknown {
   if (isPlain(value)) return value;
@@ -109,8 +109,8 @@ function isPlain(value: unknown): boolean {
 }
 
 /**
- * `chosen`: indexes of maps with commas between. `frozen`: `1` where documents must be frozen, so that no map changes them
- * for the next one. `text`: documents. Gives five fields for each map, for the first of the documents at least.
+ * Maps a batch. `chosen`: indexes of maps, separated by commas. `frozen`: `1` if documents must be frozen, so that no map changes them
+ * for the next one. `text`: documents. Returns five fields for each map, for at least the first document.
  */
 export function mapBatch(chosen: string, frozen: string, text: string): string {
   const functions = chosen.split(',').map((index) => maps[Number(index)] as DocumentFunction);
@@ -129,7 +129,7 @@ export function mapBatch(chosen: string, frozen: string, text: string): string {
   return outputs.map(toFields).join(SEPARATOR);
 }
 
-/** As a filter: `1` for each document for which the map of that view emits, else `0`. */
+/** Filters by a view: returns `1` for each document for which its map emits, else `0`. */
 export function filterByView(name: string, text: string): string {
   const views = hasOwn(designDocument, 'views') ? designDocument['views'] : undefined;
   const view = isObject(views) && hasOwn(views, name) ? views[name] : undefined;
@@ -152,7 +152,7 @@ function toFields({ counts, keys, values, keyTexts, valueTexts }: Rows): string 
   );
 }
 
-/** JSON texts of arrays on lines, which are the items together. */
+/** Returns JSON texts of arrays on lines, which together are the items. */
 function toPortions(items: readonly unknown[]): string {
   const lines: string[] = [];
   let from = 0;
@@ -174,7 +174,7 @@ function addPortion(items: readonly unknown[], from: number, to: number, lines: 
   addPortion(items, middle, to, lines);
 }
 
-/** How many rows the document emitted. What it emitted before it failed is taken back. */
+/** Returns how many rows the document emitted. What it emitted before it failed is removed. */
 function mapOne(map: DocumentFunction, document: StoredDocument, output: Rows): number {
   // The map may change the document.
   const id = document._id;
@@ -205,7 +205,7 @@ function parseOrSkip(text: string): StoredDocument | undefined {
   }
 }
 
-/** What ends the build is thrown on; else, also where `require` failed, the document is left out of this view, and the log says so. */
+/** Rethrows what ends the build; else, also if `require` failed, the document is left out of this view, and the log says so. */
 function onMapError(thrown: unknown, id: unknown): void {
   if (thrown === 'fatal_error') {
     throw new Failure('function_error', 'map_runtime_error', "function raised 'fatal_error'");

@@ -1,6 +1,6 @@
 /** Media types that `provides` knows by short names, and which of them an `Accept` header prefers. */
 
-/** A media type of `Accept`, with wildcards where it is a range. */
+/** A media type of `Accept`, with wildcards if it is a range. */
 export interface AcceptedRange {
   readonly range: string;
   readonly quality: number;
@@ -24,7 +24,7 @@ const TYPES: readonly (readonly [key: string, ...types: string[]])[] = [
   ['json', 'application/json', 'text/x-json'],
 ];
 
-/** By their short names; a function may add to it. */
+/** Creates the types by their short names; a function may add to them. */
 export function createMediaTypes(): Map<string, readonly string[]> {
   return new Map(TYPES.map(([key, ...types]) => [key, types]));
 }
@@ -44,7 +44,7 @@ export interface Acceptance {
   readonly exactness: number;
 }
 
-/** How well a media type fits an `Accept` header: the quality of the most exact range that fits. */
+/** Returns how well a media type fits an `Accept` header: the quality of the most exact range that fits. */
 export function acceptanceOf(mediaType: string, ranges: readonly AcceptedRange[]): Acceptance {
   const type = bareType(mediaType);
   const [kind, subtype] = type.split('/');
@@ -58,7 +58,7 @@ export function acceptanceOf(mediaType: string, ranges: readonly AcceptedRange[]
   return isWild ? { quality: 0.001, exactness: 0 } : best;
 }
 
-/** Without its parameters. */
+/** Returns a media type without its parameters. */
 function bareType(mediaType: string): string {
   return (mediaType.split(';')[0] as string).trim().toLowerCase();
 }

@@ -20,8 +20,8 @@ interface LoadedModule {
 const modules = new Map<string, LoadedModule>();
 
 /**
- * A `require` that resolves paths with a dot in front from that folder, a list of member names. A module runs once per
- * sandbox. One that is still running, because it requires itself through others, gives its exports so far, as in CommonJS.
+ * Returns a `require` that resolves paths with a leading dot from that folder, a list of member names. A module runs once per
+ * sandbox. One that is still running, because it requires itself through others, returns its exports so far, as in CommonJS.
  */
 export function requireFrom(folder: readonly string[]): (path: unknown) => unknown {
   return function require(path: unknown): unknown {
@@ -46,7 +46,7 @@ function load(names: readonly string[], path: unknown): LoadedModule {
   return entry;
 }
 
-/** Absolute path of a module, as its segments: from the design document, or (with a dot in front) from the folder of the caller. */
+/** Returns the path of a module, as its segments: from the design document, or (with a leading dot) from the folder of the caller. */
 function resolvePath(path: unknown, folder: readonly string[]): string[] {
   const names = String(path).split('/');
   const resolved = names[0] === '.' || names[0] === '..' ? folder.slice() : [];

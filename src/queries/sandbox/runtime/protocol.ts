@@ -1,5 +1,5 @@
 /**
- * What the program inside of a sandbox and its caller outside agree on. A call names an operation and gives up to three texts. The
+ * The protocol between the program inside a sandbox and its caller outside. A call names an operation and passes up to three texts. The
  * answer is one text: the messages that functions logged (a JSON array, empty without any), a separator, then `R` with the result or `E`
  * with a failure, the JSON array `[code, word, reason]`.
  */

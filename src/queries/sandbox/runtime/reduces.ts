@@ -7,12 +7,12 @@ import { type DocumentFunction, parse, textOf } from './values.ts';
 
 const reducers: DocumentFunction[] = [];
 
-/** Compiles a reduce function, and gives its index. */
+/** Compiles a reduce function, and returns its index. */
 export function addReducer(source: string): string {
   return `${reducers.push(compile('reduce', source)) - 1}`;
 }
 
-/** Takes the texts of each group's keys and values, alternating, and gives a line for each group. */
+/** Takes the texts of each group's keys and values, alternating, and returns a line for each group. */
 export function reduceBatch(index: string, text: string): string {
   const reduce = reducers[Number(index)] as DocumentFunction;
   const texts = text.split(SEPARATOR);
@@ -23,7 +23,7 @@ export function reduceBatch(index: string, text: string): string {
   return results.join('\n');
 }
 
-/** Takes the text of each group's earlier results, and gives a line for each group. */
+/** Takes the text of each group's earlier results, and returns a line for each group. */
 export function rereduceBatch(index: string, text: string): string {
   const reduce = reducers[Number(index)] as DocumentFunction;
   return text

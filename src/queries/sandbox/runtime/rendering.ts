@@ -8,13 +8,13 @@ import { log } from './log.ts';
 import { type Acceptance, type AcceptedRange, acceptanceOf, createMediaTypes, parseAccept } from './media-types.ts';
 import { type DocumentFunction, isObject, type Members, parse, stringify } from './values.ts';
 
-/** Of one answer: far more than clients take. Counted here, where nobody waits for it. */
+/** Headers of one response: far more than clients take. Counted here, where no one waits for it. */
 const MOST_HEADERS = 256;
 
-/** Takes what a list has sent and gives its next rows, a JSON array, or an empty text behind the last. */
+/** Takes what a list has sent and returns its next rows, a JSON array, or an empty text after the last. */
 export type PullRows = (sent: string) => string;
 
-/** What `provides` was given: the short name of a media type, and what answers in that. */
+/** The arguments of `provides`: the short name of a media type, and the function that responds in that type. */
 type Provided = readonly [key: string, answer: DocumentFunction];
 
 /** What one request has said so far. */
@@ -22,13 +22,13 @@ export interface Rendering {
   readonly types: Map<string, readonly string[]>;
   readonly provided: Provided[];
   chosenType: string | undefined;
-  /** What was sent and not taken yet. */
+  /** What was sent and not yet taken. */
   chunks: string[];
-  /** What `start` was given. */
+  /** The argument of `start`. */
   head: Members;
   /** `send` was called with some text. */
   hasSent: boolean;
-  /** Some text was sent before a row was asked for, and may have left: the head of the answer can't change any more. */
+  /** Some text was sent before a row was requested, and may have left: the head of the response can't change any more. */
   hasBegun: boolean;
   readonly isList: boolean;
   /** It is a list that waits for its rows between two turns, rather than pull them. */
@@ -38,7 +38,7 @@ export interface Rendering {
   isAtEnd: boolean;
 }
 
-/** What `registerType` was given: the short name of media types, and these. */
+/** The arguments of `registerType`: the short name of media types, and the types. */
 export type TypeRegistration = readonly [key: string, names: readonly string[]];
 
 /** Undefined between requests. */
@@ -69,7 +69,7 @@ export function beginRendering({ isList = false, isResumable = false } = {}): Re
   });
 }
 
-/** Goes on with a request that waited. */
+/** Continues a request that waited. */
 export function resumeRendering(state: Rendering): Rendering {
   rendering = state;
   return state;
@@ -90,7 +90,7 @@ export function registerType(key: string, ...names: string[]): void {
   registerTypes([[key, names]]);
 }
 
-/** Loads a module, and gives the types that it registers: it runs once, and they count for each request that requires it. */
+/** Loads a module, and returns the types that it registers: it runs once, and they apply to each request that requires it. */
 export function typesOf(load: () => void): readonly TypeRegistration[] {
   const outer = loading;
   const types: TypeRegistration[] = [];
@@ -103,7 +103,7 @@ export function typesOf(load: () => void): readonly TypeRegistration[] {
   return types;
 }
 
-/** For the current request, where there is one, and for the module that is being loaded, where there is one. */
+/** Registers types for the current request, if there is one, and for the module that is being loaded, if there is one. */
 export function registerTypes(types: readonly TypeRegistration[]): void {
   for (const [key, names] of types) rendering?.types.set(key, names);
   loading?.push(...types);
@@ -114,7 +114,7 @@ export function provides(key: string, answer: DocumentFunction): void {
   mustRender('provides').provided.push([key, answer]);
 }
 
-/** The helper `start`. The last call counts that comes before text is sent and a row asked for: getRow() sends that text. */
+/** The helper `start`. The last call before text is sent and a row is requested counts: getRow() sends that text. */
 export function start(response: unknown): void {
   const state = mustRender('start');
   if (state.hasBegun) {
@@ -156,7 +156,7 @@ export function getRow(): unknown {
   return state.rows[state.nextRow++];
 }
 
-/** Whether getRow() has to wait; asked by resumable list functions (sources/resumable-source.ts). */
+/** Returns whether getRow() has to wait; called by resumable list functions (sources/resumable-source.ts). */
 getRow.waits = function waits(): boolean {
   return rendering?.isResumable === true && !rendering.isAtEnd && rendering.nextRow >= rendering.rows.length;
 };
@@ -170,7 +170,7 @@ export function takeSent(state: Rendering): string {
   return state.chunks.splice(0).join('');
 }
 
-/** What the function says that was chosen among those given to `provides`; undefined where there are none. */
+/** Returns the result of the function that was chosen among those passed to `provides`; undefined if there are none. */
 export function runProvided(state: Rendering, request: Members): unknown {
   const { provided, types } = state;
   if (provided.length === 0) return undefined;
@@ -189,7 +189,7 @@ interface Choice {
   readonly type: string | undefined;
 }
 
-/** By ?format=, else by Accept (in doubt the one that was provided first), else the first. */
+/** Chooses by ?format=, else by Accept (in doubt the one that was provided first), else the first. */
 function choose(state: Rendering, request: Members): Choice | undefined {
   const format = formatOf(request);
   if (format) return firstChoice(state, ([key]) => key === format);
@@ -229,7 +229,7 @@ function headerOf(request: Members, name: string): string | undefined {
   return found === undefined ? undefined : String(headers[found]);
 }
 
-/** The headers, with the type that `provides` chose where a function named none itself. */
+/** Returns the headers, with the type that `provides` chose if a function named none itself. */
 export function withChosenType({ chosenType }: Rendering, headers: Record<string, unknown>): Members {
   const hasType = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type');
   if (chosenType !== undefined && !hasType) headers['Content-Type'] = chosenType;
@@ -248,7 +248,7 @@ export function toResponseText(response: unknown): string {
   return text;
 }
 
-/** What a show, an update or a list threw, as it is answered. */
+/** Returns the failure for what a show, an update or a list threw. */
 export function toRenderFailure(thrown: unknown): Failure {
   if (thrown instanceof Failure) return thrown;
   const isTold = Array.isArray(thrown) || (isObject(thrown) && !(thrown instanceof Error)) || isOutOfMemory(thrown);

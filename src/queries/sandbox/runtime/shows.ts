@@ -1,4 +1,4 @@
-/** Shows and updates: functions that answer with one response. */
+/** Shows and updates: functions that return one response. */
 import { designDocument, functionNamed } from './design-document.ts';
 import { Failure } from './failures.ts';
 import { SEPARATOR } from './protocol.ts';
@@ -13,13 +13,13 @@ import {
 } from './rendering.ts';
 import { isObject, type Members, parse, stringify } from './values.ts';
 
-/** What one function sent, and what it returned then. */
+/** What one function sent, and what it then returned. */
 interface Said {
   readonly sent: string;
   readonly returned: unknown;
 }
 
-/** Takes the texts of a document (`null` for none) and of a request, and gives the text of a response. */
+/** Takes the texts of a document (`null` for none) and of a request, and returns the text of a response. */
 export function show(name: string, documentText: string, requestText: string): string {
   const render = functionNamed('shows', name);
   const document = parse(documentText);
@@ -42,7 +42,7 @@ export function show(name: string, documentText: string, requestText: string): s
   return toResponseText(joinResponse(state, said));
 }
 
-/** As `show`, with the text of the document to save in front, or nothing, and a separator. */
+/** Like `show`, preceded by the text of the document to save, or nothing, and a separator. */
 export function update(name: string, documentText: string, requestText: string): string {
   const change = functionNamed('updates', name);
   const state = beginRendering();
@@ -59,18 +59,18 @@ export function update(name: string, documentText: string, requestText: string):
   return `${document}${SEPARATOR}${toResponseText(joinResponse(state, [{ sent: takeSent(state), returned: returned[1] }]))}`;
 }
 
-/** An edit is of one revision, which `_rev` names; a function may have made the document of another one with all its members. */
+/** Removes `_revisions`: an edit has one revision, which `_rev` names, but a function may have copied all members of another document. */
 function withoutRevisions(document: Members): Members {
   const { _revisions, ...rest } = document;
   return _revisions === undefined ? document : rest;
 }
 
-/** Whether the path names a document that is not there. A function that fails on that is not at fault (docs/http/functions.md#show-functions). */
+/** Returns whether the path names a missing document. A function that fails on that is not at fault (docs/http/functions.md#show-functions). */
 function isMissing(document: unknown, request: Members): boolean {
   return document === null && typeof request['id'] === 'string';
 }
 
-/** Nothing is an answer without a body, and so is what counts as nothing: zero, false and the like. */
+/** Returns whether a value may be a response. Nothing is one without a body, and so are zero, false and other falsy values. */
 function mayRespond(value: unknown): boolean {
   return !value || isResponse(value);
 }
@@ -79,12 +79,12 @@ function isResponse(value: unknown): boolean {
   return typeof value === 'string' || (isObject(value) && !Array.isArray(value));
 }
 
-/** Members of what start() is given that are no headers. */
+/** Members of start()'s argument that are not headers. */
 const NO_HEADERS = ['code', 'headers', 'body', 'json', 'base64'];
 
 /**
- * One response of what the functions returned and sent, each text in its turn. What start() was given wins over the headers that they
- * return: `{code, headers}` as in lists, or the headers themselves.
+ * Joins what the functions returned and sent, in order, into one response. The argument of start(), `{code, headers}` as in lists or
+ * the headers themselves, takes precedence over the headers that they return.
  */
 function joinResponse(state: Rendering, said: readonly Said[]): Members {
   const { head } = state;

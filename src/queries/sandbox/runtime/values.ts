@@ -1,4 +1,4 @@
-/** What functions of documents pass around: any values at all, of which nothing is known before it was looked at. */
+/** The values that functions of documents pass around: any values at all, about which nothing is known before they are checked. */
 
 export type Members = Readonly<Record<string, unknown>>;
 
@@ -7,19 +7,19 @@ export type DocumentFunction = (this: unknown, ...parameters: readonly unknown[]
 
 export const parse: (text: string) => unknown = JSON.parse;
 
-/** Undefined for what has no JSON text, such as a function. */
+/** Returns undefined for a value that has no JSON text, such as a function. */
 export const stringify: (value: unknown) => string | undefined = JSON.stringify;
 
 export function hasOwn(object: object, name: string): boolean {
   return Object.hasOwn(object, name);
 }
 
-/** Whether a value is an object, or an array. */
+/** Returns whether a value is an object, or an array. */
 export function isObject(value: unknown): value is Members {
   return typeof value === 'object' && value !== null;
 }
 
-/** The value's JSON text; `null` for what has none. */
+/** Returns the value's JSON text; `null` for a value that has none. */
 export function textOf(value: unknown): string {
   if (typeof value === 'number') return Number.isFinite(value) ? `${value}` : 'null';
   if (value === undefined || value === null) return 'null';
@@ -30,7 +30,7 @@ export function shorten(text: string, length: number): string {
   return text.length > length ? `${text.slice(0, length)}…` : text;
 }
 
-/** Freezes a JSON value with all in it. */
+/** Freezes a JSON value with everything in it. */
 export function freezeDeep(value: object): void {
   Object.freeze(value);
   for (const member of Object.values(value)) {

@@ -6,7 +6,7 @@ import { JsonCursor } from '../../../base/json/json-cursor.ts';
 import { KeptMembers } from '../../../base/json/kept-members.ts';
 import { membersUsed } from './source-scan.ts';
 
-/** What to keep for all of these functions together; undefined: everything. `_id` is always kept, for the log. */
+/** Returns the members to keep for all of these functions together; undefined: everything. `_id` is always kept, for the log. */
 export function membersToKeep(sources: readonly string[]): ReadonlySet<string> | undefined {
   const kept = new Set(['_id']);
   for (const source of sources) {
@@ -17,7 +17,7 @@ export function membersToKeep(sources: readonly string[]): ReadonlySet<string> |
   return kept;
 }
 
-/** The text of the same object with these members only, in their order. */
+/** Returns the text of the same object with these members only, in their order. */
 export function project(text: string, members: ReadonlySet<string>): string {
   const cursor = new JsonCursor(text);
   cursor.enter();

@@ -6,17 +6,17 @@ import { type ResumableSource, toResumableSource } from './resumable-source.ts';
 
 const ROW = 'getRow';
 
-/** Finds out which list functions of a design document can be made resumable, for each when it is first asked for. */
+/** Finds out which list functions of a design document can be made resumable, each on first use. */
 export class ResumableLists {
   readonly #designDocument: string;
   readonly #sources = new Map<string, ResumableSource | undefined>();
 
-  /** Takes its JSON text. */
+  /** Takes the design document's JSON text. */
   constructor(designDocument: string) {
     this.#designDocument = designDocument;
   }
 
-  /** Undefined where the function can't be made resumable, and where there is none of that name. */
+  /** Returns undefined if the function can't be made resumable, or if there is none of that name. */
   async sourceOf(name: string): Promise<ResumableSource | undefined> {
     if (this.#sources.has(name)) return this.#sources.get(name);
     const source = await this.#find(name);
@@ -30,7 +30,7 @@ export class ResumableLists {
     let lists = '{}';
     const timeSlice = new TimeSlice();
     while (cursor.nextMember()) {
-      // Where a module calls getRow(), the list function could not yield in its stead.
+      // If a module calls getRow(), the list function can't yield in its place.
       if (cursor.name === 'lists') lists = cursor.valueText;
       else if (cursor.name.includes(ROW) || (await mentionsRow(cursor.valueText))) return undefined;
       if (timeSlice.isDue) await timeSlice.rest();
@@ -41,7 +41,7 @@ export class ResumableLists {
   }
 }
 
-/** Whether a text of the value, which is JSON text itself, has the name in it, in whatever way it is written. */
+/** Returns whether a text of the value, which is itself JSON text, contains the name, however it is written. */
 async function mentionsRow(text: string): Promise<boolean> {
   if (text.includes(ROW)) return true;
   return text.includes('\\u') && JSON.stringify(await parseInTurns(text)).includes(ROW);

@@ -1,22 +1,22 @@
 /**
- * Makes list functions resumable, so that they can wait for their rows. QuickJS can suspend no functions but generators; so a list
- * function becomes a generator where its own text shows that this changes nothing else: wherever `getRow()` stands it also yields
- * while there is no row yet. A function that is less plain is left as it is, and gets its rows all at once (`quickjs-program.ts`).
+ * Makes list functions resumable, so that they can wait for their rows. QuickJS can suspend only generators, so a list
+ * function becomes a generator if its own text shows that this changes nothing else: wherever it calls `getRow()` it also yields
+ * while there is no row yet. Any other function is left as it is, and receives its rows all at once (`quickjs-program.ts`).
  */
 import { openerOf, type Token, tokensOf } from './source-tokens.ts';
 
 export interface ResumableSource {
-  /** The same function, or one that gives a generator of its result. */
+  /** The same function, or one that returns a generator of its result. */
   readonly text: string;
   /**
-   * The same with `async` and `await` in the places of `*` and `yield`: it compiles only where each `yield` belongs to a
-   * function that is a generator, and so QuickJS's own parser checks what is concluded here.
+   * The same with `async` and `await` in place of `*` and `yield`: it compiles only if each `yield` belongs to a
+   * function that is a generator, so QuickJS's own parser checks what is concluded here.
    */
   readonly check: string;
 }
 
 const GET_ROW = 'getRow';
-/** What could call functions, or see their text, in ways that their text doesn't show. */
+/** Names that could call functions, or see their text, in ways that their text doesn't show. */
 const UNTOLD = /^(?:eval|Function|constructor|with|yield|await|async|class|callee|caller|import)$/;
 const OWN_OBJECTS = /^(?:this|arguments|super|target)$/;
 
@@ -33,13 +33,13 @@ interface Body {
 
 interface Edit {
   readonly at: number;
-  /** How much is left out there. */
+  /** How many characters are left out there. */
   readonly length: number;
   readonly text: string;
   readonly check: string;
 }
 
-/** Undefined where the function might need its rows in a way that can't wait. */
+/** Returns undefined if the function might need its rows in a way that can't wait. */
 export function toResumableSource(source: string): ResumableSource | undefined {
   const tokens = tokensOf(source);
   if (tokens === undefined || tokens.some(({ kind, text }) => isUntold(kind, text))) return undefined;
@@ -61,7 +61,7 @@ function isUntold(kind: Token['kind'], text: string): boolean {
   return kind === 'word' ? UNTOLD.test(text) : kind === 'text' && text.includes(GET_ROW);
 }
 
-/** `getRow()`, not as a member of something, nor as the name of one. */
+/** Returns whether this is a call of `getRow()` itself, not of a member of that name, nor its definition. */
 function isPlainCall(tokens: readonly Token[], place: number): boolean {
   const before = tokens[place - 1]?.text ?? '';
   const isMember = before === '.' || before === '?.' || before === 'new' || before === 'function';
@@ -70,7 +70,7 @@ function isPlainCall(tokens: readonly Token[], place: number): boolean {
   );
 }
 
-/** The innermost function that a token is in; undefined where it is of a kind that can't be a generator. */
+/** Returns the innermost function that a token is in; undefined if it is of a kind that can't be a generator. */
 function bodyAround(tokens: readonly Token[], place: number): Body | undefined {
   for (let opener = tokens[place]?.within ?? -1; opener >= 0; opener = tokens[opener]?.within ?? -1) {
     if (tokens[opener]?.text !== '{') continue;
@@ -81,7 +81,7 @@ function bodyAround(tokens: readonly Token[], place: number): Body | undefined {
     const word = tokens[parameters - 1];
     if (word?.text === 'function') return body(tokens, parameters - 1, opener);
     if (tokens[parameters - 2]?.text === 'function') return body(tokens, parameters - 2, opener);
-    // The method of an object, else.
+    // Otherwise it is the method of an object.
     if (!/^(?:if|for|while|switch|catch)$/.test(word?.text ?? '')) return undefined;
   }
   return undefined;
@@ -101,7 +101,7 @@ function body(tokens: readonly Token[], first: number, opener: number, arrow?: n
   return { first, arrow, opener, closer };
 }
 
-/** The list function itself, or one that it gives to `provides`: both are called by the sandboxes' program, which takes generators (runtime/lists.ts). */
+/** Returns whether this is the list function itself, or one that it passes to `provides`: runtime/lists.ts calls both, and takes generators. */
 function mayYield(tokens: readonly Token[], { first, arrow, opener, closer }: Body): boolean {
   if (closer < 0) return false;
   const inside = tokens.slice(opener + 1, closer);
@@ -112,7 +112,7 @@ function mayYield(tokens: readonly Token[], { first, arrow, opener, closer }: Bo
   return isWhole || isProvided(tokens, first);
 }
 
-/** `provides("type", function`, the list function around it being the one that calls `provides`. */
+/** Returns whether this is `provides("type", function`, called by the surrounding list function. */
 function isProvided(tokens: readonly Token[], first: number): boolean {
   const [word, bracket, type, comma] = tokens.slice(Math.max(0, first - 4), first);
   const isCall = word?.text === 'provides' && bracket?.text === '(' && type?.kind === 'text' && comma?.text === ',';

@@ -1,4 +1,4 @@
-/** What a function's source shows without running it. Where the source leaves a doubt, the answer is the safe one. */
+/** What a function's source shows without running it. If the source leaves a doubt, the answer is the safe one. */
 
 /** Longer sources are not looked at: a regular expression can't be stopped, and may take more than linear time on a stranger's text. */
 const MAX_LENGTH = 10_000;
@@ -11,7 +11,7 @@ const CHANGES = new RegExp(
   [
     // a.b = c, a[b] += c, a.b++, (a.b) = c, and the same with a comment in front of the operator
     /(?:\.\s*(?:[\w$]|[^\0-\x7f])+|[\])]|\*\/)\s*(?:(?:\*\*|<<|>>>?|&&|\|\||\?\?|[-+*/%&|^])?=(?![=>])|\+\+|--)/,
-    // a./* */b, and a line comment, behind which anything may be
+    // a./* */b, and a line comment, after which anything may follow
     /\.\s*\/[*/]|\/\//,
     // ++a.b, for (a.b of c)
     /(?:\+\+|--|\bfor\s*\()\s*[\w$]+\s*[.[]/,
@@ -25,7 +25,7 @@ const CHANGES = new RegExp(
     .join('|'),
 );
 
-/** Whether documents must be frozen, lest this map changes them for the next one. */
+/** Returns whether documents must be frozen, so that this map does not change them for the next one. */
 export function mayChangeDocuments(source: string): boolean {
   return source.length > MAX_LENGTH || CHANGES.test(source);
 }
@@ -34,13 +34,13 @@ export function mayChangeDocuments(source: string): boolean {
 const REFLECTION = /\\u|\b(?:arguments|eval|with|Function|constructor|callee|caller)\b/;
 const FUNCTION_HEAD =
   /^\s*(?:function\b\s*[\w$]*\s*\(\s*([A-Za-z_$][\w$]*)\s*[,)]|\(\s*([A-Za-z_$][\w$]*)\s*\)\s*=>|([A-Za-z_$][\w$]*)\s*=>)/;
-/** Behind the parameter's name: a member by name (all of it ASCII), or `&&`, whose left side is no value here since documents are true. */
+/** After the parameter's name: a member by name (all ASCII), or `&&`, whose left side is never the result here, since documents are truthy. */
 const MEMBER =
   /^\s*(?:\?\.|\.(?!\.))\s*([A-Za-z_$][\w$]*)(?![\w$]|[^\0-\x7f])|^\s*\[\s*(?:'([\w $-]+)'|"([\w $-]+)")\s*\]|^\s*&&/;
 
 /**
- * The members of its document that a map function can see, or undefined where the source does not show that: then it gets all.
- * Only the text is looked at: wherever the parameter's name stands, in comments and strings too, a member must follow.
+ * Returns the members of its document that a map function can see, or undefined if the source does not show that: then it gets all.
+ * Only the text is checked: wherever the parameter's name occurs, in comments and strings too, a member must follow.
  */
 export function membersUsed(source: string): ReadonlySet<string> | undefined {
   if (source.length > MAX_LENGTH) return undefined;

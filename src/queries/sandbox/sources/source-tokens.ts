@@ -1,6 +1,6 @@
 /**
- * The tokens of a function's source, with the brackets that enclose each. Gives undefined where the text is
- * ambiguous or malformed, so that callers must be able to do without.
+ * The tokens of a function's source, with the brackets that enclose each. Returns undefined if the text is
+ * ambiguous or malformed, so callers must be able to do without them.
  */
 
 export interface Token {
@@ -9,7 +9,7 @@ export interface Token {
   readonly text: string;
   /** Where it begins in the source. */
   readonly start: number;
-  /** The place, among the tokens, of the bracket that it stands in; -1 outside of all. */
+  /** The place, among the tokens, of the bracket that encloses it; -1 outside of all. */
   readonly within: number;
 }
 
@@ -18,14 +18,14 @@ const WORD = /[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*/uy;
 const NUMBER = /\.?\d[\w.]*/y;
 const STRING = /'(?:[^'\\\n]|\\[\s\S])*'|"(?:[^"\\\n]|\\[\s\S])*"/y;
 const PATTERN = /\/(?![*/])(?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/[a-z]*/y;
-/** What a template has up to its end or to the next expression in it; begins behind "`" or "}". */
+/** What a template has up to its end or to the next expression in it; begins after "`" or "}". */
 const TEMPLATE = /(?:[^`\\$]|\\[\s\S]|\$(?!\{))*(?:`|\$\{)/y;
 const MARK = /=>|\?\.|\+\+|--|[^\s\w$'"`\\#@]/uy;
 
 const CLOSERS: Readonly<Record<string, string>> = { ')': '(', ']': '[', '}': '{' };
-/** Behind these words a slash begins a regular expression. */
+/** After these words a slash begins a regular expression. */
 const OPERATOR_WORDS = /^(?:return|typeof|case|in|of|do|else|void|delete|throw|new|instanceof)$/;
-/** What a bracket behind these words belongs to is a statement's head, behind which a regular expression may stand. */
+/** A bracket after these words belongs to a statement's head, after which a regular expression may stand. */
 const HEAD_WORDS = /^(?:if|while|for|with)$/;
 
 export function tokensOf(source: string): readonly Token[] | undefined {
@@ -36,7 +36,7 @@ export function tokensOf(source: string): readonly Token[] | undefined {
 class TokenReader {
   readonly tokens: Token[] = [];
   readonly #source: string;
-  /** ExecutorThreads of the brackets that are open. */
+  /** Places of the brackets that are open. */
   readonly #open: number[] = [];
   #at = 0;
 
@@ -73,12 +73,12 @@ class TokenReader {
     }
     const place = this.#open.pop();
     const opened = place === undefined ? '' : this.tokens[place]?.text;
-    // An expression in a template ends, and the template goes on.
+    // An expression in a template ends, and the template continues.
     if (mark === '}' && opened === '${') return this.#readTemplate(this.#at);
     return opened === opener && this.#add('mark', start, mark);
   }
 
-  /** The part of a template that begins there: one token, and one for the bracket of the expression behind it. */
+  /** Reads the part of a template that begins there: one token, and one for the bracket of the expression after it. */
   #readTemplate(from: number): boolean {
     const start = this.#at;
     this.#at = from;
@@ -91,7 +91,7 @@ class TokenReader {
     return true;
   }
 
-  /** Whether a slash begins a regular expression here, rather than divides. */
+  /** Returns whether a slash begins a regular expression here, rather than divides. */
   get #mayBePattern(): boolean {
     const last = this.tokens.at(-1);
     if (last === undefined) return true;
@@ -121,7 +121,7 @@ class TokenReader {
   }
 }
 
-/** The place of the bracket that the one at `closer` closes. Both stand in the same bracket. */
+/** Returns the place of the bracket that the one at `closer` closes. Both stand in the same bracket. */
 export function openerOf(tokens: readonly Token[], closer: number): number {
   const mark = CLOSERS[tokens[closer]?.text ?? ''];
   const within = tokens[closer]?.within;

@@ -10,7 +10,7 @@ import {
 } from '../../../base/json/characters.ts';
 import { stringValue } from '../../../base/json/strings.ts';
 
-/** As `project`, of an object whose minified text comes in pieces: takes one after the other, and gives what is kept of each. */
+/** Like `project`, for an object whose minified text comes in pieces: takes one after the other, and returns what is kept of each. */
 export class StreamedProjection {
   readonly #members: ReadonlySet<string>;
   #depth = 0;
@@ -50,7 +50,7 @@ export class StreamedProjection {
     return this.#isKept ? kept + piece.slice(keptFrom) : kept;
   }
 
-  /** Gives the position behind the string, or behind the piece, where that ends within the string. */
+  /** Returns the position after the string, or after the piece if that ends within the string. */
   #passString(piece: string, from: number): number {
     const start = this.#isEscaped ? from + 1 : from;
     this.#isEscaped = false;
@@ -76,7 +76,7 @@ export class StreamedProjection {
     return this.#depth === 1 && (code === COMMA || code === CLOSE_BRACE);
   }
 
-  /** Takes a character that stands outside of strings. Gives what the projection has in its place, but for what a kept value has. */
+  /** Takes a character outside of strings. Returns what the projection has in its place, except for what a kept value has. */
   #pass(code: number): string {
     if (code === QUOTE) {
       this.#isInString = true;

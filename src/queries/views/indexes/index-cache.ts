@@ -10,8 +10,8 @@ interface OpenIndex {
 type OpenIndexFile = (damage: DatabaseError | undefined) => Promise<ViewIndex>;
 
 /**
- * The open indexes, by file. At most `maxIdle` are open, unless more are in use; of those that are not in use the one that was
- * used least recently is closed first. An index that is being updated or compacted counts as in use.
+ * The open indexes, by file. At most `maxIdle` are open, unless more are in use; among those that are not in use, the least
+ * recently used one is closed first. An index that is being updated or compacted counts as in use.
  */
 export class IndexCache {
   readonly #maxIdle: number;
@@ -27,7 +27,7 @@ export class IndexCache {
     this.#log = log;
   }
 
-  /** Undefined where the index is not open, or has to be opened again. */
+  /** Returns undefined if the index is not open, or has to be opened again. */
   leaseOpen(file: string): ViewIndex | undefined {
     const entry = this.#open.get(file);
     if (entry === undefined || entry.index.hasFailed) return undefined;
@@ -39,7 +39,7 @@ export class IndexCache {
     return entry.index;
   }
 
-  /** `damage` tells `open` why the file is known to be damaged. */
+  /** Leases an index. `damage` tells `open` why the file is known to be damaged. */
   async lease(file: string, open: OpenIndexFile): Promise<ViewIndex> {
     for (;;) {
       const index = this.leaseOpen(file);
@@ -98,7 +98,7 @@ export class IndexCache {
     this.#closing.set(file, done);
   }
 
-  /** Closes an index and has `remove` remove its file. Those who still read it fail. */
+  /** Closes an index and has `remove` remove its file. Callers that still read it fail. */
   async drop(file: string, remove: () => Promise<void>): Promise<void> {
     await this.#opening.get(file)?.catch(() => undefined);
     const closed = this.#open.get(file)?.index.discard() ?? this.#closing.get(file) ?? Promise.resolve();

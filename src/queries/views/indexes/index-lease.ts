@@ -12,7 +12,7 @@ import type {
 import { LeasedWatch } from './leased-watch.ts';
 import type { IndexSource, ViewIndex } from './view-index.ts';
 
-/** Where a lease has its index from. */
+/** Where a lease gets its index from. */
 export interface LeaseOrigin {
   /** Leases the index that is opened in the place of one that has failed. */
   again(): Promise<ViewIndex>;
@@ -20,12 +20,12 @@ export interface LeaseOrigin {
 }
 
 /**
- * One design document's lease of its index, which other design documents with equal views may share. Where the index turns
- * out to be damaged, the lease goes on with the one that is built in its place.
+ * One design document's lease of its index, which other design documents with equal views may share. If the index turns
+ * out to be damaged, the lease continues with the one that is built in its place.
  */
 export class IndexLease implements ViewGroup {
   readonly #source: IndexSource;
-  /** Undefined for an index that nobody else has, and that is in memory only. */
+  /** Undefined for an index that only this lease has, and that is in memory only. */
   readonly #origin: LeaseOrigin | undefined;
   #index: ViewIndex;
   #replacing: Promise<ViewIndex> | undefined;
@@ -69,7 +69,7 @@ export class IndexLease implements ViewGroup {
     return this.#reader(await this.#updated());
   }
 
-  /** The index, up to date; the one that takes its place where it turns out to be damaged. */
+  /** Returns the index, up to date; its replacement if it turns out to be damaged. */
   async #updated(): Promise<ViewIndex> {
     const index = this.#index;
     try {
@@ -81,7 +81,7 @@ export class IndexLease implements ViewGroup {
     }
   }
 
-  /** What takes the place of a damaged index, up to date. */
+  /** Returns the replacement of a damaged index, up to date. */
   async #replace(damaged: ViewIndex): Promise<ViewIndex> {
     assert(this.#origin !== undefined, 'an index in memory has no pages that could be damaged');
     if (this.#index === damaged) {
@@ -108,7 +108,7 @@ export class IndexLease implements ViewGroup {
     return this.#reader(index);
   }
 
-  /** A failure is ignored here, because the next update fails with it again. */
+  /** Ignores a failure, because the next update fails with it again. */
   #updateInBackground(): void {
     this.#index.update(this.#source).catch(() => undefined);
   }

@@ -2,7 +2,7 @@ import type { Database, DatabaseOrigin } from '../../../database/store/contract.
 import type { IndexHead } from '../storing/index-head.ts';
 
 /**
- * Whether an index reflects a moment of this database's history. It does not if the database lost that moment at a power
+ * Returns whether an index reflects a moment of this database's history. It does not if the database lost that moment at a power
  * cut (docs/internals.md#losses), or if it is another database.
  */
 export function isOnLineage(index: Pick<IndexHead, 'uuid' | 'epoch' | 'seenSeq'>, origin: DatabaseOrigin): boolean {
@@ -15,7 +15,7 @@ export function isOnLineage(index: Pick<IndexHead, 'uuid' | 'epoch' | 'seenSeq'>
   return index.seenSeq <= loss.formerEnd;
 }
 
-/** Whether the handle is open. One that was closed knows nothing about its database any more. */
+/** Returns whether the handle is open. A closed one no longer knows anything about its database. */
 export function isOpen(database: Database): boolean {
   try {
     database.snapshot().release();

@@ -5,7 +5,7 @@ import { StoredRow } from '../reading/row-batches.ts';
 import type { RowDifference, RowWatch } from '../updating/row-watches.ts';
 import type { ViewIndex } from './view-index.ts';
 
-/** A watch of the index that a lease has; it goes on with the one that takes the place of a damaged index. */
+/** A watch of the index that a lease has; it continues with the one that takes the place of a damaged index. */
 export class LeasedWatch implements ViewWatch {
   readonly #current: () => ViewIndex;
   readonly #view: string;
@@ -45,7 +45,7 @@ export class LeasedWatch implements ViewWatch {
   }
 }
 
-/** One difference for each row, in the order in which the rows were first touched. */
+/** Returns one difference for each row, in the order in which the rows were first touched. */
 function netOf(differences: readonly RowDifference[]): RowDifference[] {
   const net = new Map<string, RowDifference>();
   for (const difference of differences) {
@@ -57,7 +57,7 @@ function netOf(differences: readonly RowDifference[]): RowDifference[] {
   return [...net.values()];
 }
 
-/** Undefined where nothing has changed in the end. */
+/** Returns undefined if nothing has changed in the end. */
 function joined(earlier: RowDifference | undefined, later: RowDifference): RowDifference | undefined {
   if (earlier === undefined) return later;
   if (earlier.kind === 'added') return later.kind === 'removed' ? undefined : { ...later, kind: 'added' };

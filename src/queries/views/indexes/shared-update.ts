@@ -5,7 +5,7 @@ interface RunningUpdate {
   readonly done: Promise<void>;
 }
 
-/** The update of an index that runs, shared by all who ask for one meanwhile. */
+/** The running update of an index, shared by all callers that request one meanwhile. */
 export class SharedUpdate {
   #running: RunningUpdate | undefined;
 
@@ -14,8 +14,8 @@ export class SharedUpdate {
   }
 
   /**
-   * Joins the update that runs, or begins one. If the running one reads through another handle of the database, waits for its
-   * end and begins one then: the other may fail because its handle was closed, and may not see all that this handle does.
+   * Joins the running update, or begins one. If the running one reads through another handle of the database, waits for its
+   * end and then begins one: the other may fail because its handle was closed, and may not see all that this handle does.
    */
   async join(database: Database, begin: () => Promise<void>): Promise<void> {
     while (this.#running !== undefined && this.#running.database !== database) {

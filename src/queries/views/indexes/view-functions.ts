@@ -35,7 +35,7 @@ export class ViewFunctions {
     this.#parts = parts;
   }
 
-  /** `not_implemented` where functions in this language can't be run. */
+  /** Fails with `not_implemented` if functions in this language can't be run. */
   checkLanguage(language: string): void {
     if (language === SCRIPT_LANGUAGE && this.#parts.sandbox !== undefined) return;
     if (this.#mapperOf(language) !== undefined) return;
@@ -92,7 +92,7 @@ export class ViewFunctions {
     });
   }
 
-  /** What reduce functions that are compiled now are bound by; the same text means the same limits. */
+  /** Returns the limits of reduce functions that are compiled now; the same text means the same limits. */
   get reduceLimits(): string {
     return `${functionTimeoutMs(this.#parts.config)} ${this.reduceLimit}`;
   }

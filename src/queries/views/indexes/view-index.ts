@@ -46,8 +46,8 @@ export interface IndexSource {
 }
 
 /**
- * An open index: all views of one signature in one database. Updates run one after another, and everyone who asks for
- * one while it runs waits for that one. Reads, checkpoints and the copying of a compaction go on beside updates.
+ * An open index: all views of one signature in one database. Updates run one after another, and a caller that requests
+ * one while it runs waits for that one. Reads, checkpoints and the copying of a compaction run concurrently with updates.
  */
 export class ViewIndex {
   readonly definition: GroupDefinition;
@@ -64,13 +64,13 @@ export class ViewIndex {
   #compacting: Promise<void> | undefined;
   readonly #hasScripts: boolean;
   #preparing: { readonly limits: string; readonly done: Promise<void> } | undefined;
-  /** The limits by which the reduce functions are compiled. */
+  /** The limits with which the reduce functions are compiled. */
   #limits: string | undefined;
-  /** By which limit of reductions those that are kept were looked at: some may have been refused by another one. */
+  /** The limit of reductions for which the stored ones were checked: some may have been refused under another limit. */
   #keptLimit: ReduceLimit | undefined;
   /** How many callers wait for an update. */
   #waiting = 0;
-  /** Set when it is closed: what is thrown from then on. */
+  /** Set when it is closed: the error that is thrown from then on. */
   #closedError: DatabaseError | undefined;
 
   private constructor(parts: ViewIndexParts, file: PageFile | undefined, head: IndexHead | undefined) {
@@ -83,14 +83,14 @@ export class ViewIndex {
     this.#content = new IndexContent({ ...parts, orders: this.orders }, file, head);
   }
 
-  /** An index in memory only. */
+  /** Creates an index in memory only. */
   static temporary(parts: ViewIndexParts): ViewIndex {
     return new ViewIndex(parts, undefined, undefined);
   }
 
   /**
    * Uses the content of the file if it has this signature and collation, and reflects this database's history. Fails with
-   * `storage_corrupt` where the file is damaged.
+   * `storage_corrupt` if the file is damaged.
    */
   static async open(parts: ViewIndexParts, file: PageFile, origin: DatabaseOrigin): Promise<ViewIndex> {
     const { head } = file.opening;
@@ -122,7 +122,7 @@ export class ViewIndex {
     return this.#content.snapshots;
   }
 
-  /** Whether the present state reflects everything that is in the database. */
+  /** Returns whether the present state reflects everything that is in the database. */
   isCurrent({ database }: IndexSource): boolean {
     const { updateSeq, purgeSeq } = this.state;
     return (
@@ -134,7 +134,7 @@ export class ViewIndex {
     );
   }
 
-  /** Whether it has to be opened again: its file belongs to another owner, or can't be written or read. */
+  /** Returns whether it has to be opened again: its file belongs to another owner, or can't be written or read. */
   get hasFailed(): boolean {
     return this.#content.hasFailed;
   }
@@ -152,12 +152,12 @@ export class ViewIndex {
     this.#content.noteReadFailure(error);
   }
 
-  /** Whether an update or a compaction runs, which must go on although nobody reads. */
+  /** Returns whether an update or a compaction runs, which must continue even if no one reads. */
   get isBusy(): boolean {
     return this.#updates.isRunning || this.#compacting !== undefined;
   }
 
-  /** Whether `reader` may be called. */
+  /** Returns whether `reader` may be called. */
   get isPrepared(): boolean {
     return !this.#hasScripts || this.#limits === this.#parts.functions.reduceLimits;
   }
@@ -171,7 +171,7 @@ export class ViewIndex {
     return new IndexReader(this, replace);
   }
 
-  /** Compiles the reduce functions, which readers need, for the limits that are set now. */
+  /** Compiles the reduce functions, which readers need, for the present limits. */
   prepare(source: IndexSource): Promise<void> {
     const limits = this.#parts.functions.reduceLimits;
     if (this.#preparing?.limits === limits) return this.#preparing.done;
@@ -272,7 +272,7 @@ export class ViewIndex {
     this.#comparedDatabase = database;
   }
 
-  /** Empties the index if it keeps reductions that were refused, and would be taken now. */
+  /** Empties the index if it stores reductions that were refused, but would now be accepted. */
   async #dropRefusedGrowth(): Promise<void> {
     const { functions, log } = this.#parts;
     const limit = functions.reduceLimit;
@@ -287,7 +287,7 @@ export class ViewIndex {
     this.#keptLimit = limit;
   }
 
-  /** Joins a compaction that runs. */
+  /** Joins a running compaction, or begins one. */
   compact(source: IndexSource): Promise<void> {
     this.#compacting ??= this.#compact(source).finally(() => {
       this.#compacting = undefined;
@@ -302,7 +302,7 @@ export class ViewIndex {
     const check = (): void => this.#assertOpen();
     try {
       await this.#content.store();
-      // First beside updates; if one came between, the copy is made again while none can run.
+      // First concurrently with updates; if one came between, the copy is made again while none can run.
       const isDone = await this.#content.rewrite({ check, mayReplace: () => !this.#updates.isRunning });
       if (!isDone) await this.#inOrder(() => this.#content.rewrite({ check, mayReplace: () => true }));
       await this.#content.compactFile();
@@ -326,7 +326,7 @@ export class ViewIndex {
     };
   }
 
-  /** Stores what is in memory, and closes the file. An update that runs ends early. */
+  /** Stores what is in memory, and closes the file. A running update ends early. */
   async close(): Promise<void> {
     const reason = `The index of ${this.databaseName} was closed. Send the request again.`;
     await this.#endWork(new DatabaseError('shutting_down', reason));
@@ -334,7 +334,7 @@ export class ViewIndex {
   }
 
   /**
-   * Closes the file without storing anything more, because it is removed or opened again. Those who still use the index get
+   * Closes the file without storing anything more, because it is removed or opened again. Callers that still use the index receive
    * `error`, by default that it was deleted.
    */
   async discard(error?: DatabaseError): Promise<void> {
@@ -345,7 +345,7 @@ export class ViewIndex {
     await this.#content.closeFile();
   }
 
-  /** Has updates and compactions end early, and waits for their end. */
+  /** Ends updates and compactions early, and waits for their end. */
   async #endWork(error: DatabaseError): Promise<void> {
     this.#closedError = error;
     await this.#lastWork;

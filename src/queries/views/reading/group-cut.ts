@@ -3,7 +3,7 @@ import type { RowKey } from '../trees/row-key.ts';
 
 /**
  * Decides which keys are in one group of a reduced query (docs/http/views.md#reduced-views): all (level 0), those whose
- * first n elements are equal (keys that are no arrays count as a whole), or those that are equal.
+ * first n elements are equal (keys that are not arrays count as a whole), or those that are equal.
  */
 export class GroupCut {
   readonly #level: number | 'exact';
@@ -14,7 +14,7 @@ export class GroupCut {
     this.#compareKeys = compareKeys;
   }
 
-  /** Whether all rows are one group. */
+  /** Returns whether all rows are one group. */
   get isWhole(): boolean {
     return this.#level === 0;
   }
@@ -23,7 +23,7 @@ export class GroupCut {
     return this.#compareKeys(this.#cut(left), this.#cut(right)) === 0;
   }
 
-  /** JSON text of the key of the group that a row is in. */
+  /** Returns the JSON text of the key of the group that a row is in. */
   textOf(row: RowKey): string {
     const { value } = row;
     const cut = this.#cut(value);

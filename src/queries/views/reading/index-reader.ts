@@ -30,17 +30,17 @@ interface ReadSource {
   noteReadFailure(error: unknown): void;
 }
 
-/** Gives the index that takes the place of a damaged one: of the same definition, built anew. */
+/** Returns the index that takes the place of a damaged one: with the same definition, rebuilt. */
 export type ReplaceIndex = () => Promise<ReadSource>;
 
 /** Groups in one batch. */
 const GROUP_BATCH = 100;
-/** How often a reader goes on with an index that was built anew: a medium that damages each of them is not worth more. */
+/** How often a reader continues with a rebuilt index: a medium that damages each of them is not worth more attempts. */
 const MOST_REPLACEMENTS = 2;
 
 /**
- * Reads one state of an index. If its hold on the state is revoked because it took too long, it goes on with the present state:
- * lists of rows continue after their last row. So they do where the index turns out to be damaged, with the one that is built
+ * Reads one state of an index. If its hold on the state is revoked because it took too long, it continues with the present state:
+ * lists of rows continue after their last row. If the index turns out to be damaged, they do the same with the one that is built
  * in its place.
  */
 export class IndexReader implements ViewReader {
@@ -212,7 +212,7 @@ export class IndexReader implements ViewReader {
         }
         break;
       } catch (error) {
-        // The walk goes on behind the last group that it came to.
+        // The walk continues after the last group that it reached.
         if (error instanceof Pending) await error.ready;
         else state = await this.#sameContentAfter(error, state, rest !== range);
       }
@@ -233,7 +233,7 @@ export class IndexReader implements ViewReader {
   }
 
   /**
-   * Takes the index that is built in the place of this one if the error came of damage; throws it else. After the release
+   * Takes the index that is built in the place of this one if damage caused the error; throws the error otherwise. After the release
    * of the state its pages may be missing without any damage.
    */
   async #goOnAfter(error: unknown): Promise<void> {
@@ -248,7 +248,7 @@ export class IndexReader implements ViewReader {
     this.#take();
   }
 
-  /** As `#goOnAfter`. Where groups were read before, only those of the same content may follow. */
+  /** Like `#goOnAfter`. If groups were already read, only those of the same content may follow. */
   async #sameContentAfter(error: unknown, state: IndexState, hasBegun: boolean): Promise<IndexState> {
     if (this.#isLost(state)) throw changedMeanwhile(error);
     await this.#goOnAfter(error);
@@ -262,7 +262,7 @@ export class IndexReader implements ViewReader {
     return this.#ticket.revoked || this.#state !== state;
   }
 
-  /** The state to read now, which is the present one if the hold on the former one was revoked. */
+  /** Returns the state to read now, which is the present one if the hold on the former one was revoked. */
   #current(): IndexState {
     if (this.#ticket.revoked) {
       this.#ticket.release();
@@ -282,7 +282,7 @@ interface Group {
   readonly reductions: readonly string[];
 }
 
-/** One by one, since there may be a million keys. */
+/** Yields the ranges one by one, since there may be a million keys. */
 export function* rangesOf(options: RowOptions): Generator<RowRange> {
   const { keys, descending = false } = options;
   if (keys === undefined) yield toRowRange(options);

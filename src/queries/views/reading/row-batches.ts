@@ -26,7 +26,7 @@ export class StoredRow implements ViewRow {
   }
 }
 
-/** The first `limit` entries as rows. */
+/** Returns the first `limit` entries as rows. */
 export function toRows(entries: readonly TreeEntry<RowKey>[], limit: number): ViewRow[] {
   const rows: ViewRow[] = [];
   for (const { key, value } of entries) {

@@ -7,7 +7,7 @@ import type { Reducer } from './reducer.ts';
 import { createStatsReducer } from './stats.ts';
 import { createSumReducer } from './sum.ts';
 
-/** By how their names begin. None of these begins with another one. */
+/** By how their names begin. No name begins with another one. */
 const BY_NAME: ReadonlyMap<string, () => Reducer> = new Map([
   ['_approx_count_distinct', () => distinctReducer],
   ['_count', () => countReducer],
@@ -19,14 +19,14 @@ const BY_NAME: ReadonlyMap<string, () => Reducer> = new Map([
 
 const EXTREMES = /^_(top|bottom)_([1-9]\d?|100)(?!\d)/;
 
-/** Whether a `reduce` member is the name of a built-in reduce, and not a source. */
+/** Returns whether a `reduce` member is the name of a built-in reduce, and not a source. */
 export function isBuiltinReduce(reduce: string): boolean {
   return reduce.trim().startsWith('_');
 }
 
 /**
- * Only how the name begins counts, because old design documents have more after it. `bad_request` where no built-in reduce
- * begins so.
+ * Creates a built-in reduce. Only how the name begins counts, because old design documents have more after it. Fails with
+ * `bad_request` if it begins with no built-in name.
  */
 export function builtinReducer(reduce: string, compareKeys: CompareKeys): Reducer {
   const name = reduce.trim();

@@ -3,21 +3,21 @@ import { atOnce, type CooperativeTask, runCooperatively } from '../../../base/sh
 
 /** Characters that are reduced in one go. */
 const SHORT = 65_536;
-/** Reductions that are kept until they are asked for again: all that several queries need at a time, where they are not very long. */
+/** Reductions that are kept until they are requested again: enough for several queries at a time, if the reductions are not very long. */
 const MOST_RESULTS = 256;
 const LEAST_RESULTS = 16;
 const MOST_CHARACTERS = 33_554_432;
 
 type Made = { readonly text: string } | { readonly failure: unknown };
 
-/** The reductions of one built-in reduce whose values are long: others have turns while they are made. */
+/** The reductions of one built-in reduce whose values are long: other work can run while they are made. */
 export class LongReductions {
-  /** By what is reduced; the oldest are dropped. */
+  /** Reductions by their input; the oldest are dropped. */
   readonly #made = new Map<string, Made>();
   readonly #underWay = new Map<string, Promise<void>>();
   #characters = 0;
 
-  /** What `make` gives for the texts, which have no control characters: at once where they are short. Throws `Pending` where they are long. */
+  /** Returns what `make` returns for the texts, which have no control characters, at once if they are short. Throws `Pending` if they are long. */
   of(operation: string, texts: readonly string[], make: (texts: readonly string[]) => CooperativeTask<string>): string {
     let length = 0;
     for (const text of texts) length += text.length;

@@ -16,17 +16,17 @@ export interface RowList {
 /**
  * One reduce of a view. Reductions are texts, because they are stored and passed to the sandbox as texts. They have no control
  * characters and do not begin with `!`. Reducers are synchronous and pure;
- * they throw `Pending` where a function takes long.
+ * they throw `Pending` if a function takes long.
  *
- * Rows that can't be reduced give a failure, which is stored like any reduction. A query fails with it if its range has such
- * rows, so one value of a wrong type makes neither the index fail nor other queries.
+ * Rows that can't be reduced result in a failure, which is stored like any reduction. A query fails with it if its range has such
+ * rows, so one value of a wrong type makes neither the index nor other queries fail.
  */
 export interface Reducer {
-  /** There is at least one row. */
+  /** Reduces rows, of which there is at least one. */
   reduce(rows: RowList): string;
-  /** There is at least one reduction, and none of them is a failure. */
+  /** Combines reductions: at least one, and none of them is a failure. */
   rereduce(reductions: readonly string[]): string;
-  /** The JSON text in the answer to a query. Default: the reduction itself. */
+  /** The JSON text in the response to a query. Default: the reduction itself. */
   result?(reduction: string): string;
 }
 
@@ -38,7 +38,7 @@ export function failedReduction(code: ErrorCode, reason: string): string {
   return FAILURE_MARK + JSON.stringify([code, reason]);
 }
 
-/** A built-in reduction whose length depends on what was emitted, or a failure where it is too long to be kept. */
+/** Returns a built-in reduction whose length depends on what was emitted, or a failure if it is too long to be kept. */
 export function checkedReduction(name: string, reduction: string): string {
   if (reduction.length <= MAX_LENGTH) return reduction;
   const reason = `The result of ${name} has ${reduction.length} characters, more than ${MAX_LENGTH}. Emit shorter values.`;
@@ -49,7 +49,7 @@ export function isFailed(reduction: string): boolean {
   return reduction.startsWith(FAILURE_MARK);
 }
 
-/** The error of a failed reduction. */
+/** Returns the error of a failed reduction. */
 export function failureOf(reduction: string): DatabaseError {
   const [code, reason] = JSON.parse(reduction.slice(FAILURE_MARK.length)) as [ErrorCode, string];
   return new DatabaseError(code, reason);
@@ -60,13 +60,13 @@ export function combineReductions(reducer: Reducer, reductions: readonly string[
   return reductions.find(isFailed) ?? reducer.rereduce(reductions);
 }
 
-/** The number that a JSON text stands for; undefined where it is no number. */
+/** Returns the number that a JSON text stands for; undefined if it is not a number. */
 export function numberOf(text: string): number | undefined {
   const code = text.charCodeAt(0);
   return code === MINUS || isDigit(code) ? Number(text) : undefined;
 }
 
-/** Replaces infinity, which JSON can't write, by the largest double of the same sign. */
+/** Replaces infinity, which JSON can't write, with the largest double of the same sign. */
 export function toFinite(value: number): number {
   return Number.isFinite(value) ? value : Math.sign(value) * Number.MAX_VALUE;
 }

@@ -29,7 +29,7 @@ export class ScriptReducer implements Reducer {
     return this.#run((reducer) => reducer.rereduce([`[${reductions.join(',')}]`]));
   }
 
-  /** A result that grows too fast becomes a failure, because the function is at fault; other errors are thrown. */
+  /** Runs a call. A result that grows too fast becomes a failure, because the function is at fault; other errors are thrown. */
   #run(call: (reducer: SandboxReducer) => readonly string[]): string {
     try {
       return must(call(must(this.#compiled, 'a reduce function is compiled before it is needed'))[0]);
@@ -40,7 +40,7 @@ export class ScriptReducer implements Reducer {
   }
 }
 
-/** `[[key,id],…]` */
+/** Returns `[[key,id],…]`. */
 function pairsText(rows: RowList): string {
   let text = '';
   for (let index = 0; index < rows.length; index++) {
@@ -59,7 +59,7 @@ function valuesText(rows: RowList): string {
 const FUNCTION = /^\s*\(?\s*function\s*[\w$]*\s*\(\s*([A-Za-z_$][\w$]*)\s*(?:,\s*[\w$]+\s*)*\)([\s\S]*)$/;
 
 /**
- * Whether a reduce function may use its first argument, by its source. Most don't, and making the list of keys and ids costs
+ * Returns whether a reduce function may use its first argument, by its source. Most don't, and making the list of keys and ids costs
  * more than the function itself.
  */
 export function mayReadKeys(source: string): boolean {

@@ -21,8 +21,8 @@ interface Stats {
 type StatsList = Stats | readonly StatsList[];
 
 /**
- * `_stats`: sum, count, least, greatest and sum of squares of numbers. Values may be such statistics already, and lists, of
- * which each place has statistics of its own.
+ * `_stats`: sum, count, least, greatest and sum of squares of numbers. Values may be such statistics already, or lists, in
+ * which each place has its own statistics.
  */
 export function createStatsReducer(): Reducer {
   const long = new LongReductions();
@@ -37,7 +37,7 @@ export function createStatsReducer(): Reducer {
   };
 }
 
-/** Undefined where a value is no number. */
+/** Returns undefined if a value is not a number. */
 function numberStats(rows: RowList): Stats | undefined {
   let [sum, min, max, sumsqr] = [0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0];
   for (let index = 0; index < rows.length; index++) {
@@ -88,7 +88,7 @@ function toReadyStats(value: unknown): Stats | undefined {
   return { sum: Number(sum), count: Number(count), min: Number(min), max: Number(max), sumsqr: Number(sumsqr) };
 }
 
-/** Undefined where one is a list and the other is not, or where their lengths differ. */
+/** Returns undefined if one is a list and the other is not, or if their lengths differ. */
 function combine(left: StatsList, right: StatsList): StatsList | undefined {
   if (isList(left)) return isList(right) ? combineLists(left, right) : undefined;
   if (isList(right)) return undefined;

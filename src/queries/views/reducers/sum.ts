@@ -25,7 +25,7 @@ export function createSumReducer(): Reducer {
   };
 }
 
-/** Undefined where a value is no number. */
+/** Returns undefined if a value is not a number. */
 function sumNumbers(rows: RowList): number | undefined {
   let total = 0;
   for (let index = 0; index < rows.length; index++) {
@@ -51,7 +51,7 @@ function* sumTexts(texts: readonly string[]): CooperativeTask<string> {
   return total === undefined ? '0' : checkedReduction('_sum', writeSum(total));
 }
 
-/** Undefined for what can't be added. */
+/** Returns undefined for what can't be added. */
 function* parseSum(text: string): CooperativeTask<Sum | undefined> {
   const value = yield* parseInSteps(text);
   return isShallow(value) ? toSum(value) : undefined;
@@ -70,7 +70,7 @@ function toSum(value: unknown): Sum | undefined {
   return sums;
 }
 
-/** The sum, of which `left` or `right` may have become a part. Undefined where one is an object and the other is not. */
+/** Returns the sum, of which `left` or `right` may have become a part. Undefined if one is an object and the other is not. */
 function add(left: Sum, right: Sum): Sum | undefined {
   if (typeof left === 'number' && typeof right === 'number') return left + right;
   if (left instanceof Map) return right instanceof Map ? addMembers(left, right) : undefined;

@@ -11,7 +11,7 @@ const OVERDUE_FACTOR = 2;
 const PUBLISHED_DIVISOR = 3;
 /** The first checkpoint of an update is due after this part of `checkpointMs`. */
 const FIRST_DIVISOR = 2;
-/** Between two checkpoints passes at least this multiple of the time that the last one took. */
+/** Between two checkpoints there is at least this multiple of the time that the last one took. */
 const PAUSE_FACTOR = 4;
 
 interface CheckpointerParts {
@@ -20,12 +20,12 @@ interface CheckpointerParts {
   readonly settings: ViewSettings;
   readonly clock: Clock;
   current(): IndexState;
-  /** Called with the failure of a checkpoint that nobody waits for. */
+  /** Called with the failure of a checkpoint that no one waits for. */
   onFailure(error: unknown): void;
 }
 
 /**
- * Decides when an index is stored, and stores it. One checkpoint runs at a time, beside updates and reads: it stores the
+ * Decides when an index is stored, and stores it. One checkpoint runs at a time, concurrently with updates and reads: it stores the
  * state that was current when it began.
  */
 export class Checkpointer {
@@ -58,12 +58,12 @@ export class Checkpointer {
     this.#isFirst = true;
   }
 
-  /** Adds nodes that later states don't have. The next checkpoint frees their pages. */
+  /** Adds nodes that later states do not have. The next checkpoint frees their pages. */
   addReplaced(nodes: readonly ReplacedNode[]): void {
     if (this.#parts.file !== undefined) for (const node of nodes) this.#replaced.push(node);
   }
 
-  /** Has a checkpoint made after `idleMs`, unless one is scheduled already. */
+  /** Schedules a checkpoint after `idleMs`, unless one is already scheduled. */
   schedule(): void {
     const { file, settings } = this.#parts;
     if (file === undefined || this.#timer !== undefined || this.#hasEnded) return;
@@ -78,7 +78,7 @@ export class Checkpointer {
     if (this.#parts.file?.hasDroppable) this.schedule();
   }
 
-  /** Whether an update has run for so long that it should publish a state and have it stored. */
+  /** Returns whether an update has run for so long that it should publish a state and have it stored. */
   get isDueByTime(): boolean {
     const { checkpointMs } = this.#parts.settings;
     return this.#hasPaused(this.#isFirst ? checkpointMs / FIRST_DIVISOR : checkpointMs);
@@ -91,7 +91,7 @@ export class Checkpointer {
   }
 
   /**
-   * To be called when an update has published a state: begins a checkpoint if one is due. Waits for it where too many nodes
+   * To be called when an update has published a state: begins a checkpoint if one is due. Waits for it if too many nodes
    * are in memory, so that the update can't outrun it.
    */
   async runIfDue(): Promise<void> {
@@ -118,7 +118,7 @@ export class Checkpointer {
   }
 
   /**
-   * Runs work that replaces the present state by an unrelated one. No checkpoint runs at the same time: it would change which
+   * Runs work that replaces the present state with an unrelated one. No checkpoint runs at the same time: it would change which
    * pages the former state has while these are collected, and its head would be written after the replacement.
    */
   async exclusively(work: () => Promise<void>): Promise<void> {

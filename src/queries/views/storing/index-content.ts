@@ -26,14 +26,14 @@ interface IndexContentParts {
 }
 
 interface RewriteOptions {
-  /** Throws where the work is to end. */
+  /** Throws if the work is to end. */
   check(): void;
-  /** Whether the copy may replace the present state; called when the copy is complete. */
+  /** Returns whether the copy may replace the present state; called when the copy is complete. */
   mayReplace(): boolean;
 }
 
 interface ContentInfo {
-  /** Whether something is in memory only. */
+  /** How many documents could not be mapped for at least one view. `waitingCommit`: whether something is in memory only. */
   readonly documentsLeftOut: number;
   readonly waitingCommit: boolean;
   /** Bytes. */
@@ -128,12 +128,12 @@ export class IndexContent {
     this.#checkpointer.schedule();
   }
 
-  /** Whether an update should publish what it has, so that it can be stored. */
+  /** Returns whether an update should publish what it has, so that it can be stored. */
   get isCheckpointDue(): boolean {
     return this.#checkpointer.isDueByTime;
   }
 
-  /** Replaces the present state by an empty one. */
+  /** Replaces the present state with an empty one. */
   async clear(): Promise<void> {
     await this.#checkpointer.exclusively(async () => {
       const former = this.#state;
@@ -144,8 +144,8 @@ export class IndexContent {
   }
 
   /**
-   * Writes the present state anew, into full pages, and lets the file give back the space. Returns whether the copy replaced the
-   * state: it can't where another state was published meanwhile, and may not where `mayReplace` says so.
+   * Rewrites the present state into full pages, and lets the file release the space. Returns whether the copy replaced the
+   * state: it can't if another state was published meanwhile, and does not if `mayReplace` returns false.
    */
   async rewrite({ check, mayReplace }: RewriteOptions): Promise<boolean> {
     const file = this.#file;
@@ -160,7 +160,7 @@ export class IndexContent {
         const replaced = await pagesOf(former);
         if (this.#state !== former || !mayReplace()) return;
         this.#state = copy.state;
-        // The same checkpoint frees the former pages and stores the copy: after a crash between two nobody would know them.
+        // The same checkpoint frees the former pages and stores the copy: after a crash between two, nothing would refer to them.
         this.#checkpointer.addReplaced([...copy.replaced, ...replaced]);
         isReplaced = true;
         file.endCopy(true, copy.state.version);
@@ -178,12 +178,12 @@ export class IndexContent {
     return this.#checkpointer.run();
   }
 
-  /** Has the file give back the space of dropped pages. */
+  /** Lets the file release the space of dropped pages. */
   async compactFile(): Promise<void> {
     await this.#file?.file.compact?.();
   }
 
-  /** Whether the index has to be opened again: its file belongs to another owner, or can't be written or read. */
+  /** Returns whether the index has to be opened again: its file belongs to another owner, or can't be written or read. */
   get hasFailed(): boolean {
     return this.#hasFailed || this.damage !== undefined;
   }
@@ -198,7 +198,7 @@ export class IndexContent {
     this.#file?.noteFailure(error);
   }
 
-  /** Notices in the error of an update or a checkpoint that the file can't be used any more. */
+  /** Checks whether the error of an update or a checkpoint means that the file can't be used any more. */
   noteFailure(error: unknown): void {
     this.noteReadFailure(error);
     if (isDatabaseError(error) && error.code.startsWith('storage_')) this.#hasFailed = true;
@@ -229,7 +229,7 @@ export class IndexContent {
     }
   }
 
-  /** Stores nothing more. The file stays open for work that still ends. */
+  /** Stores nothing more. The file stays open for work that is still ending. */
   abandon(): Promise<void> {
     return this.#checkpointer.abandon();
   }

@@ -8,7 +8,7 @@ import type { IndexFile } from './index-file.ts';
 interface CopyOptions {
   readonly file: IndexFile;
   readonly settings: ViewSettings;
-  /** Throws where the work is to end. */
+  /** Throws if the work is to end. */
   check(): void;
 }
 

@@ -41,7 +41,7 @@ export type IndexIdentity = Pick<IndexHead, 'signature' | 'collation' | 'uuid' |
 
 /**
  * The file of one index. A checkpoint writes a state's nodes in slices, then replaces the head in one commit. Pages that
- * are no longer used are dropped afterwards, as soon as no reader needs them. Calls that write must not overlap, but for
+ * are no longer used are dropped afterwards, as soon as no reader needs them. Calls that write must not overlap, except
  * those of a copy.
  */
 export class IndexFile {
@@ -163,7 +163,7 @@ export class IndexFile {
     await this.#storeTree(tree, timeSlice, (pages) => this.#writeCopy(pages));
   }
 
-  /** The copy has become the index; or it is not used, and its pages are freed. */
+  /** Ends a copy. Either it has become the index, or it is not used and its pages are freed. */
   endCopy(isUsed: boolean, version: number): void {
     if (!isUsed) this.#freeList.add(version, this.#copied);
     this.#copied = [];

@@ -8,7 +8,7 @@ import type { FirstPass, ViewTree } from '../trees/index-state.ts';
  * trees, which may be many. A checkpoint writes both in one commit. An index has no journal, because what is lost after a
  * checkpoint can be made again from the database.
  *
- * Format history (`format`), of which only the last is read; indexes of others are made anew:
+ * Format history (`format`), of which only the last is read; indexes of others are rebuilt:
  * 1 – the first.
  * 2 – checksums of pages and of the head; tree nodes that take several pages; `lastChange` of a tree tells of purges.
  */
@@ -27,7 +27,7 @@ export interface IndexHead {
   readonly seenSeq: number;
   /** The page with the roots (`IndexRoots`), … */
   readonly rootsPage: number;
-  /** … or the first of so many, where their text is too long for one. Absent: one. */
+  /** … or the first of this many, if their text is too long for one. Absent: one. */
   readonly rootsPages?: number;
   /** Pages below this number have no checksum. */
   readonly checkedFrom: number;
@@ -38,7 +38,7 @@ export interface IndexHead {
 export interface IndexRoots {
   readonly byDocument: TreeRoot | null;
   readonly firstPass?: FirstPass | undefined;
-  /** `IndexState.leftOut`, where it is not 0. */
+  /** `IndexState.leftOut`, if it is not 0. */
   readonly leftOut?: number | undefined;
   readonly trees: readonly { readonly root: TreeRoot | null; readonly lastChange: ViewTree['lastChange'] }[];
   /** The pages with the lists of free pages. */
@@ -49,7 +49,7 @@ export function encodeIndexHead(head: IndexHead, crc32: Crc32): string {
   return addToHead(crc32, JSON.stringify(head));
 }
 
-/** Undefined where it is damaged, or not a head that this release reads: the index is then built anew. */
+/** Returns undefined if it is damaged, or not a head that this release reads: the index is then rebuilt. */
 export function decodeIndexHead(stored: string, crc32: Crc32): IndexHead | undefined {
   const checked = checkHead(crc32, stored);
   if (checked === 'wrong' || checked === 'none') return undefined;
@@ -61,7 +61,7 @@ export function decodeIndexHead(stored: string, crc32: Crc32): IndexHead | undef
   }
 }
 
-/** Does not check the text, which a checkpoint wrote. */
+/** Reads the roots. Does not check the text, which a checkpoint wrote. */
 export function decodeIndexRoots(text: string): IndexRoots {
   return JSON.parse(text) as IndexRoots;
 }

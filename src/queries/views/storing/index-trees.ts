@@ -18,7 +18,7 @@ interface IndexTreeSettings {
   readonly leafBytes: number;
 }
 
-/** The state that a head and its roots describe; without a head an empty one. */
+/** Returns the state that a head and its roots describe; without a head an empty one. */
 export function openIndexState(
   { file, orders, leafBytes }: IndexTreeSettings,
   head: IndexHead | undefined,
@@ -50,7 +50,7 @@ const noReader: NodeReader = {
   },
 };
 
-/** The stored pages of a state, as nodes that another state replaces. */
+/** Returns the stored pages of a state, as nodes that another state replaces. */
 export async function pagesOf({ byDocument, trees }: IndexState): Promise<ReplacedNode[]> {
   const nodes: ReplacedNode[] = [];
   for (const batches of [treePages(byDocument), ...trees.map(({ rows }) => treePages(rows))]) {

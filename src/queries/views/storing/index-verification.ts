@@ -14,8 +14,8 @@ import { decodeIndexHead, type IndexHead } from './index-head.ts';
 import { openIndexState } from './index-trees.ts';
 
 /**
- * Reads everything in the file of an index, and gives the first finding; undefined where it is sound, or of a former format, or was
- * never stored. Without `orders`, as for an index whose design document is gone, every page is read but not looked for.
+ * Reads everything in the file of an index, and returns the first finding; undefined if it is sound, of a former format, or was
+ * never stored. Without `orders`, as for an index whose design document is gone, every existing page is read, but missing ones are not detected.
  */
 export async function verifyIndexFile(
   page: PageFile,
@@ -41,7 +41,7 @@ export async function verifyIndexFile(
   }
 }
 
-/** Every page that is there, as text: an index has no others. */
+/** Reads every page that exists, as text: an index has no others. */
 async function readPages(file: IndexFile): Promise<void> {
   const timeSlice = new TimeSlice();
   for await (const numbers of file.file.pageNumbers(0)) {
@@ -52,7 +52,7 @@ async function readPages(file: IndexFile): Promise<void> {
   }
 }
 
-/** Every page that should be there. */
+/** Reads every page that should exist. */
 async function readTrees(
   file: IndexFile,
   head: IndexHead,

@@ -42,24 +42,24 @@ export interface ViewTreeRef {
   readonly reduce: number | undefined;
 }
 
-/** Reduces of one tree at most. Further ones have another tree with the same rows. */
+/** The most reduces of one tree. Further ones have another tree with the same rows. */
 const MOST_REDUCES = 100;
-/** Views that are looked at between two looks at the clock. */
+/** Views that are processed between two checks of the clock. */
 const VIEWS_PER_STEP = 100;
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** All of them are read when one is asked for. */
+/** All of them are read when one is requested. */
 const MOST_VIEWS = 20_000;
 
 /**
- * To be raised where the same definition comes to other rows or reductions, so that what was stored is left. 2: members
+ * To be increased when the same definition leads to other rows or reductions, so that what was stored is not used. 2: members
  * beyond ASCII. 3: sums of objects, statistics of lists. 4: rows with one key in the order of their values. 5: dates in UTC.
  */
 const ROWS_VERSION = 5;
 
 /**
- * `body`: JSON text of a design document, which may have very many views, or megabytes of source. `bad_request` where a view is invalid.
+ * Parses `body`, a design document's JSON text, which may have very many views, or megabytes of source. `bad_request` if a view is invalid.
  */
 export async function parseDefinition(body: string): Promise<GroupDefinition> {
   const timeSlice = new TimeSlice();
@@ -81,7 +81,7 @@ export async function parseDefinition(body: string): Promise<GroupDefinition> {
   await timeSlice.rest();
   const rest = [language, options, library ?? null].map((part) => JSON.stringify(part));
   const assigned = await runCooperatively(assignTrees(parsed));
-  // Definitions with so many reduces had other trees before.
+  // Definitions with this many reduces had other trees before.
   const isSplit = assigned.trees.some(({ reduces }) => reduces.length === MOST_REDUCES);
   await timeSlice.rest();
   const version = isSplit ? ROWS_VERSION + 1 / MOST_REDUCES : ROWS_VERSION;
@@ -99,7 +99,7 @@ export async function parseDefinition(body: string): Promise<GroupDefinition> {
   };
 }
 
-/** The design document of a temporary view, which is named `temporary` in it. */
+/** Returns the design document of a temporary view, which is named `temporary` in it. */
 export function temporaryDesign(definition: string): string {
   const { map, reduce, options, language } = membersOf(JSON.parse(definition));
   return JSON.stringify({ language, options, views: { temporary: { map, reduce } } });
@@ -164,7 +164,7 @@ function* assignTrees(
   return { maps, trees, treeRefs };
 }
 
-/** The index of `key`. A new key gets the next index, and `add` is called for it. */
+/** Returns the index of `key`. A new key gets the next index, and `add` is called for it. */
 function indexOf(indexes: Map<string, number>, key: string, add: () => void = () => undefined): number {
   const known = indexes.get(key);
   if (known !== undefined) return known;

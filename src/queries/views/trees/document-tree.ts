@@ -28,7 +28,7 @@ export const documentSpec: TreeSpec<string, number> = {
 const LEFT_OUT_MARK = '!';
 
 /**
- * `keys`: for each tree the JSON texts of the keys that a document emitted. Undefined where it emitted none, and is left out of no view.
+ * Encodes `keys`: for each tree the JSON texts of the keys that a document emitted. Undefined if it emitted none, and is left out of no view.
  */
 export function encodeEmitted(keys: readonly (readonly string[])[], isLeftOut: boolean): string | undefined {
   if (isLeftOut) return LEFT_OUT_MARK + joined(keys);
@@ -40,7 +40,7 @@ function joined(keys: readonly (readonly string[])[]): string {
   return keys.map((texts) => texts.join(UNIT_SEPARATOR)).join(RECORD_SEPARATOR);
 }
 
-/** Whether the document could not be mapped for all views. */
+/** Returns whether the document could not be mapped for at least one view. */
 export function isLeftOut(value: string | undefined): boolean {
   return value?.startsWith(LEFT_OUT_MARK) === true;
 }

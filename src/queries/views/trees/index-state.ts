@@ -13,7 +13,7 @@ export interface IndexState {
   readonly purgeSeq: number;
   /** The latest sequence of any row in the index. Later than `updateSeq` while the index is being built. */
   readonly seenSeq: number;
-  /** How many documents could not be mapped for all views. */
+  /** How many documents could not be mapped for at least one view. */
   readonly leftOut: number;
   /** How far the first pass over all documents has come; undefined once it has ended. */
   readonly firstPass: FirstPass | undefined;
@@ -22,7 +22,7 @@ export interface IndexState {
 export interface FirstPass {
   /** The database's sequence when it began. Later changes are read after the pass. */
   readonly seq: number;
-  /** The pass goes on after this id. */
+  /** The pass continues after this id. */
   readonly after: string;
 }
 
@@ -31,12 +31,12 @@ export interface ViewTree {
   readonly lastChange: RowsChange;
 }
 
-/** Bytes of everything in the index. */
+/** Returns the bytes of everything in the index. */
 export function liveBytes({ byDocument, trees }: IndexState): number {
   return trees.reduce((sum, { rows }) => sum + rows.bytes, byDocument.bytes);
 }
 
-/** Bytes of tree nodes that are in memory only. */
+/** Returns the bytes of tree nodes that are in memory only. */
 export function unstoredBytes({ byDocument, trees }: IndexState): number {
   return trees.reduce((sum, { rows }) => sum + rows.unstoredBytes(), byDocument.unstoredBytes());
 }

@@ -4,7 +4,7 @@ import { missingReductions } from '../../../storage/btree/reading/missing-reduct
 import type { Tree } from '../../../storage/btree/tree.ts';
 
 /**
- * Works out the reductions that a tree lacks, in steps. Whatever needs them later finds them: the first query would have to wait for all
+ * Computes the reductions that a tree lacks, in steps, before they are needed: otherwise the first query would have to wait for all
  * at once, and the storing of nodes can't wait for a reduce function that takes long.
  */
 export function makeReductions<K, R>(tree: Tree<K, R>, timeSlice: TimeSlice): Promise<void> {

@@ -4,14 +4,14 @@ import type { IndexState } from './index-state.ts';
 import type { TreeOrder } from './tree-order.ts';
 
 /**
- * Whether an index keeps that a reduce function's result has grown too much. That depends on a setting, unlike other failures that are
- * kept. Looks at the reductions of whole trees alone, which have the failures of all their parts.
+ * Returns whether an index stores the failure of a reduce function's result that has grown too much. That depends on a setting, unlike
+ * other stored failures. Looks only at the reductions of whole trees, which have the failures of all their parts.
  */
 export async function keepsRefusedGrowth(orders: readonly TreeOrder[], { trees }: IndexState): Promise<boolean> {
   for (const [at, { reducers, scripts }] of orders.entries()) {
     const tree = trees[at];
     if (scripts.length === 0 || tree === undefined) continue;
-    // A function that fails otherwise fails the queries that need it.
+    // A function that fails in another way fails the queries that need it.
     const reductions = (await untilReady(() => tree.rows.reduceRange({})).catch(() => undefined)) ?? [];
     const ofScripts = reductions.filter((_, index) => scripts.some(({ reducer }) => reducer === reducers[index]));
     if (ofScripts.some((text) => isFailed(text) && failureOf(text).code === 'reduce_overflow_error')) return true;

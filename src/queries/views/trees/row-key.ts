@@ -22,7 +22,7 @@ const AFTER_ALL = Number.POSITIVE_INFINITY;
  */
 export class RowKey {
   readonly text: string;
-  /** Orders most rows without their keys (`SortTexts`); undefined where the key has none. */
+  /** Orders most rows without their keys (`SortTexts`); undefined if the key has none. */
   readonly sortText: string | undefined;
   #value: unknown;
   #id: DocId | undefined;
@@ -38,14 +38,14 @@ export class RowKey {
     this.#idEnd = 0;
   }
 
-  /** `idText`: the JSON text of `id`; `number`: of the row among those of the document, from 0. */
+  /** Creates a key. `idText`: the JSON text of `id`; `number`: of the row among those of the document, from 0. */
   static of(keyText: string, id: DocId, idText: string, number: number, sortTexts?: SortTexts): RowKey {
     const value = parseKey(keyText);
     const text = keyText + SEPARATOR + idText;
     return new RowKey(number === 0 ? text : text + SEPARATOR + number, value, id, sortTexts?.of(value));
   }
 
-  /** The bound before (or after) all rows with this key, or with this key and id. */
+  /** Returns the bound before (or after) all rows with this key, or with this key and id. */
   static bound(value: unknown, id: string | undefined, after: boolean): RowKey {
     const number = after ? AFTER_ALL : BEFORE_ALL;
     const idText = id === undefined ? '' : JSON.stringify(id);
@@ -53,7 +53,7 @@ export class RowKey {
     return new RowKey(JSON.stringify(value) + SEPARATOR + idText + SEPARATOR + number, value);
   }
 
-  /** The bound before all rows with this key, whose JSON text is `keyText`. */
+  /** Returns the bound before all rows with this key, whose JSON text is `keyText`. */
   static beforeAll(keyText: string, value: unknown): RowKey {
     return new RowKey(`${keyText}${SEPARATOR}${SEPARATOR}${BEFORE_ALL}`, value);
   }
@@ -88,7 +88,7 @@ export class RowKey {
     return this.#idEnd >= this.text.length ? 0 : Number(this.text.slice(this.#idEnd + 1));
   }
 
-  /** Whether it is a bound without an id, which is before or after all rows with its key. */
+  /** Returns whether it is a bound without an id, which is before or after all rows with its key. */
   get isBoundOfKey(): boolean {
     // The text of a document's first row ends with its id.
     if (this.text.charCodeAt(this.text.length - 1) === QUOTE) return false;
@@ -109,7 +109,7 @@ export class RowKey {
   }
 }
 
-/** Most keys are plain strings, for which the parser is not needed. */
+/** Parses a key. Most keys are plain strings, for which the parser is not needed. */
 function parseKey(text: string): unknown {
   return text.charCodeAt(0) === QUOTE ? stringValue(text) : JSON.parse(text);
 }
@@ -137,7 +137,7 @@ export function compareTails(left: RowKey, right: RowKey): number {
   return compareCodePoints(left.id, right.id) || compareNumbers(left.number, right.number);
 }
 
-/** Whether a bound is before (-1) or after (1) the rows with its key, for which this is 0. */
+/** Returns -1 for a bound before the rows with its key, 1 for a bound after them, and 0 for a row. */
 function sideOf(key: RowKey): number {
   if (!key.isBoundOfKey) return 0;
   return key.number < 0 ? -1 : 1;

@@ -11,14 +11,14 @@ import { compareRows, type RowKey } from './row-key.ts';
 export interface TreeOrder {
   readonly compareKeys: CompareKeys;
   readonly compareRows: (left: RowKey, right: RowKey) => number;
-  /** Makes texts by which rows are sorted faster; absent where `compareKeys` is as fast. */
+  /** Makes texts by which rows are sorted faster; absent if `compareKeys` is as fast. */
   readonly sortTexts: SortTexts | undefined;
   readonly reducers: readonly Reducer[];
   /** The reducers that have to be compiled before they are used, with their sources. */
   readonly scripts: readonly { readonly source: string; readonly reducer: ScriptReducer }[];
 }
 
-/** `bad_request` where a built-in reduce is named that does not exist. */
+/** Creates the orders. Fails with `bad_request` if a built-in reduce is named that does not exist. */
 export function createTreeOrders(trees: readonly TreeDefinition[]): TreeOrder[] {
   const weights = weighCharacters();
   const sortTexts = new SortTexts(weights);

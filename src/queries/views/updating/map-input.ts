@@ -14,7 +14,7 @@ const LONG_BODY_BYTES = 1024 * 1024;
 export interface MapInput {
   readonly ids: readonly DocId[];
   readonly texts: readonly string[];
-  /** The only document, where it is long. It has no text. */
+  /** The only document, if it is long. It has no text. */
   readonly long?: LongDocument;
 }
 
@@ -42,12 +42,12 @@ export async function readChanged(
   return { live, empty };
 }
 
-/** The size of what is mapped of a document. */
+/** Returns the size of what is mapped of a document. */
 export function bodyBytes({ leaves }: DocumentRecord): number {
   return leaves[0]?.body?.length ?? 0;
 }
 
-/** Cuts a list into parts whose bodies have about so many bytes, or of a single document where that alone has more. */
+/** Cuts a list into parts whose bodies have about `mostBytes` bytes, or a single document if that alone has more. */
 export function cutByBytes(records: readonly DocumentRecord[], mostBytes: number): (readonly DocumentRecord[])[] {
   const parts: DocumentRecord[][] = [];
   let part: DocumentRecord[] = [];
@@ -65,7 +65,7 @@ export function cutByBytes(records: readonly DocumentRecord[], mostBytes: number
   return parts;
 }
 
-/** The single long document as input for a mapper that reads it in pieces; undefined for any others. */
+/** Returns the single long document as input for a mapper that reads it in pieces; undefined for any others. */
 export function longInput(
   snapshot: Snapshot,
   records: readonly DocumentRecord[],
@@ -90,12 +90,12 @@ export async function readBodies(
   };
 }
 
-/** Whether a document with this id is mapped, if it is not deleted. */
+/** Returns whether a document with this id is mapped, if it is not deleted. */
 export function isMapped(id: DocId, { includeDesign }: GroupDefinition): boolean {
   return includeDesign || !isDesignId(id);
 }
 
-/** The text of a document for map functions (docs/http/functions.md#map-functions). */
+/** Returns the text of a document for map functions (docs/http/functions.md#map-functions). */
 function documentText({ id, leaves, seq }: DocumentRecord, body: string, localSeq: boolean): string {
   const winner = must(leaves[0]);
   const rev = toRevId(winner.generation, winner.hash);
@@ -108,7 +108,7 @@ function documentText({ id, leaves, seq }: DocumentRecord, body: string, localSe
   return writeDocument({ id, rev, deleted: false, body, members });
 }
 
-/** The same text. A long body has members. */
+/** Yields the same text in pieces. A long body has members. */
 async function* documentPieces(snapshot: Snapshot, record: DocumentRecord, localSeq: boolean): AsyncGenerator<string> {
   let isFirst = true;
   for await (const piece of snapshot.bodyPieces(must(record.leaves[0]))) {
@@ -117,7 +117,7 @@ async function* documentPieces(snapshot: Snapshot, record: DocumentRecord, local
   }
 }
 
-/** The revisions of the leaves that are not the winner. */
+/** Returns the revisions of the leaves that are not the winner. */
 function revsOf(leaves: readonly StoredNode[], deleted: boolean): RevId[] {
   return leaves
     .slice(1)

@@ -15,7 +15,7 @@ export interface NewRow {
   readonly value: string;
 }
 
-/** The value of a document in the tree by-document; undefined where it emits nothing. */
+/** The value of a document in the tree by-document; undefined if it emits nothing. */
 export interface DocumentRows {
   readonly id: DocId;
   readonly emitted: string | undefined;
@@ -37,7 +37,7 @@ interface RowRange {
   readonly to: number;
 }
 
-/** Rows that are read between two looks at the clock. */
+/** Rows that are read between two checks of the clock. */
 const ROWS_PER_STEP = 256;
 
 /** Rows that an update has made and not written into the trees yet. No document may be added twice. */
@@ -62,7 +62,7 @@ export class PendingRows {
     this.#isAscending = isAscending;
   }
 
-  /** Rows that compare as equal stay in the order in which they were added. */
+  /** Compares rows. Equal rows stay in the order in which they were added. */
   #compare(left: NewRow, right: NewRow, { compareKeys }: TreeOrder): number {
     const order = compareRowKeys(left.key, right.key, compareKeys);
     return order !== 0 || this.#isAscending ? order : compareTails(left.key, right.key);
@@ -76,7 +76,7 @@ export class PendingRows {
     return this.#rowCount + this.#documentCount;
   }
 
-  /** About as many characters as keys and values have. */
+  /** Returns about as many characters as keys and values have. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -135,7 +135,7 @@ export class PendingRows {
     this.#rowCount += to - from;
   }
 
-  /** Does one step of sorting. False where nothing was left to do. */
+  /** Does one step of sorting. Returns false if nothing was left to do. */
   sortSome(): boolean {
     return this.#documents.mergeSome() || this.#rows.some((runs) => runs.mergeSome());
   }
@@ -152,7 +152,7 @@ export class PendingRows {
   }
 }
 
-/** To the next document. */
+/** Advances to the next document. */
 function advance(cursors: readonly MapCursor[]): void {
   for (const cursor of cursors) {
     cursor.row += cursor.result.counts[cursor.document] ?? 0;

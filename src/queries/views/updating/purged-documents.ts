@@ -3,9 +3,9 @@ import type { Snapshot } from '../../../database/store/contract.ts';
 import type { DocumentTree } from '../trees/document-tree.ts';
 
 /**
- * Documents that have rows in an index but do not exist in the database, in batches. This finds documents that were purged with
+ * Yields documents that have rows in an index but do not exist in the database, in batches. This finds documents that were purged with
  * all their revisions, which the database's changes do not name any more. It takes time in proportion to the documents
- * of the index but maps none, so an index need not be built anew after purges.
+ * of the index but maps none, so an index need not be rebuilt after purges.
  */
 export async function* purgedDocuments(byDocument: DocumentTree, snapshot: Snapshot): AsyncGenerator<DocId[]> {
   for await (const entries of byDocument.entries()) {

@@ -14,14 +14,14 @@ export interface FormerKeys {
 
 type RowChange = TreeChange<RowKey>;
 
-/** Rows that are compared between two looks at the clock. */
+/** Rows that are compared between two checks of the clock. */
 const ROWS_PER_STEP = 256;
 
 type CompareRowKeys = (left: RowKey, right: RowKey) => number;
 
 /**
- * The changes to one tree that replace the former rows of documents by new ones. They are lists in the order of the tree, to be
- * applied one after the other. There is a second list only where a new key compares as equal to a former one but has another
+ * Yields the changes to one tree that replace the former rows of documents with new ones. They are lists in the order of the tree, to be
+ * applied one after the other. There is a second list only if a new key compares as equal to a former one but has another
  * text, because one list can't have changes for both.
  */
 export function* changesOf(

@@ -1,4 +1,4 @@
-/** What updates of an index change in ranges of rows that somebody watches. Those that nobody watches cost nothing. */
+/** The changes that updates of an index make in watched ranges of rows. Unwatched ranges cost nothing. */
 
 import { must } from '../../../base/shared/assert.ts';
 import type { KeyRange, TreeChange } from '../../../storage/btree/contract.ts';
@@ -10,11 +10,11 @@ export interface RowDifference {
   readonly kind: 'added' | 'changed' | 'removed';
   readonly key: RowKey;
   readonly value: string;
-  /** Of the first state of the index that shows it. */
+  /** The version of the first state of the index that shows it. */
   readonly version: number;
 }
 
-/** More than that is no less work than to read the rows anew. */
+/** Beyond this, reading the rows again is no more work. */
 const MOST_ROWS = 10_000;
 const MOST_CHARACTERS = 1_048_576;
 
@@ -23,7 +23,7 @@ type CompareRowKeys = (left: RowKey, right: RowKey) => number;
 export class RowWatches {
   readonly #watches = new Set<RowWatch>();
 
-  /** `ranges`: of the rows of that tree. */
+  /** Begins a watch. `ranges`: of the rows of that tree. */
   begin(tree: number, ranges: readonly KeyRange<RowKey>[]): RowWatch {
     const watch = new RowWatch(tree, ranges, () => this.#watches.delete(watch));
     this.#watches.add(watch);
@@ -47,7 +47,7 @@ export class RowWatches {
     }
   }
 
-  /** The rows are no longer those of before, as where the index is built anew. */
+  /** To be called when the rows are no longer those of before, as when the index is rebuilt. */
   lose(): void {
     for (const watch of this.#watches) watch.lose();
   }
@@ -63,7 +63,7 @@ interface WatchedChanges {
 
 export class RowWatch {
   readonly tree: number;
-  /** Whether there was too much to keep, or something that no difference can say. */
+  /** Whether there was too much to keep, or something that no difference can express. */
   isLost = false;
   readonly #ranges: readonly KeyRange<RowKey>[];
   readonly #forget: () => void;
@@ -94,7 +94,7 @@ export class RowWatch {
     this.#differences = [];
   }
 
-  /** What is known up to the state with that version; it is not given again. Undefined where the rows have to be read anew. */
+  /** Returns what is known up to the state with that version, each difference once. Undefined if the rows have to be read again. */
   take(version: number): readonly RowDifference[] | undefined {
     if (this.isLost) {
       this.isLost = false;

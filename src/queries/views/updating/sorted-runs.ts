@@ -5,7 +5,7 @@ import type { CooperativeTask, TimeSlice } from '../../../base/shared/turn.ts';
 const RUN_LENGTH = 1_024;
 
 /**
- * A merge sort for items that are added in batches, in steps of which none takes long: runs of about a thousand items are
+ * A merge sort for items that are added in batches, in short steps: runs of about a thousand items are
  * sorted when they are complete, and runs of about the same length are merged by `mergeSome`, two at a time.
  */
 export class SortedRuns<T> {
@@ -19,7 +19,7 @@ export class SortedRuns<T> {
     this.#compare = compare;
   }
 
-  /** One step for each run that becomes complete. */
+  /** Adds items. Takes one step for each run that becomes complete. */
   *add(items: readonly T[]): CooperativeTask<void> {
     for (const item of items) {
       this.#unsorted.push(item);
@@ -34,7 +34,7 @@ export class SortedRuns<T> {
     this.#unsorted = [];
   }
 
-  /** Merges two runs of about the same length, if there are such. To be called until it returns false, with pauses between. */
+  /** Merges two runs of about the same length, if there are any. To be called until it returns false, with pauses between. */
   mergeSome(): boolean {
     const isDue = this.#hasEqualRuns();
     if (isDue) this.#mergeLast();
@@ -51,7 +51,7 @@ export class SortedRuns<T> {
     }
   }
 
-  /** As `take`. */
+  /** Like `take`. */
   *takeInSteps(): CooperativeTask<T[]> {
     if (this.#unsorted.length > 0) this.#makeRun();
     while (this.#runs.length > 1) {
@@ -75,7 +75,7 @@ export class SortedRuns<T> {
   }
 }
 
-/** Equal items of `left` come first. */
+/** Merges two sorted lists. Equal items of `left` come first. */
 function mergeSorted<T>(left: T[], right: T[], compare: (left: T, right: T) => number): T[] {
   const lastLeft = left.at(-1);
   const firstRight = right[0];
@@ -99,7 +99,7 @@ function mergeSorted<T>(left: T[], right: T[], compare: (left: T, right: T) => n
   return merged;
 }
 
-/** Sorts items, in steps of which none takes long. Items that compare as equal stay in their order. */
+/** Sorts items in short steps. Items that compare as equal stay in their order. */
 export function* sortInSteps<T>(items: readonly T[], compare: (left: T, right: T) => number): CooperativeTask<T[]> {
   const runs = new SortedRuns(compare);
   yield* runs.add(items);

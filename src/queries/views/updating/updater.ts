@@ -20,11 +20,11 @@ import { changesOf, type FormerKeys } from './row-changes.ts';
 import type { RowWatches } from './row-watches.ts';
 
 const DEFAULT_BATCH = 100;
-/** Documents that are mapped at once have about so many bytes, but for a single one that is larger. */
+/** Documents that are mapped at once have about this many bytes, except for a single one that is larger. */
 const BATCH_BYTES = 1024 * 1024;
-/** Documents that are mapped at a time, in several threads, have so many bytes, but for a single one that is larger. */
+/** Documents that are mapped at a time, in several threads, have this many bytes, except for a single one that is larger. */
 const BYTES_UNDER_WAY = 16 * BATCH_BYTES;
-/** The least part of `stepRows` in one step: rows that are far apart in the tree take so much longer. */
+/** The least part of `stepRows` in one step: rows that are far apart in the tree take that much longer. */
 const LEAST_STEP = 1 / 10;
 
 /** How far the index has come when the pending rows are written. */
@@ -45,13 +45,13 @@ interface UpdateParts {
   readonly state: IndexState;
   /** Makes a later state the present one of the index. `replaced`: nodes that it does not have any more. */
   publish(state: IndexState, replaced: readonly ReplacedNode[]): Promise<void>;
-  /** Whether a state should be published now, however few rows are pending. */
+  /** Returns whether a state should be published now, however few rows are pending. */
   isCheckpointDue(): boolean;
   /** Called with how many documents, or sequence numbers, are done and how many there are. */
   onProgress(done: number, total: number): void;
-  /** Throws where the work is to end. */
+  /** Throws if the work is to end. */
   check(): void;
-  /** Told what changes in rows that are watched. */
+  /** Receives the changes of watched rows. */
   readonly watches: RowWatches;
   /** Keeps the pages of the last published state, also while later ones are stored. */
   retain(): { release(): void };
@@ -59,7 +59,7 @@ interface UpdateParts {
 
 /**
  * Brings an index up to date. A new index is built in a first pass over all documents in the order of their ids, which is also
- * that of their bodies and of by-document. Afterwards the database's changes are read from the sequence on that the index
+ * that of their bodies and of by-document. Afterwards the database's changes are read from the sequence that the index
  * has reached. Pending rows are sorted and written into the trees when there are enough of them, so memory does not grow
  * with the number of documents. Each published state is complete up to what it has reached, so an update that ended early
  * is continued by the next one.
@@ -68,7 +68,7 @@ export class Updater {
   readonly #parts: UpdateParts;
   readonly #pending: PendingRows;
   readonly #timeSlice: TimeSlice;
-  /** Batches that are being mapped, in their order. What they give is not pending yet. */
+  /** Batches that are being mapped, in their order. Their results are not pending yet. */
   readonly #underWay: {
     readonly input: MapInput;
     readonly bytes: number;
@@ -163,7 +163,7 @@ export class Updater {
     let ids: DocId[] = [];
     for await (const rows of snapshot.changes({ since })) {
       if (snapshot.updateSeq !== snapshotSeq) {
-        // The snapshot was too old and has gone on to a later state, in which documents that were read may come again.
+        // The snapshot was too old and has moved to a later state, in which documents that were read may come again.
         snapshotSeq = snapshot.updateSeq;
         await this.#mapChanged(snapshot, ids);
         await this.#flush(snapshot, { updateSeq: seq });
@@ -179,7 +179,7 @@ export class Updater {
         await this.#afterBatch(snapshot, { updateSeq: seq }, progress);
       }
     }
-    // Taken before the next read, in which the snapshot may go on to a later state.
+    // Taken before the next read, in which the snapshot may move to a later state.
     const { updateSeq } = snapshot;
     await this.#mapChanged(snapshot, ids);
     if (updateSeq > since || !this.#pending.isEmpty || this.#underWay.length > 0)
@@ -233,19 +233,19 @@ export class Updater {
     return (long && mapper.mapLong?.(long)) ?? mapper.map(texts);
   }
 
-  /** Begins to map, and waits where enough is under way. Results are taken in the order in which the documents came. */
+  /** Begins to map, and waits if enough is in progress. Results are taken in the order in which the documents came. */
   async #map(snapshot: Snapshot, input: MapInput, bytes: number): Promise<void> {
     const results = this.#resultsOf(input);
     if (!(results instanceof Promise) && this.#underWay.length === 0) return this.#add(snapshot, input, results);
     const later = Promise.resolve(results);
-    // Whoever takes the results finds the failure.
+    // The caller that takes the results receives the failure.
     later.catch(() => undefined);
     this.#underWay.push({ input, bytes, results: later });
     this.#bytesUnderWay += bytes;
     await this.#takeResults(snapshot, (this.#parts.mapper.concurrency ?? 1) - 1);
   }
 
-  /** Adds what the maps gave, and maps what they left over because it was much: then the rows may have to be written before all are mapped. */
+  /** Adds the results of the maps, and maps what they left over because it was too much: rows may have to be written before all are mapped. */
   async #add(snapshot: Snapshot, { ids, texts }: MapInput, first: readonly MappedRows[]): Promise<void> {
     let results = first;
     for (let from = 0; ; ) {
@@ -259,12 +259,12 @@ export class Updater {
     }
   }
 
-  /** How far the index has come with a document in the middle of a batch. Changes of a batch are not in their order: it is mapped anew then. */
+  /** Returns how far the index has come with a document in the middle of a batch. Changes are not in order: their batch is mapped again. */
   #reachedWith(id: DocId): Reached {
     return this.#firstPassSeq === undefined ? {} : { firstPass: { seq: this.#firstPassSeq, after: id } };
   }
 
-  /** Waits for the first of the batches that are being mapped, until there are only so many. */
+  /** Waits for the first of the batches that are being mapped, until at most `most` are left. */
   async #takeResults(snapshot: Snapshot, most: number): Promise<void> {
     while (this.#underWay.length > most) {
       const { input, bytes, results } = must(this.#underWay.shift());
@@ -275,8 +275,8 @@ export class Updater {
   }
 
   /**
-   * Writes the pending rows into the trees, and publishes the new state. `isPurge`: rows are taken away because of a purge, the
-   * last of them where `reached` says so.
+   * Writes the pending rows into the trees, and publishes the new state. `isPurge`: rows are removed because of a purge, the
+   * last of them if `reached` says so.
    */
   async #flush(snapshot: Snapshot, reached: Reached, isPurge = false): Promise<void> {
     await this.#takeResults(snapshot, 0);
@@ -342,14 +342,14 @@ function afterChange({ rows, lastChange }: ViewTree, next: RowTree, seq: number)
   return next === rows ? lastChange : { ...lastChange, seq };
 }
 
-/** `purgeSeq` is undefined before the last of the purged rows are taken away. They get fewer, so their number identifies a state. */
+/** `purgeSeq` is undefined before the last of the purged rows are removed. The rows get fewer, so their number identifies a state. */
 function afterPurge({ rows, lastChange }: ViewTree, next: RowTree, purgeSeq: number | undefined): RowsChange {
   const isUnfinished = lastChange.purgeSeq < 0;
   if (next === rows && (purgeSeq === undefined || !isUnfinished)) return lastChange;
   return { ...lastChange, purgeSeq: purgeSeq ?? -1 - next.count };
 }
 
-/** The keys that the documents have in the index, by their values in by-document. */
+/** Returns the keys that the documents have in the index, by their values in by-document. */
 function toFormerKeys(documents: readonly DocumentRows[], values: readonly (string | undefined)[]): FormerKeys[] {
   return values.flatMap((value, index) =>
     value === undefined ? [] : [{ id: must(documents[index]).id, keys: decodeEmitted(value) }],

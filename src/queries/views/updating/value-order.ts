@@ -9,18 +9,18 @@ import { type CooperativeTask, mapInSteps } from '../../../base/shared/turn.ts';
 import type { MappedRows } from '../../sandbox/contract.ts';
 import { sortInSteps } from './sorted-runs.ts';
 
-/** So many keys are compared one by one, which takes less time than a set. */
+/** Up to this many keys are compared one by one, which takes less time than a set. */
 const FEW_KEYS = 32;
-/** Rows that are looked at between two looks at the clock. */
+/** Rows that are processed between two checks of the clock. */
 const ROWS_PER_STEP = 1_000;
 
-/** A value that was emitted; `value` is absent where it is nested too deeply to be compared, and above all others. */
+/** A value that was emitted; `value` is absent if it is nested too deeply to be compared, and then sorts above all others. */
 interface Emitted {
   readonly text: string;
   readonly value: unknown;
 }
 
-/** The values of a map's result, where those that one document emitted with one key have changed places. */
+/** Returns the values of a map's result, with those that one document emitted with one key in order. */
 export function* valuesInOrder({ counts, keys, values }: MappedRows): CooperativeTask<readonly string[]> {
   let ordered: string[] | undefined;
   let row = 0;
@@ -42,7 +42,7 @@ export function* valuesInOrder({ counts, keys, values }: MappedRows): Cooperativ
   return ordered ?? values;
 }
 
-/** Groups of two rows and more that have one key, among the `count` rows from `start` on. */
+/** Returns groups of two or more rows that have one key, among the `count` rows from `start` on. */
 function rowsOfEqualKeys(keys: readonly string[], start: number, count: number): readonly (readonly number[])[] {
   if (count < 2 || areDistinct(keys, start, count)) return [];
   const groups = new Map<string, number[]>();

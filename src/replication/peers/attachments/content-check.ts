@@ -1,4 +1,4 @@
-/** Holds the content of attachments against what their stubs say of it: what differs is never written. */
+/** Checks the content of attachments against their stubs: content that differs is never written. */
 
 import { isObject, type JsonObject, ownMember } from '../../../base/json/objects.ts';
 import { fromBase64 } from '../../../base/shared/base64.ts';
@@ -11,7 +11,7 @@ import type { Stub } from '../contract.ts';
 /** Bytes that are digested in one step. */
 const STEP_BYTES = 262_144;
 
-/** The content that came is not the one that the document names, or did not come in a form that can be read. */
+/** The content is not the one that the document names, or arrived in a form that can't be read. */
 export class ContentMismatch extends ReplicationError {
   constructor(reason: string) {
     super('content_md5_mismatch', reason, { isRetryable: true });
@@ -23,20 +23,20 @@ export function contentMismatch(attachment: string, why: string): ContentMismatc
   return new ContentMismatch(`the source's attachment ${JSON.stringify(attachment)} ${why}`);
 }
 
-/** Content that is to come. */
+/** Content that is expected. */
 export interface ExpectedContent {
   readonly name: string;
   readonly length: number;
-  /** 32 hexadecimal digits; undefined where nothing can be told from the bytes as they come. */
+  /** 32 hexadecimal digits; undefined if the bytes as transferred can't be checked. */
   readonly md5: string | undefined;
 }
 
-/** What is known of content that comes as it was before the source stored it. The digest of what is stored compressed is of other bytes. */
+/** Returns what is known of content that arrives as it was before the source stored it. The digest of compressed content is for other bytes. */
 export function plainContent({ name, length, digest, isEncoded }: Stub): ExpectedContent {
   return { name, length, md5: isEncoded ? undefined : readDigest(digest) };
 }
 
-/** The same bytes. Fails with `ContentMismatch`, before the last of them is given where they are too many, else behind it. */
+/** Yields the same bytes. Fails with `ContentMismatch`: if there are too many, before the last of them, else after it. */
 export async function* checkedContent(
   chunks: AsyncIterable<Uint8Array>,
   { name, length, md5 }: ExpectedContent,
@@ -55,7 +55,7 @@ export async function* checkedContent(
 
 const OTHER_DIGEST = 'has another content than its digest says';
 
-/** Fails with `ContentMismatch` where the content inside of a document is not that of the stubs. */
+/** Fails with `ContentMismatch` if the inline content of a document does not match the stubs. */
 export async function checkInline(attachments: JsonObject, stubs: readonly Stub[]): Promise<void> {
   for (const stub of stubs) await checkEntry(stub, ownMember(attachments, stub.name));
   const known = new Set(stubs.map(({ name }) => name));

@@ -1,6 +1,6 @@
 import type { Answer } from '../client/answer.ts';
 
-/** An answer that is read outside of the call that gave it, which lasts until then. */
+/** A response that is read outside of the call that returned it; the call lasts until reading ends. */
 export class Handover {
   readonly answer: Promise<Answer>;
   #resolve: ((answer: Answer) => void) | undefined;

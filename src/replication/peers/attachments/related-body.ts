@@ -1,15 +1,15 @@
-/** The form in which a document goes to the target with content behind it: the document, and its attachments in the order in which it names them. */
+/** The form in which a document is sent to the target with its attachments: the document, then their content in the order in which it names them. */
 import { JsonCursor } from '../../../base/json/json-cursor.ts';
 import { KeptMembers } from '../../../base/json/kept-members.ts';
 import { type CooperativeTask, joinInSteps } from '../../../base/shared/turn.ts';
 import type { Stub } from '../contract.ts';
 
-/** An attachment of which the content follows. */
+/** An attachment whose content follows. */
 export interface Following {
   readonly stub: Stub;
-  /** Where it comes compressed: how many bytes those are. */
+  /** The compressed length in bytes, if it is sent compressed. */
   readonly encodedLength: number | undefined;
-  /** Its digest is known to be of the bytes that come. */
+  /** Its digest is known to be for the bytes as sent. */
   readonly hasDigest: boolean;
 }
 
@@ -18,8 +18,8 @@ export function relatedType(boundary: string): string {
 }
 
 /**
- * The body. `contentOf` is called once for each attachment that follows, in their order. Nothing of the last boundary is given before all
- * content has come: what fails in between leaves a body that no target takes.
+ * Yields the body. `contentOf` is called once for each attachment that follows, in order. No part of the last boundary is sent before all
+ * content has arrived: a failure in between leaves a body that no target accepts.
  */
 export async function* relatedBody(
   boundary: string,
@@ -38,13 +38,13 @@ export async function* relatedBody(
 }
 
 function partHead({ stub, encodedLength }: Following): string {
-  // A name that a header can't have is known by its place in the order of the document.
+  // The place in the document's order identifies a name that a header can't hold.
   const fileName = /^[^\p{Cc}"\\]+$/u.test(stub.name) ? `; filename="${stub.name}"` : '';
   const encoding = encodedLength === undefined ? '' : '\r\nContent-Encoding: gzip';
   return `Content-Disposition: attachment${fileName}\r\nContent-Length: ${encodedLength ?? stub.length}${encoding}`;
 }
 
-/** The document's text, those that follow announced in their order. What else it has stays as it was written. */
+/** Returns the document's text, with the following attachments announced in order. The rest stays as it was written. */
 export function* withFollowing(
   text: string,
   following: readonly Following[],

@@ -1,7 +1,7 @@
 /**
- * Reads documents whose attachments are long as `multipart/related`, to be written on as they come: as the source sends them in one answer, or
- * put together of each attachment by itself. Either way the document is the one that was read before, and content goes on only as far as it is
- * what the stubs say. Nothing is held but what is on its way.
+ * Reads documents with long attachments as `multipart/related`, to be written while they arrive: as the source sends them in one response, or
+ * assembled from each attachment by itself. Either way the document is the one that was read before, and content is passed on only while it
+ * matches the stubs. Only data in transit is held in memory.
  */
 
 import { isObject, type JsonObject, ownMember } from '../../../base/json/objects.ts';
@@ -25,16 +25,16 @@ import {
 import { Handover } from './handover.ts';
 import { type Following, relatedBody, relatedType, withFollowing } from './related-body.ts';
 
-/** Gives a text that occurs in no document by chance. */
+/** Returns a text that occurs in no document by chance. */
 type NewBoundary = () => string;
 type UseBody<T> = (body: RelatedBody) => Promise<T>;
 
-/** Attachments that are looked at between two looks at the clock. */
+/** Attachments that are processed between two checks of the clock. */
 const PER_STEP = 256;
-/** Characters by which a document may be longer than when it was read before. */
+/** Extra characters that a document may have compared with when it was read before. */
 const LONGEST_MORE = 1_048_576;
 
-/** `other form`: the source does not answer in this form. `useless`: not with this document. */
+/** `other form`: the source does not respond in this form. `useless`: not with this document. */
 type WholeOutcome<T> = 'other form' | 'useless' | { readonly result: T };
 
 const RELATED = /^\s*multipart\/related\s*;/i;
@@ -50,8 +50,8 @@ export class RelatedReader {
   }
 
   /**
-   * Gives what `use` makes of the body; it is called again with another one where the first was of no use. Fails with `not_found` where the
-   * revision is not there any more, or an attachment of it, and with `ContentMismatch`.
+   * Returns the result of `use`, called with the body; `use` is called again with another body if the first was unusable. Fails with `not_found` if
+   * the revision does not exist any more, or an attachment of it, and with `ContentMismatch`.
    */
   async read<T>(wanted: AttachedDocument, use: UseBody<T>): Promise<T> {
     const { id } = wanted.document;
@@ -65,7 +65,7 @@ export class RelatedReader {
   }
 
   /**
-   * Asks for the revision itself. (With `latest=true` some servers answer with the winner, which has other attachments, and with nothing where
+   * Requests the revision itself. (With `latest=true` some servers return the winner, which has other attachments, and return nothing if
    * the revision is a deletion.)
    */
   async #readWhole<T>(wanted: AttachedDocument, use: UseBody<T>): Promise<WholeOutcome<T>> {
@@ -101,7 +101,7 @@ export class RelatedReader {
   #partByPart(wanted: AttachedDocument): Promise<RelatedBody> {
     const following = wanted.stubs
       .filter(({ isMissing }) => isMissing)
-      // The digest may be of the bytes as they are stored, compressed, which these are not.
+      // The digest may be for the stored bytes, compressed, which differ from these.
       .map((stub) => ({ stub, encodedLength: undefined, hasDigest: false }));
     return this.#bodyOf(wanted, following, ({ stub }) => this.#content(wanted.document, stub));
   }
@@ -118,14 +118,14 @@ export class RelatedReader {
     return { type: relatedType(boundary), chunks: relatedBody(boundary, text, following, contentOf) };
   }
 
-  /** As a stream of its own: what the request ends with comes out of it. */
+  /** A separate stream: the failure of its request comes out of it. */
   async *#content({ id, rev }: DocumentText, stub: Stub): AsyncGenerator<Uint8Array, void, void> {
     const { name } = stub;
     if (!isSegment(name)) throw contentMismatch(name, 'can be named by no address');
     const path = `${documentPath(id)}/${encodeURIComponent(name)}${queryText({ rev })}`;
     const handed = new Handover();
     const headers = { accept: '*/*' };
-    // The request to the target that this is a part of has its place already.
+    // The request to the target that this is a part of already has a place.
     const request = {
       method: 'GET',
       path,
@@ -140,7 +140,7 @@ export class RelatedReader {
       const answer = await handed.answer;
       yield* checkedContent(answer.chunks(), plainContent(stub));
     } catch (failure) {
-      // What is asked for again is the document with all of its attachments.
+      // A retry is for the document with all of its attachments.
       throw failure instanceof AttemptFailure ? failure.asFinal() : failure;
     } finally {
       handed.end();
@@ -153,7 +153,7 @@ function isNotFound(failure: unknown): boolean {
   return failure instanceof ReplicationError && failure.code === 'not_found';
 }
 
-/** The attachments whose content comes, as the first part announces them; undefined where it is another document, or says other things of them. */
+/** Returns the attachments whose content follows, as the first part announces them; undefined if it is another document, or describes others. */
 async function readFollowing(
   parts: AsyncIterator<IncomingPart, void, void>,
   wanted: AttachedDocument,
@@ -202,7 +202,7 @@ function toFollowing(stub: Stub | undefined, { digest, length, encoding, encoded
   return { stub, encodedLength: encoded_length, hasDigest: true };
 }
 
-/** The text, and the bytes that the answer holds for it. */
+/** Returns the text, and the bytes that the response holds for it. */
 async function textOf(chunks: AsyncIterable<Uint8Array>, longest: number, answer: Answer) {
   const decoder = new TextDecoder();
   let text = '';

@@ -1,4 +1,4 @@
-/** Writes documents with their attachments behind them (docs/http/attachments.md#multipart-uploads). */
+/** Writes documents followed by their attachments (docs/http/attachments.md#multipart-uploads). */
 import { type JsonObject, ownMember } from '../../../base/json/objects.ts';
 import { SHORT_ANSWER } from '../client/answer.ts';
 import type { PeerClient } from '../client/peer-client.ts';
@@ -6,11 +6,11 @@ import type { DocumentText, RelatedBody, RelatedRefusal } from '../contract.ts';
 import { writeBulk } from '../documents/bulk-docs.ts';
 import { documentPath } from '../paths.ts';
 
-/** Statuses that speak of the document. */
+/** Statuses that concern the document. */
 const OF_DOCUMENT: readonly number[] = [400, 409, 412, 413, 417, 422];
 const BAD_REQUEST = 400;
 const OF_RIGHTS: readonly number[] = [401, 403];
-/** Statuses of peers that take no such bodies. */
+/** Statuses of peers that accept no such bodies. */
 const OF_FORM: readonly number[] = [405, 406, 415, 501];
 
 export async function writeRelated(
@@ -31,10 +31,10 @@ export async function writeRelated(
         ? readWritten(await answer.object(SHORT_ANSWER), rev)
         : { status, ...(await answer.refusal()) };
     })
-    // The request lacked its end because of that, whatever came of it.
+    // This failure made the request end early, whatever the response was.
     .finally(() => source.throwFailure());
   if (told === undefined) return undefined;
-  // Whether a function refused this document, or the peer refuses us: that fails then.
+  // Checks whether a function refused this document, or the peer refuses all writes, which then fails.
   if (OF_RIGHTS.includes(told.status)) await writeBulk(client, []);
   const mayBeOfForm = told.status === BAD_REQUEST;
   return {
@@ -44,14 +44,14 @@ export async function writeRelated(
   };
 }
 
-/** Undefined where the document was written as it is. */
+/** Undefined if the document was written unchanged. */
 function readWritten(written: JsonObject, rev: string) {
   const asRev = ownMember(written, 'rev');
   if (typeof asRev !== 'string' || asRev === rev) return undefined;
   return { status: 200, error: 'bad_answer', reason: `the target says that it wrote it as revision ${asRev}` };
 }
 
-/** Remembers what they fail with: whoever sends them tells only that a body broke off. */
+/** Stores the chunks' failure: the sender reports only that a body was cut off. */
 class WatchedChunks {
   #failure: { readonly cause: unknown } | undefined;
   readonly #chunks: AsyncIterable<Uint8Array>;

@@ -9,12 +9,12 @@ import { changeBytes, LONGEST_ROW, readChange, readPending, readSequence } from 
 
 const BAD_REQUEST = 400;
 
-/** Asks for changes that come as one list. */
+/** Requests changes that come as one list. */
 export function readChangesPage(client: PeerClient, request: PeerRequest, limit: number): Promise<ChangesPage> {
   return client.ask(request, (answer) => readPage(answer, limit));
 }
 
-/** As `readChangesPage`; undefined where the peer refuses the request as it stands. */
+/** As `readChangesPage`; undefined if the peer refuses the request as it stands. */
 export function tryChangesPage(
   client: PeerClient,
   request: PeerRequest,
@@ -27,7 +27,7 @@ export function tryChangesPage(
   });
 }
 
-/** A row is kept as soon as it came, so that an answer takes no more memory than the changes that were asked for. */
+/** A row is stored as soon as it arrives, so that a response takes no more memory than the requested changes. */
 async function readPage(answer: Answer, limit: number): Promise<ChangesPage> {
   const changes: (Change & { readonly seq: Sequence })[] = [];
   const list = { member: 'results', most: limit, longest: LONGEST_ROW };

@@ -1,4 +1,4 @@
-/** How a peer is asked for its changes (docs/http/changes.md), and what it answers. */
+/** Requests a peer's changes (docs/http/changes.md), and reads its response. */
 import { isObject, ownMember } from '../../../base/json/objects.ts';
 import type { Selection, Sequence } from '../../contract.ts';
 import type { PeerRequest } from '../client/peer-client.ts';
@@ -9,7 +9,7 @@ import { isSequence } from '../sequence-form.ts';
 
 export interface FeedParameters {
   readonly feed: 'normal' | 'longpoll' | 'continuous';
-  /** Between signs of life while there is nothing to tell; undefined for none. */
+  /** The interval between signs of life while there is nothing to report; undefined for none. */
   readonly heartbeatMs: number | undefined;
   readonly limit?: number | undefined;
 }
@@ -27,7 +27,7 @@ export function changesRequest(
     heartbeat: heartbeatMs === undefined ? undefined : String(heartbeatMs),
     limit: limit === undefined ? undefined : String(limit),
   };
-  // The parameters of a filter function can't take the place of those.
+  // The parameters of a filter function can't replace these.
   const path = `/_changes${queryText({ ...query, ...own })}`;
   const names = selection?.kind === 'filter' ? `filter ${selection.filter}` : undefined;
   return { method: body === undefined ? 'GET' : 'POST', path, body, names };
@@ -52,8 +52,8 @@ function sequenceText(since: Sequence): string {
 }
 
 /**
- * A row with its sequence. Throws `SyntaxError` where it is none. What it names that no document can have is refused by name: it says nothing
- * about the other rows.
+ * Returns a row with its sequence. Throws `SyntaxError` if it is not one. Revisions that no document can have are refused by name: they do not
+ * affect the other rows.
  */
 export function readChange(row: unknown): Change & { readonly seq: Sequence } {
   const members = isObject(row) ? row : {};
@@ -76,12 +76,12 @@ export function readChange(row: unknown): Change & { readonly seq: Sequence } {
 
 /** Characters of a row. A document may have a hundred thousand leaves. */
 export const LONGEST_ROW = 8_388_608;
-/** Entries of a row that are no revisions. One that has more is no list of them. */
+/** Maximum number of entries of a row that are not revisions. A row with more is not a list of revisions. */
 const MOST_WRONG = 1_000;
-/** Of an entry beside its text. */
+/** For an entry besides its text. */
 const ENTRY_BYTES = 64;
 
-/** Bytes that a change takes, about. */
+/** Returns the approximate bytes that a change takes. */
 export function changeBytes({ id, revs, refused = [] }: Change): number {
   let bytes = ENTRY_BYTES + 2 * id.length;
   for (const rev of revs) bytes += ENTRY_BYTES + rev.length;
@@ -89,7 +89,7 @@ export function changeBytes({ id, revs, refused = [] }: Change): number {
   return bytes;
 }
 
-/** What is refused with it the source names, and nobody can have. */
+/** The error for revisions that the source names, and that no document can have. */
 const BAD_CHANGE = 'bad_change';
 
 function namedRevisions(changes: readonly unknown[]): readonly string[] {
@@ -109,15 +109,15 @@ function revOf(change: unknown): string {
 }
 
 /**
- * Throws `SyntaxError` where it is none, or one that can't be handed back as it is: with a sequence that was made up a replication would begin
- * from the start, or miss something.
+ * Throws `SyntaxError` if it is not a sequence, or can't be sent back unchanged: with an invented sequence a replication would begin
+ * from the start, or miss changes.
  */
 export function readSequence(value: unknown): Sequence {
   if (isSequence(value)) return value;
   throw new SyntaxError('A sequence is none');
 }
 
-/** A count, where it is one. */
+/** Returns the value if it is a count. */
 export function readPending(value: unknown): number | undefined {
   return typeof value === 'number' && value >= 0 ? value : undefined;
 }

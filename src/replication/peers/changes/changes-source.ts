@@ -1,4 +1,4 @@
-/** The changes of a peer, chosen by it or here. */
+/** The changes of a peer, selected by the peer or here. */
 
 import { CustomCodeError, isDatabaseError } from '../../../base/errors/database-error.ts';
 import type { RefusedDocument, Selection } from '../../contract.ts';
@@ -46,14 +46,14 @@ export class ChangesSource {
     try {
       this.#own.note(selection);
     } catch (failure) {
-      // A selector that nobody understands is for the peer to refuse.
+      // The peer refuses a selector that no one understands.
       if (!isDatabaseError(failure)) throw failure;
     }
   }
 
   /**
-   * Says of the documents that were not meant no more than that: a newer revision than was listed may be none of them. One on which the
-   * selector can't be tried, because that would take too long, say, is refused.
+   * Reports documents that were not selected only as such: a newer revision than the listed one may not be selected. A document on which the
+   * selector can't be tested, for example because that would take too long, is refused.
    */
   chosen(take: TakeFound): TakeFound {
     return async (found) => {
@@ -78,7 +78,7 @@ export class ChangesSource {
   }
 }
 
-/** Of a page as it came: before some of it is left out here. */
+/** For a page as it arrived: before some of it is left out here. */
 function isLast({ changes, pending }: ChangesPage, limit: number): boolean {
   return changes.length === 0 || (pending === undefined ? changes.length < limit : pending === 0);
 }

@@ -1,7 +1,7 @@
 /**
- * Follows the changes of a peer: with a continuous feed, whose rows come one by one, so that an edit is known at once and needs no request of
- * its own. From peers that have none, or whose answers are held back on the way, with one long poll after another. Where a host has as many feeds
- * as it may, by what the server tells of all its databases, and else by asking now and then.
+ * Follows the changes of a peer: with a continuous feed, whose rows arrive one by one, so that an edit is known at once and needs no request of
+ * its own. Peers that have none, or whose responses are buffered on the way, get one long poll after another. If a host has the maximum number
+ * of feeds, the server's news of all its databases replaces the feed, or else polling now and then.
  */
 import { isObject, ownMember } from '../../../base/json/objects.ts';
 import type { Sequence } from '../../contract.ts';
@@ -14,7 +14,7 @@ import { readChangesPage } from './changes-page.ts';
 import { changesRequest, LONGEST_ROW, readChange, readPending, readSequence } from './changes-request.ts';
 import { SharedDbUpdates } from './shared-db-updates.ts';
 
-/** How often changes are asked for where no feed may be open. */
+/** The polling interval if no feed may be open. */
 const LOOK_AGAIN_MS = 5_000;
 
 type TakePage = (page: ChangesPage) => Promise<void>;
@@ -23,7 +23,7 @@ export class LiveFeeds {
   readonly #client: PeerClient;
   readonly #heartbeatMs: number;
   readonly #news: SharedDbUpdates | undefined;
-  /** The peer has no continuous feeds, or they don't reach us. */
+  /** The peer has no continuous feeds, or they don't arrive here. */
   #usesLongPolls = false;
 
   constructor(client: PeerClient, heartbeatMs: number) {
@@ -34,18 +34,18 @@ export class LiveFeeds {
     this.#news = feeds && news && new SharedDbUpdates(client, { feeds, news }, heartbeatMs);
   }
 
-  /** Resolves when the feed has ended, or broken off: the database may be another one then. */
+  /** Resolves when the feed has ended, or was cut off: it may be another database then. */
   async follow(request: ChangesRequest, take: TakePage): Promise<void> {
     if (await this.#followAlone(request, take)) return;
     if (await this.#news?.follow(request, (asked) => this.#look(asked), take)) return;
-    // That the server tells no news may have turned out just now.
+    // This attempt may have just shown that the server sends no news.
     if (await this.#followAlone(request, take)) return;
     await this.#client.pause(LOOK_AGAIN_MS);
     const page = await this.#look(request);
     if (page.changes.length > 0) await take(page);
   }
 
-  /** With a feed of its own. False where no more may be open at the host: the last place is for the news. */
+  /** Follows with its own feed. Returns false if no more feeds may be open at the host: the last place is for the news. */
   async #followAlone(request: ChangesRequest, take: TakePage): Promise<boolean> {
     const feeds = this.#client.places?.feeds;
     if (feeds?.tryEnter(this.#news?.needsPlace === true ? 1 : 0) === false) return false;
@@ -83,9 +83,9 @@ export class LiveFeeds {
         this.#usesLongPolls = !(await reader.read(answer));
       } catch (failure) {
         if (!(failure instanceof AttemptFailure) || this.#client.isEnded) throw failure;
-        // Something on the way gives answers on when they are complete.
+        // An intermediary forwards responses only when they are complete.
         if (failure.isSilence && !reader.isAlive) this.#usesLongPolls = true;
-        // What came is dealt with; whoever asks again has to look first where he is. A row that makes no sense is a failure where it is the next.
+        // Received changes are processed; the caller has to check its position before a retry. An invalid row is a failure if it is the next one.
         else if (failure.status === undefined ? !reader.isAlive : !reader.hasTaken) throw failure;
       } finally {
         await answer.discard();
@@ -95,7 +95,7 @@ export class LiveFeeds {
 }
 
 class LineReader {
-  /** Something has come. */
+  /** Data has arrived. */
   isAlive = false;
   /** Changes were taken. */
   hasTaken = false;
@@ -109,7 +109,7 @@ class LineReader {
     this.#since = since;
   }
 
-  /** False where what comes is no continuous feed. */
+  /** Returns false if the response is not a continuous feed. */
   async read(answer: Answer): Promise<boolean> {
     const cutter = new LineCutter(LONGEST_ROW);
     for (let pending = 0; ; ) {
@@ -122,7 +122,7 @@ class LineReader {
       const lines = answer.useable(() => cutter.push(piece)).filter(isFilled);
       if (isList(lines[0] ?? beginningOf(cutter))) return false;
       if (lines.length === 0 && cutter.rest !== '') continue;
-      // Who takes the changes counts them.
+      // `take` counts the changes.
       answer.free(pending);
       pending = 0;
       await this.#takeLines(answer, lines);
@@ -140,7 +140,7 @@ class LineReader {
   }
 }
 
-/** What is longer is no beginning any more: it was looked at when it was short, and need not be put together each time. */
+/** A longer text is no beginning any more: it was checked when it was short, and need not be joined each time. */
 function beginningOf({ rest }: LineCutter): string {
   return rest.length <= LONGEST_BEGINNING ? rest : '';
 }
@@ -151,7 +151,7 @@ function isFilled(line: string): boolean {
   return line.trim() !== '';
 }
 
-/** How an answer begins that is a list, since the peer knows no continuous feeds. */
+/** Whether the text begins a list: such a peer does not support continuous feeds. */
 function isList(line: string): boolean {
   return /^\s*\{\s*"results"/.test(line);
 }

@@ -1,7 +1,7 @@
 /**
- * Chooses documents here, for a peer that can't: old servers know no selectors, and some no lists of ids. They give all their changes then. Ids
- * are looked at at once, of each peer, since some give more than they were asked for; selectors when a document has come, each revision by itself
- * as the filters of peers do it.
+ * Selects documents here, for a peer that can't: old servers support no selectors, and some no lists of ids. They then return all their changes.
+ * Ids are checked at once, for every peer, since some return more than requested; selectors when a document has arrived, each revision by itself
+ * as the filters of peers do.
  */
 import { createKeyOrder } from '../../../base/collation/key-order.ts';
 import { isDatabaseError } from '../../../base/errors/database-error.ts';
@@ -16,17 +16,17 @@ import { ReplicationError } from '../../failure.ts';
 import type { ChangesPage, ChangesRequest } from '../contract.ts';
 
 export class OwnSelection {
-  /** The peer can't do it. */
+  /** The peer can't select. */
   #isUsed = false;
   #test: Test | undefined;
 
-  /** Notes that the peer can't choose. Fails with `bad_request` where nobody could: the selector itself is at fault. */
+  /** Notes that the peer can't select. Fails with `bad_request` if the selector itself is invalid. */
   use(selection: Selection): void {
     this.#isUsed = true;
     this.note(selection);
   }
 
-  /** What is chosen by, also where the peer does it: it chooses by the revision that it lists, and may give a newer one. */
+  /** Sets the selection, also if the peer selects: it selects by the revision that it lists, and may return a newer one. */
   note(selection: Selection): void {
     if (selection.kind === 'selector') this.#test ??= createSelectorTest(selection.selector);
   }
@@ -35,19 +35,19 @@ export class OwnSelection {
     return this.#isUsed;
   }
 
-  /** What the peer is asked for. */
+  /** Returns the request for the peer. */
   requestFor(request: ChangesRequest): ChangesRequest {
     return this.#isUsed ? { ...request, selection: undefined } : request;
   }
 
-  /** Those of the changes that were meant, as far as ids say it. */
+  /** Returns the selected changes, as far as ids decide it. */
   chosenOf<T extends ChangesPage>(page: T, selection: Selection | undefined): T {
     if (selection?.kind !== 'ids') return page;
     const { ids } = selection;
     return { ...page, changes: page.changes.filter(({ id }) => includesSorted(ids, id)) };
   }
 
-  /** Whether a document belongs to it. What is no JSON, or nested too deeply, does: the target says what is wrong with it. */
+  /** Whether a document is selected. Text that is not JSON, or nested too deeply, is: the target reports what is wrong with it. */
   passes(text: string): MaybePromise<boolean> {
     const test = this.#test;
     if (test === undefined || !isShallowText(text)) return true;
@@ -71,7 +71,7 @@ function createSelectorTest(selector: string): Test {
   }
 }
 
-/** Whether the id is one of these, which are in the order of their characters. A set of all of them would be made in one go. */
+/** Whether the sorted list contains the id. Making a set of all ids would block too long. */
 export function includesSorted(ids: readonly string[], id: string): boolean {
   let [from, to] = [0, ids.length];
   while (from < to) {

@@ -1,6 +1,6 @@
 /**
- * Follows the changes of a database without a feed of its own: one feed of the server (`_db_updates`, docs/http/changes.md#database-events) says in which
- * of its databases something has happened, and wakes all replications with it. Where the server has no such feed, or not for us, nothing is told.
+ * Follows the changes of a database without its own feed: one feed of the server (`_db_updates`, docs/http/changes.md#database-events) reports which
+ * of its databases have changed, and wakes all replications with it. If the server has no such feed, or not for this user, there are no news.
  */
 import { isObject, ownMember } from '../../../base/json/objects.ts';
 import { startBackgroundTimer } from '../../../base/shared/background-timer.ts';
@@ -11,11 +11,11 @@ import { LineCutter } from '../client/answered-lines.ts';
 import type { PeerClient } from '../client/peer-client.ts';
 import type { ChangesPage, ChangesRequest } from '../contract.ts';
 
-/** Whoever was told nothing for so long looks at the source again. */
+/** A replication without news for this long looks at the source again. */
 const LONGEST_QUIET_MS = 60_000;
-/** So often the feed may end before it has told anything. */
+/** How often the feed may end before it has reported anything. */
 const MOST_FAILURES = 3;
-/** Characters of what the feed tells of a database. */
+/** Maximum length of an event in characters. */
 const LONGEST_EVENT = 65_536;
 const REFUSALS: readonly number[] = [400, 401, 403, 404, 405, 500, 501];
 
@@ -37,25 +37,25 @@ export class SharedDbUpdates {
   constructor(client: PeerClient, places: NewsPlaces, heartbeatMs: number) {
     this.#client = client;
     this.#places = places;
-    // Seconds for servers of the 1.x line and for Settee, milliseconds for later ones. Only those know `since`; the others tell what comes.
+    // Seconds for 1.x servers and for Settee, milliseconds for later ones. Only the latter know `since`; the others report what comes.
     const seconds = Math.max(1, Math.floor(heartbeatMs / 1_000));
     this.#path = `/_db_updates?feed=continuous&heartbeat=${heartbeatMs}&timeout=${seconds}&since=now`;
     this.#name = nameOf(client.name);
   }
 
-  /** Nobody reads the news yet, and this replication may. */
+  /** There is no reader of the news yet, and this replication may be one. */
   get needsPlace(): boolean {
     return !this.#places.news.isRead && !this.#isRefused;
   }
 
-  /** The server tells this replication no news, or they don't reach it. */
+  /** The server sends this replication no news, or they don't arrive. */
   get #isRefused(): boolean {
     return this.#failures >= MOST_FAILURES;
   }
 
   /**
-   * Gives what `look` finds to `take`, now and whenever there may be more. Gives false where there are no news at present; true when the feed has
-   * ended, when nothing was told for long, or when the database may be another one.
+   * Passes what `look` finds to `take`, now and whenever there may be more. Returns false if no news are available at present; true when the feed
+   * has ended, after a long time without news, or if it may be another database.
    */
   async follow(request: ChangesRequest, look: Look, take: TakePage): Promise<boolean> {
     const { limit } = request;
@@ -74,14 +74,14 @@ export class SharedDbUpdates {
     return false;
   }
 
-  /** Reads the news for all where nobody does. False where that can't be. */
+  /** Reads the news for all if there is no reader. Returns false if that is not possible. */
   #begin(): boolean {
     const { news, feeds } = this.#places;
     if (news.isRead) return true;
     if (this.#isRefused || !feeds.tryEnter()) return false;
     news.begin();
     void this.#read()
-      // Whoever waits asks for changes next, and finds out what is wrong.
+      // Waiting replications request changes next, and find out what is wrong.
       .catch(() => undefined)
       .finally(() => {
         feeds.leave();
@@ -90,7 +90,7 @@ export class SharedDbUpdates {
     return true;
   }
 
-  /** What comes next, from now on. */
+  /** Waits for the next news, from now on. */
   #await(): { readonly news: Promise<NewsOfDatabase>; end(): void } {
     const ends: (() => void)[] = [];
     const news = new Promise<NewsOfDatabase>((resolve, reject) => {
@@ -100,7 +100,7 @@ export class SharedDbUpdates {
         this.#client.onEnd(reject),
       );
     });
-    // Nobody may wait for it by the time it fails.
+    // There may be no waiter when it fails.
     news.catch(() => undefined);
     return {
       news,
@@ -132,7 +132,7 @@ export class SharedDbUpdates {
 
   async #tellAll(answer: Answer): Promise<void> {
     const { news } = this.#places;
-    // What happened before the feed began.
+    // Covers what happened before the feed began.
     news.tell('updated');
     const cutter = new LineCutter(LONGEST_EVENT);
     for (;;) {
@@ -149,7 +149,7 @@ export class SharedDbUpdates {
   }
 }
 
-/** Undefined for what speaks of no database. */
+/** Undefined for an event that concerns no database. */
 function readEvent(line: string): { readonly name: string; readonly news: NewsOfDatabase } | undefined {
   const event: unknown = JSON.parse(line);
   const name = isObject(event) ? ownMember(event, 'db_name') : undefined;

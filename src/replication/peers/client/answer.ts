@@ -1,4 +1,4 @@
-/** The answer of a peer, read under the eyes of a watchdog. All failures are of the attempt, so that the request can be sent again. */
+/** The response of a peer, read under a watchdog. All failures are failures of the attempt, so that the request can be sent again. */
 import { COMMA, OPEN_BRACE, OPEN_BRACKET } from '../../../base/json/characters.ts';
 import { assertShallowInSteps } from '../../../base/json/nesting.ts';
 import { isObject, type JsonObject } from '../../../base/json/objects.ts';
@@ -11,21 +11,21 @@ import { AttemptFailure, describeFailure } from './attempt-failure.ts';
 import { plainRefusal } from './plain-refusal.ts';
 import type { Watchdog } from './watchdog.ts';
 
-/** Characters of an answer that says little: that something was done, or what a database is. */
+/** Maximum characters of a short response: that an operation succeeded, or what a database is. */
 export const SHORT_ANSWER = 65_536;
-/** Texts up to so many characters are parsed in one go. */
+/** Texts up to this length in characters are parsed in one step. */
 const SHORT_TEXT = 4_096;
-/** Bytes that a value takes in a list or an object, beside its text. */
+/** Bytes that a value takes in a list or an object, besides its text. */
 const VALUE_BYTES = 44;
 /** Characters of an error's reason that are kept. */
 const LONGEST_REASON = 1_000;
-/** Characters that are read of an answer which says why a request failed. */
+/** Characters that are read of an error response. */
 const READ_OF_ERROR = 16_384;
 const NO_JSON = 'it is no whole JSON, or not of the form that it should have';
 
 export class Answer {
   readonly status: number;
-  /** What is asked, for failures: a method and an address. */
+  /** A method and an address, for error messages. */
   readonly #what: string;
   readonly #answer: TransportAnswer;
   readonly #watchdog: Watchdog;
@@ -34,7 +34,7 @@ export class Answer {
   #held = 0;
   readonly #timeSlice = new TimeSlice();
 
-  /** `memory`: undefined for answers that come from this process. `tellsReasons`: see `PeerClientOptions`. */
+  /** `memory`: undefined for responses from this process. `tellsReasons`: see `PeerClientOptions`. */
   constructor(what: string, answer: TransportAnswer, watchdog: Watchdog, memory?: MemoryShare, tellsReasons = true) {
     this.status = answer.status;
     this.#what = what;
@@ -49,9 +49,9 @@ export class Answer {
     return this.#answer.header(name);
   }
 
-  /** The next piece of the body as text; undefined at its end. */
+  /** Returns the next piece of the body as text; undefined at its end. */
   async pullText(): Promise<string | undefined> {
-    // What is at hand at once would leave nobody else a turn.
+    // Data that is available at once would leave no turn for others.
     if (this.#timeSlice.isDue) await this.#timeSlice.rest();
     return this.#read(() => this.#answer.body.pullText());
   }
@@ -65,7 +65,7 @@ export class Answer {
     }
   }
 
-  /** Counts memory that is needed until it is freed, or the answer has ended. Waits where there is none; fails with `ReplicationError`. */
+  /** Counts memory that is needed until it is freed, or the response has ended. Waits if none is free; fails with `ReplicationError`. */
   hold(bytes: number): Promise<void> | undefined {
     if (this.#memory === undefined || bytes === 0) return undefined;
     const wait = this.#memory.hold(bytes);
@@ -81,12 +81,12 @@ export class Answer {
     this.#memory?.free(held);
   }
 
-  /** Gives back all that it held: nobody uses what was read any more. */
+  /** Frees all that it held: what was read is no longer used. */
   end(): void {
     this.free(this.#held);
   }
 
-  /** `longest`: characters that the answer to what was asked may have. A longer one is of no use. */
+  /** `longest`: the maximum length of the response in characters. A longer one is unusable. */
   async text(longest: number): Promise<string> {
     let text = '';
     for (let piece = await this.pullText(); piece !== undefined; piece = await this.pullText()) {
@@ -101,7 +101,7 @@ export class Answer {
     return this.parse(await this.text(longest));
   }
 
-  /** The value of a text that came with the answer. */
+  /** Returns the value of a text from the response. */
   parse(text: string): MaybePromise<unknown> {
     if (text.length > SHORT_TEXT) return this.#parseLong(text);
     return this.useable((): unknown => JSON.parse(text));
@@ -116,12 +116,12 @@ export class Answer {
     }
   }
 
-  /** Bytes that a text takes. 0 where nobody counts them. */
+  /** Returns the bytes that a text takes; 0 if memory is not counted. */
   sizeOf(text: string): number {
     return this.#memory === undefined ? 0 : textBytes(text);
   }
 
-  /** What `read` makes of the body, which throws a `SyntaxError` where that is not as it should be. */
+  /** Returns the result of `read`, which throws a `SyntaxError` if the body is not as it should be. */
   useable<T>(read: () => T): T {
     try {
       return read();
@@ -137,7 +137,7 @@ export class Answer {
     throw this.unusable('it is no JSON object');
   }
 
-  /** `error` and `reason` of an answer that tells why the request failed. */
+  /** Returns `error` and `reason` of an error response. */
   async refusal(): Promise<{ readonly error: string; readonly reason: string }> {
     let text = '';
     try {
@@ -152,19 +152,19 @@ export class Answer {
         return this.#tellsReasons ? told : plainRefusal(told, this.status);
       }
     } catch {
-      // What comes from a proxy in between is no JSON. The status says enough.
+      // A response from an intermediary proxy is not JSON. The status says enough.
     } finally {
       await this.discard();
     }
     return { error: String(this.status), reason: '' };
   }
 
-  /** Nobody reads on. */
+  /** Reading ends here. */
   discard(): Promise<void> {
     return this.#answer.body.cancel();
   }
 
-  /** The answer came, but can't be what was asked for: it was cut off, or changed on its way. */
+  /** The response arrived, but can't be the requested one: it was cut off, or changed on its way. */
   unusable(why: string, cause?: unknown): AttemptFailure {
     return new AttemptFailure(`${this.#what} was answered with something that is of no use: ${why}`, {
       status: this.status,
@@ -184,13 +184,13 @@ export class Answer {
   }
 }
 
-/** What is nested very deeply takes very long to parse, and fails wherever it is walked through. */
+/** Very deeply nested text takes very long to parse, and fails wherever it is walked through. */
 function* parsedInSteps(text: string): CooperativeTask<unknown> {
   yield* assertShallowInSteps(text);
   return yield* parseInSteps(text);
 }
 
-/** What is in no list and no object takes little. Commas within texts count, too: it is a bound. */
+/** Values outside lists and objects take little. Commas within strings count, too: it is an upper bound. */
 function* valueBytes(text: string): CooperativeTask<number> {
   let values = 0;
   for (let from = 0; from < text.length; from += VALUES_STEP) {
@@ -204,7 +204,7 @@ function* valueBytes(text: string): CooperativeTask<number> {
   return textBytes(text) + values * VALUE_BYTES;
 }
 
-/** Characters between two looks at the clock. */
+/** Characters between two checks of the clock. */
 const VALUES_STEP = 65_536;
 const WIDE = /[^\0-\xff]/;
 
@@ -214,7 +214,7 @@ function textBytes(text: string): number {
 
 function shortText(value: unknown): string {
   const given = typeof value === 'string' ? value : JSON.stringify(value);
-  // What can't be stored would keep a failure from being told in a document.
+  // Text that can't be stored would prevent a document from reporting a failure.
   const text = given.replace(/\p{Surrogate}/gu, '\ufffd');
   return text.length > LONGEST_REASON ? `${text.slice(0, LONGEST_REASON)}…` : text;
 }

@@ -2,10 +2,10 @@
 
 export class LineCutter {
   readonly #longest: number;
-  /** The beginning of a line whose end is not there yet. */
+  /** The beginning of a line whose end has not arrived yet. */
   #rest = '';
 
-  /** `longest`: characters of a line. */
+  /** `longest`: maximum characters of a line. */
   constructor(longest: number) {
     this.#longest = longest;
   }
@@ -14,7 +14,7 @@ export class LineCutter {
     return this.#rest;
   }
 
-  /** The lines that end in this piece. Only the piece is looked at, however long the line is. Throws `SyntaxError` for one that is too long. */
+  /** Returns the lines that end in this piece. Reads only the piece, however long the line is. Throws `SyntaxError` for a line that is too long. */
   push(piece: string): string[] {
     const lines = piece.split('\n');
     const [first = '', ...others] = lines;

@@ -1,10 +1,10 @@
-/** Why one attempt of a request came to nothing. What is left of it when no more attempts are made is a `ReplicationError`. */
+/** Why one attempt of a request failed. When no more attempts are made it becomes a `ReplicationError`. */
 import type { ErrorCode } from '../../../base/errors/database-error.ts';
 import { ReplicationError } from '../../failure.ts';
 
 export interface AttemptDetails {
   readonly code?: ErrorCode;
-  /** Whether the same request may do better later. */
+  /** Whether the same request may succeed later. */
   readonly isRetryable?: boolean;
   readonly retryAfterMs?: number | undefined;
   readonly status?: number | undefined;
@@ -16,7 +16,7 @@ export class AttemptFailure extends Error {
   readonly code: ErrorCode;
   readonly isRetryable: boolean;
   readonly retryAfterMs: number | undefined;
-  /** Of the answer; undefined where none came. */
+  /** The status of the response; undefined if there was none. */
   readonly status: number | undefined;
   /** The peer gave no sign for too long. */
   readonly isSilence: boolean;
@@ -38,7 +38,7 @@ export class AttemptFailure extends Error {
 }
 
 /**
- * What a transport failed with, in words. Of an error of the network only what caused it is told: the message of the error itself may show
+ * Describes a transport's failure. For a network error it names only the cause: the message of the error itself may show
  * a header, and with it a password.
  */
 export function describeFailure(failure: unknown): string {

@@ -1,6 +1,6 @@
-/** How many requests a peer gets at the same time: fewer of them while it says that they are too many. */
+/** Limits the concurrent requests to a peer: fewer while the peer reports that there are too many. */
 
-/** Successes after which a peer that had said so gets one request more at a time. */
+/** Successes after which a peer that had reported so gets one more request at a time. */
 const SUCCESSES_FOR_MORE = 20;
 
 export class ConnectionLimit {
@@ -43,7 +43,7 @@ export class ConnectionLimit {
     this.#limit++;
   }
 
-  /** The peer has too much to do. */
+  /** The peer is overloaded. */
   slowDown(): void {
     this.#successes = 0;
     this.#limit = Math.max(1, Math.floor(this.#limit / 2));

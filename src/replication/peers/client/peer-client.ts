@@ -1,6 +1,6 @@
 /**
- * Sends requests to a peer, again where that can help: after failures of the network, answers that break off or make no sense, and statuses
- * that say "later". It bounds how many are under way, has each say who sends it, and waits as long as the peer asks for.
+ * Sends requests to a peer, again if that can help: after network failures, responses that are cut off or invalid, and statuses
+ * that say "later". It bounds how many are under way, adds the sender's credentials, and waits as long as the peer asks for.
  */
 import type { ErrorCode } from '../../../base/errors/database-error.ts';
 import type { Clock, RandomBytes } from '../../../base/shared/clock.ts';
@@ -24,18 +24,18 @@ export interface PeerClientOptions {
   /** Sent with each request; names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly connections: number;
-  /** What is shared with all other replications that speak with the same host; undefined where nothing is. */
+  /** Shared with all other replications that use the same host; undefined if nothing is shared. */
   readonly places?: HostPlaces | undefined;
-  /** Where what the peer answers is counted; undefined where nobody counts it. */
+  /** Where the memory for the peer's responses is counted; undefined if it is not counted. */
   readonly memory?: MemoryShare | undefined;
-  /** Whether failures repeat what the peer gives as reasons. Default: true. */
+  /** Whether failures repeat the reasons that the peer returns. Default: true. */
   readonly tellsReasons?: boolean | undefined;
   readonly connectionTimeoutMs: number;
   readonly retriesPerRequest: number;
   readonly clock: Clock;
   readonly random: RandomBytes;
   readonly log: Log;
-  /** Told of each failure after which a request is sent again, and with undefined when a request has succeeded since. */
+  /** Called for each failure after which a request is retried, and with undefined when a request has succeeded since. */
   readonly onOutage?: ((outage: PeerOutage | undefined) => void) | undefined;
   /** Ends all requests. */
   readonly signal: AbortSignal;
@@ -43,24 +43,24 @@ export interface PeerClientOptions {
 
 export interface PeerRequest {
   readonly method: string;
-  /** Below the database; below its server where `ofServer` says so. */
+  /** Below the database; below its server if `ofServer` is set. */
   readonly path: string;
   readonly ofServer?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A text is sent as JSON. What is made while it is sent can be sent once: with no retries. */
+  /** A text is sent as JSON. A streamed body can be sent once: with no retries. */
   readonly body?: string | StreamedBody | undefined;
-  /** Statuses from 400 on that `use` is to see; the others are failures. */
+  /** Statuses from 400 on that are passed to `use`; the others are failures. */
   readonly accepts?: readonly number[];
-  /** What of the database the request names, which may be missing: 404 speaks of the database else. */
+  /** The part of the database that the request names, which may be missing: otherwise 404 means the database. */
   readonly names?: string | undefined;
   /**
-   * Counts as none of those that may be under way: it lasts for as long as nothing happens, or a request to the other peer waits for it, so
+   * Does not count towards the limit: it lasts for as long as nothing happens, or a request to the other peer waits for it, so
    * that each could wait for the other.
    */
   readonly isUncounted?: boolean;
-  /** In the place of the usual number. */
+  /** Replaces the usual number. */
   readonly retries?: number;
-  /** Ends this request alone. */
+  /** Ends only this request. */
   readonly signal?: AbortSignal;
 }
 
@@ -70,9 +70,9 @@ const UNAVAILABLE = 503;
 const BAD_REQUEST = 400;
 const UNAUTHORIZED = 401;
 const BAD_TYPE = 415;
-/** Reasons of 404 that speak of the database itself. */
+/** Reasons of 404 that concern the database itself. */
 const OF_DATABASE = /no_db_file|database/i;
-/** Statuses below 500 that may be others when the same request is sent again. */
+/** Statuses below 500 that may change when the same request is sent again. */
 const PASSING: readonly number[] = [408, 425, TOO_MANY_REQUESTS];
 
 export class PeerClient {
@@ -81,7 +81,7 @@ export class PeerClient {
   readonly #options: PeerClientOptions;
   readonly #limit: ConnectionLimit;
   readonly #compression: CompressionUse;
-  /** No request is sent before that. By the clock that never goes back. */
+  /** No request is sent before this time. By the monotonic clock. */
   #pausedUntil = 0;
   #hasSucceeded = false;
   #troubleSince: number | undefined;
@@ -94,17 +94,17 @@ export class PeerClient {
     this.#compression = new CompressionUse(options.transport.isSlow);
   }
 
-  /** Whether the replication has ended: what breaks off then is no failure of the peer. */
+  /** Whether the replication has ended: a request cut off then is no failure of the peer. */
   get isEnded(): boolean {
     return this.#options.signal.aborted;
   }
 
-  /** What is shared with the other replications of the host; undefined where there is no need to share. */
+  /** Shared with the other replications of the host; undefined if there is no need to share. */
   get places(): HostPlaces | undefined {
     return this.#options.places;
   }
 
-  /** Calls `fail` when the replication ends, or has ended. Gives what takes that back. */
+  /** Calls `fail` when the replication ends, or has ended. Returns a function that cancels this. */
   onEnd(fail: (failure: ReplicationError) => void): () => void {
     const { signal } = this.#options;
     const end = () => fail(cancelled());
@@ -113,7 +113,7 @@ export class PeerClient {
     return () => signal.removeEventListener('abort', end);
   }
 
-  /** Waits. Fails with `cancelled` where the replication ends meanwhile. */
+  /** Waits. Fails with `cancelled` if the replication ends in the meantime. */
   async pause(ms: number): Promise<void> {
     await sleep(ms, this.#options.signal).catch(() => {
       throw cancelled();
@@ -121,8 +121,8 @@ export class PeerClient {
   }
 
   /**
-   * Gives what `use` makes of the answer, whose body it has to read or to discard. It is called again with another answer where it fails with
-   * an `AttemptFailure`. A function is asked what the request is each time. Fails with `ReplicationError`, and with what else `use` fails with.
+   * Returns the result of `use`, which has to read the response's body or to discard it. It is called again with another response if it fails with
+   * an `AttemptFailure`. If `ask` is a function, each attempt calls it. Fails with `ReplicationError`, and with other failures of `use`.
    */
   async ask<T>(ask: PeerRequest | (() => PeerRequest), use: (answer: Answer) => Promise<T>): Promise<T> {
     const { retriesPerRequest, log, random } = this.#options;
@@ -186,7 +186,7 @@ export class PeerClient {
     try {
       return await this.#judged(request, exchange.answer, use);
     } catch (failure) {
-      // What nobody reads to its end would keep its connection.
+      // A body that is not read to its end would keep its connection.
       await exchange.answer.discard();
       throw failure;
     } finally {
@@ -203,7 +203,7 @@ export class PeerClient {
     throw await this.#failureOf(request, answer);
   }
 
-  /** What an answer means that is none of those which were asked for. */
+  /** Returns the failure for a response that is not an accepted one. */
   async #failureOf(request: PeerRequest, answer: Answer): Promise<AttemptFailure> {
     const { status } = answer;
     const pauseMs = retryAfterMs(answer.header('retry-after'), this.#options.clock.now());
@@ -212,7 +212,7 @@ export class PeerClient {
     if (status === UNAUTHORIZED) {
       const isOfDatabase = request.path === '';
       const why = isOfDatabase ? `unauthorized to access or create database ${this.name}${behindColon(reason)}` : told;
-      // Who was let in before has not changed: a peer may lose its accounts for a while.
+      // Credentials that were accepted before have not changed: a peer may lose its accounts for a while.
       return new RefusedAttempt(why, 'unauthorized', status, this.#hasSucceeded);
     }
     if (status === 403) return new RefusedAttempt(told, 'forbidden', status, false);
@@ -293,10 +293,10 @@ export class PeerClient {
     return { body: await compress(body), headers: { ...headers, 'content-encoding': 'gzip' } };
   }
 
-  /** Whether the same request, sent at once in another way, may be answered otherwise: with a new session, or not compressed. */
+  /** Whether the same request, sent at once in another way, may get another response: with a new session, or not compressed. */
   async #mayDoBetter({ answer, wasCompressed }: Exchange): Promise<boolean> {
     if (answer.status === UNAUTHORIZED) return this.#options.authorization.renew();
-    // A peer that can't read a compressed request may say that it is malformed.
+    // A peer that can't read a compressed request may report that it is malformed.
     if (!wasCompressed || (answer.status !== BAD_TYPE && answer.status !== BAD_REQUEST)) return false;
     this.#compression.refused();
     return true;
@@ -317,7 +317,7 @@ class RefusedAttempt extends AttemptFailure {
     this.#isPassing = isPassing;
   }
 
-  /** Sending the same request again at once is of no use, but beginning again later may be. */
+  /** Sending the same request again at once does not help, but beginning again later may. */
   override asFinal(): ReplicationError {
     return new ReplicationError(this.code, this.message, { isRetryable: this.#isPassing });
   }
@@ -335,22 +335,22 @@ function isStreamed({ body }: PeerRequest): boolean {
   return typeof body === 'object';
 }
 
-/** The family says in JSON what is missing. A page comes from something in between, behind which the peer is not to be seen at present. */
+/** The family says in JSON what is missing. An HTML page comes from an intermediary that can't reach the peer at present. */
 function isFromBetween(answer: Answer): boolean {
   return answer.status === 404 && /^\s*text\/html/i.test(answer.header('content-type') ?? '');
 }
 
-/** While a body is on its way there is no sign of the peer: a slow line gets the time for it. */
+/** While a body is being sent there is no sign of the peer: this allows time for a slow connection. */
 function sendingMs(body: TransportRequest['body']): number {
   return typeof body === 'string' || body instanceof Uint8Array ? body.length / SLOWEST_BYTES_PER_MS : 0;
 }
 
-/** Its method, and what it is sent to below the database. */
+/** Returns its method, and its path below the database. */
 function describe(request: PeerRequest): string {
   return `${request.method} ${pathOf(request)}`.trimEnd();
 }
 
-/** Without its parameters, which may be long. */
+/** Returns the path without its parameters, which may be long. */
 function pathOf({ path }: PeerRequest): string {
   return path.replace(/\?.*$/s, '');
 }

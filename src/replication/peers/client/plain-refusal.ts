@@ -1,4 +1,4 @@
-/** What is told of a refusal by a server that whoever asks may not be able to reach: that it speaks the family's language, and no word of its own. */
+/** What is shown of a refusal by a server that the asker may not be able to reach: only the family's standard words, none of the server's own. */
 
 const ERRORS: ReadonlySet<string> = new Set([
   ...['bad_content_type', 'bad_request', 'conflict', 'content_md5_mismatch', 'doc_validation', 'document_too_large'],
@@ -13,7 +13,7 @@ const ERRORS: ReadonlySet<string> = new Set([
     'unknown_error',
   ],
 ]);
-/** Those which say what it is that is not there. */
+/** Reasons that say what is missing. */
 const REASONS: ReadonlySet<string> = new Set(['no_db_file', 'missing', 'deleted', 'Database does not exist.']);
 
 interface Refusal {
@@ -21,7 +21,7 @@ interface Refusal {
   readonly reason: string;
 }
 
-/** The error's name where it is one of the family's, else the status. */
+/** Returns the error's name if it is one of the family's, else the status. */
 export function plainRefusal({ error, reason }: Refusal, status: number): Refusal {
   return { error: ERRORS.has(error) ? error : String(status), reason: REASONS.has(reason) ? reason : '' };
 }

@@ -1,17 +1,17 @@
-/** What is sent to a peer: texts, compressed where that is worth it and the peer takes them so, and bodies that are made while they are sent. */
+/** Bodies sent to a peer: texts, compressed if that is worth it and the peer accepts that, and streamed bodies. */
 import type { Watchdog } from './watchdog.ts';
 
-/** A body that is made while it is sent. */
+/** A body that is produced while it is sent. */
 export interface StreamedBody {
   readonly type: string;
   readonly chunks: AsyncIterable<Uint8Array>;
 }
 
-/** Servers of the family whose requests may be compressed, as they name themselves. */
+/** The `Server` names of family servers that accept compressed requests. */
 const TAKES_GZIP = /^(Settee|CouchDB)\//i;
 const SHORTEST_COMPRESSED = 2_048;
 
-/** Whether the peer takes compressed requests: known from its answers. */
+/** Whether the peer accepts compressed requests: known from its responses. */
 export class CompressionUse {
   readonly #isWorthIt: boolean;
   #takesGzip = false;
@@ -40,7 +40,7 @@ export async function compress(text: string): Promise<Uint8Array<ArrayBuffer>> {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-/** The chunks, of which each that is asked for is a sign of life of whoever asks. While one is being made nobody else is waited for. */
+/** Yields the chunks; each request for one is a sign of life of the reader. While a chunk is being produced the watchdog pauses. */
 export async function* underWatch(
   chunks: AsyncIterable<Uint8Array>,
   watchdog: Watchdog,

@@ -1,24 +1,24 @@
 /** Waits between attempts. */
 import type { RandomBytes } from '../../../base/shared/clock.ts';
 
-/** A peer that wants a longer pause is left alone: the whole replication is begun again later. */
+/** If a peer asks for a longer pause, the whole replication begins again later. */
 export const LONGEST_PAUSE_MS = 60_000;
 const FIRST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 20_000;
-/** Waits are longer by up to that share, so that many who failed together don't come again together. */
+/** Waits are longer by up to this share, so that clients that failed together don't retry together. */
 const JITTER = 0.25;
 
-/** Before the next attempt, `failures` having been made: they double. */
+/** Returns the wait before the next attempt, after `failures` failed ones: it doubles. */
 export function backOffMs(failures: number, random: RandomBytes): number {
   const base = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.max(0, failures - 1));
   const [byte = 0] = random(new Uint8Array(1));
   return base * (1 + (JITTER * byte) / 256);
 }
 
-/** Nobody is asked to wait for longer: what says so means something else, and no calendar may have the day. */
+/** The longest wait: a longer one means something else, and a date may not be able to hold it. */
 const LONGEST_ASKED_MS = 86_400_000;
 
-/** A header `Retry-After`: seconds, or a date. Undefined where it is neither. A day at most. */
+/** Parses a header `Retry-After`: seconds, or a date. Undefined if it is neither. A day at most. */
 export function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
   if (header === undefined) return undefined;
   const text = header.trim();
@@ -26,7 +26,7 @@ export function retryAfterMs(header: string | undefined, nowMs: number): number 
   return Number.isNaN(ms) ? undefined : Math.min(LONGEST_ASKED_MS, Math.max(0, ms));
 }
 
-/** Resolves after so long, and fails with the signal's reason where that comes before. */
+/** Resolves after `ms`; rejects with the signal's reason if it aborts first. */
 export function sleep(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);

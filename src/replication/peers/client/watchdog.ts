@@ -8,14 +8,14 @@ export class Watchdog {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #bark: ((failure: AttemptFailure) => void) | undefined;
 
-  /** `limitMs`: undefined for any time. */
+  /** `limitMs`: undefined for no limit. */
   constructor(name: string, limitMs: number | undefined, onSilence: () => void) {
     this.#name = name;
     this.#limitMs = limitMs;
     this.#onSilence = onSilence;
   }
 
-  /** Waits for the peer, at first for `moreMs` longer. Fails where no sign comes in time; what the work comes to then concerns nobody. */
+  /** Waits for the peer, at first for `moreMs` longer. Fails if no sign comes in time; the later outcome of the work is ignored. */
   during<T>(work: Promise<T>, moreMs = 0): Promise<T> {
     if (this.#limitMs === undefined) return work;
     return new Promise((resolve, reject) => {
@@ -28,12 +28,12 @@ export class Watchdog {
     });
   }
 
-  /** The peer gave a sign: the time begins anew. */
+  /** The peer gave a sign of life: the time begins again. */
   sign(): void {
     this.#begin(0);
   }
 
-  /** It is not the peer that is waited for, until the next sign. */
+  /** Pauses until the next sign: the wait is not for the peer. */
   pause(): void {
     clearTimeout(this.#timer);
   }

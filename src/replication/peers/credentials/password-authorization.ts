@@ -1,23 +1,23 @@
 /**
- * Name and password. A peer computes the hash of a password for each request that brings one, which is made slow on purpose. So after a few
- * requests a session is begun, whose cookie is sent instead. Peers that have none get the password on.
+ * Name and password. A peer hashes the password of each request that has one, which is deliberately slow. So after a few
+ * requests a session is begun, whose cookie is sent instead. Peers without sessions continue to get the password.
  *
- * A peer takes whoever comes with the cookie of a session that has ended for nobody in particular. Where nobody may write, it says 401. Where
- * a validation function judges, it refuses the documents, one by one. So another session is begun well before one ends.
+ * A peer treats a client with the cookie of an expired session as anonymous. If anonymous clients may not write, it returns 401. If
+ * a validation function decides, it refuses the documents, one by one. So another session is begun well before one ends.
  */
 import { toBase64 } from '../../../base/shared/base64.ts';
 import type { Authorization } from './authorization.ts';
 
-/** Begins a session; gives the values of `Set-Cookie`, or undefined where the peer has no sessions for this name and password. */
+/** Begins a session; returns the values of `Set-Cookie`, or undefined if the peer has no sessions for this name and password. */
 export type BeginSession = (name: string, password: string) => Promise<readonly string[] | undefined>;
 
 /** A run that finds nothing to do needs no session. */
 const REQUESTS_BEFORE_SESSION = 3;
 const COOKIE = /^\s*(AuthSession)\s*=\s*([^;]*)/;
 const MAX_AGE = /;\s*max-age\s*=\s*(\d+)/i;
-/** How long a session is used that does not say how long it lasts: most servers of the family let one last for ten minutes. */
+/** How long a session without a stated lifetime is used: most servers of the family let one last for ten minutes. */
 const USED_MS = 240_000;
-/** Of those that say it, half of that. */
+/** Renews a session at half of its Max-Age. */
 const HALF_SECOND_MS = 500;
 
 export class PasswordAuthorization implements Authorization {
@@ -32,7 +32,7 @@ export class PasswordAuthorization implements Authorization {
   #hasNoSessions = false;
   #beginning: Promise<void> | undefined;
 
-  /** `begin`: undefined where the host's `fetch` sends no cookies. `now`: milliseconds, also those in which the machine sleeps. */
+  /** `begin`: undefined if the host's `fetch` sends no cookies. `now`: milliseconds, including time in which the machine sleeps. */
   constructor(name: string, password: string, begin: BeginSession | undefined, now: () => number) {
     this.#name = name;
     this.#password = password;
@@ -61,11 +61,11 @@ export class PasswordAuthorization implements Authorization {
     const hadSession = this.#cookie !== undefined;
     this.#cookie = undefined;
     await this.#beginSession();
-    // Where no new session was begun the next attempt brings the password.
+    // If no new session was begun the next attempt sends the password.
     return hadSession || this.#cookie !== undefined;
   }
 
-  /** A clock that was set back tells nothing of the time that has passed. */
+  /** If the clock was set back, it does not show the time that has passed. */
   get #isOld(): boolean {
     const age = this.#now() - this.#cookieAt;
     return age < 0 || age > this.#usedMs;

@@ -2,7 +2,7 @@
 import type { Transport } from '../transport/contract.ts';
 import type { BeginSession } from './password-authorization.ts';
 
-/** A peer that doesn't answer in that time gets the password with each request. */
+/** A peer that doesn't respond in this time gets the password with each request. */
 const LONGEST_WAIT_MS = 10_000;
 
 export function beginSession(transport: Transport): BeginSession {
@@ -22,7 +22,7 @@ export function beginSession(transport: Transport): BeginSession {
       await answer.body.cancel();
       return answer.status === 200 ? answer.cookies : undefined;
     } catch {
-      // It is a shorter way only: the request itself finds out whether the peer can be reached.
+      // A session is only a shortcut: the request itself finds out whether the peer can be reached.
       return undefined;
     } finally {
       clearTimeout(timer);

@@ -4,9 +4,9 @@ import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
 import type { Answer } from '../client/answer.ts';
 
 /**
- * Hands on the elements of a list while they arrive, of which there may be `most`. Gives the members around the list. Fails with an
- * `AttemptFailure` where the answer is no such list, breaks off, or has more elements or longer ones. An element that is neither an object nor
- * an array ends the list, which gives undefined: what comes behind it is as good as not answered.
+ * Passes on the elements of a list while they arrive, at most `most`. Returns the members around the list. Fails with an
+ * `AttemptFailure` if the response is not such a list, is cut off, or has more elements or longer ones. An element that is neither an object nor
+ * an array ends the list, and undefined is returned: the rest counts as not answered.
  */
 export async function readElements(
   answer: Answer,
@@ -27,7 +27,7 @@ export async function readElements(
       return undefined;
     }
     if (elements.length === 0) continue;
-    // Who takes an element counts what it keeps of it.
+    // The caller counts what it keeps of an element.
     answer.free(pending);
     pending = 0;
     for (const element of elements) {
@@ -40,15 +40,15 @@ export async function readElements(
 }
 
 export interface AnsweredList {
-  /** Its name where the answer is an object. */
+  /** The list's name if the response is an object. */
   readonly member: string;
-  /** Elements that may come. */
+  /** The maximum number of elements. */
   readonly most: number;
-  /** Characters of one of them; undefined for as many as there is memory for. */
+  /** The maximum characters of an element; undefined for as many as there is memory for. */
   readonly longest?: number | undefined;
 }
 
-/** Elements that may come of a list of so many things that were asked for: some servers say more than that, or the same twice. */
+/** Returns how many elements a list for so many requested items may have: some servers return more, or the same twice. */
 export function mostElements(asked: number): number {
   return 2 * asked + SPARE_ELEMENTS;
 }

@@ -1,18 +1,18 @@
-/** Writes revisions as they are with `POST /{db}/_bulk_docs` (docs/http/bulk.md#bulk-writes). */
+/** Writes revisions unchanged with `POST /{db}/_bulk_docs` (docs/http/bulk.md#bulk-writes). */
 import { isObject, type JsonObject } from '../../../base/json/objects.ts';
 import type { RefusedDocument } from '../../contract.ts';
 import { SHORT_ANSWER } from '../client/answer.ts';
 import type { PeerClient } from '../client/peer-client.ts';
 import type { DocumentText } from '../contract.ts';
 
-/** Statuses that speak of the documents: each of them may be the only one at fault. */
+/** Statuses that concern the documents: any one of them may be the cause. */
 const OF_DOCUMENTS = [400, 412, 413, 415, 417, 422];
 export const TOO_LARGE = 413;
 
-/** Characters of a row: it may tell in many words why a document was refused. */
+/** Maximum characters of a row: it may explain at length why a document was refused. */
 const LONGEST_ROW = 16_384;
 
-/** The peer took none of the documents, because of one of them or because of all. */
+/** The peer accepted none of the documents, because of one of them or because of all. */
 export interface BatchRefusal {
   readonly status: number;
   readonly error: string;
@@ -20,7 +20,7 @@ export interface BatchRefusal {
 }
 
 /**
- * Gives the documents that were refused, or why all were; `unclear` where the peer refuses something that can't be told from the rest: then
+ * Returns the documents that were refused, or why all were; `unclear` if the peer's refusal can't be assigned to a document: then
  * each has to be written by itself.
  */
 export function writeBulk(
@@ -28,7 +28,7 @@ export function writeBulk(
   documents: readonly DocumentText[],
 ): Promise<readonly RefusedDocument[] | BatchRefusal | 'unclear'> {
   const body = `{"new_edits":false,"docs":[${documents.map(({ text }) => text).join(',')}]}`;
-  // Checkpoints make all durable that came before them.
+  // Checkpoints make everything before them durable.
   const headers = { 'x-couch-full-commit': 'false' };
   const request = { method: 'POST', path: '/_bulk_docs', headers, body, accepts: OF_DOCUMENTS };
   return client.ask(request, async (answer) => {
@@ -57,7 +57,7 @@ function readRows(
   return [...refused.values()];
 }
 
-/** Undefined for a row of a document that was written as it is. */
+/** Undefined for a row of a document that was written unchanged. */
 function refusalOf({ id, rev, error, reason }: JsonObject, documents: readonly DocumentText[]) {
   if (error !== undefined) return { error: textOf(error), reason: textOf(reason) };
   const revs = documents.filter((one) => one.id === id).map((one) => one.rev);
@@ -65,7 +65,7 @@ function refusalOf({ id, rev, error, reason }: JsonObject, documents: readonly D
   return isOther ? { error: 'bad_answer', reason: `the target says that it wrote it as revision ${rev}` } : undefined;
 }
 
-/** Of which document the row is. Not all servers name the revision, and some not the id. */
+/** Returns the row's document. Not all servers name the revision, and some not the id. */
 function documentOf({ id, rev }: JsonObject, documents: readonly DocumentText[]): DocumentText | undefined {
   if (documents.length === 1) return documents[0];
   const [first, ...more] = documents.filter((document) => document.id === id);

@@ -1,4 +1,4 @@
-/** Reads documents with `POST /{db}/_bulk_get` (docs/http/bulk.md#bulk-reads), and hands them on while they arrive. */
+/** Reads documents with `POST /{db}/_bulk_get` (docs/http/bulk.md#bulk-reads), and passes them on while they arrive. */
 import { OPEN_BRACE, OPEN_BRACKET } from '../../../base/json/characters.ts';
 import { JsonCursor } from '../../../base/json/json-cursor.ts';
 import { isObject, ownMember } from '../../../base/json/objects.ts';
@@ -11,35 +11,35 @@ import { mostElements, readElements } from './answered-list.ts';
 import { foundDocument, refusedDocument } from './found-document.ts';
 import { Settled } from './settled.ts';
 
-/** Statuses of peers that have no such endpoint; old ones take it for a form that is uploaded, or for a document's id. */
+/** Statuses of peers without this endpoint; old ones treat it as a form upload, or as a document's id. */
 const UNKNOWN_ENDPOINT = [400, 403, 404, 405, 406, 415, 501];
 const TOO_LARGE = 413;
 const SERVER_FAILURE = 500;
-/** Some servers fail on what they don't know; and one document may be at fault, which is found then. */
+/** Some servers fail on unknown requests; or one document may be the cause, which is found then. */
 const MOST_SERVER_FAILURES = 3;
 
-/** Content, or which of the attachments are stored in a compressed form: a digest is of that form. */
+/** Requests content, or which attachments are stored compressed: a digest is for that form. */
 export function contentParameters({ attachments }: ReadOptions): Readonly<Record<string, string>> {
   return attachments ? { attachments: 'true' } : { att_encoding_info: 'true' };
 }
 
-/** Those that the peer did not answer are left: all of them where it has no such endpoint. */
+/** What the peer did not answer is left: everything if it has no such endpoint. */
 export interface BulkGetOutcome {
   readonly isSupported: boolean;
   readonly left: readonly WantedDocument[];
 }
 
 export interface ReadOptions {
-  /** Whether the content of attachments is to be in the documents, but for those that `since` has. */
+  /** Whether the documents include the content of attachments, except those that `since` has. */
   readonly attachments: boolean;
 }
 
-/** What is still wanted, by ids. */
+/** The documents still wanted, by id. */
 type AskedById = Map<string, Settled>;
 
 /**
- * An answer that is not what was asked for (another document, a revision that descends from none of those that are wanted, a form that nobody
- * knows) settles nothing: what it was about is left.
+ * An element that was not requested (another document, a revision that descends from no wanted one, an unknown
+ * form) settles nothing: its revisions stay wanted.
  */
 export async function readByBulkGet(
   client: PeerClient,
@@ -85,8 +85,8 @@ function bodyOf(asked: AskedById, { attachments }: ReadOptions): string {
 }
 
 /**
- * What was answered is taken off the list, so that it is not asked for again where the answer breaks off behind it. What stays on it was not
- * answered, or with an error that says nothing about whether the revision is there.
+ * Settled revisions leave the list, so that they are not requested again if the response is cut off after them. The rest was not
+ * answered, or with an error that does not say whether the revision exists.
  */
 async function readResults(answer: Answer, asked: AskedById, options: ReadOptions): Promise<void> {
   const takeElement = async (element: string) => {
@@ -100,13 +100,13 @@ async function readResults(answer: Answer, asked: AskedById, options: ReadOption
   try {
     await readElements(answer, { member: 'results', most: mostElements(revs) }, takeElement);
   } catch (failure) {
-    // It broke off behind all that was asked for.
+    // The response was cut off after everything requested.
     if (!(failure instanceof AttemptFailure) || asked.size > 0) throw failure;
     await answer.discard();
   }
 }
 
-/** The text of a document, or what is the matter with a revision. */
+/** The text of a document, or the error for a revision. */
 type Result =
   | { readonly text: string; readonly error?: undefined }
   | { readonly error: { readonly rev: string; readonly error: string; readonly reason: string } };
@@ -118,7 +118,7 @@ interface Element {
 
 const NOTHING: Element = { id: '', results: [] };
 
-/** `{"id":…,"docs":[{"ok":…} | {"error":…}…]}`. What is of another form says nothing. */
+/** `{"id":…,"docs":[{"ok":…} | {"error":…}…]}`. An element of another form settles nothing. */
 function readElement(text: string): Element {
   try {
     const results: Result[] = [];
@@ -159,7 +159,7 @@ function readError(value: unknown) {
   return { rev: member('rev', ''), error: member('error', 'not_found'), reason: member('reason', 'missing') };
 }
 
-/** Undefined where the result does not say what is with one of the wanted revisions. */
+/** Undefined if the result does not settle a wanted revision. */
 function toFound(result: Result, asked: Settled, { attachments }: ReadOptions): FoundDocument | undefined {
   if (result.error === undefined) return foundDocument(result.text, asked, attachments);
   const { rev, error, reason } = result.error;

@@ -1,4 +1,4 @@
-/** Reads documents from a peer in the best way that it knows. What it turned out not to know is not tried again. */
+/** Reads documents from a peer in the best way that it supports. An unsupported way is not tried again. */
 import type { PeerClient } from '../client/peer-client.ts';
 import type { FoundDocument, WantedDocument } from '../contract.ts';
 import { type ReadOptions, readByBulkGet } from './bulk-get.ts';
@@ -21,7 +21,7 @@ export class DocumentReader {
     if (!this.#hasBulkGet) return this.#readSingly(wanted, options, take);
     const { isSupported, left } = await readByBulkGet(this.#client, wanted, options, take);
     this.#hasBulkGet &&= isSupported;
-    // Each of them in turn, so that what can't be read of one keeps no other one back.
+    // One by one, so that an unreadable document holds no other back.
     if (left.length > 0) await this.#readSingly(left, options, take);
   }
 

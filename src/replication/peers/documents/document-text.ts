@@ -1,18 +1,18 @@
-/** What has to be known of a document that is on its way as text. */
+/** Reads what a replication needs from a document in transit as text. */
 import { BACKSLASH, OPEN_BRACE, UNDERSCORE } from '../../../base/json/characters.ts';
 import { JsonCursor } from '../../../base/json/json-cursor.ts';
 import { isObject, type JsonObject } from '../../../base/json/objects.ts';
 import type { DocumentText } from '../contract.ts';
 
-/** A document with the members that a replication looks at. */
+/** A document with the members that a replication uses. */
 export interface ReadDocument extends DocumentText {
-  /** Undefined where it names no ancestors. */
+  /** Undefined if it names no ancestors. */
   readonly ancestry: Ancestry | undefined;
-  /** Undefined where it has none. */
+  /** Undefined if it has none. */
   readonly attachments: JsonObject | undefined;
 }
 
-/** The hashes of a revision and its ancestors, the newest first, of generations that count down from `start`. */
+/** The hashes of a revision and its ancestors, newest first, with generations that count down from `start`. */
 interface Ancestry {
   readonly start: number;
   readonly ids: readonly unknown[];
@@ -23,8 +23,8 @@ type Special = '_id' | '_rev' | '_revisions' | '_attachments';
 const SPECIAL: ReadonlySet<string> = new Set<Special>(['_id', '_rev', '_revisions', '_attachments']);
 
 /**
- * Throws `SyntaxError` where the text is no document with an id and a revision, where `_revisions` begins with another revision than `_rev`
- * says, and where a member that counts is there twice: one reader would take the first of them, and another one the last.
+ * Throws `SyntaxError` if the text is not a document with an id and a revision, if `_revisions` begins with another revision than
+ * `_rev`, and if a relevant member occurs twice: one reader would use the first of them, and another one the last.
  */
 export function readDocumentText(text: string): ReadDocument {
   const members = readSpecialMembers(text);
@@ -46,7 +46,7 @@ function hasRevision({ start, ids }: Ancestry, rev: string): boolean {
   return hash === rev.slice(rev.indexOf('-') + 1);
 }
 
-/** Those of `revs` that the document is, or descends from. Costs no more than the document has ancestors, however many revisions there are. */
+/** Returns the `revs` that the document is, or descends from. The cost depends on its number of ancestors, not on that of `revs`. */
 export function revisionsAmong({ rev, ancestry }: ReadDocument, revs: ReadonlySet<string>): readonly string[] {
   const path = ancestry?.ids.map((hash, index) => `${ancestry.start - index}-${hash}`) ?? [rev];
   return path.filter((one) => revs.has(one));
@@ -57,7 +57,7 @@ export function generationOf(rev: string): number {
   return Number.parseInt(rev, 10);
 }
 
-/** The names of its attachments in the order of the text, which the object may have in another one. */
+/** Returns the names of its attachments in the order of the text; the object may have another order. */
 export function attachmentNames(text: string): readonly string[] {
   const attachments = readSpecialMembers(text).get('_attachments') ?? '{}';
   const cursor = new JsonCursor(attachments);
@@ -67,7 +67,7 @@ export function attachmentNames(text: string): readonly string[] {
   return names;
 }
 
-/** The texts of the members' values. */
+/** Returns the texts of the members' values. */
 function readSpecialMembers(text: string): ReadonlyMap<Special, string> {
   const members = new Map<Special, string>();
   const cursor = new JsonCursor(text);

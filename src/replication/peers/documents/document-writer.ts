@@ -1,6 +1,6 @@
 /**
- * Writes revisions in requests that the peer takes: of a bounded length, which becomes less where the peer says that it is too much. What it
- * refuses as a whole is sent again in halves, until the document is found that is at fault.
+ * Writes revisions in requests of a bounded length, which is reduced when the peer reports that it is too much. A request
+ * refused as a whole is sent again in halves, until the document that causes it is found.
  */
 import type { RefusedDocument } from '../../contract.ts';
 import { ReplicationError } from '../../failure.ts';
@@ -12,7 +12,7 @@ import { type BatchRefusal, TOO_LARGE, writeBulk } from './bulk-docs.ts';
 const MOST_LENGTH = 4_194_304;
 const MISSING_STUB = 412;
 const LEAST_LENGTH = 16_384;
-/** Statuses that speak of what is in a document, of those that speak of documents. */
+/** Of the statuses that concern documents, those that concern a document's content. */
 const OF_CONTENT: readonly number[] = [MISSING_STUB, TOO_LARGE];
 
 export class DocumentWriter {
@@ -24,7 +24,7 @@ export class DocumentWriter {
     this.#client = client;
   }
 
-  /** Gives those that were refused. */
+  /** Returns those that were refused. */
   async write(documents: readonly DocumentText[]): Promise<readonly RefusedDocument[]> {
     const refused: RefusedDocument[] = [];
     for (const batch of this.#batches(documents)) refused.push(...(await this.#writeBatch(batch)));
@@ -66,7 +66,7 @@ export class DocumentWriter {
     return [...(await this.#writeBatch(batch.slice(0, half))), ...(await this.#writeBatch(batch.slice(half)))];
   }
 
-  /** Whether the peer refused the document, or refuses everything: that fails then. Looked at once. */
+  /** Checks whether the peer refused the document, or refuses everything, which then fails. Checked once. */
   async #assertTakesOthers({ status, error, reason }: BatchRefusal): Promise<void> {
     if (this.#takesSome || OF_CONTENT.includes(status)) return;
     const outcome = await writeBulk(this.#client, []);
@@ -77,7 +77,7 @@ export class DocumentWriter {
     this.#takesSome = true;
   }
 
-  /** Of a document with stubs it is likelier that it is the one. */
+  /** A document with stubs is more likely the cause. */
   async #writeStubsAlone(batch: readonly DocumentText[]): Promise<readonly RefusedDocument[]> {
     const others = batch.filter(({ text }) => !mayHaveStubs(text));
     const refused = others.length === 0 ? [] : [...(await this.#writeBatch(others))];

@@ -2,15 +2,15 @@ import type { FoundDocument, WantedDocument } from '../contract.ts';
 import { readDocumentText, revisionsAmong } from './document-text.ts';
 import { readStubs } from './stubs.ts';
 
-/** What was asked for, and its revisions as a set: there may be very many. */
+/** What was requested, and its revisions as a set: there may be very many. */
 interface Asked {
   readonly wanted: WantedDocument;
   readonly revs: ReadonlySet<string>;
 }
 
 /**
- * A document as a peer answered it, held against what was asked for. Throws `SyntaxError`, which says why, where it is another document, a
- * revision that was not asked for and descends from none that was, or no document as a replicator needs it.
+ * Checks a document in a peer's response against the request. Throws `SyntaxError`, which says why, if it is another document, a
+ * revision that was not requested and descends from none that was, or not a document that a replicator can use.
  */
 export function foundDocument(text: string, { wanted, revs }: Asked, hasContent: boolean): FoundDocument {
   const document = readDocumentText(text);
@@ -22,7 +22,7 @@ export function foundDocument(text: string, { wanted, revs }: Asked, hasContent:
   return { type: 'document', document: { id, rev, text }, wanted, settles, stubs };
 }
 
-/** A revision that the peer says it has not, or can't give. */
+/** Returns a revision that the peer says it lacks, or can't return. */
 export function refusedDocument(id: string, rev: string, error: string, reason: string): FoundDocument {
   return { type: 'refused', refused: { id, rev, error, reason }, settles: [rev] };
 }

@@ -1,4 +1,4 @@
-/** Asks a peer which revisions it lacks (docs/http/bulk.md#missing-revisions), and believes nothing but that. */
+/** Asks a peer which revisions it lacks (docs/http/bulk.md#missing-revisions), and accepts only valid parts of the response. */
 import { isObject, ownMember } from '../../../base/json/objects.ts';
 import type { RefusedDocument } from '../../contract.ts';
 import { type Answer, SHORT_ANSWER } from '../client/answer.ts';
@@ -6,21 +6,21 @@ import type { PeerClient } from '../client/peer-client.ts';
 import type { MissingRevisions } from '../contract.ts';
 import { isRevision } from '../revision-form.ts';
 
-/** Statuses that speak of what is asked: one id or revision may be at fault that the peer can't take. */
+/** Statuses that concern the request: it may contain an id or revision that the peer can't accept. */
 const OF_REVISIONS: readonly number[] = [400, 413, 414, 422];
 
-/** Characters of all leaves that may be ancestors: a document may have many thousands. */
+/** Maximum characters of all leaves that may be ancestors: a document may have many thousands. */
 const LONGEST_ANCESTORS = 8_388_608;
-/** What was asked comes back at most so many times as long: spaced, and with escapes. */
+/** The maximum ratio of the response's length to the request's: with whitespace and escapes. */
 const TIMES_ASKED = 6;
 
 type Revisions = readonly (readonly [id: string, revs: readonly string[]])[];
 type Refuse = (refused: RefusedDocument) => void;
 
 /**
- * Of the revisions that are asked about, those that the peer lacks. It may name no others. Where it says something of a document that can't be
- * understood, all its revisions count as missing: to write one that is there changes nothing. What the peer refuses as a whole is asked in
- * halves, until the revision is found that is at fault, which is given to `refuse`.
+ * Returns the given revisions that the peer lacks. It may name no others. If the response for a document can't be
+ * parsed, all its revisions count as missing: writing an existing one changes nothing. A request refused as a whole is sent again in
+ * halves, until the revision that causes it is found, which is passed to `refuse`.
  */
 export async function readMissing(
   client: PeerClient,
@@ -34,7 +34,7 @@ export async function readMissing(
     const first = await readMissing(client, halves[0], refuse);
     return joined(first, await readMissing(client, halves[1], refuse));
   }
-  // Whether it refuses this revision, or everything: that fails then.
+  // Checks whether it refuses this revision, or everything, which then fails.
   await client.ask({ method: 'POST', path: '/_revs_diff', body: '{}' }, (answer) => answer.object(SHORT_ANSWER));
   for (const [id, [rev = '']] of revisions) refuse({ id, rev, ...outcome });
   return [];

@@ -1,4 +1,4 @@
-/** Reads documents one by one with `open_revs` (docs/http/documents.md#open-revisions), from peers that know nothing better. */
+/** Reads documents one by one with `open_revs` (docs/http/documents.md#open-revisions), from peers that support no better way. */
 import { JsonCursor } from '../../../base/json/json-cursor.ts';
 import { ReplicationError } from '../../failure.ts';
 import type { Answer } from '../client/answer.ts';
@@ -10,19 +10,19 @@ import { contentParameters, type ReadOptions } from './bulk-get.ts';
 import { foundDocument, refusedDocument } from './found-document.ts';
 import { Settled } from './settled.ts';
 
-/** Revisions that an address names at most: servers bound its length. */
+/** Maximum revisions in an address: servers bound its length. */
 const REVS_PER_REQUEST = 50;
-/** Answers without what was asked for, until the revision is refused: some are cut short on the way, with an end as if they were whole. */
+/** Unusable responses until the revision is refused: some are cut short on the way, with an end as if they were whole. */
 const MOST_USELESS = 3;
 const PAUSE_MS = 100;
-/** Statuses that speak of the one document whose revisions are asked for. */
+/** Statuses that concern the one document whose revisions are requested. */
 const OF_DOCUMENT: readonly number[] = [400, 413, 414, 422];
-/** What a revision is refused with that the peer neither gives nor says to be missing. */
+/** The error for a revision that the peer neither returns nor reports as missing. */
 const BAD_ANSWER = 'bad_answer';
 
 type TakeFound = (found: FoundDocument) => Promise<void>;
 
-/** Settles all wanted revisions: what does not come is given as refused. */
+/** Settles all wanted revisions: those that do not arrive are passed as refused. */
 export async function readByOpenRevisions(
   client: PeerClient,
   wanted: WantedDocument,
@@ -45,7 +45,7 @@ async function readRevisions(
   options: ReadOptions,
   take: TakeFound,
 ): Promise<void> {
-  // What came before an answer broke off is not asked for again.
+  // What arrived before a response was cut off is not requested again.
   const settled = new Settled(wanted, take);
   const request = () => ({
     method: 'GET',

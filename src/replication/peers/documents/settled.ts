@@ -2,16 +2,16 @@ import { ContentMismatch, checkInline } from '../attachments/content-check.ts';
 import type { FoundDocument, WantedDocument } from '../contract.ts';
 import { readDocumentText } from './document-text.ts';
 
-/** A document that is asked for: which of its revisions came, or are known not to come. */
+/** A requested document: which of its revisions arrived, or are known not to arrive. */
 export class Settled {
   readonly wanted: WantedDocument;
   readonly #take: (found: FoundDocument) => Promise<void>;
-  /** The revisions that are wanted. */
+  /** The wanted revisions. */
   readonly revs: ReadonlySet<string>;
   readonly #open: Set<string>;
-  /** Revisions that were given on. Of several that are wanted some may have the same leaf, which comes for each of them. */
+  /** Revisions that were passed on. Several wanted revisions may have the same leaf, which arrives for each of them. */
   readonly #given = new Set<string>();
-  /** What was the matter with the last answer that was of no use; undefined where there was none. */
+  /** The problem with the last unusable response; undefined if there was none. */
   #problem: string | undefined;
 
   constructor(wanted: WantedDocument, take: (found: FoundDocument) => Promise<void>) {
@@ -29,12 +29,12 @@ export class Settled {
     return this.#problem;
   }
 
-  /** The same document with the revisions of which nothing is known yet. */
+  /** The same document with the revisions that are not settled yet. */
   get left(): WantedDocument {
     return { ...this.wanted, revs: [...this.#open] };
   }
 
-  /** `read` gives undefined for what says nothing, and throws `SyntaxError` where it is not what was asked for: neither settles anything. */
+  /** `read` returns undefined if nothing is settled, and throws `SyntaxError` if it was not requested: neither settles anything. */
   async take(read: () => FoundDocument | undefined): Promise<void> {
     const found = await this.#checked(read);
     if (found === undefined || (found.type === 'refused' && !found.settles.some((one) => this.#open.has(one)))) return;
@@ -58,7 +58,7 @@ export class Settled {
     }
   }
 
-  /** The stubs are of the one revision that is wanted. Of another one whoever asked has to read the stubs first. */
+  /** The stubs are for the one wanted revision. For another one the caller has to read the stubs first. */
   #hasContentToCheck(rev: string): boolean {
     return this.wanted.stubs !== undefined && this.revs.has(rev);
   }

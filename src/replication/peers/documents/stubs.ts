@@ -1,4 +1,4 @@
-/** The attachments of a document that came without their content: which of them the target lacks. */
+/** The attachments of a document that arrived without their content: which of them the target lacks. */
 
 import { isObject, type JsonObject } from '../../../base/json/objects.ts';
 import { hasLoneSurrogate } from '../../../base/json/portable-values.ts';
@@ -6,8 +6,8 @@ import type { Stub } from '../contract.ts';
 import { descendsFrom, generationOf, type ReadDocument } from './document-text.ts';
 
 /**
- * Undefined where the document has none. `since`: revisions that the target has. Throws `SyntaxError` where an entry is malformed: what it
- * says of the content is what the content is held against.
+ * Undefined if the document has none. `since`: revisions that the target has. Throws `SyntaxError` if an entry is malformed: the
+ * content is checked against it.
  */
 export function readStubs(document: ReadDocument, since: readonly string[]): readonly Stub[] | undefined {
   const entries = Object.entries(document.attachments ?? {});
@@ -22,7 +22,7 @@ function readStub(name: string, entry: unknown, known: number): Stub {
   if (!isTextOrNone(type)) throw malformed(name, 'has a content_type that is no text');
   if (!isTextOrNone(digest)) throw malformed(name, 'has a digest that is no text');
   if (hasLoneSurrogate(name) || name === '') throw malformed(name, 'has a name that no request can have');
-  // One that doesn't say when it was written may be newer than anything. Content that was not asked for is not taken unseen.
+  // A stub that doesn't say when it was written may be newer than anything. Content that was not requested is not accepted unchecked.
   const isMissing = typeof revpos !== 'number' || revpos > known || stub !== true;
   return {
     name,
@@ -40,7 +40,7 @@ function isTextOrNone(value: unknown): value is string | undefined {
 
 function lengthOf(name: string, { data }: JsonObject, length: unknown): number {
   if (typeof length === 'number' && Number.isSafeInteger(length) && length >= 0) return length;
-  // Of a peer that sends content where stubs were asked for.
+  // From a peer that sends content instead of stubs.
   if (length === undefined && typeof data === 'string') return Math.floor((data.replace(/=+$/, '').length * 3) / 4);
   throw malformed(name, `has a length of ${JSON.stringify(length)?.slice(0, 100)}`);
 }

@@ -1,4 +1,4 @@
-/** A database of this very service, asked through the one door. */
+/** A database of this service, accessed through the request handler. */
 import type { Handle, PlainRequest, PlainResponse, RequestBody } from '../../../base/shared/message.ts';
 import type { WhyEnded } from '../../contract.ts';
 import { RightsEnded } from '../../failure.ts';
@@ -6,14 +6,14 @@ import type { AnswerBody, Transport, TransportAnswer, TransportRequest } from '.
 
 export interface LocalTransportOptions {
   readonly handle: Handle;
-  /** The database as people are shown it. */
+  /** The database's name for people. */
   readonly name: string;
-  /** What every path of the service begins with, and that of the database. */
+  /** The prefix of every path of the service, and the path of the database. */
   readonly basePath: string;
   readonly path: string;
   /** Sent with each request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Whose rights requests have, or over which way they come where their headers say who sends them. */
+  /** The user whose rights requests have, or the connection data if their headers say who sends them. */
   readonly sender: Pick<PlainRequest, 'user' | 'peer' | 'scheme'>;
   /** See `Replication`. */
   readonly whyEnded?: WhyEnded | undefined;
@@ -68,7 +68,7 @@ function toRequestBody(body: TransportRequest['body']): RequestBody {
 function answerBody({ body }: PlainResponse, signal: AbortSignal): AnswerBody {
   if (body === null || typeof body === 'string' || body instanceof Uint8Array) return wholeBody(body ?? '');
   const decoder = new TextDecoder('utf-8', { fatal: true });
-  // An abort ends a wait for the next piece, too: a feed may wait for ever.
+  // An abort also ends a wait for the next piece: a feed may wait forever.
   const cancel = () => body.cancel().catch(() => undefined);
   const onAbort = () => void cancel();
   signal.addEventListener('abort', onAbort, { once: true });

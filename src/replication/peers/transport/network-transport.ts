@@ -1,14 +1,14 @@
-/** A database on the network, asked with `fetch`. */
+/** A database on the network, accessed with `fetch`. */
 
 import type { AnswerBody, Transport, TransportAnswer, TransportRequest } from './contract.ts';
 import { type Sent, sendOn } from './redirections.ts';
 
 export interface NetworkTransportOptions {
-  /** Of the database, without credentials and without a slash at its end. */
+  /** The URL of the database, without credentials and without a slash at its end. */
   readonly url: string;
   readonly fetch: typeof globalThis.fetch;
   readonly isBrowserFetch: boolean;
-  /** For other servers, which the database's redirects to; undefined where the host's own rules are enough. */
+  /** For other servers, to which the database redirects; undefined if the host's own rules are enough. */
   readonly elsewhere?: OtherServers | undefined;
 }
 
@@ -18,16 +18,16 @@ export interface OtherServers {
   isOwn(url: string): Promise<boolean>;
 }
 
-/** Chunks of a body that a browser's `fetch` can't take piece by piece are put together to Blobs of such a size, which it keeps on the disk. */
+/** If a browser's `fetch` can't stream a body, its chunks are joined to Blobs of this size, which the browser keeps on disk. */
 const BLOB_BYTES = 4_194_304;
-/** Node's types know neither: it has no cache, and keeps no credentials. */
+/** Node's types have neither: Node has no cache, and keeps no credentials. */
 const OF_BROWSERS: object = { cache: 'no-store', credentials: 'omit' };
 /**
- * `duplex`: the one mode that there is, which has to be named. The others say that nobody needs the body twice, for following a redirection or
- * for asking for a password: else Node keeps a copy of all that was sent (the Fetch Standard's "HTTP-network-or-cache fetch", step 8).
+ * `duplex`: the only mode, which has to be named. The others say that the body is not needed twice, for following a redirect or
+ * for asking for a password: otherwise Node keeps a copy of all that was sent (the Fetch Standard's "HTTP-network-or-cache fetch", step 8).
  */
 const STREAMED: object = { duplex: 'half', redirect: 'error', window: null };
-/** A session takes one. */
+/** A session needs one. */
 const MOST_COOKIES = 50;
 const IS_OWN = 'that is this server itself, which no other server may have asked';
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
@@ -47,7 +47,7 @@ export class NetworkTransport implements Transport {
   async send(request: TransportRequest): Promise<TransportAnswer> {
     const { signal } = request;
     const response = await this.#ask(request);
-    // Not from the peer: what stands for an error of the network, or for a redirection that is not followed (Fetch, 2.2.6).
+    // Not from the peer: it stands for a network error, or for a redirect that is not followed (Fetch, 2.2.6).
     if (response.status === 0) throw new TypeError('there was no answer');
     return {
       status: response.status,
@@ -67,7 +67,7 @@ export class NetworkTransport implements Transport {
       method: request.method,
       ...(await this.#bodyOf(request.body)),
     };
-    // A browser shows no redirection, and takes all headers along but one.
+    // A browser shows no redirect, and takes all headers along but one.
     const mayFollow = !isConfidential && Object.keys(ownHeaders).every((name) => name === 'authorization');
     const inBrowsers = mayFollow ? 'follow' : 'error';
     const redirect = isBrowserFetch ? inBrowsers : 'manual';
@@ -127,12 +127,12 @@ async function toBlob(source: AsyncIterable<Uint8Array>): Promise<Blob> {
 function answerBody(stream: ReadableStream<Uint8Array> | null, signal: AbortSignal): AnswerBody {
   const reader = stream?.getReader();
   const decoder = new TextDecoder('utf-8', { fatal: true });
-  // Not waited for: where somebody else reads the same body, as a tool in between may, it lasts until that one is done.
+  // Not awaited: if another reader has the same body, as a tool in between may, it lasts until that one is done.
   const end = () => {
     signal.removeEventListener('abort', end);
     reader?.cancel().catch(() => undefined);
   };
-  // `fetch` itself ends the body then; what stands in its place may not.
+  // `fetch` itself ends the body then; a replacement may not.
   signal.addEventListener('abort', end, { once: true });
   const pull = async (): Promise<Uint8Array | undefined> => {
     const step = await reader?.read();

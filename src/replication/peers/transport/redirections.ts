@@ -1,12 +1,12 @@
 /**
- * Follows redirections as `fetch` does (Fetch Standard, "HTTP-redirect fetch"), but that nothing which is meant for one server alone goes to
- * another one: neither credentials nor headers that the replication names. Each address is asked for by itself, so that it can be judged.
+ * Follows redirects as `fetch` does (Fetch Standard, "HTTP-redirect fetch"), except that nothing meant for one server only goes to
+ * another one: neither credentials nor headers that the replication names. Each address is requested separately, so that it can be checked.
  */
 
 /** Node's types and those of browsers name it differently. */
 type SentBody = Exclude<RequestInit['body'], undefined>;
 
-/** A request, but for its address. */
+/** A request without its address. */
 export interface Sent {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -16,9 +16,9 @@ export interface Sent {
 
 export interface Sending {
   readonly send: (address: string, sent: Sent) => Promise<Response>;
-  /** For what a peer redirects to that is no address of its own. Fails where that may not be asked. */
+  /** Sends to a redirect target that is not the peer's own address. Fails if that address is not permitted. */
   readonly sendElsewhere: (address: string, sent: Sent) => Promise<Response>;
-  /** The body itself is for that server alone. */
+  /** The body itself is for that server only. */
   readonly isConfidential: boolean;
 }
 
@@ -26,10 +26,10 @@ const MOST = 20;
 const REDIRECTIONS: readonly number[] = [301, 302, 303, 307, 308];
 const SEE_OTHER = 303;
 const KEEPS_METHOD = 307;
-/** Of the body, which is left out where the method becomes GET. */
+/** Headers of the body, which is left out if the method becomes GET. */
 const OF_BODY: readonly string[] = ['content-type', 'content-encoding'];
 
-/** Fails with a `TypeError`, as `fetch` does, where a redirection can't be followed. */
+/** Fails with a `TypeError`, as `fetch` does, if a redirect can't be followed. */
 export async function sendOn(address: string, sent: Sent, sending: Sending): Promise<Response> {
   const { send, isConfidential } = sending;
   const first = new URL(address);
@@ -38,7 +38,7 @@ export async function sendOn(address: string, sent: Sent, sending: Sending): Pro
     const response = await (isOfPeer ? send(address, sent) : sendElsewhere(address, sent, sending));
     const location = REDIRECTIONS.includes(response.status) ? response.headers.get('location') : null;
     if (location === null) return response;
-    // Whether it comes to its end does not matter to anybody.
+    // It does not matter whether this succeeds.
     response.body?.cancel().catch(() => undefined);
     if (count === MOST) throw failure('it is redirected again and again');
     const next = resolve(location, address);
@@ -49,7 +49,7 @@ export async function sendOn(address: string, sent: Sent, sending: Sending): Pro
   }
 }
 
-/** The origin that was asked for, or the same host behind TLS. */
+/** Whether it is the requested origin, or the same host behind TLS. */
 function isOfSamePeer({ origin, protocol, hostname }: URL, first: URL): boolean {
   return (
     origin === first.origin || (protocol === 'https:' && first.protocol === 'http:' && hostname === first.hostname)
@@ -87,7 +87,7 @@ function resolve(location: string, address: string): URL {
   return next;
 }
 
-/** With the cause that people are told. */
+/** Returns the error, with the cause that people see. */
 function failure(why: string): TypeError {
   return new TypeError('fetch failed', { cause: new Error(why) });
 }

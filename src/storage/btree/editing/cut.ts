@@ -1,15 +1,15 @@
 import { must } from '../../../base/shared/assert.ts';
 
 export interface CutOptions {
-  /** What the sizes of a piece may add up to; exceeded only where a piece would have fewer items than `least`. */
+  /** What the sizes of a piece may add up to; exceeded only if a piece would otherwise have fewer items than `least`. */
   readonly limit: number;
-  /** Items that each piece has at least, if there are as many. */
+  /** Minimum number of items in each piece, if there are that many. */
   readonly least: number;
-  /** Fill all pieces but the last, rather than make them about the same size. */
+  /** Whether to fill all pieces except the last, rather than make them about the same size. */
   readonly fill: boolean;
 }
 
-/** Cuts a row of items into pieces. Gives the index after each piece's last item, ascending. */
+/** Cuts a row of items into pieces. Returns the index after each piece's last item, ascending. */
 export function cut(sizes: readonly number[], { limit, least, fill }: CutOptions): number[] {
   const ends: number[] = [];
   let rest = sizes.reduce((sum, size) => sum + size, 0);

@@ -3,7 +3,7 @@ import type { CooperativeTask } from '../../../base/shared/turn.ts';
 import type { TreeChange, TreeSpec } from '../contract.ts';
 import type { EntrySums } from '../nodes/slots.ts';
 
-/** Changes that are added up between two looks at the clock. */
+/** Number of changes that are added up between two looks at the clock. */
 const CHANGES_PER_STEP = 256;
 
 /** What is known of a tree before it is changed. */
@@ -12,15 +12,15 @@ interface TreeSums<R> extends EntrySums {
 }
 
 /**
- * Changes of a tree that were accepted, and for which no nodes were made yet. Since the values that they replace are known,
- * so is what the whole tree sums up to.
+ * Changes of a tree that were accepted but have no nodes yet. Since the values that they replace are known,
+ * the sums of the whole tree are known, too.
  */
 export class DelayedChanges<K, R> {
   /** Sorted, each key once. */
   readonly changes: readonly TreeChange<K>[];
   readonly count: number;
   readonly bytes: number;
-  /** Undefined where nothing is left. */
+  /** Undefined if nothing is left. */
   readonly reduction: R | undefined;
   readonly #spec: TreeSpec<K, R>;
 
@@ -32,7 +32,7 @@ export class DelayedChanges<K, R> {
     this.reduction = sums.reduction;
   }
 
-  /** Undefined where the reduction can't be worked out from these values. `formerValues`: what the tree has under the same keys. */
+  /** Returns undefined if the reduction can't be worked out from these values. `formerValues`: what the tree has under the same keys. */
   static *of<K, R>(
     spec: TreeSpec<K, R>,
     before: TreeSums<R>,
@@ -66,7 +66,7 @@ export class DelayedChanges<K, R> {
     return new DelayedChanges(spec, changes, { count, bytes, reduction: count === 0 ? undefined : reduction });
   }
 
-  /** The change of a key, if there is one. */
+  /** Returns the change of a key, if there is one. */
   find(key: K): TreeChange<K> | undefined {
     let low = 0;
     let high = this.changes.length;

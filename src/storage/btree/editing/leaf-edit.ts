@@ -5,24 +5,24 @@ import { FIRST_LINE, type Leaf } from '../nodes/leaf.ts';
 
 /** The lines of a leaf after some changes, which may be too many for one leaf, or none. */
 export interface EditedLines<K> {
-  /** Each of one or more whole lines without the last line end. */
+  /** Each chunk has one or more whole lines without the last line end. */
   readonly chunks: readonly string[];
-  /** The keys of new lines that are too long to share a leaf, by the places of their chunks. */
+  /** The keys of new lines that are too long to share a leaf, by the indexes of their chunks. */
   readonly longLines: ReadonlyMap<number, K>;
-  /** By how many entries there are more (or fewer) than before. */
+  /** How many entries were added (negative: removed). */
   readonly added: number;
   /** Length of all lines, each with its line end. */
   readonly bytes: number;
   /** Whether the last change added a key above all former ones, or set the last one. */
   readonly isExtended: boolean;
-  /** Values that are gone, and those that came. */
+  /** Removed values, and those that were added. */
   readonly formerValues: readonly string[];
   readonly newValues: readonly string[];
 }
 
 /**
- * Works sorted changes into a leaf's lines; undefined where they change nothing. Looks at no more lines than it must.
- * `longLine`: from which length on a line shares its leaf with none.
+ * Applies sorted changes to a leaf's lines; returns undefined if they change nothing. Reads no more lines than it must.
+ * `longLine`: the length from which a line gets its own leaf.
  */
 export function editLeaf<K>(
   spec: TreeSpec<K, unknown>,
@@ -65,11 +65,11 @@ export function editLeaf<K>(
   return { chunks, longLines, added, bytes, isExtended, formerValues, newValues };
 }
 
-/** A line end would make two entries of one, so it must not get in. */
+/** Makes a line. A line end would split an entry in two, so it must not get in. */
 function toLine<K>(spec: TreeSpec<K, unknown>, key: K, value: string): string {
   const keyText = spec.encodeKey(key);
   assert(!keyText.includes('\t'), 'the text of a tree key must not hold a tab');
-  // Looked for in both: to look at the line would put it together, which holds the thread where the value is long.
+  // Checks both parts: searching the joined line would flatten it, which holds the thread if the value is long.
   assert(!keyText.includes('\n') && !value.includes('\n'), 'a tree entry must not hold a line end');
   return `${keyText}\t${value}`;
 }

@@ -6,10 +6,10 @@ import { NodeLink } from '../nodes/link.ts';
 import type { EntrySums, Separator } from '../nodes/slots.ts';
 import { type CutOptions, cut } from './cut.ts';
 
-/** Lines for leaves, in chunks of one or more whole lines, and what they sum up to. */
+/** Lines for leaves, in chunks of one or more whole lines, and their sums. */
 interface LineSums<K> extends EntrySums {
   readonly chunks: readonly string[];
-  /** As `EditedLines` have them. */
+  /** As in `EditedLines`. */
   readonly longLines?: ReadonlyMap<number, K>;
 }
 
@@ -19,7 +19,7 @@ interface ChunkRun {
   readonly to: number;
 }
 
-/** Makes nodes of lines and of slots: as many as their sizes ask for, none for none. */
+/** Makes nodes of lines and of slots: as many as their sizes require, none for no input. */
 export class NodeMaker<K, R> {
   readonly #spec: TreeSpec<K, R>;
   readonly #sizes: TreeSizes;
@@ -30,7 +30,7 @@ export class NodeMaker<K, R> {
   }
 
   /**
-   * Leaves for these lines. The first one's separator is left empty: it goes where there is one already, or is the
+   * Makes leaves for these lines. The first one's separator is left empty: it goes where there is one already, or is the
    * first of its parent.
    */
   leaves(lines: LineSums<K>, options: Pick<CutOptions, 'fill'>): Slot<K, R>[] {
@@ -57,7 +57,7 @@ export class NodeMaker<K, R> {
     });
   }
 
-  /** What is too long to share a leaf is never joined with its neighbours, not even to be cut off again: that would copy all of it. */
+  /** A line too long to share a leaf is never joined with its neighbours, not even temporarily: that would copy all of it. */
   #leavesOfRuns(
     { chunks, longLines }: LineSums<K>,
     runs: readonly ChunkRun[],
@@ -91,7 +91,7 @@ export class NodeMaker<K, R> {
     return { keyText: spec.encodeKey(key), key };
   }
 
-  /** Inner nodes for these slots, with the slots' own separators. `sums` is what all of them sum up to, where known. */
+  /** Makes inner nodes for these slots, with the slots' own separators. `sums`: the sums of all of them, if known. */
   inners(slots: Slots<K, R>, options: Pick<CutOptions, 'fill'>, sums?: EntrySums): Slot<K, R>[] {
     const { length } = slots;
     if (length === 0) return [];
@@ -107,7 +107,7 @@ export class NodeMaker<K, R> {
   }
 }
 
-/** Each chunk that is longer than a leaf may be by itself, and what lies between those. */
+/** Returns each chunk that is longer than a leaf may be as its own run, and runs of the chunks between those. */
 function runsOf(chunks: readonly string[], limit: number): ChunkRun[] {
   const runs: ChunkRun[] = [];
   let from = 0;

@@ -14,9 +14,9 @@ import { type EntrySums, type Separator, SlotList } from '../nodes/slots.ts';
 import { type EditedLines, editLeaf } from './leaf-edit.ts';
 import { NodeMaker } from './node-maker.ts';
 
-/** Below this share of its size a node that shrank is joined with a neighbour. */
+/** A node that shrank below this share of its size is joined with a neighbour. */
 const SPARSE = 1 / 4;
-/** A leaf that was split shares with a neighbour where both are filled to no more than this share afterwards. */
+/** A leaf that was split shares its entries with a neighbour if both are filled to at most this share afterwards. */
 const SHARED_FILL = 0.9;
 
 interface TreeEditOptions<K, R> {
@@ -24,7 +24,7 @@ interface TreeEditOptions<K, R> {
   readonly sizes: TreeSizes;
   /** Sorted, each key once. */
   readonly changes: readonly TreeChange<K>[];
-  /** Theirs. */
+  /** The keys of the changes. */
   readonly keys: readonly K[];
 }
 
@@ -40,11 +40,11 @@ interface Visit<K, R> extends KeyShare {
   readonly isLast: boolean;
 }
 
-/** What takes the place of a visited node; undefined where it stays. */
+/** What replaces a visited node; undefined if it stays. */
 type Outcome<K, R> = readonly Slot<K, R>[] | undefined;
 
 /**
- * One update of a tree, from the root down and back up. Makes new nodes and touches none that exist; what fails leaves
+ * One update of a tree, from the root down and back up. Makes new nodes and changes no existing ones; a failure leaves
  * nothing behind. All nodes of a level that are not in memory are read at the same time.
  */
 export class TreeEdit<K, R> {
@@ -57,7 +57,7 @@ export class TreeEdit<K, R> {
   readonly #replaced: Link<K, R>[] = [];
   /** New nodes that are part of the result so far. */
   readonly #created = new Set<Link<K, R>>();
-  /** New nodes that shrank below the share that a node should keep, or to a level that leads to one node only. */
+  /** New nodes that shrank below the minimum share of a node, or to a level that leads to only one node. */
   readonly #sparse = new Set<Link<K, R>>();
 
   constructor({ source, sizes, changes, keys }: TreeEditOptions<K, R>) {
@@ -69,12 +69,12 @@ export class TreeEdit<K, R> {
     this.#maker = new NodeMaker(source.spec, sizes);
   }
 
-  /** Waits for nothing where all nodes that it needs are in memory. */
+  /** Waits for nothing if all nodes that it needs are in memory. */
   *run(root: Link<K, R> | undefined): CooperativeTask<EditedTree<K, R>> {
     const pieces = root === undefined ? this.#plant() : yield* this.#editRoot(root);
     const top = pieces === undefined ? root : yield* this.#lower(this.#grow(pieces));
     for (const link of this.#replaced) this.#source.forget(link);
-    // Each long text in a turn of its own, before somebody looks at it among other work.
+    // Flattens each long text in its own turn, before other work looks at it.
     for (const { node } of this.#created) if (node instanceof Leaf && node.isLong) yield* putTogether(node.text);
     return { root: top, replaced: this.#replaced.map((link) => link.place) };
   }
@@ -102,7 +102,7 @@ export class TreeEdit<K, R> {
     return level[0]?.link;
   }
 
-  /** Takes levels away that lead to one node only. */
+  /** Removes levels that lead to only one node. */
   *#lower(root: Link<K, R> | undefined): CooperativeTask<Link<K, R> | undefined> {
     let top = root;
     while (top !== undefined) {
@@ -128,7 +128,7 @@ export class TreeEdit<K, R> {
     return pieces;
   }
 
-  /** Works out the reduction of an edited leaf from the former one's, where the tree's owner can. */
+  /** Works out the reduction of an edited leaf from the former one's, if the tree's owner can. */
   #adjustReduction(former: Link<K, R>, edited: Link<K, R>, { formerValues, newValues }: EditedLines<K>): void {
     const spec = this.#spec;
     if (spec.adjust !== undefined) edited.reduction = spec.adjust(reductionOf(spec, former), formerValues, newValues);
@@ -168,14 +168,14 @@ export class TreeEdit<K, R> {
       } else if (shares.length === 1) {
         outcomes.push(yield* this.#editInner(visit, node));
       } else {
-        // These have turns of their own, and read at the same time.
+        // These run in their own turns, and read at the same time.
         pending.push(this.#beginInner(visit, node));
       }
     }
     return pending.length > 0 ? yield* ready(allReady(pending)) : outcomes;
   }
 
-  /** A failure is a rejection, or those that were begun before would be no one's. */
+  /** A failure is a rejection: otherwise no one would handle those that were started earlier. */
   #beginInner(visit: Visit<K, R>, node: Inner<K, R>): MaybePromise<Outcome<K, R>> {
     try {
       return runCooperatively(this.#editInner(visit, node));
@@ -196,7 +196,7 @@ export class TreeEdit<K, R> {
     return piece !== undefined && this.#sparse.has(piece.link);
   }
 
-  /** Joins each slot that shrank too much with one beside it, and the result again if it is still too small. */
+  /** Joins each slot that shrank too much with a neighbour, and the result again if it is still too small. */
   *#joinSparse(slots: Slots<K, R>, isLast: boolean): CooperativeTask<void> {
     let index = 0;
     while (index < slots.length) {
@@ -206,7 +206,7 @@ export class TreeEdit<K, R> {
     }
   }
 
-  /** Joins two neighbours if that is of use: into one node, or into two of about the same size. */
+  /** Joins two neighbours if that helps: into one node, or into two of about the same size. */
   *#join(slots: Slots<K, R>, at: number, isLast: boolean): CooperativeTask<boolean> {
     if (at < 0 || at + 1 >= slots.length) return false;
     const [leftLink, rightLink] = [slots.link(at), slots.link(at + 1)];
@@ -229,7 +229,7 @@ export class TreeEdit<K, R> {
   }
 
   /**
-   * Sharing evenly is of no use at the tree's right edge, where a node is small because it has just been begun, nor with
+   * Sharing evenly does not help at the tree's right edge, where a node is small because it has just been begun, nor with
    * a node that is too large as it is.
    */
   #isJoinOfUse(left: TreeNode<K, R>, right: TreeNode<K, R>, isLastPair: boolean): boolean {
@@ -239,7 +239,7 @@ export class TreeEdit<K, R> {
   }
 
   /**
-   * A leaf that was split and a neighbour with room go on as two leaves instead of three. Where all entries of a tree grow,
+   * A leaf that was split and a neighbour with room become two leaves instead of three. If all entries of a tree grow,
    * leaves that only ever split would be half empty. Neighbours that are not in memory are left alone, and so is the
    * tree's right edge, where a leaf is small because it has just been begun.
    */
@@ -275,7 +275,7 @@ export class TreeEdit<K, R> {
     return this.#maker.leaves({ chunks, count, bytes }, { fill: false });
   }
 
-  /** Those at the seam may be sparse for want of a neighbour; now they have one. */
+  /** Merges inner nodes. Nodes at the seam may be sparse because they had no neighbour; now they have one. */
   *#mergeInners(
     left: TreeNode<K, R>,
     right: TreeNode<K, R>,
@@ -294,13 +294,13 @@ export class TreeEdit<K, R> {
     return pieces;
   }
 
-  /** Takes a node out of the result: one of the old tree is replaced, one that was just made was never there. */
+  /** Removes a node from the result: a node of the old tree counts as replaced, a new one as never made. */
   #discard(link: Link<K, R>): void {
     if (!this.#created.delete(link)) this.#replaced.push(link);
   }
 }
 
-/** Whether it is a level that leads to one node only. */
+/** Returns whether it is a level that leads to only one node. */
 function isLone(node: TreeNode<unknown, unknown>): boolean {
   return node instanceof Inner && node.length === 1;
 }
@@ -309,14 +309,14 @@ function aimedSize(node: TreeNode<unknown, unknown>, sizes: TreeSizes): number {
   return node instanceof Leaf ? sizes.leafBytes : sizes.innerBytes;
 }
 
-/** A node's slots with those of `shares` replaced by what became of them. */
+/** Returns a node's slots, with those of `shares` replaced by their outcomes. */
 function replaceSlots<K, R>(
   former: Slots<K, R>,
   shares: readonly SlotShare[],
   outcomes: readonly Outcome<K, R>[],
 ): Slots<K, R> {
   const slots = former.slice(0, former.length);
-  // From the right, so that the places of those to come stay the same.
+  // From the right, so that the indexes of the remaining ones stay the same.
   for (let at = shares.length - 1; at >= 0; at -= 1) {
     const pieces = outcomes[at];
     const { index } = must(shares[at]);

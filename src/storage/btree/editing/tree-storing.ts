@@ -12,19 +12,19 @@ interface StoringContext<K, R> {
   readonly allocate: AllocateNode;
 }
 
-/** The nodes below `link` (and its own) that are not stored yet, children before parents. Returns the pages of `link`. */
+/** Yields the unstored nodes below `link` (and its own), children before parents. Returns the pages of `link`. */
 export function* storeNodes<K, R>(context: StoringContext<K, R>, link: Link<K, R>): Generator<NodeWrite, NodePages> {
   const { place, node } = link;
   if (place.page !== undefined || node === undefined) return { page: must(place.page), pages: place.pages };
   const text = node instanceof Leaf ? node.text : yield* storeInner(context, node);
-  // Worked out while the nodes that it is made of are still there.
+  // Computed while the nodes that it is made of still exist.
   reductionTextOf(context.source.spec, link);
   const pages = context.allocate(text);
   yield { ...pages, text, stored: () => context.source.settle(link, pages, text) };
   return pages;
 }
 
-/** Stores what is below; gives the node's own text. */
+/** Stores what is below; returns the node's own text. */
 function* storeInner<K, R>(context: StoringContext<K, R>, { slots }: Inner<K, R>): Generator<NodeWrite, string> {
   const lines = [INNER_HEADER];
   for (let index = 0; index < slots.length; index += 1) {
@@ -34,7 +34,7 @@ function* storeInner<K, R>(context: StoringContext<K, R>, { slots }: Inner<K, R>
   return lines.join('\n');
 }
 
-/** How many bytes of text the nodes below `link` (and its own) have that are not stored yet. */
+/** Returns the text bytes of the unstored nodes below `link` (and its own). */
 export function unstoredBytes<K, R>(link: Link<K, R>): number {
   const { node } = link;
   if (node === undefined || node instanceof Leaf) return node?.size ?? 0;

@@ -2,7 +2,7 @@ import { DatabaseError } from '../../../base/errors/database-error.ts';
 
 const SHOWN_LENGTH = 40;
 
-/** A stored node that can't be what a tree has written. */
+/** Makes the error for a stored node that no tree can have written. */
 export function corruptNode(finding: string, text: string): DatabaseError {
   const shown = text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}…` : text;
   return new DatabaseError(

@@ -15,7 +15,7 @@ export const INNER_HEADER = 'i1';
 /**
  * An inner node: slots in ascending order, each leading to a node of the level below. As text: after the header, lines
  * `separator TAB pages TAB count TAB bytes TAB reduction`, the first with an empty separator. Immutable; a stored one is
- * cut into slots when they are first asked for.
+ * cut into slots on first use.
  */
 export class Inner<K, R> {
   #text: string | undefined;
@@ -51,13 +51,13 @@ export class Inner<K, R> {
     return this.slots.length;
   }
 
-  /** Length of its text; estimated where it is not stored. */
+  /** Length of its text; estimated if it is not stored. */
   get size(): number {
     this.#size ??= this.#text?.length ?? INNER_HEADER.length + this.slots.textSize;
     return this.#size;
   }
 
-  /** The slot below which `key` belongs: the last whose separator is not above it. `from` is one that is not beyond. */
+  /** Returns the slot below which `key` belongs: the last whose separator is not above it. `from`: a slot not after that. */
   slotOf(key: K, spec: TreeSpec<K, R>, from = 0): number {
     const { slots } = this;
     let low = from + 1;
@@ -70,7 +70,7 @@ export class Inner<K, R> {
     return low - 1;
   }
 
-  /** How many entries there are below the slots before this one. */
+  /** Returns how many entries there are below the slots before this one. */
   countBefore(index: number): number {
     this.#countsBefore ??= sumCounts(this.slots);
     return must(this.#countsBefore[index]);

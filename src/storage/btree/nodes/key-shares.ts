@@ -2,13 +2,13 @@ import { must } from '../../../base/shared/assert.ts';
 import type { TreeSpec } from '../contract.ts';
 import type { Inner } from './inner.ts';
 
-/** Those of a row of sorted keys that belong below one node: from the index `from` up to `to`. */
+/** The keys of a sorted list that belong below one node: from index `from` up to `to`. */
 export interface KeyShare {
   readonly from: number;
   readonly to: number;
 }
 
-/** Those that belong below the slot `index` of an inner node. */
+/** The keys that belong below the slot `index` of an inner node. */
 export interface SlotShare extends KeyShare {
   readonly index: number;
 }
@@ -33,7 +33,7 @@ export function shareOut<K, R>(
   return shares;
 }
 
-/** The index of the first key from `from` up to `to` that is not below `bound`; looks near `from` first. */
+/** Returns the index of the first key from `from` up to `to` that is not below `bound`; looks near `from` first. */
 function keysBelow<K>(spec: TreeSpec<K, unknown>, keys: readonly K[], bound: K, { from, to }: KeyShare): number {
   let low = from;
   let high = from;

@@ -5,43 +5,43 @@ import { corruptNode } from './corrupt-node.ts';
 /** First line of a leaf's text: node kind and format version. */
 export const LEAF_HEADER = 'l1';
 
-/** Where the first line of a leaf's text starts. */
+/** Where the first entry's line of a leaf's text starts. */
 export const FIRST_LINE = LEAF_HEADER.length + 1;
 
-/** A text of so many units belongs to one entry that is larger than any leaf should be. */
+/** A text longer than this many units belongs to one entry that is larger than any leaf should be. */
 const LONG_TEXT = 1_048_576;
 
 /**
  * A leaf: entries in ascending order of their keys, as text: after the header, lines `key TAB value`. Immutable. It keeps
- * nothing but the text; keys and values are cut out when they are asked for. An entry is found by halving the text, so
- * that what is looked up or edited once costs no list of lines; only who counts entries makes one.
+ * nothing but the text; keys and values are cut out on demand. A binary search of the text finds an entry, so
+ * that one lookup or edit needs no list of lines; only counting entries makes one.
  */
 export class Leaf {
   readonly text: string;
-  /** Where each line starts, and where one after the last would. */
+  /** Where each line starts, and where one after the last would start. */
   #starts: readonly number[] | undefined;
 
   constructor(text: string) {
     this.text = text;
   }
 
-  /** Of text that is made of chunks, each of one or more whole lines without the last line end. */
+  /** Makes a leaf of chunks, each of one or more whole lines without the last line end. */
   static fromChunks(chunks: readonly string[]): Leaf {
     const [only = ''] = chunks;
-    // To copy a text of megabytes holds the thread: it is put together where it is looked at first, in a turn of its own.
+    // Copying megabytes of text holds the thread: the first look at the text flattens it, in its own turn.
     if (chunks.length === 1 && only.length > LONG_TEXT) return new Leaf(`${LEAF_HEADER}\n${only}`);
     // Unlike `+`, `join` makes a flat string, which keeps none of its parts (nor what they were cut from) in memory.
     return new Leaf([LEAF_HEADER, ...chunks].join('\n'));
   }
 
-  /** Of one line. Where it is long nobody looks for more of them: to look at its text would put it together. */
+  /** Makes a leaf of one line. If it is long, nothing searches it for more lines: looking at its text would flatten it. */
   static ofLine(line: string): Leaf {
     const leaf = Leaf.fromChunks([line]);
     if (leaf.isLong) leaf.#starts = [FIRST_LINE, leaf.end];
     return leaf;
   }
 
-  /** Whether to copy its text, or to put it together, holds the thread. */
+  /** Whether copying or flattening its text holds the thread. */
   get isLong(): boolean {
     return this.text.length > LONG_TEXT;
   }
@@ -51,7 +51,7 @@ export class Leaf {
     return this.#starts;
   }
 
-  /** Entries in it. */
+  /** Number of entries. */
   get length(): number {
     return this.#lineStarts.length - 1;
   }
@@ -61,7 +61,7 @@ export class Leaf {
     return this.text.length;
   }
 
-  /** Length of its entries' lines, each with one line end: what `TreeRoot.bytes` sums up. */
+  /** Length of its entries' lines, each with one line end: `TreeRoot.bytes` is the sum of these. */
   get entryBytes(): number {
     return this.text.length - LEAF_HEADER.length;
   }
@@ -91,34 +91,34 @@ export class Leaf {
     return this.text.length + 1;
   }
 
-  /** The lines that start from `from` up to `to`, at least one, without the last line end. */
+  /** Returns the lines that start from `from` up to `to`, at least one, without the last line end. */
   linesBetween(from: number, to: number): string {
     return this.text.slice(from, to - 1);
   }
 
-  /** Where the line that starts at `start` ends: at its line end, or at the text's. */
+  /** Returns where the line that starts at `start` ends: at its line end, or at the text's. */
   lineEnd(start: number): number {
     const end = this.text.indexOf('\n', start);
     return end < 0 ? this.text.length : end;
   }
 
-  /** The value of the line that starts at `start`. */
+  /** Returns the value of the line that starts at `start`. */
   valueAt(start: number): string {
     const end = this.lineEnd(start);
     return this.text.slice(this.#tabWithin(start, end) + 1, end);
   }
 
   /**
-   * Where the key's line starts; where there is none, the place where it would start, as its complement (`~`). No line
+   * Returns where the key's line starts; if there is none, the complement (`~`) of where it would start. No line
    * before `from` has a key that is not below it.
    */
   search<K>(spec: TreeSpec<K, unknown>, key: K, from = FIRST_LINE): number {
     let low = from;
     let high = this.end;
-    // No line between `limit` and `high` starts there.
+    // No line starts between `limit` and `high`.
     let limit = high;
     while (low < high) {
-      // To halve a line of megabytes again and again would look at its text as often.
+      // A binary search of a line of megabytes would look at its text again and again.
       const isOneLine = limit - low > LONG_TEXT && this.lineEnd(low) >= limit - 1;
       const middle = isOneLine ? low : (low + limit) >>> 1;
       const start = middle === low ? low : this.text.indexOf('\n', middle) + 1;
@@ -139,17 +139,17 @@ export class Leaf {
     return ~low;
   }
 
-  /** The lines from `from` up to `to`, at least one, without the last line end. */
+  /** Returns the lines from `from` up to `to`, at least one, without the last line end. */
   lines(from: number, to: number): string {
     return this.linesBetween(must(this.#lineStarts[from]), must(this.#lineStarts[to]));
   }
 
-  /** Length of a line with its line end. */
+  /** Returns the length of a line with its line end. */
   lineSize(index: number): number {
     return must(this.#lineStarts[index + 1]) - must(this.#lineStarts[index]);
   }
 
-  /** How many entries have keys below `key`, or with `after` keys not above it. */
+  /** Returns how many entries have keys below `key`, or with `after` keys not above it. */
   countBefore<K>(spec: TreeSpec<K, unknown>, key: K, after: boolean): number {
     let low = 0;
     let high = this.length;
@@ -162,14 +162,14 @@ export class Leaf {
     return low;
   }
 
-  /** The key's value. */
+  /** Returns the key's value. */
   find<K>(spec: TreeSpec<K, unknown>, key: K): string | undefined {
     const start = this.search(spec, key);
     return start < 0 ? undefined : this.valueAt(start);
   }
 }
 
-/** The text of the key of a chunk's first line. */
+/** Returns the text of the key of a chunk's first line. */
 export function firstKey(chunk: string): string {
   return keyFrom(chunk, 0);
 }
@@ -184,7 +184,7 @@ function keyFrom(chunk: string, start: number): string {
   return chunk.slice(start, tab);
 }
 
-/** Of a chunk of whole lines without the last line end. */
+/** Returns the number of lines in a chunk of whole lines without the last line end. */
 export function lineCount(chunk: string): number {
   let count = 1;
   for (let end = chunk.indexOf('\n'); end >= 0; end = chunk.indexOf('\n', end + 1)) count += 1;
@@ -203,7 +203,7 @@ function findLineStarts(text: string): number[] {
   return starts;
 }
 
-/** The entries of a leaf from `from` up to `to`, as a spec's `reduce` takes them. */
+/** The entries of a leaf from `from` up to `to`, in the form that a spec's `reduce` takes. */
 export class LeafEntries<K> implements EntryList<K> {
   readonly length: number;
   readonly #spec: TreeSpec<K, unknown>;

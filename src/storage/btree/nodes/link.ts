@@ -7,24 +7,24 @@ interface NodePlace extends ReplacedNode {
   pages: number;
 }
 
-/** Between the first page and their number, where a node has more than one. */
+/** Separates the first page from the number of pages, if a node has more than one. */
 const MORE_PAGES = '+';
 
 /**
- * The way from a parent (or a root) to a node, and what the parent knows of it. Links are shared by all trees that hold
- * the node. Everything about a link is fixed, except for what makes no difference to anyone who reads through it: that
- * the node was stored, and that a reduction was worked out. `N` is what nodes are (`TreeNode`), left open so that this file
+ * The link from a parent (or a root) to a node, and what the parent knows of it. Links are shared by all trees that hold
+ * the node. Everything about a link is fixed, except for what makes no difference to readers: that
+ * the node was stored, and that a reduction was computed. `N` is the type of nodes (`TreeNode`), left open so that this file
  * needs to know nothing of them.
  */
 export class NodeLink<N, R> {
   readonly place: NodePlace;
-  /** Entries below. */
+  /** Number of entries below. */
   readonly count: number;
   /** Length of their lines. */
   readonly bytes: number;
-  /** Whether it was read from its parent's text, whose line then says all there is to say. */
+  /** Whether it was read from its parent's text, whose line then has all there is to know. */
   readonly isParsed: boolean;
-  /** The node itself as long as it is not stored. */
+  /** The node itself until it is stored. */
   node: N | undefined;
   reduction: R | undefined;
   reductionText: string | undefined;
@@ -44,7 +44,7 @@ export class NodeLink<N, R> {
     this.reductionText = reductionText;
   }
 
-  /** To a node that was just made. */
+  /** Makes a link to a new node. */
   static toNew<N, R>(node: N, count: number, bytes: number): NodeLink<N, R> {
     return new NodeLink<N, R>({ page: undefined, pages: 1 }, { count, bytes }, node, undefined);
   }
@@ -78,7 +78,7 @@ export class NodeLink<N, R> {
   }
 }
 
-/** The pages of a stored node as text: the number of the first, and if there are more `+` and how many there are. */
+/** Returns the pages of a stored node as text: the number of the first and, if there are more, `+` and their number. */
 export function encodePages({ page, pages }: NodePages): string {
   return pages === 1 ? `${page}` : `${page}${MORE_PAGES}${pages}`;
 }

@@ -6,12 +6,12 @@ import type { Link, TreeNode } from './inner.ts';
 import { INNER_HEADER, Inner } from './inner.ts';
 import { LEAF_HEADER, Leaf } from './leaf.ts';
 
-/** What a node takes in memory once it is in use, as a multiple of its text; about. */
+/** What a node takes in memory once it is in use, as an approximate multiple of its text. */
 const LEAF_MEMORY = 1.1;
 const INNER_MEMORY = 4;
 
 /**
- * Finds the nodes of one kind of tree that links lead to: with the link itself, in the cache, or by reading. Keeps what it
+ * Finds the nodes of one kind of tree that links lead to: in the link itself, in the cache, or by reading. Keeps what it
  * read in the cache.
  */
 export class NodeSource<K, R> {
@@ -26,14 +26,14 @@ export class NodeSource<K, R> {
   }
 
   /**
-   * Lets go of a node that left the tree. Who still reads an earlier tree reads it again; kept, such nodes would take the
+   * Releases a node that left the tree. Readers of an earlier tree read it again; if kept, such nodes would take the
    * place of those in use, most of all the inner ones.
    */
   forget(link: Link<K, R>): void {
     if (link.page !== undefined) this.#cache.delete(link.page);
   }
 
-  /** The node where it is in memory. */
+  /** Returns the node if it is in memory. */
   peek(link: Link<K, R>): TreeNode<K, R> | undefined {
     if (link.node !== undefined) return link.node;
     const cached = this.#cache.get(must(link.page));
@@ -44,7 +44,7 @@ export class NodeSource<K, R> {
     return this.peek(link) ?? this.#read({ page: must(link.page), pages: link.place.pages });
   }
 
-  /** The nodes of many links, in order. Those that are not in memory are read at the same time. */
+  /** Returns the nodes of many links, in order. Those that are not in memory are read at the same time. */
   resolveAll(links: readonly Link<K, R>[]): MaybePromise<TreeNode<K, R>[]> {
     const nodes: TreeNode<K, R>[] = [];
     const missing: Promise<void>[] = [];
@@ -56,7 +56,7 @@ export class NodeSource<K, R> {
     return missing.length === 0 ? nodes : Promise.all(missing).then(() => nodes);
   }
 
-  /** While other reads are under way, a failure must be a rejection, or theirs would be no one's. */
+  /** While other reads are under way, a failure must be a rejection: otherwise no one would handle theirs. */
   #tryToResolve(link: Link<K, R>, isReading: boolean): MaybePromise<TreeNode<K, R>> {
     try {
       return this.resolve(link);
@@ -83,8 +83,8 @@ export class NodeSource<K, R> {
   }
 
   /**
-   * Lets go of a node that was just stored: from now on it is known by its pages. An inner node is made anew from the
-   * stored text, since its slots hold on to the texts of all the nodes that they came from.
+   * Releases a node that was just stored: from now on its pages identify it. An inner node is made again from the
+   * stored text, since its slots keep the texts of all the nodes that they came from in memory.
    */
   settle(link: Link<K, R>, { page, pages }: NodePages, text: string): void {
     const node = link.node instanceof Leaf ? link.node : parseNode<K, R>(text);
@@ -101,7 +101,7 @@ function parseNode<K, R>(text: string): TreeNode<K, R> {
   throw corruptNode('it is neither a leaf nor an inner node of a known format', text);
 }
 
-/** Puts what is awaited into its place among others. */
+/** Puts an awaited value into its place in an array. */
 async function putInto<T>(target: T[], index: number, value: Promise<T>): Promise<void> {
   target[index] = await value;
 }

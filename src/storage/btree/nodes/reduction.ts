@@ -4,8 +4,8 @@ import type { Link, Slots } from './inner.ts';
 import { Leaf, LeafEntries } from './leaf.ts';
 
 /**
- * Reductions of links and of parts of nodes. Worked out when first asked for and remembered in the link, as value and, for
- * storing it, as text. Never reads a node: what is not in memory is stored, and stored nodes have theirs in the parent.
+ * Reductions of links and of parts of nodes. Computed on first use and cached in the link, as a value and, for
+ * storing it, as text. Never reads a node: a node that is not in memory is stored, and the parent has its reduction.
  */
 export function reductionOf<K, R>(spec: TreeSpec<K, R>, link: Link<K, R>): R {
   if (link.reduction === undefined) {
@@ -39,7 +39,7 @@ function reduceNode<K, R>(spec: TreeSpec<K, R>, link: Link<K, R>): R {
   return combine(spec, slotReductions(spec, node.slots));
 }
 
-/** The reductions of all slots. Makes no links: there may be hundreds. */
+/** Returns the reductions of all slots. Makes no links: there may be hundreds. */
 export function slotReductions<K, R>(spec: TreeSpec<K, R>, slots: Slots<K, R>): R[] {
   const parts: R[] = [];
   for (let index = 0; index < slots.length; index += 1) {
@@ -54,7 +54,7 @@ export function reduceEntries<K, R>(spec: TreeSpec<K, R>, leaf: Leaf, from: numb
   return spec.reduce(new LeafEntries(spec, leaf, from, to));
 }
 
-/** One reduction of one or more, in key order. */
+/** Combines one or more reductions, in key order, into one. */
 export function combine<K, R>(spec: TreeSpec<K, R>, parts: readonly R[]): R {
   const [first] = parts;
   return parts.length === 1 && first !== undefined ? first : spec.rereduce(parts);

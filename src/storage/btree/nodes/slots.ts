@@ -3,12 +3,12 @@ import type { NodePages, TreeSpec } from '../contract.ts';
 import { corruptNode } from './corrupt-node.ts';
 import { encodePages, NodeLink } from './link.ts';
 
-/** What a slot's page number, count, bytes and tabs take, about; exact only once they are written. */
+/** Approximate length of a slot's page number, count, bytes and tabs; exact only once they are written. */
 const RECORD_LENGTH = 32;
-/** What a reduction's text takes as long as it was not worked out. */
+/** Assumed length of a reduction's text until it is computed. */
 const REDUCTION_LENGTH = 8;
 
-/** What the entries below a node sum up to. */
+/** The sums of the entries below a node. */
 export interface EntrySums {
   readonly count: number;
   readonly bytes: number;
@@ -16,21 +16,21 @@ export interface EntrySums {
 
 export interface Separator<K> {
   readonly keyText: string;
-  /** Decoded, where it is at hand. */
+  /** The decoded key, if available. */
   readonly key: K | undefined;
 }
 
-/** A slot that is not in a node yet. The separator of a node's first slot has no meaning: that is its parent's business. */
+/** A slot that is not in a node yet. The separator of a node's first slot has no meaning: the parent's slot decides. */
 export interface NodeSlot<K, R, N> extends Separator<K> {
   readonly link: NodeLink<N, R>;
 }
 
 /**
  * The slots of an inner node: each a separator (a lower bound of the keys below it, above all keys before it) and a link.
- * A list that is part of a node is not changed any more, but for remembering what was decoded.
+ * A list that is part of a node no longer changes, except that it caches decoded values.
  *
- * A slot that came from a stored node keeps its line and is decoded only where asked for, so that copying a node of some
- * hundred slots costs next to nothing; one that was added has its separator alone as its line.
+ * A slot that came from a stored node keeps its line and is decoded only when needed, so that copying a node of a few
+ * hundred slots costs almost nothing; an added slot's line has only its separator.
  */
 export class SlotList<K, R, N> {
   #lines: string[];
@@ -68,7 +68,7 @@ export class SlotList<K, R, N> {
     return link;
   }
 
-  /** Whether the slot's line is the whole record; else its page is asked for when it is written. */
+  /** Returns whether the slot's line is the whole record; otherwise its page is looked up when it is written. */
   isWritten(index: number): boolean {
     return this.#links[index]?.isParsed ?? true;
   }
@@ -90,7 +90,7 @@ export class SlotList<K, R, N> {
     }
   }
 
-  /** Appends all slots of a right neighbour; `separator`, which stood before it, becomes that of its first slot. */
+  /** Appends all slots of a right neighbour; `separator`, which preceded it, becomes that of its first slot. */
   appendNeighbour(other: SlotList<K, R, N>, separator: Separator<K>): void {
     const start = this.length;
     this.append(other, 0, other.length);
@@ -99,12 +99,12 @@ export class SlotList<K, R, N> {
     this.#keys[start] = separator.key;
   }
 
-  /** The slot's separator, to be given to another slot. */
+  /** Returns the slot's separator, for another slot. */
   separator(index: number): Separator<K> {
     return { keyText: this.keyText(index), key: this.#keys[index] };
   }
 
-  /** Puts `slots` in the place of `removed` slots from `at` on; the first takes over the separator that was there. */
+  /** Puts `slots` in place of `removed` slots from `at` on; the first takes over the separator that was there. */
   replace(at: number, removed: number, slots: readonly NodeSlot<K, R, N>[]): void {
     const first = this.separator(at);
     const added = slots.map((slot, index) => (index === 0 ? { ...slot, ...first } : slot));
@@ -114,12 +114,12 @@ export class SlotList<K, R, N> {
     this.#links.splice(at, removed, ...added.map(({ link }) => link));
   }
 
-  /** Which slot leads to this very link; -1 where none does. */
+  /** Returns the index of the slot that has this exact link; -1 if none does. */
   indexOf(link: NodeLink<N, R>): number {
     return this.#links.indexOf(link);
   }
 
-  /** Lets a slot lead to a new node; its separator stays. */
+  /** Makes a slot lead to a new node; its separator stays. */
   setLink(index: number, link: NodeLink<N, R>): void {
     assertNew(link);
     this.#lines[index] = this.keyText(index);
@@ -135,7 +135,7 @@ export class SlotList<K, R, N> {
     return part;
   }
 
-  /** Length of the slot's line with its line end: exact where it is from a stored node, else estimated. */
+  /** Returns the length of the slot's line with its line end: exact if it is from a stored node, otherwise estimated. */
   lineSize(index: number): number {
     const { length } = must(this.#lines[index]);
     if (this.isWritten(index)) return length + 1;
@@ -149,7 +149,7 @@ export class SlotList<K, R, N> {
     return size;
   }
 
-  /** Of all links. */
+  /** Returns the sums of all links. */
   sums(): EntrySums {
     let [count, bytes] = [0, 0];
     for (let index = 0; index < this.length; index += 1) {
@@ -160,19 +160,19 @@ export class SlotList<K, R, N> {
     return { count, bytes };
   }
 
-  /** The link where it was asked for before, or is new. */
+  /** Returns the link if it was used before, or is new. */
   knownLink(index: number): NodeLink<N, R> | undefined {
     return this.#links[index];
   }
 
-  /** The reduction's text of a slot from a stored node. */
+  /** Returns the reduction text of a slot from a stored node. */
   reductionText(index: number): string {
     const line = must(this.#lines[index]);
     return line.slice(line.lastIndexOf('\t') + 1);
   }
 
   /**
-   * The slot's line as it is stored. `pages` is where its node is, or will be by then; it matters only where the slot is
+   * Returns the slot's line as stored. `pages` is where its node is, or will be by then; it matters only if the slot is
    * not from a stored node.
    */
   line(index: number, pages: NodePages | undefined): string {
@@ -187,7 +187,7 @@ function assertNew(link: NodeLink<unknown, unknown>): void {
   assert(!link.isParsed, 'a slot that was read is appended with its line');
 }
 
-/** Where the separator ends in a slot's line. */
+/** Returns where the separator ends in a slot's line. */
 function keyLength(line: string): number {
   const length = line.indexOf('\t');
   if (length < 0) throw corruptNode('a line of it has no tab', line);

@@ -7,8 +7,8 @@ export interface TreeNodes<K, R> {
   readonly root: Link<K, R>;
 }
 
-/** What walks that are no methods of the tree need of it. */
+/** What walks that are not methods of the tree need from it. */
 export interface WholeTree<K, R> {
-  /** Undefined where the tree is empty. */
+  /** Returns undefined if the tree is empty. */
   nodes(): Promise<TreeNodes<K, R> | undefined>;
 }

@@ -3,19 +3,19 @@ import { Leaf } from '../nodes/leaf.ts';
 import type { NodeSource } from '../nodes/node-source.ts';
 import type { KeyEdge } from './key-edge.ts';
 
-/** An inner node that the cursor is below of. */
+/** An inner node that the cursor is below. */
 interface Frame<K, R> {
   readonly inner: Inner<K, R>;
-  /** The slot that the cursor is below of; just outside of the node before it was moved to one. */
+  /** The slot that the cursor is below; just outside the node until the cursor moves to a slot. */
   index: number;
   /** The bound of the whole node in the direction of the walk. */
   readonly far: K | undefined;
 }
 
-/** Says whether to go past a subtree without reading it. `far` is its bound as in `Span`. */
+/** Returns whether to skip a subtree without reading it. `far` is its bound as in `Span`. */
 export type Pass<K, R> = (link: Link<K, R>, far: K | undefined) => boolean;
 
-/** Walks from leaf to leaf in one direction, and past whole subtrees where the caller says so. */
+/** Walks from leaf to leaf in one direction, and skips whole subtrees if the caller says so. */
 export class Cursor<K, R> {
   readonly #source: NodeSource<K, R>;
   readonly #descending: boolean;
@@ -27,7 +27,7 @@ export class Cursor<K, R> {
     this.#descending = descending;
   }
 
-  /** The bound of what was walked over so far, as in `Span`. */
+  /** The bound of what the walk has covered so far, as in `Span`. */
   get far(): K | undefined {
     return this.#far;
   }
@@ -46,7 +46,7 @@ export class Cursor<K, R> {
     return node;
   }
 
-  /** Goes to the next leaf; undefined at the tree's edge. */
+  /** Goes to the next leaf; returns undefined at the tree's edge. */
   async advance(pass?: Pass<K, R>): Promise<Leaf | undefined> {
     for (;;) {
       const link = this.#nextLink(pass);
@@ -75,7 +75,7 @@ export class Cursor<K, R> {
     return this.#descending ? inner.length - 1 : 0;
   }
 
-  /** The bound of the slot that the frame is at. */
+  /** Returns the bound of the slot that the frame is at. */
   #farOf({ inner, index, far }: Frame<K, R>): K | undefined {
     const isOutermost = this.#descending ? index === 0 : index === inner.length - 1;
     return isOutermost ? far : inner.slots.key(this.#descending ? index : index + 1, this.#source.spec);

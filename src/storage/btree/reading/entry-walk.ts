@@ -6,7 +6,7 @@ import type { NodeSource } from '../nodes/node-source.ts';
 import { Cursor } from './cursor.ts';
 import { type EntryRange, Span } from './span.ts';
 
-/** The entries of a range in batches of at most one leaf, never empty ones. Others have a turn between leaves. */
+/** Yields the entries of a range in batches of at most one leaf, never empty ones. Other work may run between leaves. */
 export async function* walkEntries<K, R>(
   source: NodeSource<K, R>,
   root: Link<K, R>,

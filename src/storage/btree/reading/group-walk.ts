@@ -7,7 +7,7 @@ import type { WholeTree } from '../nodes/tree-nodes.ts';
 import { Cursor, type Pass } from './cursor.ts';
 import { type EntryRange, Span } from './span.ts';
 
-/** Entries next to each other that count as the same, reduced. */
+/** The reduction of adjacent entries that count as the same. */
 interface TreeGroup<K, R> {
   /** The key of the group that the walk met first. */
   readonly key: K;
@@ -17,7 +17,7 @@ interface TreeGroup<K, R> {
 interface GroupWalkOptions<K, R> extends WalkOptions {
   readonly source: NodeSource<K, R>;
   readonly range: KeyRange<K>;
-  /** Called with the lesser key first. Keys between two of the same group must be of that group, too. */
+  /** Called with the smaller key first. Keys between two of the same group must be of that group, too. */
   readonly sameGroup: (left: K, right: K) => boolean;
 }
 
@@ -25,13 +25,13 @@ interface OpenGroup<K, R> {
   readonly key: K;
   /** In the order of the walk. */
   readonly parts: R[];
-  /** Whether it is one to be passed over, so that nothing of it needs to be reduced. */
+  /** Whether the group is skipped, so that nothing in it needs to be reduced. */
   readonly isSkipped: boolean;
 }
 
 /**
- * Reduces each run of entries that `sameGroup` holds to be the same; it is called with the lesser key first, also with
- * separators in the place of keys. `skip` counts groups. Fails as the tree's methods.
+ * Reduces each run of entries that `sameGroup` considers the same; it is called with the smaller key first, and also with
+ * separators in place of keys. `skip` counts groups. Fails like the tree's methods.
  */
 export async function* treeGroups<K, R>(
   tree: WholeTree<K, R>,
@@ -44,7 +44,7 @@ export async function* treeGroups<K, R>(
   yield* new GroupWalk({ source: nodes.source, range, sameGroup, ...options }).run(nodes.root);
 }
 
-/** A grouped reduce: reads the leaves where groups meet, and takes the stored reductions of all that lies in between. */
+/** A grouped reduce: reads the leaves where groups meet, and uses the stored reductions of everything in between. */
 class GroupWalk<K, R> {
   readonly #spec: TreeSpec<K, R>;
   readonly #span: Span<K>;
@@ -85,7 +85,7 @@ class GroupWalk<K, R> {
     return true;
   }
 
-  /** Adds entries of a leaf; gives the groups that end in there. */
+  /** Adds entries of a leaf; yields the groups that end in it. */
   *#addEntries(leaf: Leaf, range: EntryRange): Generator<TreeGroup<K, R>> {
     const length = range.to - range.from;
     let done = 0;
@@ -112,7 +112,7 @@ class GroupWalk<K, R> {
     }
   }
 
-  /** How many of the entries, counted in the direction of the walk, belong to the group; `from` of them are known to. */
+  /** Returns how many entries, in the direction of the walk, belong to the group; the first `from` are known to. */
   #groupEnd(group: OpenGroup<K, R>, leaf: Leaf, range: EntryRange, from: number): number {
     let low = from;
     let high = from;
@@ -131,7 +131,7 @@ class GroupWalk<K, R> {
     return low;
   }
 
-  /** The entries from `from` up to `to`, counted in the direction of the walk. */
+  /** Reduces the entries from `from` up to `to`, counted in the direction of the walk. */
   #reduce(leaf: Leaf, range: EntryRange, from: number, to: number): R {
     return this.#span.descending
       ? reduceEntries(this.#spec, leaf, range.to - to, range.to - from)

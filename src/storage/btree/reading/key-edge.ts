@@ -6,12 +6,12 @@ export interface KeyEdge<K> {
   readonly after: boolean;
 }
 
-/** Where a range begins; undefined where it is open. */
+/** Returns where a range begins; undefined if it is open. */
 export function startEdge<K>({ start, startInclusive }: KeyRange<K>): KeyEdge<K> | undefined {
   return start === undefined ? undefined : { key: start, after: startInclusive === false };
 }
 
-/** Where a range ends; undefined where it is open. */
+/** Returns where a range ends; undefined if it is open. */
 export function endEdge<K>({ end, endInclusive }: KeyRange<K>): KeyEdge<K> | undefined {
   return end === undefined ? undefined : { key: end, after: endInclusive !== false };
 }

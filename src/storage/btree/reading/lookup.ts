@@ -8,13 +8,13 @@ import { FIRST_LINE, Leaf } from '../nodes/leaf.ts';
 import type { NodeSource } from '../nodes/node-source.ts';
 import type { KeyEdge } from './key-edge.ts';
 
-/** What a look-up without waiting gives: the value, or the sure knowledge that there is none. */
+/** The result of a look-up without waiting: the value, or the certainty that there is none. */
 export interface Hit {
   readonly hit: true;
   readonly value: string | undefined;
 }
 
-/** Looks a key up below `link` in memory alone; undefined where a node on the way is not there. */
+/** Looks a key up below `link` in memory alone; returns undefined if a node on the way is not there. */
 export function peekValue<K, R>(source: NodeSource<K, R>, link: Link<K, R>, key: K): Hit | undefined {
   let node = source.peek(link);
   while (node !== undefined && !(node instanceof Leaf)) {
@@ -24,7 +24,7 @@ export function peekValue<K, R>(source: NodeSource<K, R>, link: Link<K, R>, key:
   return { hit: true, value: node.find(source.spec, key) };
 }
 
-/** The value, at once where no node on the way has to be waited for. */
+/** Returns the value, immediately if every node on the way is available. */
 export function readValue<K, R>(source: NodeSource<K, R>, link: Link<K, R>, key: K): MaybePromise<string | undefined> {
   let node = source.resolve(link);
   for (;;) {
@@ -39,7 +39,7 @@ function readBelow<K, R>(source: NodeSource<K, R>, node: TreeNode<K, R>, key: K)
   return readValue(source, node.slots.link(node.slotOf(key, source.spec)), key);
 }
 
-/** How many entries below `link` have keys before the edge. */
+/** Returns how many entries below `link` have keys before the edge. */
 export async function rankOf<K, R>(source: NodeSource<K, R>, link: Link<K, R>, edge: KeyEdge<K>): Promise<number> {
   let rank = 0;
   let node = source.peek(link) ?? (await source.resolve(link));
@@ -52,13 +52,13 @@ export async function rankOf<K, R>(source: NodeSource<K, R>, link: Link<K, R>, e
   return rank + node.countBefore(source.spec, edge.key, edge.after);
 }
 
-/** Keys that are looked for in one leaf in one go, … */
+/** Maximum number of keys looked up in one leaf in one step, … */
 const KEYS_AT_ONCE = 1_024;
-/** … and nodes that are read together: storage that gives them at once holds the thread meanwhile, … */
+/** … of nodes read together: storage that returns them synchronously holds the thread meanwhile, … */
 const NODES_AT_ONCE = 128;
-/** … and bytes of such nodes as have hardly more than one entry, which may be of any size, … */
+/** … and of bytes in such nodes with few entries, since an entry may have any size, … */
 const LARGE_BYTES_AT_ONCE = 4 * 2 ** 20;
-/** … as these have. */
+/** … namely at most this many. */
 const FEW_ENTRIES = 4;
 
 interface NodeShare<K, R> extends KeyShare {
@@ -66,7 +66,7 @@ interface NodeShare<K, R> extends KeyShare {
 }
 
 /**
- * The values of ascending keys, level by level, so that each node is visited once and a level's reads run together. Others have a turn between
+ * Returns the values of ascending keys, level by level, so that each node is visited once and a level's reads run together. Other work runs between
  * nodes. Undefined as soon as the values have more than `mostUnits` together.
  */
 export function* readValues<K, R>(
@@ -124,7 +124,7 @@ function* partsOf({ from: start, to: end }: KeyShare): Generator<KeyShare> {
   for (let from = start; from < end; from += KEYS_AT_ONCE) yield { from, to: Math.min(from + KEYS_AT_ONCE, end) };
 }
 
-/** The values of a leaf's share of the keys; gives how long they are. Each key is looked for behind the one before it. */
+/** Finds the values of a leaf's share of the keys; returns their length. The search for each key starts after the previous one. */
 function findAll<K>(
   spec: TreeSpec<K, unknown>,
   leaf: Leaf,

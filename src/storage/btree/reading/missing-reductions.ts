@@ -5,8 +5,8 @@ import { reductionOf } from '../nodes/reduction.ts';
 import type { WholeTree } from '../nodes/tree-nodes.ts';
 
 /**
- * Works out the reductions that new nodes of a tree still lack, one node in each step of the generator. Whoever asks for a
- * reduction afterwards finds it made, and need not wait for many at once.
+ * Computes the reductions that new nodes of a tree still lack, one node in each step of the generator. Later requests for a
+ * reduction then find it ready, and need not wait for many at once.
  */
 export async function missingReductions<K, R>(tree: WholeTree<K, R>): Promise<Generator<void, void>> {
   const nodes = await tree.nodes();
@@ -15,7 +15,7 @@ export async function missingReductions<K, R>(tree: WholeTree<K, R>): Promise<Ge
 
 function* nothing(): Generator<void, void> {}
 
-/** What a link and those below it lack. */
+/** Computes what a link and those below it lack. */
 function* reduceBelow<K, R>(spec: TreeSpec<K, R>, link: Link<K, R>): Generator<void, void> {
   const { node, reduction, reductionText } = link;
   if (node === undefined || reduction !== undefined || reductionText !== undefined) return;

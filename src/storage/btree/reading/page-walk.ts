@@ -5,13 +5,13 @@ import { Leaf } from '../nodes/leaf.ts';
 import type { NodeSource } from '../nodes/node-source.ts';
 import type { WholeTree } from '../nodes/tree-nodes.ts';
 
-/** The page numbers of all nodes of a tree that are stored, in batches. Fails as the tree's methods. */
+/** Yields the page numbers of all stored nodes of a tree, in batches. Fails like the tree's methods. */
 export async function* treePages<K, R>(tree: WholeTree<K, R>): AsyncGenerator<number[]> {
   const nodes = await tree.nodes();
   if (nodes !== undefined) yield* walkPages(nodes.source, nodes.root);
 }
 
-/** Page numbers of the stored nodes below `link`, and of its own; in batches of about one inner node. */
+/** Yields the page numbers of the stored nodes below `link`, and of its own; in batches of about one inner node. */
 async function* walkPages<K, R>(source: NodeSource<K, R>, link: Link<K, R>): AsyncGenerator<number[]> {
   const pages = pageNumbers(link.place);
   if (pages.length > 0) yield pages;

@@ -6,7 +6,7 @@ import { reduceEntries, reductionOf } from '../nodes/reduction.ts';
 import type { KeyEdge } from './key-edge.ts';
 
 /**
- * The reductions, in key order, of what below `link` lies between two edges (undefined: open). Reads only the nodes that
+ * Returns the reductions, in key order, of what lies below `link` and between two edges (undefined: open). Reads only the nodes that
  * an edge cuts.
  */
 export async function reduceBetween<K, R>(

@@ -6,7 +6,7 @@ import type { WholeTree } from '../nodes/tree-nodes.ts';
 import { toEntry } from './entry-walk.ts';
 
 /**
- * The entries of a tree in key order, in batches of one leaf, without those in nodes that can't be read. `onFailure` gets
+ * Yields the entries of a tree in key order, in batches of one leaf, except those in unreadable nodes. `onFailure` gets
  * the error of each such node.
  */
 export async function* readableEntries<K, R>(

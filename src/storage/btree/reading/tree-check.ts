@@ -6,15 +6,15 @@ import type { NodeSource } from '../nodes/node-source.ts';
 import { combine, encodeReduction, reduceEntries, reductionTextOf, slotReductions } from '../nodes/reduction.ts';
 import type { WholeTree } from '../nodes/tree-nodes.ts';
 
-/** What the keys below a node must lie between: at or above `low`, below `high`; undefined: open. */
+/** Bounds of the keys below a node: at or above `low`, below `high`; undefined: open. */
 interface Bounds<K> {
   readonly low: K | undefined;
   readonly high: K | undefined;
 }
 
 /**
- * Compares all that a tree stores twice, and all that has to be in order. Reads every node; gives one sentence for each
- * thing that is not as it should be.
+ * Checks everything that a tree stores twice, and everything that has to be in order. Reads every node; yields one sentence for each
+ * error.
  */
 export async function* checkTree<K, R>(tree: WholeTree<K, R>): AsyncGenerator<string> {
   const nodes = await tree.nodes();
@@ -32,7 +32,7 @@ class TreeCheck<K, R> {
     this.#source = source;
   }
 
-  /** One sentence per finding. */
+  /** Yields one sentence per finding. */
   async *run(root: Link<K, R>): AsyncGenerator<string> {
     yield* this.#checkNode(root, { low: undefined, high: undefined }, 0);
   }

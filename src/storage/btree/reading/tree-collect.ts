@@ -8,13 +8,13 @@ import { toEntry } from './entry-walk.ts';
 
 interface CollectOptions<R> {
   readonly wanted: (reduction: R) => boolean;
-  /** Entries at most. */
+  /** Maximum number of entries. */
   readonly limit: number;
 }
 
 /**
- * Up to `limit` entries, in key order, whose reduction (of the entry alone) is wanted. A part of the tree is read only
- * where its reduction is wanted, too: one that holds wanted entries must be.
+ * Returns up to `limit` entries, in key order, whose reduction (of the entry alone) is wanted. Reads a part of the tree only
+ * if its reduction is wanted, too: that of a part with wanted entries must be.
  */
 export async function collectEntries<K, R>(tree: WholeTree<K, R>, options: CollectOptions<R>): Promise<TreeEntry<K>[]> {
   const nodes = await tree.nodes();
