@@ -1,6 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
+
+const SETTLED_MS = 1_500;
 
 /**
  * How long, in milliseconds, a neighbour of a bare `node:http` server waits at most while somebody does that to it. Such a server does nothing with a request,
@@ -23,7 +26,11 @@ export async function waitBesideBareServer<P>({
     return measured;
   };
   try {
+    // The neighbour has its connection before others come, and an answer on it before they begin.
+    await tell('begin');
+    await delay(SETTLED_MS);
     const prepared = await prepare(new URL(url));
+    await delay(SETTLED_MS);
     await tell('begin');
     await disturb(prepared);
     const { latencies } = await tell('end');
