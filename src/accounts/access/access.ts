@@ -1,5 +1,4 @@
 /** What rights depend on: whether there is an admin, and the security objects of databases. Notifies listeners when one of these changes. */
-
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
 import type { RequestUser } from '../../base/shared/message.ts';
 import { Notifier } from '../../base/shared/notifier.ts';
@@ -7,11 +6,57 @@ import { requiresValidUser } from '../../base/system/config.ts';
 import type { ConfigStore } from '../../base/system/contract.ts';
 import { REPLICATOR_DATABASE } from '../../base/system/system-databases.ts';
 import type { Registry } from '../../database/registry/contract.ts';
+import type { Database } from '../../database/store/contract.ts';
 import { ADMIN_PARTY, ANONYMOUS, type Standing } from '../contract.ts';
 import { authenticationDatabase } from '../settings.ts';
-import { AdminParty } from './admin-party.ts';
-import type { Security } from './security.ts';
-import { SecurityObjects } from './security-objects.ts';
+import { parseSecurity, type Security } from './security.ts';
+
+/** The security objects of databases, each parsed once. */
+class SecurityObjects {
+  readonly #databases: Pick<Registry, 'peek' | 'use'>;
+  readonly #parsed = new WeakMap<Database, { readonly text: string; readonly security: Security }>();
+
+  constructor(databases: Pick<Registry, 'peek' | 'use'>) {
+    this.#databases = databases;
+  }
+
+  /** Returns the security object: synchronously if the database is open. Fails with `not_found` if there is no such database. */
+  of(name: string): MaybePromise<Security> {
+    const open = this.#databases.peek(name);
+    return open === undefined
+      ? this.#databases.use(name, (database) => this.#securityOf(database))
+      : this.#securityOf(open);
+  }
+
+  #securityOf(database: Database): Security {
+    const { security: text } = database;
+    const known = this.#parsed.get(database);
+    if (known?.text === text) return known.security;
+    const security = parseSecurity(text);
+    this.#parsed.set(database, { text, security });
+    return security;
+  }
+}
+
+/** Whether the service has a server admin. As long as it has none, everyone is a server admin. */
+const SECTION = 'admins';
+
+class AdminParty {
+  readonly #names: Set<string>;
+
+  constructor(config: ConfigStore) {
+    this.#names = new Set(Object.keys(config.section(SECTION)));
+    config.onChange(({ section, key, value }) => {
+      if (section !== SECTION) return;
+      if (value === undefined) this.#names.delete(key);
+      else this.#names.add(key);
+    });
+  }
+
+  get isOn(): boolean {
+    return this.#names.size === 0;
+  }
+}
 
 /** Sections of settings that say who may do what. */
 const SECTIONS: ReadonlySet<string> = new Set([

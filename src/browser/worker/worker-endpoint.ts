@@ -9,10 +9,12 @@
  * owner (`storage-owner.ts`), so that it becomes the owner when that one goes.
  */
 
-import type { Clock } from '../../base/shared/clock.ts';
-import { pause } from '../../base/shared/clock.ts';
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import { type Clock, pause, systemClock } from '../../base/shared/clock.ts';
 import { type MaybePromise, whenReady, withEnd } from '../../base/shared/maybe-promise.ts';
 import type { PlainRequest, PlainResponse } from '../../base/shared/message.ts';
+import type { Log } from '../../base/system/contract.ts';
+import { createLog, type EntryLevel, type LogLevel } from '../../base/system/log.ts';
 import { VERSION } from '../../base/system/version.ts';
 import type { LoadDeferredCode } from '../../core/deferred/contract.ts';
 import type { LoadJournalFiles } from '../../storage/indexeddb/journal-files.ts';
@@ -32,10 +34,32 @@ import {
 } from '../bridge/wire/control.ts';
 import { PROTOCOL, type WireRequest, type WireResponse } from '../bridge/wire/wire.ts';
 import { requestFromWire, responseToWire } from '../bridge/wire/wire-codec.ts';
-import { createConsoleLog } from './console-log.ts';
 import type { NetworkEvents } from './network-watch.ts';
-import { explainOpeningFailure } from './opening-failures.ts';
 import { DRAIN_MS, StorageOwner } from './storage-owner.ts';
+
+/**
+ * Explains to the developer why no core can be opened. Settee's own errors say so themselves: those of the storage, and plain ones. For an error
+ * of the browser this names the likeliest cause, since its message is as short as "The request was denied".
+ */
+export function explainOpeningFailure(failure: unknown): Error {
+  if (failure instanceof DatabaseError || (failure instanceof Error && failure.constructor === Error)) return failure;
+  const { name = '', message = String(failure) }: Partial<Error> = Object(failure);
+  return new Error(`The database can't be opened (${message}). ${remedyFor(name)}`, { cause: failure });
+}
+
+function remedyFor(name: string): string {
+  if (name === 'SecurityError' || name === 'NotAllowedError') {
+    return 'The browser blocks the data of this site: allow the site to store data; a frame in a page of another site may need that as well';
+  }
+  return 'Try again; if that does not help, the console of the worker may tell more';
+}
+
+/** The log of a worker goes to the console of the page's developer tools, errors as errors. */
+export function createConsoleLog(level: LogLevel = 'error'): Log {
+  // biome-ignore lint/suspicious/noConsole: a worker has nothing else to write to.
+  const write = (entry: string, kind: EntryLevel) => console[kind === 'request' ? 'debug' : kind](`Settee ${entry}`);
+  return createLog({ level, clock: systemClock, write });
+}
 
 /** What a worker gets from its browser; tests provide their own. */
 export interface WorkerHost {

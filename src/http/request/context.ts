@@ -1,5 +1,4 @@
 /** What a handler gets: the request, read as far as every handler needs it, and the services that it uses. */
-
 import type { Access } from '../../accounts/access/access.ts';
 import { ANONYMOUS, type Identity } from '../../accounts/contract.ts';
 import type { ReadRestriction } from '../../accounts/read-restrictions/read-restriction.ts';
@@ -18,7 +17,12 @@ import type { Feeds } from '../../database/changes/contract.ts';
 import type { Registry } from '../../database/registry/contract.ts';
 import { jsonType } from './accept.ts';
 import { Query } from './query.ts';
-import type { User } from './user.ts';
+
+/** The sender of a request, as functions of design documents see it: `userCtx` without the database. */
+interface User {
+  readonly name: string | null;
+  readonly roles: readonly string[];
+}
 
 /** What all requests share. */
 export interface Services {

@@ -1,8 +1,10 @@
 /** Finds the resource that a path names and the handler of the method (docs/http/requests.md#request-path), and checks who may use it. */
 
+import { isServerAdmin } from '../../accounts/access/security.ts';
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
 import { integerSetting } from '../../base/system/config.ts';
+import { REPLICATOR_DATABASE } from '../../base/system/system-databases.ts';
 import type { DocId } from '../../database/documents/contract.ts';
 import { parseDocId } from '../../database/documents/identifiers.ts';
 import { isBelow, parseTarget } from '../request/address/target.ts';
@@ -12,7 +14,32 @@ import { encodeDocId, fitsHeader, ownBase, toAscii, withLocation } from '../resp
 import type { AccountsPart } from '../server/accounts/accounts-part.ts';
 import { answerBy, findResource, isReserved, type Resource } from './resources.ts';
 import type { Routes } from './routes.ts';
-import { createByAnswering, needsSystemDatabase } from './system-databases.ts';
+
+/** Databases that the service itself reads: the first document written into one creates it (docs/http/databases.md#database-names). */
+/** Whether the request would write a document into such a database, which does not exist yet. */
+function needsSystemDatabase({ method, services }: Context, database: string, path: readonly string[]): boolean {
+  if (database !== REPLICATOR_DATABASE || services.registry.has(database)) return false;
+  const [first = ''] = path;
+  if (method === 'POST') return path.length === 0 || first === '_bulk_docs';
+  return method === 'PUT' && path.length > 0 && (!isReserved(first) || first === '_design');
+}
+
+/**
+ * Answers the request in such a database, if the user may create databases: the database exists from the first accepted document on, and not
+ * at all if none is accepted. Fails with `unauthorized`.
+ */
+function createByAnswering(context: Context, database: string, answer: Handler): Promise<Answer> {
+  if (!isServerAdmin(context.user)) throw new DatabaseError('unauthorized', 'You are not a server admin.');
+  const { services } = context;
+  return services.registry.createByWriting(database, async (registry) => {
+    context.services = { ...services, registry };
+    try {
+      return await answer(context);
+    } finally {
+      context.services = services;
+    }
+  });
+}
 
 const DESIGN_WORD = '_design';
 const LOCAL_WORD = '_local';

@@ -2,14 +2,28 @@
  * A core that can be closed and reopened while the server listens on (docs/http/server.md#restart). Requests that arrive meanwhile wait for the
  * new one; requests that the old one has begun end before it is closed.
  */
-
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
 import type { PlainRequest, PlainResponse } from '../../base/shared/message.ts';
 import type { Log } from '../../base/system/contract.ts';
 import type { SettingsStore } from '../../core/config/config-store.ts';
 import type { Core } from '../../core/core.ts';
-import { within } from './deadline.ts';
+
+/**
+ * Waits for `work`, but no longer than `deadlineMs`: then rejects with the error that `describe` returns. The work itself
+ * goes on, and its outcome is ignored.
+ */
+async function within<T>(work: Promise<T>, deadlineMs: number, describe: () => Error): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(describe()), deadlineMs);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
 
 /** How long requests of the old core may take to end. */
 const DRAIN_MS = 10_000;

@@ -2,7 +2,6 @@
  * One document of `_replicator` that asks for a replication, from when it is found until it is completed, changed or deleted. It writes the
  * replication's state into the document (docs/http/replication.md#states-of-replication-documents).
  */
-
 import { isDatabaseError } from '../../base/errors/database-error.ts';
 import { isObject, type JsonObject, ownMember } from '../../base/json/objects.ts';
 import { startBackgroundTimer } from '../../base/shared/background-timer.ts';
@@ -16,7 +15,7 @@ import type { Asker, Replication } from '../contract.ts';
 import { RightsEnded } from '../failure.ts';
 import { backOffMs, failureText } from '../jobs/failures.ts';
 import type { Job, JobListener, JobOrder } from '../jobs/job.ts';
-import { timestamp } from '../jobs/job-listing.ts';
+import { refusedInfo, timestamp } from '../jobs/job-listing.ts';
 import { RefusedLedger } from '../jobs/refused-ledger.ts';
 import type { ReplicationId } from '../jobs/replication-id.ts';
 import { locateReplication, parseReplication, parseUser, type RequestNeeds } from '../jobs/replication-request.ts';
@@ -26,10 +25,26 @@ import { assertSelectionFits } from '../jobs/request-bounds.ts';
 import { booleanMember } from '../jobs/request-members.ts';
 import { rightsOfDocument } from '../jobs/rights.ts';
 import { isAdmin } from '../user-key.ts';
-import { statsOf } from './job-stats.ts';
 import { type DocumentState, refusedIn, type StateMembers, stateOf } from './state-members.ts';
 import { StateWriter } from './state-writer.ts';
 import type { FoundDocument } from './stored-documents.ts';
+
+/** Returns what a document reports of the run of its replication (docs/http/replication.md#states-of-replication-documents). */
+function statsOf({ addedAt, figures, ledger }: Job): JsonObject {
+  return {
+    start_time: timestamp(addedAt),
+    revisions_checked: figures?.missingChecked ?? 0,
+    missing_revisions_found: figures?.missingFound ?? 0,
+    docs_read: figures?.docsRead ?? 0,
+    docs_written: figures?.docsWritten ?? 0,
+    changes_pending: figures?.pending ?? null,
+    doc_write_failures: figures?.docWriteFailures ?? 0,
+    checkpointed_source_seq: figures?.checkpointedSourceSeq ?? 0,
+    bytes_read: figures?.bytesRead ?? 0,
+    bytes_written: figures?.bytesWritten ?? 0,
+    ...refusedInfo(ledger),
+  };
+}
 
 /** The delay until the document names refused documents while its replication runs. */
 const LEDGER_MS = 2_000;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { UsedNonces } from '../../../src/accounts/schemes/used-nonces.ts';
+import { UsedNonces } from '../../../src/accounts/schemes/oauth.ts';
 
 test('a request counts once for each user', () => {
   const nonces = new UsedNonces();

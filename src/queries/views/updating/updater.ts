@@ -8,16 +8,29 @@ import type { Tree } from '../../../storage/btree/tree.ts';
 import type { MappedRows, Mapper, RowsChange } from '../contract.ts';
 import type { ViewSettings } from '../settings.ts';
 import type { GroupDefinition } from '../trees/definition.ts';
-import { decodeEmitted, isLeftOut } from '../trees/document-tree.ts';
+import { type DocumentTree, decodeEmitted, isLeftOut } from '../trees/document-tree.ts';
 import type { FirstPass, IndexState, ViewTree } from '../trees/index-state.ts';
 import { makeReductions } from '../trees/reductions.ts';
 import type { RowTree } from '../trees/row-tree.ts';
 import type { TreeOrder } from '../trees/tree-order.ts';
 import { bodyBytes, cutByBytes, isMapped, longInput, type MapInput, readBodies, readChanged } from './map-input.ts';
 import { type DocumentRows, PendingRows } from './pending-rows.ts';
-import { purgedDocuments } from './purged-documents.ts';
 import { changesOf, type FormerKeys } from './row-changes.ts';
 import type { RowWatches } from './row-watches.ts';
+
+/**
+ * Yields documents that have rows in an index but do not exist in the database, in batches. This finds documents that were purged with
+ * all their revisions, which the database's changes do not name any more. It takes time in proportion to the documents
+ * of the index but maps none, so an index need not be rebuilt after purges.
+ */
+async function* purgedDocuments(byDocument: DocumentTree, snapshot: Snapshot): AsyncGenerator<DocId[]> {
+  for await (const entries of byDocument.entries()) {
+    const ids = entries.map(({ key }) => key as DocId);
+    const records = await snapshot.documents(ids);
+    const purged = ids.filter((_id, index) => records[index]?.leaves[0]?.deleted !== false);
+    if (purged.length > 0) yield purged;
+  }
+}
 
 const DEFAULT_BATCH = 100;
 /** Documents that are mapped at once have about this many bytes, except for a single one that is larger. */

@@ -3,7 +3,6 @@
  * assembled from each attachment by itself. Either way the document is the one that was read before, and content is passed on only while it
  * matches the stubs. Only data in transit is held in memory.
  */
-
 import { isObject, type JsonObject, ownMember } from '../../../base/json/objects.ts';
 import { boundaryOf, type IncomingPart, readParts } from '../../../base/shared/multipart/multipart-reader.ts';
 import { type CooperativeTask, runCooperatively } from '../../../base/shared/turn.ts';
@@ -22,8 +21,39 @@ import {
   type ExpectedContent,
   plainContent,
 } from './content-check.ts';
-import { Handover } from './handover.ts';
 import { type Following, relatedBody, relatedType, withFollowing } from './related-body.ts';
+
+/** A response that is read outside of the call that returned it; the call lasts until reading ends. */
+class Handover {
+  readonly answer: Promise<Answer>;
+  #resolve: ((answer: Answer) => void) | undefined;
+  #reject: ((failure: unknown) => void) | undefined;
+  #end: (() => void) | undefined;
+  readonly #ended = new Promise<void>((resolve) => {
+    this.#end = resolve;
+  });
+
+  constructor() {
+    this.answer = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+  }
+
+  async give(answer: Answer): Promise<void> {
+    this.#resolve?.(answer);
+    await this.#ended;
+    await answer.discard();
+  }
+
+  fail(failure: unknown): void {
+    this.#reject?.(failure);
+  }
+
+  end(): void {
+    this.#end?.();
+  }
+}
 
 /** Returns a text that occurs in no document by chance. */
 type NewBoundary = () => string;

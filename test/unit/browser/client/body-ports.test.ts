@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { ByteStream } from '../../../../src/base/shared/message.ts';
 import { serveBody } from '../../../../src/browser/bridge/bodies/body-maker.ts';
 import { openBody } from '../../../../src/browser/bridge/bodies/body-reader.ts';
-import { portPipe } from '../../../../src/browser/bridge/bodies/port-pipe.ts';
+import { portPipe } from '../../../../src/browser/bridge/bodies/port-transport.ts';
 import type { BodyStep } from '../../../../src/browser/bridge/wire/wire.ts';
 import { type IncomingBody, offerBody, receiveBody } from '../../../../src/browser/client/body-ports.ts';
 

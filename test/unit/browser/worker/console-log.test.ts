@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { createConsoleLog } from '../../../../src/browser/worker/console-log.ts';
+import { createConsoleLog } from '../../../../src/browser/worker/worker-endpoint.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();

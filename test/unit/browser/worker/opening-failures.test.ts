@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { DatabaseError } from '../../../../src/base/errors/database-error.ts';
-import { explainOpeningFailure } from '../../../../src/browser/worker/opening-failures.ts';
+import { explainOpeningFailure } from '../../../../src/browser/worker/worker-endpoint.ts';
 
 test.each<[string, unknown, RegExp]>([
   ['site data that are blocked', new DOMException('The request was denied.', 'SecurityError'), /denied.*store data/],

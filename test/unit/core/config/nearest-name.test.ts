@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nearestName } from '../../../../src/core/config/nearest-name.ts';
+import { nearestName } from '../../../../src/core/config/setting-refusals.ts';
 
 const names = ['httpd/port', 'httpd/enable_cors', 'log/level', 'log/file'];
 

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { TimeSlice } from '../../../../src/base/shared/turn.ts';
-import { AnswerBatch } from '../../../../src/node/http/answer-batch.ts';
+import { AnswerBatch } from '../../../../src/node/http/listener.ts';
 
 test('answers that are ready in the same turn are sent at its end, in order', async () => {
   const batch = new AnswerBatch();

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { GuardedNetwork } from '../../../../src/node/network/guarded-network.ts';
-import { OwnConnections } from '../../../../src/node/network/own-connections.ts';
+import { OwnConnections } from '../../../../src/node/network/server-network.ts';
 
 const NAMES: Readonly<Record<string, readonly string[]>> = {
   'here.test': ['127.0.0.1'],

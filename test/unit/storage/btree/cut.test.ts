@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { cut } from '../../../../src/storage/btree/editing/cut.ts';
+import { cut } from '../../../../src/storage/btree/editing/node-maker.ts';
 
 const even = { limit: 10, least: 1, fill: false };
 const full = { limit: 10, least: 1, fill: true };
