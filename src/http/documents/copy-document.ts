@@ -52,7 +52,7 @@ async function shownSource(
   const body = isLocalId(id)
     ? await readLocalSource(context, database, id, rev)
     : await readSource(context, snapshot, id, rev);
-  const shown = context.shield === undefined ? body : context.shield.show(id, body);
+  const shown = context.restriction === undefined ? body : context.restriction.show(id, body);
   if (shown === undefined) throw missing();
   return shown;
 }

@@ -95,8 +95,8 @@ export async function writeLocal(
 }
 
 /** Allows only admins to write local documents of system databases, in any way: no guard judges them (docs/http/accounts.md#reading-users). */
-export function checkLocalRights({ shield }: Context): void {
-  if (shield !== undefined) throw new DatabaseError('unauthorized', 'You are not a db or server admin.');
+export function checkLocalRights({ restriction }: Context): void {
+  if (restriction !== undefined) throw new DatabaseError('unauthorized', 'You are not a db or server admin.');
 }
 
 /** Answers 201 for a live result, 200 for a deletion, which has no `Location`. */

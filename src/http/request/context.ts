@@ -96,7 +96,7 @@ export class Context {
   /** Functions of documents were told the user: what they return may depend on it. */
   isUserShown = false;
   /** What this reader sees of the documents; undefined if that is all of them. */
-  shield: ReadRestriction | undefined;
+  restriction: ReadRestriction | undefined;
   /** Set if settings let pages of the request's origin send requests; `isNamed`: whether they name the origin, rather than all. */
   sharedWith: { readonly origin: string; readonly isNamed: boolean } | undefined;
   /** The query, without the `?`. */
@@ -194,7 +194,7 @@ export class Context {
     next.#lease = this.memory;
     return whenReady(must(this.dispatch, 'the router names itself to each request')(next), (answer) => {
       this.grant = next.grant;
-      this.shield = next.shield;
+      this.restriction = next.restriction;
       this.isUserShown = next.isUserShown;
       return answer;
     });

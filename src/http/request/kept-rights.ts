@@ -49,7 +49,7 @@ class RequestRight implements CommitRight {
 }
 
 async function check(context: Context, needsAllRoles: boolean): Promise<void> {
-  const { grant, shield, services } = context;
+  const { grant, restriction, services } = context;
   const user = await currentUser(context);
   if (user === undefined) throw lost('The credentials of this request hold no more.');
   if (needsAllRoles && !context.user.roles.every((role) => user.roles.includes(role))) {
@@ -58,9 +58,9 @@ async function check(context: Context, needsAllRoles: boolean): Promise<void> {
   if (grant === undefined) return;
   try {
     const security = await authorizeUser(services.access, user, grant);
-    // A reader of such a database without a shield was admitted as an admin.
+    // A reader of such a database without a restriction was admitted as an admin.
     const isAdmins =
-      shield === undefined && grant.database !== undefined && services.access.hasReadRestrictions(grant.database);
+      restriction === undefined && grant.database !== undefined && services.access.hasReadRestrictions(grant.database);
     if (isAdmins && !isDatabaseAdmin(user, security)) throw lost('You are not a db or server admin.');
   } catch (error) {
     // If a database is deleted, its responses end in their own way.

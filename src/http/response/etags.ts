@@ -36,11 +36,11 @@ export function momentTag(
 
 /** What a database's response depends on that differs between its readers; empty if nothing does. `security`: the security object's text. */
 export function readerTag(
-  { shield, isUserShown, user }: Context,
+  { restriction, isUserShown, user }: Context,
   { security }: { readonly security: string },
 ): readonly string[] {
   const shown = isUserShown ? [user.name ?? '', ...user.roles, security] : [];
-  return shield === undefined ? shown : [...shown, shield.tag];
+  return restriction === undefined ? shown : [...shown, restriction.tag];
 }
 
 /** Splits `If-None-Match` at commas and compares literally: no weak matching, and no `*`. */

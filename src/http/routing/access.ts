@@ -14,8 +14,8 @@ import type { AccountsPart } from '../server/accounts/accounts-part.ts';
  * What members who are not admins may do with a resource of a system database, some of whose documents they must not see.
  *
  * - `own`: all that they may do elsewhere; writes have their own rules there
- * - `shown`: what they may see of the document; the handler asks the shield
- * - `list`, `changes`: if the shield permits it
+ * - `shown`: what they may see of the document; the handler asks the restriction
+ * - `list`, `changes`: if the restriction permits it
  * - `functions`: nothing, since functions of design documents see whole documents
  */
 export type SystemRule = 'own' | 'shown' | 'list' | 'changes' | 'functions';
@@ -41,24 +41,24 @@ export function authorize(
     if (database === undefined || !services.access.isSystemDatabase(database)) return;
     if (isDatabaseAdmin(user, security)) return;
     return whenReady(accounts(), (part) => {
-      context.shield = part.shieldOf(database, user);
-      if (context.shield !== undefined) checkRule(context, inSystem);
+      context.restriction = part.shieldOf(database, user);
+      if (context.restriction !== undefined) checkRule(context, inSystem);
     });
   });
 }
 
 function checkRule(context: Context, rule: SystemRule | undefined): void {
-  const { shield } = context;
+  const { restriction } = context;
   if (rule === 'own' || rule === 'shown') return;
   if (rule === 'list') {
-    if (shield?.maySeeList === true) return;
+    if (restriction?.maySeeList === true) return;
     throw new DatabaseError('forbidden', 'Only admins can access _all_docs of system databases.');
   }
   if (rule === 'functions') {
     const reason = 'Only admins can access design document actions for system databases.';
     throw new DatabaseError('forbidden', reason);
   }
-  if (rule === 'changes' && shield?.maySeeChanges === true && !seesDocuments(context)) return;
+  if (rule === 'changes' && restriction?.maySeeChanges === true && !seesDocuments(context)) return;
   throw new DatabaseError('unauthorized', 'You are not a db or server admin.');
 }
 

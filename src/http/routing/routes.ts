@@ -236,7 +236,7 @@ const DOCUMENT_METHODS = 'DELETE,GET,HEAD,POST,PUT,COPY';
 
 function documentRoutes({ accounts }: DeferredParts): Resource<DocumentHandler> {
   const getShownDocument: DocumentHandler = (context, database, id) =>
-    context.shield === undefined
+    context.restriction === undefined
       ? getDocument(context, database, id)
       : whenReady(accounts(), (part) => part.getProtectedDocument(context, database, id));
   return resource(DOCUMENT_METHODS, {
@@ -268,14 +268,14 @@ type OfDocument<More extends readonly unknown[]> = (
 /** Answers 404 if the reader must not see whether such a document exists. */
 function unlessHidden<More extends readonly unknown[]>(handler: OfDocument<More>): OfDocument<More> {
   return (context, database, id, ...more) => {
-    if (context.shield?.hides(id) === true) throw missing();
+    if (context.restriction?.hides(id) === true) throw missing();
     return handler(context, database, id, ...more);
   };
 }
 
 function unlessAttachmentsHidden(handler: AttachmentHandler): AttachmentHandler {
   return unlessHidden((context, database, id, name) => {
-    if (context.shield?.hidesAttachments(id) === true) throw missing();
+    if (context.restriction?.hidesAttachments(id) === true) throw missing();
     return handler(context, database, id, name);
   });
 }

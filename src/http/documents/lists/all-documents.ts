@@ -23,12 +23,12 @@ export class AllDocuments implements DocumentList {
   readonly #options: RowOptions;
   /** How documents are shown. */
   readonly #show: Pick<ShownRevision, 'meta' | 'attachments'>;
-  readonly #shield: ReadRestriction | undefined;
+  readonly #restriction: ReadRestriction | undefined;
 
-  /** `shield`: restricts what is visible of the documents; undefined for no restriction. */
-  constructor(snapshot: Snapshot, options: RowOptions, shield?: ReadRestriction) {
+  /** `restriction`: restricts what is visible of the documents; undefined for no restriction. */
+  constructor(snapshot: Snapshot, options: RowOptions, restriction?: ReadRestriction) {
     this.snapshot = snapshot;
-    this.#shield = shield;
+    this.#restriction = restriction;
     this.#options = options;
     this.#show = { meta: options.conflicts ? CONFLICTS_ALONE : undefined, attachments: contentFlags(options) };
   }
@@ -105,14 +105,14 @@ export class AllDocuments implements DocumentList {
     return { record, node: winnerOf(record), ...this.#show };
   }
 
-  /** What a shield leaves visible of a document is known only after reading it; no large documents are behind shields. */
+  /** What a restriction leaves visible of a document is known only after reading it; no large documents are behind restrictions. */
   #bytesOf(record: DocumentRecord): number {
     return shownBytes(this.#shown(record));
   }
 
   /** The row of a document that is in a batch of its own because it is long. */
   #long([record, ...others]: readonly DocumentRecord[]): RowBatch | undefined {
-    if (record === undefined || others.length > 0 || this.#shield !== undefined) return undefined;
+    if (record === undefined || others.length > 0 || this.#restriction !== undefined) return undefined;
     const shown = this.#shown(record);
     if (!isLong(shown)) return undefined;
     const rev = JSON.stringify(revOf(shown.node));
@@ -137,8 +137,8 @@ export class AllDocuments implements DocumentList {
 
   #documentRow(record: DocumentRecord, text: string | undefined): string {
     const node = winnerOf(record);
-    const shield = this.#shield;
-    const body = text === undefined || shield === undefined ? text : shield.show(record.id, text);
+    const restriction = this.#restriction;
+    const body = text === undefined || restriction === undefined ? text : restriction.show(record.id, text);
     const id = JSON.stringify(record.id);
     const rev = JSON.stringify(revOf(node));
     if (body === undefined) return quotedRowText(id, rev, 'null');

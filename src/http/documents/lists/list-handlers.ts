@@ -33,7 +33,7 @@ interface ListHandlers {
 }
 
 export const allDocs = handlersFor({
-  open: ({ snapshot }, options, { shield }) => new AllDocuments(snapshot, options, shield),
+  open: ({ snapshot }, options, { restriction }) => new AllDocuments(snapshot, options, restriction),
   raisesSequence: true,
 });
 

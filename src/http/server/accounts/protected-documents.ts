@@ -13,17 +13,17 @@ import { documentText, metaOf, readMetaFlags, revOf } from '../../shown/document
 
 /** Reads a revision as usual if the reader may see all of it; otherwise shows only what may be seen of it, and nothing of its history. */
 export async function getProtectedDocument(context: Context, database: string, id: DocId): Promise<Answer> {
-  const { shield } = context;
-  if (shield === undefined) return getDocument(context, database, id);
-  if (isDesignId(id) && shield.hides(id)) {
+  const { restriction } = context;
+  if (restriction === undefined) return getDocument(context, database, id);
+  if (isDesignId(id) && restriction.hides(id)) {
     throw new DatabaseError('forbidden', 'Only administrators can view design docs in the users database.');
   }
-  if (shield.hides(id)) throw missing();
+  if (restriction.hides(id)) throw missing();
   return withSnapshot(context, database, async (snapshot) => {
     const record = await snapshot.document(id);
     const node = nodeToRead(record, context.query.get('rev'), context.query.flag('latest'));
     const body = node === undefined ? undefined : await snapshot.body(node);
-    const shown = body === undefined ? undefined : shield.show(id, body);
+    const shown = body === undefined ? undefined : restriction.show(id, body);
     if (record === undefined || node === undefined || shown === undefined) throw missing();
     const flags = shown === body ? readMetaFlags(context.query) : undefined;
     const members = flags === undefined ? '' : metaOf(record, node, flags);
