@@ -54,7 +54,7 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
     return tab;
   }
 
-  test('keeps a list in sync with the server: off line, a conflict, and its end', async () => {
+  test('keeps a list in sync with the server: offline, a conflict, and its end', async () => {
     database = await NodeHost.start();
     await serveDemo();
     const tab = await open('#/sync');
@@ -66,7 +66,7 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
     await retype(tab, here(first), 'Hammock');
     await until(tab, `document.querySelector('${there(first)}').value === 'Hammock'`);
     await click(tab, '[role=switch]');
-    await shows(tab, '.line-state', 'Off line: each side goes its own way');
+    await shows(tab, '.line-state', 'Offline: each side goes its own way');
     await retype(tab, here(first), 'Blanket');
     await retype(tab, there(first), 'Sleeping bag');
     await pause(1_000);
@@ -103,7 +103,7 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
     await retype(tab, '[data-side=here] .packing li:first-child input[type=text]', 'Hammock');
     await shows(tab, '.line-pending', '1 change here waits to be sent');
     await click(tab, '[role=switch]');
-    await shows(tab, '.line-state', 'Off line: each side goes its own way');
+    await shows(tab, '.line-state', 'Offline: each side goes its own way');
     await shows(tab, '.line-pending', '1 change here waits to be sent');
   });
 

@@ -96,7 +96,7 @@ describe.each(chosenEngines())('replication in %s', (engine) => {
     await expectSync(tab, 'after');
   });
 
-  test('off line, and back: it goes on at once', async ({ skip }) => {
+  test('offline, and back: it goes on at once', async ({ skip }) => {
     const { setOffline } = session.browser.can;
     if (setOffline !== true) skip(setOffline);
     const tab = await openSite();

@@ -36,7 +36,7 @@ export async function removeFirst(tab: Page): Promise<void> {
   await tab.evaluate("document.querySelector('li button').click()");
 }
 
-/** Writes two notes, the second of them off line, and opens the app once more. The list is empty before. Resolves to the other tab. */
+/** Writes two notes, the second of them offline, and opens the app once more. The list is empty before. Resolves to the other tab. */
 export async function useOffline(browser: Browser, tab: Tab, goOffline: () => Promise<void>): Promise<Tab> {
   const address = String(await tab.evaluate('location.href'));
   await isControlled(tab);

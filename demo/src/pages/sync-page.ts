@@ -21,14 +21,14 @@ const BEGIN_AGAIN_MS = 3_000;
 const TORN = ['Raincoats, the long ones', 'Umbrellas'] as const;
 
 const SWITCH: Readonly<Record<LineState['state'], string>> = {
-  off: 'Off line',
+  off: 'Offline',
   copying: 'Connected',
   resting: 'Connected',
   failing: 'Waiting',
 };
 
 const STATES: Readonly<Record<LineState['state'], string>> = {
-  off: 'Off line: each side goes its own way',
+  off: 'Offline: each side goes its own way',
   copying: 'Copying …',
   resting: 'In sync',
   failing: 'The server can’t be reached',
