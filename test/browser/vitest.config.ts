@@ -19,7 +19,7 @@ function rankOf({ moduleId }: TestSpecification): number {
 /** The tests that drive browsers: one file after another but where `test/run.mjs` says otherwise, since some measure how soon things happen. */
 export default defineConfig({
   // Of the Node server, with which pages exchange documents.
-  plugins: [sandboxProgram(`${import.meta.dirname}/../../src/query-server/runtime/main.ts`)],
+  plugins: [sandboxProgram(`${import.meta.dirname}/../../src/queries/sandbox/runtime/main.ts`)],
   test: {
     root: `${import.meta.dirname}/../..`,
     include: ['test/browser/**/*.test.ts'],
