@@ -40,7 +40,8 @@ async function runGeneration(start, kinds, rounds, measured) {
   for (const [index, kind] of kinds.entries()) {
     if (kind.isMissing) continue;
     const values = Object.fromEntries(BUILDS.map((build) => [build, []]));
-    if (!(await beginKind(sessions, kind)) || !kind.isChosen) continue;
+    const mayFollowMissing = kinds.some(({ isMissing }) => isMissing);
+    if (!(await beginKind(sessions, kind, mayFollowMissing)) || !kind.isChosen) continue;
     for (let round = 1; round <= rounds; round++) {
       for (const build of inTurn(round)) {
         values[build].push(await measure(sessions[build], kind, round));
@@ -54,15 +55,18 @@ async function runGeneration(start, kinds, rounds, measured) {
   for (const session of Object.values(sessions)) await endSession(session);
 }
 
-/** Prepares all builds, and warms them up. False where the former build does not have this kind of requests: they are left out then. */
-async function beginKind(sessions, kind) {
+/**
+ * Prepares all builds, and warms them up. Returns false if the former build does not have this kind of requests, or if the kind needs what one that
+ * was left out would have prepared: it is left out then, too.
+ */
+async function beginKind(sessions, kind, mayFollowMissing) {
   for (const build of BUILDS) {
     try {
       await kind.prepare?.(sessions[build]);
       if (kind.isChosen) await kind.run(sessions[build], 0);
     } catch (error) {
-      if (build !== 'former') throw error;
-      process.stderr.write(`without ${kind.name}: the other build answers ${error.message}\n`);
+      if (build !== 'former' && !mayFollowMissing) throw error;
+      process.stderr.write(`without ${kind.name}: ${error.message.split('\n', 1)[0]}\n`);
       kind.isMissing = true;
       return false;
     }
