@@ -74,5 +74,5 @@ function describe({ url, dataFolder }: RunningServer): string {
 }
 
 function adviceFor({ hasAdmin, adminCommand }: RunningServer): string[] {
-  return hasAdmin ? [] : [`It has no admin: whoever reaches it may do everything. Set one with: ${adminCommand}`];
+  return hasAdmin ? [] : [`It has no admin: anyone who can reach it may do everything. Set one with: ${adminCommand}`];
 }
