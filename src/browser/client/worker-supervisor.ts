@@ -31,9 +31,41 @@ import { portOf } from '../bridge/wire/wire-codec.ts';
 import { offerBody } from './body-ports.ts';
 import { untilStuck, withinDeadline } from './deadline.ts';
 import type { Outgoing } from './outgoing-request.ts';
-import { PageSandboxes } from './page-sandboxes.ts';
 import { PendingReplications } from './pending-replications.ts';
 import { startScript } from './start-failures.ts';
+
+/** The workers for functions of documents that the page starts for its own worker, if that can't start them itself. */
+export class PageSandboxes {
+  readonly #workers = new Set<Worker>();
+
+  /** The two ports that come with the request. */
+  start({ file }: SandboxRequest, [messages, control]: readonly MessagePort[]): void {
+    if (messages === undefined || control === undefined) return;
+    try {
+      const worker = new Worker(scriptAddress(new URL(file)), { type: 'module', name: 'settee sandbox' });
+      this.#workers.add(worker);
+      worker.onerror = (event) => {
+        event.preventDefault();
+        // There is no message if the file could not be loaded.
+        control.postMessage(event.message ?? `${file} could not be loaded`);
+      };
+      control.onmessage = () => {
+        this.#workers.delete(worker);
+        worker.terminate();
+        control.close();
+      };
+      worker.postMessage(null, [messages]);
+    } catch (error) {
+      control.postMessage(String(error));
+    }
+  }
+
+  /** Ends them all, as they end by themselves with a worker that started them. */
+  end(): void {
+    for (const worker of this.#workers) worker.terminate();
+    this.#workers.clear();
+  }
+}
 
 interface WorkerEvents {
   /** A worker has ended: the bodies that came from it break off. */

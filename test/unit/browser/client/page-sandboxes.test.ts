@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { SandboxRequest } from '../../../../src/browser/bridge/wire/control.ts';
-import { PageSandboxes } from '../../../../src/browser/client/page-sandboxes.ts';
+import { PageSandboxes } from '../../../../src/browser/client/worker-supervisor.ts';
 
 const request: SandboxRequest = { type: 'SETTEE_SANDBOX', file: 'https://app.example/settee-sandbox.js' };
 const ports: MessagePort[] = [];
