@@ -1,6 +1,6 @@
 /**
- * Bounds the connections of all replications together: on a server, to a share of those that a process may have open
- * (`FairConnections`); in browsers, of those to a host. Browsers have six for each host, shared by pages and workers of an app: the
+ * Limits how many connections all replications use together. On a server they use a share of those that the process may open
+ * (`FairConnections`); in browsers, a share of those to each host. Browsers have six for each host, shared by pages and workers of an app: the
  * app's own requests must never wait until one of our feeds has something to report.
  */
 import { startBackgroundTimer } from '../base/shared/background-timer.ts';

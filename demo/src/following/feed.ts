@@ -14,10 +14,10 @@ export interface FeedHost<Event> {
   /** Runs before each start. If it rejects, it is tried again later, like the feed itself. */
   prepare?(): Promise<void>;
   /**
-   * The feed is open. `anew`: it does not report what happened before, so now is the time to read the present state. Otherwise it
+   * The feed is open. `isNew`: it does not report what happened before, so now is the time to read the present state. Otherwise it
    * resumes where it was. If this rejects, the feed starts over later.
    */
-  onOpen?(anew: boolean): void | Promise<void>;
+  onOpen?(isNew: boolean): void | Promise<void>;
   onEvent(event: Event): void;
   /** It broke off, or could not begin. It is retried until `onOpen` is called. */
   onLost?(): void;
@@ -69,9 +69,9 @@ export class Feed<Event> {
     let isNew = true;
     source.onopen = () => {
       this.#connections.set(this, 'open');
-      const anew = isNew;
+      const wasNew = isNew;
       isNew = false;
-      Promise.resolve(this.#host.onOpen?.(anew)).catch(() => this.#connectLater());
+      Promise.resolve(this.#host.onOpen?.(wasNew)).catch(() => this.#connectLater());
     };
     source.onmessage = ({ data }) => this.#host.onEvent(JSON.parse(data));
     source.onerror = () => {

@@ -1,4 +1,4 @@
-/** One of the two lists, in a window of its own. It follows its database, whoever writes to it. */
+/** One of the two lists, in its own window. It shows every change of its database, including those that others make. */
 import { coalesce } from '../elements/coalesce.ts';
 import { button, fill, make } from '../elements/elements.ts';
 import type { Connections } from '../following/connections.ts';

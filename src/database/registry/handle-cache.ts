@@ -15,8 +15,8 @@ interface Handle {
 const OPENED_AT_ONCE = 16;
 
 /**
- * Open databases, at most `maxOpen()` of them unless more are in use at the same time. When another one is opened, the
- * least recently used one of those that are not in use is closed.
+ * Open databases, at most `maxOpen()` of them unless more are in use at the same time. Opening another one closes the idle
+ * database that was used least recently.
  */
 export class HandleCache {
   readonly #maxOpen: () => number;

@@ -26,7 +26,7 @@ export interface SharedSession {
 
 /**
  * Shares the session among all participants of an instance: each holder announces it when it changes, and when a worker starts that wants the
- * storage. So it outlives its owner for as long as any participant is left, even if that is only a service worker between two
+ * storage. So it outlives its owner while one participant remains, even if that is only a service worker between two
  * pages.
  */
 export function shareSession(instance: Instance, { cookies, replications }: SessionStores): SharedSession {

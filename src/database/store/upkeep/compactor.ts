@@ -92,7 +92,7 @@ export class Compactor {
     });
   }
 
-  /** Runs a compaction, shown as a task (docs/http/server.md#active-tasks), whoever requested it. */
+  /** Runs a compaction, shown as a task (docs/http/server.md#active-tasks). All who request one meanwhile share it. */
   async #run(): Promise<void> {
     this.#mustGoOn();
     const { name, opened, tasks } = this.#parts;

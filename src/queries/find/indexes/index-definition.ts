@@ -64,7 +64,7 @@ export function* indexesOf(design: DocId, document: unknown): CooperativeTask<re
       if (!isObject(view) || isRaw(view['options']) || isRaw(options)) return;
       indexes.push({ type: 'json', design, name, ...parseIndexMap(view['map']) });
     } catch {
-      // Not one of our indexes, but for example a text index of another server.
+      // An index of another kind, such as a text index from another server.
     }
   });
   return indexes;

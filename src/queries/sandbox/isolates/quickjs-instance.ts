@@ -157,7 +157,7 @@ async function instantiate(compiled: CompiledWasm, mostPages: number): Promise<Q
   });
 }
 
-/** Returns the imports with another function in the place of one. */
+/** Returns the imports with the named function replaced. */
 function replaced(imports: WasmImports, name: ImportName | undefined, by: ImportedFunction): WasmImports {
   const members = name === undefined ? undefined : imports[name.module];
   if (name === undefined || members === undefined) return imports;

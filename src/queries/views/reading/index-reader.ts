@@ -233,7 +233,7 @@ export class IndexReader implements ViewReader {
   }
 
   /**
-   * Takes the index that is built in the place of this one if damage caused the error; throws the error otherwise. After the release
+   * If damage caused the error, switches to the index that replaces this one; otherwise throws the error. After the release
    * of the state its pages may be missing without any damage.
    */
   async #goOnAfter(error: unknown): Promise<void> {
