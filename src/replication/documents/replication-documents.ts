@@ -30,6 +30,8 @@ export class ReplicationDocuments {
   readonly #watched = new Map<string, WatchedDocument>();
   /** The document that has each replication, by the replication's full id. */
   readonly #holders = new Map<string, WatchedDocument>();
+  /** The others that ask for a replication that has a holder. */
+  readonly #duplicates = new Set<WatchedDocument>();
   readonly #places: DocumentPlaces;
   /** Runs that were stopped and have not ended yet, by the full ids of their replications: peers may take their time. */
   readonly #ending = new Map<string, Promise<void>>();
@@ -194,6 +196,7 @@ export class ReplicationDocuments {
     for (const document of this.#watched.values()) this.#stop(document);
     this.#watched.clear();
     this.#holders.clear();
+    this.#duplicates.clear();
   }
 
   /** Another document that asks for the same replication takes it over. */
@@ -202,7 +205,7 @@ export class ReplicationDocuments {
     this.#stop(document);
     const full = document.replicationId?.full;
     if (full === undefined || this.#holders.has(full)) return;
-    for (const other of this.#watched.values()) {
+    for (const other of this.#duplicates) {
       if (other.status === 'duplicate' && other.replicationId?.full === full) other.begin();
     }
   }
@@ -219,6 +222,7 @@ export class ReplicationDocuments {
 
   #forget(document: WatchedDocument): void {
     if (this.#watched.get(document.id) === document) this.#watched.delete(document.id);
+    this.#duplicates.delete(document);
     const full = document.replicationId?.full;
     if (full !== undefined && this.#holders.get(full) === document) this.#holders.delete(full);
     this.#places.leave(document);
@@ -227,6 +231,8 @@ export class ReplicationDocuments {
   #claim({ full }: ReplicationId, document: WatchedDocument): WatchedDocument {
     const holder = this.#holders.get(full) ?? document;
     this.#holders.set(full, holder);
+    if (holder === document) this.#duplicates.delete(document);
+    else this.#duplicates.add(document);
     return holder;
   }
 }

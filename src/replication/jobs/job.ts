@@ -8,6 +8,7 @@
  */
 import type { DatabaseUser } from '../../database/store/contract.ts';
 import type { Replication, RunResult, RunStats, Selection } from '../contract.ts';
+import { userKey } from '../user-key.ts';
 import type { RefusedLedger } from './refused-ledger.ts';
 import type { ReplicationId } from './replication-id.ts';
 
@@ -72,6 +73,8 @@ export function selectionBytes(selection: Selection | undefined): number {
 /** The state of a replication. Only `replication-jobs.ts` changes it. */
 export class Job {
   readonly order: JobOrder;
+  /** See `userKey`. */
+  readonly user: string;
   readonly ledger: RefusedLedger;
   /** See `selectionBytes`. */
   readonly selectionBytes: number;
@@ -102,6 +105,7 @@ export class Job {
 
   constructor(order: JobOrder, ledger: RefusedLedger, number: number, now: number, mostEvents: number) {
     this.order = order;
+    this.user = userKey(order.owner);
     this.selectionBytes = selectionBytes(order.replication.selection);
     this.ledger = ledger;
     this.number = number;

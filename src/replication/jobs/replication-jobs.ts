@@ -6,6 +6,7 @@
 import { DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
 import { startBackgroundTimer } from '../../base/shared/background-timer.ts';
 import { whenReady } from '../../base/shared/maybe-promise.ts';
+import { type CooperativeTask, nextTurn, runCooperatively, TimeSlice } from '../../base/shared/turn.ts';
 import type { ReplicationTask } from '../../base/system/active-tasks.ts';
 import type { Log } from '../../base/system/contract.ts';
 import { logOfClients } from '../../base/system/log.ts';
@@ -26,7 +27,7 @@ import { Job, type JobOrder } from './job.ts';
 import { RefusedLedger } from './refused-ledger.ts';
 import type { ReplicatorSettings } from './replicator-settings.ts';
 import { assertRights } from './rights.ts';
-import { byNeed, mayGiveWay, Places, toGiveWay, WaitingJobs } from './waiting-jobs.ts';
+import { hadTheirTurn, JobsByUser, nextJob, type SharedPlaces, toGiveWay } from './waiting-jobs.ts';
 
 export interface JobsParts {
   readonly run: RunReplication;
@@ -53,8 +54,12 @@ export class ReplicationJobs {
   /** All jobs that are not completed, by id, in the order of arrival. */
   readonly #jobs = new Map<string, Job>();
   /** Jobs whose attempt has not ended yet, even if it was aborted. */
-  readonly #running = new Set<Job>();
-  readonly #waiting = new WaitingJobs();
+  readonly #running = new JobsByUser();
+  readonly #waiting = new JobsByUser();
+  /** Places are being given to waiting jobs, or will be in a later turn. */
+  #isStarting = false;
+  #isGivingWay = false;
+  #isNoting = false;
   #stopRotation: (() => void) | undefined;
   #lastNumber = 0;
   #isClosed = false;
@@ -148,19 +153,48 @@ export class ReplicationJobs {
     this.#startWaiting();
   }
 
+  get #places(): SharedPlaces {
+    return { running: this.#running, waiting: this.#waiting, most: this.#parts.settings().maxJobs };
+  }
+
+  /** Begins those that have a place: at once, and hundreds of them in as many turns as they need. */
   #startWaiting(): void {
-    const { maxJobs } = this.#parts.settings();
-    const places = new Places(this.#running);
-    while (this.#running.size < maxJobs) {
-      const job = this.#waiting.take(places);
+    if (this.#isStarting) return;
+    this.#isStarting = true;
+    void whenReady(runCooperatively(this.#startNext()), () => {
+      this.#isStarting = false;
+      if (this.#waiting.size === 0 || this.#isClosed) return;
+      this.#giveWaySoon();
+      this.#rotateLater();
+    });
+  }
+
+  *#startNext(): CooperativeTask<void> {
+    for (;;) {
+      const job = this.#running.size < this.#places.most ? nextJob(this.#places) : undefined;
       if (job === undefined) return;
-      places.count(job, 1);
+      this.#waiting.delete(job);
       this.#start(job);
+      yield;
     }
-    if (this.#waiting.size === 0) return;
-    const now = this.#now();
-    for (const job of toGiveWay(this.#running, this.#waiting, maxJobs)) this.#interrupt(job, now);
-    this.#rotateLater();
+  }
+
+  /** In a later turn: once for all that are added in this one. */
+  #giveWaySoon(): void {
+    if (this.#isGivingWay) return;
+    this.#isGivingWay = true;
+    void new TimeSlice().endTurn().then(async () => {
+      const now = this.#now();
+      await runCooperatively(this.#interruptEach(toGiveWay(this.#places), now));
+      this.#isGivingWay = false;
+    });
+  }
+
+  *#interruptEach(jobs: readonly Job[], now: number): CooperativeTask<void> {
+    for (const job of jobs) {
+      if (job.state === 'running') this.#interrupt(job, now);
+      yield;
+    }
   }
 
   /** Continues only as long as a job waits. */
@@ -174,18 +208,12 @@ export class ReplicationJobs {
   }
 
   #rotate(): void {
-    const { intervalMs, maxChurn, maxJobs } = this.#parts.settings();
+    const { intervalMs, maxChurn } = this.#parts.settings();
     const now = this.#now();
-    const places = new Places(this.#running);
-    const hadTheirTurn = [...this.#running].filter(
-      (job) =>
-        job.state === 'running' &&
-        job.order.replication.continuous &&
-        now - (job.startedAt ?? now) >= intervalMs &&
-        mayGiveWay(job, places, this.#waiting, maxJobs),
-    );
-    hadTheirTurn.sort(byNeed);
-    for (const job of hadTheirTurn.slice(0, Math.min(maxChurn, this.#waiting.size))) this.#interrupt(job, now);
+    const hadTurn = (job: Job) =>
+      job.state === 'running' && job.order.replication.continuous && now - (job.startedAt ?? now) >= intervalMs;
+    const leaving = hadTheirTurn(this.#places, hadTurn).slice(0, Math.min(maxChurn, this.#waiting.size));
+    void runCooperatively(this.#interruptEach(leaving, now));
     this.#startWaiting();
   }
 
@@ -196,11 +224,17 @@ export class ReplicationJobs {
     job.abort?.();
   }
 
+  /** In a later turn: once for all that changes in this one. */
   #noteActivity(): void {
-    const { activity } = this;
-    if (activity === this.#lastActivity || this.#isClosed) return;
-    this.#lastActivity = activity;
-    this.#parts.host.onActivity?.(activity);
+    if (this.#isNoting) return;
+    this.#isNoting = true;
+    void nextTurn().then(() => {
+      this.#isNoting = false;
+      const { activity } = this;
+      if (activity === this.#lastActivity || this.#isClosed) return;
+      this.#lastActivity = activity;
+      this.#parts.host.onActivity?.(activity);
+    });
   }
 
   #start(job: Job): void {

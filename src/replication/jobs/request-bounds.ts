@@ -35,12 +35,13 @@ export function assertSelectionFits(owner: DatabaseUser, selection: Selection | 
     const reason = `The replication's ids and parameters take more than the ${MOST_BYTES_OF_USER} bytes of memory that those of one user may. ${remedy}`;
     throw new DatabaseError('too_large', reason);
   }
+  const key = userKey(owner);
   let own = bytes;
   let all = bytes;
-  for (const { order, selectionBytes: kept } of jobs) {
+  for (const { order, user, selectionBytes: kept } of jobs) {
     if (kept === 0 || isAdmin(order.owner)) continue;
     all += kept;
-    if (userKey(order.owner) === userKey(owner)) own += kept;
+    if (user === key) own += kept;
   }
   if (own > MOST_BYTES_OF_USER) {
     const reason = `The ids and parameters of your replications take more than ${MOST_BYTES_OF_USER} bytes of memory together. Cancel some of them. ${remedy}`;
@@ -63,10 +64,10 @@ export function assertMayAsk({ owner, address }: Asked, jobs: Iterable<Job>, set
   let own = 0;
   let fromThere = 0;
   let all = 0;
-  for (const { order } of jobs) {
+  for (const { order, user } of jobs) {
     if (order.origin !== undefined || isAdmin(order.owner)) continue;
     all++;
-    if (userKey(order.owner) === key) own++;
+    if (user === key) own++;
     if (network !== '' && networkOf(order.replication.asker.address ?? '') === network) fromThere++;
   }
   if (own >= settings.maxJobsPerUser) {

@@ -102,13 +102,12 @@ test('tells whether anything is being copied', async () => {
   const told: ReplicationActivity[] = [];
   const service = open({ onActivity: (activity) => told.push(activity) });
   await post(service, LIVE);
-  await settle();
-  expect(told).toEqual(['busy']);
+  await expect.poll(() => told).toEqual(['busy']);
   service.runs[0]?.observer.idle(true);
+  await expect.poll(() => told).toEqual(['busy', 'resting']);
   service.runs[0]?.observer.idle(false);
-  expect(told).toEqual(['busy', 'resting', 'busy']);
+  await expect.poll(() => told).toEqual(['busy', 'resting', 'busy']);
   service.runs[0]?.fail(failure());
-  await settle();
-  expect(told).toEqual(['busy', 'resting', 'busy', 'failing']);
+  await expect.poll(() => told).toEqual(['busy', 'resting', 'busy', 'failing']);
   expect(service.replicator.jobs.activity).toBe('failing');
 });
