@@ -39,11 +39,11 @@ import { createConfig, SettingsStore } from './config/config-store.ts';
 import { followInteger } from './config/follow.ts';
 import { createSettingsDocument } from './config/settings-document.ts';
 import type {
-  AdministrationNeeds,
+  AdministrationOptions,
   DeferredCode,
   LoadDeferredCode,
   QueryServer,
-  ViewNeeds,
+  ViewOptions,
   ViewService,
 } from './deferred/contract.ts';
 import { Deferred } from './deferred/deferred.ts';
@@ -181,7 +181,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   return running;
 }
 
-interface ServiceParts {
+interface ServiceOptions {
   readonly store: PageStore;
   readonly config: ConfigStore;
   readonly log: Log;
@@ -196,7 +196,7 @@ interface ServiceParts {
 }
 
 /** Services that all requests share. */
-function servicesOf({ store, counters, random, ...shared }: ServiceParts, options: CoreOptions): Services {
+function servicesOf({ store, counters, random, ...shared }: ServiceOptions, options: CoreOptions): Services {
   const { config, clock, registry, feeds } = shared;
   return {
     ...shared,
@@ -208,7 +208,7 @@ function servicesOf({ store, counters, random, ...shared }: ServiceParts, option
   };
 }
 
-interface CoreParts {
+interface CoreServices {
   readonly handle: Handle;
   readonly config: ConfigStore;
   readonly replications: Replications;
@@ -226,15 +226,15 @@ class RunningCore implements Core {
   readonly registry: Registry;
   readonly config: ConfigStore;
   readonly replications: Replications;
-  readonly #parts: CoreParts;
+  readonly #services: CoreServices;
   isClosing = false;
 
-  constructor(parts: CoreParts) {
-    this.#parts = parts;
-    this.handle = parts.handle;
-    this.registry = parts.registry;
-    this.config = parts.config;
-    this.replications = parts.replications;
+  constructor(services: CoreServices) {
+    this.#services = services;
+    this.handle = services.handle;
+    this.registry = services.registry;
+    this.config = services.config;
+    this.replications = services.replications;
   }
 
   networkIsBack(): void {
@@ -244,11 +244,11 @@ class RunningCore implements Core {
   beginShutdown(): void {
     this.isClosing = true;
     void this.replications.close();
-    this.#parts.feeds.end();
+    this.#services.feeds.end();
   }
 
   async close(): Promise<void> {
-    const { replications, feeds, views, registry, code, queryServer, accounts, storage } = this.#parts;
+    const { replications, feeds, views, registry, code, queryServer, accounts, storage } = this.#services;
     this.isClosing = true;
     await replications.close();
     feeds.end();
@@ -259,7 +259,7 @@ class RunningCore implements Core {
   }
 }
 
-interface GuardParts {
+interface GuardOptions {
   readonly code: Deferred<DeferredCode>;
   readonly queryServer: Deferred<QueryServer>;
   readonly designs: Notifier<string>;
@@ -270,7 +270,7 @@ interface GuardParts {
 }
 
 /** Checks each write by its writer, and validates it with the functions of its database's design documents; `designs` is notified of new ones. */
-function guardedBy({ code, queryServer, designs, accounts, config, expectFunctions }: GuardParts): CreateWriteGuard {
+function guardedBy({ code, queryServer, designs, accounts, config, expectFunctions }: GuardOptions): CreateWriteGuard {
   const users = () => accounts.use(({ userWrites }) => userWrites);
   const isUsersDatabase = (name: string) => name === authenticationDatabase(config);
   return (database) => {
@@ -338,7 +338,7 @@ function followBytesInFlight(config: ConfigStore, budget: ByteBudget): ByteBudge
 function deferParts(
   code: Deferred<DeferredCode>,
   queryServer: Deferred<QueryServer>,
-  needs: Omit<ViewNeeds, 'sandbox'> & AdministrationNeeds,
+  needs: Omit<ViewOptions, 'sandbox'> & AdministrationOptions,
 ) {
   const views = new Deferred(
     () => queryServer.use(({ sandbox }) => code.use((loaded) => loaded.views({ ...needs, sandbox }))),

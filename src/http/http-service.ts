@@ -18,14 +18,14 @@ import { challengeRefused, identify, renewSession } from './server/accounts/iden
 /** The outermost comes first. `isClosing` is called at each request. `gateway`: what the host puts in front; nothing by default. */
 export function createHandle(
   services: Services,
-  parts: DeferredParts,
+  options: DeferredParts,
   isClosing: () => boolean,
   gateway: Gateway = (_config, next) => next,
 ): Handle {
-  const router = new Router(createRoutes(parts), parts.accounts);
-  const routed = refuseWhenClosing(isClosing, wrapJsonp(identify(parts.accounts, router.dispatch)));
+  const router = new Router(createRoutes(options), options.accounts);
+  const routed = refuseWhenClosing(isClosing, wrapJsonp(identify(options.accounts, router.dispatch)));
   const guarded = challengeRefused(
-    parts.accounts,
+    options.accounts,
     answerErrors(countAnswers(cancelUnreadBody(refuseCrossSite(routed)))),
   );
   const answering = answerHead(releaseBytes(renewSession(guarded)));

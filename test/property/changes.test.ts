@@ -43,7 +43,7 @@ class Life implements FollowedService {
   isDead = false;
   readonly #handle: Handle;
   readonly #feeds: DatabaseFeeds;
-  readonly #parts: OpenParts;
+  readonly #parts: OpenOptions;
   #die: () => void = () => undefined;
 
   private constructor(registry: Registry, store: PageStore) {
@@ -107,7 +107,7 @@ class Life implements FollowedService {
   }
 }
 
-type OpenParts = ReturnType<typeof openParts>;
+type OpenOptions = ReturnType<typeof openParts>;
 
 /** What filters need beside the database: the sandbox, and selectors. Indexes are never built, but would lie in `store`. */
 function openParts(databases: Registry, store: PageStore) {

@@ -6,7 +6,7 @@ import { createRevisionHasher } from '../../src/database/documents/revisions/rev
 import { openDatabase } from '../../src/database/store/open-database.ts';
 import type { StoredDatabase } from '../../src/database/store/stored-database.ts';
 import type { DesignDocument, ViewGroup, ViewIndexes, ViewReader } from '../../src/queries/views/contract.ts';
-import { createViewIndexes, type ViewIndexesParts } from '../../src/queries/views/view-indexes.ts';
+import { createViewIndexes, type ViewIndexesOptions } from '../../src/queries/views/view-indexes.ts';
 import { MemoryMedium } from '../../src/storage/memory/memory-medium.ts';
 import { createMemoryPageStore } from '../../src/storage/memory/memory-page-store.ts';
 import type { PageStore } from '../../src/storage/page-store.ts';
@@ -92,7 +92,7 @@ export class ViewFixture {
 interface ViewFixtureOptions {
   readonly medium?: MemoryMedium;
   readonly config?: Readonly<Record<string, Readonly<Record<string, string>>>>;
-  readonly parts?: Partial<ViewIndexesParts>;
+  readonly parts?: Partial<ViewIndexesOptions>;
   readonly wrap?: (store: PageStore) => PageStore;
 }
 

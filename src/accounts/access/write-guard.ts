@@ -27,7 +27,7 @@ export interface UserWrites {
   validate(database: Database, writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly Refusal[]>;
 }
 
-interface AccessGuardParts {
+interface AccessGuardOptions {
   readonly database: Database;
   /** Validates the writes that pass. */
   readonly inner: WriteGuard;
@@ -40,16 +40,16 @@ type Refusal = DatabaseError | undefined;
 const NO_REFUSALS: readonly Refusal[] = [];
 
 export class AccessGuard implements WriteGuard {
-  readonly #parts: AccessGuardParts;
+  readonly #options: AccessGuardOptions;
   /** Writes refused before their passwords were hashed: they stay refused, whatever has changed since. */
   readonly #refused = new WeakMap<DocumentWrite, DatabaseError>();
 
-  constructor(parts: AccessGuardParts) {
-    this.#parts = parts;
+  constructor(options: AccessGuardOptions) {
+    this.#options = options;
   }
 
   get isNeeded(): boolean {
-    return this.#isUsers || this.#parts.inner.isNeeded;
+    return this.#isUsers || this.#options.inner.isNeeded;
   }
 
   /** User documents are checked against the stored ones: two concurrent writes could both take a free name. */
@@ -58,17 +58,17 @@ export class AccessGuard implements WriteGuard {
   }
 
   designsChanged(): void {
-    this.#parts.inner.designsChanged();
+    this.#options.inner.designsChanged();
   }
 
   prepare(writes: readonly DocumentWrite[], options: WriteOptions): MaybePromise<readonly DocumentWrite[]> {
-    const { inner } = this.#parts;
+    const { inner } = this.#options;
     const prepared = this.#isUsers ? this.#prepareUsers(writes, options) : writes;
     return whenReady(prepared, (made) => inner.prepare?.(made, options) ?? made);
   }
 
   async #prepareUsers(writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly DocumentWrite[]> {
-    const { database, users } = this.#parts;
+    const { database, users } = this.#options;
     const rules = await users();
     const judge = (bare: readonly DocumentWrite[]) => this.validate(bare, options);
     const prepared = await rules.prepare(database, writes, options, judge);
@@ -77,7 +77,7 @@ export class AccessGuard implements WriteGuard {
   }
 
   async validate(writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly Refusal[]> {
-    const { inner } = this.#parts;
+    const { inner } = this.#options;
     const refusals = await this.#judge(writes, options);
     if (!(await runCooperatively(someInSteps(refusals, isRefusal)))) return inner.validate(writes, options);
     const passed = await runCooperatively(filterInSteps(writes, (_write, index) => !isRefusal(refusals[index])));
@@ -87,11 +87,11 @@ export class AccessGuard implements WriteGuard {
   }
 
   get #isUsers(): boolean {
-    return this.#parts.isUsersDatabase(this.#parts.database.name);
+    return this.#options.isUsersDatabase(this.#options.database.name);
   }
 
   async #judge(writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly Refusal[]> {
-    const { database, users } = this.#parts;
+    const { database, users } = this.#options;
     const judged = this.#isUsers ? await (await users()).validate(database, writes, options) : NO_REFUSALS;
     const ofUsers = judged.map((refusal, index) => this.#refused.get(must(writes[index])) ?? refusal);
     if (this.#mayWriteDesigns(options)) return ofUsers;
@@ -99,7 +99,7 @@ export class AccessGuard implements WriteGuard {
   }
 
   #mayWriteDesigns({ user }: WriteOptions): boolean {
-    const { security } = this.#parts.database;
+    const { security } = this.#options.database;
     return user === undefined || isServerAdmin(user) || isDatabaseAdmin(user, parseSecurity(security));
   }
 }

@@ -12,7 +12,7 @@ import type { Account } from './account.ts';
 import type { AccountStore } from './account-store.ts';
 import type { AdminHashing } from './admin-hashing.ts';
 
-export interface HashUpgradeParts {
+export interface HashUpgradeOptions {
   readonly config: ConfigStore;
   readonly databases: Registry;
   readonly accounts: AccountStore;
@@ -22,31 +22,31 @@ export interface HashUpgradeParts {
 }
 
 export class HashUpgrade {
-  readonly #parts: HashUpgradeParts;
+  readonly #options: HashUpgradeOptions;
 
-  constructor(parts: HashUpgradeParts) {
-    this.#parts = parts;
+  constructor(options: HashUpgradeOptions) {
+    this.#options = options;
   }
 
   /** Returns the new account; undefined if it could not be stored, which is logged: the user is logged in anyway. */
   async upgrade(account: Account, password: string): Promise<Account | undefined> {
     try {
       await (account.kind === 'admin' ? this.#ofAdmin(account, password) : this.#ofUser(account, password));
-      return await this.#parts.accounts.find(account.name);
+      return await this.#options.accounts.find(account.name);
     } catch (error) {
-      this.#parts.log.error('The hash of a password could not be replaced by one of the present scheme.', error);
+      this.#options.log.error('The hash of a password could not be replaced by one of the present scheme.', error);
       return undefined;
     }
   }
 
   async #ofAdmin({ name }: Account, password: string): Promise<void> {
-    const { config, admins, passwords } = this.#parts;
+    const { config, admins, passwords } = this.#options;
     const before = config.get('admins', name);
     if (before !== undefined) await admins.replace(name, before, await passwords.hash(password));
   }
 
   async #ofUser({ name, hash }: Account, password: string): Promise<void> {
-    const { accounts, passwords, databases, config } = this.#parts;
+    const { accounts, passwords, databases, config } = this.#options;
     const members = userMembers(await passwords.hash(password));
     const document = await accounts.readDocument(name);
     // Another password was set in the meantime.

@@ -16,7 +16,7 @@ import type { AdminHashing } from './admin-hashing.ts';
 import type { StoredIterations } from './stored-iterations.ts';
 import { VerifiedPasswordCache } from './verified-password-cache.ts';
 
-export interface LoginParts {
+export interface LoginOptions {
   readonly config: ConfigStore;
   readonly clock: Clock;
   readonly random: RandomBytes;
@@ -36,16 +36,16 @@ interface Attempt {
 }
 
 export class Logins {
-  readonly #parts: LoginParts;
+  readonly #options: LoginOptions;
   readonly #failed: FailedLogins;
   readonly #proved: VerifiedPasswordCache;
   /** Checks under way: concurrent callers with the same credentials wait for the same check. */
   readonly #checks = new Map<string, Promise<Account>>();
 
-  constructor(parts: LoginParts) {
-    this.#parts = parts;
-    this.#failed = new FailedLogins(parts.clock);
-    this.#proved = new VerifiedPasswordCache(parts.config, parts.random);
+  constructor(options: LoginOptions) {
+    this.#options = options;
+    this.#failed = new FailedLogins(options.clock);
+    this.#proved = new VerifiedPasswordCache(options.config, options.random);
   }
 
   /**
@@ -54,10 +54,10 @@ export class Logins {
    * `AskingRequest`.
    */
   logIn(name: string, password: string, address: string): MaybePromise<Account> {
-    return whenReady(this.#parts.admins.settled, () => {
+    return whenReady(this.#options.admins.settled, () => {
       const digest = this.#proved.digest(name, password);
-      return whenReady(this.#parts.accounts.find(name), (account) => {
-        const { authCacheHits, authCacheMisses } = this.#parts.counters;
+      return whenReady(this.#options.accounts.find(name), (account) => {
+        const { authCacheHits, authCacheMisses } = this.#options.counters;
         if (account !== undefined && this.#proved.has(digest, account)) {
           authCacheHits.value += 1;
           return usable(account);
@@ -81,16 +81,16 @@ export class Logins {
     const attempt = this.#failed.begin(name, address);
     let isRight: boolean;
     try {
-      await this.#parts.iterations.known();
-      isRight = await this.#parts.passwords.matches(password, account?.hash, networkOf(address));
+      await this.#options.iterations.known();
+      isRight = await this.#options.passwords.matches(password, account?.hash, networkOf(address));
     } catch (error) {
       if (isDatabaseError(error, 'too_busy') || isDatabaseError(error, 'too_many_requests')) attempt.withdraw();
       throw error;
     }
     if (account === undefined || !isRight) throw wrongPassword();
     attempt.succeed();
-    const isOutdated = account.hash !== undefined && this.#parts.passwords.isOutdated(account.hash);
-    const current = isOutdated ? ((await this.#parts.upgrade(account, password)) ?? account) : account;
+    const isOutdated = account.hash !== undefined && this.#options.passwords.isOutdated(account.hash);
+    const current = isOutdated ? ((await this.#options.upgrade(account, password)) ?? account) : account;
     this.#proved.add(digest, current);
     return usable(current);
   }

@@ -19,7 +19,7 @@ import { authenticationDatabase } from '../settings.ts';
 const NOTE = 'most iterations of ';
 const AFTER_PREFIX = `${USER_PREFIX.slice(0, -1)};`;
 
-interface StoredIterationsParts {
+interface StoredIterationsOptions {
   readonly config: ConfigStore;
   readonly databases: Registry;
   readonly passwords: Passwords;
@@ -27,24 +27,24 @@ interface StoredIterationsParts {
 }
 
 export class StoredIterations {
-  readonly #parts: StoredIterationsParts;
+  readonly #options: StoredIterationsOptions;
   /** The users' database whose count is known, or is being determined. */
   #database: string | undefined;
   #search: Promise<void> | undefined;
 
-  constructor(parts: StoredIterationsParts) {
-    this.#parts = parts;
-    parts.passwords.onMoreIterations((iterations) => this.#keep(iterations));
+  constructor(options: StoredIterationsOptions) {
+    this.#options = options;
+    options.passwords.onMoreIterations((iterations) => this.#keep(iterations));
   }
 
   /** Resolves when `Passwords` knows the count: synchronously after the first time. */
   known(): MaybePromise<void> {
-    const { config, passwords } = this.#parts;
+    const { config, passwords } = this.#options;
     for (const text of Object.values(config.section('admins'))) passwords.noteStored(hashOfAdmin(text));
     const database = authenticationDatabase(config);
     if (database === this.#database) return this.#search;
     this.#database = database;
-    const kept = Number(this.#parts.databases.notes.get(NOTE + database));
+    const kept = Number(this.#options.databases.notes.get(NOTE + database));
     const search = this.#look(database).finally(() => {
       this.#search = undefined;
     });
@@ -54,7 +54,7 @@ export class StoredIterations {
   }
 
   async #look(name: string): Promise<void> {
-    const { databases, passwords, log } = this.#parts;
+    const { databases, passwords, log } = this.#options;
     try {
       if (databases.has(name)) await databases.use(name, (database) => noteUsers(database, passwords));
       this.#keep(passwords.mostIterations);
@@ -64,7 +64,7 @@ export class StoredIterations {
   }
 
   #keep(iterations: number): void {
-    const { databases, log } = this.#parts;
+    const { databases, log } = this.#options;
     if (this.#database === undefined || !databases.has(this.#database)) return;
     const kept = orElse(
       () => databases.keepNote(NOTE + this.#database, String(iterations)),

@@ -18,7 +18,7 @@ import type { OAuth } from './oauth.ts';
 import { proxiedName, recogniseProxied } from './proxy-headers.ts';
 import { type LiveSession, type SessionCookies, sessionValue } from './session-cookie.ts';
 
-export interface AuthenticationParts {
+export interface AuthenticationOptions {
   readonly config: ConfigStore;
   readonly clock: Clock;
   readonly accounts: AccountStore;
@@ -31,12 +31,12 @@ export interface AuthenticationParts {
 type Recognise = (request: AskingRequest) => MaybePromise<Identity | undefined>;
 
 export class Authentication implements Authenticator {
-  readonly #parts: AuthenticationParts;
+  readonly #options: AuthenticationOptions;
   readonly #handlers: ReadonlyMap<string, Recognise>;
   #ordered: { readonly setting: string | undefined; readonly handlers: readonly Recognise[] } | undefined;
 
-  constructor(parts: AuthenticationParts) {
-    this.#parts = parts;
+  constructor(options: AuthenticationOptions) {
+    this.#options = options;
     this.#handlers = new Map<string, Recognise>([
       ['cookie', (request) => this.#byCookie(request)],
       ['default', (request) => this.#byPassword(request)],
@@ -52,7 +52,7 @@ export class Authentication implements Authenticator {
 
   /** Returns the handlers in the configured order; the setting is parsed again when it has changed. */
   #order(): readonly Recognise[] {
-    const { config } = this.#parts;
+    const { config } = this.#options;
     const setting = config.get('httpd', 'authentication_handlers');
     if (this.#ordered === undefined || this.#ordered.setting !== setting) {
       const handlers = handlerNames(config).flatMap((name) => this.#handlers.get(name) ?? []);
@@ -71,7 +71,7 @@ export class Authentication implements Authenticator {
   #byCookie(request: AskingRequest): MaybePromise<Identity | undefined> {
     const value = sessionValue(request.header('cookie'));
     if (value === undefined) return undefined;
-    const { cookies } = this.#parts;
+    const { cookies } = this.#options;
     return whenReady(cookies.recognise(value), (session) => {
       if (session === 'wrong') this.#note('the cookie of a session', undefined, request);
       if (session === undefined || session === 'wrong') return undefined;
@@ -97,13 +97,13 @@ export class Authentication implements Authenticator {
     if (isNobody(given)) return identity(ANONYMOUS, 'default', () => ANONYMOUS);
     const { name, password } = given;
     const account = this.#noting('a password', name, request, () =>
-      this.#parts.logins.logIn(name, password, request.address),
+      this.#options.logins.logIn(name, password, request.address),
     );
     return whenReady(account, (found) => this.#identityOf(found, 'default'));
   }
 
   #byProxy(request: AskingRequest): MaybePromise<Identity | undefined> {
-    const { config } = this.#parts;
+    const { config } = this.#options;
     const name = proxiedName(config, request);
     if (name === undefined) return undefined;
     return whenReady(recogniseProxied(config, request), (user) => {
@@ -116,7 +116,7 @@ export class Authentication implements Authenticator {
   #byToken(request: AskingRequest): MaybePromise<Identity | undefined> {
     const token = parseBearer(request.header('authorization'));
     if (token === undefined) return undefined;
-    const { config, clock } = this.#parts;
+    const { config, clock } = this.#options;
     const asked = this.#noting('a token', undefined, request, () => recogniseToken(config, clock, token));
     return whenReady(asked, (recognised) => {
       const { user, until } = recognised;
@@ -127,7 +127,7 @@ export class Authentication implements Authenticator {
   }
 
   #bySignature(request: AskingRequest): MaybePromise<Identity | undefined> {
-    const asked = this.#noting('OAuth', undefined, request, () => this.#parts.oauth.recognise(request));
+    const asked = this.#noting('OAuth', undefined, request, () => this.#options.oauth.recognise(request));
     return whenReady(asked, (account) => account && this.#identityOf(account, 'oauth'));
   }
 
@@ -144,7 +144,7 @@ export class Authentication implements Authenticator {
   }
 
   #note(way: LoginFailure['way'], name: string | undefined, { address }: AskingRequest): void {
-    this.#parts.failures.note({ way, name, address });
+    this.#options.failures.note({ way, name, address });
   }
 
   #identityOf(account: Account, method: string): Identity {
@@ -153,7 +153,7 @@ export class Authentication implements Authenticator {
 
   /** Roles may change; a user whose password was changed has to log in again. */
   #recheck(before: Account): MaybePromise<RequestUser | undefined> {
-    return whenReady(this.#parts.accounts.find(before.name), (account) => {
+    return whenReady(this.#options.accounts.find(before.name), (account) => {
       const isSame = account !== undefined && !account.hasConflicts && saltOf(account) === saltOf(before);
       return isSame && account.hash?.key === before.hash?.key ? userOf(account) : undefined;
     });

@@ -16,7 +16,7 @@ export interface Session {
   readonly madeAt: number;
 }
 
-export interface EndedSessionsParts {
+export interface EndedSessionsOptions {
   /** Where ended sessions are stored. */
   readonly notes: Pick<Registry, 'notes' | 'keepNote'>;
   readonly clock: Clock;
@@ -40,15 +40,15 @@ const MOST_IDS = 500;
 const FORGOTTEN_AT_ONCE = 2;
 
 export class EndedSessions {
-  readonly #parts: EndedSessionsParts;
+  readonly #options: EndedSessionsOptions;
   /** By name: the user who ended a session last comes last. */
   readonly #users = new Map<string, EndedOfUser>();
   #untilForAll = 0;
 
-  constructor(parts: EndedSessionsParts) {
-    this.#parts = parts;
+  constructor(options: EndedSessionsOptions) {
+    this.#options = options;
     const kept: [string, EndedOfUser][] = [];
-    for (const [note, text] of parts.notes.notes) {
+    for (const [note, text] of options.notes.notes) {
       if (!note.startsWith(PREFIX)) continue;
       const name = note.slice(PREFIX.length);
       const ended = parseEnded(text);
@@ -76,7 +76,7 @@ export class EndedSessions {
   }
 
   #now(): number {
-    return Math.floor(this.#parts.clock.now() / 1000);
+    return Math.floor(this.#options.clock.now() / 1000);
   }
 
   /** Ends the session at once; resolves when that would survive a crash. If it can't be stored the session stays valid. */
@@ -112,17 +112,17 @@ export class EndedSessions {
     await this.#keep(EVERYBODY, { until: this.#untilForAll, ids: new Map() });
     for (const [name] of old) {
       // A new entry may have been added in the meantime.
-      if (!this.#users.has(name)) await this.#parts.notes.keepNote(`${PREFIX}${name}`, undefined);
+      if (!this.#users.has(name)) await this.#options.notes.keepNote(`${PREFIX}${name}`, undefined);
     }
   }
 
   /** Cookies from the future, made before the clock was set back, are valid as long as others: hence twice the time. */
   #isOver(endedAt: number, now: number): boolean {
-    return Math.abs(now - endedAt) > 2 * this.#parts.lastsSeconds();
+    return Math.abs(now - endedAt) > 2 * this.#options.lastsSeconds();
   }
 
   #keep(name: string, { until, ids }: EndedOfUser): Promise<void> {
-    return this.#parts.notes.keepNote(`${PREFIX}${name}`, JSON.stringify({ until, ids: Object.fromEntries(ids) }));
+    return this.#options.notes.keepNote(`${PREFIX}${name}`, JSON.stringify({ until, ids: Object.fromEntries(ids) }));
   }
 }
 

@@ -43,7 +43,7 @@ interface ReadSession extends Session {
   readonly signature: Uint8Array;
 }
 
-interface SessionParts {
+interface SessionOptions {
   readonly config: ConfigStore;
   readonly clock: Clock;
   readonly random: RandomBytes;
@@ -64,12 +64,12 @@ export interface LiveSession {
 }
 
 export class SessionCookies {
-  readonly #parts: SessionParts;
+  readonly #options: SessionOptions;
   readonly #proved: RecentEntries<string, Proved>;
 
-  constructor(parts: SessionParts) {
-    this.#parts = parts;
-    this.#proved = new RecentEntries(() => cacheSize(parts.config));
+  constructor(options: SessionOptions) {
+    this.#options = options;
+    this.#proved = new RecentEntries(() => cacheSize(options.config));
   }
 
   /**
@@ -79,14 +79,14 @@ export class SessionCookies {
   recognise(value: string): MaybePromise<LiveSession | 'wrong' | undefined> {
     const proved = this.#proved.get(value);
     const session = proved ?? readSession(value);
-    const { secret, ended } = this.#parts;
+    const { secret, ended } = this.#options;
     const left = this.#secondsLeft(session);
     const current = secret.current;
     if (left <= 0 || current === undefined || ended.has(session)) return undefined;
-    return whenReady(this.#parts.accounts.find(session.name), (account) => {
+    return whenReady(this.#options.accounts.find(session.name), (account) => {
       // Takes as long as for a name that exists. A user without a password never began a session.
       if (account?.hash === undefined) return hmacSha1(current, value).then(() => 'wrong');
-      const isDue = left < RENEWED_BELOW * sessionSeconds(this.#parts.config);
+      const isDue = left < RENEWED_BELOW * sessionSeconds(this.#options.config);
       const found = { account, id: session.id, isDue, holds: () => !ended.has(session) };
       if (proved !== undefined && proved.salt === saltOf(account) && proved.secret === current) return found;
       if (proved !== undefined) this.#proved.delete(value);
@@ -100,13 +100,13 @@ export class SessionCookies {
 
   /** Returns the header `Set-Cookie` that begins a session. */
   begin(account: Account, way: Way): Promise<string> {
-    const { random } = this.#parts;
+    const { random } = this.#options;
     return this.renew({ account, id: toAddressBase64(random(new Uint8Array(ID_BYTES))) }, way);
   }
 
   /** Returns the header `Set-Cookie` that renews a session. */
   async renew({ account, id }: Pick<LiveSession, 'account' | 'id'>, way: Way): Promise<string> {
-    const { config, secret, ended } = this.#parts;
+    const { config, secret, ended } = this.#options;
     const signed = `${account.name}:${ended.timeOfNew(account.name).toString(16).toUpperCase()}:${id}`;
     const signature = await hmacSha1((await secret.get()) + saltOf(account), signed);
     const bytes = joinBytes([new TextEncoder().encode(`${signed}:`), signature]);
@@ -120,20 +120,20 @@ export class SessionCookies {
     const session = await this.recognise(value);
     if (session === undefined || session === 'wrong') return;
     const { account, id } = session;
-    await this.#parts.ended.end({ name: account.name, id });
-    this.#parts.onEnd(account.name);
+    await this.#options.ended.end({ name: account.name, id });
+    this.#options.onEnd(account.name);
   }
 
   /** Sets both attributes: some clients know only `Expires`. */
   #age(): string {
-    const age = sessionSeconds(this.#parts.config);
-    const expires = new Date((seconds(this.#parts.clock) + age) * 1000);
+    const age = sessionSeconds(this.#options.config);
+    const expires = new Date((seconds(this.#options.clock) + age) * 1000);
     return `; Expires=${expires.toUTCString()}; Max-Age=${age}`;
   }
 
   /** A cookie from the future counts as equally old: the clock was set back. */
   #secondsLeft({ madeAt }: Session): number {
-    return sessionSeconds(this.#parts.config) - Math.abs(seconds(this.#parts.clock) - madeAt);
+    return sessionSeconds(this.#options.config) - Math.abs(seconds(this.#options.clock) - madeAt);
   }
 
   async #isSigned({ signed, signature }: ReadSession, account: Account, secret: string): Promise<boolean> {

@@ -22,10 +22,10 @@ import { REPLICATOR_DATABASE } from '../../base/system/system-databases.ts';
 import { type AccountsPart, accountsHandlers } from '../../http/server/accounts/accounts-part.ts';
 import { challenge } from '../../http/server/accounts/challenge.ts';
 import { getProtectedDocument } from '../../http/server/accounts/protected-documents.ts';
-import type { AccountNeeds } from './contract.ts';
+import type { AccountOptions } from './contract.ts';
 
-export function createAccounts(needs: AccountNeeds): AccountsPart {
-  const { config, clock, random, log, databases, counters, accountsVersion, onSessionEnd } = needs;
+export function createAccounts(options: AccountOptions): AccountsPart {
+  const { config, clock, random, log, databases, counters, accountsVersion, onSessionEnd } = options;
   const passwords = new Passwords(config, random);
   const accounts = new AccountStore(config, databases, accountsVersion);
   const admins = new AdminHashing(config, passwords, log);

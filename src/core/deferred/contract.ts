@@ -34,24 +34,24 @@ import type { PageStore } from '../../storage/page-store.ts';
 /** Creates each of the parts, for one core. Creating one loads nothing more, and runs nothing yet. */
 export interface DeferredCode {
   /** Runs functions of documents. It needs no database, so writes can be validated while databases are opened and closed. */
-  queryServer(needs: QueryServerNeeds): QueryServer;
+  queryServer(options: QueryServerOptions): QueryServer;
   /** View indexes, their queries and their builds in the background. */
-  views(needs: ViewNeeds): ViewService;
+  views(options: ViewOptions): ViewService;
   /** Shows, lists, updates and rewrites. */
   design(service: DesignService): DesignPart;
   /** Accounts: who sent a request, sessions, and the documents of users. */
-  accounts(needs: AccountNeeds): AccountsPart;
+  accounts(options: AccountOptions): AccountsPart;
   /** Selector queries. */
   find(views: ViewIndexes, clock: Clock, config: Config): FindPart;
   /** Replications: those of requests, and those of documents. */
-  replicator(needs: ReplicatorNeeds): OwnedReplicatorPart;
+  replicator(options: ReplicatorOptions): OwnedReplicatorPart;
   /** Checks writes to the `_replicator` database. It needs no database, so writes can be checked while databases are closed. */
   readonly replicationDocumentGuard: ReplicationDocumentGuard;
   /** Requests that control the service: configuration and the like. */
-  administration(needs: AdministrationNeeds): AdministrationPart;
+  administration(options: AdministrationOptions): AdministrationPart;
 }
 
-export interface AdministrationNeeds {
+export interface AdministrationOptions {
   readonly clock: Clock;
   readonly config: Config;
   readonly random: RandomBytes;
@@ -60,7 +60,7 @@ export interface AdministrationNeeds {
   readonly restart: (() => Promise<void>) | undefined;
 }
 
-export interface AccountNeeds {
+export interface AccountOptions {
   readonly config: ConfigStore;
   readonly clock: Clock;
   readonly random: RandomBytes;
@@ -73,7 +73,7 @@ export interface AccountNeeds {
   readonly onSessionEnd: (name: string) => void;
 }
 
-export interface ReplicatorNeeds {
+export interface ReplicatorOptions {
   readonly host: ReplicatorHost;
   readonly registry: Pick<Registry, 'use' | 'has'>;
   readonly config: Config;
@@ -96,7 +96,7 @@ export interface OwnedReplicatorPart extends ReplicatorPart {
   close(): Promise<void>;
 }
 
-export interface QueryServerNeeds {
+export interface QueryServerOptions {
   readonly clock: Clock;
   readonly config: Config;
   readonly log: Log;
@@ -111,7 +111,7 @@ export interface QueryServer {
   close(): void;
 }
 
-export interface ViewNeeds extends QueryServerNeeds {
+export interface ViewOptions extends QueryServerOptions {
   readonly databases: Databases;
   readonly store: PageStore;
   readonly cache: CacheBudget;

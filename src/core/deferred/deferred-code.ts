@@ -22,16 +22,16 @@ import type {
   DeferredCode,
   LoadDeferredCode,
   QueryServer,
-  QueryServerNeeds,
-  ViewNeeds,
+  QueryServerOptions,
+  ViewOptions,
   ViewService,
 } from './contract.ts';
 import { createReplicatorPart } from './replicator-part.ts';
 
 /** Each core gets its own sandbox, and closes it. Without one functions of documents get a 501. */
-export function createDeferredCode(createSandbox: (needs: QueryServerNeeds) => Sandbox | undefined): DeferredCode {
+export function createDeferredCode(createSandbox: (options: QueryServerOptions) => Sandbox | undefined): DeferredCode {
   return {
-    queryServer: (needs) => createQueryServer(needs, createSandbox(needs)),
+    queryServer: (options) => createQueryServer(options, createSandbox(options)),
     views: createViews,
     accounts: createAccounts,
     design: (service) => ({ service, handlers: designHandlers, ...functionFilters(service) }),
@@ -55,7 +55,7 @@ export function deferredAtHand(sandbox?: Sandbox): LoadDeferredCode {
   return () => code;
 }
 
-function createQueryServer({ config, log }: QueryServerNeeds, sandbox: Sandbox | undefined): QueryServer {
+function createQueryServer({ config, log }: QueryServerOptions, sandbox: Sandbox | undefined): QueryServer {
   const programs = new DesignPrograms({ sandbox, config, log });
   return {
     sandbox,
@@ -65,12 +65,12 @@ function createQueryServer({ config, log }: QueryServerNeeds, sandbox: Sandbox |
   };
 }
 
-function createViews({ databases, engine, ...needs }: ViewNeeds): ViewService {
+function createViews({ databases, engine, ...options }: ViewOptions): ViewService {
   const mappers = { query: createQueryMappers() };
-  const service = createViewIndexes({ ...needs, mappers, ...(engine === undefined ? {} : { engine }) });
+  const service = createViewIndexes({ ...options, mappers, ...(engine === undefined ? {} : { engine }) });
   const background = new BackgroundBuilds({
     databases,
-    log: needs.log,
+    log: options.log,
     build: (database, design) => service.build(database, design),
     forget: (name) => service.forget(name),
   });

@@ -20,7 +20,7 @@ const RESUME_AGAIN_MS = 10_000;
 
 type NetworkMember = 'fetch' | 'fetchThrough' | 'guard' | 'isBrowserFetch' | 'mostConnections';
 
-export interface ReplicationsParts {
+export interface ReplicationsOptions {
   readonly registry: Registry;
   readonly config: Config;
   readonly log: Log;
@@ -38,7 +38,7 @@ export interface ReplicationsParts {
 
 export class Replications {
   readonly #part: Deferred<OwnedReplicatorPart>;
-  readonly #parts: ReplicationsParts;
+  readonly #options: ReplicationsOptions;
   #made: OwnedReplicatorPart | undefined;
   readonly #registry: Registry;
   readonly #log: Log;
@@ -47,10 +47,10 @@ export class Replications {
   #stopResuming: (() => void) | undefined;
 
   /** `handle`: the service's request handler, used only by the replicator. */
-  constructor(code: Deferred<DeferredCode>, handle: Handle, parts: ReplicationsParts) {
-    this.#parts = parts;
-    const { registry, clock, random, log, basePath, network, config, tasks, ownBase = () => undefined } = parts;
-    const { bytesInFlight, requests, standings, onActivity } = parts;
+  constructor(code: Deferred<DeferredCode>, handle: Handle, options: ReplicationsOptions) {
+    this.#options = options;
+    const { registry, clock, random, log, basePath, network, config, tasks, ownBase = () => undefined } = options;
+    const { bytesInFlight, requests, standings, onActivity } = options;
     const host = {
       clock,
       random,
@@ -106,7 +106,7 @@ export class Replications {
 
   /** Begins the requests that the host keeps and that do not run yet; call it again if there may be more. */
   resume(): void {
-    const { requests, log } = this.#parts;
+    const { requests, log } = this.#options;
     if (this.#closing !== undefined || requests === undefined || requests.text === '' || requests.text === '[]') return;
     this.#stopResuming?.();
     const resumed = orElse(

@@ -100,7 +100,7 @@ async function openMoment(databases: WatchedDatabases, name: string): Promise<Mo
   }
 }
 
-interface FeedParts {
+interface FeedSource {
   readonly acquire: () => Promise<Moment>;
   /** Undefined for a feed that does not wait. */
   readonly watch: DatabaseWatch | undefined;
@@ -114,7 +114,7 @@ interface FeedParts {
 class ChangesFeed implements Feed {
   readonly moment: Feed['moment'];
   readonly database: Feed['database'];
-  readonly #parts: FeedParts;
+  readonly #parts: FeedSource;
   readonly #options: FeedOptions;
   #phase: 'reads' | 'waits' | 'is over' = 'reads';
   /** The moment that is being read; undefined if the next one must be acquired. */
@@ -129,7 +129,7 @@ class ChangesFeed implements Feed {
   #isDeleted = false;
   #isClosed = false;
 
-  constructor(first: Moment, parts: FeedParts, options: FeedOptions) {
+  constructor(first: Moment, parts: FeedSource, options: FeedOptions) {
     const { database, snapshot } = first;
     const { uuid, instanceStartTime } = database;
     this.moment = { updateSeq: snapshot.updateSeq, purgeSeq: snapshot.purgeSeq };

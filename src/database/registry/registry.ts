@@ -17,7 +17,7 @@ import { type Draft, isWritten, RegistryWithDraft } from './draft.ts';
 import { FileRemovals } from './file-removals.ts';
 import { HandleCache, shutDown } from './handle-cache.ts';
 import { ListChanges } from './list-changes.ts';
-import type { RegistryParts } from './registry-parts.ts';
+import type { RegistryOptions } from './registry-options.ts';
 import { findUnlisted, nameForUnknown } from './unlisted-files.ts';
 
 /** The file that holds the list of databases: itself a database, with one local document for each. */
@@ -27,15 +27,15 @@ export const REGISTRY_FILE = 'registry';
 const DEFAULT_MAX_OPEN = 100;
 
 /** Opens the list of databases, or begins one, and resumes the removals that an earlier run left undone. */
-export async function openRegistry(parts: RegistryParts): Promise<Registry> {
-  const [files, hasher] = await Promise.all([parts.store.list(), createRevisionHasher(parts.md5)]);
-  const registry = new StoredRegistry(parts, hasher);
+export async function openRegistry(options: RegistryOptions): Promise<Registry> {
+  const [files, hasher] = await Promise.all([options.store.list(), createRevisionHasher(options.md5)]);
+  const registry = new StoredRegistry(options, hasher);
   await registry.open(files);
   return registry;
 }
 
 class StoredRegistry implements Registry {
-  readonly #parts: RegistryParts;
+  readonly #options: RegistryOptions;
   readonly #hasher: RevisionHasher;
   readonly #handles: HandleCache;
   readonly #listeners = new Set<(event: DatabaseEvent) => void>();
@@ -48,14 +48,14 @@ class StoredRegistry implements Registry {
   readonly #removals: FileRemovals;
   #closed = false;
 
-  constructor(parts: RegistryParts, hasher: RevisionHasher) {
-    const cache = parts.cache ?? new CacheBudget(parts.settings?.cacheBytes ?? defaultSettings.cacheBytes);
-    this.#parts = { ...parts, cache };
+  constructor(options: RegistryOptions, hasher: RevisionHasher) {
+    const cache = options.cache ?? new CacheBudget(options.settings?.cacheBytes ?? defaultSettings.cacheBytes);
+    this.#options = { ...options, cache };
     this.#hasher = hasher;
     const isLost = () => this.#list.isLost;
-    this.#changes = new ListChanges({ isLost, recover: () => this.#recover(), log: parts.log });
-    this.#removals = new FileRemovals(parts.store, parts.log, (file) => this.#removed(file));
-    const maxOpen = () => integerSetting(parts.config, 'svc', 'max_dbs_open') ?? DEFAULT_MAX_OPEN;
+    this.#changes = new ListChanges({ isLost, recover: () => this.#recover(), log: options.log });
+    this.#removals = new FileRemovals(options.store, options.log, (file) => this.#removed(file));
+    const maxOpen = () => integerSetting(options.config, 'svc', 'max_dbs_open') ?? DEFAULT_MAX_OPEN;
     this.#handles = new HandleCache(maxOpen, (name) => this.#open(name));
   }
 
@@ -64,14 +64,14 @@ class StoredRegistry implements Registry {
     let found: readonly string[] | undefined = files;
     this.#openedList = await DatabaseList.open({
       open: async (onFailure) => {
-        const { store } = this.#parts;
+        const { store } = this.#options;
         const exists = (found ?? (await store.list())).includes(REGISTRY_FILE);
         // If the list is opened again, the browser may have cleared the site's data.
         found = undefined;
         const file = await store.open(REGISTRY_FILE, exists ? 'open' : 'create');
         return this.#openIn(REGISTRY_FILE, file, onFailure);
       },
-      newUuid: () => randomHex(this.#parts.random, 16),
+      newUuid: () => randomHex(this.#options.random, 16),
       onLost: () => this.#changes.lost(),
     });
     await this.#sortUnlisted(files);
@@ -87,7 +87,7 @@ class StoredRegistry implements Registry {
    * list: a user who restored an older list does not want to lose it.
    */
   async #sortUnlisted(files: readonly string[]): Promise<void> {
-    const { store, log } = this.#parts;
+    const { store, log } = this.#options;
     const known = [...this.#list.entries.values(), ...this.#drafts.values()];
     const listed = new Set([REGISTRY_FILE, ...known.map(({ file }) => file)]);
     const { leftovers, unknown } = await findUnlisted(store, files, { listed, removed: this.#list.removedFiles });
@@ -112,7 +112,7 @@ class StoredRegistry implements Registry {
   }
 
   async #setAside(file: string): Promise<void> {
-    const { log } = this.#parts;
+    const { log } = this.#options;
     const name = nameForUnknown(file);
     try {
       await this.#list.add(name, file);
@@ -222,7 +222,7 @@ class StoredRegistry implements Registry {
   }
 
   async #beginDraft(name: string): Promise<Draft> {
-    const file = createFileName(name, `${this.#parts.clock.now().toString(36)}${randomHex(this.#parts.random, 4)}`);
+    const file = createFileName(name, `${this.#options.clock.now().toString(36)}${randomHex(this.#options.random, 4)}`);
     return { database: await this.#beginFile(name, file), file, users: 0, state: 'draft', lease: undefined };
   }
 
@@ -247,7 +247,7 @@ class StoredRegistry implements Registry {
 
   async #beginFile(name: string, fileName: string): Promise<StoredDatabase> {
     try {
-      const file = await this.#handles.withRoom(() => this.#parts.store.open(fileName, 'create'));
+      const file = await this.#handles.withRoom(() => this.#options.store.open(fileName, 'create'));
       return await this.#openFile(name, file);
     } catch (error) {
       // The list does not name it, and the next attempt makes another one.
@@ -270,8 +270,8 @@ class StoredRegistry implements Registry {
 
   async #openIn(name: string, file: PageFile, onFailure: () => void): Promise<StoredDatabase> {
     try {
-      const { supports } = this.#parts.store;
-      return await openDatabase({ ...this.#parts, name, file, supports, hasher: this.#hasher, onFailure });
+      const { supports } = this.#options.store;
+      return await openDatabase({ ...this.#options, name, file, supports, hasher: this.#hasher, onFailure });
     } catch (error) {
       await file.close().catch(() => undefined);
       throw error;
@@ -300,7 +300,7 @@ class StoredRegistry implements Registry {
   async #forget(name: string, file: string): Promise<void> {
     await this.#handles
       .discard(name)
-      .catch((error: unknown) => this.#parts.log.error(`${name} was deleted but not closed in order`, error));
+      .catch((error: unknown) => this.#options.log.error(`${name} was deleted but not closed in order`, error));
     this.#removals.beginDatabase(file);
     this.#emit({ type: 'deleted', name });
   }
@@ -337,7 +337,7 @@ class StoredRegistry implements Registry {
   async #open(name: string): Promise<StoredDatabase> {
     const listed = this.#list.entries.get(name);
     if (listed === undefined) throw new DatabaseError('not_found', 'no_db_file');
-    return this.#openFile(name, await this.#parts.store.open(listed.file, 'open'));
+    return this.#openFile(name, await this.#options.store.open(listed.file, 'open'));
   }
 
   verifyList(): Promise<VerifyReport> {
@@ -369,7 +369,7 @@ class StoredRegistry implements Registry {
     for (const [name, { file }] of entries) {
       if (before.get(name)?.file !== file) this.#emit({ type: 'created', name });
     }
-    await this.#sortUnlisted(await this.#parts.store.list());
+    await this.#sortUnlisted(await this.#options.store.list());
   }
 
   async close(): Promise<void> {
@@ -383,7 +383,7 @@ class StoredRegistry implements Registry {
       try {
         await this.#list.close();
       } finally {
-        await this.#parts.store.close();
+        await this.#options.store.close();
       }
     }
   }

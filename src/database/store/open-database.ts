@@ -4,7 +4,7 @@ import type { RandomBytes } from '../../base/shared/clock.ts';
 import type { Log } from '../../base/system/contract.ts';
 import type { PageFile } from '../../storage/page-store.ts';
 import { PAGE_OVERHEAD } from '../../storage/paging/checksums.ts';
-import type { DatabaseParts } from './database-parts.ts';
+import type { DatabaseOptions } from './database-options.ts';
 import { describeLoss } from './lost-records.ts';
 import { defaultSettings } from './settings.ts';
 import type { DatabaseState } from './state/database-state.ts';
@@ -15,7 +15,7 @@ import { CEILING_STEP } from './state/stored-head.ts';
 import { StoredDatabase } from './stored-database.ts';
 import { type OnDamagedRecord, readJournalTail, replayJournal } from './writing/recovery.ts';
 
-interface OpenParts extends DatabaseParts {
+interface OpenOptions extends DatabaseOptions {
   readonly random: RandomBytes;
   /**
    * If given, a journal record whose checksum is wrong is dropped with those after it, instead of ending the opening with
@@ -30,31 +30,31 @@ interface OpenParts extends DatabaseParts {
  * storing what was replayed and dropping the pages that an interrupted owner left, comes after the first
  * responses.
  */
-export async function openDatabase(parts: OpenParts): Promise<StoredDatabase> {
-  const { file, supports } = parts;
+export async function openDatabase(options: OpenOptions): Promise<StoredDatabase> {
+  const { file, supports } = options;
   const { crc32 } = supports;
   if (file.opening.head === undefined) {
     if (file.opening.epoch > 1) await mustBeNew(file);
-    const head = newHead(parts);
+    const head = newHead(options);
     await file.commit({ durability: 'strict', head: encodeHead(head, crc32) });
-    const database = new StoredDatabase(parts, openFileOf(parts, head));
+    const database = new StoredDatabase(options, openFileOf(options, head));
     database.endOpening([]);
     return database;
   }
   const stored = decodeHead(file.opening.head, file.name, crc32);
-  const head = stored.clean ? stored : { ...stored, instanceStartTime: laterTime(parts, stored.instanceStartTime) };
-  const opened = openFileOf(parts, head);
+  const head = stored.clean ? stored : { ...stored, instanceStartTime: laterTime(options, stored.instanceStartTime) };
+  const opened = openFileOf(options, head);
   const { state, settings } = opened;
-  if (file.opening.loss !== undefined) parts.log.error(`${parts.name}: ${file.opening.loss}`);
+  if (file.opening.loss !== undefined) options.log.error(`${options.name}: ${file.opening.loss}`);
   // Replaying needs the settings as they were before the journal.
   await settings.load(state.current);
-  const remains = await readJournalTail(opened, crc32, parts.onRepair && cutOff(file.name, parts.onRepair));
+  const remains = await readJournalTail(opened, crc32, options.onRepair && cutOff(file.name, options.onRepair));
   await replayJournal(opened, remains);
   const leaked = remains.leaked.length;
-  if (leaked > 0) parts.log.info(`${parts.name}: dropping ${leaked} pages that an interrupted write left behind`);
+  if (leaked > 0) options.log.info(`${options.name}: dropping ${leaked} pages that an interrupted write left behind`);
   await settings.load(state.current);
-  const database = new StoredDatabase(parts, opened);
-  if (!stored.clean) await continueLineage(database, opened, parts.log);
+  const database = new StoredDatabase(options, opened);
+  if (!stored.clean) await continueLineage(database, opened, options.log);
   database.endOpening([...remains.free, ...remains.leaked]);
   return database;
 }
@@ -73,12 +73,12 @@ function cutOff(file: string, onRepair: (file: string, repair: string) => void):
   return (number, behind) => onRepair(file, describeLoss(number, `in ${file}`, behind));
 }
 
-function openFileOf({ file, settings, cache, supports }: OpenParts, head: Head): OpenedFile {
+function openFileOf({ file, settings, cache, supports }: OpenOptions, head: Head): OpenedFile {
   const budget = cache ?? settings?.cacheBytes ?? defaultSettings.cacheBytes;
   return openFile({ file, head, cache: budget, supports });
 }
 
-function newHead({ clock, random, supports }: OpenParts): Head {
+function newHead({ clock, random, supports }: OpenOptions): Head {
   return {
     format: DISK_FORMAT_VERSION,
     uuid: randomHex(random, 16),
@@ -102,7 +102,7 @@ function newHead({ clock, random, supports }: OpenParts): Head {
 }
 
 /** Returns the time in microseconds, or just after `former` if the clock was set back. */
-function laterTime({ clock }: OpenParts, former: string): string {
+function laterTime({ clock }: OpenOptions, former: string): string {
   return String(Math.max(Math.round(clock.now() * 1000), Number(former) + 1));
 }
 

@@ -22,7 +22,7 @@ import type {
   WriteOptions,
   WriteOutcome,
 } from './contract.ts';
-import type { DatabaseParts } from './database-parts.ts';
+import type { DatabaseOptions } from './database-options.ts';
 import { DatabaseReader } from './reading/database-reader.ts';
 import type { StateSnapshot } from './reading/snapshot.ts';
 import { defaultSettings } from './settings.ts';
@@ -60,17 +60,17 @@ export class StoredDatabase implements Database {
   /** Why the database can't be used any longer, if the reason is not that the handle was closed. */
   #refusal: DatabaseError | undefined;
 
-  constructor(parts: DatabaseParts, opened: OpenedFile) {
-    const { name, clock, log, hasher, supports, tasks } = parts;
-    const settings = { ...defaultSettings, ...parts.settings };
+  constructor(options: DatabaseOptions, opened: OpenedFile) {
+    const { name, clock, log, hasher, supports, tasks } = options;
+    const settings = { ...defaultSettings, ...options.settings };
     this.name = name;
     this.#opened = opened;
     this.#log = log;
-    this.#onFailure = parts.onFailure;
+    this.#onFailure = options.onFailure;
     this.#notifiedSeq = opened.head.current.updateSeq;
     const snapshots = new SnapshotRegister(clock, settings.snapshotMaxAgeMs, () => this.#upkeep.noteRelease());
     const { file, head, state, detached } = opened;
-    this.#counters = parts.counters ?? { databaseReads: { value: 0 }, databaseWrites: { value: 0 } };
+    this.#counters = options.counters ?? { databaseReads: { value: 0 }, databaseWrites: { value: 0 } };
     const reads = this.#counters.databaseReads;
     const source = { file, head, state, detached, reads, bodies: state.bodies.reader };
     this.#reader = new DatabaseReader(name, source, snapshots);
@@ -88,7 +88,7 @@ export class StoredDatabase implements Database {
       settings: opened.settings,
       hasher,
       log,
-      guard: parts.createGuard?.(this),
+      guard: options.createGuard?.(this),
       mustBeOpen: () => this.#mustBeOpen(),
     });
   }

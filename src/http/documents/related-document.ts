@@ -80,7 +80,7 @@ async function readRelated(
 }
 
 /** The parts of a text that is followed by attachments. */
-interface TextParts {
+interface TextOptions {
   /** JSON object with the members that precede all others; it has at least one. */
   readonly own: string;
   /** As it is stored. */
@@ -92,7 +92,7 @@ interface TextParts {
 /** Like `relatedDocument`, with the caller's own members at the beginning. */
 export async function relatedText(
   snapshot: Snapshot,
-  { own, body, known }: TextParts,
+  { own, body, known }: TextOptions,
   boundary: string,
 ): Promise<RelatedDocument | undefined> {
   if (!hasAttachments(body)) return undefined;

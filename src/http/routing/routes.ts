@@ -73,12 +73,12 @@ export interface Routes {
   readonly attachment: Resource<AttachmentHandler>;
 }
 
-export function createRoutes(parts: DeferredParts): Routes {
+export function createRoutes(options: DeferredParts): Routes {
   return {
-    server: serverRoutes(parts),
-    database: new Map([...databaseRoutes(parts), ...documentListRoutes(), ...replicationRoutes(parts)]),
-    design: designRoutes(parts),
-    document: documentRoutes(parts),
+    server: serverRoutes(options),
+    database: new Map([...databaseRoutes(options), ...documentListRoutes(), ...replicationRoutes(options)]),
+    design: designRoutes(options),
+    document: documentRoutes(options),
     localDocument: localDocumentRoutes(),
     attachment: resource('DELETE,GET,HEAD,PUT', {
       GET: member(unlessAttachmentsHidden(getAttachment), undefined, 'own'),

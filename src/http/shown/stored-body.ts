@@ -3,14 +3,14 @@
 import { TimeSlice } from '../../base/shared/turn.ts';
 import { hasAttachments } from '../../database/documents/attachments/stored-attachments.ts';
 
-export interface BodyParts {
+export interface BodyOptions {
   /** The body as stored, up to the end of its attachments and closed there. */
   readonly stubs: string;
   /** What follows: from a comma on if there are other members, and up to the body's closing brace in any case. */
   readonly rest: AsyncIterable<string>;
 }
 
-export async function bodyParts(pieces: AsyncIterable<string>): Promise<BodyParts> {
+export async function bodyParts(pieces: AsyncIterable<string>): Promise<BodyOptions> {
   const iterator = pieces[Symbol.asyncIterator]();
   const search = new EndOfAttachments();
   const timeSlice = new TimeSlice();

@@ -212,7 +212,7 @@ function renewTls(http: HttpServer, config: Config, checkMs: number | undefined,
   });
 }
 
-interface NetworkParts {
+interface NetworkOptions {
   /** The present settings. */
   readonly settings: () => ConfigStore;
   /** Where the server listens. */
@@ -222,7 +222,7 @@ interface NetworkParts {
   readonly undo: CleanupStack;
 }
 
-function openNetwork({ settings, url, names = [], undo }: NetworkParts): ServerNetwork {
+function openNetwork({ settings, url, names = [], undo }: NetworkOptions): ServerNetwork {
   const network = new ServerNetwork({
     ...{ url, names },
     allowedHosts: () => settings().get('replicator', 'allowed_hosts') ?? '',

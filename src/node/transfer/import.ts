@@ -75,7 +75,7 @@ export async function importFile(options: ImportOptions, streams: ImportStreams)
   return refusals.count === 0;
 }
 
-interface ImportParts {
+interface ImportTarget {
   readonly database: RemoteDatabase;
   readonly input: TextInput;
   readonly options: ImportOptions;
@@ -86,13 +86,13 @@ interface ImportParts {
 }
 
 class ImportRun {
-  readonly #parts: ImportParts;
+  readonly #parts: ImportTarget;
   readonly #splitter: DocumentSplitter;
   readonly #progress: Progress;
   readonly #upload: AttachmentUpload | undefined;
   #place = 0;
 
-  constructor(parts: ImportParts) {
+  constructor(parts: ImportTarget) {
     const { database, folder, input, options, streams } = parts;
     this.#parts = parts;
     this.#splitter = new DocumentSplitter(options.format);

@@ -20,7 +20,7 @@ export interface StoredDesign {
   readonly body: string;
 }
 
-interface DesignProgramsParts {
+interface DesignProgramsOptions {
   /** Without one, no function can run. */
   readonly sandbox: Sandbox | undefined;
   readonly config: Config;
@@ -30,22 +30,22 @@ interface DesignProgramsParts {
 export const SCRIPT_LANGUAGE = 'javascript';
 
 export class DesignPrograms {
-  readonly #parts: DesignProgramsParts;
+  readonly #options: DesignProgramsOptions;
   /** The files of databases, which don't change while the databases are open. */
   readonly #scopes = new WeakMap<Database, string>();
 
-  constructor(parts: DesignProgramsParts) {
-    this.#parts = parts;
+  constructor(options: DesignProgramsOptions) {
+    this.#options = options;
   }
 
   /** The time limit for one call of programs that are opened now, in milliseconds. */
   get timeoutMs(): number {
-    return functionTimeoutMs(this.#parts.config);
+    return functionTimeoutMs(this.#options.config);
   }
 
   /** Opens a program. Fails with `not_implemented` if this host can't run functions of that language. */
   async open(database: Database, { id, rev, body }: StoredDesign): Promise<Program> {
-    const { sandbox, log } = this.#parts;
+    const { sandbox, log } = this.#options;
     await checkLanguage(id, body);
     if (sandbox === undefined) {
       const reason = `${id} has functions, and this host was started without a sandbox to run them in.`;

@@ -13,7 +13,7 @@ import { type DesignPrograms, languageOf, SCRIPT_LANGUAGE, type StoredDesign } f
 import { type ValidationInput, validationInputs } from './validation-inputs.ts';
 import type { Validators } from './write-validation.ts';
 
-interface ValidatorsParts {
+interface ValidatorsOptions {
   readonly programs: DesignPrograms;
   readonly log: Log;
 }
@@ -38,7 +38,7 @@ type Validate = (writes: readonly ValidatedWrite[]) => Promise<Refusals>;
 export async function openValidators(
   database: Database,
   designs: readonly StoredDesign[],
-  { programs, log }: ValidatorsParts,
+  { programs, log }: ValidatorsOptions,
 ): Promise<Validators | null> {
   const validators: Validate[] = [];
   for (const design of designs) {

@@ -23,7 +23,7 @@ import { Projection } from './selectors/field-texts.ts';
 import { parseSelector } from './selectors/selector-parser.ts';
 import { createTextTest, type TextTest } from './selectors/selector-test.ts';
 
-interface FinderParts {
+interface FinderOptions {
   readonly views: ViewIndexes;
   readonly clock: Clock;
   /** Steps that a query may take (`svc/max_selector_steps`); undefined: no limit. */
@@ -31,21 +31,21 @@ interface FinderParts {
 }
 
 /** Runs selector queries. Their indexes are view indexes. */
-export function createFinder(parts: FinderParts): Finder {
-  return new IndexFinder(parts);
+export function createFinder(options: FinderOptions): Finder {
+  return new IndexFinder(options);
 }
 
 class IndexFinder implements Finder {
-  readonly #parts: FinderParts;
+  readonly #options: FinderOptions;
   readonly #catalog = new IndexCatalog();
   #compare: CompareKeys | undefined;
 
-  constructor(parts: FinderParts) {
-    this.#parts = parts;
+  constructor(options: FinderOptions) {
+    this.#options = options;
   }
 
   async find(database: Database, body: JsonObject): Promise<FindAnswer> {
-    const { clock } = this.#parts;
+    const { clock } = this.#options;
     const startedAt = clock.monotonic();
     const query = await parseInOwnTurn(body);
     const choice = await this.#choose(database, query);
@@ -67,14 +67,14 @@ class IndexFinder implements Finder {
   /** Begins the search of a plan. Adds functions to `releases` that release what it reads from. */
   async #open(database: Database, query: FindQuery, { plan }: Choice, releases: (() => void)[]) {
     const compare = this.#order;
-    const budget = new StepBudget(this.#parts.maxSteps() ?? Number.POSITIVE_INFINITY);
+    const budget = new StepBudget(this.#options.maxSteps() ?? Number.POSITIVE_INFINITY);
     if (plan.kind === 'documents') {
       const snapshot = database.snapshot();
       releases.push(() => snapshot.release());
       const search = new Search({ query, snapshot, compare, budget });
       return { search, found: search.inDocuments(plan) };
     }
-    const group = await this.#parts.views.open(database, plan.stored.design);
+    const group = await this.#options.views.open(database, plan.stored.design);
     releases.push(() => group.release());
     const reader = await group.read(query.update ? 'before' : 'never');
     releases.push(() => reader.release());

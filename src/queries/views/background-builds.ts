@@ -12,7 +12,7 @@ export interface Databases {
   ): () => void;
 }
 
-interface BackgroundParts {
+interface BackgroundOptions {
   readonly databases: Databases;
   /** Milliseconds between a write and the search for new design documents. Default 300. */
   readonly delayMs?: number;
@@ -29,7 +29,7 @@ const DELAY_MS = 300;
  * after a write it searches the design documents for new ones, which costs one look into the tree if there are none.
  */
 export class BackgroundBuilds {
-  readonly #parts: BackgroundParts;
+  readonly #options: BackgroundOptions;
   readonly #endEvents: () => void;
   readonly #timers = new Map<string, ReturnType<typeof setTimeout>>();
   /** By database: the revisions of the design documents at the last search. */
@@ -37,9 +37,9 @@ export class BackgroundBuilds {
   readonly #running = new Set<Promise<void>>();
   #isClosed = false;
 
-  constructor(parts: BackgroundParts) {
-    this.#parts = parts;
-    this.#endEvents = parts.databases.onEvent(({ type, name }) => {
+  constructor(options: BackgroundOptions) {
+    this.#options = options;
+    this.#endEvents = options.databases.onEvent(({ type, name }) => {
       if (type === 'deleted') this.#forget(name);
       else this.schedule(name);
     });
@@ -49,7 +49,7 @@ export class BackgroundBuilds {
     clearTimeout(this.#timers.get(name));
     this.#timers.delete(name);
     this.#revisions.delete(name);
-    this.#parts.forget(name);
+    this.#options.forget(name);
   }
 
   /** Schedules a search of a database's design documents after the delay, unless one is already scheduled. */
@@ -61,19 +61,19 @@ export class BackgroundBuilds {
         .catch((error: unknown) => this.#failed(name, error))
         .finally(() => this.#running.delete(work));
       this.#running.add(work);
-    }, this.#parts.delayMs ?? DELAY_MS);
+    }, this.#options.delayMs ?? DELAY_MS);
     this.#timers.set(name, timer);
   }
 
   async #buildNew(name: string): Promise<void> {
-    const { database, release } = await this.#parts.databases.acquire(name);
+    const { database, release } = await this.#options.databases.acquire(name);
     try {
       const before = this.#revisions.get(name);
       const designs = await designRevisions(database);
       if (designs.size > 0 || before !== undefined) this.#revisions.set(name, designs);
       for (const [id, rev] of designs) {
         if (before?.get(id) !== rev)
-          await this.#parts.build(database, id).catch((error: unknown) => this.#failed(name, error));
+          await this.#options.build(database, id).catch((error: unknown) => this.#failed(name, error));
       }
     } finally {
       release();
@@ -83,7 +83,7 @@ export class BackgroundBuilds {
   /** Only logs the error, because a query of the view fails with the same one. */
   #failed(name: string, error: unknown): void {
     const isExpected = isDatabaseError(error, 'not_found') || isDatabaseError(error, 'storage_closed');
-    if (!isExpected) this.#parts.log.info(`no index was built in the background in ${name}: ${String(error)}`);
+    if (!isExpected) this.#options.log.info(`no index was built in the background in ${name}: ${String(error)}`);
   }
 
   /** Begins no more builds, and waits for those that run. */

@@ -15,14 +15,14 @@ import { IndexCache } from './indexes/index-cache.ts';
 import { IndexLease } from './indexes/index-lease.ts';
 import { isOpen } from './indexes/index-origin.ts';
 import { ViewFunctions } from './indexes/view-functions.ts';
-import { ViewIndex, type ViewIndexParts } from './indexes/view-index.ts';
+import { ViewIndex, type ViewIndexOptions } from './indexes/view-index.ts';
 import { defaultViewSettings, type ViewSettings } from './settings.ts';
 import { type GroupDefinition, parseDefinition, temporaryDesign } from './trees/definition.ts';
 
 /** The number of parsed design documents that are kept. */
 const MAX_DEFINITIONS = 200;
 
-export interface ViewIndexesParts {
+export interface ViewIndexesOptions {
   readonly store: PageStore;
   readonly clock: Clock;
   readonly config: Config;
@@ -40,12 +40,12 @@ export interface ViewIndexesParts {
 }
 
 /** Creates the view indexes of a service. Their `close` has to be called before the databases are closed. */
-export function createViewIndexes(parts: ViewIndexesParts): ViewIndexes {
-  return new StoredViewIndexes(parts);
+export function createViewIndexes(options: ViewIndexesOptions): ViewIndexes {
+  return new StoredViewIndexes(options);
 }
 
 class StoredViewIndexes implements ViewIndexes {
-  readonly #parts: ViewIndexesParts;
+  readonly #options: ViewIndexesOptions;
   readonly #settings: ViewSettings;
   readonly #cache: CacheBudget;
   readonly #functions: ViewFunctions;
@@ -55,11 +55,11 @@ class StoredViewIndexes implements ViewIndexes {
   readonly #origins = new WeakMap<Database, DatabaseOrigin>();
   #collation: string | undefined;
 
-  constructor(parts: ViewIndexesParts) {
-    this.#parts = parts;
-    this.#settings = { ...defaultViewSettings, ...parts.settings };
-    this.#cache = parts.cache ?? new CacheBudget(this.#settings.cacheBytes);
-    const { sandbox, mappers = {}, config, log } = parts;
+  constructor(options: ViewIndexesOptions) {
+    this.#options = options;
+    this.#settings = { ...defaultViewSettings, ...options.settings };
+    this.#cache = options.cache ?? new CacheBudget(this.#settings.cacheBytes);
+    const { sandbox, mappers = {}, config, log } = options;
     this.#functions = new ViewFunctions({ sandbox, mappers, config, log });
     this.#indexes = new IndexCache(this.#settings.maxIdle, log);
   }
@@ -99,8 +99,8 @@ class StoredViewIndexes implements ViewIndexes {
 
   /** Removes a damaged index. All that an index has can be made again from the documents. */
   async #removeDamaged(file: string, { name }: Database, damage: DatabaseError): Promise<void> {
-    this.#parts.log.error(`an index of ${name} is damaged: ${file}. It is removed and built anew`, damage);
-    await this.#parts.store.destroy(file);
+    this.#options.log.error(`an index of ${name} is damaged: ${file}. It is removed and built anew`, damage);
+    await this.#options.store.destroy(file);
   }
 
   #group(index: ViewIndex, database: Database, origin: DatabaseOrigin, { id, body }: DesignDocument): ViewGroup {
@@ -149,13 +149,13 @@ class StoredViewIndexes implements ViewIndexes {
       return await ViewIndex.open(this.#indexParts(database, definition), page, origin);
     } catch (error) {
       await page.close().catch(() => undefined);
-      if (isNew) await this.#parts.store.destroy(file).catch(() => undefined);
+      if (isNew) await this.#options.store.destroy(file).catch(() => undefined);
       throw error;
     }
   }
 
   async #openFile(file: string): Promise<{ readonly page: PageFile; readonly isNew: boolean }> {
-    const { store } = this.#parts;
+    const { store } = this.#options;
     try {
       return { page: await store.open(file, 'open'), isNew: false };
     } catch (error) {
@@ -164,8 +164,8 @@ class StoredViewIndexes implements ViewIndexes {
     }
   }
 
-  #indexParts(database: Database, definition: GroupDefinition): ViewIndexParts {
-    const { store, clock, log, tasks, engine = '' } = this.#parts;
+  #indexParts(database: Database, definition: GroupDefinition): ViewIndexOptions {
+    const { store, clock, log, tasks, engine = '' } = this.#options;
     this.#collation ??= collationVersion(engine);
     return {
       definition,
@@ -194,13 +194,13 @@ class StoredViewIndexes implements ViewIndexes {
   async cleanup(database: Database): Promise<void> {
     const origin = await this.#originOf(database);
     // The files are listed first, because a later one is of a design document that was written meanwhile.
-    const files = await indexFilesOf(this.#parts.store, origin);
+    const files = await indexFilesOf(this.#options.store, origin);
     let wanted = await this.#wantedFiles(database, origin);
     for (const file of files) {
       if (wanted.has(file)) continue;
       // Removing files takes a while, in which a design document may have been written again.
       wanted = await this.#wantedFiles(database, origin);
-      if (!wanted.has(file)) await this.#indexes.drop(file, () => this.#parts.store.destroy(file));
+      if (!wanted.has(file)) await this.#indexes.drop(file, () => this.#options.store.destroy(file));
     }
   }
 
@@ -220,7 +220,7 @@ class StoredViewIndexes implements ViewIndexes {
     const definition = await this.#definitionOf(origin, design);
     if (
       definition.views.size === 0 ||
-      (await indexFilesOf(this.#parts.store, origin)).includes(indexFile(origin, definition))
+      (await indexFilesOf(this.#options.store, origin)).includes(indexFile(origin, definition))
     )
       return;
     const group = await this.open(database, design);

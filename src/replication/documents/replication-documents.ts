@@ -13,19 +13,19 @@ import type { ReplicationId } from '../jobs/replication-id.ts';
 import { DocumentPlaces } from './document-places.ts';
 import { stateOf } from './state-members.ts';
 import { documentBatches, type FoundDocument, findDocument, writeState } from './stored-documents.ts';
-import { WatchedDocument, type WatchParts } from './watched-document.ts';
+import { WatchedDocument, type WatchOptions } from './watched-document.ts';
 
 /** Wait after a failure of the storage. */
 const AGAIN_MS = 5_000;
 
-export interface DocumentsParts
-  extends Omit<WatchParts, 'write' | 'claim' | 'ended' | 'completed' | 'takePlace' | 'leavePlace' | 'giveWay'> {
+export interface DocumentsOptions
+  extends Omit<WatchOptions, 'write' | 'claim' | 'ended' | 'completed' | 'takePlace' | 'leavePlace' | 'giveWay'> {
   readonly registry: Pick<Registry, 'use' | 'has'>;
 }
 
 export class ReplicationDocuments {
-  readonly #parts: DocumentsParts;
-  readonly #watchParts: WatchParts;
+  readonly #options: DocumentsOptions;
+  readonly #watchParts: WatchOptions;
   /** Documents that are not completed, by their ids. */
   readonly #watched = new Map<string, WatchedDocument>();
   /** The document that has each replication, by the replication's full id. */
@@ -42,13 +42,13 @@ export class ReplicationDocuments {
   #stopTimer: (() => void) | undefined;
   #isClosed = false;
 
-  constructor(parts: DocumentsParts) {
-    this.#parts = parts;
-    const places = new DocumentPlaces(parts.settings);
+  constructor(options: DocumentsOptions) {
+    this.#options = options;
+    const places = new DocumentPlaces(options.settings);
     this.#places = places;
     this.#watchParts = {
-      ...parts,
-      write: (id, rev, state) => writeState(parts.registry, id, rev, state),
+      ...options,
+      write: (id, rev, state) => writeState(options.registry, id, rev, state),
       claim: (id, document) => this.#claim(id, document),
       ended: async ({ full }) => this.#ending.get(full),
       takePlace: (document, writer) => places.take(document, writer),
@@ -100,14 +100,14 @@ export class ReplicationDocuments {
 
   #tryLater(failure: unknown): void {
     if (this.#isClosed || isDatabaseError(failure, 'shutting_down')) return;
-    const { log } = this.#parts;
+    const { log } = this.#options;
     if (isDatabaseError(failure)) log.info(`${REPLICATOR_DATABASE} is read again soon: ${failure.message}`);
     else log.error(`${REPLICATOR_DATABASE} could not be read; it is tried again`, failure);
     this.#stopTimer = startBackgroundTimer(AGAIN_MS, () => this.follow());
   }
 
   async #readChanges(): Promise<void> {
-    const { registry } = this.#parts;
+    const { registry } = this.#options;
     if (!registry.has(REPLICATOR_DATABASE)) {
       this.#endAll();
       return;
@@ -178,7 +178,7 @@ export class ReplicationDocuments {
   async #beginAnew(document: WatchedDocument): Promise<void> {
     this.#end(document);
     await document.settled();
-    const { registry, log } = this.#parts;
+    const { registry, log } = this.#options;
     try {
       if (this.#isClosed || !registry.has(REPLICATOR_DATABASE)) return;
       const found = await registry.use(REPLICATOR_DATABASE, (database) => findDocument(database, document.id));

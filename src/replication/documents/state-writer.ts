@@ -8,7 +8,7 @@ import type { StateMembers } from './state-members.ts';
 /** Wait after a failure of the storage. */
 const AGAIN_MS = 5_000;
 
-export interface StateWriterParts {
+export interface StateWriterOptions {
   /** Returns the new revision; undefined if the document was changed by someone else. */
   readonly write: (rev: RevId, state: StateMembers) => Promise<RevId | undefined>;
   /** Called when the wanted state is stored. */
@@ -22,17 +22,17 @@ export interface StateWriterParts {
  */
 export class StateWriter {
   rev: RevId;
-  readonly #parts: StateWriterParts;
+  readonly #options: StateWriterOptions;
   #stored: StateMembers;
   #wanted: StateMembers | undefined;
   #writing: Promise<void> | undefined;
   #stopTimer: (() => void) | undefined;
   #isStopped = false;
 
-  constructor(rev: RevId, stored: StateMembers, parts: StateWriterParts) {
+  constructor(rev: RevId, stored: StateMembers, options: StateWriterOptions) {
     this.rev = rev;
     this.#stored = stored;
-    this.#parts = parts;
+    this.#options = options;
   }
 
   want(state: StateMembers): void {
@@ -70,13 +70,13 @@ export class StateWriter {
         return this.#tryLater(state, failure);
       }
     }
-    if (!this.#isStopped) this.#parts.written();
+    if (!this.#isStopped) this.#options.written();
   }
 
   /** Returns false if the document was changed: its watcher finds that out, and begins again. */
   async #store(state: StateMembers): Promise<boolean> {
     if (isSame(state, this.#stored)) return true;
-    const rev = await this.#parts.write(this.rev, state);
+    const rev = await this.#options.write(this.rev, state);
     if (rev === undefined) return false;
     this.rev = rev;
     this.#stored = state;
@@ -85,7 +85,7 @@ export class StateWriter {
 
   #tryLater(state: StateMembers, failure: unknown): void {
     if (this.#isStopped) return;
-    const { log } = this.#parts;
+    const { log } = this.#options;
     if (isDatabaseError(failure)) log.info(`the state of a replication document is written later: ${failure.message}`);
     else log.error('the state of a replication document could not be written', failure);
     this.#wanted ??= state;

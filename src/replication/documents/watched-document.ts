@@ -18,7 +18,7 @@ import type { Job, JobListener, JobOrder } from '../jobs/job.ts';
 import { refusedInfo, timestamp } from '../jobs/job-listing.ts';
 import { RefusedLedger } from '../jobs/refused-ledger.ts';
 import type { ReplicationId } from '../jobs/replication-id.ts';
-import { locateReplication, parseReplication, parseUser, type RequestNeeds } from '../jobs/replication-request.ts';
+import { locateReplication, parseReplication, parseUser, type RequestOptions } from '../jobs/replication-request.ts';
 import type { Replicator } from '../jobs/replicator.ts';
 import type { ReplicatorSettings } from '../jobs/replicator-settings.ts';
 import { assertSelectionFits } from '../jobs/request-bounds.ts';
@@ -64,7 +64,7 @@ export type DocumentStatus =
   | 'started'
   | 'completed';
 
-export interface WatchParts {
+export interface WatchOptions {
   readonly replicator: Replicator;
   readonly clock: Clock;
   readonly log: Log;
@@ -101,7 +101,7 @@ export class WatchedDocument {
   /** Milliseconds since the epoch: the first of those failures, and when the next attempt is made. */
   failingSince: number | undefined;
   nextAttempt: number | undefined;
-  readonly #parts: WatchParts;
+  readonly #options: WatchOptions;
   readonly #document: JsonObject;
   readonly #former: StateMembers;
   readonly #writer: StateWriter;
@@ -110,19 +110,19 @@ export class WatchedDocument {
   #stopLedgerTimer: (() => void) | undefined;
   #noted: { readonly state: DocumentState; readonly reason?: string | undefined } | undefined;
 
-  constructor({ id, rev }: FoundDocument, document: JsonObject, parts: WatchParts) {
+  constructor({ id, rev }: FoundDocument, document: JsonObject, options: WatchOptions) {
     this.id = id;
     this.#document = document;
-    this.#parts = parts;
+    this.#options = options;
     this.#former = stateOf(document);
-    this.addedAt = parts.clock.now();
+    this.addedAt = options.clock.now();
     this.updatedAt = this.addedAt;
     this.#writer = new StateWriter(rev, this.#former, {
-      write: (at, state) => parts.write(id, at, state),
+      write: (at, state) => options.write(id, at, state),
       written: () => {
-        if (this.status === 'completed') parts.completed(this);
+        if (this.status === 'completed') options.completed(this);
       },
-      log: parts.log,
+      log: options.log,
     });
   }
 
@@ -146,7 +146,7 @@ export class WatchedDocument {
   }
 
   giveWay(): void {
-    this.#parts.giveWay(this);
+    this.#options.giveWay(this);
   }
 
   /** The network is back. */
@@ -162,12 +162,12 @@ export class WatchedDocument {
     this.#writer.stop();
     this.#stopTimer?.();
     this.#stopLedgerTimer?.();
-    const { jobs } = this.#parts.replicator;
+    const { jobs } = this.#options.replicator;
     if (this.job?.order.origin?.docId === this.id) await jobs.remove(this.job);
   }
 
   async #begin(): Promise<void> {
-    const why = this.#parts.takePlace(this, this.#owner);
+    const why = this.#options.takePlace(this, this.#owner);
     if (why !== undefined) {
       this.#setStatus('waiting');
       this.reason = why;
@@ -175,40 +175,40 @@ export class WatchedDocument {
       return;
     }
     this.reason = undefined;
-    const replication = await this.#understood(async (needs) =>
-      locateReplication(await runCooperatively(parseReplication(this.#document, needs)), needs),
+    const replication = await this.#understood(async (requestOptions) =>
+      locateReplication(await runCooperatively(parseReplication(this.#document, requestOptions)), requestOptions),
     );
     if (replication === undefined || this.#isStopped) return;
     this.replication = replication;
-    const id = await this.#parts.replicator.idOf(replication);
+    const id = await this.#options.replicator.idOf(replication);
     if (this.#isStopped) return;
     this.replicationId = id;
     if (booleanMember(this.#document, 'retry_refused') === true)
       return this.#retryRefused(this.#orderOf(id, replication));
-    const holder = this.#parts.claim(id, this);
+    const holder = this.#options.claim(id, this);
     if (holder === this) return this.#start(this.#orderOf(id, replication));
     this.#setStatus('duplicate');
-    this.#parts.leavePlace(this);
+    this.#options.leavePlace(this);
     this.reason = `The document \`${holder.id}' asks for the same replication; it is done once.`;
     this.#writer.want({ _replication_id: id.full, _replication_state_reason: this.reason });
   }
 
   /** Undefined if the document is not valid, or asks for what its writer may not have; the document then says so. */
-  async #understood<T>(read: (needs: RequestNeeds) => Promise<T>): Promise<T | undefined> {
+  async #understood<T>(read: (requestOptions: RequestOptions) => Promise<T>): Promise<T | undefined> {
     try {
       const context = parseUser(ownMember(this.#document, 'user_ctx'));
       const owner = this.#owner.name;
       booleanMember(this.#document, 'retry_refused');
       const user = context ?? { name: owner, roles: ['_admin'] };
-      const { replicator } = this.#parts;
-      const needs = replicator.needs({ user, ownBases: [] }, this.#asker);
+      const { replicator } = this.#options;
+      const requestOptions = replicator.requestOptions({ user, ownBases: [] }, this.#asker);
       const whyEnded = rightsOfDocument(owner, context, replicator.standings);
-      return await read({ ...needs, whyEnded, takesAnyParameters: true });
+      return await read({ ...requestOptions, whyEnded, takesAnyParameters: true });
     } catch (failure) {
       if (this.#isStopped) return undefined;
       if (!isDatabaseError(failure, 'bad_request')) throw failure;
       this.#setStatus('failed');
-      this.#parts.leavePlace(this);
+      this.#options.leavePlace(this);
       this.reason = failure.reason;
       this.#note('error', failure.reason);
       return undefined;
@@ -229,7 +229,7 @@ export class WatchedDocument {
   get #owner(): DatabaseUser {
     const owner = ownMember(this.#document, 'owner');
     const name = typeof owner === 'string' ? owner : null;
-    const isByAdmin = name !== null && this.#parts.isAdmin(name) && !this.#isOfPlainUser(name);
+    const isByAdmin = name !== null && this.#options.isAdmin(name) && !this.#isOfPlainUser(name);
     return { name, roles: isByAdmin || hasAdminRights(this.#document) ? ['_admin'] : [] };
   }
 
@@ -240,7 +240,7 @@ export class WatchedDocument {
   }
 
   #orderOf(id: ReplicationId, replication: Replication): JobOrder {
-    const ledger = new RefusedLedger(this.#parts.settings().maxRefused);
+    const ledger = new RefusedLedger(this.#options.settings().maxRefused);
     if (this.#former._replication_id === id.full) for (const refused of refusedIn(this.#former)) ledger.add(refused);
     const origin = { database: REPLICATOR_DATABASE, docId: this.id };
     return { id, replication, origin, owner: this.#owner, isKept: true, ledger, listener: this.#listener };
@@ -248,8 +248,8 @@ export class WatchedDocument {
 
   /** A job of the same replication that a request started gives way; if it ends by itself, this waits for it. */
   async #start(order: JobOrder): Promise<void> {
-    const { jobs } = this.#parts.replicator;
-    await this.#parts.ended(order.id);
+    const { jobs } = this.#options.replicator;
+    await this.#options.ended(order.id);
     if (this.#isStopped) return;
     for (let other = jobs.get(order.id.full); other !== undefined; other = jobs.get(order.id.full)) {
       if (order.replication.continuous) await jobs.remove(other);
@@ -262,7 +262,7 @@ export class WatchedDocument {
   }
 
   async #retryRefused(order: JobOrder): Promise<void> {
-    this.job = await this.#parts.replicator.retryRefused(order);
+    this.job = await this.#options.replicator.retryRefused(order);
     const { job } = this;
     if (this.#isStopped) return this.stop();
     this.#setStatus('started');
@@ -275,7 +275,7 @@ export class WatchedDocument {
     healthy: () => this.#note('triggered'),
     failed: ({ lastFailure }, _failure, retryMs) => {
       this.#note('error', lastFailure);
-      if (retryMs === undefined) this.#parts.leavePlace(this);
+      if (retryMs === undefined) this.#options.leavePlace(this);
     },
     completed: (job) => this.#complete(job),
     ledgerChanged: () => {
@@ -295,14 +295,14 @@ export class WatchedDocument {
   }
 
   #fail(failure: unknown): void {
-    const { settings, log } = this.#parts;
+    const { settings, log } = this.#options;
     this.failures++;
     this.reason = failureText(failure);
     if (!isDatabaseError(failure)) log.error(`the replication document ${this.id} failed by a defect`, failure);
     const isLasting = failure instanceof RightsEnded || this.failures > settings().maxRetries;
     const retryMs = !isLasting ? backOffMs(this.failures, failure) : undefined;
     this.#setStatus(retryMs === undefined ? 'failed' : 'error');
-    if (retryMs === undefined) this.#parts.leavePlace(this);
+    if (retryMs === undefined) this.#options.leavePlace(this);
     this.failingSince ??= this.updatedAt;
     this.nextAttempt = retryMs === undefined ? undefined : this.updatedAt + retryMs;
     if (retryMs !== undefined) this.#stopTimer = startBackgroundTimer(retryMs, () => this.begin());
@@ -311,7 +311,7 @@ export class WatchedDocument {
 
   #setStatus(status: DocumentStatus): void {
     this.status = status;
-    this.updatedAt = this.#parts.clock.now();
+    this.updatedAt = this.#options.clock.now();
   }
 
   #note(state: DocumentState, reason?: string): void {
@@ -319,7 +319,7 @@ export class WatchedDocument {
     this.#noted = { state, reason };
     this.#writer.want({
       _replication_state: state,
-      _replication_state_time: timestamp(this.#parts.clock.now()),
+      _replication_state_time: timestamp(this.#options.clock.now()),
       _replication_state_reason: reason,
       _replication_id: this.replicationId?.full,
       _replication_stats: job && (state === 'completed' || job.ledger.count > 0) ? statsOf(job) : undefined,

@@ -9,7 +9,7 @@ import { invalid, memberOf } from './request-members.ts';
 
 export type Side = 'source' | 'target';
 
-export interface EndpointNeeds {
+export interface EndpointOptions {
   /** Absolute addresses of the service itself, without a slash at their ends: URLs below one of them are local. */
   readonly ownBases: readonly string[];
   /** Why the host has no network, or can't use a proxy; undefined if it can. */
@@ -30,8 +30,13 @@ const ADDRESS = /^[a-z][a-z\d+.-]*:\/\//i;
 const SIGNATURE_METHODS = ['HMAC-SHA1', 'PLAINTEXT'] as const;
 
 /** Fails with `bad_request`. */
-export function parseEndpoint(side: Side, value: unknown, proxy: string | undefined, needs: EndpointNeeds): Endpoint {
-  if (typeof value === 'string' && value !== '') return toEndpoint(side, value, {}, proxy, needs);
+export function parseEndpoint(
+  side: Side,
+  value: unknown,
+  proxy: string | undefined,
+  options: EndpointOptions,
+): Endpoint {
+  if (typeof value === 'string' && value !== '') return toEndpoint(side, value, {}, proxy, options);
   if (!isObject(value)) {
     throw invalid(`The \`${side}' property must exist and be either a string or an object.`);
   }
@@ -39,7 +44,7 @@ export function parseEndpoint(side: Side, value: unknown, proxy: string | undefi
   if (typeof url !== 'string' || url === '') {
     throw invalid(`The url property must exist in the \`${side}' field and must be a non-empty string.`);
   }
-  return toEndpoint(side, url, value, proxy, needs);
+  return toEndpoint(side, url, value, proxy, options);
 }
 
 function toEndpoint(
@@ -47,10 +52,10 @@ function toEndpoint(
   text: string,
   details: JsonObject,
   proxy: string | undefined,
-  needs: EndpointNeeds,
+  options: EndpointOptions,
 ): Endpoint {
-  const { headerRules = { allowed: [], withMeaning: [] } } = needs;
-  const rules = { ...headerRules, isAdmin: needs.asker.isAdmin };
+  const { headerRules = { allowed: [], withMeaning: [] } } = options;
+  const rules = { ...headerRules, isAdmin: options.asker.isAdmin };
   const headers = parseHeaders(`${side}.headers`, memberOf(details, 'headers'), rules);
   const given = parseAuth(side, memberOf(details, 'auth'));
   if (!ADDRESS.test(text)) {
@@ -61,11 +66,11 @@ function toEndpoint(
   const { url, credentials: inUrl } = parseAddress(side, text);
   const credentials = given ?? inUrl;
   const isPlain = credentials === undefined && Object.keys(headers).length === 0;
-  const name = isPlain || needs.noNetwork !== undefined ? ownDatabase(url, needs.ownBases) : undefined;
+  const name = isPlain || options.noNetwork !== undefined ? ownDatabase(url, options.ownBases) : undefined;
   if (name !== undefined && !isPlain) throw localSecrets(side);
   if (name !== undefined) return { kind: 'local', name };
-  if (needs.noNetwork !== undefined) throw invalid(`The \`${side}' is not in this service: ${needs.noNetwork}`);
-  if (proxy !== undefined && needs.noProxy !== undefined) throw invalid(`A proxy can't be used: ${needs.noProxy}`);
+  if (options.noNetwork !== undefined) throw invalid(`The \`${side}' is not in this service: ${options.noNetwork}`);
+  if (proxy !== undefined && options.noProxy !== undefined) throw invalid(`A proxy can't be used: ${options.noProxy}`);
   return { kind: 'remote', url, headers, credentials, proxy };
 }
 
@@ -73,11 +78,11 @@ function toEndpoint(
  * Returns the endpoint with what needs the network: whether it leads to this service. Fails with `bad_request` if the asker may not name its
  * address, or its proxy's.
  */
-export async function locateEndpoint(side: Side, endpoint: Endpoint, needs: EndpointNeeds): Promise<Endpoint> {
+export async function locateEndpoint(side: Side, endpoint: Endpoint, options: EndpointOptions): Promise<Endpoint> {
   if (endpoint.kind === 'local') return endpoint;
-  if ((await needs.isOwn?.(endpoint.url)) === true) return { ...endpoint, proxy: undefined, isOwn: true };
+  if ((await options.isOwn?.(endpoint.url)) === true) return { ...endpoint, proxy: undefined, isOwn: true };
   for (const address of [endpoint.url, endpoint.proxy]) {
-    const why = address === undefined ? undefined : needs.refusal?.(address);
+    const why = address === undefined ? undefined : options.refusal?.(address);
     if (why !== undefined) throw invalid(`The \`${side}' can't be asked: ${why}`);
   }
   return endpoint;

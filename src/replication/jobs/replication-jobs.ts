@@ -24,12 +24,13 @@ import { isAdmin } from '../user-key.ts';
 import { describeEndpoint } from './endpoint.ts';
 import { backOffMs, failureText } from './failures.ts';
 import { Job, type JobOrder } from './job.ts';
+import { JobObserver } from './job-observer.ts';
 import { RefusedLedger } from './refused-ledger.ts';
 import type { ReplicatorSettings } from './replicator-settings.ts';
 import { assertRights } from './rights.ts';
 import { hadTheirTurn, JobsByUser, nextJob, type SharedPlaces, toGiveWay } from './waiting-jobs.ts';
 
-export interface JobsParts {
+export interface JobsOptions {
   readonly run: RunReplication;
   readonly host: ReplicatorHost;
   /** Called at each decision. */
@@ -50,7 +51,7 @@ export interface ReplicationTasks {
 }
 
 export class ReplicationJobs {
-  readonly #parts: JobsParts;
+  readonly #options: JobsOptions;
   /** All jobs that are not completed, by id, in the order of arrival. */
   readonly #jobs = new Map<string, Job>();
   /** Jobs whose attempt has not ended yet, even if it was aborted. */
@@ -65,8 +66,8 @@ export class ReplicationJobs {
   #isClosed = false;
   #lastActivity: ReplicationActivity = 'resting';
 
-  constructor(parts: JobsParts) {
-    this.#parts = parts;
+  constructor(options: JobsOptions) {
+    this.#options = options;
   }
 
   get(id: string): Job | undefined {
@@ -81,7 +82,7 @@ export class ReplicationJobs {
   /** Runs it as soon as it has a turn. There must be no job with its id. */
   add(order: JobOrder): Job {
     if (this.#isClosed) throw closing();
-    const { maxHistory, maxRefused } = this.#parts.settings();
+    const { maxHistory, maxRefused } = this.#options.settings();
     const ledger = order.ledger ?? new RefusedLedger(maxRefused);
     const job = new Job(order, ledger, ++this.#lastNumber, this.#now(), maxHistory);
     this.#jobs.set(job.id, job);
@@ -142,7 +143,7 @@ export class ReplicationJobs {
   }
 
   #now(): number {
-    return this.#parts.host.clock.now();
+    return this.#options.host.clock.now();
   }
 
   #queue(job: Job): void {
@@ -154,7 +155,7 @@ export class ReplicationJobs {
   }
 
   get #places(): SharedPlaces {
-    return { running: this.#running, waiting: this.#waiting, most: this.#parts.settings().maxJobs };
+    return { running: this.#running, waiting: this.#waiting, most: this.#options.settings().maxJobs };
   }
 
   /** Begins those that have a place: at once, and hundreds of them in as many turns as they need. */
@@ -200,7 +201,7 @@ export class ReplicationJobs {
   /** Continues only as long as a job waits. */
   #rotateLater(): void {
     if (this.#stopRotation !== undefined || this.#isClosed) return;
-    const stop = startBackgroundTimer(this.#parts.settings().intervalMs, () => {
+    const stop = startBackgroundTimer(this.#options.settings().intervalMs, () => {
       this.#stopRotation = undefined;
       this.#rotate();
     });
@@ -208,7 +209,7 @@ export class ReplicationJobs {
   }
 
   #rotate(): void {
-    const { intervalMs, maxChurn } = this.#parts.settings();
+    const { intervalMs, maxChurn } = this.#options.settings();
     const now = this.#now();
     const hadTurn = (job: Job) =>
       job.state === 'running' && job.order.replication.continuous && now - (job.startedAt ?? now) >= intervalMs;
@@ -233,13 +234,13 @@ export class ReplicationJobs {
       const { activity } = this;
       if (activity === this.#lastActivity || this.#isClosed) return;
       this.#lastActivity = activity;
-      this.#parts.host.onActivity?.(activity);
+      this.#options.host.onActivity?.(activity);
     });
   }
 
   #start(job: Job): void {
     const controller = new AbortController();
-    const { run, host, tasks } = this.#parts;
+    const { run, host, tasks } = this.#options;
     const { replication, id, origin } = job.order;
     const task = tasks.startReplication({
       replication_id: id.full,
@@ -280,7 +281,7 @@ export class ReplicationJobs {
 
   /** Anyone may request any number of replications that fail. */
   #logOf({ order }: Job): Log {
-    const { log } = this.#parts.host;
+    const { log } = this.#options.host;
     return isAdmin(order.owner) ? log : logOfClients(log);
   }
 
@@ -312,7 +313,7 @@ export class ReplicationJobs {
 
   #fail(job: Job, failure: unknown, signal: AbortSignal): void {
     if (!this.#end(job, signal)) return;
-    const { host, settings } = this.#parts;
+    const { host, settings } = this.#options;
     const reason = failureText(failure);
     const now = this.#now();
     job.failingSince ??= job.figures?.outage?.since ?? now;
@@ -338,56 +339,6 @@ export class ReplicationJobs {
     // Callers that wait for it learn of this attempt: the next one may be hours away, or never come.
     job.reject(failure, retryMs === undefined);
     this.#startWaiting();
-  }
-}
-
-/** Stores what a run reports. */
-class JobObserver {
-  readonly #job: Job;
-  readonly #task: ReplicationTask;
-  readonly #service: { now(): number; onActivity(): void };
-  #firstCheckpoint: string | undefined;
-  #isHealthy = false;
-
-  constructor(job: Job, task: ReplicationTask, service: { now(): number; onActivity(): void }) {
-    this.#job = job;
-    this.#task = task;
-    this.#service = service;
-  }
-
-  progress(figures: RunStats): void {
-    const job = this.#job;
-    job.figures = figures;
-    job.updatedAt = this.#service.now();
-    this.#report(figures);
-    const checkpoint = JSON.stringify(figures.checkpointedSourceSeq);
-    this.#firstCheckpoint ??= checkpoint;
-    this.#noteHealth();
-    if (checkpoint !== this.#firstCheckpoint) job.recover();
-  }
-
-  refused(document: RefusedDocument): void {
-    this.#job.ledger.add(document);
-    this.#job.order.listener?.ledgerChanged?.(this.#job);
-    if (this.#job.figures !== undefined) this.#report(this.#job.figures);
-  }
-
-  idle(isIdle: boolean): void {
-    this.#job.isIdle = isIdle;
-    this.#job.updatedAt = this.#service.now();
-    this.#noteHealth();
-    if (isIdle) this.#job.recover();
-    this.#service.onActivity();
-  }
-
-  #noteHealth(): void {
-    if (this.#isHealthy) return;
-    this.#isHealthy = true;
-    this.#job.order.listener?.healthy?.(this.#job);
-  }
-
-  #report(figures: RunStats): void {
-    this.#task.update(figures, this.#job.ledger.list());
   }
 }
 

@@ -10,7 +10,7 @@ import { type CooperativeTask, filterInSteps, mapInSteps } from '../../base/shar
 import type { DatabaseUser } from '../../database/store/contract.ts';
 import { parseSelector } from '../../queries/find/selectors/selector-parser.ts';
 import type { Replication, Selection, Sequence, WhyEnded } from '../contract.ts';
-import { type EndpointNeeds, locateEndpoint, parseEndpoint, parseProxy } from './endpoint.ts';
+import { type EndpointOptions, locateEndpoint, parseEndpoint, parseProxy } from './endpoint.ts';
 import type { ReplicationDefaults } from './replicator-settings.ts';
 import {
   booleanMember,
@@ -50,7 +50,7 @@ export interface RequestOrigin {
   readonly address?: string | undefined;
 }
 
-export interface RequestNeeds extends EndpointNeeds {
+export interface RequestOptions extends EndpointOptions {
   readonly defaults: ReplicationDefaults;
   readonly user: DatabaseUser;
   readonly whyEnded?: WhyEnded | undefined;
@@ -66,12 +66,12 @@ export type ReplicateRequest =
   | { readonly kind: 'retryById'; readonly id: string };
 
 /** Fails with `bad_request`. */
-export function* parseReplicateRequest(body: JsonObject, needs: RequestNeeds): CooperativeTask<ReplicateRequest> {
+export function* parseReplicateRequest(body: JsonObject, options: RequestOptions): CooperativeTask<ReplicateRequest> {
   const cancels = booleanMember(body, 'cancel') ?? false;
   const retryRefused = booleanMember(body, 'retry_refused') ?? false;
   const id = cancels || retryRefused ? idOf(body) : undefined;
   if (id !== undefined) return { kind: cancels ? 'cancelById' : 'retryById', id };
-  const replication = yield* parseReplication(body, needs);
+  const replication = yield* parseReplication(body, options);
   return cancels ? { kind: 'cancel', replication } : { kind: 'start', replication, retryRefused };
 }
 
@@ -80,8 +80,8 @@ function idOf(body: JsonObject): string | undefined {
 }
 
 /** Runs in steps: a list of ids may be long. Fails with `bad_request`. */
-export function* parseReplication(body: JsonObject, needs: RequestNeeds): CooperativeTask<Replication> {
-  const { defaults, user, asker, whyEnded } = needs;
+export function* parseReplication(body: JsonObject, options: RequestOptions): CooperativeTask<Replication> {
+  const { defaults, user, asker, whyEnded } = options;
   const proxy = parseProxy('proxy', memberOf(body, 'proxy'));
   const sourceProxy = parseProxy('source_proxy', memberOf(body, 'source_proxy')) ?? proxy;
   const targetProxy = parseProxy('target_proxy', memberOf(body, 'target_proxy')) ?? proxy;
@@ -89,11 +89,11 @@ export function* parseReplication(body: JsonObject, needs: RequestNeeds): Cooper
   const most = asker.isAdmin ? MOST : MOST_OF_USERS;
   const [workers, connections] = [number('worker_processes'), number('http_connections')];
   return {
-    source: parseEndpoint('source', memberOf(body, 'source'), sourceProxy, needs),
-    target: parseEndpoint('target', memberOf(body, 'target'), targetProxy, needs),
+    source: parseEndpoint('source', memberOf(body, 'source'), sourceProxy, options),
+    target: parseEndpoint('target', memberOf(body, 'target'), targetProxy, options),
     continuous: booleanMember(body, 'continuous') ?? false,
     createTarget: booleanMember(body, 'create_target') ?? false,
-    selection: yield* parseSelection(body, needs.takesAnyParameters ?? false),
+    selection: yield* parseSelection(body, options.takesAnyParameters ?? false),
     sinceSeq: parseSequence(memberOf(body, 'since_seq')),
     useCheckpoints: booleanMember(body, 'use_checkpoints') ?? defaults.useCheckpoints,
     checkpointIntervalMs: number('checkpoint_interval') ?? defaults.checkpointIntervalMs,
@@ -109,10 +109,10 @@ export function* parseReplication(body: JsonObject, needs: RequestNeeds): Cooper
 }
 
 /** Returns the same, with what needs the network (`locateEndpoint`). Fails with `bad_request`. */
-export async function locateReplication(replication: Replication, needs: EndpointNeeds): Promise<Replication> {
+export async function locateReplication(replication: Replication, options: EndpointOptions): Promise<Replication> {
   const [source, target] = await Promise.all([
-    locateEndpoint('source', replication.source, needs),
-    locateEndpoint('target', replication.target, needs),
+    locateEndpoint('source', replication.source, options),
+    locateEndpoint('target', replication.target, options),
   ]);
   return { ...replication, source, target };
 }
@@ -131,7 +131,7 @@ function* parseSelection(body: JsonObject, takesAnyParameters: boolean): Coopera
   if (ids !== undefined) return { kind: 'ids', ids: yield* distinct(ids) };
   if (selector !== undefined) return parseSelectorMember(selector);
   if (named === undefined) {
-    if (filter !== undefined) throw invalid(`The filter \`${filter}' needs the \`${filter.slice(1)}' field.`);
+    if (filter !== undefined) throw invalid(`The filter \`${filter}' options the \`${filter.slice(1)}' field.`);
     return undefined;
   }
   if (!named.startsWith('_') && !/^[^/]+\/.+$/.test(named)) {

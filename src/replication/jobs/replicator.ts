@@ -14,11 +14,11 @@ import { type KeptRequest, KeptRequests } from './kept-requests.ts';
 import type { RefusedLedger } from './refused-ledger.ts';
 import { refusedIds, retryId, retryOf } from './refused-retries.ts';
 import { type ReplicationId, replicationId } from './replication-id.ts';
-import { type JobsParts, ReplicationJobs } from './replication-jobs.ts';
+import { type JobsOptions, ReplicationJobs } from './replication-jobs.ts';
 import {
   locateReplication,
   parseReplicateRequest,
-  type RequestNeeds,
+  type RequestOptions,
   type RequestOrigin,
 } from './replication-request.ts';
 import { assertMayAsk, assertSelectionFits } from './request-bounds.ts';
@@ -27,7 +27,7 @@ import { assertRights, rightsOfRequest } from './rights.ts';
 /** Ledgers of replications that are over. */
 const MOST_LEDGERS = 100;
 
-export interface ReplicatorParts extends JobsParts {
+export interface ReplicatorOptions extends JobsOptions {
   readonly readFilter: ReadFilter;
   /** The address by which pages know the service, if the host knows it: URLs below it are local. */
   readonly ownBase: () => string | undefined;
@@ -44,7 +44,7 @@ export type ReplicateOutcome =
 
 export class Replicator {
   readonly jobs: ReplicationJobs;
-  readonly #parts: ReplicatorParts;
+  readonly #options: ReplicatorOptions;
   readonly #ended = new AbortController();
   readonly #kept: KeptRequests;
   #isLooking = false;
@@ -52,22 +52,22 @@ export class Replicator {
   /** For replications that are over, by the ids of their checkpoints, the oldest first. */
   readonly #ledgers = new Map<string, RefusedLedger>();
 
-  constructor(parts: ReplicatorParts) {
-    this.#parts = parts;
-    this.#kept = new KeptRequests(parts.host.requests);
-    this.jobs = new ReplicationJobs(parts);
-    parts.host.standings?.onChange(() => void this.#endRightless());
+  constructor(options: ReplicatorOptions) {
+    this.#options = options;
+    this.#kept = new KeptRequests(options.host.requests);
+    this.jobs = new ReplicationJobs(options);
+    options.host.standings?.onChange(() => void this.#endRightless());
   }
 
   /** Fails with `bad_request`, with `unauthorized` and `forbidden` if the user may not cancel the job, and as reading a filter does. */
   async replicate(body: JsonObject, origin: RequestOrigin): Promise<ReplicateOutcome> {
-    const needs = this.needs(origin);
-    const request = await runCooperatively(parseReplicateRequest(body, needs));
+    const requestOptions = this.requestOptions(origin);
+    const request = await runCooperatively(parseReplicateRequest(body, requestOptions));
     if (request.kind === 'cancelById') return this.#cancel(this.jobs.get(request.id), origin.user);
     if (request.kind === 'retryById') return this.#retry(this.jobs.get(request.id), origin.user);
     // Anything that was begun may be ended.
-    const refusal = request.kind === 'cancel' ? () => undefined : needs.refusal;
-    const replication = await locateReplication(request.replication, { ...needs, refusal });
+    const refusal = request.kind === 'cancel' ? () => undefined : requestOptions.refusal;
+    const replication = await locateReplication(request.replication, { ...requestOptions, refusal });
     const id = await this.idOf(replication);
     if (request.kind === 'cancel') return this.#cancel(this.#findForCancel(id), origin.user);
     const ledger = this.#ledgers.get(id.base);
@@ -91,7 +91,7 @@ export class Replicator {
       await this.replicate(request.body, request.origin);
     } catch (failure) {
       if (!(failure instanceof RightsEnded)) throw failure;
-      this.#parts.host.log.info(`a replication that was asked for before is not begun again: ${failure.message}`);
+      this.#options.host.log.info(`a replication that was asked for before is not begun again: ${failure.message}`);
       this.#kept.drop(request);
     }
   }
@@ -117,11 +117,11 @@ export class Replicator {
   }
 
   /** Returns what parsing a request needs. */
-  needs(origin: RequestOrigin, asker: Asker = askerOf(origin)): RequestNeeds {
+  requestOptions(origin: RequestOrigin, asker: Asker = askerOf(origin)): RequestOptions {
     const { user, ownBases, recheck } = origin;
-    const { fetch, fetchThrough, isBrowserFetch, guard, standings } = this.#parts.host;
-    const { defaults, headerRules } = this.#parts.settings();
-    const known = this.#parts.ownBase();
+    const { fetch, fetchThrough, isBrowserFetch, guard, standings } = this.#options.host;
+    const { defaults, headerRules } = this.#options.settings();
+    const known = this.#options.ownBase();
     // In a browser a page may use the address of a server that the service replaces; the replicator then means the server.
     const asked = isBrowserFetch === true ? [] : ownBases;
     return {
@@ -140,7 +140,7 @@ export class Replicator {
 
   /** Fails as reading its filter does. */
   async idOf(replication: Replication): Promise<ReplicationId> {
-    const { host, readFilter } = this.#parts;
+    const { host, readFilter } = this.#options;
     const { selection } = replication;
     await assertRights(replication);
     const isOwn = selection?.kind !== 'filter' || selection.filter.startsWith('_');
@@ -153,7 +153,7 @@ export class Replicator {
     const id = retryId(order.id);
     const job = this.jobs.get(order.id.full);
     const ledger = job?.ledger ?? order.ledger ?? this.#ledgers.get(order.id.base);
-    const ids = await refusedIds(order.replication, order.id.base, this.#parts.host, ledger);
+    const ids = await refusedIds(order.replication, order.id.base, this.#options.host, ledger);
     const running = this.jobs.get(id.full);
     if (running !== undefined) return running;
     const { origin, owner } = order;
@@ -170,7 +170,7 @@ export class Replicator {
   }
 
   get standings(): Standings | undefined {
-    return this.#parts.host.standings;
+    return this.#options.host.standings;
   }
 
   async close(): Promise<void> {
@@ -202,7 +202,7 @@ export class Replicator {
   #assertMayAsk({ owner, replication }: JobOrder): void {
     const { address } = replication.asker;
     const jobs = this.jobs.list();
-    assertMayAsk({ owner, address }, jobs, this.#parts.settings());
+    assertMayAsk({ owner, address }, jobs, this.#options.settings());
     assertSelectionFits(owner, replication.selection, jobs);
   }
 

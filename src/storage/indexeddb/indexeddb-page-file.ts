@@ -25,7 +25,7 @@ const PATIENCE = 3;
  */
 const ENDS_FLUSH = ['storage_fenced', 'storage_closed', 'write_outcome_unknown', 'storage_full'] as const;
 
-interface IndexedDbPageFileParts {
+interface IndexedDbPageFileOptions {
   readonly name: string;
   readonly database: FileDatabase;
   /** Ended by the code that watches the connection. */
@@ -72,8 +72,8 @@ export class IndexedDbPageFile implements PageFile {
   #pageCommits = 0;
   #closing: Promise<void> | undefined;
 
-  constructor(parts: IndexedDbPageFileParts) {
-    const { name, database, life, ownership, support, deadlineMs, earlyCommits, room, onClosed } = parts;
+  constructor(options: IndexedDbPageFileOptions) {
+    const { name, database, life, ownership, support, deadlineMs, earlyCommits, room, onClosed } = options;
     this.name = name;
     this.opening = ownership.opening;
     this.#database = database;
@@ -92,14 +92,14 @@ export class IndexedDbPageFile implements PageFile {
     this.#pageCounts = ownership.pageCounts;
     const refusal = (): DatabaseError | undefined => this.#life.refusal();
     const readDeadlineMs = (): number => (this.#pageCommits > 0 ? PATIENCE * deadlineMs : deadlineMs);
-    const options = { file: name, deadlineMs: readDeadlineMs, refusal, commitsEarly: earlyCommits !== 'none' };
+    const readerOptions = { file: name, deadlineMs: readDeadlineMs, refusal, commitsEarly: earlyCommits !== 'none' };
     this.#pages = new ReadAhead({
-      reader: new PageReader(this.#raw, options),
+      reader: new PageReader(this.#raw, readerOptions),
       room,
       extent: () => ({ pages: this.#pageCounts.kept, bytes: this.#keptBytes }),
       listNumbers: () => this.#ask('listing its pages', 'pages', (pages) => pages.getAllKeys()),
     });
-    this.#loadJournalFiles = parts.journalFiles;
+    this.#loadJournalFiles = options.journalFiles;
     if (ownership.claim === undefined) this.#takeOver(ownership);
   }
 

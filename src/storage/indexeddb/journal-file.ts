@@ -4,7 +4,7 @@ import { crc32 } from '../../base/shared/crc32.ts';
 import { RecordEncoder } from '../journal-record.ts';
 import type { Commit, JournalRecord } from '../page-store.ts';
 import { storageFenced } from '../storage-errors.ts';
-import type { JournalFile, JournalFileParts } from './journal-files.ts';
+import type { JournalFile, JournalFileOptions } from './journal-files.ts';
 import { canWriteAtOnce, type GetDirectory, HEADER_BYTES, openFolder, SHARED } from './journal-folder.ts';
 import { runWrite } from './write-transaction.ts';
 
@@ -27,7 +27,7 @@ interface Segment {
  * lists the segments after it raises the epoch, so it finds them all.
  */
 export class OpfsJournalFile implements JournalFile {
-  readonly #parts: JournalFileParts;
+  readonly #options: JournalFileOptions;
   readonly #getDirectory: GetDirectory;
   readonly #recordsBefore: number;
   readonly #token: string;
@@ -47,9 +47,9 @@ export class OpfsJournalFile implements JournalFile {
   /** Whether no more segments are made: not possible here, the journal is closed, or the file system refused something. */
   #isOver = !canWriteAtOnce();
 
-  constructor(parts: JournalFileParts, getDirectory: GetDirectory, recordsBefore: number) {
-    const { former } = parts;
-    this.#parts = parts;
+  constructor(options: JournalFileOptions, getDirectory: GetDirectory, recordsBefore: number) {
+    const { former } = options;
+    this.#options = options;
     this.#getDirectory = getDirectory;
     this.#recordsBefore = recordsBefore;
     this.#token = former?.token ?? crypto.randomUUID();
@@ -138,7 +138,7 @@ export class OpfsJournalFile implements JournalFile {
     // Not `storage_fenced`: that means that nothing was written, so the request would be retried.
     throw new DatabaseError(
       'write_outcome_unknown',
-      `File "${this.#parts.file}" was opened by another owner in the middle of this write, which may have been carried out or not; read before you write again`,
+      `File "${this.#options.file}" was opened by another owner in the middle of this write, which may have been carried out or not; read before you write again`,
     );
   }
 
@@ -158,7 +158,7 @@ export class OpfsJournalFile implements JournalFile {
   }
 
   #mustBeCurrent(): void {
-    if (this.#isSealed) throw storageFenced(this.#parts.file);
+    if (this.#isSealed) throw storageFenced(this.#options.file);
   }
 
   /** Retires the segments: all that they hold is in IndexedDB by then, or was removed. */
@@ -180,7 +180,7 @@ export class OpfsJournalFile implements JournalFile {
   /** Waits, because a power cut may undo the truncation until it is durable. */
   async #removeWhenDurable(names: readonly string[]): Promise<void> {
     try {
-      await this.#writeHead('a flush', 'strict', (head) => head.put(this.#parts.epoch, 'flushed'));
+      await this.#writeHead('a flush', 'strict', (head) => head.put(this.#options.epoch, 'flushed'));
       this.#removeRetired(names);
     } catch {
       // They go with the next truncation, or when the file is opened next.
@@ -194,9 +194,9 @@ export class OpfsJournalFile implements JournalFile {
 
   async #make(): Promise<void> {
     this.#isMaking = true;
-    const name = `${this.#token}-${this.#parts.epoch}-${crypto.randomUUID()}`;
+    const name = `${this.#token}-${this.#options.epoch}-${crypto.randomUUID()}`;
     try {
-      const folder = must(await openFolder(this.#getDirectory, this.#parts.database.name, true));
+      const folder = must(await openFolder(this.#getDirectory, this.#options.database.name, true));
       const foreign = this.#knowsForeign ? [] : await this.#foreignIn(folder);
       const file = await folder.getFileHandle(name, { create: true });
       const access = await this.#openSegment(file);
@@ -229,7 +229,7 @@ export class OpfsJournalFile implements JournalFile {
   }
 
   #writeHead(what: string, durability: Commit['durability'], write: (head: IDBObjectStore) => void): Promise<void> {
-    const { file, database, epoch, deadlineMs } = this.#parts;
+    const { file, database, epoch, deadlineMs } = this.#options;
     const options = { file, what, deadlineMs, durability, stores: ['head'], epoch, commitsEarly: true };
     return runWrite(database, options, (transaction) => write(transaction.objectStore('head')));
   }
@@ -243,7 +243,7 @@ export class OpfsJournalFile implements JournalFile {
 
   /** Removes segments. A frozen tab may have one open: it holds nothing that is needed, and is removed with the file. */
   async #removeAll(names: readonly string[]): Promise<void> {
-    const folder = await openFolder(this.#getDirectory, this.#parts.database.name, false).catch(() => undefined);
+    const folder = await openFolder(this.#getDirectory, this.#options.database.name, false).catch(() => undefined);
     for (const name of names) await folder?.removeEntry(name).catch(() => undefined);
   }
 }

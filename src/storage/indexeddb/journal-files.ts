@@ -15,7 +15,7 @@ export interface JournalFiles {
   /** Reads the same without sealing anything. */
   read(folder: string, token: string): Promise<readonly JournalRecord[]>;
   /** One owner's journal files. */
-  open(parts: JournalFileParts): JournalFile;
+  open(options: JournalFileOptions): JournalFile;
   /** Removes all segments of a file. Does nothing if there are none. */
   destroy(folder: string): Promise<void>;
 }
@@ -40,7 +40,7 @@ export interface FormerSegments {
   readonly unsaved: readonly JournalRecord[];
 }
 
-export interface JournalFileParts {
+export interface JournalFileOptions {
   readonly file: string;
   /** The file's database; the segments' folder is named after it. */
   readonly database: IDBDatabase;

@@ -29,7 +29,7 @@ export class ReadAheadRoom {
   }
 }
 
-interface ReadAheadParts {
+interface ReadAheadOptions {
   readonly reader: PageReader;
   readonly room: ReadAheadRoom;
   /** Approximate number of pages in the file, and their total size. */
@@ -44,7 +44,7 @@ interface ReadAheadParts {
  * change, so a page held here is as good as the file's, until it is dropped.
  */
 export class ReadAhead {
-  readonly #parts: ReadAheadParts;
+  readonly #options: ReadAheadOptions;
   readonly #ahead = new Map<PageNumber, Promise<PageValue | undefined>>();
   /** Pages that were requested before all page numbers were known. */
   readonly #asked: PageNumber[] = [];
@@ -56,8 +56,8 @@ export class ReadAhead {
   /** What each page counts for in the room. */
   #pageBytes = 0;
 
-  constructor(parts: ReadAheadParts) {
-    this.#parts = parts;
+  constructor(options: ReadAheadOptions) {
+    this.#options = options;
   }
 
   read(page: PageNumber): Promise<PageValue | undefined> {
@@ -66,7 +66,7 @@ export class ReadAhead {
       this.#release(page);
       return ahead;
     }
-    const read = this.#parts.reader.read(page);
+    const read = this.#options.reader.read(page);
     if (!this.#isOver) void this.#follow(page, read);
     return read;
   }
@@ -86,7 +86,7 @@ export class ReadAhead {
 
   #release(page: PageNumber): void {
     this.#ahead.delete(page);
-    this.#parts.room.giveBack(this.#pageBytes);
+    this.#options.room.giveBack(this.#pageBytes);
   }
 
   /** A caller that waits for a page may want the next one because of it: that comes before all pages that no one requested. */
@@ -105,7 +105,7 @@ export class ReadAhead {
   }
 
   async #begin(): Promise<void> {
-    const { extent, listNumbers } = this.#parts;
+    const { extent, listNumbers } = this.#options;
     const { pages, bytes } = extent();
     this.#pageBytes = Math.ceil(bytes / Math.max(pages, 1));
     if (pages > SMALL_FILE_PAGES || bytes > SMALL_FILE_BYTES) {
@@ -121,7 +121,7 @@ export class ReadAhead {
   #goOn(page: PageNumber): void {
     if (this.#isOver || this.#unread === undefined) return;
     for (const next of nearest(this.#unread, page, Math.min(2 ** this.#waits, MOST_AT_ONCE))) {
-      if (!this.#parts.room.take(this.#pageBytes)) return;
+      if (!this.#options.room.take(this.#pageBytes)) return;
       this.#unread.delete(next);
       this.#readOne(next);
     }
@@ -129,7 +129,7 @@ export class ReadAhead {
   }
 
   #readOne(page: PageNumber): void {
-    const read = this.#parts.reader.read(page);
+    const read = this.#options.reader.read(page);
     this.#ahead.set(page, read);
     // The next request for it reads it again.
     read.catch(() => this.forget([page]));

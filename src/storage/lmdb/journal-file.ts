@@ -7,7 +7,7 @@ import type { JournalFunctions } from './journal-functions.ts';
 import type { KeptSegment } from './journal-recovery.ts';
 import { segmentPath } from './journal-segment.ts';
 
-export interface JournalFileParts {
+export interface JournalFileOptions {
   readonly file: string;
   readonly folder: string;
   readonly epoch: number;
@@ -33,7 +33,7 @@ interface OpenSegment {
  * it accepts nothing more, and the next opening cuts it off at its last whole record.
  */
 export class JournalFile {
-  readonly #parts: JournalFileParts;
+  readonly #options: JournalFileOptions;
   readonly #encoder = new RecordEncoder(crc32);
   #kept: readonly KeptSegment[];
   #current: OpenSegment | undefined;
@@ -41,14 +41,14 @@ export class JournalFile {
   #isNameSynced = true;
   #failure: unknown;
 
-  constructor(parts: JournalFileParts) {
-    this.#parts = parts;
-    this.#kept = parts.kept;
+  constructor(options: JournalFileOptions) {
+    this.#options = options;
+    this.#kept = options.kept;
   }
 
   /** Whether the open segment's name was removed; undefined if none is open. */
   get isRemoved(): boolean | undefined {
-    return this.#current && this.#parts.functions.isRemoved(this.#current.descriptor);
+    return this.#current && this.#options.functions.isRemoved(this.#current.descriptor);
   }
 
   /** Bytes on the disk. */
@@ -81,7 +81,7 @@ export class JournalFile {
   /** Makes every record durable. */
   async sync(): Promise<void> {
     this.mustBeSound();
-    const { functions, folder } = this.#parts;
+    const { functions, folder } = this.#options;
     const [isSynced, isNameSynced] = [this.#isSynced, this.#isNameSynced];
     this.#isSynced = true;
     this.#isNameSynced = true;
@@ -95,14 +95,14 @@ export class JournalFile {
         this.#failure = error;
         this.#isSynced = false;
         // Never reported as a full disk, which refuses a step as a whole: what was appended is there, and may reappear.
-        throw storageFailed(this.#parts.file, 'its journal', error);
+        throw storageFailed(this.#options.file, 'its journal', error);
       }
     }
   }
 
   /** Removes the segments of the records below `below`, after a commit that removed these; the next record begins a new one. */
   async truncate(below: number): Promise<void> {
-    const { functions } = this.#parts;
+    const { functions } = this.#options;
     if (this.#current !== undefined && this.#current.first < below) this.#endSegment();
     const gone = this.#kept.filter(({ end }) => end <= below);
     this.#kept = this.#kept.filter(({ end }) => end > below);
@@ -122,11 +122,11 @@ export class JournalFile {
   }
 
   mustBeSound(): void {
-    if (this.#failure !== undefined) throw storageFailed(this.#parts.file, 'its journal', this.#failure);
+    if (this.#failure !== undefined) throw storageFailed(this.#options.file, 'its journal', this.#failure);
   }
 
   #begin(first: number): OpenSegment {
-    const { functions, folder, epoch } = this.#parts;
+    const { functions, folder, epoch } = this.#options;
     const path = segmentPath(folder, epoch, first);
     const descriptor = functions.create(path);
     this.#isNameSynced = false;
@@ -138,18 +138,18 @@ export class JournalFile {
     if (current === undefined) return;
     this.#current = undefined;
     this.#isSynced = true;
-    this.#parts.functions.close(current.descriptor);
+    this.#options.functions.close(current.descriptor);
     this.#kept = [...this.#kept, current];
   }
 
   #write({ descriptor }: OpenSegment, bytes: Uint8Array): void {
     let written = 0;
-    while (written < bytes.length) written += this.#parts.functions.write(descriptor, bytes, written);
+    while (written < bytes.length) written += this.#options.functions.write(descriptor, bytes, written);
   }
 
   #cutBack({ descriptor, bytes }: OpenSegment): void {
     try {
-      this.#parts.functions.truncate(descriptor, bytes);
+      this.#options.functions.truncate(descriptor, bytes);
     } catch (error) {
       this.#failure = error;
     }

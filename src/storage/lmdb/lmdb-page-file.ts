@@ -29,7 +29,7 @@ const NUMBERS_PER_BATCH = 1000;
 /** Longer records go through LMDB, which writes off this thread. */
 const MAX_APPENDED_LENGTH = 64 * 1024;
 
-interface LmdbPageFileParts {
+interface LmdbPageFileOptions {
   readonly name: string;
   readonly generation: Generation;
   readonly environments: OpenEnvironments;
@@ -68,7 +68,7 @@ export class LmdbPageFile implements PageFile {
   #compacting: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor({ name, generation, environments, ownership, support, functions, onClosed }: LmdbPageFileParts) {
+  constructor({ name, generation, environments, ownership, support, functions, onClosed }: LmdbPageFileOptions) {
     this.name = name;
     this.opening = ownership.opening;
     this.#support = support;

@@ -12,7 +12,7 @@ export const ATTACHMENT_PAGE_BYTES = 256 * 1024;
 /** Pages that are written together. */
 const PAGES_PER_WRITE = 4;
 
-export interface PageUploadParts {
+export interface PageUploadOptions {
   readonly file: PageFile;
   readonly allocator: PageAllocator;
   readonly detached: DetachedPages;
@@ -26,7 +26,7 @@ export interface PageUploadParts {
 
 /** Stores the bytes of one attachment while they arrive. Holds one megabyte of them at most. */
 export class PageUpload implements AttachmentUpload {
-  readonly #parts: PageUploadParts;
+  readonly #options: PageUploadOptions;
   readonly #md5: Md5Stream;
   readonly #pageBytes: number;
   readonly #numbers: PageNumber[] = [];
@@ -38,15 +38,15 @@ export class PageUpload implements AttachmentUpload {
   #finished: Promise<FinishedUpload> | undefined;
   #isDiscarded = false;
 
-  static async begin(parts: PageUploadParts): Promise<PageUpload> {
-    return new PageUpload(parts, await beginMd5());
+  static async begin(options: PageUploadOptions): Promise<PageUpload> {
+    return new PageUpload(options, await beginMd5());
   }
 
-  private constructor(parts: PageUploadParts, md5: Md5Stream) {
-    this.#parts = parts;
+  private constructor(options: PageUploadOptions, md5: Md5Stream) {
+    this.#options = options;
     this.#md5 = md5;
-    this.#pageBytes = Math.min(ATTACHMENT_PAGE_BYTES, parts.maxPageBytes);
-    parts.detached.addUpload(this.#numbers);
+    this.#pageBytes = Math.min(ATTACHMENT_PAGE_BYTES, options.maxPageBytes);
+    options.detached.addUpload(this.#numbers);
   }
 
   async write(bytes: Uint8Array): Promise<void> {
@@ -71,13 +71,13 @@ export class PageUpload implements AttachmentUpload {
 
   async read(): Promise<AttachmentReader> {
     const { stored } = await must(this.#finished, 'an upload that is read is finished');
-    return new PageAttachment(stored, this.#parts.file, () => undefined);
+    return new PageAttachment(stored, this.#options.file, () => undefined);
   }
 
   discard(): void {
     if (this.#isDiscarded) return;
     this.#isDiscarded = true;
-    this.#parts.dropPages(this.#parts.detached.discard(this.#numbers));
+    this.#options.dropPages(this.#options.detached.discard(this.#numbers));
   }
 
   async #finish(
@@ -99,7 +99,7 @@ export class PageUpload implements AttachmentUpload {
   }
 
   #endPage(): void {
-    const number = this.#parts.allocator.allocate();
+    const number = this.#options.allocator.allocate();
     this.#numbers.push(number);
     this.#full.push({ number, value: this.#page.subarray(0, this.#filled) });
     this.#page = new Uint8Array(0);
@@ -116,6 +116,6 @@ export class PageUpload implements AttachmentUpload {
   }
 
   async #writeFull(): Promise<void> {
-    await this.#parts.writePages(this.#full.splice(0));
+    await this.#options.writePages(this.#full.splice(0));
   }
 }

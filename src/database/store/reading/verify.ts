@@ -35,7 +35,7 @@ const CACHE_BYTES = 4 * 2 ** 20;
 /** Stands for a value whose node can't be read. */
 const UNREADABLE = Symbol('unreadable');
 
-interface VerifyParts {
+interface VerifyOptions {
   readonly file: PageFile;
   /** Leads to a state that is stored completely, and stays so. */
   readonly head: Head;
@@ -52,12 +52,12 @@ interface VerifyParts {
  * by-seq agree; that every body is where its entry says, listed for its document, and JSON; that the space tree's figures
  * are correct; that attachments match their digests and reference counts; and that every page of the file is referred to.
  */
-export function verifyHead(parts: VerifyParts): Promise<VerifyReport> {
-  return new Verification(parts).run();
+export function verifyHead(options: VerifyOptions): Promise<VerifyReport> {
+  return new Verification(options).run();
 }
 
 class Verification {
-  readonly #parts: VerifyParts;
+  readonly #options: VerifyOptions;
   readonly #file: PageFile;
   readonly #state: State;
   readonly #bodies: BodyReader;
@@ -74,11 +74,11 @@ class Verification {
   #pages = 0;
 
   /** Reads from the medium, not from the database's cache. */
-  constructor(parts: VerifyParts) {
-    const { file, head, supports } = parts;
+  constructor(options: VerifyOptions) {
+    const { file, head, supports } = options;
     const { leafBytes, crc32 } = supports;
     const cache = new PageCache(CACHE_BYTES);
-    this.#parts = parts;
+    this.#options = options;
     this.#file = file;
     this.#state = openState(head, { file, cache, leafBytes });
     this.#attachments = new AttachmentCheck(file, (finding) => this.#note(finding));
@@ -139,7 +139,7 @@ class Verification {
         });
       }
       this.#documents += entries.length;
-      this.#parts.onProgress(this.#documents, byId.count);
+      this.#options.onProgress(this.#documents, byId.count);
       if (this.#documents % BATCH < entries.length) await nextTurn();
     }
     if (this.#lacksDocuments) return this.#noteLostDocuments();
@@ -231,7 +231,7 @@ class Verification {
   }
 
   #hasChecksum(bytes: Uint8Array, { checksum }: BodyLocation): boolean {
-    return checksum === undefined || this.#parts.supports.crc32(bytes) === checksum;
+    return checksum === undefined || this.#options.supports.crc32(bytes) === checksum;
   }
 
   async #readListing({ page, length }: BodyLocation): Promise<ReadonlySet<DocId>> {
@@ -277,12 +277,12 @@ class Verification {
       this.#pages += numbers.length;
       for (const page of numbers) if (!known.has(page)) leaked.push(page);
     }
-    if (leaked.length === 0 || !(await this.#parts.isUnchanged())) return;
+    if (leaked.length === 0 || !(await this.#options.isUnchanged())) return;
     for (const page of leaked) this.#note(`page ${page} belongs to nothing`);
   }
 
   async #knownPages(): Promise<Set<PageNumber>> {
-    const known = new Set<PageNumber>(this.#parts.freePages());
+    const known = new Set<PageNumber>(this.#options.freePages());
     const { byId, bySeq, locals, space, attachments } = this.#state;
     const trees = [treePages(byId), treePages(bySeq), treePages(locals), treePages(space), treePages(attachments)];
     for (const batches of trees) {

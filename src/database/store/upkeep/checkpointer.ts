@@ -38,7 +38,7 @@ interface Waiter {
   reject(error: unknown): void;
 }
 
-interface CheckpointerParts {
+interface CheckpointerOptions {
   readonly opened: OpenedFile;
   readonly freeList: FreeList;
   readonly repacker: Repacker;
@@ -67,7 +67,7 @@ export class Checkpointer {
   /** Body pages that may still be emptied before the checkpoint that is due; undefined before the first of them. */
   #repackBudget: number | undefined;
 
-  constructor({ opened, freeList, repacker, clock }: CheckpointerParts, settings: CheckpointSettings) {
+  constructor({ opened, freeList, repacker, clock }: CheckpointerOptions, settings: CheckpointSettings) {
     this.#opened = opened;
     this.#freeList = freeList;
     this.#repacker = repacker;

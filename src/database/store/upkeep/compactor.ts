@@ -17,7 +17,7 @@ const PAGES_PER_STEP = 8;
 /** On a full medium, bytes of bodies that are moved before the emptied pages are dropped. */
 const SCARCE_BYTES = 2 ** 18;
 
-interface CompactorParts {
+interface CompactorOptions {
   readonly name: string;
   readonly opened: OpenedFile;
   readonly snapshots: SnapshotRegister;
@@ -47,7 +47,7 @@ interface TurnWork {
  * returns the space of free pages to the medium, if it does not do so by itself.
  */
 export class Compactor {
-  readonly #parts: CompactorParts;
+  readonly #options: CompactorOptions;
   #compaction: Promise<void> | undefined;
   readonly #trimmer: Trimmer;
   #work: TurnWork | undefined;
@@ -56,9 +56,9 @@ export class Compactor {
   /** Size of the file after its last compaction. */
   #compactedSize = 0;
 
-  constructor(parts: CompactorParts) {
-    this.#parts = parts;
-    this.#trimmer = new Trimmer(parts.opened, parts.snapshots);
+  constructor(options: CompactorOptions) {
+    this.#options = options;
+    this.#trimmer = new Trimmer(options.opened, options.snapshots);
   }
 
   get isRunning(): boolean {
@@ -67,7 +67,7 @@ export class Compactor {
 
   /** Whether more than half of the file is garbage. After a compaction, false until the file has grown by half. */
   async isWorthwhile(): Promise<boolean> {
-    const { file, state } = this.#parts.opened;
+    const { file, state } = this.#options.opened;
     const size = await file.size();
     return size > MIN_COMPACTED_BYTES && size > 2 * liveBytes(state.current) && size > 1.5 * this.#compactedSize;
   }
@@ -95,7 +95,7 @@ export class Compactor {
   /** Runs a compaction, shown as a task (docs/http/server.md#active-tasks). All who request one meanwhile share it. */
   async #run(): Promise<void> {
     this.#mustGoOn();
-    const { name, opened, tasks } = this.#parts;
+    const { name, opened, tasks } = this.#options;
     const task = tasks?.start('database_compaction', name);
     try {
       await this.#compact(task);
@@ -106,7 +106,7 @@ export class Compactor {
   }
 
   async #compact(task: ActiveTask | undefined): Promise<void> {
-    const { checkpointer, opened, repacker, shrinks, barrier, wake } = this.#parts;
+    const { checkpointer, opened, repacker, shrinks, barrier, wake } = this.#options;
     await barrier();
     // The barrier may have settled with the last commit before the end; then a checkpoint would never come.
     this.#mustGoOn();
@@ -141,8 +141,8 @@ export class Compactor {
   }
 
   async #checkpoint(): Promise<void> {
-    const stored = this.#parts.checkpointer.request();
-    this.#parts.wake();
+    const stored = this.#options.checkpointer.request();
+    this.#options.wake();
     await stored;
   }
 
@@ -159,13 +159,13 @@ export class Compactor {
     const done = new Promise<void>((resolve, reject) => {
       this.#work = { step, resolve, reject };
     });
-    this.#parts.wake();
+    this.#options.wake();
     await done;
     this.#mustGoOn();
   }
 
   async #pagesToEmpty(): Promise<PageNumber[]> {
-    const { opened, snapshots } = this.#parts;
+    const { opened, snapshots } = this.#options;
     const { bodies, current } = opened.state;
     const { pageBytes } = bodies.reader.options;
     const pages: { readonly page: PageNumber; readonly live: number }[] = [];
@@ -205,7 +205,7 @@ export class Compactor {
 
   /** If there is little room, drops the pages that were emptied to make room for new ones. */
   #dropSoonIfScarce(): void {
-    const { opened, checkpointer } = this.#parts;
+    const { opened, checkpointer } = this.#options;
     if (!opened.file.isScarce || opened.state.bodies.unstoredBytes < SCARCE_BYTES) return;
     // If it fails, so does the compaction.
     checkpointer.request().catch(() => undefined);

@@ -41,7 +41,7 @@ export interface UpkeepSettings extends CheckpointSettings {
   readonly idleMs: number;
 }
 
-interface UpkeepParts {
+interface UpkeepOptions {
   readonly name: string;
   readonly opened: OpenedFile;
   readonly snapshots: SnapshotRegister;
@@ -59,7 +59,7 @@ interface UpkeepParts {
 
 /** Begins, joins and ends the work that the header of this file describes. */
 export class Upkeep implements BackgroundWork {
-  readonly #parts: UpkeepParts;
+  readonly #options: UpkeepOptions;
   readonly #freeList: FreeList;
   readonly #checkpointer: Checkpointer;
   readonly #compactor: Compactor;
@@ -68,10 +68,10 @@ export class Upkeep implements BackgroundWork {
   #isWaking = false;
   #isStopped = false;
 
-  constructor(parts: UpkeepParts) {
-    const { name, opened, snapshots, settings, clock, tasks, supports, barrier, wake } = parts;
+  constructor(options: UpkeepOptions) {
+    const { name, opened, snapshots, settings, clock, tasks, supports, barrier, wake } = options;
     const repacker = new Repacker(opened);
-    this.#parts = parts;
+    this.#options = options;
     this.#freeList = new FreeList(snapshots);
     this.#checkpointer = new Checkpointer({ opened, freeList: this.#freeList, repacker, clock }, settings);
     const checkpointer = this.#checkpointer;
@@ -97,7 +97,7 @@ export class Upkeep implements BackgroundWork {
 
   async #stepBoth(jobsWait: boolean): Promise<void> {
     // If there is little room, emptied pages make it for what is moved next.
-    const isDropping = this.#parts.opened.file.isScarce && this.#checkpointer.hasWork;
+    const isDropping = this.#options.opened.file.isScarce && this.#checkpointer.hasWork;
     if (!isDropping) await this.#compactor.step();
     if (this.#checkpointer.hasWork) await this.#checkpointer.step(jobsWait);
   }
@@ -133,13 +133,13 @@ export class Upkeep implements BackgroundWork {
   /** Must be called after each commit: the database is not idle. */
   noteCommit(): void {
     this.#lastCommit = performance.now();
-    if (!this.#isStopped) this.#timer ??= this.#wait(this.#parts.settings.idleMs);
+    if (!this.#isStopped) this.#timer ??= this.#wait(this.#options.settings.idleMs);
   }
 
   /** Sets one timer for many commits: in browsers setting one takes as long as a good part of a commit. */
   #wait(ms: number): ReturnType<typeof setTimeout> {
     return setTimeout(() => {
-      const left = this.#lastCommit + this.#parts.settings.idleMs - performance.now();
+      const left = this.#lastCommit + this.#options.settings.idleMs - performance.now();
       this.#timer = left > 1 ? this.#wait(left) : undefined;
       if (this.#timer === undefined) void this.#whenIdle();
     }, ms);
@@ -151,7 +151,7 @@ export class Upkeep implements BackgroundWork {
       if (!this.#isStopped && (await this.#compactor.isWorthwhile())) await this.compact();
     } catch (error) {
       if (this.#isStopped || isDatabaseError(error, 'storage_full')) return;
-      this.#parts.log.error(`the upkeep of ${this.#parts.name} failed`, error);
+      this.#options.log.error(`the upkeep of ${this.#options.name} failed`, error);
     }
   }
 
@@ -168,7 +168,7 @@ export class Upkeep implements BackgroundWork {
     this.#isWaking = true;
     void nextTurn().then(() => {
       this.#isWaking = false;
-      if (this.#mayWork) this.#parts.wake();
+      if (this.#mayWork) this.#options.wake();
     });
   }
 
@@ -179,7 +179,7 @@ export class Upkeep implements BackgroundWork {
   /** Stores everything that only the journal holds. */
   async checkpoint(): Promise<void> {
     const stored = this.#checkpointer.request();
-    this.#parts.wake();
+    this.#options.wake();
     await stored;
   }
 
@@ -199,7 +199,7 @@ export class Upkeep implements BackgroundWork {
 
   /** Verifies what the file holds after a checkpoint; reads and writes go on. */
   async verify(onProgress: (done: number, total: number) => void): Promise<VerifyReport> {
-    const { opened, snapshots, supports, barrier } = this.#parts;
+    const { opened, snapshots, supports, barrier } = this.#options;
     await this.checkpoint().catch((error: unknown) => {
       // Data that has no room on the medium can't be verified there.
       if (!isDatabaseError(error, 'storage_full')) throw error;

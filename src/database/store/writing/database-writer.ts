@@ -60,7 +60,7 @@ class PurgeJob extends PromisedJob<PurgeOutcome> {
   }
 }
 
-interface DatabaseWriterParts {
+interface DatabaseWriterOptions {
   readonly name: string;
   readonly queue: WriteQueue;
   readonly settings: StoredSettings;
@@ -74,14 +74,14 @@ interface DatabaseWriterParts {
 
 /** All writing of one database. Validates, makes jobs, and waits for the write queue to commit them. */
 export class DatabaseWriter {
-  readonly #parts: DatabaseWriterParts;
+  readonly #options: DatabaseWriterOptions;
   readonly #validated: ValidatedWrites | undefined;
   /** Set once there were delayed writes. */
   #delayed: DelayedWrites | undefined;
 
-  constructor(parts: DatabaseWriterParts) {
-    this.#parts = parts;
-    const { guard } = parts;
+  constructor(options: DatabaseWriterOptions) {
+    this.#options = options;
+    const { guard } = options;
     this.#validated = guard && new ValidatedWrites(guard, (writes, options) => this.#apply(writes, options));
   }
 
@@ -90,7 +90,7 @@ export class DatabaseWriter {
   }
 
   #apply(writes: readonly DocumentWrite[], options: WriteOptions): Promise<WriteOutcome[]> {
-    const job = runCooperatively(DocumentsJob.of(writes, options, this.#parts.hasher));
+    const job = runCooperatively(DocumentsJob.of(writes, options, this.#options.hasher));
     return job instanceof Promise ? job.then((made) => this.#run(made)) : this.#run(job);
   }
 
@@ -100,7 +100,7 @@ export class DatabaseWriter {
   }
 
   #createDelayed(): DelayedWrites {
-    const { name, log, mustBeOpen } = this.#parts;
+    const { name, log, mustBeOpen } = this.#options;
     return new DelayedWrites({
       write: (waiting, user) => this.write(waiting, { newEdits: true, durability: 'relaxed', user }),
       onError: (error) => log.error(`documents accepted with batch=ok were lost in ${name}`, error),
@@ -119,14 +119,14 @@ export class DatabaseWriter {
 
   async setSecurity(json: string, right?: CommitRight): Promise<void> {
     const onStored = () => {
-      this.#parts.settings.security = json;
+      this.#options.settings.security = json;
     };
     await this.#run(new SettingJob(SECURITY_KEY, settingValue(json), { onStored, right }));
   }
 
   async setRevsLimit(limit: number, right?: CommitRight): Promise<void> {
     const onStored = () => {
-      this.#parts.settings.revsLimit = limit;
+      this.#options.settings.revsLimit = limit;
     };
     await this.#run(new SettingJob(REVS_LIMIT_KEY, settingValue(String(limit)), { onStored, right }));
   }
@@ -138,7 +138,7 @@ export class DatabaseWriter {
 
   async purge(revisions: ReadonlyMap<DocId, readonly RevId[]>, right?: CommitRight): Promise<PurgeOutcome> {
     const outcome = await this.#run(new PurgeJob(revisions, right));
-    this.#parts.guard?.designsChanged();
+    this.#options.guard?.designsChanged();
     return outcome;
   }
 
@@ -150,7 +150,7 @@ export class DatabaseWriter {
 
   /** Whether there are delayed writes that must be validated before they can be committed. */
   get mustValidateDelayed(): boolean {
-    return this.#parts.guard !== undefined && this.#delayed?.hasUnwritten === true;
+    return this.#options.guard !== undefined && this.#delayed?.hasUnwritten === true;
   }
 
   /** Writes what was delayed. */
@@ -164,8 +164,8 @@ export class DatabaseWriter {
   }
 
   async #run<T>(job: Job & { readonly promise: Promise<T> }): Promise<T> {
-    this.#parts.mustBeOpen();
-    this.#parts.queue.submit(job);
+    this.#options.mustBeOpen();
+    this.#options.queue.submit(job);
     return job.promise;
   }
 }

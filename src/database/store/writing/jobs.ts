@@ -90,7 +90,7 @@ export abstract class PromisedJob<T> implements Job {
   }
 }
 
-interface DocumentsJobParts {
+interface DocumentsJobOptions {
   readonly ids: readonly DocId[];
   readonly digests: readonly string[];
   readonly weight: number;
@@ -111,7 +111,7 @@ export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
   readonly #hasher: RevisionHasher;
   #outcomes: WriteOutcome[] = [];
 
-  private constructor({ ids, digests, weight, isDeletion, writes, options, hasher }: DocumentsJobParts) {
+  private constructor({ ids, digests, weight, isDeletion, writes, options, hasher }: DocumentsJobOptions) {
     super(options.durability, options.right);
     this.ids = ids;
     this.digests = digests;

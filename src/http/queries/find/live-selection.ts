@@ -15,7 +15,7 @@ type Shown = string | undefined;
 /** How many ancestors are looked at to find out whether a document was in the answer before. */
 const MOST_ANCESTORS = 10;
 
-interface LiveSelectionParts {
+interface LiveSelectionOptions {
   /** Whether a document, given as its text, is in the answer. */
   readonly test: (document: string) => MaybePromise<boolean>;
   /** What the answer shows of a document's text. */
@@ -29,11 +29,11 @@ interface LiveSelectionParts {
  * revisions tell whether it was in it. If they are not kept, it counts as having been there.
  */
 export class LiveSelection implements ChangeFilter {
-  readonly #parts: LiveSelectionParts;
+  readonly #options: LiveSelectionOptions;
   readonly #shown = new WeakMap<ChangeRow, { readonly text: Shown }>();
 
-  constructor(parts: LiveSelectionParts) {
-    this.#parts = parts;
+  constructor(options: LiveSelectionOptions) {
+    this.#options = options;
   }
 
   /** What is shown for a change that has passed. */
@@ -72,8 +72,8 @@ export class LiveSelection implements ChangeFilter {
 
   async #textInAnswer(record: DocumentRecord, node: StoredNode, body: string | undefined): Promise<Shown> {
     if (node.deleted || body === undefined) return undefined;
-    const text = documentText(record, node, body, this.#parts.conflicts ? conflictsOf(record) : undefined);
-    return (await this.#parts.test(text)) ? this.#parts.show(text) : undefined;
+    const text = documentText(record, node, body, this.#options.conflicts ? conflictsOf(record) : undefined);
+    return (await this.#options.test(text)) ? this.#options.show(text) : undefined;
   }
 
   async #mayHaveBeenThere(record: DocumentRecord, snapshot: Snapshot): Promise<boolean> {

@@ -73,7 +73,7 @@ function readLiveOptions(context: Context, { keys, skip, limit, isReduced }: Vie
   return { feed, since, includeRows, ...readFeedTimes(context, (name) => query.get(name)) };
 }
 
-interface LiveViewParts {
+interface LiveViewOptions {
   readonly views: ViewIndexes;
   readonly context: Context;
   readonly lease: ViewGroupLease;
@@ -85,7 +85,7 @@ interface LiveViewParts {
 class LiveView {
   /** Whether an event is partly written. */
   isInside = false;
-  readonly #parts: LiveViewParts;
+  readonly #options: LiveViewOptions;
   readonly #commits: DatabaseWatch;
   readonly #rows: ViewWatch;
   /** The state of the index at which the feed begins, until it is read. */
@@ -95,17 +95,17 @@ class LiveView {
   #isBeingRead = false;
   #isDeleted = false;
 
-  private constructor(parts: LiveViewParts) {
-    const { context, lease, query } = parts;
-    this.#parts = parts;
+  private constructor(options: LiveViewOptions) {
+    const { context, lease, query } = options;
+    this.#options = options;
     this.#rows = lease.group.watch(query.view, toReduceOptions(query.parameters));
     this.#commits = context.services.feeds.watch(lease.database.name);
   }
 
-  static async begin(parts: LiveViewParts): Promise<LiveView> {
-    const live = new LiveView(parts);
+  static async begin(options: LiveViewOptions): Promise<LiveView> {
+    const live = new LiveView(options);
     try {
-      live.#first = await parts.lease.group.read('before');
+      live.#first = await options.lease.group.read('before');
       // These rows include all earlier changes.
       live.#rows.take(live.#first);
       return live;
@@ -125,11 +125,11 @@ class LiveView {
     this.#first = undefined;
     this.#commits.end();
     this.#rows.end();
-    this.#parts.lease.release();
+    this.#options.lease.release();
   }
 
   async *pieces(): AsyncGenerator<string, void, void> {
-    const { feed } = this.#parts.options;
+    const { feed } = this.#options.options;
     this.#isBeingRead = true;
     try {
       if (feed === 'longpoll') yield '{"results":[\n';
@@ -149,7 +149,7 @@ class LiveView {
 
   /** If the database is deleted, the feed ends without a failure. */
   async *#events(): AsyncGenerator<LiveEvent, void, void> {
-    const { feed, timeoutMs } = this.#parts.options;
+    const { feed, timeoutMs } = this.#options.options;
     try {
       for (;;) {
         const { seq, text } = await this.#nextEvent();
@@ -170,7 +170,7 @@ class LiveView {
   }
 
   async *#framed(seq: string, text: EventText): EventText {
-    const { feed } = this.#parts.options;
+    const { feed } = this.#options.options;
     this.isInside = true;
     if (feed === 'eventsource') yield 'data: ';
     yield* text;
@@ -181,7 +181,7 @@ class LiveView {
 
   async #nextEvent(): Promise<LiveEvent> {
     const isFirst = this.#first !== undefined;
-    const reader = this.#first ?? (await this.#parts.lease.group.read('before'));
+    const reader = this.#first ?? (await this.#options.lease.group.read('before'));
     this.#first = undefined;
     this.#reader = reader;
     const seq = this.#seqOf(reader);
@@ -195,18 +195,18 @@ class LiveView {
 
   /** Names the state of the view's rows. */
   #seqOf(reader: ViewReader): string {
-    const { seq, purgeSeq } = reader.lastChange(this.#parts.query.view);
+    const { seq, purgeSeq } = reader.lastChange(this.#options.query.view);
     return `${seq}-${purgeSeq}`;
   }
 
   /** All rows, unless the client has them. */
   #firstText(reader: ViewReader, seq: string): EventText | undefined {
-    const { since } = this.#parts.options;
+    const { since } = this.#options.options;
     return since === 'now' || since === seq ? undefined : this.#allText(reader, seq);
   }
 
   #changedText(reader: ViewReader, seq: string): EventText | undefined {
-    const { query, options } = this.#parts;
+    const { query, options } = this.#options;
     const changes = this.#rows.take(reader);
     if (changes?.length === 0) return undefined;
     if (changes === undefined || query.parameters.isReduced || !options.includeRows) return this.#allText(reader, seq);
@@ -214,7 +214,7 @@ class LiveView {
   }
 
   async *#allText(reader: ViewReader, seq: string): EventText {
-    const { lease, query, options } = this.#parts;
+    const { lease, query, options } = this.#options;
     yield `{"seq":"${seq}"`;
     if (options.includeRows) {
       const { view, parameters } = query;
@@ -233,7 +233,7 @@ class LiveView {
   }
 
   async *#differenceText(changes: readonly RowChange[], seq: string): EventText {
-    const { lease, query } = this.#parts;
+    const { lease, query } = this.#options;
     const { parameters } = query;
     yield `{"seq":"${seq}"`;
     const snapshot = parameters.includeDocs ? lease.database.snapshot() : undefined;
@@ -251,7 +251,7 @@ class LiveView {
 
   /** Whether the design document still leads to the index that is followed. */
   async #isSameIndex(): Promise<boolean> {
-    const { views, lease, design } = this.#parts;
+    const { views, lease, design } = this.#options;
     const snapshot = lease.database.snapshot();
     try {
       const group = await views.open(lease.database, await readDesign(snapshot, design));

@@ -72,7 +72,7 @@ async function postQueries(
   return withDesignGroup(views, context, database, design, async (lease) => {
     const asked = await readViewQueries(context, lease, view, body);
     if (asked === undefined) throw new DatabaseError('bad_request', '`queries` must be a JSON list of objects.');
-    const source = await openSource(lease, view, asked.needs);
+    const source = await openSource(lease, view, asked.options);
     return textAnswer(context, 200, await streamedBody(context, queriesText(source, asked), lease.release));
   });
 }

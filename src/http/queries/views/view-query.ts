@@ -46,13 +46,13 @@ export async function readKeysOnly(
 }
 
 /** What a query needs of its source. */
-type SourceNeeds = Pick<ViewParameters, 'update' | 'includeDocs'>;
+type SourceOptions = Pick<ViewParameters, 'update' | 'includeDocs'>;
 
 /** Several queries of one view. */
 export interface ViewQueries {
   readonly queries: readonly JsonObject[];
   /** For all of them together. */
-  readonly needs: SourceNeeds;
+  readonly options: SourceOptions;
   /** Called just before a query runs: the parameters of all queries would take ten times the memory of the request. */
   parametersOf(query: JsonObject): ViewParameters;
 }
@@ -72,15 +72,15 @@ export async function readViewQueries(
   const shared = await readQueryValues(context);
   const traits = lease.traitsOf(view);
   const parametersOf = (query: JsonObject) => parseViewParameters([...shared, ...Object.entries(query)], traits);
-  let needs: SourceNeeds = { update: 'never', includeDocs: false };
+  let options: SourceOptions = { update: 'never', includeDocs: false };
   const look = (query: JsonObject) => {
-    needs = bothOf(needs, parametersOf(query));
+    options = bothOf(options, parametersOf(query));
   };
   await runCooperatively(eachInSteps(queries, look));
-  return { queries, needs, parametersOf };
+  return { queries, options, parametersOf };
 }
 
-function bothOf(one: SourceNeeds, other: SourceNeeds): SourceNeeds {
+function bothOf(one: SourceOptions, other: SourceOptions): SourceOptions {
   const updates = [one.update, other.update];
   const update = updates.includes('before') ? 'before' : updates.includes('after') ? 'after' : 'never';
   return { update, includeDocs: one.includeDocs || other.includeDocs };
@@ -90,7 +90,7 @@ function bothOf(one: SourceNeeds, other: SourceNeeds): SourceNeeds {
 export async function openSource(
   lease: ViewGroupLease,
   view: string,
-  { update, includeDocs }: SourceNeeds,
+  { update, includeDocs }: SourceOptions,
 ): Promise<ViewSource> {
   const reader = await lease.read(update);
   return { reader, view, snapshot: includeDocs ? lease.snapshot() : undefined };

@@ -27,7 +27,7 @@ export interface FoundDocument {
 /** Bodies are read until they have this many bytes, but at least one at a time. */
 const BODY_BYTES = 262_144;
 
-interface ReaderParts {
+interface ReaderOptions {
   readonly snapshot: Snapshot;
   readonly query: FindQuery;
   readonly test: TextTest;
@@ -40,20 +40,20 @@ interface ReaderParts {
 export class DocumentReader {
   /** How many documents were read. */
   examined = 0;
-  readonly #parts: ReaderParts;
+  readonly #options: ReaderOptions;
   readonly #projection: Projection | undefined;
 
-  constructor(parts: ReaderParts) {
-    const { fields } = parts.query;
-    this.#parts = parts;
+  constructor(options: ReaderOptions) {
+    const { fields } = options.query;
+    this.#options = options;
     this.#projection = fields === undefined ? undefined : new Projection(fields);
   }
 
   async *read(documents: readonly UnreadDocument[]): AsyncGenerator<FoundDocument, void, void> {
-    const { snapshot, timeSlice } = this.#parts;
+    const { snapshot, timeSlice } = this.#options;
     for (const batch of liveBatches(documents)) {
       const bodies = await snapshot.bodies(batch.map(({ winner }) => winner));
-      const areAllMatching = this.#parts.areAllMatching();
+      const areAllMatching = this.#options.areAllMatching();
       for (const [index, { keyText, record, winner }] of batch.entries()) {
         const body = bodies[index];
         if (body === undefined) continue;
@@ -61,7 +61,7 @@ export class DocumentReader {
         if (timeSlice.isDue) await timeSlice.rest();
         const text = this.#textOf(record, winner, body);
         if (!areAllMatching) {
-          const passes = this.#parts.test(text);
+          const passes = this.#options.test(text);
           if (!(typeof passes === 'boolean' ? passes : await passes)) continue;
         }
         const shown = this.#projection?.of(text) ?? text;
@@ -71,7 +71,7 @@ export class DocumentReader {
   }
 
   #textOf({ id, leaves }: DocumentRecord, winner: StoredNode, body: string): string {
-    const showsConflicts = this.#parts.query.conflicts && leaves.length > 1;
+    const showsConflicts = this.#options.query.conflicts && leaves.length > 1;
     const members = showsConflicts ? metaText({ conflicts: losersOf(leaves) }) : '';
     return writeDocument({ id, rev: revOf(winner), deleted: false, body, members });
   }

@@ -20,7 +20,7 @@ import { lookUp } from './lookups.ts';
 const MAX_BATCH = 200;
 const MIN_BATCH = 10;
 
-interface SearchParts {
+interface SearchOptions {
   readonly query: FindQuery;
   readonly snapshot: Snapshot;
   readonly compare: CompareKeys;
@@ -30,7 +30,7 @@ interface SearchParts {
 export class Search {
   /** How many rows were read. */
   keysExamined = 0;
-  readonly #parts: SearchParts;
+  readonly #options: SearchOptions;
   readonly #timeSlice = new TimeSlice();
   #reader: DocumentReader | undefined;
   /** How many documents were found, including skipped ones. */
@@ -38,9 +38,9 @@ export class Search {
   /** How many rows or documents are read next. */
   #batchSize: number;
 
-  constructor(parts: SearchParts) {
-    const { skip, limit } = parts.query;
-    this.#parts = parts;
+  constructor(options: SearchOptions) {
+    const { skip, limit } = options.query;
+    this.#options = options;
     this.#batchSize = Math.max(MIN_BATCH, Math.min(skip + limit, MAX_BATCH));
   }
 
@@ -50,8 +50,8 @@ export class Search {
 
   /** Searches an index. Applies the query's `skip` and `limit`. */
   async *inIndex(plan: IndexPlan, index: ViewReader): AsyncGenerator<FoundDocument, void, void> {
-    if (plan.isEmpty || this.#parts.query.limit === 0) return;
-    const { query, compare, snapshot, budget } = this.#parts;
+    if (plan.isEmpty || this.#options.query.limit === 0) return;
+    const { query, compare, snapshot, budget } = this.#options;
     const keys = new KeyTests(query, plan.stored.index, compare, budget);
     // The keys decide only if index and documents are of the same moment: a later write may have changed a document.
     const { updateSeq } = snapshot;
@@ -72,8 +72,8 @@ export class Search {
 
   /** Searches the documents by id. Applies the query's `skip` and `limit`. */
   async *inDocuments(plan: DocumentsPlan): AsyncGenerator<FoundDocument, void, void> {
-    if (plan.isEmpty || this.#parts.query.limit === 0) return;
-    const areAllMatching = this.#parts.query.selector === EVERYTHING;
+    if (plan.isEmpty || this.#options.query.limit === 0) return;
+    const areAllMatching = this.#options.query.selector === EVERYTHING;
     this.#reader = this.#createReader(() => areAllMatching);
     const records = plan.ids === undefined ? this.#records(plan) : this.#listed(plan);
     const toDocuments = (batch: readonly DocumentRecord[]) => batch.map((record) => ({ keyText: 'null', record }));
@@ -81,7 +81,7 @@ export class Search {
   }
 
   #createReader(areAllMatching: () => boolean): DocumentReader {
-    const { query, snapshot, compare, budget } = this.#parts;
+    const { query, snapshot, compare, budget } = this.#options;
     return new DocumentReader({
       snapshot,
       query,
@@ -110,14 +110,14 @@ export class Search {
 
   async #readRows(plan: IndexPlan, index: ViewReader, rest: ViewRange): Promise<AsyncIterable<readonly ViewRow[]>> {
     const { listed } = plan;
-    if (listed !== undefined) return lookUp({ ...plan, listed }, index, this.#parts.compare, rest);
+    if (listed !== undefined) return lookUp({ ...plan, listed }, index, this.#options.compare, rest);
     return (await index.rows(plan.stored.index.name, { ...plan.range, ...rest })).rows;
   }
 
   async *#records(plan: DocumentsPlan): AsyncGenerator<readonly DocumentRecord[], void, void> {
     const position = this.#startPosition(plan);
     const range = position === undefined ? plan.range : rangeAfter(plan, position);
-    for await (const read of this.#parts.snapshot.rows(range)) {
+    for await (const read of this.#options.snapshot.rows(range)) {
       for (const batch of this.#batches(read)) {
         const records = allReady(batch.filter(({ id }) => !isDesignId(id)).map((row) => row.record()));
         yield records instanceof Promise ? await records : records;
@@ -128,7 +128,7 @@ export class Search {
 
   /** The documents that have these ids. */
   async *#listed(plan: DocumentsPlan): AsyncGenerator<readonly DocumentRecord[], void, void> {
-    const { query, snapshot } = this.#parts;
+    const { query, snapshot } = this.#options;
     const ids = await runCooperatively(sortIds(plan));
     const last = query.bookmark === undefined ? undefined : readBookmark(query.bookmark).id;
     const rest = ids.slice(last === undefined ? 0 : ids.indexOf(last) + 1).filter((id) => !isDesignId(id));
@@ -150,7 +150,7 @@ export class Search {
 
   /** Returns where the bookmark says that an earlier response ended; undefined without a bookmark, or if it only counts earlier documents. */
   #startPosition(plan: IndexPlan | DocumentsPlan): BookmarkPosition | undefined {
-    const { bookmark } = this.#parts.query;
+    const { bookmark } = this.#options.query;
     if (bookmark === undefined) return undefined;
     const position = readBookmark(bookmark);
     if (position.plan !== planName(plan)) throw invalidBookmark(bookmark);
@@ -170,7 +170,7 @@ export class Search {
   }
 
   async #documentsOf(rows: readonly ViewRow[]): Promise<readonly UnreadDocument[]> {
-    const records = await this.#parts.snapshot.documents(rows.map(({ id }) => id));
+    const records = await this.#options.snapshot.documents(rows.map(({ id }) => id));
     const documents: UnreadDocument[] = [];
     for (const [index, record] of records.entries()) {
       const keyText = rows[index]?.keyText ?? 'null';
@@ -181,7 +181,7 @@ export class Search {
 
   /** Skips as many as `skip` says, and ends after as many as `limit` says. */
   async *#limited(all: AsyncGenerator<FoundDocument, void, void>): AsyncGenerator<FoundDocument, void, void> {
-    const { skip, limit, bookmark } = this.#parts.query;
+    const { skip, limit, bookmark } = this.#options.query;
     const first = skip + (bookmark === undefined ? 0 : (readBookmark(bookmark).found ?? 0));
     for await (const document of all) {
       this.found++;

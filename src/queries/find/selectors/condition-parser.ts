@@ -48,7 +48,7 @@ const OPPOSITES: ReadonlyMap<Operator, Operator> = new Map([
   ['$nin', '$in'],
 ]);
 
-interface ConditionNeeds {
+interface ConditionOptions {
   readonly room: SelectorRoom;
   /** Reads the nested selectors. */
   readonly parseSelector: ParseSelector;
@@ -59,7 +59,7 @@ export function parseCondition(
   name: string,
   argument: unknown,
   isNegated: boolean,
-  { room, parseSelector }: ConditionNeeds,
+  { room, parseSelector }: ConditionOptions,
 ): Condition {
   room.addCondition();
   if (!isOperator(name)) {

@@ -36,7 +36,7 @@ export interface SandboxWorkers {
   onUnavailable?(cause: unknown): void;
 }
 
-interface WorkerPoolParts {
+interface WorkerPoolOptions {
   readonly workers: SandboxWorkers;
   /** As many as `workers` has, or fewer. */
   readonly count: number;
@@ -62,7 +62,7 @@ const TRY_AGAIN_MS = 60_000;
 export class WorkersUnavailable extends Error {}
 
 export class WorkerPool implements Executor {
-  readonly #parts: WorkerPoolParts;
+  readonly #options: WorkerPoolOptions;
   readonly #queue = new JobQueue<IsolateOwner, Job>();
   readonly #workers = new Set<SupervisedWorker>();
   readonly #programs = new WeakMap<IsolateOwner, number>();
@@ -79,12 +79,12 @@ export class WorkerPool implements Executor {
   #haveWaited = false;
   #isClosed = false;
 
-  constructor(parts: WorkerPoolParts) {
-    this.#parts = parts;
+  constructor(options: WorkerPoolOptions) {
+    this.#options = options;
   }
 
   get concurrency(): number {
-    return this.isAvailable ? this.#parts.count * MOST_JOBS : 1;
+    return this.isAvailable ? this.#options.count * MOST_JOBS : 1;
   }
 
   /** Returns whether there is a worker, or one may be started. */
@@ -93,7 +93,7 @@ export class WorkerPool implements Executor {
   }
 
   get #mayStart(): boolean {
-    return this.#parts.clock.monotonic() >= this.#noStartUntil;
+    return this.#options.clock.monotonic() >= this.#noStartUntil;
   }
 
   /** Runs a call. Can also fail with `WorkersUnavailable`. */
@@ -153,7 +153,7 @@ export class WorkerPool implements Executor {
     pinned?: SupervisedWorker,
   ): Promise<{ readonly answer: WireAnswer; readonly worker: SupervisedWorker }> {
     // Compiled on first use; fails with `functions_unavailable`.
-    this.#compiled ??= await this.#parts.compiled();
+    this.#compiled ??= await this.#options.compiled();
     if (!this.isAvailable) throw new WorkersUnavailable();
     if (this.#isClosed) throw fromWireFailure(CLOSED);
     return new Promise((resolve, reject) => {
@@ -206,7 +206,7 @@ export class WorkerPool implements Executor {
     const isStarting = [...this.#workers].some(({ isReady }) => !isReady);
     const active = [...this.#workers].filter(({ isRetiring }) => !isRetiring);
     if (this.#queue.isEmpty) this.#endWaiting();
-    if (this.#queue.isEmpty || isStarting || active.length >= this.#parts.count) return;
+    if (this.#queue.isEmpty || isStarting || active.length >= this.#options.count) return;
     if (this.#mayStart && active.length > 0 && !this.#haveWaited) this.#beginWaiting();
     else if (this.#mayStart) this.#start();
     else if (active.length === 0) for (const job of this.#queue.takeAll()) job.onUnavailable();
@@ -235,7 +235,7 @@ export class WorkerPool implements Executor {
   }
 
   #start(): void {
-    const { workers, limits } = this.#parts;
+    const { workers, limits } = this.#options;
     this.#endWaiting();
     try {
       const start = { type: 'start', compiled: must(this.#compiled), limits } as const;
@@ -277,15 +277,15 @@ export class WorkerPool implements Executor {
   #noteFailedStart(cause: unknown): void {
     this.#failedStarts++;
     if (this.#failedStarts < MOST_FAILED_STARTS) return;
-    this.#noStartUntil = this.#parts.clock.monotonic() + TRY_AGAIN_MS;
-    if (this.#failedStarts === MOST_FAILED_STARTS) this.#parts.workers.onUnavailable?.(cause);
+    this.#noStartUntil = this.#options.clock.monotonic() + TRY_AGAIN_MS;
+    if (this.#failedStarts === MOST_FAILED_STARTS) this.#options.workers.onUnavailable?.(cause);
   }
 
   #endIfRetired(worker: SupervisedWorker): void {
     if (!worker.isRetiring || worker.jobs.length > 0) return;
     const retired = [...this.#workers].filter(({ isRetiring }) => isRetiring);
     // A worker in which lists wait is kept, unless there are too many.
-    if (worker.lists > 0 && retired.length <= this.#parts.count) return;
+    if (worker.lists > 0 && retired.length <= this.#options.count) return;
     this.#workers.delete(worker);
     worker.end();
   }

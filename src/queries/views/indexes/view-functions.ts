@@ -8,7 +8,7 @@ import type { GroupDefinition } from '../trees/definition.ts';
 
 const SCRIPT_LANGUAGE = 'javascript';
 
-interface ViewFunctionsParts {
+interface ViewFunctionsOptions {
   /** Without one functions of documents can't run. */
   readonly sandbox: Sandbox | undefined;
   /** By language, for languages that need no sandbox. */
@@ -29,15 +29,15 @@ export interface FunctionSource {
 
 /** Compiles the map and reduce functions of design documents: in the sandbox, or with the mapper of their language. */
 export class ViewFunctions {
-  readonly #parts: ViewFunctionsParts;
+  readonly #options: ViewFunctionsOptions;
 
-  constructor(parts: ViewFunctionsParts) {
-    this.#parts = parts;
+  constructor(options: ViewFunctionsOptions) {
+    this.#options = options;
   }
 
   /** Fails with `not_implemented` if functions in this language can't be run. */
   checkLanguage(language: string): void {
-    if (language === SCRIPT_LANGUAGE && this.#parts.sandbox !== undefined) return;
+    if (language === SCRIPT_LANGUAGE && this.#options.sandbox !== undefined) return;
     if (this.#mapperOf(language) !== undefined) return;
     const remedy =
       language === SCRIPT_LANGUAGE
@@ -48,7 +48,7 @@ export class ViewFunctions {
 
   /** Looks at own members only, because the language is any text from a document. */
   #mapperOf(language: string): MapperFactory | undefined {
-    const { mappers } = this.#parts;
+    const { mappers } = this.#options;
     return Object.hasOwn(mappers, language) ? mappers[language] : undefined;
   }
 
@@ -75,7 +75,7 @@ export class ViewFunctions {
   }
 
   async openProgram({ definition, scope, designId }: FunctionSource): Promise<Program> {
-    const { sandbox, log } = this.#parts;
+    const { sandbox, log } = this.#options;
     if (sandbox === undefined) {
       throw new DatabaseError(
         'not_implemented',
@@ -87,18 +87,18 @@ export class ViewFunctions {
       signature: definition.signature,
       designId,
       designDocument: definition.libraryText,
-      timeoutMs: functionTimeoutMs(this.#parts.config),
+      timeoutMs: functionTimeoutMs(this.#options.config),
       log: (message) => logOfClients(log).info(`${designId}: ${message}`),
     });
   }
 
   /** Returns the limits of reduce functions that are compiled now; the same text means the same limits. */
   get reduceLimits(): string {
-    return `${functionTimeoutMs(this.#parts.config)} ${this.reduceLimit}`;
+    return `${functionTimeoutMs(this.#options.config)} ${this.reduceLimit}`;
   }
 
   get reduceLimit(): ReduceLimit {
-    const setting = this.#parts.config.get('query_server_config', 'reduce_limit');
+    const setting = this.#options.config.get('query_server_config', 'reduce_limit');
     return setting === 'false' || setting === 'log' ? setting : 'true';
   }
 }

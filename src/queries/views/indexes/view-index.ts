@@ -24,7 +24,7 @@ import { isOnLineage, isOpen } from './index-origin.ts';
 import { SharedUpdate } from './shared-update.ts';
 import type { FunctionSource, ViewFunctions } from './view-functions.ts';
 
-export interface ViewIndexParts {
+export interface ViewIndexOptions {
   readonly definition: GroupDefinition;
   readonly databaseName: string;
   readonly functions: ViewFunctions;
@@ -54,7 +54,7 @@ export class ViewIndex {
   readonly databaseName: string;
   readonly orders: readonly TreeOrder[];
   readonly watches = new RowWatches();
-  readonly #parts: ViewIndexParts;
+  readonly #options: ViewIndexOptions;
   readonly #content: IndexContent;
   /** The handle whose history the index was last compared with. */
   #comparedDatabase: Database | undefined;
@@ -73,35 +73,35 @@ export class ViewIndex {
   /** Set when it is closed: the error that is thrown from then on. */
   #closedError: DatabaseError | undefined;
 
-  private constructor(parts: ViewIndexParts, file: PageFile | undefined, head: IndexHead | undefined) {
-    const { definition, databaseName } = parts;
-    this.#parts = parts;
+  private constructor(options: ViewIndexOptions, file: PageFile | undefined, head: IndexHead | undefined) {
+    const { definition, databaseName } = options;
+    this.#options = options;
     this.definition = definition;
     this.databaseName = databaseName;
     this.orders = createTreeOrders(definition.trees);
     this.#hasScripts = this.orders.some(({ scripts }) => scripts.length > 0);
-    this.#content = new IndexContent({ ...parts, orders: this.orders }, file, head);
+    this.#content = new IndexContent({ ...options, orders: this.orders }, file, head);
   }
 
   /** Creates an index in memory only. */
-  static temporary(parts: ViewIndexParts): ViewIndex {
-    return new ViewIndex(parts, undefined, undefined);
+  static temporary(options: ViewIndexOptions): ViewIndex {
+    return new ViewIndex(options, undefined, undefined);
   }
 
   /**
    * Uses the content of the file if it has this signature and collation, and reflects this database's history. Fails with
    * `storage_corrupt` if the file is damaged.
    */
-  static async open(parts: ViewIndexParts, file: PageFile, origin: DatabaseOrigin): Promise<ViewIndex> {
+  static async open(options: ViewIndexOptions, file: PageFile, origin: DatabaseOrigin): Promise<ViewIndex> {
     const { head } = file.opening;
-    const stored = head === undefined ? undefined : decodeIndexHead(head, parts.supports.crc32);
-    if (head !== undefined && stored === undefined) parts.log.info(`${file.name} can't be read and is built anew`);
+    const stored = head === undefined ? undefined : decodeIndexHead(head, options.supports.crc32);
+    if (head !== undefined && stored === undefined) options.log.info(`${file.name} can't be read and is built anew`);
     const isUsable =
-      stored?.signature === parts.definition.signature &&
-      stored.collation === parts.collation &&
+      stored?.signature === options.definition.signature &&
+      stored.collation === options.collation &&
       isOnLineage(stored, origin);
     const used = isUsable ? stored : undefined;
-    return new ViewIndex(parts, file, used).#load(used, origin);
+    return new ViewIndex(options, file, used).#load(used, origin);
   }
 
   async #load(head: IndexHead | undefined, origin: DatabaseOrigin): Promise<this> {
@@ -111,7 +111,7 @@ export class ViewIndex {
   }
 
   #identity({ uuid, epoch }: DatabaseOrigin): IndexIdentity {
-    return { signature: this.definition.signature, collation: this.#parts.collation, uuid, epoch };
+    return { signature: this.definition.signature, collation: this.#options.collation, uuid, epoch };
   }
 
   get state(): IndexState {
@@ -159,11 +159,11 @@ export class ViewIndex {
 
   /** Returns whether `reader` may be called. */
   get isPrepared(): boolean {
-    return !this.#hasScripts || this.#limits === this.#parts.functions.reduceLimits;
+    return !this.#hasScripts || this.#limits === this.#options.functions.reduceLimits;
   }
 
   get #hasFittingReductions(): boolean {
-    return !this.#hasScripts || this.#keptLimit === this.#parts.functions.reduceLimit;
+    return !this.#hasScripts || this.#keptLimit === this.#options.functions.reduceLimit;
   }
 
   reader(replace: ReplaceIndex): IndexReader {
@@ -173,7 +173,7 @@ export class ViewIndex {
 
   /** Compiles the reduce functions, which readers need, for the present limits. */
   prepare(source: IndexSource): Promise<void> {
-    const limits = this.#parts.functions.reduceLimits;
+    const limits = this.#options.functions.reduceLimits;
     if (this.#preparing?.limits === limits) return this.#preparing.done;
     const before = this.#preparing?.done.catch(() => undefined);
     const done = this.#prepare(source, limits, before).catch((error: unknown) => {
@@ -186,7 +186,7 @@ export class ViewIndex {
 
   async #prepare(source: IndexSource, limits: string, before: Promise<void> | undefined): Promise<void> {
     await before;
-    const { functions } = this.#parts;
+    const { functions } = this.#options;
     if (this.#hasScripts) {
       const scripts = this.orders.flatMap((order) => order.scripts);
       const limit = functions.reduceLimit;
@@ -219,7 +219,7 @@ export class ViewIndex {
     this.#assertOpen();
     const { database } = source;
     this.#content.beginUpdate();
-    const task = this.#parts.tasks.start('indexer', this.databaseName, source.functions.designId);
+    const task = this.#options.tasks.start('indexer', this.databaseName, source.functions.designId);
     task.update(0, database.updateSeq - this.state.updateSeq);
     try {
       await this.#compareHistory(source);
@@ -237,14 +237,14 @@ export class ViewIndex {
 
   async #runUpdater(source: IndexSource, onProgress: (done: number, total: number) => void): Promise<void> {
     const content = this.#content;
-    const mapper = await this.#parts.functions.openMapper(source.functions);
+    const mapper = await this.#options.functions.openMapper(source.functions);
     try {
       const updater = new Updater({
         database: source.database,
         definition: this.definition,
         orders: this.orders,
         mapper,
-        settings: this.#parts.settings,
+        settings: this.#options.settings,
         state: content.state,
         publish: (state, replaced) => content.publish(state, replaced),
         isCheckpointDue: () => content.isCheckpointDue,
@@ -264,7 +264,7 @@ export class ViewIndex {
     if (this.#comparedDatabase === database || !isOpen(database)) return;
     const { uuid, epoch } = this.#content.identity ?? origin;
     if (!isOnLineage({ uuid, epoch, seenSeq: this.state.seenSeq }, origin)) {
-      this.#parts.log.info(`an index of ${this.databaseName} is of a lost state of it and is built anew`);
+      this.#options.log.info(`an index of ${this.databaseName} is of a lost state of it and is built anew`);
       await this.#content.clear();
       this.watches.lose();
     }
@@ -274,7 +274,7 @@ export class ViewIndex {
 
   /** Empties the index if it stores reductions that were refused, but would now be accepted. */
   async #dropRefusedGrowth(): Promise<void> {
-    const { functions, log } = this.#parts;
+    const { functions, log } = this.#options;
     const limit = functions.reduceLimit;
     if (this.#hasFittingReductions || !this.isPrepared) return;
     if (limit !== 'true' && (await keepsRefusedGrowth(this.orders, this.state))) {
@@ -298,7 +298,7 @@ export class ViewIndex {
   async #compact(source: IndexSource): Promise<void> {
     if (!this.#content.hasFile) return;
     await this.prepare(source);
-    const task = this.#parts.tasks.start('view_compaction', this.databaseName, source.functions.designId);
+    const task = this.#options.tasks.start('view_compaction', this.databaseName, source.functions.designId);
     const check = (): void => this.#assertOpen();
     try {
       await this.#content.store();

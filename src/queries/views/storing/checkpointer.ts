@@ -14,7 +14,7 @@ const FIRST_DIVISOR = 2;
 /** Between two checkpoints there is at least this multiple of the time that the last one took. */
 const PAUSE_FACTOR = 4;
 
-interface CheckpointerParts {
+interface CheckpointerOptions {
   /** Absent for an index that is in memory only. */
   readonly file: IndexFile | undefined;
   readonly settings: ViewSettings;
@@ -31,7 +31,7 @@ interface CheckpointerParts {
 export class Checkpointer {
   /** Written into the file's head. Nothing is stored before it is set. */
   identity: IndexIdentity | undefined;
-  readonly #parts: CheckpointerParts;
+  readonly #options: CheckpointerOptions;
   #replaced: ReplacedNode[] = [];
   #storedState: IndexState | undefined;
   /** The checkpoint, or the exclusive work, that runs. */
@@ -43,8 +43,8 @@ export class Checkpointer {
   #tookMs = 0;
   #hasEnded = false;
 
-  constructor(parts: CheckpointerParts) {
-    this.#parts = parts;
+  constructor(options: CheckpointerOptions) {
+    this.#options = options;
   }
 
   /** Sets the state that was read from the file, and need not be stored. */
@@ -54,38 +54,38 @@ export class Checkpointer {
 
   /** An update begins: the time to its first checkpoint runs from now on. */
   beginUpdate(): void {
-    this.#pausedSince = this.#parts.clock.monotonic();
+    this.#pausedSince = this.#options.clock.monotonic();
     this.#isFirst = true;
   }
 
   /** Adds nodes that later states do not have. The next checkpoint frees their pages. */
   addReplaced(nodes: readonly ReplacedNode[]): void {
-    if (this.#parts.file !== undefined) for (const node of nodes) this.#replaced.push(node);
+    if (this.#options.file !== undefined) for (const node of nodes) this.#replaced.push(node);
   }
 
   /** Schedules a checkpoint after `idleMs`, unless one is already scheduled. */
   schedule(): void {
-    const { file, settings } = this.#parts;
+    const { file, settings } = this.#options;
     if (file === undefined || this.#timer !== undefined || this.#hasEnded) return;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      this.run().catch((error: unknown) => this.#parts.onFailure(error));
+      this.run().catch((error: unknown) => this.#options.onFailure(error));
     }, settings.idleMs);
   }
 
   /** To be called when a reader has released its state: pages that it kept from being dropped may be dropped now. */
   onReaderReleased(): void {
-    if (this.#parts.file?.hasDroppable) this.schedule();
+    if (this.#options.file?.hasDroppable) this.schedule();
   }
 
   /** Returns whether an update has run for so long that it should publish a state and have it stored. */
   get isDueByTime(): boolean {
-    const { checkpointMs } = this.#parts.settings;
+    const { checkpointMs } = this.#options.settings;
     return this.#hasPaused(this.#isFirst ? checkpointMs / FIRST_DIVISOR : checkpointMs);
   }
 
   #hasPaused(ms: number): boolean {
-    const { file, clock } = this.#parts;
+    const { file, clock } = this.#options;
     if (file === undefined || this.#running !== undefined) return false;
     return clock.monotonic() - this.#pausedSince >= Math.max(ms, PAUSE_FACTOR * this.#tookMs);
   }
@@ -95,12 +95,12 @@ export class Checkpointer {
    * are in memory, so that the update can't outrun it.
    */
   async runIfDue(): Promise<void> {
-    const { file, settings, current } = this.#parts;
+    const { file, settings, current } = this.#options;
     if (file === undefined) return;
     const load = unstoredBytes(current()) / settings.dirtyBytes;
     if (load >= OVERDUE_FACTOR) await this.run();
     else if (this.#running === undefined && (load >= 1 || this.#hasPaused(settings.checkpointMs / PUBLISHED_DIVISOR))) {
-      this.#begin().catch((error: unknown) => this.#parts.onFailure(error));
+      this.#begin().catch((error: unknown) => this.#options.onFailure(error));
     }
   }
 
@@ -112,7 +112,7 @@ export class Checkpointer {
 
   #begin(): Promise<void> {
     const storing = this.#store().finally(() => {
-      this.#pausedSince = this.#parts.clock.monotonic();
+      this.#pausedSince = this.#options.clock.monotonic();
     });
     return this.#runAlone(storing);
   }
@@ -134,7 +134,7 @@ export class Checkpointer {
   }
 
   async #store(): Promise<void> {
-    const { file, current, clock, settings } = this.#parts;
+    const { file, current, clock, settings } = this.#options;
     const state = current();
     const { identity } = this;
     if (file === undefined || identity === undefined || this.#hasEnded) return;

@@ -14,7 +14,7 @@ import { IndexFile, type IndexIdentity } from './index-file.ts';
 import type { IndexHead, IndexRoots } from './index-head.ts';
 import { openIndexState, pagesOf } from './index-trees.ts';
 
-interface IndexContentParts {
+interface IndexContentOptions {
   /** For the log. */
   readonly databaseName: string;
   readonly orders: readonly TreeOrder[];
@@ -47,16 +47,16 @@ interface ContentInfo {
  */
 export class IndexContent {
   readonly snapshots: SnapshotRegister;
-  readonly #parts: IndexContentParts;
+  readonly #options: IndexContentOptions;
   readonly #file: IndexFile | undefined;
   readonly #checkpointer: Checkpointer;
   #state: IndexState;
   #hasFailed = false;
 
   /** Without a file the index is in memory only. Without a head the pages in the file are not used. */
-  constructor(parts: IndexContentParts, file: PageFile | undefined, head: IndexHead | undefined) {
-    const { settings, cache, clock, supports } = parts;
-    this.#parts = parts;
+  constructor(options: IndexContentOptions, file: PageFile | undefined, head: IndexHead | undefined) {
+    const { settings, cache, clock, supports } = options;
+    this.#options = options;
     this.snapshots = new SnapshotRegister(clock, settings.snapshotMaxAgeMs, () =>
       this.#checkpointer.onReaderReleased(),
     );
@@ -84,7 +84,7 @@ export class IndexContent {
   }
 
   #openState(head: IndexHead | undefined, roots: IndexRoots | undefined): IndexState {
-    const { orders, supports } = this.#parts;
+    const { orders, supports } = this.#options;
     return openIndexState({ file: this.#file, orders, leafBytes: supports.leafBytes }, head, roots);
   }
 
@@ -150,7 +150,7 @@ export class IndexContent {
   async rewrite({ check, mayReplace }: RewriteOptions): Promise<boolean> {
     const file = this.#file;
     if (file === undefined) return true;
-    const { settings } = this.#parts;
+    const { settings } = this.#options;
     const former = this.#state;
     const ticket = this.retain();
     let isReplaced = false;
@@ -207,7 +207,7 @@ export class IndexContent {
   #checkpointFailed(error: unknown): void {
     this.noteFailure(error);
     if (isDatabaseError(error, 'storage_deleted')) return;
-    const { log, databaseName } = this.#parts;
+    const { log, databaseName } = this.#options;
     log.error(`an index of ${databaseName} could not be stored; it is tried again`, error);
   }
 

@@ -28,7 +28,7 @@ import {
 /** Pages that are dropped in one commit. */
 const DROP_SLICE = 256;
 
-interface IndexFileParts {
+interface IndexFileOptions {
   readonly snapshots: SnapshotRegister;
   readonly settings: ViewSettings;
   /** Bounds the memory of all page caches together. */
@@ -63,8 +63,8 @@ export class IndexFile {
   readonly #damageErrors = new WeakSet<DatabaseError>();
   #damage: DatabaseError | undefined;
 
-  constructor(file: PageFile, head: IndexHead | undefined, parts: IndexFileParts) {
-    const { snapshots, settings, cache, supports } = parts;
+  constructor(file: PageFile, head: IndexHead | undefined, options: IndexFileOptions) {
+    const { snapshots, settings, cache, supports } = options;
     const { crc32 } = supports;
     this.#crc32 = crc32;
     this.#maxPageLength = supports.maxPageBytes - PAGE_OVERHEAD;

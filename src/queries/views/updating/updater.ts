@@ -48,7 +48,7 @@ interface Progress {
   readonly total: number;
 }
 
-interface UpdateParts {
+interface UpdateOptions {
   readonly database: Database;
   readonly definition: GroupDefinition;
   readonly orders: readonly TreeOrder[];
@@ -78,7 +78,7 @@ interface UpdateParts {
  * is continued by the next one.
  */
 export class Updater {
-  readonly #parts: UpdateParts;
+  readonly #options: UpdateOptions;
   readonly #pending: PendingRows;
   readonly #timeSlice: TimeSlice;
   /** Batches that are being mapped, in their order. Their results are not pending yet. */
@@ -92,15 +92,15 @@ export class Updater {
   /** In the first pass, in which no document has rows in the index yet: the sequence that it will have reached. */
   #firstPassSeq: number | undefined;
 
-  constructor(parts: UpdateParts) {
-    this.#parts = parts;
-    this.#state = parts.state;
-    this.#pending = new PendingRows(parts.definition, parts.orders);
-    this.#timeSlice = new TimeSlice(parts.settings.turnMs);
+  constructor(options: UpdateOptions) {
+    this.#options = options;
+    this.#state = options.state;
+    this.#pending = new PendingRows(options.definition, options.orders);
+    this.#timeSlice = new TimeSlice(options.settings.turnMs);
   }
 
   async run(): Promise<void> {
-    const snapshot = this.#parts.database.snapshot();
+    const snapshot = this.#options.database.snapshot();
     try {
       const { firstPass, updateSeq, byDocument } = this.#state;
       if (firstPass !== undefined) await this.#mapAll(snapshot, firstPass);
@@ -129,7 +129,7 @@ export class Updater {
     this.#pending.expectAscending(true);
     for await (const rows of snapshot.rows(rest)) {
       for (const row of rows) {
-        if (!isMapped(row.id, this.#parts.definition)) continue;
+        if (!isMapped(row.id, this.#options.definition)) continue;
         const found = row.record();
         const record = found instanceof Promise ? await found : found;
         // A long document is mapped by itself.
@@ -156,7 +156,7 @@ export class Updater {
   /** Removes the rows of purged documents, which the database's changes do not name. */
   async #removePurged(snapshot: Snapshot): Promise<void> {
     const { purgeSeq } = snapshot;
-    const retained = this.#parts.retain();
+    const retained = this.#options.retain();
     try {
       for await (const ids of purgedDocuments(this.#state.byDocument, snapshot)) {
         await runCooperatively(this.#pending.addEmpty(ids));
@@ -205,25 +205,25 @@ export class Updater {
   }
 
   get #batchSize(): number {
-    return this.#parts.mapper.batchSize ?? DEFAULT_BATCH;
+    return this.#options.mapper.batchSize ?? DEFAULT_BATCH;
   }
 
   async #afterBatch(snapshot: Snapshot, reached: Reached, { done, total }: Progress): Promise<void> {
-    this.#parts.check();
-    this.#parts.onProgress(done, total);
+    this.#options.check();
+    this.#options.onProgress(done, total);
     while (this.#pending.sortSome()) if (this.#timeSlice.isDue) await this.#timeSlice.rest();
-    if (this.#isFlushDue || this.#parts.isCheckpointDue()) await this.#flush(snapshot, reached);
+    if (this.#isFlushDue || this.#options.isCheckpointDue()) await this.#flush(snapshot, reached);
     if (this.#timeSlice.isDue) await this.#timeSlice.rest();
   }
 
   get #isFlushDue(): boolean {
-    const { flushRows, flushBytes } = this.#parts.settings;
+    const { flushRows, flushBytes } = this.#options.settings;
     return this.#pending.rowCount >= flushRows || this.#pending.bytes >= flushBytes;
   }
 
   async #mapChanged(snapshot: Snapshot, ids: readonly DocId[]): Promise<void> {
     if (ids.length === 0) return;
-    const { live, empty } = await readChanged(snapshot, ids, this.#parts.definition);
+    const { live, empty } = await readChanged(snapshot, ids, this.#options.definition);
     await runCooperatively(this.#pending.addEmpty(empty));
     for (const records of cutByBytes(live, BATCH_BYTES)) await this.#mapRecords(snapshot, records);
   }
@@ -236,13 +236,13 @@ export class Updater {
   }
 
   #inputOf(snapshot: Snapshot, records: readonly DocumentRecord[]): MaybePromise<MapInput> {
-    const { mapper, definition } = this.#parts;
+    const { mapper, definition } = this.#options;
     const long = mapper.mapLong && longInput(snapshot, records, definition);
     return long ?? readBodies(snapshot, records, definition);
   }
 
   #resultsOf({ texts, long }: MapInput): MaybePromise<readonly MappedRows[]> {
-    const { mapper } = this.#parts;
+    const { mapper } = this.#options;
     return (long && mapper.mapLong?.(long)) ?? mapper.map(texts);
   }
 
@@ -255,7 +255,7 @@ export class Updater {
     later.catch(() => undefined);
     this.#underWay.push({ input, bytes, results: later });
     this.#bytesUnderWay += bytes;
-    await this.#takeResults(snapshot, (this.#parts.mapper.concurrency ?? 1) - 1);
+    await this.#takeResults(snapshot, (this.#options.mapper.concurrency ?? 1) - 1);
   }
 
   /** Adds the results of the maps, and maps what they left over because it was too much: rows may have to be written before all are mapped. */
@@ -265,10 +265,10 @@ export class Updater {
       const to = from + Math.max(1, results[0]?.counts.length ?? ids.length);
       await runCooperatively(this.#pending.add(ids.slice(from, to), results));
       if (to >= ids.length) return;
-      this.#parts.check();
+      this.#options.check();
       if (this.#isFlushDue) await this.#write(snapshot, this.#reachedWith(must(ids[to - 1])));
       from = to;
-      results = await this.#parts.mapper.map(texts.slice(from, from + Math.max(1, this.#batchSize)));
+      results = await this.#options.mapper.map(texts.slice(from, from + Math.max(1, this.#batchSize)));
     }
   }
 
@@ -309,10 +309,10 @@ export class Updater {
       documents.filter(({ emitted }) => isLeftOut(emitted)).length -
       formerValues.filter(isLeftOut).length;
     const trees: ViewTree[] = [];
-    const { watches } = this.#parts;
+    const { watches } = this.#options;
     const version = this.#state.version + 1;
     for (const [index, tree] of this.#state.trees.entries()) {
-      const { compareRows } = must(this.#parts.orders[index]);
+      const { compareRows } = must(this.#options.orders[index]);
       let next = tree.rows;
       for (const changes of await runCooperatively(changesOf(former, index, must(rows[index]), compareRows))) {
         if (watches.has(index)) await watches.note(index, { rows: next, changes, compare: compareRows, version });
@@ -324,7 +324,7 @@ export class Updater {
     const emitted = documents.map(({ id, emitted: value }) => ({ key: id, value }));
     const byDocument = await this.#update<string, number>(this.#state.byDocument, emitted, replaced);
     this.#state = { ...this.#state, ...reached, version, byDocument, trees, seenSeq, leftOut };
-    await this.#parts.publish(this.#state, replaced);
+    await this.#options.publish(this.#state, replaced);
   }
 
   /** Updates a tree in steps, whose sizes follow from how long the last one took. */
@@ -333,7 +333,7 @@ export class Updater {
     changes: readonly TreeChange<K>[],
     replaced: ReplacedNode[],
   ): Promise<Tree<K, R>> {
-    const { stepRows, turnMs } = this.#parts.settings;
+    const { stepRows, turnMs } = this.#options.settings;
     const leastRows = Math.ceil(stepRows * LEAST_STEP);
     let next = tree;
     let rows = leastRows;

@@ -7,11 +7,11 @@ import { parseReplication } from '../../../../src/replication/jobs/replication-r
 import { ADMIN, openReplicator } from './support.ts';
 
 function replication(body: object, user: Replication['user'] = ADMIN): Replication {
-  return atOnce(parseReplication({ source: 'a', target: 'https://joe:pw@example.org/b', ...body }, needsOf(user)));
+  return atOnce(parseReplication({ source: 'a', target: 'https://joe:pw@example.org/b', ...body }, optionsOf(user)));
 }
 
-function needsOf(user: Replication['user']) {
-  return openReplicator().replicator.needs({ user, ownBases: [] });
+function optionsOf(user: Replication['user']) {
+  return openReplicator().replicator.requestOptions({ user, ownBases: [] });
 }
 
 async function idOf(body: object, user?: Replication['user'], filter?: string): Promise<string> {
@@ -67,7 +67,7 @@ test('the same for another user is found without the user', async () => {
 test('what an admin has done with the rights of a user is not what that user asks for', async () => {
   const bob = { name: 'bob', roles: ['team'] };
   const { replicator } = openReplicator();
-  const byAdmin = replicator.needs({ user: bob, ownBases: [] }, { isAdmin: true, address: '' });
+  const byAdmin = replicator.requestOptions({ user: bob, ownBases: [] }, { isAdmin: true, address: '' });
   const body = { source: 'a', target: 'b', continuous: true };
   const own = await replicationId(replication({ target: 'b', continuous: true }, bob), 'uuid');
   const other = await replicationId(atOnce(parseReplication(body, byAdmin)), 'uuid');

@@ -5,10 +5,10 @@ import { describeEndpoint, describeProxy } from '../../../../src/replication/job
 import {
   parseReplicateRequest,
   parseReplication,
-  type RequestNeeds,
+  type RequestOptions,
 } from '../../../../src/replication/jobs/replication-request.ts';
 
-const needs: RequestNeeds = {
+const options: RequestOptions = {
   user: { name: 'joe', roles: ['staff'] },
   asker: { isAdmin: false },
   ownBases: ['http://127.0.0.1:5984', 'https://app.example/db'],
@@ -25,9 +25,9 @@ const needs: RequestNeeds = {
   },
 };
 
-function reasonOf(body: object, changed: Partial<RequestNeeds> = {}): string {
+function reasonOf(body: object, changed: Partial<RequestOptions> = {}): string {
   try {
-    atOnce(parseReplicateRequest({ ...body }, { ...needs, ...changed }));
+    atOnce(parseReplicateRequest({ ...body }, { ...options, ...changed }));
   } catch (error) {
     if (isDatabaseError(error, 'bad_request')) return error.reason;
     throw error;
@@ -38,7 +38,7 @@ function reasonOf(body: object, changed: Partial<RequestNeeds> = {}): string {
 const ends = { source: 'a', target: 'b' };
 
 test('what is left out has its default', () => {
-  expect(atOnce(parseReplication(ends, needs))).toEqual({
+  expect(atOnce(parseReplication(ends, options))).toEqual({
     source: { kind: 'local', name: 'a' },
     target: { kind: 'local', name: 'b' },
     continuous: false,
@@ -73,7 +73,7 @@ test('each option is read, numbers also as digits', () => {
     socket_options: '[{nodelay, true}]',
     doc_ids: null,
   };
-  expect(atOnce(parseReplication(body, needs))).toMatchObject({
+  expect(atOnce(parseReplication(body, options))).toMatchObject({
     continuous: true,
     createTarget: true,
     sinceSeq: '12-abc',
@@ -90,12 +90,12 @@ test('each option is read, numbers also as digits', () => {
 
 test('admins have more workers and connections', () => {
   const body = { ...ends, worker_processes: 64, http_connections: 256 };
-  const replication = atOnce(parseReplication(body, { ...needs, asker: { isAdmin: true } }));
+  const replication = atOnce(parseReplication(body, { ...options, asker: { isAdmin: true } }));
   expect(replication).toMatchObject({ workers: 64, connections: 64 });
 });
 
 describe('endpoints', () => {
-  const target = (given: unknown) => atOnce(parseReplication({ source: 'a', target: given }, needs)).target;
+  const target = (given: unknown) => atOnce(parseReplication({ source: 'a', target: given }, options)).target;
 
   test.each([
     ['a/b+c', { kind: 'local', name: 'a/b+c' }],
@@ -155,7 +155,10 @@ describe('endpoints', () => {
 
   test('a proxy is for what is elsewhere', () => {
     const proxied = atOnce(
-      parseReplication({ source: 'a', target: 'http://example.org/b', proxy: 'socks5://me:pw@127.0.0.1:1080' }, needs),
+      parseReplication(
+        { source: 'a', target: 'http://example.org/b', proxy: 'socks5://me:pw@127.0.0.1:1080' },
+        options,
+      ),
     );
     expect(proxied.source).toEqual({ kind: 'local', name: 'a' });
     expect(proxied.target).toMatchObject({ proxy: 'socks5://me:pw@127.0.0.1:1080' });
@@ -239,7 +242,7 @@ describe('what can not be', () => {
 });
 
 test('what is selected is the same in whatever order it is given', () => {
-  const of = (more: object) => atOnce(parseReplication({ ...ends, ...more }, needs)).selection;
+  const of = (more: object) => atOnce(parseReplication({ ...ends, ...more }, options)).selection;
   expect(of({ doc_ids: ['b', 'a', 'b'] })).toEqual({ kind: 'ids', ids: ['a', 'b'] });
   expect(of({ filter: '_doc_ids', doc_ids: ['a'] })).toEqual({ kind: 'ids', ids: ['a'] });
   const one = of({ filter: 'd/f', query_params: { b: '1', a: '2' } });
@@ -249,11 +252,13 @@ test('what is selected is the same in whatever order it is given', () => {
 
 test('an id is enough to cancel, under any of its names', () => {
   for (const name of ['replication_id', 'id', '_local_id']) {
-    expect(atOnce(parseReplicateRequest({ cancel: true, [name]: 'x+continuous' }, needs))).toEqual({
+    expect(atOnce(parseReplicateRequest({ cancel: true, [name]: 'x+continuous' }, options))).toEqual({
       kind: 'cancelById',
       id: 'x+continuous',
     });
   }
-  expect(atOnce(parseReplicateRequest({ ...ends, cancel: true }, needs))).toMatchObject({ kind: 'cancel' });
-  expect(atOnce(parseReplicateRequest({ ...ends, retry_refused: true }, needs))).toMatchObject({ retryRefused: true });
+  expect(atOnce(parseReplicateRequest({ ...ends, cancel: true }, options))).toMatchObject({ kind: 'cancel' });
+  expect(atOnce(parseReplicateRequest({ ...ends, retry_refused: true }, options))).toMatchObject({
+    retryRefused: true,
+  });
 });

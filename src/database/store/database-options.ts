@@ -8,7 +8,7 @@ import type { CreateWriteGuard, DatabaseCounters } from './contract.ts';
 import type { DatabaseSettings } from './settings.ts';
 
 /** The parts of one open database, and what it shares with others. */
-export interface DatabaseParts {
+export interface DatabaseOptions {
   readonly name: string;
   readonly file: PageFile;
   readonly supports: PageStoreSupport;

@@ -8,7 +8,7 @@ import type { CreateWriteGuard, DatabaseCounters } from '../store/contract.ts';
 import type { DatabaseSettings } from '../store/settings.ts';
 
 /** The parts of a registry. */
-export interface RegistryParts {
+export interface RegistryOptions {
   readonly store: PageStore;
   readonly clock: Clock;
   readonly random: RandomBytes;
