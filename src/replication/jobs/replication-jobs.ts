@@ -10,15 +10,7 @@ import { type CooperativeTask, nextTurn, runCooperatively, TimeSlice } from '../
 import type { ReplicationTask } from '../../base/system/active-tasks.ts';
 import type { Log } from '../../base/system/contract.ts';
 import { logOfClients } from '../../base/system/log.ts';
-import type {
-  RefusedDocument,
-  Replication,
-  ReplicationActivity,
-  ReplicatorHost,
-  RunReplication,
-  RunResult,
-  RunStats,
-} from '../contract.ts';
+import type { Replication, ReplicationActivity, ReplicatorHost, RunReplication, RunResult } from '../contract.ts';
 import { RightsEnded } from '../failure.ts';
 import { isAdmin } from '../user-key.ts';
 import { describeEndpoint } from './endpoint.ts';
