@@ -1,6 +1,5 @@
 /** What `database()` returns. Types only. Each method is one request, except `update` and `changes`; `fetch` alone can do the same. */
-import type { Change } from '../interface/changes.ts';
-import type { Deletion, Draft, Refused, Stored, Written } from '../interface/documents.ts';
+import type { Change, Deletion, Draft, Refused, Stored, Written } from '../interface/documents.ts';
 import type {
   AllDocs,
   AllDocsRowFor,

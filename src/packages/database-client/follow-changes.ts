@@ -1,8 +1,7 @@
 import { pause } from '../../base/shared/clock.ts';
-import type { Change, ChangesAnswer } from '../interface/changes.ts';
+import type { Change, ChangesAnswer } from '../interface/documents.ts';
 import type { ChangesOptions } from './contract.ts';
-import { type Ask, queryOf } from './requests.ts';
-import { SetteeError } from './settee-error.ts';
+import { type Ask, queryOf, SetteeError } from './requests.ts';
 
 /** Between two requests of a failing feed: the first pause, and the longest. */
 const FIRST_PAUSE_MS = 250;

@@ -3,7 +3,6 @@
  *
  *     const notes = database<Note>(fetch, '/db/notes');
  */
-export type * from '../interface/changes.ts';
 export type * from '../interface/documents.ts';
 export type * from '../interface/lists.ts';
 export type * from '../interface/replication.ts';
@@ -11,4 +10,4 @@ export type * from '../interface/selectors.ts';
 export type * from '../interface/server.ts';
 export type * from './contract.ts';
 export { database } from './database.ts';
-export { SetteeError } from './settee-error.ts';
+export { SetteeError } from './requests.ts';

@@ -1,4 +1,7 @@
-/** Documents as JSON (docs/http/documents.md#document-members). `T` is the app's own content of one. */
+/**
+ * Documents as JSON (docs/http/documents.md#document-members), and the feeds that report their changes. `T` is the app's own content of a
+ * document.
+ */
 
 /** An attachment in a response (docs/http/attachments.md#attachments-in-documents). `data` replaces `length` and `stub`. */
 export interface Attachment {
@@ -137,4 +140,33 @@ export interface DesignDocument {
   readonly lists?: Readonly<Record<string, string>>;
   readonly updates?: Readonly<Record<string, string>>;
   readonly rewrites?: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** A row of a feed of changes (docs/http/changes.md). */
+export interface Change<T = unknown> {
+  /** The `since` of a feed that continues after this change. */
+  readonly seq: number;
+  readonly id: string;
+  /** The winning revision; with `style=all_docs` all leaves, the winner first. */
+  readonly changes: readonly { readonly rev: string }[];
+  readonly deleted?: true;
+  /** With `include_docs`; null if it can't be read. */
+  readonly doc?: Stored<T> | null;
+}
+
+/** The response of the feeds `normal` and `longpoll`. */
+export interface ChangesAnswer<T = unknown> {
+  readonly results: readonly Change<T>[];
+  readonly last_seq: number;
+  readonly pending: number;
+}
+
+/** The last line of a feed `continuous`. */
+export type ChangesEnd = Omit<ChangesAnswer, 'results'>;
+
+/** A row of the feed of database events (docs/http/changes.md#database-events). */
+export interface DatabaseEvent {
+  readonly db_name: string;
+  readonly ok: true;
+  readonly type: 'created' | 'updated' | 'deleted';
 }

@@ -1,6 +1,5 @@
 import type { Fetch } from '../database-client/contract.ts';
-import { answerOf } from '../database-client/requests.ts';
-import { SetteeError } from '../database-client/settee-error.ts';
+import { answerOf, SetteeError } from '../database-client/requests.ts';
 import type { ExportOptions } from './contract.ts';
 import { linesOf, toStream } from './lines.ts';
 

@@ -1,7 +1,6 @@
 import type { Fetch } from '../database-client/contract.ts';
 import { database } from '../database-client/database.ts';
-import { answerOf } from '../database-client/requests.ts';
-import { SetteeError } from '../database-client/settee-error.ts';
+import { answerOf, SetteeError } from '../database-client/requests.ts';
 import type { Refused, Written } from '../interface/documents.ts';
 import type { ImportOptions, ImportResult, RefusedLine } from './contract.ts';
 import { linesOf } from './lines.ts';
