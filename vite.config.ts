@@ -242,7 +242,7 @@ const environments: Readonly<Record<string, EnvironmentOptions>> = {
   worker: workerFiles(),
   sandbox: browserFile('settee-sandbox', './src/browser/worker/sandbox-worker.ts', 'es'),
   serviceWorker: browserFile('settee-sw', './sw/settee-sw.ts', 'iife'),
-  serviceWorkerPrecache: browserFile('settee-sw-precache', './sw/settee-sw-precache.ts', 'iife'),
+  serviceWorkerPrecache: browserFile('settee-sw-precache', './src/browser/sw/precaching.ts', 'iife'),
   serviceWorkerCore: browserFile('settee-sw-core', './sw/settee-sw-core.ts', 'iife'),
   swLibrary: libraryFile('sw', './src/browser/sw/index.ts', []),
   viteLibrary: libraryFile('vite', './src/packages/vite/index.ts', ['vite', /^node:/]),

@@ -4,9 +4,9 @@
  * page is open. A parameter `precache` is the address of a script that leaves a `PrecacheList` in the global `setteePrecache`; the Vite
  * plugin writes that global into this script itself. The files of that list are kept, and served from there; files of an earlier list are removed.
  */
+
 import type { PrecacheList, Precaching } from '../src/browser/sw/contract.ts';
 import { createSettee, type ServiceWorkerOptions } from '../src/browser/sw/index.ts';
-import { deleteOldPrecache } from '../src/browser/sw/old-precache.ts';
 import { leaveOthers } from '../src/browser/sw/static-routes.ts';
 
 declare const self: ServiceWorkerGlobalScope & {
@@ -49,4 +49,15 @@ function openPrecaching(list: string | null): Precaching | undefined {
   }
   self.importScripts('settee-sw-precache.js');
   return self.setteePrecaching?.(setteePrecache);
+}
+
+/**
+ * Frees the space of all files that an earlier service worker of this scope kept. For a service worker that keeps none, and so serves none.
+ * The cache has the name that Workbox assigns, which is not loaded here:
+ * https://developer.chrome.com/docs/workbox/modules/workbox-core#view_and_change_the_default_cache_names
+ */
+function deleteOldPrecache(event: ExtendableEvent): void {
+  const { caches, registration } = self;
+  // A failure costs only space, and the next version tries again.
+  event.waitUntil(caches.delete(`workbox-precache-v2-${registration.scope}`).catch(() => false));
 }

@@ -12,7 +12,7 @@ export async function buildNewerFiles(): Promise<string> {
   const nextProtocol = {
     name: 'next-protocol',
     transform: (code: string, id: string) =>
-      id.endsWith('/bridge/wire/wire.ts')
+      id.endsWith('/bridge/wire.ts')
         ? code.replace(/(export const PROTOCOL = )(\d+)/, (_, before, number) => before + (Number(number) + 1))
         : undefined,
   };

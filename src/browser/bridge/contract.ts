@@ -1,7 +1,6 @@
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
 import type { PlainRequest, PlainResponse } from '../../base/shared/message.ts';
-import type { PortOffer } from './wire/control.ts';
-import type { Sender, WireRequest, WireResponse } from './wire/wire.ts';
+import type { PortOffer, Sender, WireRequest, WireResponse } from './wire.ts';
 
 /** One service: all workers of the same instance share one storage, one owner and one session. */
 export interface Instance {

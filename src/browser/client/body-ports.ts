@@ -1,9 +1,9 @@
 /**
- * Bodies between a page and its own worker, each over a port of its own, in the steps of `browser/bridge/wire/wire.ts`. A page needs less than
- * `browser/bridge/bodies` has: the worker ends with the page, so that neither side must notice the loss of the other, and the web's streams keep
+ * Bodies between a page and its own worker, each over a port of its own, in the steps of `browser/bridge/wire.ts`. A page needs less than
+ * `browser/bridge/body-streams.ts` has: the worker ends with the page, so that neither side must notice the loss of the other, and the web's streams keep
  * reads and chunks in order by themselves.
  */
-import type { BodyStep } from '../bridge/wire/wire.ts';
+import type { BodyStep } from '../bridge/wire.ts';
 
 export interface IncomingBody {
   readonly readable: ReadableStream<Uint8Array>;

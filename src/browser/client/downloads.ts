@@ -1,8 +1,8 @@
 /**
  * Links that save their target (`<a download>`). Chromium requests it from the network, past the service worker
- * (https://crbug.com/468227); a page in a frame it requests from the service worker, which has it saved (`browser/sw/downloads.ts`).
+ * (https://crbug.com/468227); a page in a frame it requests from the service worker, which has it saved (`browser/sw/service-worker-host.ts`).
  */
-import { downloadHash } from '../bridge/wire/control.ts';
+import { downloadHash } from '../bridge/wire.ts';
 
 /** A response that is saved is not a page, so no event reports its arrival; none takes this long to begin. */
 const FRAME_MS = 60_000;

@@ -1,10 +1,11 @@
 /**
  * `settee`, for pages: starts the database of a base and accesses it. One service per base and page, which all calls of `start` share.
  */
-import { absoluteBase } from './addresses.ts';
+
 import type { Settee, StartOptions } from './contract.ts';
 import { PageClient } from './page-client.ts';
 import { PageUser, type PageUsers } from './page-user.ts';
+import { absoluteBase } from './scripts.ts';
 
 export type { Settee, SetteeStatus, StartOptions } from './contract.ts';
 

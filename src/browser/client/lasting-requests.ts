@@ -4,9 +4,8 @@
  * sends these past the service worker, so that it gets them by a message. Chromium drops messages of a page that enters the back/forward
  * cache, when the next page is of another site.
  */
-import { serviceUnavailable } from '../bridge/link/unavailable.ts';
-import type { LastingAnswer, LastingRequest } from '../bridge/wire/control.ts';
-import { PROTOCOL, type WireResponse } from '../bridge/wire/wire.ts';
+import { serviceUnavailable } from '../bridge/service-unavailable.ts';
+import { type LastingAnswer, type LastingRequest, PROTOCOL, type WireResponse } from '../bridge/wire.ts';
 import { withinDeadline } from './deadline.ts';
 import { type Outgoing, toOutgoing } from './outgoing-request.ts';
 import type { PageFetch } from './replaced-fetch.ts';

@@ -5,7 +5,7 @@
 
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
 import type { PlainHeaders } from '../../base/shared/message.ts';
-import type { WireResponse } from '../bridge/wire/wire.ts';
+import type { WireResponse } from '../bridge/wire.ts';
 
 export interface Outgoing {
   readonly method: string;

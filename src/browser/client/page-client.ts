@@ -5,10 +5,8 @@
 
 import { VERSION } from '../../base/system/version.ts';
 import { isReadOnlyRequest } from '../../http/request/address/read-only-requests.ts';
-import { OTHER_PROTOCOL } from '../bridge/wire/control.ts';
-import { PROTOCOL, type WireResponse, type WireStream } from '../bridge/wire/wire.ts';
-import { isWireStream } from '../bridge/wire/wire-codec.ts';
-import { isVersioned, serviceWorkerAddress, workerAddress } from './addresses.ts';
+import { OTHER_PROTOCOL, PROTOCOL, type WireResponse, type WireStream } from '../bridge/wire.ts';
+import { isWireStream } from '../bridge/wire-codec.ts';
 import { type IncomingBody, receiveBody } from './body-ports.ts';
 import type { SetteeStatus, StartOptions } from './contract.ts';
 import { DirectResponse, type TextSource } from './direct-response.ts';
@@ -17,8 +15,8 @@ import { LastingRequests } from './lasting-requests.ts';
 import { nextOf, type Outgoing, toAddress, toOutgoing } from './outgoing-request.ts';
 import { QuietWatch } from './quiet-watch.ts';
 import { type PageFetch, type ReplacedFetch, replaceBeacons, replacePageFetch } from './replaced-fetch.ts';
+import { isVersioned, MISSING_SCRIPT, serviceWorkerAddress, workerAddress } from './scripts.ts';
 import { ServiceWorkerSupervisor } from './service-worker-supervisor.ts';
-import { MISSING_SCRIPT } from './start-failures.ts';
 import { closed, WorkerSupervisor } from './worker-supervisor.ts';
 
 const NOT_WANTED = 'start was given serviceWorker: false; use settee.fetch';

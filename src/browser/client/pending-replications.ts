@@ -2,7 +2,7 @@
  * Continues replications that are not at rest when their page goes: the service worker continues them if no other page does,
  * and if the browser has background synchronization, it starts the service worker for that when the network is back.
  */
-import { type ReplicationMessage, syncTag } from '../bridge/wire/control.ts';
+import { type ReplicationMessage, syncTag } from '../bridge/wire.ts';
 
 /** Work that takes no longer than this is done before another context could help. */
 const SHORT_MS = 2_000;

@@ -2,11 +2,10 @@
 import { messageSW, Workbox } from 'workbox-window';
 import { pause } from '../../base/shared/clock.ts';
 import { scriptAddress } from '../bridge/script-address.ts';
-import type { ControlAnswer, ControlMessage } from '../bridge/wire/control.ts';
-import { PROTOCOL } from '../bridge/wire/wire.ts';
+import { type ControlAnswer, type ControlMessage, PROTOCOL } from '../bridge/wire.ts';
 import { withinDeadline } from './deadline.ts';
 import type { PageFetch } from './replaced-fetch.ts';
-import { startScript } from './start-failures.ts';
+import { startScript } from './scripts.ts';
 
 /** Pauses between the requests of which one must reach the service worker. */
 const WAITS_MS = [0, 100, 400, 1_500];

@@ -15,24 +15,27 @@ import { type Remote, wrap } from 'comlink';
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
 import { isReadOnlyRequest } from '../../http/request/address/read-only-requests.ts';
 import type { PageWorker, WorkerOptions, WorkerStatus } from '../bridge/contract.ts';
-import { serviceUnavailable } from '../bridge/link/unavailable.ts';
+import { MessageBatch } from '../bridge/message-batch.ts';
 import { scriptAddress } from '../bridge/script-address.ts';
+import { serviceUnavailable } from '../bridge/service-unavailable.ts';
 import type {
   ClearedMessage,
   KeepAlive,
   OutdatedMessage,
+  PageAnswer,
+  PageAnswers,
+  PageCall,
   PortOffer,
   ReplicationMessage,
   SandboxRequest,
-} from '../bridge/wire/control.ts';
-import { MessageBatch } from '../bridge/wire/message-batch.ts';
-import type { PageAnswer, PageAnswers, PageCall, WireResponse } from '../bridge/wire/wire.ts';
-import { portOf } from '../bridge/wire/wire-codec.ts';
+  WireResponse,
+} from '../bridge/wire.ts';
+import { portOf } from '../bridge/wire-codec.ts';
 import { offerBody } from './body-ports.ts';
 import { untilStuck, withinDeadline } from './deadline.ts';
 import type { Outgoing } from './outgoing-request.ts';
 import { PendingReplications } from './pending-replications.ts';
-import { startScript } from './start-failures.ts';
+import { startScript } from './scripts.ts';
 
 /** The workers for functions of documents that the page starts for its own worker, if that can't start them itself. */
 export class PageSandboxes {

@@ -1,6 +1,6 @@
 /** What an app's own service worker gets from `settee/sw`, and what that gets from the script with the core. */
 import type { Instance, WorkerOptions } from '../bridge/contract.ts';
-import type { ReplicationMessage } from '../bridge/wire/control.ts';
+import type { ReplicationMessage } from '../bridge/wire.ts';
 
 export interface ServiceWorkerOptions {
   /** The same as the page passes to `start`: a path such as `/db/`, or another origin's address. */

@@ -5,7 +5,7 @@
  */
 
 import type { ByteStream, PlainRequest, PlainResponse } from '../../base/shared/message.ts';
-import { isStream } from '../bridge/wire/wire-codec.ts';
+import { isStream } from '../bridge/wire-codec.ts';
 
 /** The type of what event sources read. */
 export const EVENT_STREAM = 'text/event-stream';

@@ -5,7 +5,7 @@ import type { ByteStream, PlainRequest, RequestBody } from '../../base/shared/me
 /** Bodies beyond this travel as a Blob: the browser hands it over without a copy, and may keep it on disk. */
 const INLINE_BYTES = 1_048_576;
 /**
- * Larger bodies travel as a stream: for such a request the owner does not detect whether it was sent twice (`link/repeated-writes.ts`),
+ * Larger bodies travel as a stream: for such a request the owner does not detect whether it was sent twice (`browser/bridge/link/repeated-writes.ts`),
  * so nothing is gained by having it whole. Chromium has room for some hundreds of megabytes of Blobs, and then fails all of them.
  */
 const BLOB_BYTES = 16 * INLINE_BYTES;

@@ -12,7 +12,7 @@
 
 import { pause } from '../../base/shared/clock.ts';
 import type { PlainRequest, PlainResponse } from '../../base/shared/message.ts';
-import { isStream } from '../bridge/wire/wire-codec.ts';
+import { isStream } from '../bridge/wire-codec.ts';
 
 /** Pauses before each retry; the last one applies to all later ones. */
 const PAUSES_MS: readonly number[] = [50, 100, 250, 500, 1000];

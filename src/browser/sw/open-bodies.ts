@@ -6,7 +6,7 @@
  */
 import { pause } from '../../base/shared/clock.ts';
 import type { ByteStream, PlainResponse } from '../../base/shared/message.ts';
-import { isStream } from '../bridge/wire/wire-codec.ts';
+import { isStream } from '../bridge/wire-codec.ts';
 import { BrokenOff, EVENT_STREAM } from './event-ids.ts';
 
 /** From this size on, freeing the memory costs less than leaving it. */
@@ -46,7 +46,7 @@ const FAILURE_MS = 300;
 export interface BrowserTraits {
   /** Ends a service worker whatever is open, and reports a clean end to readers. */
   readonly endsSilently: boolean;
-  /** Leaves much unused data in memory (`spent-chunks.ts`). */
+  /** Leaves much unused data in memory (`SpentChunks`). */
   readonly collectsLate: boolean;
 }
 

@@ -1,4 +1,7 @@
-/** Keeps an app's own files, so that it starts without a network: the content of `settee-sw-precache.js`. */
+/**
+ * The entry of `settee-sw-precache.js`, which keeps an app's own files, so that it starts without a network. `settee-sw.js` imports this script if
+ * there is a list of files; other apps never load it.
+ */
 import { PrecacheController, PrecacheRoute } from 'workbox-precaching';
 import { NavigationRoute, Router } from 'workbox-routing';
 import type { PrecacheList, Precaching } from './contract.ts';
@@ -7,7 +10,7 @@ import type { PrecacheList, Precaching } from './contract.ts';
  * Loads the files into a cache while the service worker is being installed; files that are already there in the same revision are not fetched
  * again. Files of other builds leave the cache when this service worker takes over.
  */
-export function createPrecaching({ files, version, fallback }: PrecacheList): Precaching {
+function createPrecaching({ files, version, fallback }: PrecacheList): Precaching {
   const controller = new PrecacheController();
   controller.addToCacheList(files.map((file) => (typeof file === 'string' ? { url: file, revision: version } : file)));
   const router = new Router();
@@ -32,3 +35,5 @@ export function createPrecaching({ files, version, fallback }: PrecacheList): Pr
     },
   };
 }
+
+Object.assign(globalThis, { setteePrecaching: createPrecaching });

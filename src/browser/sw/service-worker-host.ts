@@ -5,27 +5,26 @@
 
 import { pause } from '../../base/shared/clock.ts';
 import { type MaybePromise, orElse, whenReady } from '../../base/shared/maybe-promise.ts';
-import type { PlainResponse } from '../../base/shared/message.ts';
+import type { PlainHeaders, PlainResponse } from '../../base/shared/message.ts';
 import type { Instance, OwnerLink } from '../bridge/contract.ts';
 import { createInstance, isBelow, isForNetwork } from '../bridge/instance.ts';
 import { createLink } from '../bridge/link/link.ts';
-import { serviceUnavailable } from '../bridge/link/unavailable.ts';
 import { createSessionRelay, type SharedSession, shareSession } from '../bridge/ownership/shared-session.ts';
 import { scriptAddress } from '../bridge/script-address.ts';
+import { serviceUnavailable } from '../bridge/service-unavailable.ts';
 import {
   type ControlAnswer,
   type ControlMessage,
+  downloadName,
   type EventIdsMessage,
   type LastingAnswer,
   type LastingRequest,
+  PROTOCOL,
   type ReplicationMessage,
   syncTag,
-} from '../bridge/wire/control.ts';
-import { PROTOCOL } from '../bridge/wire/wire.ts';
-import { isWireStream } from '../bridge/wire/wire-codec.ts';
-import { asPortOffer } from '../bridge/wire/wire-decoding.ts';
+} from '../bridge/wire.ts';
+import { asPortOffer, isWireStream } from '../bridge/wire-codec.ts';
 import type { CoreScript, ServiceWorkerOptions, ServiceWorkerOwner, SetteeServiceWorker } from './contract.ts';
-import { withDownload } from './downloads.ts';
 import { EventIds } from './event-ids.ts';
 import { toPlainRequest } from './incoming-request.ts';
 import { LastingRequests, wholeBody } from './lasting-requests.ts';
@@ -225,4 +224,20 @@ function notCarried(method: string): (error: unknown) => PlainResponse {
 /** https://wicg.github.io/background-sync/spec/ */
 function isSync(event: Event): event is ExtendableEvent & { readonly tag: unknown } {
   return 'tag' in event && 'waitUntil' in event;
+}
+
+/**
+ * Returns the headers of the response, plus one that makes the browser save it (RFC 6266, 4) if the page wants that, under the name from its
+ * link (`browser/client/downloads.ts`).
+ */
+export function withDownload({ mode, url }: Request, { status, headers }: PlainResponse): PlainHeaders {
+  const name = mode === 'navigate' && status === 200 ? downloadName(url) : undefined;
+  if (name === undefined || (name === '' && headers['content-disposition']?.startsWith('attachment'))) return headers;
+  const named = name === '' ? '' : `; filename*=UTF-8''${extendedValue(name)}`;
+  return { ...headers, 'content-disposition': `attachment${named}` };
+}
+
+/** RFC 8187, 3.2.1. */
+function extendedValue(text: string): string {
+  return encodeURIComponent(text).replace(/['()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
 }

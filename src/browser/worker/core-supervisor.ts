@@ -13,8 +13,7 @@
  */
 
 import { DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
-import type { Clock, RandomBytes } from '../../base/shared/clock.ts';
-import { pause } from '../../base/shared/clock.ts';
+import { type Clock, pause, type RandomBytes } from '../../base/shared/clock.ts';
 import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
 import type { PlainRequest, PlainResponse } from '../../base/shared/message.ts';
 import { browserEngine } from '../../base/system/browser-engine.ts';
@@ -32,8 +31,8 @@ import { storageFenced } from '../../storage/storage-errors.ts';
 import type { Instance } from '../bridge/contract.ts';
 import { toNetworkAddress } from '../bridge/instance.ts';
 import { ActiveRequests } from '../bridge/link/active-requests.ts';
-import { serviceUnavailable } from '../bridge/link/unavailable.ts';
-import { isStream } from '../bridge/wire/wire-codec.ts';
+import { serviceUnavailable } from '../bridge/service-unavailable.ts';
+import { isStream } from '../bridge/wire-codec.ts';
 
 export interface CoreSupervisorOptions {
   readonly instance: Instance;

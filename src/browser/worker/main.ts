@@ -1,11 +1,9 @@
 /** The entry of a page's worker: offers the endpoint to the page, and does nothing until the page opens it. */
+
 import { expose } from 'comlink';
 import type { Config } from '../../base/system/contract.ts';
-import { createBusyPoll } from './busy-poll.ts';
-import { createFileLoader } from './deferred-file.ts';
-import { servePageCalls } from './page-calls.ts';
-import { createSandboxPort } from './sandbox-ports.ts';
-import { SandboxStart } from './sandbox-start.ts';
+import { createBusyPoll, servePageCalls } from './page-calls.ts';
+import { createSandboxPort, SandboxStart } from './sandbox-start.ts';
 import { WorkerEndpoint } from './worker-endpoint.ts';
 
 /**
@@ -14,6 +12,9 @@ import { WorkerEndpoint } from './worker-endpoint.ts';
  * files that several workers can write synchronously.
  */
 const isChromium = 'userAgentData' in navigator;
+
+/** How many attempts to load a file follow each other immediately: a connection may break, and a server may be busy. */
+const ATTEMPTS = 2;
 
 const journalFiles = isChromium
   ? createFileLoader('settee-journal.js', () => import('./browser-journal-files.ts'))
@@ -49,4 +50,37 @@ function indexedDbOfBrowser(): IDBFactory | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** A file that is loaded on first use exports its content under this name. */
+interface DeferredFile<T> {
+  readonly loaded: T;
+}
+
+/**
+ * Loads a file that lies beside the worker's script. Some browsers remember for as long as the worker lives that an address could not be
+ * imported, so that each further attempt has an address of its own.
+ *
+ * @param name of the file.
+ * @param load imports it, for the first time.
+ */
+function createFileLoader<T>(name: string, load: () => Promise<DeferredFile<T>>): () => Promise<T> {
+  let failures = 0;
+  return async () => {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const file = failures === 0 ? await load() : await importAgain<T>(name, failures);
+        return file.loaded;
+      } catch (error) {
+        failures += 1;
+        if (attempt < ATTEMPTS) continue;
+        const remedy = `${name} must lie beside the worker's script, and be of the same version`;
+        throw new Error(`${remedy}. Try again; if that does not help, reload the page. (${error})`, { cause: error });
+      }
+    }
+  };
+}
+
+function importAgain<T>(name: string, attempt: number): Promise<DeferredFile<T>> {
+  return import(/* @vite-ignore */ new URL(`${name}?attempt=${attempt}`, self.location.href).href);
 }

@@ -1,6 +1,6 @@
 /**
- * Starts the first worker in which functions of documents run while the code that calls them is being loaded, so that both take no longer than
- * the slower one. That code repeats, and reports, whatever fails here.
+ * How a page's worker starts the workers in which functions of documents run. It starts the first one while the code that calls functions is
+ * being loaded, so that both take no longer than the slower one. That code repeats, and reports, whatever fails in this first start.
  */
 
 import { startBackgroundTimer } from '../../base/shared/background-timer.ts';
@@ -11,6 +11,8 @@ import { GUARDED_SECTION, parseGuardedNames } from '../../queries/sandbox/isolat
 import { MOST_ISOLATES, shareMemory } from '../../queries/sandbox/isolates/memory-shares.ts';
 import type { CompiledWasm } from '../../queries/sandbox/isolates/quickjs-instance.ts';
 import type { SandboxPort } from '../../queries/sandbox/programs/quickjs-sandbox.ts';
+import { scriptAddress } from '../bridge/script-address.ts';
+import type { SandboxRequest } from '../bridge/wire.ts';
 import { QUICKJS_FILE } from './quickjs-wasm.ts';
 
 /** If no caller takes the worker within this time, it is ended. */
@@ -123,4 +125,51 @@ class FirstWorker {
       end: () => this.#port.end(),
     };
   }
+}
+
+export const SANDBOX_FILE = 'settee-sandbox.js';
+
+/**
+ * Starts a worker in which functions of documents run, from the file beside this worker's script, or from another one. It ends with this worker. Firefox occasionally stops a worker for good in the
+ * middle of `new Worker(…)`, so that in Firefox the page starts it.
+ */
+export function createSandboxPort(file = new URL(SANDBOX_FILE, self.location.href)): SandboxPort {
+  const isFirefox = navigator.userAgent.includes('Firefox/');
+  return isFirefox ? createPageWorker(file) : createNestedWorker(file);
+}
+
+export function createNestedWorker(file: URL): SandboxPort {
+  const worker = new Worker(scriptAddress(file), { type: 'module', name: 'settee sandbox' });
+  return {
+    post: (message, handedOver = []) => worker.postMessage(message, [...handedOver]),
+    listen: (onMessage, onEnd) => {
+      worker.addEventListener('message', ({ data }) => onMessage(data));
+      worker.addEventListener('messageerror', () => onEnd('a message could not be read'));
+      worker.addEventListener('error', (event) => {
+        event.preventDefault();
+        // There is no message if the file could not be loaded.
+        onEnd(event.message === undefined ? `${SANDBOX_FILE} could not be loaded` : event.message);
+      });
+    },
+    end: () => worker.terminate(),
+  };
+}
+
+function createPageWorker(file: URL): SandboxPort {
+  const messages = new MessageChannel();
+  const control = new MessageChannel();
+  const request: SandboxRequest = { type: 'SETTEE_SANDBOX', file: file.href };
+  self.postMessage(request, [messages.port2, control.port2]);
+  return {
+    post: (message, handedOver = []) => messages.port1.postMessage(message, [...handedOver]),
+    listen: (onMessage, onEnd) => {
+      messages.port1.onmessage = ({ data }) => onMessage(data);
+      messages.port1.onmessageerror = () => onEnd('a message could not be read');
+      control.port1.onmessage = ({ data }) => onEnd(String(data));
+    },
+    end: () => {
+      control.port1.postMessage('end');
+      messages.port1.close();
+    },
+  };
 }

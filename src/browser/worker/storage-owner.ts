@@ -25,14 +25,12 @@ import { ActiveRequests } from '../bridge/link/active-requests.ts';
 import { type OwnerChannel, serveOwner } from '../bridge/link/owner-channel.ts';
 import type { Leadership, LeaveReason } from '../bridge/ownership/leadership.ts';
 import { createOwnership, type Ownership } from '../bridge/ownership/ownership.ts';
-import { type SharedSession, shareSession } from '../bridge/ownership/shared-session.ts';
-import type { PortOffer } from '../bridge/wire/control.ts';
-import type { Sender } from '../bridge/wire/wire.ts';
-import { isStream } from '../bridge/wire/wire-codec.ts';
-import { CookieJar } from '../cookies/cookie-jar.ts';
+import { SessionRequests, type SharedSession, shareSession } from '../bridge/ownership/shared-session.ts';
+import type { PortOffer, Sender } from '../bridge/wire.ts';
+import { isStream } from '../bridge/wire-codec.ts';
+import { CookieJar } from '../cookie-jar.ts';
 import { CoreSupervisor } from './core-supervisor.ts';
 import { type NetworkEvents, watchNetwork } from './network-watch.ts';
-import { SessionRequests } from './session-requests.ts';
 
 export interface StorageOwnerOptions {
   readonly instance: Instance;

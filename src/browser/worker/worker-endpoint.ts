@@ -18,22 +18,24 @@ import { createLog, type EntryLevel, type LogLevel } from '../../base/system/log
 import { VERSION } from '../../base/system/version.ts';
 import type { LoadDeferredCode } from '../../core/deferred/contract.ts';
 import type { LoadJournalFiles } from '../../storage/indexeddb/journal-files.ts';
-import { PortTransport } from '../bridge/bodies/port-transport.ts';
 import type { OwnerLink, PageWorker, WorkerOptions, WorkerStatus } from '../bridge/contract.ts';
 import { createInstance, ownerOf } from '../bridge/instance.ts';
 import { ActiveRequests } from '../bridge/link/active-requests.ts';
 import { createLink } from '../bridge/link/link.ts';
-import { serviceUnavailable } from '../bridge/link/unavailable.ts';
+import { serviceUnavailable } from '../bridge/service-unavailable.ts';
+import { PortTransport } from '../bridge/stream-transports.ts';
 import {
   type ClearedMessage,
   type KeepAlive,
   OTHER_PROTOCOL,
   type OutdatedMessage,
   type PortOffer,
+  PROTOCOL,
   type ReplicationMessage,
-} from '../bridge/wire/control.ts';
-import { PROTOCOL, type WireRequest, type WireResponse } from '../bridge/wire/wire.ts';
-import { requestFromWire, responseToWire } from '../bridge/wire/wire-codec.ts';
+  type WireRequest,
+  type WireResponse,
+} from '../bridge/wire.ts';
+import { requestFromWire, responseToWire } from '../bridge/wire-codec.ts';
 import type { NetworkEvents } from './network-watch.ts';
 import { DRAIN_MS, StorageOwner } from './storage-owner.ts';
 

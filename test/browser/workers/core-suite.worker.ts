@@ -1,5 +1,5 @@
-import { createNestedWorker } from '../../../src/browser/worker/sandbox-ports.ts';
-import { createWorkers } from '../../../src/browser/worker/sandbox-workers.ts';
+import { createWorkers } from '../../../src/browser/worker/browser-functions.ts';
+import { createNestedWorker } from '../../../src/browser/worker/sandbox-start.ts';
 import { createIndexedDbPageStore } from '../../../src/storage/indexeddb/indexeddb-page-store.ts';
 import { CoreHost, type Storage } from '../../support/conformance/core-host.ts';
 import { newOutcome } from '../outcome.ts';

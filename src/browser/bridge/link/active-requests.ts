@@ -1,6 +1,6 @@
 import { type MaybePromise, whenReady, withEnd } from '../../../base/shared/maybe-promise.ts';
 import type { ByteStream, PlainRequest, PlainResponse } from '../../../base/shared/message.ts';
-import { isStream } from '../wire/wire-codec.ts';
+import { isStream } from '../wire-codec.ts';
 
 /**
  * Counts what is in progress: requests until they are answered, and bodies of responses until they are read to their end or cancelled. For

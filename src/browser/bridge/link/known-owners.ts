@@ -1,5 +1,5 @@
 /**
- * The owners that a link knows, by its connections to them, and which connection gets new requests. An owner has one connection over its
+ * The owners that a link knows, by its connections to them, which connection gets new requests, and the search for an owner. An owner has one connection over its
  * channel, and one over a port if it offered one: each is a connection of its own, so that what began on one ends on it.
  *
  * A connection is in one of these states:
@@ -10,8 +10,9 @@
  * | other | gets no new requests, may still answer: it was replaced, or its owner's other connection is current | nothing is open on it, or it is lost |
  * | lost | its owner's lock is free, or it was replaced and is silent, or it is a port that broke | 100 ms later, when nothing more can arrive |
  */
+
 import type { Instance } from '../contract.ts';
-import { aliveLock, channelName, onPort } from '../instance.ts';
+import { aliveLock, channelName, isOwnershipWanted, onPort, ownerOf } from '../instance.ts';
 import { type ConnectionOptions, OwnerConnection } from './owner-connection.ts';
 
 /**
@@ -185,5 +186,63 @@ export class KnownOwners {
 
   #closeIfIdle(owner: OwnerConnection): void {
     if (owner !== this.#current && !this.isBusy(owner)) this.close(owner);
+  }
+}
+
+export interface OwnerSearchOptions {
+  readonly instance: Instance;
+  readonly locks: LockManager;
+  /** See `LinkOptions`. */
+  readonly whenNobody?: (() => Promise<void>) | undefined;
+  /** Called with the owner that the locks show. */
+  onFound(ownerId: string): void;
+  /** Whether an owner is known, or no longer needed. */
+  isOver(): boolean;
+}
+
+/** Looks for the owner by the locks that it holds, and if no one owns the storage, lets its host provide an owner. */
+export class OwnerSearch {
+  readonly #options: OwnerSearchOptions;
+  #isUnderWay = false;
+  #failure: string | undefined;
+
+  constructor(options: OwnerSearchOptions) {
+    this.#options = options;
+  }
+
+  /** Why there is no owner, if that is known. */
+  get failure(): string | undefined {
+    return this.#failure;
+  }
+
+  forgetFailure(): void {
+    this.#failure = undefined;
+  }
+
+  /** Looks once; does nothing if it is already looking. Never rejects. */
+  async run(): Promise<void> {
+    if (this.#isUnderWay) return;
+    this.#isUnderWay = true;
+    try {
+      if (await this.#isNobodyThere()) {
+        await this.#options.whenNobody?.();
+        this.#failure = undefined;
+        await this.#isNobodyThere();
+      }
+    } catch (error) {
+      this.#failure = error instanceof Error ? error.message : String(error);
+    } finally {
+      this.#isUnderWay = false;
+    }
+  }
+
+  /** Reports the owner that the locks show. Returns true if there is none, and no one waits to become it. */
+  async #isNobodyThere(): Promise<boolean> {
+    const { instance, locks, onFound, isOver } = this.#options;
+    const snapshot = await locks.query();
+    if (isOver()) return false;
+    const owner = ownerOf(snapshot, instance);
+    if (owner !== undefined) onFound(owner);
+    return !isOwnershipWanted(snapshot, instance);
   }
 }

@@ -13,22 +13,19 @@
  *
  * In every state the request's signal settles it, and closing the link settles it with 503.
  *
- * `known-owners.ts` tracks from messages and locks where an owner is and whether it lives; `owner-search.ts` looks for one. While
+ * `known-owners.ts` tracks from messages and locks where an owner is and whether it lives, and looks for one if none is known. While
  * anything is in progress one timer counts the waiting time and asks silent owners for signs of life; an idle link does nothing.
  */
 
 import type { ByteStream, PlainRequest, PlainResponse, RequestBody } from '../../../base/shared/message.ts';
 import { isReadOnlyRequest } from '../../../http/request/address/read-only-requests.ts';
-import { ChannelPipes } from '../bodies/channel-pipe.ts';
 import type { Instance, LinkOptions, OwnerLink } from '../contract.ts';
 import { channelName, onPort } from '../instance.ts';
-import type { PortOffer } from '../wire/control.ts';
-import { type FromOwner, PROTOCOL, type ToAll } from '../wire/wire.ts';
-import { isStream, isWireStream, responseFromWire, withoutSmallStream } from '../wire/wire-codec.ts';
-import { asFromOwner, asToAll } from '../wire/wire-decoding.ts';
-import { KnownOwners } from './known-owners.ts';
+import { ChannelPipes } from '../stream-transports.ts';
+import { type FromOwner, type PortOffer, PROTOCOL, type ToAll } from '../wire.ts';
+import { asFromOwner, asToAll, isStream, isWireStream, responseFromWire, withoutSmallStream } from '../wire-codec.ts';
+import { KnownOwners, OwnerSearch } from './known-owners.ts';
 import type { OwnerConnection } from './owner-connection.ts';
-import { OwnerSearch } from './owner-search.ts';
 import { PendingRequest } from './pending-request.ts';
 
 const TICK_MS = 500;

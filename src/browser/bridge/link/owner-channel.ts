@@ -7,24 +7,23 @@ import { type Clock, systemClock } from '../../../base/shared/clock.ts';
 import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
 import type { PlainRequest, PlainResponse } from '../../../base/shared/message.ts';
 import { isReadOnlyRequest } from '../../../http/request/address/read-only-requests.ts';
-import { ChannelPipes } from '../bodies/channel-pipe.ts';
 import type { Instance } from '../contract.ts';
 import { channelName, linkOf, onPort } from '../instance.ts';
-import type { PortOffer } from '../wire/control.ts';
+import { serviceUnavailable } from '../service-unavailable.ts';
+import { ChannelPipes } from '../stream-transports.ts';
 import {
   type BodyStep,
   type FromOwner,
   type Payload,
+  type PortOffer,
   PROTOCOL,
   type ToOwner,
   type WireResponse,
-} from '../wire/wire.ts';
-import { isStream, requestFromWire, responseToWire } from '../wire/wire-codec.ts';
-import { asToOwner } from '../wire/wire-decoding.ts';
+} from '../wire.ts';
+import { asToOwner, isStream, requestFromWire, responseToWire } from '../wire-codec.ts';
 import { ActiveRequests } from './active-requests.ts';
 import { PeerChannels } from './peer-channels.ts';
 import { RepeatedWrites } from './repeated-writes.ts';
-import { serviceUnavailable } from './unavailable.ts';
 
 export interface OwnerChannelOptions {
   readonly instance: Instance;

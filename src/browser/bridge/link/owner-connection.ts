@@ -2,8 +2,8 @@
  * One connection to one owner, over its channel or a port that it offered: the requests that were sent on it and are not settled, and whether the
  * owner gives signs of life on it.
  */
-import { toMovable } from '../bodies/steps.ts';
-import { type BodyStep, type Payload, PROTOCOL, type ToOwner } from '../wire/wire.ts';
+import { toMovable } from '../body-streams.ts';
+import { type BodyStep, type Payload, PROTOCOL, type ToOwner } from '../wire.ts';
 import type { PendingRequest } from './pending-request.ts';
 
 /** Ticks of silence after which the first ping is sent, with one more at each tick: a second. */

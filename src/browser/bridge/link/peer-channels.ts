@@ -1,7 +1,7 @@
-import { toMovable } from '../bodies/steps.ts';
+import { toMovable } from '../body-streams.ts';
 import type { Instance } from '../contract.ts';
 import { channelName } from '../instance.ts';
-import type { BodyStep } from '../wire/wire.ts';
+import type { BodyStep } from '../wire.ts';
 
 /** How many channels are kept open. The owner does not learn that a peer is gone, so the least recently used channel is closed. */
 const MOST_CHANNELS = 64;

@@ -1,8 +1,8 @@
 /** A request that is not settled yet, with everything needed to send it again when an owner is lost. `link.ts` describes its states. */
 import type { ByteStream, PlainRequest, PlainResponse, RequestBody } from '../../../base/shared/message.ts';
-import type { WireRequest } from '../wire/wire.ts';
-import { isStream, type StreamTransport, wireRequest } from '../wire/wire-codec.ts';
-import { serviceUnavailable } from './unavailable.ts';
+import { serviceUnavailable } from '../service-unavailable.ts';
+import type { WireRequest } from '../wire.ts';
+import { isStream, type StreamTransport, wireRequest } from '../wire-codec.ts';
 
 /** Larger bodies travel as Blobs, which messages carry by reference instead of as one copy for every listener. */
 const BLOB_SIZE = 1_048_576;

@@ -13,9 +13,9 @@
 import type { Clock } from '../../../base/shared/clock.ts';
 import { type MaybePromise, orElse, whenReady } from '../../../base/shared/maybe-promise.ts';
 import type { PlainResponse } from '../../../base/shared/message.ts';
-import type { WireRequest } from '../wire/wire.ts';
-import { isStream, withoutSmallStream } from '../wire/wire-codec.ts';
-import { serviceUnavailable } from './unavailable.ts';
+import { serviceUnavailable } from '../service-unavailable.ts';
+import type { WireRequest } from '../wire.ts';
+import { isStream, withoutSmallStream } from '../wire-codec.ts';
 
 /** How long an unconfirmed write is kept, counted from its beginning. A service worker is restarted within some seconds. */
 const KEPT_MS = 30_000;

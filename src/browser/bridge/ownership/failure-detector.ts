@@ -3,12 +3,11 @@
  * an owner that still holds the lock of its life and answers none of three pings has failed, unless it announced work that keeps it
  * from answering. This may be wrong for an owner that is merely slow; the fence in the storage makes that harmless.
  */
-import type { Clock } from '../../../base/shared/clock.ts';
-import { pause } from '../../../base/shared/clock.ts';
+import { type Clock, pause } from '../../../base/shared/clock.ts';
 import type { Instance } from '../contract.ts';
 import { aliveLock, channelName } from '../instance.ts';
-import { PROTOCOL, type ToOwner } from '../wire/wire.ts';
-import { asFromOwner } from '../wire/wire-decoding.ts';
+import { PROTOCOL, type ToOwner } from '../wire.ts';
+import { asFromOwner } from '../wire-codec.ts';
 import { isHeld } from './held-lock.ts';
 
 export interface FailureDetectorOptions {

@@ -7,8 +7,7 @@
  * It listens to requests before others can learn of it, and lets them wait for the storage. It holds a lock of its own life from before
  * the storage is opened until the storage is released, so that all that wait for a response of this owner learn of its end by that lock.
  */
-import type { Clock } from '../../../base/shared/clock.ts';
-import { pause } from '../../../base/shared/clock.ts';
+import { type Clock, pause } from '../../../base/shared/clock.ts';
 import type { Instance } from '../contract.ts';
 import { aliveLock } from '../instance.ts';
 import { type HeldLock, holdLock, isHeld } from './held-lock.ts';

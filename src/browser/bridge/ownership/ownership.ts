@@ -12,8 +12,8 @@
 import { type Clock, pause, systemClock } from '../../../base/shared/clock.ts';
 import type { Instance } from '../contract.ts';
 import { aliveLock, channelName, ownerLock } from '../instance.ts';
-import { type Payload, PROTOCOL, type Sender, type ToAll } from '../wire/wire.ts';
-import { asToAll } from '../wire/wire-decoding.ts';
+import { type Payload, PROTOCOL, type Sender, type ToAll } from '../wire.ts';
+import { asToAll } from '../wire-codec.ts';
 import { FailureDetector } from './failure-detector.ts';
 import { type HeldLock, holdLock } from './held-lock.ts';
 import { Leadership, type LeaveReason } from './leadership.ts';

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { serveBody } from '../../../../src/browser/bridge/bodies/body-maker.ts';
-import { openBody } from '../../../../src/browser/bridge/bodies/body-reader.ts';
+import { openBody, serveBody } from '../../../../src/browser/bridge/body-streams.ts';
 import { bytes, messagesArrived, pipePair, readAll, sourceOf, until } from './support.ts';
 
 describe('a body', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { MessageBatch } from '../../../../src/browser/bridge/wire/message-batch.ts';
+import { MessageBatch } from '../../../../src/browser/bridge/message-batch.ts';
 
 function batchAndMessages() {
   const messages: { readonly parts: readonly number[]; readonly ports: readonly MessagePort[] }[] = [];

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ByteStream, PlainRequest, PlainResponse } from '../../../../src/base/shared/message.ts';
-import { ChannelPipes } from '../../../../src/browser/bridge/bodies/channel-pipe.ts';
 import type { Instance } from '../../../../src/browser/bridge/contract.ts';
 import { createInstance } from '../../../../src/browser/bridge/instance.ts';
 import { createLink } from '../../../../src/browser/bridge/link/link.ts';
 import { type OwnerChannel, serveOwner } from '../../../../src/browser/bridge/link/owner-channel.ts';
-import { type FromOwner, PROTOCOL, type ToOwner, type WireRequest } from '../../../../src/browser/bridge/wire/wire.ts';
+import { ChannelPipes } from '../../../../src/browser/bridge/stream-transports.ts';
+import { type FromOwner, PROTOCOL, type ToOwner, type WireRequest } from '../../../../src/browser/bridge/wire.ts';
 import { FakeLocks } from '../../../support/fake-locks.ts';
 
 const OWNER = 'owner-id';

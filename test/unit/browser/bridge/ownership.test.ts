@@ -3,7 +3,7 @@ import type { Instance } from '../../../../src/browser/bridge/contract.ts';
 import { createInstance } from '../../../../src/browser/bridge/instance.ts';
 import type { LeaveReason } from '../../../../src/browser/bridge/ownership/leadership.ts';
 import { createOwnership, type Ownership } from '../../../../src/browser/bridge/ownership/ownership.ts';
-import { PROTOCOL, type ToAll } from '../../../../src/browser/bridge/wire/wire.ts';
+import { PROTOCOL, type ToAll } from '../../../../src/browser/bridge/wire.ts';
 import { type FakeLockClient, FakeLocks } from '../../../support/fake-locks.ts';
 
 let locks: FakeLocks;

@@ -5,8 +5,7 @@ import type { OwnerLink } from '../../../../src/browser/bridge/contract.ts';
 import { aliveLock, channelName, ownerLock } from '../../../../src/browser/bridge/instance.ts';
 import { createLink } from '../../../../src/browser/bridge/link/link.ts';
 import { type OwnerChannel, serveOwner } from '../../../../src/browser/bridge/link/owner-channel.ts';
-import type { PortOffer } from '../../../../src/browser/bridge/wire/control.ts';
-import type { Sender, ToOwner } from '../../../../src/browser/bridge/wire/wire.ts';
+import type { PortOffer, Sender, ToOwner } from '../../../../src/browser/bridge/wire.ts';
 import { type FakeLockClient, FakeLocks } from '../../../support/fake-locks.ts';
 import { bytes, messagesArrived, newInstance, readAll, reasonOf, sourceOf, streamOf, until } from './support.ts';
 

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { PlainResponse } from '../../../../src/base/shared/message.ts';
 import { RepeatedWrites } from '../../../../src/browser/bridge/link/repeated-writes.ts';
-import type { WireRequest } from '../../../../src/browser/bridge/wire/wire.ts';
+import type { WireRequest } from '../../../../src/browser/bridge/wire.ts';
 
 const put = (body: WireRequest['body'] = null, headers: Record<string, string> = {}): WireRequest => ({
   method: 'PUT',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { requestFromWire } from '../../../../src/browser/bridge/wire/wire-codec.ts';
+import { requestFromWire } from '../../../../src/browser/bridge/wire-codec.ts';
 
 test('a message of a page does not say whose rights its request has', () => {
   const carrier = {

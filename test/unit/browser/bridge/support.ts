@@ -1,17 +1,17 @@
 /** What the tests of the bridge work with: pipes in memory, sources that can be watched, and an owner that does as it is told. */
 
 import type { ByteStream, PlainRequest, PlainResponse, RequestBody } from '../../../../src/base/shared/message.ts';
-import { ChannelPipes } from '../../../../src/browser/bridge/bodies/channel-pipe.ts';
-import type { StepPipe } from '../../../../src/browser/bridge/bodies/steps.ts';
+import type { StepPipe } from '../../../../src/browser/bridge/body-streams.ts';
 import { aliveLock, channelName, createInstance, ownerLock } from '../../../../src/browser/bridge/instance.ts';
+import { ChannelPipes } from '../../../../src/browser/bridge/stream-transports.ts';
 import {
   type BodyStep,
   type FromOwner,
   PROTOCOL,
   type ToAll,
   type ToOwner,
-} from '../../../../src/browser/bridge/wire/wire.ts';
-import { requestFromWire, responseToWire } from '../../../../src/browser/bridge/wire/wire-codec.ts';
+} from '../../../../src/browser/bridge/wire.ts';
+import { requestFromWire, responseToWire } from '../../../../src/browser/bridge/wire-codec.ts';
 import type { FakeLockClient, FakeLocks } from '../../../support/fake-locks.ts';
 
 export const newInstance = () => createInstance(`/${crypto.randomUUID()}/`, 'https://app.example');

@@ -1,15 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { PlainRequest, PlainResponse } from '../../../../src/base/shared/message.ts';
-import { ChannelPipes } from '../../../../src/browser/bridge/bodies/channel-pipe.ts';
-import { PortTransport } from '../../../../src/browser/bridge/bodies/port-transport.ts';
-import type { BodyStep, WireRequest, WireResponse } from '../../../../src/browser/bridge/wire/wire.ts';
+import { ChannelPipes, PortTransport } from '../../../../src/browser/bridge/stream-transports.ts';
+import type { BodyStep, WireRequest, WireResponse } from '../../../../src/browser/bridge/wire.ts';
 import {
   requestFromWire,
   responseFromWire,
   responseToWire,
   type StreamTransport,
-} from '../../../../src/browser/bridge/wire/wire-codec.ts';
+} from '../../../../src/browser/bridge/wire-codec.ts';
 import { requestToWire } from './request-to-wire.ts';
 import { bytes, messagesArrived, readAll, type Source, sourceOf, streamOf, until } from './support.ts';
 

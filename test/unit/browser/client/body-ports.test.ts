@@ -1,10 +1,9 @@
 import { once } from 'node:events';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { ByteStream } from '../../../../src/base/shared/message.ts';
-import { serveBody } from '../../../../src/browser/bridge/bodies/body-maker.ts';
-import { openBody } from '../../../../src/browser/bridge/bodies/body-reader.ts';
-import { portPipe } from '../../../../src/browser/bridge/bodies/port-transport.ts';
-import type { BodyStep } from '../../../../src/browser/bridge/wire/wire.ts';
+import { openBody, serveBody } from '../../../../src/browser/bridge/body-streams.ts';
+import { portPipe } from '../../../../src/browser/bridge/stream-transports.ts';
+import type { BodyStep } from '../../../../src/browser/bridge/wire.ts';
 import { type IncomingBody, offerBody, receiveBody } from '../../../../src/browser/client/body-ports.ts';
 
 const ports: MessagePort[] = [];

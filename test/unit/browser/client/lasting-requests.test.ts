@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, type Mock, test, vi } from 'vitest';
-import { PROTOCOL, type WireResponse } from '../../../../src/browser/bridge/wire/wire.ts';
+import { PROTOCOL, type WireResponse } from '../../../../src/browser/bridge/wire.ts';
 import { LastingRequests } from '../../../../src/browser/client/lasting-requests.ts';
 
 const base = 'https://app.example/db/';

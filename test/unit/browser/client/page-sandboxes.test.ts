@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { SandboxRequest } from '../../../../src/browser/bridge/wire/control.ts';
+import type { SandboxRequest } from '../../../../src/browser/bridge/wire.ts';
 import { PageSandboxes } from '../../../../src/browser/client/worker-supervisor.ts';
 
 const request: SandboxRequest = { type: 'SETTEE_SANDBOX', file: 'https://app.example/settee-sandbox.js' };

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { ReplicationMessage } from '../../../../src/browser/bridge/wire/control.ts';
+import type { ReplicationMessage } from '../../../../src/browser/bridge/wire.ts';
 import { PendingReplications } from '../../../../src/browser/client/pending-replications.ts';
 
 const base = 'https://app.example/db/';

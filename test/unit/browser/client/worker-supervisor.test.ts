@@ -1,7 +1,7 @@
 import { expose } from 'comlink';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { WorkerOptions } from '../../../../src/browser/bridge/contract.ts';
-import type { WireRequest, WireResponse } from '../../../../src/browser/bridge/wire/wire.ts';
+import type { WireRequest, WireResponse } from '../../../../src/browser/bridge/wire.ts';
 import type { Outgoing } from '../../../../src/browser/client/outgoing-request.ts';
 import { WorkerSupervisor } from '../../../../src/browser/client/worker-supervisor.ts';
 import { servePageCalls } from '../../../../src/browser/worker/page-calls.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { downloadHash } from '../../../../src/browser/bridge/wire/control.ts';
-import { withDownload } from '../../../../src/browser/sw/downloads.ts';
+import { downloadHash } from '../../../../src/browser/bridge/wire.ts';
+import { withDownload } from '../../../../src/browser/sw/service-worker-host.ts';
 
 const URL = 'https://app.example/db/files/one/a.txt';
 const response = { status: 200, headers: { etag: '"1"' }, body: null };

@@ -1,4 +1,4 @@
-import { PROTOCOL } from '../../../../src/browser/bridge/wire/wire.ts';
+import { PROTOCOL } from '../../../../src/browser/bridge/wire.ts';
 import type { CoreScript } from '../../../../src/browser/sw/contract.ts';
 import type { HostScope } from '../../../../src/browser/sw/service-worker-host.ts';
 import type { Origin } from '../worker/origin.ts';

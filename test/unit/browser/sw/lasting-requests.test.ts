@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { PlainRequest, PlainResponse } from '../../../../src/base/shared/message.ts';
-import { serviceUnavailable } from '../../../../src/browser/bridge/link/unavailable.ts';
+import { serviceUnavailable } from '../../../../src/browser/bridge/service-unavailable.ts';
 import { LastingRequests, wholeBody } from '../../../../src/browser/sw/lasting-requests.ts';
 
 const base = 'https://app.example/db/';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { channelName, toNetworkAddress } from '../../../../src/browser/bridge/instance.ts';
-import { PROTOCOL } from '../../../../src/browser/bridge/wire/wire.ts';
+import { PROTOCOL } from '../../../../src/browser/bridge/wire.ts';
 import { ServiceWorkerHost } from '../../../../src/browser/sw/service-worker-host.ts';
 import { Origin, type Tab } from '../worker/origin.ts';
 import { FakeFetch, FakeScope } from './fake-scope.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createBusyPoll } from '../../../../src/browser/worker/busy-poll.ts';
+import { createBusyPoll } from '../../../../src/browser/worker/page-calls.ts';
 
 /** A channel whose messages arrive when the test says so. */
 class ManualChannel {

@@ -1,13 +1,12 @@
 import 'fake-indexeddb/auto';
 import { IDBFactory } from 'fake-indexeddb';
 import type { ByteStream, PlainHeaders, RequestBody } from '../../../../src/base/shared/message.ts';
-import { PortTransport } from '../../../../src/browser/bridge/bodies/port-transport.ts';
 import type { Instance, WorkerOptions } from '../../../../src/browser/bridge/contract.ts';
 import { createInstance } from '../../../../src/browser/bridge/instance.ts';
-import type { PortOffer } from '../../../../src/browser/bridge/wire/control.ts';
-import { PROTOCOL } from '../../../../src/browser/bridge/wire/wire.ts';
-import { responseFromWire } from '../../../../src/browser/bridge/wire/wire-codec.ts';
-import { serviceWorkerFunctions } from '../../../../src/browser/worker/service-worker-functions.ts';
+import { PortTransport } from '../../../../src/browser/bridge/stream-transports.ts';
+import { type PortOffer, PROTOCOL } from '../../../../src/browser/bridge/wire.ts';
+import { responseFromWire } from '../../../../src/browser/bridge/wire-codec.ts';
+import { createServiceWorkerFunctions } from '../../../../src/browser/worker/browser-functions.ts';
 import { StorageOwner, type StorageOwnerOptions } from '../../../../src/browser/worker/storage-owner.ts';
 import { WorkerEndpoint } from '../../../../src/browser/worker/worker-endpoint.ts';
 import type { LoadDeferredCode } from '../../../../src/core/deferred/contract.ts';
@@ -16,8 +15,10 @@ import { requestToWire } from '../bridge/request-to-wire.ts';
 
 const ORIGIN = 'https://app.example';
 
+const functions = createServiceWorkerFunctions();
+
 /** As a service worker has it: in Node there are no nested workers. */
-export const deferred: LoadDeferredCode = () => serviceWorkerFunctions;
+export const deferred: LoadDeferredCode = () => functions;
 
 export interface Answer {
   readonly status: number;

@@ -1,8 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import type { PageAnswers, PageCall, WireRequest, WireResponse } from '../../../../src/browser/bridge/wire/wire.ts';
-import { isWireStream } from '../../../../src/browser/bridge/wire/wire-codec.ts';
-import { createBusyPoll } from '../../../../src/browser/worker/busy-poll.ts';
-import { servePageCalls } from '../../../../src/browser/worker/page-calls.ts';
+import type { PageAnswers, PageCall, WireRequest, WireResponse } from '../../../../src/browser/bridge/wire.ts';
+import { isWireStream } from '../../../../src/browser/bridge/wire-codec.ts';
+import { createBusyPoll, servePageCalls } from '../../../../src/browser/worker/page-calls.ts';
 
 const request: WireRequest = { method: 'GET', url: 'https://app.example/db/a', headers: {}, body: null };
 const found: WireResponse = { status: 200, headers: {}, body: '{}' };

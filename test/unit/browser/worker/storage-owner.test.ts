@@ -1,10 +1,13 @@
 import 'fake-indexeddb/auto';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createLink } from '../../../../src/browser/bridge/link/link.ts';
-import { createSessionRelay, shareSession } from '../../../../src/browser/bridge/ownership/shared-session.ts';
-import { CookieJar } from '../../../../src/browser/cookies/cookie-jar.ts';
+import {
+  createSessionRelay,
+  SessionRequests,
+  shareSession,
+} from '../../../../src/browser/bridge/ownership/shared-session.ts';
+import { CookieJar } from '../../../../src/browser/cookie-jar.ts';
 import { CoreSupervisor } from '../../../../src/browser/worker/core-supervisor.ts';
-import { SessionRequests } from '../../../../src/browser/worker/session-requests.ts';
 import { createIndexedDbPageStore } from '../../../../src/storage/indexeddb/indexeddb-page-store.ts';
 import { Origin, toText } from './origin.ts';
 

@@ -2,7 +2,7 @@ import 'fake-indexeddb/auto';
 import { forceCloseDatabase, IDBFactory } from 'fake-indexeddb';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ByteStream } from '../../../../src/base/shared/message.ts';
-import { PROTOCOL } from '../../../../src/browser/bridge/wire/wire.ts';
+import { PROTOCOL } from '../../../../src/browser/bridge/wire.ts';
 import { WorkerEndpoint } from '../../../../src/browser/worker/worker-endpoint.ts';
 import { FakeLocks } from '../../../support/fake-locks.ts';
 import { deferred, Origin } from './origin.ts';

@@ -1,8 +1,7 @@
-import type { Clock } from '../../base/shared/clock.ts';
-import { whenReady } from '../../base/shared/maybe-promise.ts';
-import type { Handle, PlainHeaders, PlainRequest, PlainResponse } from '../../base/shared/message.ts';
-import { type CookieSite, takeCookies } from './set-cookie.ts';
-import { isLive, matchesPath, pathOf, type StoredCookie } from './stored-cookie.ts';
+import { parseSetCookie, type SetCookie } from 'cookie';
+import type { Clock } from '../base/shared/clock.ts';
+import { whenReady } from '../base/shared/maybe-promise.ts';
+import type { Handle, PlainHeaders, PlainRequest, PlainResponse } from '../base/shared/message.ts';
 
 /** Asks, with the value `omit`, for a request without cookies, as `credentials: 'omit'` does with `fetch`. */
 const CREDENTIALS_HEADER = 'settee-credentials';
@@ -15,9 +14,28 @@ export interface CookieJarOptions {
   onChange(jar: string): void;
 }
 
+/** A cookie as the jar keeps it. */
+interface StoredCookie {
+  readonly name: string;
+  readonly value: string;
+  readonly path: string;
+  readonly isSecure: boolean;
+  /** Milliseconds since the epoch; null for a cookie that lasts as long as the session. */
+  readonly expires: number | null;
+  /** Its rank by age among all cookies ever set; kept when its value changes (RFC 6265, 5.3 step 11.3). */
+  readonly order: number;
+}
+
+/** The host that cookies belong to. */
+interface CookieSite {
+  readonly host: string;
+  /** Whether requests to it are safe from eavesdroppers, so that it may have secure cookies. */
+  readonly isSecure: boolean;
+}
+
 /**
  * The session's cookies. A service worker sees no `Cookie` header and can set no cookies, so the owner of the storage keeps them for the
- * pages of the instance as a browser would: it stores them by RFC 6265, 5.3 (`set-cookie.ts`) and sends them by 5.4. All of them are
+ * pages of the instance as a browser would: it stores them by RFC 6265, 5.3 and sends them by 5.4. All of them are
  * `HttpOnly` and belong to one host.
  */
 export class CookieJar {
@@ -114,4 +132,87 @@ function parseJar(text: string): { readonly version: number; readonly cookies: r
 /** Only jars create these, and no other member has an `order`. */
 function isStoredCookie(cookie: unknown): cookie is StoredCookie {
   return 'order' in Object(cookie);
+}
+
+function isLive({ expires }: { readonly expires: number | null }, now: number): boolean {
+  return expires === null || expires > now;
+}
+
+/** RFC 6265, 5.1.4. */
+function matchesPath(cookiePath: string, requestPath: string): boolean {
+  if (!requestPath.startsWith(cookiePath)) return false;
+  return requestPath.length === cookiePath.length || cookiePath.endsWith('/') || requestPath[cookiePath.length] === '/';
+}
+
+/** The path of an address as the client wrote it: no URL object, which would normalize it. */
+function pathOf(url: string): string {
+  const path = url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '');
+  return path === '' ? '/' : path;
+}
+
+/**
+ * Returns the cookies as they are after a response to `url` whose `Set-Cookie` header is `lines`, in which newlines separate several cookies
+ * (RFC 6265, 5.2 and 5.3; prefixes of names by its successor). Returns the same array if nothing changed. `now` is in milliseconds since the epoch.
+ */
+function takeCookies(
+  cookies: readonly StoredCookie[],
+  lines: string,
+  { url, site, now }: { readonly url: string; readonly site: CookieSite; readonly now: number },
+): readonly StoredCookie[] {
+  let taken = cookies;
+  for (const line of lines.split('\n')) {
+    const set = parseSetCookie(line, { decode: asItIs });
+    if (isTakenFrom(site, set)) taken = replaceCookie(taken, set, url, now);
+  }
+  return taken;
+}
+
+function isTakenFrom(site: CookieSite, set: SetCookie): boolean {
+  const { name, value = '', domain, secure = false } = set;
+  return (name !== '' || value !== '') && isOf(site, domain) && (!secure || site.isSecure) && isAsNamed(set);
+}
+
+/** Whether the cookie keeps the promise that the prefix of its name makes (RFC 6265bis, 4.1.3). */
+function isAsNamed({ name, path, domain, secure = false }: SetCookie): boolean {
+  if (/^__secure-/i.test(name)) return secure;
+  return !/^__host-/i.test(name) || (secure && path === '/' && domain === undefined);
+}
+
+function isOf({ host }: CookieSite, domain: string | undefined): boolean {
+  const name = domain?.replace(/^\./, '').toLowerCase();
+  return name === undefined || name === '' || name === host || host.endsWith(`.${name}`);
+}
+
+function replaceCookie(
+  cookies: readonly StoredCookie[],
+  set: SetCookie,
+  url: string,
+  now: number,
+): readonly StoredCookie[] {
+  const { name, value = '', secure: isSecure = false } = set;
+  const path = set.path?.startsWith('/') === true ? set.path : defaultPath(url);
+  const isSame = (cookie: StoredCookie): boolean => cookie.name === name && cookie.path === path;
+  const replaced = cookies.find(isSame);
+  const order = replaced?.order ?? 1 + Math.max(0, ...cookies.map((cookie) => cookie.order));
+  const cookie = { name, value, path, isSecure, expires: expiryOf(set, now), order };
+  if (replaced === undefined && !isLive(cookie, now)) return cookies;
+  const others = cookies.filter((other) => !isSame(other) && isLive(other, now));
+  return isLive(cookie, now) ? [...others, cookie] : others;
+}
+
+/** `Max-Age` takes precedence over `Expires` (RFC 6265, 5.3 step 3). */
+function expiryOf({ maxAge, expires }: SetCookie, now: number): number | null {
+  if (maxAge !== undefined) return maxAge <= 0 ? 0 : now + maxAge * 1000;
+  return expires === undefined ? null : expires.getTime();
+}
+
+/** The request's path up to its last slash (RFC 6265, 5.1.4). */
+function defaultPath(url: string): string {
+  const path = pathOf(url);
+  const lastSlash = path.lastIndexOf('/');
+  return lastSlash <= 0 ? '/' : path.slice(0, lastSlash);
+}
+
+function asItIs(value: string): string {
+  return value;
 }

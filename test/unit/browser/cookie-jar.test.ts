@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { PlainRequest } from '../../../../src/base/shared/message.ts';
-import { CookieJar } from '../../../../src/browser/cookies/cookie-jar.ts';
+import type { PlainRequest } from '../../../src/base/shared/message.ts';
+import { CookieJar } from '../../../src/browser/cookie-jar.ts';
 
 const BASE = 'https://app.example/db/';
 

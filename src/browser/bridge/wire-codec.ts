@@ -1,16 +1,22 @@
 /**
- * Converts requests and responses to their wire form and back. Text, bytes and Blobs are part of the message; a stream is part of it if it is
+ * Converts requests and responses to their wire form and back, and recognizes messages. Text, bytes and Blobs are part of the message; a stream is part of it if it is
  * known to be small, and else uses what the carrier offers: a port, or a name on channels.
  */
-import { type MaybePromise, whenReady } from '../../../base/shared/maybe-promise.ts';
+
+import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
+import type { ByteStream, PlainRequest, PlainResponse, RequestBody, ResponseBody } from '../../base/shared/message.ts';
 import type {
-  ByteStream,
-  PlainRequest,
-  PlainResponse,
-  RequestBody,
-  ResponseBody,
-} from '../../../base/shared/message.ts';
-import type { WireRequest, WireRequestBody, WireResponse, WireStream } from './wire.ts';
+  BodyStep,
+  FromOwner,
+  PageCalls,
+  PortOffer,
+  ToAll,
+  ToOwner,
+  WireRequest,
+  WireRequestBody,
+  WireResponse,
+  WireStream,
+} from './wire.ts';
 
 /** A stream of this many bytes costs less as part of the message than as steps. */
 const INLINE_BYTES = 65_536;
@@ -94,4 +100,44 @@ async function collect(stream: ByteStream, length: number): Promise<Uint8Array> 
   }
   if (filled < length) throw new Error(`The body broke off: ${filled} bytes came where ${length} were announced`);
   return bytes;
+}
+
+// ——— what came over a port or a channel, as a typed message; undefined if it is not one of ours. These functions only check enough to
+// distinguish messages: the content of a message follows from the protocol's number, which its receiver compares ———
+
+export function asBodyStep(data: unknown): BodyStep | undefined {
+  return isRecord(data) && typeof data['step'] === 'string' ? (data as BodyStep) : undefined;
+}
+
+export function asToOwner(data: unknown): ToOwner | undefined {
+  return isMessage(data) ? (data as ToOwner) : undefined;
+}
+
+export function asFromOwner(data: unknown): FromOwner | undefined {
+  return isMessage(data) ? (data as FromOwner) : undefined;
+}
+
+export function asToAll(data: unknown): ToAll | undefined {
+  return isMessage(data) ? (data as ToAll) : undefined;
+}
+
+export function asPageCalls(data: unknown): PageCalls | undefined {
+  return isRecord(data) && Array.isArray(data['calls']) ? (data as unknown as PageCalls) : undefined;
+}
+
+export function asPortOffer(data: unknown): PortOffer | undefined {
+  return isRecord(data) && data['type'] === 'SETTEE_PORT' ? (data as unknown as PortOffer) : undefined;
+}
+
+function isMessage(data: unknown): data is object {
+  return (
+    isRecord(data) &&
+    typeof data['protocol'] === 'number' &&
+    typeof data['from'] === 'string' &&
+    typeof data['kind'] === 'string'
+  );
+}
+
+function isRecord(data: unknown): data is Record<string, unknown> {
+  return typeof data === 'object' && data !== null;
 }

@@ -1,17 +1,49 @@
 /**
- * Bodies over channels: every stream has a name, and its steps travel as messages between this participant and one peer. A
- * `ChannelPipes` holds all bodies of one participant.
+ * How the bodies of messages travel. To one receiver, each as a port that the message transfers. Over channels, which transfer nothing, each
+ * has a name, and its steps are messages between this participant and one peer.
  */
-import type { ByteStream } from '../../../base/shared/message.ts';
-import type { BodyStep } from '../wire/wire.ts';
-import type { StreamTransport } from '../wire/wire-codec.ts';
-import { serveBody } from './body-maker.ts';
-import { openBody } from './body-reader.ts';
-import type { StepPipe } from './steps.ts';
+
+import type { ByteStream } from '../../base/shared/message.ts';
+import { openBody, type StepPipe, serveBody, toMovable } from './body-streams.ts';
+import type { BodyStep } from './wire.ts';
+import { asBodyStep, type StreamTransport } from './wire-codec.ts';
+
+/** Steps of a body over a MessagePort of its own: the route between a page and its worker. */
+export function portPipe(port: MessagePort): StepPipe {
+  return {
+    send: (step, isMovable = false) => port.postMessage(step, isMovable ? toMovable(step, true).transfer : []),
+    listen: (listener) => {
+      port.onmessage = ({ data }: MessageEvent<unknown>) => {
+        const step = asBodyStep(data);
+        if (step !== undefined) listener(step);
+      };
+    },
+    close: () => port.close(),
+  };
+}
+
+/** Carries the bodies of one message that is posted to one receiver. */
+export class PortTransport implements StreamTransport {
+  /** To be transferred with the message. */
+  readonly transfer: MessagePort[] = [];
+
+  offer(stream: ByteStream): MessagePort {
+    const { port1, port2 } = new MessageChannel();
+    this.transfer.push(port2);
+    serveBody(stream, portPipe(port1));
+    return port2;
+  }
+
+  open(stream: MessagePort | string, length?: number): ByteStream {
+    if (typeof stream === 'string') throw new Error('A body over a port has a port, not a name');
+    return openBody(portPipe(stream), length);
+  }
+}
 
 /** Sends a step to the peer's channel; throws nothing. `isMovable`: see `StepPipe`. */
 export type PostStep = (peer: string, stream: string, step: BodyStep, isMovable: boolean) => void;
 
+/** All bodies of one participant that travel over channels. */
 export class ChannelPipes {
   readonly #post: PostStep;
   /** By peer, then by the stream's name. */

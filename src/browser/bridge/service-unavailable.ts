@@ -1,5 +1,5 @@
 /** The response for requests that reached no core, or whose outcome is unknown. */
-import type { PlainResponse } from '../../../base/shared/message.ts';
+import type { PlainResponse } from '../../base/shared/message.ts';
 
 /** `reason` says what failed, and what to do about it; `error` is a more specific code, if the failure is known. */
 export function serviceUnavailable(
