@@ -1,5 +1,5 @@
 /** One database, accessed with `fetch()`: this is all that an app needs. */
-import type { Logging, RequestLog } from '../requests/request-log.ts';
+import type { Logging, RequestLog } from './request-log.ts';
 
 /** What a document says about one of its files. */
 export interface Attachment {

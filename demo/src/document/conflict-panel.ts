@@ -2,7 +2,6 @@
 
 import type { Content, StoredDocument } from '../data/database.ts';
 import { button, make } from '../elements/elements.ts';
-import { combine, compare, contentOf, type Difference } from './comparison.ts';
 
 export interface Conflict {
   readonly base: StoredDocument;
@@ -20,7 +19,7 @@ export interface ConflictChoices {
 export function conflictPanel({ base, mine, theirs }: Conflict, { takeTheirs, save }: ConflictChoices): HTMLElement {
   const differences = theirs ? compare(contentOf(base), mine, contentOf(theirs)) : [];
   const combined = theirs && combine(mine, contentOf(theirs), differences);
-  const deleted = 'Somebody deleted this document while you were editing it. Nothing of yours is lost.';
+  const deleted = 'Another tab deleted this document while you were editing it. Nothing of yours is lost.';
   const changed = `It is at revision ${theirs?._rev.split('-')[0]} now; yours is based on ${base._rev.split('-')[0]}. Nothing of yours is lost.`;
   return make(
     'section',
@@ -33,7 +32,7 @@ export function conflictPanel({ base, mine, theirs }: Conflict, { takeTheirs, sa
       { class: 'actions' },
       combined && button('Combine both', () => save(combined), { class: 'primary' }),
       button(theirs ? 'Save mine over theirs' : 'Save mine as new', () => save(mine)),
-      button(theirs ? 'Take theirs' : 'Let it go', takeTheirs),
+      button(theirs ? 'Take theirs' : 'Accept the deletion', takeTheirs),
     ),
   );
 }
@@ -58,4 +57,45 @@ function differenceTable(differences: readonly Difference[]): HTMLElement {
 
 function shorten(text = '—'): string {
   return text.length > 120 ? `${text.slice(0, 119)}…` : text;
+}
+
+// ——— how two people changed one document, member by member ———
+
+export interface Difference {
+  readonly member: string;
+  /** As JSON; undefined if absent. */
+  readonly mine: string | undefined;
+  readonly theirs: string | undefined;
+  readonly changedBy: 'me' | 'them' | 'both';
+}
+
+export function contentOf({ _id, _rev, ...content }: StoredDocument): Content {
+  return content;
+}
+
+/** Members in which `mine` and `theirs` differ; both were made from `base`. */
+export function compare(base: Content, mine: Content, theirs: Content): readonly Difference[] {
+  const members = new Set([...Object.keys(theirs), ...Object.keys(mine)]);
+  return [...members].flatMap((member) => {
+    const [was, my, their] = [base, mine, theirs].map((content) => asText(content[member]));
+    if (my === their) return [];
+    const changedBy = was === my ? 'them' : was === their ? 'me' : 'both';
+    return [{ member, mine: my, theirs: their, changedBy } as const];
+  });
+}
+
+/** Their document with my changes in it, unless both changed the same members differently; else undefined. */
+export function combine(mine: Content, theirs: Content, differences: readonly Difference[]): Content | undefined {
+  if (differences.some(({ changedBy }) => changedBy === 'both')) return undefined;
+  const changes = differences.filter(({ changedBy }) => changedBy === 'me');
+  const combined = { ...theirs };
+  for (const { member } of changes) {
+    if (member in mine) combined[member] = mine[member];
+    else delete combined[member];
+  }
+  return combined;
+}
+
+function asText(value: unknown): string | undefined {
+  return value === undefined ? undefined : JSON.stringify(value);
 }

@@ -2,12 +2,10 @@
 
 import type { Content, Database, StoredDocument } from '../data/database.ts';
 import { type Dataset, placeOf } from '../data/datasets.ts';
-import { button, fill, icon, make } from '../elements/elements.ts';
-import { icons } from '../elements/icons.ts';
+import { button, fill, icon, icons, make } from '../elements/elements.ts';
+import { WorldMap } from '../elements/world-map.ts';
 import type { Change } from '../following/changes.ts';
-import { WorldMap } from '../world-map/world-map.ts';
-import { contentOf } from './comparison.ts';
-import { type Conflict, conflictPanel } from './conflict-panel.ts';
+import { type Conflict, conflictPanel, contentOf } from './conflict-panel.ts';
 import { PhotoFrame } from './photo-frame.ts';
 
 export interface EditorHost {
@@ -67,7 +65,7 @@ export class DocumentEditor {
       this.#take(document);
     } catch (error) {
       const again = button('Try again', () => void this.open());
-      fill(this.element, this.#backLink(), make('p', {}, `It could not be read: ${messageOf(error)}`), again);
+      fill(this.element, this.#backLink(), make('p', {}, `The document could not be read: ${messageOf(error)}`), again);
     }
   }
 
@@ -96,7 +94,7 @@ export class DocumentEditor {
       if (current) void this.open();
     } else if (this.isEdited) {
       this.#say(
-        current ? 'Another tab has changed this document meanwhile.' : 'Another tab has deleted this document.',
+        current ? 'Another tab has changed this document in the meantime.' : 'Another tab has deleted this document.',
         'warn',
       );
     } else if (current) {
@@ -119,7 +117,7 @@ export class DocumentEditor {
   /** Shows what is in the database now, which another tab may have changed since. */
   async #revert(): Promise<void> {
     this.#take(this.#document);
-    await this.catchUp().catch((error) => this.#say(`It could not be read: ${messageOf(error)}`, 'error'));
+    await this.catchUp().catch((error) => this.#say(`The document could not be read: ${messageOf(error)}`, 'error'));
   }
 
   get isEdited(): boolean {

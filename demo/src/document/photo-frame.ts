@@ -64,7 +64,7 @@ export class PhotoFrame {
     const files = event instanceof DragEvent ? [...(event.dataTransfer?.files ?? [])] : [];
     const file = files.find(({ type }) => type.startsWith('image/'));
     if (file !== undefined) void this.#store(file);
-    else this.#host.onFailed('That is no picture.');
+    else this.#host.onFailed('That file is not a picture.');
   }
 
   async #store(file: File): Promise<void> {
@@ -88,7 +88,7 @@ export class PhotoFrame {
   async #change(change: () => Promise<string | undefined>): Promise<void> {
     try {
       const rev = await change();
-      if (rev === undefined) this.#host.onFailed('Another tab has changed this document meanwhile.');
+      if (rev === undefined) this.#host.onFailed('Another tab has changed this document in the meantime. Try again.');
       else this.#host.onChanged();
     } catch (error) {
       this.#host.onFailed(error instanceof Error ? error.message : String(error));

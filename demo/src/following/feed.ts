@@ -5,8 +5,7 @@
  * - It starts over after responses at which browsers give up, such as a 503 while one tab takes over from another.
  * - It ends with the page. A page that comes back out of the back/forward cache starts it over.
  */
-import type { Connections } from './connections.ts';
-import { followPage } from './page-life.ts';
+import { type Connections, followPage } from './connections.ts';
 
 const AGAIN_MS = 2000;
 

@@ -4,8 +4,7 @@
  * Like an `EventSource`, it connects again after an interruption, ends with the page, and begins again with one that comes back out of the
  * back/forward cache.
  */
-import type { Connections } from './connections.ts';
-import { followPage } from './page-life.ts';
+import { type Connections, followPage } from './connections.ts';
 
 const AGAIN_MS = 1000;
 

@@ -2,14 +2,13 @@
 
 import type { Database, PageStart, Row } from '../data/database.ts';
 import { type Dataset, type Place, placesOf } from '../data/datasets.ts';
+import type { Logging } from '../data/request-log.ts';
 import { slug } from '../data/slug.ts';
 import { coalesce } from '../elements/coalesce.ts';
-import { button, fill, icon, make } from '../elements/elements.ts';
+import { button, fill, icon, icons, make } from '../elements/elements.ts';
 import { formatCount } from '../elements/format.ts';
-import { icons } from '../elements/icons.ts';
 import type { Change } from '../following/changes.ts';
 import type { Connections } from '../following/connections.ts';
-import type { Logging } from '../requests/request-log.ts';
 import { hashOf } from '../routes.ts';
 import { ListCounts } from './list-counts.ts';
 import { ListWindow, PAGE, WINDOW } from './list-window.ts';

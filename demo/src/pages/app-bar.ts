@@ -1,8 +1,7 @@
 /** The head of the page: navigation, whether it follows other tabs, and whether there is a network. */
 import { datasets } from '../data/datasets.ts';
-import { button, fill, icon, make } from '../elements/elements.ts';
+import { button, fill, icon, icons, make } from '../elements/elements.ts';
 import { formatCount } from '../elements/format.ts';
-import { icons } from '../elements/icons.ts';
 import type { Connections } from '../following/connections.ts';
 import type { Route } from '../routes.ts';
 
@@ -54,7 +53,7 @@ export class AppBar {
   /** Offers a new version of the app. */
   offerUpdate(onAccept: () => void): void {
     this.#update.hidden = false;
-    fill(this.#update, 'A new version is here.', button('Use it', onAccept));
+    fill(this.#update, 'A new version is available.', button('Use it', onAccept));
   }
 
   #showLive(): void {
@@ -64,7 +63,7 @@ export class AppBar {
     this.#live.title =
       state === 'open'
         ? 'What other tabs and windows change shows here at once.'
-        : 'The feed of changes was interrupted, as when the tab that kept the data was closed. It goes on where it was.';
+        : 'The feed of changes was interrupted, as when the tab that owned the storage was closed. It continues where it stopped.';
     fill(this.#live, state === 'open' ? 'Live' : 'Reconnecting …');
   }
 

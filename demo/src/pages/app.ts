@@ -2,15 +2,15 @@
 import type { Settee } from 'settee';
 import { Database } from '../data/database.ts';
 import { type Dataset, datasets } from '../data/datasets.ts';
+import { RequestLog } from '../data/request-log.ts';
 import { fill, make } from '../elements/elements.ts';
 import { Connections } from '../following/connections.ts';
 import { DatabaseWatch } from '../following/database-watch.ts';
-import { RequestBar } from '../requests/request-bar.ts';
-import { RequestLog } from '../requests/request-log.ts';
 import { type Route, readRoute } from '../routes.ts';
 import { AppBar } from './app-bar.ts';
 import { BrowserPage } from './browser-page.ts';
 import { DatasetPage } from './dataset-page.ts';
+import { RequestBar } from './request-bar.ts';
 import { SyncPage } from './sync-page.ts';
 
 interface Page {

@@ -11,11 +11,14 @@ const EVERY_MS = 2000;
 
 const ROLES: Readonly<Record<SetteeStatus['role'], readonly [string, string]>> = {
   owner: [
-    'This tab keeps the data',
-    'Its worker owns the storage. Close this tab, and another one takes over within milliseconds.',
+    'This tab owns the storage',
+    'Its worker reads and writes the data. If you close this tab, another one takes over within milliseconds.',
   ],
-  follower: ['Another tab keeps the data', 'This tab’s requests are answered by the worker of that one.'],
-  waiting: ['Waiting for an owner', 'The tab that kept the data has gone, and the next is about to take over.'],
+  follower: ['Another tab owns the storage', 'The worker of that tab answers the requests of this one.'],
+  waiting: [
+    'Waiting for an owner',
+    'The tab that owned the storage was closed, and another one is about to take over.',
+  ],
 };
 
 export class BrowserPage {
@@ -50,7 +53,7 @@ export class BrowserPage {
         make(
           'p',
           { class: 'lead' },
-          'Everything you see is kept on this device. Nothing was sent anywhere, but for the list of the page Sync.',
+          'Everything you see is kept on this device. Nothing was sent anywhere, except the list on the page Sync.',
         ),
       ),
       this.#failure,
@@ -114,7 +117,11 @@ export class BrowserPage {
     const { role, engine, version, controlled, persisted, usage, quota } = status;
     const [roleTitle, roleText] = ROLES[role];
     const network = navigator.onLine
-      ? card('Network', 'Online', 'Switch it off, or stop the server: lists, edits and even reloading this page go on.')
+      ? card(
+          'Network',
+          'Online',
+          'Switch it off, or stop the server: lists, edits and even a reload of this page still work.',
+        )
       : card('Network', 'Offline', 'And everything still works: this page and its data come from this device.', 'good');
     return [
       card('Tab', roleTitle, roleText, role === 'owner' ? 'good' : ''),
@@ -214,7 +221,7 @@ function storageCard(
   const kept = persisted
     ? 'The browser keeps it even when storage runs short.'
     : isDeclined
-      ? 'The browser did not agree to keep it: it does for sites that are used often, or installed.'
+      ? 'The browser did not agree to keep it. It does so for sites that are installed or used often.'
       : 'When storage runs short, the browser may drop it.';
   const ask = persisted === false && button('Keep my data', onPersist, { 'data-action': 'persist' });
   if (usage === undefined || quota === undefined) return card('Storage', 'IndexedDB', kept, '', ask);

@@ -1,6 +1,7 @@
 /** A database: its list, and beside it a document or the world. */
 import type { Database } from '../data/database.ts';
 import { type Dataset, type Place, placesOf } from '../data/datasets.ts';
+import type { RequestLog } from '../data/request-log.ts';
 import { DocumentEditor } from '../document/document-editor.ts';
 import { fill, make } from '../elements/elements.ts';
 import { formatCount } from '../elements/format.ts';
@@ -8,9 +9,8 @@ import { type Change, Changes } from '../following/changes.ts';
 import type { Connections } from '../following/connections.ts';
 import { DocumentList } from '../list/document-list.ts';
 import { LoadPanel } from '../list/load-panel.ts';
-import type { RequestLog } from '../requests/request-log.ts';
 import { hashOf } from '../routes.ts';
-import { Overview } from '../world-map/overview.ts';
+import { Overview } from './overview.ts';
 
 /** This many changes at once are a load in another tab: the map shows each of them, and keeps them. */
 const MANY = 10;

@@ -1,11 +1,11 @@
 /** Two windows on one list: this browser's database, and the server's. Replication keeps them the same while there is a connection between them. */
 
 import { RequestError } from '../data/database.ts';
+import type { RequestLog } from '../data/request-log.ts';
 import { coalesce } from '../elements/coalesce.ts';
 import { button, fill, make } from '../elements/elements.ts';
 import { formatCount, formatTime, formatWait } from '../elements/format.ts';
 import type { Connections } from '../following/connections.ts';
-import type { RequestLog } from '../requests/request-log.ts';
 import { Line, type LineState, type PeerOutage } from '../sync/line.ts';
 import { ListPanel } from '../sync/list-panel.ts';
 import { PackingList } from '../sync/packing-list.ts';
@@ -76,7 +76,7 @@ export class SyncPage {
         make(
           'p',
           { class: 'lead' },
-          'Replication keeps the list in this browser and the one at the server the same, in both directions. Take the line away, change things on both sides, and give it back.',
+          'Replication keeps the list in this browser and the one on the server the same, in both directions. Switch it off, change things on both sides, and switch it on again.',
         ),
       ),
       this.#failure,
@@ -235,10 +235,10 @@ function pause(ms: number): Promise<void> {
 /** What prevents the first connection, and what to do about it. */
 function whyNotBegun(error: unknown): readonly (string | Node)[] {
   if (!(error instanceof RequestError) || error.status !== 401) {
-    return ['The database server does not answer. Start it with npm start: it brings this page with it.'];
+    return ['The database server does not answer. Start it with npm start, which also serves this page.'];
   }
   return [
-    'The server has an admin, and only an admin may make the database settee-demo there. When it is there, this page goes on by itself: ',
+    'The server has an admin, and only an admin may create the database settee-demo there. As soon as it exists, this page continues by itself: ',
     make('code', {}, 'curl -u ADMIN -X PUT http://127.0.0.1:5984/settee-demo'),
   ];
 }

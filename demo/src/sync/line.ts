@@ -1,5 +1,5 @@
 /** The connection between the two databases: two documents that request replications, one per direction. Deleting them removes it. */
-import type { RequestLog } from '../requests/request-log.ts';
+import type { RequestLog } from '../data/request-log.ts';
 
 /** The state of a replication, as `_scheduler/docs` reports it. */
 interface Listed {

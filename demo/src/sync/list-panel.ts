@@ -116,7 +116,7 @@ export class ListPanel {
     return make(
       'div',
       { class: 'versions', role: 'group', 'aria-label': 'A conflict' },
-      make('p', {}, 'Changed on both sides. Both versions are kept until somebody chooses:'),
+      make('p', {}, 'Changed on both sides. Both versions are kept until you choose one:'),
       ...versions.map((version) => button(version.text, () => keep(version), { 'data-action': 'keep' })),
     );
   }
@@ -134,7 +134,10 @@ export class ListPanel {
   #tellAway(): void {
     this.element.classList.add('is-away');
     const isShown = this.#items.childElementCount > 0;
-    fill(this.#note, `This database can’t be reached at the moment${isShown ? '; this is what it had' : ''}.`);
+    fill(
+      this.#note,
+      `This database can’t be reached at the moment${isShown ? '; this is its last known content' : ''}.`,
+    );
   }
 }
 

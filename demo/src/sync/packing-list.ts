@@ -1,6 +1,6 @@
 /** One of the two databases that replication keeps the same: in this browser, or at the server. Both are accessed in the same way. */
 import { RequestError } from '../data/database.ts';
-import type { RequestLog } from '../requests/request-log.ts';
+import type { RequestLog } from '../data/request-log.ts';
 
 export interface Item {
   readonly id: string;

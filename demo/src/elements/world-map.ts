@@ -1,7 +1,7 @@
 /** The world as dots: one for each square degree that has a city, brighter ones for documents. */
 import { squares } from 'virtual:world';
 import type { Place } from '../data/datasets.ts';
-import { make } from '../elements/elements.ts';
+import { make } from './elements.ts';
 
 /** What a map shows, in degrees: from its north-western corner. */
 interface Section {

@@ -2,8 +2,8 @@
 import { type Dataset, type Place, placeOf } from '../data/datasets.ts';
 import { fill, make } from '../elements/elements.ts';
 import { formatCount } from '../elements/format.ts';
+import { WorldMap } from '../elements/world-map.ts';
 import type { Change } from '../following/changes.ts';
-import { WorldMap } from './world-map.ts';
 
 export class Overview {
   readonly element: HTMLElement;

@@ -1,7 +1,8 @@
 /** The last request of this page, and a list of those before it. */
+
+import type { LoggedEvent, LoggedRequest, RequestLog } from '../data/request-log.ts';
 import { fill, make } from '../elements/elements.ts';
 import { formatMs } from '../elements/format.ts';
-import type { LoggedEvent, LoggedRequest, RequestLog } from './request-log.ts';
 
 export class RequestBar {
   readonly element: HTMLElement;
