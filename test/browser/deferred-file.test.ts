@@ -155,7 +155,7 @@ describe.each(chosenEngines())('the file that is loaded on first use in %s', (en
       json: {
         error: 'functions_unavailable',
         reason: expect.stringContaining(
-          "settee-quickjs.wasm was answered with 404; it must lie beside the worker's script",
+          "settee-quickjs.wasm was answered with 404; the file must be in the same folder as the worker's script",
         ),
       },
     });

@@ -373,7 +373,7 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
     const tab = await open('#/browser');
     await bringToSight(tab);
     await shows(tab, '.databases tbody tr:first-child td', '250');
-    expect(await text(tab, '.card-title')).toBe('Another tab keeps the data');
+    expect(await text(tab, '.card-title')).toBe('Another tab owns the storage');
     await click(tab, '.databases .danger');
     await click(tab, 'dialog .danger');
     await shows(tab, '.databases tbody tr:first-child td', 'not there');

@@ -123,7 +123,7 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
       return true;
     });
     tab = await site.open('control');
-    await expect(call(tab, 'start', { base })).rejects.toThrow('settee-sw-core.js must lie beside it');
+    await expect(call(tab, 'start', { base })).rejects.toThrow('settee-sw-core.js must be in the same folder');
   });
 
   test('fails sooner than the page’s worker, and start says what that one knows of the reason', async () => {

@@ -145,7 +145,7 @@ describe.each(chosenEngines())('the last edit before a page is left, in %s', (en
       await settee.close();
       return found;
     })()`);
-    const remedy = expect.stringContaining('leave keepalive away, and write as soon as something changes');
+    const remedy = expect.stringContaining('omit keepalive, and write as soon as something changes');
     expect(refusals).toEqual([remedy, remedy, false, 200]);
   });
 
@@ -164,8 +164,8 @@ describe.each(chosenEngines())('the last edit before a page is left, in %s', (en
     expect(answers).toEqual([
       201,
       true,
-      expect.stringContaining('TypeError: The bodies of requests with keepalive'),
-      expect.stringContaining('TypeError: keepalive takes no stream'),
+      expect.stringContaining('TypeError: The bodies of all requests with keepalive'),
+      expect.stringContaining('TypeError: keepalive allows no stream'),
       200,
       409,
     ]);

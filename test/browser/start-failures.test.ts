@@ -34,7 +34,7 @@ describe.each(chosenEngines())('a start that fails in %s', (engine) => {
     const failure = await failureOn(site, options);
     expect(failure).toContain(`The ${what} ${site.server.origin}/missing.js did not start`);
     expect(failure).toContain(
-      'its address answers 404 text/plain. The file is not there: with Vite add the plugin settee/vite, else copy it. ' +
+      'its address answers 404 text/plain. The file is not there: with Vite add the plugin settee/vite, otherwise copy the file. ' +
         'Serve the files of settee/dist/browser as JavaScript',
     );
   });
@@ -80,7 +80,7 @@ describe.each(chosenEngines())('a start that fails in %s', (engine) => {
       const site = await siteWith('/page/', { 'content-security-policy': policy });
       const failure = await failureOn(site);
       expect(failure).toContain("the page's Content-Security-Policy forbids it by trusted-types");
-      expect(failure).toContain('with settee among its trusted-types');
+      expect(failure).toContain('with settee in trusted-types');
     },
   );
 

@@ -96,8 +96,8 @@ describe.each(chosenEngines())('a start in %s', (engine) => {
   });
 
   test.each([
-    ['db', 'it begins with no slash'],
-    ['http://', 'it is no address'],
+    ['db', 'it does not begin with a slash'],
+    ['http://', 'it is not a valid address'],
     ['ftp://db.example.com/', 'its protocol is ftp:'],
     ['/', "the site's own files are below it"],
     ['/db/?a=b', 'it has a query or a fragment'],
@@ -105,7 +105,7 @@ describe.each(chosenEngines())('a start in %s', (engine) => {
     const tab = await openControl();
     const failure = await call(tab, 'start', { base: wrong, replaceFetch: true }).then(() => 'it started', String);
     expect(failure).toContain(why);
-    expect(failure).toContain('give a path such as "/db/" or an address such as "https://db.example.com/"');
+    expect(failure).toContain('pass a path such as "/db/" or an address such as "https://db.example.com/"');
     expect(await tab.evaluate("fetch.toString().includes('native code')")).toBe(true);
   });
 });

@@ -101,6 +101,6 @@ describe.each(chosenEngines())('pages of two versions in %s', (engine) => {
     deploy({ isPageKept: true });
     const alone = await site.open('control');
     const starting = call(alone, 'start', { base: '/other/', serviceWorker: false });
-    await expect(starting).rejects.toThrow(/This page speaks protocol \d+, its worker \d+; reload the page/);
+    await expect(starting).rejects.toThrow(/This page uses protocol \d+, but its worker uses \d+; reload the page/);
   });
 });

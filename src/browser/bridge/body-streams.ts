@@ -106,7 +106,7 @@ class BodyReader implements ByteStream {
   async cancel(reason?: unknown): Promise<void> {
     if (this.#isOver) return;
     this.#chunks.length = 0;
-    const why = reason instanceof Error ? reason.message : String(reason ?? 'nobody reads on');
+    const why = reason instanceof Error ? reason.message : String(reason ?? 'no one reads it any more');
     this.#breakOff(new Error(`The body was cancelled: ${why}`), why);
   }
 
@@ -132,7 +132,7 @@ class BodyReader implements ByteStream {
     this.#credit--;
     this.#received += bytes.byteLength;
     if (this.length !== undefined && this.#received > this.length) {
-      this.#breakOff(this.#wrongLength(), 'it is longer than was announced');
+      this.#breakOff(this.#wrongLength(), 'it is longer than announced');
       return;
     }
     const waiting = this.#waiting;
@@ -151,7 +151,7 @@ class BodyReader implements ByteStream {
 
   #watch(): void {
     if (!this.#heard) {
-      const reason = `its maker was silent for ${SILENCE_MS / 1000} s`;
+      const reason = `its sender was silent for ${SILENCE_MS / 1000} s`;
       this.#breakOff(new Error(`The body broke off: ${reason}`), reason);
     }
     this.#heard = false;
@@ -250,7 +250,7 @@ class BodyMaker {
   #ask(): void {
     this.#unanswered++;
     if (this.#unanswered < ASKS_PER_LEASE) this.#pipe.send({ step: 'ask' });
-    else this.#breakOff(`The body was given up: its reader was silent for ${(ASKS_PER_LEASE * ASK_MS) / 1000} s`);
+    else this.#breakOff(`The body was cancelled: its reader was silent for ${(ASKS_PER_LEASE * ASK_MS) / 1000} s`);
   }
 
   /** The reader fails with the reason. */

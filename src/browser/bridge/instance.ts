@@ -25,12 +25,12 @@ export function createInstance(base: string, script: string): Instance {
  */
 export function parseBase(base: string, address: string): URL {
   if (base === '') throw badBase(base, 'it is empty');
-  if (!/^(\.{0,2}\/|[a-z][a-z0-9+.-]*:)/i.test(base)) throw badBase(base, 'it begins with no slash');
+  if (!/^(\.{0,2}\/|[a-z][a-z0-9+.-]*:)/i.test(base)) throw badBase(base, 'it does not begin with a slash');
   let url: URL;
   try {
     url = new URL(base, address);
   } catch (cause) {
-    throw badBase(base, 'it is no address', cause);
+    throw badBase(base, 'it is not a valid address', cause);
   }
   if (url.protocol !== 'https:' && url.protocol !== 'http:') throw badBase(base, `its protocol is ${url.protocol}`);
   if (url.username !== '' || url.password !== '') throw badBase(base, 'it names a user');
@@ -39,7 +39,7 @@ export function parseBase(base: string, address: string): URL {
 }
 
 function badBase(base: string, why: string, cause?: unknown): Error {
-  const remedy = 'give a path such as "/db/" or an address such as "https://db.example.com/"';
+  const remedy = 'pass a path such as "/db/" or an address such as "https://db.example.com/"';
   return new Error(`The base "${base}" can't be used, ${why}; ${remedy}`, { cause });
 }
 

@@ -120,7 +120,7 @@ export function offerBody(readable: ReadableStream<unknown>): MessagePort {
     const { done, value } = await reader.read();
     if (value instanceof Uint8Array) send({ step: 'chunk', bytes: value });
     else if (done) end({ step: 'end' });
-    else throw new TypeError('A stream that is sent must give Uint8Arrays');
+    else throw new TypeError('A stream that is sent must contain only Uint8Arrays');
   };
   port1.onmessage = ({ data }: MessageEvent<BodyStep>) => {
     if (data.step === 'cancel') {

@@ -17,8 +17,8 @@ interface Started {
 const started = new Map<string, Started>();
 
 const NO_PAGE =
-  'start works in pages alone, and this is none. Where pages are rendered on a server too, call it in the browser only; in tests use ' +
-  'settee/msw; for a database on Node there is the package settee-server';
+  'start() works only in a page, and this is not one. If pages are also rendered on a server, call it in the browser only; in tests use ' +
+  'settee/msw; for a database on Node use the package settee-server';
 
 /**
  * Starts the database below `base` and resolves when it answers and, if the browser has service workers, one controls this
@@ -30,7 +30,7 @@ const NO_PAGE =
  * service of that base runs in this page (`worker`, `serviceWorker`, `settings`, `logLevel`).
  */
 export async function start(options: StartOptions): Promise<Settee> {
-  if (!options?.base) throw new TypeError('start needs a base, such as /db/');
+  if (!options?.base) throw new TypeError('start() needs a base, such as /db/');
   if (typeof document === 'undefined') throw new Error(NO_PAGE);
   const base = absoluteBase(options.base, options.worker);
   const { client, users } = serviceOf({ ...options, base });

@@ -16,16 +16,16 @@ const MOST_BYTES = 65_536;
 /** The service worker gives up on a request some seconds earlier. */
 const ANSWER_MS = 60_000;
 
-const STREAM = 'keepalive takes no stream as its body: give text, bytes or a Blob, or leave keepalive away';
+const STREAM = 'keepalive allows no stream as the body: pass text, bytes or a Blob, or omit keepalive';
 const TOO_LARGE =
-  `The bodies of requests with keepalive have at most ${MOST_BYTES} bytes together: write in smaller parts, ` +
-  'or leave keepalive away and wait for the answer before the page is left';
+  `The bodies of all requests with keepalive may have at most ${MOST_BYTES} bytes together: write in smaller parts, ` +
+  'or omit keepalive and wait for the response before the page is left';
 const NO_SERVICE_WORKER =
-  'A write with keepalive is carried out by the service worker, and this page has none that answers: wait for settee.controlled to be true ' +
-  'first; where it is false, leave keepalive away, and write as soon as something changes, not when the page is left';
+  'A write with keepalive is carried out by the service worker, and this page has none that answers: first wait until settee.controlled ' +
+  'resolves to true; if it resolves to false, omit keepalive, and write as soon as something changes, not when the page is left';
 const NOT_AT_HAND =
-  'The body of a Request or of a form can not be read while the page is left, as keepalive asks for: give fetch the address and, as body, ' +
-  'text, bytes, a Blob or URLSearchParams';
+  "With keepalive, the body of a Request or of a form can't be read in time, because the page may be gone: pass fetch the address and, as the " +
+  'body, text, bytes, a Blob or URLSearchParams';
 
 const LEFT = 'The page was left during this request, which the service worker carries out: read before you write again';
 const SILENT =

@@ -108,7 +108,8 @@ export function nextOf(request: Outgoing, { status, headers }: WireResponse): Ou
   const { location } = headers;
   const { method, body, redirect } = request;
   if (!location || ![301, 302, 303, 307, 308].includes(status) || redirect === 'manual') return undefined;
-  if (redirect === 'error' || body instanceof ReadableStream) throw new TypeError(`Redirected to ${location}`);
+  if (redirect === 'error' || body instanceof ReadableStream)
+    throw new TypeError(`The response redirects to ${location}, which this request does not allow`);
   const url = new URL(location, request.url).href;
   const isLookedUp = status === 303 ? method !== 'HEAD' : status < 303 && method === 'POST';
   return isLookedUp ? { ...request, url, method: 'GET', body: null } : { ...request, url };

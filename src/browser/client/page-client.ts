@@ -19,10 +19,10 @@ import { isVersioned, MISSING_SCRIPT, serviceWorkerAddress, workerAddress } from
 import { ServiceWorkerSupervisor } from './service-worker-supervisor.ts';
 import { closed, WorkerSupervisor } from './worker-supervisor.ts';
 
-const NOT_WANTED = 'start was given serviceWorker: false; use settee.fetch';
+const NOT_WANTED = 'start() was called with serviceWorker: false; use settee.fetch';
 const NOT_THERE =
-  'This browser has no service worker here: in a private window of Firefox, where they are switched off, or where the page came neither ' +
-  'over HTTPS nor from localhost. Use settee.fetch, or give start replaceFetch: true';
+  'Service workers are not available here: this is a private window of Firefox, they are switched off, or the page came neither over HTTPS ' +
+  'nor from localhost. Use settee.fetch, or pass replaceFetch: true to start()';
 
 const ANSWERED_ELSEWHERE = { role: 'follower', engine: 'indexeddb', version: VERSION } as const;
 
@@ -104,8 +104,8 @@ export class PageClient extends EventTarget {
     const name = differenceBetween(this.#options, options);
     if (name !== undefined) {
       throw new Error(
-        `The database below ${this.base} is started in this page with another option ${name}: give all calls of start the same, or ` +
-          'close() what the first one gave before',
+        `The database below ${this.base} was started in this page with another value of the option ${name}: pass the same value to all ` +
+          'calls of start(), or first close() the object that the earlier call returned',
       );
     }
   }
@@ -247,7 +247,7 @@ export class PageClient extends EventTarget {
       if (!next.url.startsWith(this.base)) return this.#network(next.url, { method: next.method });
       request = next;
     }
-    throw new TypeError(`${address} redirects without end`);
+    throw new TypeError(`${address} redirects more than ${MOST_REDIRECTS} times`);
   };
 
   #handle(request: Outgoing): Promise<WireResponse> {

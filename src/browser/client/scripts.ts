@@ -38,7 +38,7 @@ export function absoluteBase(given: string, worker: string | URL | undefined): s
 /** The name of the Error if there is nothing at the address of a script, or a page. */
 export const MISSING_SCRIPT = 'MissingScript';
 
-const MISSING = 'The file is not there: with Vite add the plugin settee/vite, else copy it. ';
+const MISSING = 'The file is not there: with Vite add the plugin settee/vite, otherwise copy the file. ';
 const MODULE =
   "It is a module, and a service worker with Settee must be a classic script: bundle it in the format 'iife'. ";
 
@@ -68,7 +68,7 @@ export async function startScript<T>(what: string, url: URL, start: () => Promis
       `The ${what} ${url.href} did not start: ${reason}; its address answers ${found}. ` +
         `${isMissing(answer) ? MISSING : ''}${what === 'service worker' && (await isModule(answer)) ? MODULE : ''}` +
         "Serve the files of settee/dist/browser as JavaScript from this page's origin, under a Content-Security-Policy with " +
-        "worker-src 'self', with settee among its trusted-types where it has those, and without a sandbox.",
+        "worker-src 'self', with settee in trusted-types if it has that directive, and without sandbox.",
       { cause },
     );
     throw isMissing(answer) ? Object.assign(failure, { name: MISSING_SCRIPT }) : failure;

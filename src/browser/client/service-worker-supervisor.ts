@@ -57,30 +57,36 @@ export class ServiceWorkerSupervisor {
     const registered = await startScript('service worker', this.#url, () => this.#register());
     if (!registered) return;
     const { scope } = registered;
-    if (!location.href.startsWith(scope)) throw this.#fault(`controls only what is below ${scope}; move it up`);
+    if (!location.href.startsWith(scope))
+      throw this.#fault(`controls only pages below ${scope}; move it to a folder above this page`);
     const registration = (await this.#takeNarrower(scope)) ?? registered;
     this.#registration = registration;
     const { active, waiting, installing } = registration;
     const worker = [active, waiting, installing].find((one) => one?.scriptURL === this.#url.href) ?? active;
     if (!worker || !(await this.#activate(worker))) {
-      throw this.#fault('was not installed; settee-sw-core.js must lie beside it');
+      throw this.#fault('was not installed; settee-sw-core.js must be in the same folder');
     }
     const answer = await this.#send(worker, 'SETTEE_CLAIM');
-    if (!answer) throw this.#fault(`does not answer below ${this.#base}; give both the same base`);
+    if (!answer) throw this.#fault(`does not answer below ${this.#base}; pass the same base to it and to start()`);
     // A newer one answers plain fetch anyway.
     if (answer.protocol > PROTOCOL) this.#onOutdated();
-    else if (answer.protocol < PROTOCOL && !(await this.update())) throw this.#fault('is of another version; reload');
+    else if (answer.protocol < PROTOCOL && !(await this.update()))
+      throw this.#fault('has another version; reload the page');
     const isInControl = () => navigator.serviceWorker.controller?.scriptURL === worker.scriptURL;
     await withinDeadline(until(isInControl, navigator.serviceWorker, 'controllerchange'));
     if (!isInControl()) {
-      throw this.#fault(`leaves this page to ${navigator.serviceWorker.controller?.scriptURL}; unregister that one`);
+      throw this.#fault(
+        `does not control this page, but ${navigator.serviceWorker.controller?.scriptURL} does; unregister that one`,
+      );
     }
     if (registration !== registered) await registration.unregister();
     // A policy may forbid another origin. And in Chromium a page keeps the static routes of the service worker that controlled it when it was
     // loaded: the routes of Settee's own let such requests pass, those of another may not.
     const found = await this.#askByFetch();
     if (found !== 204) {
-      throw this.#fault(`is not asked by fetch (${found}); reload, or allow ${this.#base} in the CSP's connect-src`);
+      throw this.#fault(
+        `does not get requests of fetch (${found}); reload the page, or allow ${this.#base} in the CSP's connect-src`,
+      );
     }
     this.#hasOpened = true;
   }

@@ -97,7 +97,7 @@ type FromWorker = Partial<PageAnswers> &
   );
 
 /** Unlike the `TypeError` of a failed request, it shows that none will succeed. */
-export const closed = () => new DOMException('This Settee was closed; start it again', 'InvalidStateError');
+export const closed = () => new DOMException('This Settee was closed; call start() again', 'InvalidStateError');
 const GONE = 'The page was left, or its worker was stuck, during this request';
 const CLEARED = 'The browser has cleared the data of this site during this request';
 
@@ -233,7 +233,7 @@ export class WorkerSupervisor {
   async #expectSign(sign: Promise<unknown>, giveUp: (why: string) => void): Promise<void> {
     if (await withinDeadline(sign)) return;
     await (await fetch(this.#url)).text();
-    if (!(await withinDeadline(sign))) giveUp('nothing in it answers');
+    if (!(await withinDeadline(sign))) giveUp('it does not answer');
   }
 
   /** Rejects with the signal's reason if that comes first. */

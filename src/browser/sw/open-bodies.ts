@@ -77,7 +77,7 @@ export class OpenBodies {
     const isEmpty = event.request.method === 'HEAD' || BODILESS.includes(status);
     if (!isStream(body)) return isEmpty || body === null ? null : toBodyInit(body);
     if (isEmpty) {
-      void body.cancel('nobody reads it').catch(() => {});
+      void body.cancel('no one reads it').catch(() => {});
       return null;
     }
     const spent = body.isMovable ? this.#spent : undefined;
@@ -100,7 +100,7 @@ export class OpenBodies {
     let hasFailed = false;
     const timer = setTimeout(() => {
       hasFailed = this.#open.size > 0;
-      this.#failAll('A new version of this app takes over; ask again');
+      this.#failAll('A new version of this app takes over; send the request again');
     }, ms);
     await Promise.all([...this.#open].map(({ done }) => done));
     clearTimeout(timer);
@@ -109,7 +109,7 @@ export class OpenBodies {
 
   #check(): void {
     const since = performance.now() - (this.#lastEvent ?? Number.POSITIVE_INFINITY);
-    if (since > SILENCE_MS) this.#failAll('The browser is about to end the service worker; ask again');
+    if (since > SILENCE_MS) this.#failAll('The browser is about to end the service worker; send the request again');
   }
 
   #failAll(reason: string): void {

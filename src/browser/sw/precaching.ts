@@ -22,7 +22,7 @@ function createPrecaching({ files, version, fallback }: PrecacheList): Precachin
       event.waitUntil(
         controller.install(event).catch((cause: unknown) => {
           throw new Error(
-            `A file of the precache list could not be had, so this service worker is not used: ${cause}. Correct the list, or the web server.`,
+            `A file of the precache list could not be fetched, so this service worker is not installed: ${cause}. Correct the list or the web server.`,
             { cause },
           );
         }),

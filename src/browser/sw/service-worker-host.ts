@@ -135,7 +135,7 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
     const isOurs = protocol === PROTOCOL && url.startsWith(this.base) && !isWireStream(body);
     const { status, ...answer } = isOurs
       ? await this.#lasting.handle({ method, url, headers, body })
-      : serviceUnavailable('The service worker is of another version than this page; reload the page', method);
+      : serviceUnavailable('This page and the service worker have different versions; reload the page', method);
     reply({ response: { status, headers: answer.headers, body: await wholeBody(answer.body) } });
   }
 
@@ -167,7 +167,10 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
     this.#replicating ??= pause(SUCCESSOR_MS)
       .then(() => this.#ownOwner().replicate())
       .then((activity) => {
-        if (activity === 'failing') throw new Error('A replication of Settee failed; it is to be tried again');
+        if (activity === 'failing')
+          throw new Error(
+            'A replication of Settee failed; the browser starts this background synchronization again later',
+          );
       })
       .finally(() => {
         this.#replicating = undefined;
@@ -218,7 +221,7 @@ function isLasting({ method, keepalive }: Request): boolean {
 }
 
 function notCarried(method: string): (error: unknown) => PlainResponse {
-  return (error) => serviceUnavailable(`The request could not be carried to the database: ${error}`, method);
+  return (error) => serviceUnavailable(`The request could not be sent to the database: ${error}`, method);
 }
 
 /** https://wicg.github.io/background-sync/spec/ */

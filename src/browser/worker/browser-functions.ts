@@ -44,8 +44,8 @@ export function createWorkers(
     create,
     onUnavailable: (cause) =>
       log.error(
-        `No worker for functions of documents can be started; they run in that of requests, with less time. ${SANDBOX_FILE} must lie beside the ` +
-          "worker's script, and be allowed by worker-src of the Content-Security-Policy.",
+        `No worker for functions of documents can be started; they run in the worker that answers requests, with less time. ${SANDBOX_FILE} must ` +
+          "be in the same folder as the worker's script, and worker-src of the Content-Security-Policy must allow it.",
         cause,
       ),
   };

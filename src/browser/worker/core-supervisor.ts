@@ -158,7 +158,7 @@ export class CoreSupervisor {
     const opened = this.#opened;
     // Another one is in progress.
     if (opened === undefined || this.#isEnded) return;
-    this.#options.log.info('the service is opened anew: a restart was asked for');
+    this.#options.log.info('the service is reopened: a restart was requested');
     opened.isLost = true;
     this.#opened = undefined;
     this.#opening = this.#reopen(opened).finally(() => {
@@ -173,14 +173,14 @@ export class CoreSupervisor {
     core.beginShutdown();
     await work.idle(DRAIN_MS);
     await core.close().catch((error: unknown) => {
-      this.#options.log.error('the service could not be closed in order for a restart', error);
+      this.#options.log.error('the service could not be closed properly before the restart', error);
       return store.close().catch(() => undefined);
     });
     return this.#open();
   }
 
   async #open(): Promise<Opened> {
-    if (this.#isEnded) throw new DatabaseError('shutting_down', 'This tab has let go of the storage; try again.');
+    if (this.#isEnded) throw new DatabaseError('shutting_down', 'This tab has released the storage; try again.');
     const { instance, settings } = this.#options;
     let opened: Opened | undefined;
     let isLost = false;
@@ -228,7 +228,7 @@ export class CoreSupervisor {
     if (isGone && !opened.isLost && this.#options.onForcedClose) await pause(EVENT_MS);
     if (errorCode === 'storage_closed') this.#lose(opened, 'a request found the storage closed');
     else if (errorCode === 'storage_fenced' && (await this.#options.isStillOwner())) {
-      this.#lose(opened, 'somebody else opened the storage meanwhile');
+      this.#lose(opened, 'another worker has opened the storage');
     }
     if (!opened.isLost || this.#isEnded || isStream(request.body)) return false;
     const wroteNothing = isGone || errorCode === 'shutting_down';
@@ -252,7 +252,7 @@ export class CoreSupervisor {
     if (opened.isLost || this.#isEnded) return;
     opened.isLost = true;
     if (this.#opened === opened) this.#opened = undefined;
-    this.#options.log.info(`the storage is opened anew: ${why}`);
+    this.#options.log.info(`the storage is reopened: ${why}`);
     void abandon(opened);
   }
 }

@@ -74,7 +74,7 @@ function createFileLoader<T>(name: string, load: () => Promise<DeferredFile<T>>)
       } catch (error) {
         failures += 1;
         if (attempt < ATTEMPTS) continue;
-        const remedy = `${name} must lie beside the worker's script, and be of the same version`;
+        const remedy = `${name} must be in the same folder as the worker's script, and of the same version`;
         throw new Error(`${remedy}. Try again; if that does not help, reload the page. (${error})`, { cause: error });
       }
     }

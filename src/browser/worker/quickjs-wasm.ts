@@ -8,14 +8,14 @@ export async function fetchQuickJsWasm(): Promise<Uint8Array<ArrayBuffer>> {
   const response = await load(new URL(QUICKJS_FILE, self.location.href));
   if (!response.ok) {
     throw new Error(
-      `${QUICKJS_FILE} was answered with ${response.status}; it must lie beside the worker's script. Try again.`,
+      `The request for ${QUICKJS_FILE} was answered with ${response.status}; the file must be in the same folder as the worker's script. Try again.`,
     );
   }
   const bytes = new Uint8Array(await response.arrayBuffer());
   if (!isWasm(bytes)) {
     const type = response.headers.get('content-type') ?? 'no type';
     throw new Error(
-      `${QUICKJS_FILE} was answered with ${type} and is no WebAssembly; it must lie beside the worker's script`,
+      `The request for ${QUICKJS_FILE} was answered with ${type}, not with WebAssembly; the file must be in the same folder as the worker's script`,
     );
   }
   return bytes;

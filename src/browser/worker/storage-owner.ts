@@ -261,14 +261,14 @@ export class StorageOwner {
 
   #onForcedClose(onCleared: () => void): void {
     this.#log.info(
-      'the browser has closed the storage by force, as when it clears the data of a site; this worker is replaced',
+      'the browser has closed the storage by force, as when it clears the data of a site; the page replaces this worker',
     );
     this.#ownership.announceCleared();
     onCleared();
   }
 
   #onOpeningFailed(error: unknown): void {
-    this.#log.error('the storage could not be opened; it is tried again', error);
+    this.#log.error('the storage could not be opened; trying again', error);
     this.#failedOpenings += 1;
     if (this.#failedOpenings >= LASTING_AFTER && !isDatabaseError(error, 'storage_blocked')) this.#rejectOpened(error);
   }
@@ -279,7 +279,7 @@ export class StorageOwner {
     clearTimeout(this.#idleTimer);
     this.#stopWatching?.();
     if (service === undefined) return;
-    this.#log.info(`this worker lets go of the storage (${why})`);
+    this.#log.info(`this worker releases the storage (${why})`);
     const { channel, work, core } = service;
     const activity = core.core?.replications.activity ?? 'resting';
     for (const resolve of this.#leaveWaiters.splice(0)) resolve(activity);

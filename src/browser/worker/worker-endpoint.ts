@@ -51,9 +51,9 @@ export function explainOpeningFailure(failure: unknown): Error {
 
 function remedyFor(name: string): string {
   if (name === 'SecurityError' || name === 'NotAllowedError') {
-    return 'The browser blocks the data of this site: allow the site to store data; a frame in a page of another site may need that as well';
+    return 'The browser blocks the data of this site: allow the site to store data; a frame in a page of another site may need permission of its own';
   }
-  return 'Try again; if that does not help, the console of the worker may tell more';
+  return 'Try again. If that does not help, look for an error in the browser console';
 }
 
 /** The log of a worker goes to the console of the page's developer tools, errors as errors. */
@@ -100,7 +100,7 @@ interface Service {
 const OPEN_MS = 15_000;
 const RETRY_MS = 250;
 
-const CLOSED = 'The service was closed in this page; start it again';
+const CLOSED = 'The service was closed in this page; call start() again';
 
 export class WorkerEndpoint implements PageWorker {
   readonly #host: WorkerHost;
@@ -115,7 +115,7 @@ export class WorkerEndpoint implements PageWorker {
 
   async open(options: WorkerOptions): Promise<void> {
     if (options.protocol !== PROTOCOL) throw otherProtocol(pageOf(options.protocol));
-    if (this.#service !== undefined) throw new Error('This worker serves a base; start another');
+    if (this.#service !== undefined) throw new Error('This worker already serves a base; start another worker');
     try {
       this.#service = createService(this.#host, options);
       await firstAnswer(this.#service, createInstance(options.base, this.#host.address).base);
@@ -172,11 +172,11 @@ export class WorkerEndpoint implements PageWorker {
 function createService(host: WorkerHost, options: WorkerOptions): Service {
   const { address, locks, indexedDB, sendKeepAlive } = host;
   if (indexedDB === undefined) {
-    throw new Error('This browser offers no IndexedDB here; allow the site to store data, and leave private browsing');
+    throw new Error('IndexedDB is not available here; allow the site to store data, and leave private browsing');
   }
   if (locks === undefined) {
     throw new Error(
-      'This browser offers no Web Locks here, which secure pages alone have; serve the page over https, or from localhost',
+      'Web Locks are not available here, because only secure pages have them; serve the page over https, or from localhost',
     );
   }
   const instance = createInstance(options.base, address);
@@ -236,10 +236,10 @@ async function answerOfOtherTab(link: OwnerLink, url: string, signal: AbortSigna
   }
 }
 
-const NEWER_TAB = 'Another tab runs a newer version of this app and keeps the database; reload the page';
+const NEWER_TAB = 'Another tab runs a newer version of this app and owns the database; reload the page';
 
 function pageOf(protocol: number): string {
-  return `This page speaks protocol ${protocol}, its worker ${PROTOCOL}; reload the page`;
+  return `This page uses protocol ${protocol}, but its worker uses ${PROTOCOL}; reload the page`;
 }
 
 function otherProtocol(message: string): Error {

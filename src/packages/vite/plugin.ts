@@ -21,7 +21,7 @@ const ALL_FILES = [...ROOT_FILES, ...WORKER_FILES];
 const MISDIRECTED = `${JSON.stringify({
   error: 'misdirected_request',
   reason:
-    'This request reached the server, but the service worker in the browser answers here. Wait for start() before the first request, and give start() the base that the plugin has; a synchronous XMLHttpRequest, and in Firefox a fetch with keepalive or a beacon, never gets to a service worker: use settee.fetch instead.',
+    'This request reached the server, but only the service worker in the browser answers at this address. Wait for start() before the first request, and pass start() the same base as the plugin. A synchronous XMLHttpRequest, and in Firefox a fetch with keepalive or a beacon, never reaches a service worker: use settee.fetch instead.',
 })}\n`;
 
 const JSON_TYPE = 'application/json';

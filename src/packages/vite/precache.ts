@@ -41,7 +41,7 @@ export function createPrecachePlugin({ exclude = [], fallback }: PrecacheOptions
       config = resolved;
       if (/^([a-z]+:)?\/\//i.test(config.base)) {
         throw new Error(
-          `settee({ precache }): a service worker keeps files of its own origin, but the base of this app is ${config.base}. Take a base that is a path, or leave precache away.`,
+          `settee({ precache }): a service worker keeps files of its own origin, but the base of this app is ${config.base}. Use a base that is a path, or omit precache.`,
         );
       }
     },

@@ -32,7 +32,7 @@ const TICK_MS = 500;
 /** How many ticks a request waits for an owner: 15 s. */
 const MOST_TICKS = 30;
 
-const LOST = 'The tab that kept the database was closed or stopped answering';
+const LOST = 'The tab that owned the database was closed or stopped answering';
 const UNKNOWN_OUTCOME = `${LOST} while it had this request: it may have been carried out or not; read before you write again`;
 const LOST_READ = `${LOST} while it had this request; send it again`;
 
@@ -117,7 +117,7 @@ class Link implements OwnerLink {
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    const reason = 'The service was closed here';
+    const reason = 'The service was closed in this page';
     for (const pending of this.#waiting) pending.giveUp(reason);
     this.#waiting.clear();
     for (const owner of this.#owners.all()) {
@@ -151,7 +151,7 @@ class Link implements OwnerLink {
 
   #sendOrWait(pending: PendingRequest): void {
     if (this.#isClosed) {
-      pending.giveUp('The service is closed here');
+      pending.giveUp('The service is closed in this page');
       return;
     }
     this.#timer ??= setInterval(() => this.#tick(), TICK_MS);
@@ -327,6 +327,6 @@ class Link implements OwnerLink {
 
 function otherVersion(protocol: number): string {
   return protocol > PROTOCOL
-    ? 'Another tab runs a newer version of this app and keeps the database: reload this tab'
-    : 'Another tab runs an older version of this app and keeps the database: reload or close that tab';
+    ? 'Another tab runs a newer version of this app and owns the database: reload this tab'
+    : 'Another tab runs an older version of this app and owns the database: reload or close that tab';
 }

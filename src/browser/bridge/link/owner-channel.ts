@@ -109,7 +109,7 @@ class ServedChannel implements OwnerChannel {
 
   leave(): void {
     this.#isRefusing = true;
-    this.#pipes.endAll('The tab that answered has let go of the storage');
+    this.#pipes.endAll('The tab that answered has released the storage; send the request again');
     this.#hasLeft = true;
     this.#endKeepAlive();
     for (const call of this.#calls.values()) call?.abort();
@@ -184,7 +184,7 @@ class ServedChannel implements OwnerChannel {
 
   async #send({ from, id }: RequestMessage, response: PlainResponse, signal: AbortSignal | undefined): Promise<void> {
     if ((signal?.aborted || this.#hasLeft) && isStream(response.body)) {
-      await response.body.cancel('nobody waits for it any more');
+      await response.body.cancel('no one waits for it any more');
       return;
     }
     const coded = responseToWire(response, this.#pipes.transportFor(from));
@@ -252,5 +252,5 @@ function callKey({ from, id }: { readonly from: string; readonly id: number | ''
 
 /** For failures that only happen if a body differs from its announcement. */
 function brokenAnswer(error: unknown, method: string): WireResponse {
-  return serviceUnavailable(`The answer could not be sent: ${error}`, method);
+  return serviceUnavailable(`The response could not be sent: ${error}`, method);
 }

@@ -142,7 +142,7 @@ function withSmallBody(response: Outcome): MaybePromise<Outcome> {
 function shareable(response: Outcome, method: string): Outcome {
   if (response === undefined || !isStream(response.body)) return response;
   return serviceUnavailable(
-    'The service worker was stopped while it had this request, which was carried out; its answer is lost, read before you write again',
+    'The service worker was stopped while it had this request, which was carried out; its response is lost, read before you write again',
     method,
   );
 }

@@ -103,7 +103,7 @@ describe('a body', () => {
     const body = openBody(read, 2);
     await expect(body.pull()).rejects.toThrow('3 bytes came where 2 were announced');
     await messagesArrived();
-    expect(source.cancelled).toBe('it is longer than was announced');
+    expect(source.cancelled).toBe('it is longer than announced');
   });
 });
 
@@ -128,7 +128,7 @@ describe('the lease', () => {
     await pass(29_000);
     expect(source.cancelled).toBeUndefined();
     await pass(1000);
-    expect(source.cancelled).toBe('The body was given up: its reader was silent for 30 s');
+    expect(source.cancelled).toBe('The body was cancelled: its reader was silent for 30 s');
     expect(make.sent.at(-1)).toEqual({ step: 'fail', reason: source.cancelled });
   });
 
@@ -145,7 +145,7 @@ describe('the lease', () => {
   test('holds the other way round too: a watched body fails when its maker is silent', async () => {
     const [make, read] = pipePair();
     const body = openBody(read, undefined, { isWatched: true });
-    const failing = expect(body.pull()).rejects.toThrow('its maker was silent for 30 s');
+    const failing = expect(body.pull()).rejects.toThrow('its sender was silent for 30 s');
     make.isClosed = true;
     await pass(60_000);
     await failing;

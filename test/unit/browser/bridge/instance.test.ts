@@ -26,14 +26,14 @@ describe('an instance', () => {
 
   test.each([
     ['', 'it is empty'],
-    ['http://', 'it is no address'],
+    ['http://', 'it is not a valid address'],
     ['ftp://example.com/', 'its protocol is ftp:'],
     ['data:text/plain,x', 'its protocol is data:'],
     ['https://me:secret@example.com/', 'it names a user'],
     ['/db/?x=1', 'it has a query or a fragment'],
     ['/db/#top', 'it has a query or a fragment'],
   ])('%j is refused: %s', (base, why) => {
-    expect(() => createInstance(base, origin)).toThrow(`can't be used, ${why}; give a path such as "/db/"`);
+    expect(() => createInstance(base, origin)).toThrow(`can't be used, ${why}; pass a path such as "/db/"`);
   });
 
   test.each(['/', 'https://app.example', '/app', '/app/'])('%s is refused by a script below it', (base) => {

@@ -574,8 +574,8 @@ test('an owner that is dead is not believed when its announcement comes late', a
 
 describe('an owner of another version', () => {
   test.each([
-    [PROTOCOL + 1, 'Another tab runs a newer version of this app and keeps the database: reload this tab'],
-    [PROTOCOL - 1, 'Another tab runs an older version of this app and keeps the database: reload or close that tab'],
+    [PROTOCOL + 1, 'Another tab runs a newer version of this app and owns the database: reload this tab'],
+    [PROTOCOL - 1, 'Another tab runs an older version of this app and owns the database: reload or close that tab'],
   ])('(%i) is told by name', async (protocol, reason) => {
     const owner = await waitingOwner().rise();
     owner.refuses = 'protocol';
@@ -742,9 +742,9 @@ describe('a link that is closed', () => {
     const answer = link.handle(request('GET a'));
     await until(() => owner.requests.length === 1);
     link.close();
-    expect(reasonOf(await answer)).toBe('The service was closed here');
+    expect(reasonOf(await answer)).toBe('The service was closed in this page');
     await until(() => owner.aborted.length === 1);
-    expect(reasonOf(await link.handle(request('GET a')))).toBe('The service is closed here');
+    expect(reasonOf(await link.handle(request('GET a')))).toBe('The service is closed in this page');
     expect(vi.getTimerCount()).toBe(0);
     expect(table.snapshot().pending).toEqual([]);
   });
@@ -756,8 +756,8 @@ describe('a link that is closed', () => {
     const link = newLink();
     const { body } = await link.handle(request('GET a'));
     link.close();
-    await expect(streamOf(body).pull()).rejects.toThrow('The service was closed here');
-    await until(() => source.cancelled === 'The service was closed here');
+    await expect(streamOf(body).pull()).rejects.toThrow('The service was closed in this page');
+    await until(() => source.cancelled === 'The service was closed in this page');
   });
 });
 

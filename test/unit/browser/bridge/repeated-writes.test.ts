@@ -130,6 +130,6 @@ describe('a write that comes twice', () => {
     await writes.once({ link: 'a', id: 1, request: put() }, streamed);
     const second = await writes.once({ link: 'b', id: 1, request: put() }, streamed);
     expect(second?.status).toBe(503);
-    expect(second?.body).toContain('which was carried out; its answer is lost');
+    expect(second?.body).toContain('which was carried out; its response is lost');
   });
 });

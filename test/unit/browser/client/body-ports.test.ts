@@ -213,7 +213,7 @@ describe('a body for the worker', () => {
 
   test('fails when it gives something else than bytes', async () => {
     const stream = offered({ pull: (controller) => controller.enqueue('text') });
-    await expect(stream.pull()).rejects.toThrow('must give Uint8Arrays');
+    await expect(stream.pull()).rejects.toThrow('must contain only Uint8Arrays');
   });
 
   test('is cancelled when the worker wants no more', async () => {

@@ -77,7 +77,7 @@ describe('a request with keepalive', () => {
 
   test('is refused with a stream, and what to do instead', async () => {
     const handled = put(createRequests(), new ReadableStream());
-    await expect(handled).rejects.toThrow('give text, bytes or a Blob, or leave keepalive away');
+    await expect(handled).rejects.toThrow('pass text, bytes or a Blob, or omit keepalive');
     await expect(handled).rejects.toBeInstanceOf(TypeError);
   });
 
@@ -113,7 +113,7 @@ describe('a request with keepalive', () => {
     controller = undefined;
     control = controlled();
     control.catch(() => {});
-    await expect(put(createRequests(), '{}')).rejects.toThrow('wait for settee.controlled to be true first');
+    await expect(put(createRequests(), '{}')).rejects.toThrow('first wait until settee.controlled');
     expect(createRequests().sendBeacon(`${base}n`, '{}')).toBe(false);
   });
 
@@ -169,7 +169,7 @@ describe('a request with keepalive', () => {
 
   test('is refused as a Request with a body, which nobody can read in this turn', async () => {
     const request = new Request(url, { method: 'PUT', body: '{}', keepalive: true });
-    await expect(createRequests().fetch(url, request)).rejects.toThrow('give fetch the address');
+    await expect(createRequests().fetch(url, request)).rejects.toThrow('pass fetch the address');
     expect(posted).toEqual([]);
   });
 });
@@ -193,7 +193,7 @@ describe('where a plain request with keepalive reaches the service worker', () =
   test('it is refused likewise where there is no service worker, and the web server gets nothing', async () => {
     controller = undefined;
     const requests = createRequests(false);
-    await expect(put(requests, '{}')).rejects.toThrow('leave keepalive away');
+    await expect(put(requests, '{}')).rejects.toThrow('omit keepalive');
     await expect(put(requests, 'x'.repeat(65_537))).rejects.toThrow('65536 bytes together');
     await expect(put(requests, new ReadableStream())).rejects.toThrow('no stream');
     expect(requests.sendBeacon(`${base}n`, '{}')).toBe(false);

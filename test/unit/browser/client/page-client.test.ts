@@ -72,5 +72,5 @@ describe("fetch in the place of the page's own", () => {
 test('start says on Node what it is for', async () => {
   vi.stubGlobal('document', undefined);
   const { start } = await import('../../../../src/browser/client/index.ts');
-  await expect(start({ base: '/db/' })).rejects.toThrow('start works in pages alone');
+  await expect(start({ base: '/db/' })).rejects.toThrow('start() works only in a page');
 });

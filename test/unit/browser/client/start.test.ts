@@ -145,7 +145,7 @@ describe('a later call', () => {
     [{ logLevel: 'debug' }, 'logLevel'],
   ] as const)('with another option is refused by its name: %j', async ([options, name]) => {
     const one = await startIt();
-    await expect(startIt(options)).rejects.toThrow(`another option ${name}`);
+    await expect(startIt(options)).rejects.toThrow(`another value of the option ${name}`);
     expect(await answerOf(one)).toBe('answered');
     await one.close();
     vi.stubGlobal('navigator', { userAgent: '' });

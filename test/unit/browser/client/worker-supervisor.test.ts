@@ -188,7 +188,7 @@ describe('a worker', () => {
       const opening = createSupervisor().whenRunning();
       const failure = opening.catch((error: unknown) => String(error));
       await vi.advanceTimersByTimeAsync(20_000);
-      expect(await failure).toContain(`The worker ${script.href} did not start: nothing in it answers`);
+      expect(await failure).toContain(`The worker ${script.href} did not start: it does not answer`);
       expect(await failure).toContain('200 text/javascript');
       expect(workers.map(({ isTerminated }) => isTerminated)).toEqual([true]);
     });

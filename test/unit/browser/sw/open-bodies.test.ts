@@ -49,8 +49,10 @@ test('where a service worker ends in silence, a body fails before the browser cu
   vi.advanceTimersByTime(50_000);
   expect(await outcome(text)).toBe('open');
   vi.advanceTimersByTime(5000);
-  expect(await outcome(text)).toBe('TypeError: The browser is about to end the service worker; ask again');
-  expect(stream.cancelled).toEqual(new BrokenOff('The browser is about to end the service worker; ask again'));
+  expect(await outcome(text)).toBe('TypeError: The browser is about to end the service worker; send the request again');
+  expect(stream.cancelled).toEqual(
+    new BrokenOff('The browser is about to end the service worker; send the request again'),
+  );
   await Promise.all(event.waits);
   expect(vi.getTimerCount()).toBe(0);
 });

@@ -10,7 +10,7 @@ test.each<[string, unknown, RegExp]>([
   expect(explainOpeningFailure(failure).message).toMatch(said);
 });
 
-test.each([new DatabaseError('storage_full', 'The disk is full'), new Error('This browser offers no IndexedDB here')])(
+test.each([new DatabaseError('storage_full', 'The disk is full'), new Error('IndexedDB is not available here')])(
   'what Settee says itself stays as it is: %s',
   (failure) => {
     expect(explainOpeningFailure(failure)).toBe(failure);

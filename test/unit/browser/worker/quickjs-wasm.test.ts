@@ -27,7 +27,7 @@ describe('the WebAssembly', () => {
     const page = new Response('<!doctype html>', { headers: { 'content-type': 'text/html' } });
     network.mockResolvedValueOnce(page);
     await expect(fetchQuickJsWasm()).rejects.toThrow(
-      "settee-quickjs.wasm was answered with text/html and is no WebAssembly; it must lie beside the worker's script",
+      "settee-quickjs.wasm was answered with text/html, not with WebAssembly; the file must be in the same folder as the worker's script",
     );
   });
 

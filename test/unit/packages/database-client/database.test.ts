@@ -301,7 +301,7 @@ describe('a feed whose requests fail', () => {
   });
 
   test('ends with what says that nothing will be answered any more', async () => {
-    const closed = new DOMException('This Settee was closed; start it again', 'InvalidStateError');
+    const closed = new DOMException('This Settee was closed; call start() again', 'InvalidStateError');
     const close = () => {
       throw closed;
     };
@@ -337,7 +337,7 @@ describe('an answer that comes from elsewhere', () => {
       status: 200,
       error: 'no_json',
       reason:
-        'GET /db/notes/a was not answered by a database. Use the fetch that start() gives, and an address below its base.',
+        'GET /db/notes/a was not answered by a database. Use the fetch that start() returns, and an address below its base.',
     });
   });
 
