@@ -58,7 +58,7 @@ export class DocumentList {
       'aria-label': `Find ${dataset.plural} by the beginning of their ids`,
       autocomplete: 'off',
       spellcheck: 'false',
-      input: () => this.#searchAnew(),
+      input: () => this.#searchAgain(),
       keydown: (event) => this.#onSearchKey(event),
     });
     this.#previous = this.#pager('Previous page', icons.back, () => this.#turn(true));
@@ -170,7 +170,7 @@ export class DocumentList {
     return slug(name) + end.toLowerCase();
   }
 
-  #searchAnew(): void {
+  #searchAgain(): void {
     this.#position = START;
     this.#host.onQuery(this.#search.value.trim());
     void this.refresh('logged');
@@ -247,7 +247,7 @@ export class DocumentList {
     } else if (event.key === 'Enter') this.#list.querySelector('a')?.click();
     else if (event.key === 'Escape' && this.#search.value !== '') {
       this.#search.value = '';
-      this.#searchAnew();
+      this.#searchAgain();
     }
   }
 

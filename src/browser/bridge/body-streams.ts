@@ -1,10 +1,10 @@
 /**
- * The two sides of a body that crosses a thread, with flow control by credit: the maker sends as many chunks as the reader has granted, and no
+ * The two sides of a body that crosses a thread, with flow control by credit: the sender sends as many chunks as the reader has granted, and no
  * more.
  *
- * The maker reads its stream to the end or cancels it, whatever happens: when the reader cancels, when its pipe ends, or when the reader is
+ * The sender reads its stream to the end or cancels it, whatever happens: when the reader cancels, when its pipe ends, or when the reader is
  * silent for 30 s. The reader grants credit for a few chunks beyond what was read, from the first read on. A body that is shorter or
- * longer than its length, or whose maker vanishes, fails; it never ends as if it were whole.
+ * longer than its length, or whose sender vanishes, fails; it never ends as if it were whole.
  */
 
 import type { ByteStream } from '../../base/shared/message.ts';
@@ -53,16 +53,16 @@ const encoder = new TextEncoder();
 const WINDOW = 4;
 /** More chunks are granted when at most this many are left, so that not every chunk costs a message. */
 const LOW = WINDOW / 2;
-/** The maker gives a sign of life every third of this. */
+/** The sender gives a sign of life every third of this. */
 const SILENCE_MS = 30_000;
 
 export interface ReaderOptions {
-  /** Fails the body when its maker is silent for 30 s: for makers on channels, which vanish without a sign. */
+  /** Fails the body when its sender is silent for 30 s: for senders on channels, which vanish without a sign. */
   readonly isWatched?: boolean;
 }
 
 /** `length` in bytes, if it is known in advance. */
-export function openBody(pipe: StepPipe, length?: number, options: ReaderOptions = {}): ByteStream {
+export function readBody(pipe: StepPipe, length?: number, options: ReaderOptions = {}): ByteStream {
   return new BodyReader(pipe, length, options.isWatched === true);
 }
 
@@ -174,25 +174,25 @@ class BodyReader implements ByteStream {
   }
 }
 
-// ——— the maker ———
+// ——— the sender ———
 
-/** How often the maker asks the reader for a sign of life. */
+/** How often the sender asks the reader for a sign of life. */
 const ASK_MS = 10_000;
 /** A reader that leaves this many of them unanswered loses its lease: after 30 s. */
 const ASKS_PER_LEASE = 3;
 
 /** Takes over the stream. */
-export function serveBody(stream: ByteStream, pipe: StepPipe): void {
-  new BodyMaker(stream, pipe).listen();
+export function sendBody(stream: ByteStream, pipe: StepPipe): void {
+  new BodySender(stream, pipe).listen();
 }
 
-class BodyMaker {
+class BodySender {
   readonly #stream: ByteStream;
   readonly #pipe: StepPipe;
   readonly #timer: ReturnType<typeof setInterval>;
   #credit = 0;
   #unanswered = 0;
-  #isMaking = false;
+  #isSending = false;
   #isOver = false;
 
   constructor(stream: ByteStream, pipe: StepPipe) {
@@ -212,18 +212,18 @@ class BodyMaker {
       this.#giveUp(step.reason);
     } else if (step.step === 'pull') {
       this.#credit += step.chunks;
-      if (!this.#isMaking) void this.#make();
+      if (!this.#isSending) void this.#sendGranted();
     }
   }
 
-  async #make(): Promise<void> {
-    this.#isMaking = true;
+  async #sendGranted(): Promise<void> {
+    this.#isSending = true;
     try {
       while (this.#credit > 0 && !this.#isOver) this.#send(await this.#next());
     } catch (error) {
       this.#fail(error);
     }
-    this.#isMaking = false;
+    this.#isSending = false;
   }
 
   #next(): Promise<Uint8Array | string | undefined> {

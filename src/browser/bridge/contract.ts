@@ -1,6 +1,6 @@
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
 import type { PlainRequest, PlainResponse } from '../../base/shared/message.ts';
-import type { PortOffer, Sender, WireRequest, WireResponse } from './wire.ts';
+import type { ParticipantKind, PortOffer, WireRequest, WireResponse } from './wire.ts';
 
 /** One service: all workers of the same instance share one storage, one owner and one session. */
 export interface Instance {
@@ -62,12 +62,12 @@ export interface WorkerStatus {
 /** What a link needs to know about the sender of its requests. */
 export interface LinkOptions {
   readonly instance: Instance;
-  readonly carrier: Sender;
+  readonly carrier: ParticipantKind;
   /**
    * Called when no one owns the storage and no tab's worker waits to own it. A service worker then becomes the owner itself, with a core
    * of its own; a tab's worker passes nothing here, since it already waits for the lock.
    */
-  readonly whenNobody?: (() => Promise<void>) | undefined;
+  readonly provideOwner?: (() => Promise<void>) | undefined;
   /** Called once, when the owner of the storage is found to speak a newer protocol: it answers nothing until this side is reloaded. */
   readonly onOutdated?: (() => void) | undefined;
 }

@@ -4,7 +4,7 @@
  */
 
 import type { ByteStream } from '../../base/shared/message.ts';
-import { openBody, type StepPipe, serveBody, toMovable } from './body-streams.ts';
+import { readBody, type StepPipe, sendBody, toMovable } from './body-streams.ts';
 import type { BodyStep } from './wire.ts';
 import { asBodyStep, type StreamTransport } from './wire-codec.ts';
 
@@ -30,13 +30,13 @@ export class PortTransport implements StreamTransport {
   offer(stream: ByteStream): MessagePort {
     const { port1, port2 } = new MessageChannel();
     this.transfer.push(port2);
-    serveBody(stream, portPipe(port1));
+    sendBody(stream, portPipe(port1));
     return port2;
   }
 
   open(stream: MessagePort | string, length?: number): ByteStream {
     if (typeof stream === 'string') throw new Error('A body over a port has a port, not a name');
-    return openBody(portPipe(stream), length);
+    return readBody(portPipe(stream), length);
   }
 }
 
@@ -80,7 +80,7 @@ export class ChannelPipes {
   endAll(reason: string): void {
     for (const pipes of [...this.#pipes.values()]) {
       for (const pipe of [...pipes.values()]) {
-        pipe.send(pipe.isMade ? { step: 'fail', reason } : { step: 'cancel', reason });
+        pipe.send(pipe.isSender ? { step: 'fail', reason } : { step: 'cancel', reason });
         pipe.end(reason);
       }
     }
@@ -88,20 +88,20 @@ export class ChannelPipes {
 
   #offer(peer: string, stream: ByteStream): string {
     const name = crypto.randomUUID();
-    serveBody(stream, this.#pipe(peer, name, true));
+    sendBody(stream, this.#pipe(peer, name, true));
     return name;
   }
 
   #open(peer: string, stream: MessagePort | string, length: number | undefined): ByteStream {
     if (typeof stream !== 'string') throw new Error('A body over a channel has a name, not a port');
-    return openBody(this.#pipe(peer, stream, false), length, { isWatched: true });
+    return readBody(this.#pipe(peer, stream, false), length, { isWatched: true });
   }
 
-  #pipe(peer: string, name: string, isMade: boolean): StepPipe {
+  #pipe(peer: string, name: string, isSender: boolean): StepPipe {
     const pipes = this.#pipes.get(peer) ?? new Map<string, NamedPipe>();
     this.#pipes.set(peer, pipes);
     const pipe = new NamedPipe(
-      isMade,
+      isSender,
       (step, canMove = false) => this.#post(peer, name, step, canMove),
       () => {
         pipes.delete(name);
@@ -114,14 +114,14 @@ export class ChannelPipes {
 }
 
 class NamedPipe implements StepPipe {
-  readonly isMade: boolean;
+  readonly isSender: boolean;
   readonly send: (step: BodyStep, isMovable?: boolean) => void;
   readonly close: () => void;
   #listener: ((step: BodyStep) => void) | undefined;
   #early: BodyStep[] = [];
 
-  constructor(isMade: boolean, send: (step: BodyStep) => void, close: () => void) {
-    this.isMade = isMade;
+  constructor(isSender: boolean, send: (step: BodyStep) => void, close: () => void) {
+    this.isSender = isSender;
     this.send = send;
     this.close = close;
   }
@@ -135,7 +135,7 @@ class NamedPipe implements StepPipe {
 
   /** Ends this side the way the other side would. */
   end(reason: string): void {
-    this.deliver(this.isMade ? { step: 'cancel', reason } : { step: 'fail', reason });
+    this.deliver(this.isSender ? { step: 'cancel', reason } : { step: 'fail', reason });
     this.close();
   }
 

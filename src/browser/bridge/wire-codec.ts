@@ -1,6 +1,6 @@
 /**
  * Converts requests and responses to their wire form and back, and recognizes messages. Text, bytes and Blobs are part of the message; a stream is part of it if it is
- * known to be small, and else uses what the carrier offers: a port, or a name on channels.
+ * known to be small, and else uses what the transport offers: a port, or a name on channels.
  */
 
 import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
@@ -30,33 +30,33 @@ export interface StreamTransport {
 }
 
 /** For a body that `withoutSmallStream` returned, which is taken over. */
-export function wireRequest(request: PlainRequest, body: RequestBody, carrier: StreamTransport): WireRequest {
+export function wireRequest(request: PlainRequest, body: RequestBody, transport: StreamTransport): WireRequest {
   const { method, url, headers } = request;
-  return { method, url, headers, body: isStream(body) ? offer(body, carrier) : body };
+  return { method, url, headers, body: isStream(body) ? offer(body, transport) : body };
 }
 
 /** Cancels a body that is still on its way when the signal fires: an incomplete body must not be carried out as if it were whole. */
-export function requestFromWire(wire: WireRequest, carrier: StreamTransport, signal?: AbortSignal): PlainRequest {
+export function requestFromWire(wire: WireRequest, transport: StreamTransport, signal?: AbortSignal): PlainRequest {
   const { method, url, headers } = wire;
-  const body = isWireStream(wire.body) ? carrier.open(wire.body.stream, wire.body.length) : wire.body;
+  const body = isWireStream(wire.body) ? transport.open(wire.body.stream, wire.body.length) : wire.body;
   if (isStream(body)) signal?.addEventListener('abort', () => body.cancel());
   return signal === undefined ? { method, url, headers, body } : { method, url, headers, body, signal };
 }
 
 /** Takes over the body. Rejects if a small stream fails or isn't as long as it says. */
-export function responseToWire(response: PlainResponse, carrier: StreamTransport): MaybePromise<WireResponse> {
+export function responseToWire(response: PlainResponse, transport: StreamTransport): MaybePromise<WireResponse> {
   const { status, headers } = response;
   const wire = (body: ResponseBody): WireResponse => ({
     status,
     headers,
-    body: isStream(body) ? offer(body, carrier) : body,
+    body: isStream(body) ? offer(body, transport) : body,
   });
   return whenReady(withoutSmallStream(response.body), wire);
 }
 
-export function responseFromWire(wire: WireResponse, carrier: StreamTransport): PlainResponse {
+export function responseFromWire(wire: WireResponse, transport: StreamTransport): PlainResponse {
   const { status, headers, body } = wire;
-  return { status, headers, body: isWireStream(body) ? carrier.open(body.stream, body.length) : body };
+  return { status, headers, body: isWireStream(body) ? transport.open(body.stream, body.length) : body };
 }
 
 export function isStream(body: unknown): body is ByteStream {
@@ -80,9 +80,9 @@ export function withoutSmallStream<T>(body: T | ByteStream): MaybePromise<T | By
   return length !== undefined && length <= INLINE_BYTES ? collect(body, length) : body;
 }
 
-function offer(stream: ByteStream, carrier: StreamTransport): WireStream {
+function offer(stream: ByteStream, transport: StreamTransport): WireStream {
   const { length } = stream;
-  const offered = carrier.offer(stream);
+  const offered = transport.offer(stream);
   return length === undefined ? { stream: offered } : { stream: offered, length };
 }
 

@@ -66,27 +66,27 @@ export type PageAnswer =
   /** The request could not be carried out at all. */
   | readonly [call: number, failure: string];
 
-/** From the reader of a body to its maker. The maker sends as many chunks as it was granted, and no more. */
+/** From the reader of a body to its sender. The sender sends as many chunks as it was granted, and no more. */
 export type ReaderStep =
   | { readonly step: 'pull'; readonly chunks: number }
   /** The response to `ask`; keeps the lease of a body that is not pulled for a while. */
   | { readonly step: 'hold' }
   | { readonly step: 'cancel'; readonly reason: string };
 
-/** From the maker of a body to its reader. A body that fails ends with `fail`, never with `end`. */
-export type MakerStep =
+/** From the sender of a body to its reader. A body that fails ends with `fail`, never with `end`. */
+export type SenderStep =
   | { readonly step: 'chunk'; readonly bytes: Uint8Array }
   /** A chunk that is still text; a reader that wants bytes encodes it as UTF-8. */
   | { readonly step: 'text'; readonly text: string }
   /**
-   * Sent every 10 s: shows that the maker lives, and asks whether the reader does. The maker asks, because a page's timers
+   * Sent every 10 s: shows that the sender lives, and asks whether the reader does. The sender asks, because a page's timers
    * are throttled when it is hidden, while messages are not.
    */
   | { readonly step: 'ask' }
   | { readonly step: 'end' }
   | { readonly step: 'fail'; readonly reason: string };
 
-export type BodyStep = ReaderStep | MakerStep;
+export type BodyStep = ReaderStep | SenderStep;
 
 /** A message without the members that every message carries. */
 export type Payload<M> = M extends unknown ? Omit<M, 'protocol' | 'from'> : never;
@@ -97,7 +97,7 @@ export type ToOwner = { readonly protocol: number; readonly from: string } & (
       readonly kind: 'request';
       readonly id: number;
       readonly request: WireRequest;
-      readonly carrier: Sender;
+      readonly carrier: ParticipantKind;
       /** As in `received`. */
       readonly received?: readonly number[];
     }
@@ -109,8 +109,8 @@ export type ToOwner = { readonly protocol: number; readonly from: string } & (
   | { readonly kind: 'body'; readonly stream: string; readonly step: BodyStep }
 );
 
-/** Who sends a request to the owner. For a service worker, the owner keeps it alive while bodies are open. */
-export type Sender = 'tab' | 'service-worker';
+/** Where a participant of an instance runs. The owner keeps a service worker alive while bodies are open through it. */
+export type ParticipantKind = 'tab' | 'service-worker';
 
 /** From the owner, on the channel of the request's sender. */
 export type FromOwner = { readonly protocol: number; readonly from: string } & (
@@ -175,9 +175,9 @@ export interface PortOffer {
 
 /**
  * From a page to the service worker: a request that outlives its page (`keepalive` of Fetch). Its body is never a stream. Answered by
- * `LastingAnswer`s on the port that comes with it; a page that is being left sends no port.
+ * `KeepaliveAnswer`s on the port that comes with it; a page that is being left sends no port.
  */
-export interface LastingRequest {
+export interface KeepaliveRequest {
   readonly type: 'SETTEE_LASTING';
   readonly base: string;
   /** The page's protocol. A service worker that speaks another one does not carry the request out. */
@@ -186,7 +186,7 @@ export interface LastingRequest {
 }
 
 /** `undefined` at once: the service worker has the request, and serves this base. Then the response, whose body is never a stream. */
-export interface LastingAnswer {
+export interface KeepaliveAnswer {
   readonly response: WireResponse | undefined;
 }
 
@@ -194,7 +194,7 @@ export interface LastingAnswer {
  * Keeps the service worker alive by its arrival. The worker that owns the storage sends it to its page, which forwards it unchanged to the
  * service worker that controls the page. Not answered.
  */
-export interface KeepAlive {
+export interface AliveMessage {
   readonly type: 'SETTEE_ALIVE';
   readonly base: string;
 }

@@ -12,7 +12,7 @@ export interface IncomingBody {
    * TypeError if it is already locked.
    */
   readText(take: (piece: string) => void): Promise<void>;
-  /** Breaks it off: its reader gets the error, and its maker stops. Does nothing after its end. */
+  /** Breaks it off: its reader gets the error, and its sender stops. Does nothing after its end. */
   fail(error: unknown): void;
 }
 
@@ -24,7 +24,7 @@ interface Sink {
 }
 
 /**
- * How many chunks are granted at a time to a reader that wants all of them, so that the maker goes on while they are parsed. One message
+ * How many chunks are granted at a time to a reader that wants all of them, so that the sender goes on while they are parsed. One message
  * grants half of them, since a message takes as long as parsing a chunk.
  */
 const WINDOW = 16;

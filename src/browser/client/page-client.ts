@@ -11,7 +11,7 @@ import { type IncomingBody, receiveBody } from './body-ports.ts';
 import type { SetteeStatus, StartOptions } from './contract.ts';
 import { DirectResponse, type TextSource } from './direct-response.ts';
 import { serveDownloads } from './downloads.ts';
-import { LastingRequests } from './lasting-requests.ts';
+import { KeepaliveRequests } from './keepalive-requests.ts';
 import { nextOf, type Outgoing, toAddress, toOutgoing } from './outgoing-request.ts';
 import { QuietWatch } from './quiet-watch.ts';
 import { type PageFetch, type ReplacedFetch, replaceBeacons, replacePageFetch } from './replaced-fetch.ts';
@@ -38,7 +38,7 @@ export class PageClient extends EventTarget {
   readonly #options: StartOptions;
   #replaced: ReplacedFetch | undefined;
   #restoreBeacons = (): void => {};
-  readonly #lasting: LastingRequests;
+  readonly #keepalive: KeepaliveRequests;
   #uncontrolledBecause: string | undefined;
   readonly #worker: WorkerSupervisor;
   readonly #serviceWorker: ServiceWorkerSupervisor | undefined;
@@ -76,7 +76,7 @@ export class PageClient extends EventTarget {
       });
       serveDownloads(base, this.#closed.signal);
     } else this.#uncontrolledBecause = serviceWorker === false ? NOT_WANTED : NOT_THERE;
-    this.#lasting = new LastingRequests({
+    this.#keepalive = new KeepaliveRequests({
       base,
       isBypassed: navigator.userAgent.includes(' Firefox/'),
       network: this.#network,
@@ -237,7 +237,7 @@ export class PageClient extends EventTarget {
   readonly fetch = async (input: Request | URL | string, init?: RequestInit): Promise<Response> => {
     const address = toAddress(input, this.#origin);
     if (!address.startsWith(this.base) || this.#asksServiceWorker) return this.#network(input, init);
-    if (isLasting(address, input, init, this.base)) return this.#lasting.fetch(address, input, init);
+    if (isKeepaliveWrite(address, input, init, this.base)) return this.#keepalive.fetch(address, input, init);
     const outgoing = toOutgoing(address, input, init);
     let request = outgoing instanceof Promise ? await outgoing : outgoing;
     for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
@@ -267,7 +267,7 @@ export class PageClient extends EventTarget {
   #sendBeacon(url: string | URL, body: BodyInit | null = null): boolean | undefined {
     const address = toAddress(url, this.#origin);
     if (!address.startsWith(this.base) || this.#asksServiceWorker) return undefined;
-    return this.#lasting.sendBeacon(address, body);
+    return this.#keepalive.sendBeacon(address, body);
   }
 
   /** HEAD, like the statuses that never have one (Fetch, 2.2.3), gets no body. */
@@ -300,7 +300,12 @@ export class PageClient extends EventTarget {
 }
 
 /** Whether the request must outlive the page. A request that only reads can't be lost. */
-function isLasting(url: string, input: Request | URL | string, init: RequestInit | undefined, base: string): boolean {
+function isKeepaliveWrite(
+  url: string,
+  input: Request | URL | string,
+  init: RequestInit | undefined,
+  base: string,
+): boolean {
   const request = input instanceof Request ? input : undefined;
   if (!(init?.keepalive ?? request?.keepalive)) return false;
   const method = `${init?.method ?? request?.method ?? 'GET'}`.toUpperCase();

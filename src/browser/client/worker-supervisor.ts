@@ -19,8 +19,8 @@ import { MessageBatch } from '../bridge/message-batch.ts';
 import { scriptAddress } from '../bridge/script-address.ts';
 import { serviceUnavailable } from '../bridge/service-unavailable.ts';
 import type {
+  AliveMessage,
   ClearedMessage,
-  KeepAlive,
   OutdatedMessage,
   PageAnswer,
   PageAnswers,
@@ -89,7 +89,7 @@ type FromWorker = Partial<PageAnswers> &
   (
     | ClearedMessage
     | PortOffer
-    | KeepAlive
+    | AliveMessage
     | ReplicationMessage
     | SandboxRequest
     | OutdatedMessage

@@ -17,8 +17,8 @@ import {
   type ControlMessage,
   downloadName,
   type EventIdsMessage,
-  type LastingAnswer,
-  type LastingRequest,
+  type KeepaliveAnswer,
+  type KeepaliveRequest,
   PROTOCOL,
   type ReplicationMessage,
   syncTag,
@@ -27,7 +27,7 @@ import { asPortOffer, isWireStream } from '../bridge/wire-codec.ts';
 import type { CoreScript, ServiceWorkerOptions, ServiceWorkerOwner, SetteeServiceWorker } from './contract.ts';
 import { EventIds } from './event-ids.ts';
 import { toPlainRequest } from './incoming-request.ts';
-import { LastingRequests, wholeBody } from './lasting-requests.ts';
+import { KeepaliveRequests, wholeBody } from './keepalive-requests.ts';
 import { OpenBodies, traitsOf } from './open-bodies.ts';
 
 /** How long open bodies may go on once a new version wants to take over. */
@@ -52,7 +52,7 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
   readonly #eventIds = new EventIds();
   /** Keeps the session's cookies when the last page is gone. */
   readonly #session: SharedSession;
-  readonly #lasting: LastingRequests;
+  readonly #keepalive: KeepaliveRequests;
   #link: OwnerLink | undefined;
   #owner: ServiceWorkerOwner | undefined;
   #replicating: Promise<void> | undefined;
@@ -70,7 +70,7 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
       if (isSync(event) && event.tag === syncTag(this.base)) event.waitUntil(this.#replicate());
     });
     this.#session = shareSession(this.#instance, createSessionRelay());
-    this.#lasting = new LastingRequests(this.base, async (request) =>
+    this.#keepalive = new KeepaliveRequests(this.base, async (request) =>
       orElse(() => this.#useLink().handle(request), notCarried(request.method)),
     );
   }
@@ -99,7 +99,9 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
 
   async #answer(event: FetchEvent): Promise<Response> {
     const { request } = event;
-    const response = await (isLasting(request) ? this.#carryLasting(event) : this.#carry(request, event.clientId));
+    const response = await (isKeepaliveWrite(request)
+      ? this.#carryKeepalive(event)
+      : this.#carry(request, event.clientId));
     const { status } = response;
     const headers = withDownload(request, response);
     return new Response(this.#bodies.open(event, response), { status, headers: Object.entries(headers) });
@@ -117,24 +119,24 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
   }
 
   /** Goes on when the page of the request is gone, together with the receiver of the response. */
-  #carryLasting(event: FetchEvent): Promise<PlainResponse> {
+  #carryKeepalive(event: FetchEvent): Promise<PlainResponse> {
     const { request } = event;
     const response = Promise.resolve(toPlainRequest(request)).then(
-      (plain) => this.#lasting.handle(plain),
+      (plain) => this.#keepalive.handle(plain),
       notCarried(request.method),
     );
     event.waitUntil(response);
     return response;
   }
 
-  /** Like `#carryLasting`, for a request that came as a message. */
-  async #takeLasting({ protocol, request }: LastingRequest, port: MessagePort | undefined): Promise<void> {
-    const reply = (answer: LastingAnswer) => port?.postMessage(answer);
+  /** Like `#carryKeepalive`, for a request that came as a message. */
+  async #takeKeepalive({ protocol, request }: KeepaliveRequest, port: MessagePort | undefined): Promise<void> {
+    const reply = (answer: KeepaliveAnswer) => port?.postMessage(answer);
     reply({ response: undefined });
     const { method, url, headers, body } = request;
     const isOurs = protocol === PROTOCOL && url.startsWith(this.base) && !isWireStream(body);
     const { status, ...answer } = isOurs
-      ? await this.#lasting.handle({ method, url, headers, body })
+      ? await this.#keepalive.handle({ method, url, headers, body })
       : serviceUnavailable('This page and the service worker have different versions; reload the page', method);
     reply({ response: { status, headers: answer.headers, body: await wholeBody(answer.body) } });
   }
@@ -149,7 +151,7 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
       instance: this.#instance,
       carrier: 'service-worker',
       locks: this.#scope.navigator.locks,
-      whenNobody: async () => {
+      provideOwner: async () => {
         await this.#ownOwner().takeIfFree();
       },
     });
@@ -199,7 +201,7 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
 
   #hear(event: ExtendableMessageEvent): void {
     this.#bodies.noteEvent();
-    const { type, base }: Partial<ControlMessage | EventIdsMessage | LastingRequest | ReplicationMessage> =
+    const { type, base }: Partial<ControlMessage | EventIdsMessage | KeepaliveRequest | ReplicationMessage> =
       event.data ?? {};
     const [port] = event.ports;
     const offer = asPortOffer(event.data);
@@ -208,7 +210,7 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
     if (offer?.base === this.base && port !== undefined) this.#link?.usePort(offer, port);
     else if (type === 'SETTEE_CLAIM' && base === this.base) event.waitUntil(this.#scope.clients.claim().then(reply));
     else if (type === 'SETTEE_DRAIN') event.waitUntil(this.#drain().then(reply));
-    else if (type === 'SETTEE_LASTING' && base === this.base) event.waitUntil(this.#takeLasting(event.data, port));
+    else if (type === 'SETTEE_LASTING' && base === this.base) event.waitUntil(this.#takeKeepalive(event.data, port));
     else if (type === 'SETTEE_EVENT_IDS' && base === this.base) this.#eventIds.takeOver(event.data.entries);
     else if (type === 'SETTEE_REPLICATION' && base === this.base) event.waitUntil(this.#replicate().catch(() => {}));
     else if (type === 'SKIP_WAITING') event.waitUntil(this.#scope.skipWaiting());
@@ -216,7 +218,7 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
 }
 
 /** A write that the page wants to have carried out even if the page is left meanwhile. */
-function isLasting({ method, keepalive }: Request): boolean {
+function isKeepaliveWrite({ method, keepalive }: Request): boolean {
   return method !== 'GET' && method !== 'HEAD' && keepalive;
 }
 

@@ -35,7 +35,7 @@ const endpoint = new WorkerEndpoint({
   }),
   journalFiles,
   offerPort: isChromium ? (offer, port) => self.postMessage(offer, [port]) : undefined,
-  sendKeepAlive: (message) => self.postMessage(message),
+  sendAlive: (message) => self.postMessage(message),
   tellReplication: (message) => self.postMessage(message),
   tellOutdated: (message) => self.postMessage(message),
   tellCleared: (message) => self.postMessage(message),

@@ -22,11 +22,11 @@ import type { LoadJournalFiles } from '../../storage/indexeddb/journal-files.ts'
 import type { Instance } from '../bridge/contract.ts';
 import { ownerLock } from '../bridge/instance.ts';
 import { ActiveRequests } from '../bridge/link/active-requests.ts';
-import { type OwnerChannel, serveOwner } from '../bridge/link/owner-channel.ts';
-import type { Leadership, LeaveReason } from '../bridge/ownership/leadership.ts';
-import { createOwnership, type Ownership } from '../bridge/ownership/ownership.ts';
+import { createOwnerServer, type OwnerServer } from '../bridge/link/owner-server.ts';
+import { createElection, type Election } from '../bridge/ownership/election.ts';
+import type { LeaveReason, Ownership } from '../bridge/ownership/ownership.ts';
 import { SessionRequests, type SharedSession, shareSession } from '../bridge/ownership/shared-session.ts';
-import type { PortOffer, Sender } from '../bridge/wire.ts';
+import type { ParticipantKind, PortOffer } from '../bridge/wire.ts';
 import { isStream } from '../bridge/wire-codec.ts';
 import { CookieJar } from '../cookie-jar.ts';
 import { CoreSupervisor } from './core-supervisor.ts';
@@ -34,7 +34,7 @@ import { type NetworkEvents, watchNetwork } from './network-watch.ts';
 
 export interface StorageOwnerOptions {
   readonly instance: Instance;
-  readonly kind: Sender;
+  readonly kind: ParticipantKind;
   readonly locks: LockManager;
   readonly deferred: LoadDeferredCode;
   readonly settings?: Settings | undefined;
@@ -42,16 +42,16 @@ export interface StorageOwnerOptions {
   readonly log?: Log | undefined;
   /** Sends an event to the service worker; called every 10 s while something is open through it. */
   readonly keepAlive?: (() => void) | undefined;
-  /** See `OwnerChannelOptions`. */
+  /** See `OwnerServerOptions`. */
   readonly offerPort?: ((offer: PortOffer, port: MessagePort) => void) | undefined;
   /** Default: the host's own. */
   readonly indexedDB?: IDBFactory | undefined;
   /** See `IndexedDbPageStoreOptions`. */
   readonly journalFiles?: LoadJournalFiles | undefined;
   readonly clock?: Clock | undefined;
-  /** See `OwnershipOptions`. */
+  /** See `ElectionOptions`. */
   readonly protocol?: number | undefined;
-  /** See `OwnershipOptions`. */
+  /** See `ElectionOptions`. */
   readonly pingMs?: number | undefined;
   /** Where it learns that the network is back. */
   readonly network?: NetworkEvents | undefined;
@@ -70,7 +70,7 @@ export interface StorageOwnerOptions {
 interface OwnerService {
   readonly ownerId: string;
   readonly core: CoreSupervisor;
-  readonly channel: OwnerChannel;
+  readonly server: OwnerServer;
   readonly work: ActiveRequests;
   /** The core wrapped with the session's cookies. */
   readonly handle: Handle;
@@ -93,13 +93,13 @@ export class StorageOwner {
   readonly #jar: CookieJar;
   readonly #requests: SessionRequests;
   readonly #session: SharedSession;
-  readonly #ownership: Ownership;
+  readonly #election: Election;
   readonly #opened: Promise<void>;
   #resolveOpened: () => void = () => {};
   #rejectOpened: (error: unknown) => void = () => {};
   #failedOpenings = 0;
-  /** The leadership that was ended because another worker may have the file that could not be loaded here. */
-  #endedForFile: Leadership | undefined;
+  /** The ownership that was ended because another worker may have the file that could not be loaded here. */
+  #endedForFile: Ownership | undefined;
   #service: OwnerService | undefined;
   #idleTimer: ReturnType<typeof setTimeout> | undefined;
   #stopWatching: (() => void) | undefined;
@@ -121,7 +121,7 @@ export class StorageOwner {
       onLoad: () => this.#service?.core.core?.replications.resume(),
     });
     this.#session = shareSession(instance, { cookies: this.#jar, replications: this.#requests });
-    this.#ownership = createOwnership({
+    this.#election = createElection({
       instance,
       kind,
       locks,
@@ -144,12 +144,12 @@ export class StorageOwner {
   }
 
   get isOwner(): boolean {
-    return this.#ownership.leadership?.isReady === true;
+    return this.#election.ownership?.isReady === true;
   }
 
-  /** For a service worker: becomes the owner if no one is or wants to be. See `Ownership`. */
+  /** For a service worker: becomes the owner if no one is or wants to be. See `Election`. */
   takeIfFree(): Promise<boolean> {
-    return this.#ownership.takeIfFree();
+    return this.#election.takeIfFree();
   }
 
   /**
@@ -167,16 +167,14 @@ export class StorageOwner {
    */
   handle(request: PlainRequest): MaybePromise<PlainResponse | undefined> {
     const service = this.#service;
-    const { leadership } = this.#ownership;
-    if (service === undefined || leadership === undefined || leadership.ownerId !== service.ownerId) return undefined;
-    return whenReady(leadership.check(), (isOurs) =>
-      isOurs ? this.#carryOut(service, leadership, request) : undefined,
-    );
+    const { ownership } = this.#election;
+    if (service === undefined || ownership === undefined || ownership.ownerId !== service.ownerId) return undefined;
+    return whenReady(ownership.check(), (isOurs) => (isOurs ? this.#carryOut(service, ownership, request) : undefined));
   }
 
   /** Finishes what is in progress, stores it, and gives the storage up. */
   async close(): Promise<void> {
-    await this.#ownership.close();
+    await this.#election.close();
     this.#session.close();
   }
 
@@ -184,42 +182,42 @@ export class StorageOwner {
 
   #carryOut(
     service: OwnerService,
-    leadership: Leadership,
+    ownership: Ownership,
     request: PlainRequest,
   ): MaybePromise<PlainResponse | undefined> {
     if (this.#idleTimer !== undefined) clearTimeout(this.#idleTimer);
     const size = sizeOf(request.body);
-    if (size > LARGE_BODY) this.#ownership.announceWork(2000 + size * BUSY_MS_PER_BYTE);
+    if (size > LARGE_BODY) this.#election.announceWork(2000 + size * BUSY_MS_PER_BYTE);
     return whenReady(service.work.run(service.handle, request), (response) =>
       // A body that is a stream can't be sent a second time.
       response.status !== 503 || isStream(request.body)
         ? response
-        : this.#unlessForNextOwner(leadership, request, response),
+        : this.#unlessForNextOwner(ownership, request, response),
     );
   }
 
   async #unlessForNextOwner(
-    leadership: Leadership,
+    ownership: Ownership,
     request: PlainRequest,
     response: PlainResponse,
   ): Promise<PlainResponse | undefined> {
     const isReadOnly = isReadOnlyRequest(request, this.#options.instance.base);
-    if (await isLeftUndone(leadership, isReadOnly, response)) return undefined;
-    return (await this.#giveWayForFile(leadership, response)) ? undefined : response;
+    if (await isLeftUndone(ownership, isReadOnly, response)) return undefined;
+    return (await this.#giveWayForFile(ownership, response)) ? undefined : response;
   }
 
   /**
    * After an update of the app an old worker can't load the files that it has not loaded yet, but a tab that came later can. So the storage
    * is given up if another worker waits for it; once, since all may be old. Returns whether it is.
    */
-  async #giveWayForFile(leadership: Leadership, { errorCode }: PlainResponse): Promise<boolean> {
+  async #giveWayForFile(ownership: Ownership, { errorCode }: PlainResponse): Promise<boolean> {
     if (errorCode !== 'functions_unavailable') return false;
-    if (this.#endedForFile !== undefined) return this.#endedForFile === leadership;
+    if (this.#endedForFile !== undefined) return this.#endedForFile === ownership;
     const { locks, instance } = this.#options;
     const { pending = [] } = await locks.query();
     if (!pending.some(({ name }) => name === ownerLock(instance))) return false;
-    this.#endedForFile = leadership;
-    this.#ownership.giveWay();
+    this.#endedForFile = ownership;
+    this.#election.giveWay();
     return true;
   }
 
@@ -228,7 +226,7 @@ export class StorageOwner {
   /** From here on requests wait for the core, so that a client that sends one before it is open sees that there is an owner. */
   #startService(ownerId: string): OwnerService {
     const options = this.#options;
-    const isStillOwner = async (): Promise<boolean> => (await this.#ownership.leadership?.holdsLock()) === true;
+    const isStillOwner = async (): Promise<boolean> => (await this.#election.ownership?.holdsLock()) === true;
     const { clock = systemClock } = options;
     const given = { ...options, clock, random: systemRandom, log: this.#log };
     const requests = this.#requests;
@@ -245,8 +243,8 @@ export class StorageOwner {
     const handle = this.#jar.around((request) => core.handle(request));
     const work = new ActiveRequests(() => this.#startIdleTimer());
     const answer = (request: PlainRequest) => this.handle(request);
-    const channel = serveOwner({ ...options, ownerId, handle: answer });
-    return { ownerId, core, channel, work, handle };
+    const server = createOwnerServer({ ...options, ownerId, handle: answer });
+    return { ownerId, core, server, work, handle };
   }
 
   async #openCore(): Promise<void> {
@@ -263,7 +261,7 @@ export class StorageOwner {
     this.#log.info(
       'the browser has closed the storage by force, as when it clears the data of a site; the page replaces this worker',
     );
-    this.#ownership.announceCleared();
+    this.#election.announceCleared();
     onCleared();
   }
 
@@ -280,16 +278,16 @@ export class StorageOwner {
     this.#stopWatching?.();
     if (service === undefined) return;
     this.#log.info(`this worker releases the storage (${why})`);
-    const { channel, work, core } = service;
+    const { server, work, core } = service;
     const activity = core.core?.replications.activity ?? 'resting';
     for (const resolve of this.#leaveWaiters.splice(0)) resolve(activity);
     this.#options.onReplicationActivity?.('resting');
-    channel.refuse();
+    server.refuse();
     // If the core isn't open yet and another worker requested the storage, requests that wait for the core go to that worker instead.
     const finishes = why === 'closing' || (why === 'asked' && core.isOpen);
-    if (finishes && (await work.idle(DRAIN_MS))) await channel.answered();
-    channel.leave();
-    await (why === 'stolen' ? core.drop() : core.close()).finally(() => channel.close());
+    if (finishes && (await work.idle(DRAIN_MS))) await server.answered();
+    server.leave();
+    await (why === 'stolen' ? core.drop() : core.close()).finally(() => server.close());
   }
 
   /** A service worker keeps the storage only as long as it has work. */
@@ -299,7 +297,7 @@ export class StorageOwner {
     this.#idleTimer = setTimeout(() => {
       if (this.#service?.work.count !== 0) return;
       if (this.#service.core.core?.replications.activity === 'busy') this.#startIdleTimer();
-      else this.#ownership.giveWay();
+      else this.#election.giveWay();
     }, this.#options.idleMs ?? 2000);
   }
 }
@@ -309,14 +307,10 @@ export class StorageOwner {
  * it out. A core that shuts down refuses a request before it begins, a fenced commit wrote nothing, and a request that only reads
  * can be repeated.
  */
-async function isLeftUndone(
-  leadership: Leadership,
-  isReadOnly: boolean,
-  { errorCode }: PlainResponse,
-): Promise<boolean> {
+async function isLeftUndone(ownership: Ownership, isReadOnly: boolean, { errorCode }: PlainResponse): Promise<boolean> {
   if (errorCode === 'shutting_down') return true;
   const isUndone = errorCode === 'storage_fenced' || (errorCode === 'storage_closed' && isReadOnly);
-  return isUndone && !(await leadership.verify());
+  return isUndone && !(await ownership.verify());
 }
 
 function sizeOf(body: RequestBody): number {

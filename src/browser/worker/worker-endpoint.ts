@@ -25,8 +25,8 @@ import { createLink } from '../bridge/link/link.ts';
 import { serviceUnavailable } from '../bridge/service-unavailable.ts';
 import { PortTransport } from '../bridge/stream-transports.ts';
 import {
+  type AliveMessage,
   type ClearedMessage,
-  type KeepAlive,
   OTHER_PROTOCOL,
   type OutdatedMessage,
   type PortOffer,
@@ -71,10 +71,10 @@ export interface WorkerHost {
   readonly indexedDB: IDBFactory | undefined;
   readonly deferred: LoadDeferredCode;
   readonly journalFiles?: LoadJournalFiles | undefined;
-  /** Sends the page a port that it forwards to the service worker. See `OwnerChannelOptions`. */
+  /** Sends the page a port that it forwards to the service worker. See `OwnerServerOptions`. */
   readonly offerPort?: ((offer: PortOffer, port: MessagePort) => void) | undefined;
   /** Sends the page a message that it forwards to the service worker, to keep that alive. */
-  readonly sendKeepAlive?: (message: KeepAlive) => void;
+  readonly sendAlive?: (message: AliveMessage) => void;
   /** Reports the state of the replications to the page. */
   readonly tellReplication?: (message: ReplicationMessage) => void;
   /** Tells the page that it is outdated. */
@@ -126,10 +126,10 @@ export class WorkerEndpoint implements PageWorker {
   }
 
   handle(wire: WireRequest, call?: number): MaybePromise<WireResponse> {
-    const carrier = new PortTransport();
-    const toWire = (response: PlainResponse) => responseToWire(response, carrier);
-    if (call === undefined) return whenReady(this.#answer(requestFromWire(wire, carrier)), toWire);
-    const request = requestFromWire(wire, carrier, this.#signalOf(call));
+    const transport = new PortTransport();
+    const toWire = (response: PlainResponse) => responseToWire(response, transport);
+    if (call === undefined) return whenReady(this.#answer(requestFromWire(wire, transport)), toWire);
+    const request = requestFromWire(wire, transport, this.#signalOf(call));
     return withEnd(
       () => whenReady(this.#answer(request), toWire),
       () => this.#calls.delete(call),
@@ -170,7 +170,7 @@ export class WorkerEndpoint implements PageWorker {
 }
 
 function createService(host: WorkerHost, options: WorkerOptions): Service {
-  const { address, locks, indexedDB, sendKeepAlive } = host;
+  const { address, locks, indexedDB, sendAlive } = host;
   if (indexedDB === undefined) {
     throw new Error('IndexedDB is not available here; allow the site to store data, and leave private browsing');
   }
@@ -184,7 +184,7 @@ function createService(host: WorkerHost, options: WorkerOptions): Service {
   const log = createConsoleLog(logLevel);
   const keepAlive = (): void => {
     fetchFromServiceWorker(instance.base);
-    sendKeepAlive?.({ type: 'SETTEE_ALIVE', base: instance.base });
+    sendAlive?.({ type: 'SETTEE_ALIVE', base: instance.base });
   };
   const { base } = instance;
   const onReplicationActivity = (activity: ReplicationMessage['activity']) =>

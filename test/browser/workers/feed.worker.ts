@@ -75,7 +75,7 @@ const endpoint = new WorkerEndpoint({
   indexedDB: self.indexedDB,
   deferred,
   offerPort: (offer, port) => self.postMessage(offer, [port]),
-  ...(isSilent ? {} : { sendKeepAlive: (sign: object) => self.postMessage(sign) }),
+  ...(isSilent ? {} : { sendAlive: (sign: object) => self.postMessage(sign) }),
 });
 expose(endpoint);
 servePageCalls(self, endpoint);

@@ -193,7 +193,7 @@ export interface OwnerSearchOptions {
   readonly instance: Instance;
   readonly locks: LockManager;
   /** See `LinkOptions`. */
-  readonly whenNobody?: (() => Promise<void>) | undefined;
+  readonly provideOwner?: (() => Promise<void>) | undefined;
   /** Called with the owner that the locks show. */
   onFound(ownerId: string): void;
   /** Whether an owner is known, or no longer needed. */
@@ -224,10 +224,10 @@ export class OwnerSearch {
     if (this.#isUnderWay) return;
     this.#isUnderWay = true;
     try {
-      if (await this.#isNobodyThere()) {
-        await this.#options.whenNobody?.();
+      if (await this.#isUnowned()) {
+        await this.#options.provideOwner?.();
         this.#failure = undefined;
-        await this.#isNobodyThere();
+        await this.#isUnowned();
       }
     } catch (error) {
       this.#failure = error instanceof Error ? error.message : String(error);
@@ -237,7 +237,7 @@ export class OwnerSearch {
   }
 
   /** Reports the owner that the locks show. Returns true if there is none, and no one waits to become it. */
-  async #isNobodyThere(): Promise<boolean> {
+  async #isUnowned(): Promise<boolean> {
     const { instance, locks, onFound, isOver } = this.#options;
     const snapshot = await locks.query();
     if (isOver()) return false;

@@ -64,7 +64,7 @@ class Link implements OwnerLink {
   #isClosed = false;
 
   constructor(options: CreateLinkOptions) {
-    const { instance, locks, whenNobody, id = crypto.randomUUID() } = options;
+    const { instance, locks, provideOwner, id = crypto.randomUUID() } = options;
     this.#options = options;
     this.#instance = instance;
     this.#id = id;
@@ -88,7 +88,7 @@ class Link implements OwnerLink {
     this.#search = new OwnerSearch({
       instance,
       locks,
-      whenNobody,
+      provideOwner,
       onFound: (owner) => {
         this.#owners.found(owner);
         this.#sendWaiting();
@@ -233,13 +233,13 @@ class Link implements OwnerLink {
   #onAnswer(owner: OwnerConnection, { id, response }: FromOwner & { readonly kind: 'answer' }): void {
     const pending = owner.requests.get(id);
     owner.requests.delete(id);
-    const carrier = this.#pipes.transportFor(owner.key);
+    const transport = this.#pipes.transportFor(owner.key);
     if (pending !== undefined) {
-      pending.resolve(responseFromWire(response, carrier));
+      pending.resolve(responseFromWire(response, transport));
       if (!pending.isReadOnly && this.#options.carrier === 'service-worker') owner.noteReceived(id);
     }
     // The request was aborted meanwhile, so the body will not be read.
-    else if (isWireStream(response.body)) void carrier.open(response.body.stream).cancel('the request was aborted');
+    else if (isWireStream(response.body)) void transport.open(response.body.stream).cancel('the request was aborted');
   }
 
   #onRefused(owner: OwnerConnection, { id, why, protocol }: FromOwner & { readonly kind: 'refused' }): void {

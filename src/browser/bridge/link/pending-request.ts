@@ -46,9 +46,9 @@ export class PendingRequest {
     request.signal.addEventListener('abort', this.#onAbort, { once: true });
   }
 
-  toWire(carrier: StreamTransport): WireRequest {
+  toWire(transport: StreamTransport): WireRequest {
     this.#sends++;
-    if (this.#upload !== undefined) return wireRequest(this.request, this.#upload.begin(), carrier);
+    if (this.#upload !== undefined) return wireRequest(this.request, this.#upload.begin(), transport);
     return this.#wire;
   }
 

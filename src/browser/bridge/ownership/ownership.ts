@@ -1,241 +1,151 @@
 /**
- * Takes part in the election of who owns the storage of an instance. At most one worker at a time holds the owner's lock. A tab's worker
- * queues for it from the start; a service worker takes it only if no one else holds it or waits for it.
+ * One period in which a worker owns the storage, from the grant of the owner's lock to its release:
  *
- *     tab's worker:    queued ── granted ──► owner ── stolen / asked ──► queued …
- *                        └── the failure detector finds the owner failed ──► steals the lock ──► owner
- *     service worker:  idle ── takeIfFree ──► owner ── asked (also by itself, when it has nothing to do) ──► idle …
+ *     lock granted ── listen ──► announced ── storage opened ──► ready ── end ──► leaving ── leave ──► over
+ *                                    └──────────────── end ─────────────────────────▲
  *
- * A frozen owner whose lock was stolen does not know yet that it is no longer the owner. The fence in the storage makes it harmless
- * (docs/internals.md#the-browser-host).
+ * It listens to requests before others can learn of it, and lets them wait for the storage. It holds a lock of its own life from before
+ * the storage is opened until the storage is released, so that all that wait for a response of this owner learn of its end by that lock.
  */
-import { type Clock, pause, systemClock } from '../../../base/shared/clock.ts';
+import { type Clock, pause } from '../../../base/shared/clock.ts';
 import type { Instance } from '../contract.ts';
-import { aliveLock, channelName, ownerLock } from '../instance.ts';
-import { type Payload, PROTOCOL, type Sender, type ToAll } from '../wire.ts';
-import { asToAll } from '../wire-codec.ts';
-import { FailureDetector } from './failure-detector.ts';
-import { type HeldLock, holdLock } from './held-lock.ts';
-import { Leadership, type LeaveReason } from './leadership.ts';
+import { aliveLock } from '../instance.ts';
+import { type HeldLock, holdLock, isHeld } from './held-lock.ts';
+
+/**
+ * Why an owner stops being it: another worker `asked`, another worker took the lock because this owner gave no sign of life
+ * (`stolen`: nothing more may be written), or its host is `closing`.
+ */
+export type LeaveReason = 'asked' | 'stolen' | 'closing';
 
 export interface OwnershipOptions {
   readonly instance: Instance;
   readonly locks: LockManager;
-  /** A tab's worker queues for the storage from the start; a service worker takes it when asked to, and gives it up when a tab asks. */
-  readonly kind: Sender;
-  /** Starts to listen to requests, which then wait for `become`. Called before others can learn of the owner. */
+  readonly clock: Clock;
+  /** Starts to listen to requests. Called before others can learn of the owner. */
   listen(ownerId: string): void;
-  /** Opens the storage. If it fails it is called again after a pause, with the same id. */
+  /** Opens the storage. Called again with the same id after it failed. */
   become(ownerId: string): Promise<void>;
-  /**
-   * Releases the storage, and stops listening; the locks are released when it resolves. Called once for each leadership, even if
-   * `become` has not succeeded or is still in progress. After `stolen` nothing more may be written or answered.
-   */
+  /** Releases the storage, and stops listening. Called once, even if `become` has not succeeded or is still in progress. */
   leave(why: LeaveReason): Promise<void>;
+  /** Called when others can learn of the owner: it holds its locks, and listens. */
+  onAnnounceable(): void;
+  /** Called when the storage was opened. */
+  onReady(): void;
   /** Called with each failure of `become`. */
-  readonly onOutage?: ((error: unknown) => void) | undefined;
-  /** Called if an owner reports that its storage was closed by force. */
-  readonly onCleared?: (() => void) | undefined;
-  readonly clock?: Clock | undefined;
-  /** The protocol that this worker speaks. Default: `PROTOCOL`; tests set another. */
-  readonly protocol?: number | undefined;
-  /** Milliseconds that a suspected owner has for each of three pings before the storage is taken from it. Default: 250. */
-  readonly pingMs?: number | undefined;
+  onOutage(error: unknown): void;
 }
 
-export interface Ownership {
-  /** Defined from the grant of the lock on; undefined while this worker is not the owner. */
-  readonly leadership: Leadership | undefined;
-  /**
-   * Takes the storage if no one holds it or waits for it. Resolves to true once it is open; to false if another worker holds it, or
-   * requested it at once. For service workers.
-   */
-  takeIfFree(): Promise<boolean>;
-  /** Asks all others not to take this owner for dead while it has work that leaves it no time for pings. */
-  announceWork(forMs: number): void;
-  /** Tells all others that the browser has closed this owner's storage by force. */
-  announceCleared(): void;
-  /** Ends the leadership in order, if there is one; a tab's worker then queues again. */
-  giveWay(): void;
-  /** Stops taking part. Resolves when the storage was released and the lock is free. */
-  close(): Promise<void>;
-}
+/** How often the clock is compared with the time of the last comparison. */
+const TICK_MS = 250;
 
-const DEFAULT_PING_MS = 250;
+/** After a gap in the clock of this length others may have taken this worker for dead. They take at least three times as long. */
+const GAP_MS = 1000;
 
-/** The pause before the lock is requested again after requesting it, or releasing the storage, failed. */
-const TROUBLE_PAUSE_MS = 500;
+/** Pauses between attempts to open a storage that another client blocks. */
+const RETRY_MS: readonly number[] = [50, 100, 250, 500, 1000];
 
-type Announcement = Payload<Extract<ToAll, { kind: 'owner' | 'wanted' | 'busy' | 'cleared' }>>;
-
-export function createOwnership(options: OwnershipOptions): Ownership {
-  return new LockOwnership(options);
-}
-
-class LockOwnership implements Ownership {
+export class Ownership {
+  readonly ownerId: string = crypto.randomUUID();
   readonly #options: OwnershipOptions;
-  readonly #protocol: number;
-  readonly #clock: Clock;
-  readonly #all: BroadcastChannel;
-  readonly #id: string = crypto.randomUUID();
-  readonly #failures: FailureDetector;
-  readonly #closing = new AbortController();
-  #taking: Promise<void> = Promise.resolve();
-  /** Aborting it takes this worker out of the queue for the lock. */
-  #queued = new AbortController();
-  #stealsNext = false;
-  #leadership: Leadership | undefined;
+  readonly #ended: Promise<LeaveReason>;
+  #end: (why: LeaveReason) => void = () => {};
+  #isEnded = false;
+  #isReady = false;
+  #lastTick = 0;
 
   constructor(options: OwnershipOptions) {
-    const { instance, locks, kind, clock = systemClock, protocol = PROTOCOL, pingMs = DEFAULT_PING_MS } = options;
     this.#options = options;
-    this.#protocol = protocol;
-    this.#clock = clock;
-    this.#failures = new FailureDetector({ instance, locks, clock, pingMs });
-    this.#all = new BroadcastChannel(channelName(instance));
-    this.#all.onmessage = ({ data }: MessageEvent<unknown>) => this.#receive(asToAll(data));
-    if (kind === 'tab') this.#taking = this.#queueAgainAndAgain();
-  }
-
-  get leadership(): Leadership | undefined {
-    return this.#leadership;
-  }
-
-  async takeIfFree(): Promise<boolean> {
-    if (this.#isClosed) return false;
-    if (this.#leadership !== undefined) return !this.#leadership.isEnded;
-    const { locks, instance } = this.#options;
-    const lock = await holdLock(locks, ownerLock(instance), { ifAvailable: true });
-    if (lock === undefined) return false;
-    return new Promise((resolve) => {
-      this.#taking = this.#lead(lock, () => resolve(true))
-        .catch((error: unknown) => this.#options.onOutage?.(error))
-        .finally(() => resolve(false));
+    this.#ended = new Promise((resolve) => {
+      this.#end = resolve;
     });
   }
 
-  announceWork(forMs: number): void {
-    if (this.#leadership !== undefined) this.#announce({ kind: 'busy', forMs }, this.#leadership.ownerId);
+  /** Whether the storage was opened, and the end has not come yet. */
+  get isReady(): boolean {
+    return this.#isReady && !this.#isEnded;
   }
 
-  announceCleared(): void {
-    this.#announce({ kind: 'cleared' });
+  get isEnded(): boolean {
+    return this.#isEnded;
   }
 
-  giveWay(): void {
-    this.#leadership?.end('asked');
-  }
-
-  async close(): Promise<void> {
-    this.#closing.abort();
-    this.#queued.abort();
-    this.#leadership?.end('closing');
-    await this.#taking;
-    this.#all.close();
-  }
-
-  get #isClosed(): boolean {
-    return this.#closing.signal.aborted;
-  }
-
-  /** One leadership after another, for as long as this worker takes part. */
-  async #queueAgainAndAgain(): Promise<void> {
-    while (!this.#isClosed) {
-      try {
-        const lock = await this.#ownerLock();
-        if (lock !== undefined) await this.#lead(lock, () => {});
-      } catch (error) {
-        this.#options.onOutage?.(error);
-        await pause(TROUBLE_PAUSE_MS);
-      }
-    }
-  }
-
-  /** Waits for the lock, or takes it by force if the owner was found to have failed. */
-  #ownerLock(): Promise<HeldLock | undefined> {
-    const { locks, instance } = this.#options;
-    const steal = this.#stealsNext;
-    this.#stealsNext = false;
-    this.#queued = new AbortController();
-    const options = steal ? { steal } : { signal: this.#queued.signal };
-    const lock = holdLock(locks, ownerLock(instance), options);
-    // Announced after the request is in the queue, so that an owner that gives way passes the lock to a waiting worker.
-    this.#announce({ kind: 'wanted' });
-    return lock;
-  }
-
-  async #lead(lock: HeldLock, onReady: () => void): Promise<void> {
-    const { instance, locks, listen, become, leave, onOutage } = this.#options;
-    const leadership = new Leadership({
-      instance,
-      locks,
-      clock: this.#clock,
-      listen,
-      become,
-      leave,
-      // Before the storage is open, so that requests travel meanwhile.
-      onAnnounceable: () => this.#announce({ kind: 'owner' }, leadership.ownerId),
-      onReady: () => {
-        onReady();
-        void this.#yieldToWaiting();
-      },
-      onOutage: (error) => onOutage?.(error),
-    });
-    this.#leadership = leadership;
-    if (this.#isClosed) leadership.end('closing');
+  /** Resolves when the storage was released and the owner's lock may be released. */
+  async run(ownerLock: HeldLock): Promise<void> {
+    const { instance, locks, clock, listen, leave, onAnnounceable } = this.#options;
+    void ownerLock.stolen.then(() => this.end('stolen'));
+    this.#lastTick = clock.monotonic();
+    listen(this.ownerId);
+    const held = holdLock(locks, aliveLock(instance, this.ownerId), {}).catch(() => undefined);
+    // Locks are granted in the order of their requests, so the storage can be opened before this one is granted.
+    void this.#become();
+    const life = await held;
+    if (life === undefined) this.end('closing');
+    else onAnnounceable();
+    void life?.stolen.then(() => this.end('stolen'));
+    const ticks = setInterval(() => this.#tick(), TICK_MS);
     try {
-      await leadership.run(lock);
+      await leave(await this.#ended);
     } finally {
-      this.#leadership = undefined;
-      lock.release();
+      clearInterval(ticks);
+      life?.release();
     }
   }
 
-  /** A tab's worker may have requested the storage before this service worker listened. */
-  async #yieldToWaiting(): Promise<void> {
-    if (this.#options.kind === 'tab') return;
-    const { pending = [] } = await this.#options.locks.query();
-    if (pending.some(({ name }) => name === ownerLock(this.#options.instance))) this.giveWay();
-  }
-
-  #receive(message: ToAll | undefined): void {
-    if (message === undefined) return;
-    if (message.kind === 'wanted') this.#onWanted(message.protocol);
-    else if (message.kind === 'owner') this.#onNewOwner(message.protocol);
-    else if (message.kind === 'busy') this.#failures.noteBusy(message.from, message.forMs);
-    else if (message.kind === 'cleared') this.#options.onCleared?.();
-    else if (message.kind === 'suspect') void this.#onSuspicion(message.owner);
-  }
-
-  #onWanted(protocol: number): void {
-    if (this.#options.kind === 'service-worker' || protocol > this.#protocol) this.giveWay();
-  }
-
-  /** An owner of an older protocol can't serve this worker; this worker's earlier announcement reached only the owner before it. */
-  #onNewOwner(protocol: number): void {
-    this.#failures.forgetBusy();
-    if (this.#options.kind === 'tab' && protocol < this.#protocol) this.#announce({ kind: 'wanted' });
-  }
-
-  async #onSuspicion(ownerId: string): Promise<void> {
-    if (this.#options.kind !== 'tab' || this.#leadership !== undefined) return;
-    if (await this.#failures.hasFailed(ownerId)) await this.#stealFrom(ownerId);
+  /** Only the first reason counts. */
+  end(why: LeaveReason): void {
+    this.#isEnded = true;
+    this.#end(why);
   }
 
   /**
-   * The lock of the owner's life is stolen first: those that wait for its responses learn that none will come, and the owner, should it wake,
-   * finds out by one query whether it is still the owner.
+   * Whether the storage still belongs to this worker. That is certain as long as the clock shows no gap; after one, as after a thaw, the
+   * lock manager is asked before anything is answered.
    */
-  async #stealFrom(ownerId: string): Promise<void> {
-    if (this.#isClosed || this.#leadership !== undefined) return;
-    const { instance, locks } = this.#options;
-    await locks.request(aliveLock(instance, ownerId), { steal: true }, () => undefined);
-    if (this.#isClosed || this.#leadership !== undefined) return;
-    this.#stealsNext = true;
-    this.#queued.abort();
+  check(): boolean | Promise<boolean> {
+    if (this.#isEnded) return false;
+    return this.#options.clock.monotonic() - this.#lastTick < GAP_MS || this.verify();
   }
 
-  #announce(message: Announcement, from = this.#id): void {
-    if (!this.#isClosed) this.#all.postMessage({ protocol: this.#protocol, from, ...message });
+  /** Like `check`, but always asks the lock manager. */
+  async verify(): Promise<boolean> {
+    return (await this.holdsLock()) && !this.#isEnded;
+  }
+
+  /**
+   * Asks the lock manager whether no one else can have the storage, even while this worker releases it. An ownership whose lock is gone
+   * ends.
+   */
+  async holdsLock(): Promise<boolean> {
+    const { instance, locks, clock } = this.#options;
+    const asked = clock.monotonic();
+    // A worker that steals the storage takes this lock first.
+    const holds = await isHeld(locks, aliveLock(instance, this.ownerId)).catch(() => undefined);
+    if (holds === false) this.end('stolen');
+    else if (holds) this.#lastTick = asked;
+    // If the manager does not answer, as in a page that is closing, it is unknown who owns the storage.
+    return holds === true;
+  }
+
+  #tick(): void {
+    const now = this.#options.clock.monotonic();
+    if (now - this.#lastTick < GAP_MS) this.#lastTick = now;
+    else void this.verify();
+  }
+
+  async #become(): Promise<void> {
+    for (let attempt = 0; !this.#isEnded; attempt++) {
+      try {
+        await this.#options.become(this.ownerId);
+        if (this.#isEnded) return;
+        this.#isReady = true;
+        this.#options.onReady();
+        return;
+      } catch (error) {
+        if (this.#isEnded) return;
+        this.#options.onOutage(error);
+        await Promise.race([pause(RETRY_MS[attempt] ?? 1000), this.#ended]);
+      }
+    }
   }
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { openBody, serveBody } from '../../../../src/browser/bridge/body-streams.ts';
+import { readBody, sendBody } from '../../../../src/browser/bridge/body-streams.ts';
 import { bytes, messagesArrived, pipePair, readAll, sourceOf, until } from './support.ts';
 
 describe('a body', () => {
@@ -10,8 +10,8 @@ describe('a body', () => {
       fc.asyncProperty(chunks, fc.boolean(), async (pieces, hasLength) => {
         const whole = pieces.flatMap((piece) => [...piece]);
         const [make, read] = pipePair();
-        serveBody(sourceOf(pieces, hasLength ? { length: whole.length } : {}), make);
-        expect(await readAll(openBody(read, hasLength ? whole.length : undefined))).toEqual(whole);
+        sendBody(sourceOf(pieces, hasLength ? { length: whole.length } : {}), make);
+        expect(await readAll(readBody(read, hasLength ? whole.length : undefined))).toEqual(whole);
         expect([make.isClosed, read.isClosed]).toEqual([true, true]);
       }),
     );
@@ -21,7 +21,7 @@ describe('a body', () => {
     const texts = ['Trom', '', 'sø ', '🎉'];
     let pulls = 0;
     const [make, read] = pipePair();
-    serveBody(
+    sendBody(
       {
         pull: () => Promise.reject(new Error('Text is not to become bytes here')),
         pullText: async () => texts[pulls++],
@@ -29,7 +29,7 @@ describe('a body', () => {
       },
       make,
     );
-    const body = openBody(read);
+    const body = readBody(read);
     await messagesArrived();
     expect(pulls).toBe(0);
     expect(new TextDecoder().decode(bytes(...(await readAll(body))))).toBe('Tromsø 🎉');
@@ -44,8 +44,8 @@ describe('a body', () => {
   test('is not made before it is read, and never further ahead than credit goes', async () => {
     const [make, read] = pipePair();
     const source = sourceOf(Array.from({ length: 100 }, (_, index) => bytes(index)));
-    serveBody(source, make);
-    const body = openBody(read);
+    sendBody(source, make);
+    const body = readBody(read);
     await messagesArrived();
     expect(source.pulls).toBe(0);
     for (let taken = 1; taken <= 50; taken++) {
@@ -61,16 +61,16 @@ describe('a body', () => {
 
   test('costs fewer grants than chunks', async () => {
     const [make, read] = pipePair();
-    serveBody(sourceOf(Array.from({ length: 100 }, () => bytes(1))), make);
-    expect(await readAll(openBody(read))).toHaveLength(100);
+    sendBody(sourceOf(Array.from({ length: 100 }, () => bytes(1))), make);
+    expect(await readAll(readBody(read))).toHaveLength(100);
     expect(read.sent.length).toBeLessThanOrEqual(52);
   });
 
   test('is made no further once its reader cancelled', async () => {
     const [make, read] = pipePair();
     const source = sourceOf(Array.from({ length: 100 }, () => bytes(1)));
-    serveBody(source, make);
-    const body = openBody(read);
+    sendBody(source, make);
+    const body = readBody(read);
     await body.pull();
     await body.cancel(new Error('seen enough'));
     await until(() => source.cancelled !== undefined);
@@ -81,8 +81,8 @@ describe('a body', () => {
 
   test('fails at its reader when its source fails, after what came before', async () => {
     const [make, read] = pipePair();
-    serveBody(sourceOf([bytes(1), bytes(2)], { failure: new Error('page 7 is damaged') }), make);
-    const body = openBody(read);
+    sendBody(sourceOf([bytes(1), bytes(2)], { failure: new Error('page 7 is damaged') }), make);
+    const body = readBody(read);
     expect(await body.pull()).toEqual(bytes(1));
     expect(await body.pull()).toEqual(bytes(2));
     await expect(body.pull()).rejects.toThrow('page 7 is damaged');
@@ -90,8 +90,8 @@ describe('a body', () => {
 
   test('fails when it ends short of its length', async () => {
     const [make, read] = pipePair();
-    serveBody(sourceOf([bytes(1, 2, 3)]), make);
-    const body = openBody(read, 5);
+    sendBody(sourceOf([bytes(1, 2, 3)]), make);
+    const body = readBody(read, 5);
     expect(await body.pull()).toEqual(bytes(1, 2, 3));
     await expect(body.pull()).rejects.toThrow('3 bytes came where 5 were announced');
   });
@@ -99,8 +99,8 @@ describe('a body', () => {
   test('fails when it is longer than its length, and is then made no further', async () => {
     const [make, read] = pipePair();
     const source = sourceOf([bytes(1, 2, 3), bytes(4)], { isEndless: true });
-    serveBody(source, make);
-    const body = openBody(read, 2);
+    sendBody(source, make);
+    const body = readBody(read, 2);
     await expect(body.pull()).rejects.toThrow('3 bytes came where 2 were announced');
     await messagesArrived();
     expect(source.cancelled).toBe('it is longer than announced');
@@ -123,7 +123,7 @@ describe('the lease', () => {
   test('ends when nothing comes from the reader for 30 s', async () => {
     const [make, read] = pipePair();
     const source = sourceOf([bytes(1)]);
-    serveBody(source, make);
+    sendBody(source, make);
     read.isClosed = true;
     await pass(29_000);
     expect(source.cancelled).toBeUndefined();
@@ -135,16 +135,16 @@ describe('the lease', () => {
   test('lasts as long as the reader is there, though it reads nothing', async () => {
     const [make, read] = pipePair();
     const source = sourceOf([bytes(1), bytes(2)]);
-    serveBody(source, make);
-    const body = openBody(read);
+    sendBody(source, make);
+    const body = readBody(read);
     for (let seconds = 0; seconds < 300; seconds += 10) await pass(10_000);
     expect(source.cancelled).toBeUndefined();
     expect(await readAll(body)).toEqual([1, 2]);
   });
 
-  test('holds the other way round too: a watched body fails when its maker is silent', async () => {
+  test('holds the other way round too: a watched body fails when its sender is silent', async () => {
     const [make, read] = pipePair();
-    const body = openBody(read, undefined, { isWatched: true });
+    const body = readBody(read, undefined, { isWatched: true });
     const failing = expect(body.pull()).rejects.toThrow('its sender was silent for 30 s');
     make.isClosed = true;
     await pass(60_000);
@@ -152,10 +152,10 @@ describe('the lease', () => {
     expect(read.isClosed).toBe(true);
   });
 
-  test('of a watched body is kept by a maker that has nothing to give', async () => {
+  test('of a watched body is kept by a sender that has nothing to give', async () => {
     const [make, read] = pipePair();
-    serveBody(sourceOf([bytes(1)], { isEndless: true }), make);
-    const body = openBody(read, undefined, { isWatched: true });
+    sendBody(sourceOf([bytes(1)], { isEndless: true }), make);
+    const body = readBody(read, undefined, { isWatched: true });
     await body.pull();
     let outcome = 'pending';
     void body.pull().catch((error: Error) => {
@@ -167,8 +167,8 @@ describe('the lease', () => {
 
   test('leaves no timer behind', async () => {
     const [make, read] = pipePair();
-    serveBody(sourceOf([bytes(1)]), make);
-    await readAll(openBody(read, 1, { isWatched: true }));
+    sendBody(sourceOf([bytes(1)]), make);
+    await readAll(readBody(read, 1, { isWatched: true }));
     expect(vi.getTimerCount()).toBe(0);
   });
 });

@@ -2,8 +2,8 @@
 import { afterEach, expect, test } from 'vitest';
 import type { PlainRequest, PlainResponse } from '../../../../src/base/shared/message.ts';
 import { createLink } from '../../../../src/browser/bridge/link/link.ts';
-import { serveOwner } from '../../../../src/browser/bridge/link/owner-channel.ts';
-import { createOwnership } from '../../../../src/browser/bridge/ownership/ownership.ts';
+import { createOwnerServer } from '../../../../src/browser/bridge/link/owner-server.ts';
+import { createElection } from '../../../../src/browser/bridge/ownership/election.ts';
 import { FakeLocks } from '../../../support/fake-locks.ts';
 import { bytes, newInstance, readAll, sourceOf, streamOf, until } from './support.ts';
 
@@ -18,13 +18,13 @@ const table = new FakeLocks();
 /** A tab's worker that serves with `handle` once it owns the storage. */
 function newTab(instance: ReturnType<typeof newInstance>, handle: (request: PlainRequest) => Promise<PlainResponse>) {
   const locks = table.client();
-  let channel: ReturnType<typeof serveOwner> | undefined;
-  const ownership = createOwnership({
+  let channel: ReturnType<typeof createOwnerServer> | undefined;
+  const election = createElection({
     instance,
     locks,
     kind: 'tab',
     listen: (ownerId) => {
-      channel = serveOwner({ instance, ownerId, handle });
+      channel = createOwnerServer({ instance, ownerId, handle });
     },
     become: async () => {},
     leave: async () => {
@@ -32,7 +32,7 @@ function newTab(instance: ReturnType<typeof newInstance>, handle: (request: Plai
       channel?.close();
     },
   });
-  const close = () => ownership.close();
+  const close = () => election.close();
   ends.push(close);
   return { close };
 }

@@ -614,36 +614,36 @@ describe('an owner of another version', () => {
 describe('nobody', () => {
   test('being there is told to whoever can be the owner, once', async () => {
     const owner = waitingOwner();
-    const whenNobody = vi.fn(async () => {
+    const provideOwner = vi.fn(async () => {
       await owner.rise();
     });
-    const link = newLink({ carrier: 'service-worker', whenNobody });
+    const link = newLink({ carrier: 'service-worker', provideOwner });
     const answers = await Promise.all([link.handle(request('GET a')), link.handle(request('GET b'))]);
     expect(answers.map(({ body }) => body)).toEqual([owner.id, owner.id]);
-    expect(whenNobody).toHaveBeenCalledTimes(1);
+    expect(provideOwner).toHaveBeenCalledTimes(1);
   });
 
   test('is not there as long as a tab waits for the lock, or opens its core', async () => {
     const opening = table.client();
     void opening.request(`${instance.name}|owner`, () => new Promise(() => {}));
-    const whenNobody = vi.fn(async () => {});
-    const link = newLink({ whenNobody });
+    const provideOwner = vi.fn(async () => {});
+    const link = newLink({ provideOwner });
     void link.handle(request('GET a'));
     await pass(5000);
-    expect(whenNobody).not.toHaveBeenCalled();
+    expect(provideOwner).not.toHaveBeenCalled();
     opening.kill();
     await pass(500);
-    expect(whenNobody).toHaveBeenCalledTimes(1);
+    expect(provideOwner).toHaveBeenCalledTimes(1);
   });
 
   test('can become owner: the reason is told, after it was tried on', async () => {
-    const whenNobody = vi.fn(() => Promise.reject(new Error('IndexedDB is switched off')));
-    const answer = newLink({ whenNobody }).handle(request('GET a'));
+    const provideOwner = vi.fn(() => Promise.reject(new Error('IndexedDB is switched off')));
+    const answer = newLink({ provideOwner }).handle(request('GET a'));
     await pass(15_000);
     expect(reasonOf(await answer)).toBe(
       'No tab offered the database within 15 s (IndexedDB is switched off); try again',
     );
-    expect(whenNobody.mock.calls.length).toBeGreaterThan(10);
+    expect(provideOwner.mock.calls.length).toBeGreaterThan(10);
   });
 });
 

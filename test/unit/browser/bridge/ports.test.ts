@@ -4,8 +4,8 @@ import type { ByteStream, PlainRequest, PlainResponse } from '../../../../src/ba
 import type { OwnerLink } from '../../../../src/browser/bridge/contract.ts';
 import { aliveLock, channelName, ownerLock } from '../../../../src/browser/bridge/instance.ts';
 import { createLink } from '../../../../src/browser/bridge/link/link.ts';
-import { type OwnerChannel, serveOwner } from '../../../../src/browser/bridge/link/owner-channel.ts';
-import type { PortOffer, Sender, ToOwner } from '../../../../src/browser/bridge/wire.ts';
+import { createOwnerServer, type OwnerServer } from '../../../../src/browser/bridge/link/owner-server.ts';
+import type { ParticipantKind, PortOffer, ToOwner } from '../../../../src/browser/bridge/wire.ts';
 import { type FakeLockClient, FakeLocks } from '../../../support/fake-locks.ts';
 import { bytes, messagesArrived, newInstance, readAll, reasonOf, sourceOf, streamOf, until } from './support.ts';
 
@@ -37,14 +37,14 @@ class Owner {
   /** What came in over its channel. */
   readonly overChannel: ToOwner[] = [];
   readonly asked: string[] = [];
-  readonly channel: OwnerChannel;
+  readonly channel: OwnerServer;
   readonly locks: FakeLockClient = table.client();
   handle: (request: PlainRequest) => Promise<PlainResponse | undefined> = async () => answer(this.id);
 
   constructor() {
     const listener = new BroadcastChannel(channelName(instance, this.id));
     listener.onmessage = ({ data }: MessageEvent<ToOwner>) => this.overChannel.push(data);
-    this.channel = serveOwner({
+    this.channel = createOwnerServer({
       instance,
       ownerId: this.id,
       handle: (request) => {
@@ -93,7 +93,7 @@ class Owner {
 
 const answer = (body: PlainResponse['body']): PlainResponse => ({ status: 200, headers: {}, body });
 
-function newLink(carrier: Sender = 'service-worker'): OwnerLink {
+function newLink(carrier: ParticipantKind = 'service-worker'): OwnerLink {
   const link = createLink({ instance, carrier, locks: table.client() });
   ends.push(() => link.close());
   return link;
@@ -171,7 +171,7 @@ describe('over a port', () => {
     expect(owner.offers).toHaveLength(1);
   });
 
-  test('long chunks are moved: each comes in a buffer of its own, and the maker keeps what it had', async () => {
+  test('long chunks are moved: each comes in a buffer of its own, and the sender keeps what it had', async () => {
     const owner = await new Owner().rise();
     const link = await linkOverPort(owner);
     const page = new Uint8Array(100_000).map((_, index) => index % 251);

@@ -217,9 +217,9 @@ export class ScriptedOwner {
 
   async #answer({ from, id, request }: ToOwner & { kind: 'request' }): Promise<void> {
     if (this.refuses !== undefined) return this.#post(from, { kind: 'refused', id, why: this.refuses });
-    const carrier = this.pipes.transportFor(from);
-    const response = await this.answering(requestFromWire(request, carrier));
-    if (!this.isFrozen) this.#post(from, { kind: 'answer', id, response: await responseToWire(response, carrier) });
+    const transport = this.pipes.transportFor(from);
+    const response = await this.answering(requestFromWire(request, transport));
+    if (!this.isFrozen) this.#post(from, { kind: 'answer', id, response: await responseToWire(response, transport) });
   }
 
   #post(to: string, message: Payload<FromOwner>): void {

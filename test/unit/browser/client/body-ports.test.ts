@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { ByteStream } from '../../../../src/base/shared/message.ts';
-import { openBody, serveBody } from '../../../../src/browser/bridge/body-streams.ts';
+import { readBody, sendBody } from '../../../../src/browser/bridge/body-streams.ts';
 import { portPipe } from '../../../../src/browser/bridge/stream-transports.ts';
 import type { BodyStep } from '../../../../src/browser/bridge/wire.ts';
 import { type IncomingBody, offerBody, receiveBody } from '../../../../src/browser/client/body-ports.ts';
@@ -46,7 +46,7 @@ function textStream(texts: readonly string[], isEndless = false): ByteStream {
 
 function receiveFrom(stream: ByteStream, length?: number) {
   const { port1, port2 } = channel();
-  serveBody(stream, portPipe(port1));
+  sendBody(stream, portPipe(port1));
   const onEnd = vi.fn();
   return { body: receiveBody(port2, length, onEnd), onEnd };
 }
@@ -183,7 +183,7 @@ describe('a body for the worker', () => {
   function offered(source: UnderlyingDefaultSource<unknown>): ByteStream {
     const port = offerBody(new ReadableStream(source, { highWaterMark: 0 }));
     ports.push(port);
-    return openBody(portPipe(port));
+    return readBody(portPipe(port));
   }
 
   test('arrives whole and in order, and is read only as it is asked for', async () => {

@@ -56,11 +56,11 @@ describe('a service worker without a page', () => {
 
   it('answers through a link that finds nobody else', async () => {
     const owner = origin.createServiceWorker();
-    const whenNobody = async () => {
+    const provideOwner = async () => {
       await owner.takeIfFree();
     };
     const locks = origin.locks.client();
-    const link = createLink({ instance: origin.instance, carrier: 'service-worker', locks, whenNobody });
+    const link = createLink({ instance: origin.instance, carrier: 'service-worker', locks, provideOwner });
     expect(await link.handle(request('PUT', 'notes'))).toMatchObject({ status: 201 });
     expect(await link.handle(request('GET', 'notes'))).toMatchObject({ status: 200 });
     link.close();
@@ -68,11 +68,11 @@ describe('a service worker without a page', () => {
 
   it('hands over to a tab that comes, without losing a request', async () => {
     const owner = origin.createServiceWorker();
-    const whenNobody = async () => {
+    const provideOwner = async () => {
       await owner.takeIfFree();
     };
     const locks = origin.locks.client();
-    const link = createLink({ instance: origin.instance, carrier: 'service-worker', locks, whenNobody });
+    const link = createLink({ instance: origin.instance, carrier: 'service-worker', locks, provideOwner });
     await link.handle(request('PUT', 'notes'));
     const writes = Array.from({ length: 100 }, async (_, n) => {
       await new Promise((resolve) => setTimeout(resolve, n));
@@ -89,11 +89,11 @@ describe('a service worker without a page', () => {
 
 describe('a service worker that gives way to a tab', () => {
   const linkTo = (owner: ReturnType<Origin['createServiceWorker']>) => {
-    const whenNobody = async () => {
+    const provideOwner = async () => {
       await owner.takeIfFree();
     };
     const locks = origin.locks.client();
-    return createLink({ instance: origin.instance, carrier: 'service-worker', locks, whenNobody });
+    return createLink({ instance: origin.instance, carrier: 'service-worker', locks, provideOwner });
   };
 
   it('lets a body that is being read come to its end', async () => {

@@ -317,7 +317,7 @@ describe('a endpoint that can not be opened', () => {
 
   it('says that there is no IndexedDB', async () => {
     const endpoint = new WorkerEndpoint({ ...host, indexedDB: undefined });
-    await expect(endpoint.open(options)).rejects.toThrow(/no IndexedDB/);
+    await expect(endpoint.open(options)).rejects.toThrow(/IndexedDB is not available/);
   });
 
   it('says that there are no Web Locks', async () => {

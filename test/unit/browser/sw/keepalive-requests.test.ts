@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { PlainRequest, PlainResponse } from '../../../../src/base/shared/message.ts';
 import { serviceUnavailable } from '../../../../src/browser/bridge/service-unavailable.ts';
-import { LastingRequests, wholeBody } from '../../../../src/browser/sw/lasting-requests.ts';
+import { KeepaliveRequests, wholeBody } from '../../../../src/browser/sw/keepalive-requests.ts';
 
 const base = 'https://app.example/db/';
 const lost = serviceUnavailable('the owner was lost');
@@ -12,8 +12,8 @@ let answers: (number | (() => Promise<PlainResponse>))[];
 const answerOf = (status: number): PlainResponse =>
   status === 503 ? lost : { status, headers: {}, body: `answer ${status}` };
 
-function createRequests(): LastingRequests {
-  return new LastingRequests(base, async (request) => {
+function createRequests(): KeepaliveRequests {
+  return new KeepaliveRequests(base, async (request) => {
     sent.push(request);
     const answer = answers.shift() ?? 201;
     return typeof answer === 'number' ? answerOf(answer) : answer();

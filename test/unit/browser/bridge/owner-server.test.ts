@@ -3,7 +3,7 @@ import type { ByteStream, PlainRequest, PlainResponse } from '../../../../src/ba
 import type { Instance } from '../../../../src/browser/bridge/contract.ts';
 import { createInstance } from '../../../../src/browser/bridge/instance.ts';
 import { createLink } from '../../../../src/browser/bridge/link/link.ts';
-import { type OwnerChannel, serveOwner } from '../../../../src/browser/bridge/link/owner-channel.ts';
+import { createOwnerServer, type OwnerServer } from '../../../../src/browser/bridge/link/owner-server.ts';
 import { ChannelPipes } from '../../../../src/browser/bridge/stream-transports.ts';
 import { type FromOwner, PROTOCOL, type ToOwner, type WireRequest } from '../../../../src/browser/bridge/wire.ts';
 import { FakeLocks } from '../../../support/fake-locks.ts';
@@ -15,7 +15,7 @@ let instance: Instance;
 let toOwner: BroadcastChannel;
 let inbox: BroadcastChannel;
 let heard: FromOwner[];
-let channel: OwnerChannel | undefined;
+let channel: OwnerServer | undefined;
 
 beforeEach(() => {
   instance = createInstance(`/${crypto.randomUUID()}/`, 'https://app.example');
@@ -37,7 +37,7 @@ const GET: WireRequest = { method: 'GET', url: 'https://app.example/db/a', heade
 const OK: PlainResponse = { status: 200, headers: { 'x-test': 'yes' }, body: '{"ok":true}\n' };
 
 function serve(handle: (request: PlainRequest) => Promise<PlainResponse | undefined>, keepAlive?: () => void): void {
-  channel = serveOwner({ instance, ownerId: OWNER, handle, keepAlive });
+  channel = createOwnerServer({ instance, ownerId: OWNER, handle, keepAlive });
 }
 
 function send(message: Partial<ToOwner>): void {

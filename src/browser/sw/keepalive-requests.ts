@@ -26,7 +26,7 @@ const SYSTEM_DATABASE = /^_(users|replicator|global_changes)$/;
 /** Paths below a database at which functions of documents answer as they choose. */
 const OF_FUNCTIONS = /\/(_update|_rewrite)(\/|$)/;
 
-export class LastingRequests {
+export class KeepaliveRequests {
   readonly #base: string;
   readonly #send: (request: PlainRequest) => Promise<PlainResponse>;
   #last: Promise<unknown> = Promise.resolve();

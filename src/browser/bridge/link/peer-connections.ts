@@ -7,7 +7,7 @@ import type { BodyStep } from '../wire.ts';
 const MOST_CHANNELS = 64;
 
 /** The connections to those that send requests: a port if there is one, else a channel, opened when it is first needed. */
-export class PeerChannels {
+export class PeerConnections {
   readonly #instance: Instance;
   readonly #channels = new Map<string, BroadcastChannel>();
   readonly #ports = new Map<string, MessagePort>();

@@ -1,5 +1,5 @@
 /**
- * The owner's end of the links: takes requests of other tabs' workers and of the service worker, and answers them. Bodies that are streams
+ * The server at the owner's end of the links: takes requests of other tabs' workers and of the service worker, and answers them. Bodies that are streams
  * travel as steps on the channels of both sides. A service worker is offered a port, over which the same messages travel.
  */
 
@@ -22,10 +22,10 @@ import {
 } from '../wire.ts';
 import { asToOwner, isStream, requestFromWire, responseToWire } from '../wire-codec.ts';
 import { ActiveRequests } from './active-requests.ts';
-import { PeerChannels } from './peer-channels.ts';
+import { PeerConnections } from './peer-connections.ts';
 import { RepeatedWrites } from './repeated-writes.ts';
 
-export interface OwnerChannelOptions {
+export interface OwnerServerOptions {
   readonly instance: Instance;
   readonly ownerId: string;
   /** Returns undefined for a request that was not begun and never will be: its sender turns to the next owner. */
@@ -42,7 +42,7 @@ export interface OwnerChannelOptions {
   readonly protocol?: number | undefined;
 }
 
-export interface OwnerChannel {
+export interface OwnerServer {
   /** Refuses new requests from now on, so that their senders wait for the next owner. Requests in progress go on. */
   refuse(): void;
   /** Resolves when the responses to all requests that were taken are sent. */
@@ -64,19 +64,19 @@ const MOST_PORTS = 8;
 /** How long others may continue to send requests to an owner that is gone, until they notice. */
 const LINGER_MS = 1000;
 
-export function serveOwner(options: OwnerChannelOptions): OwnerChannel {
-  return new ServedChannel(options);
+export function createOwnerServer(options: OwnerServerOptions): OwnerServer {
+  return new ChannelServer(options);
 }
 
 type Answer = Payload<FromOwner>;
 type PingMessage = Extract<ToOwner, { readonly kind: 'ping' }>;
 type RequestMessage = Extract<ToOwner, { readonly kind: 'request' }>;
 
-class ServedChannel implements OwnerChannel {
-  readonly #options: OwnerChannelOptions;
+class ChannelServer implements OwnerServer {
+  readonly #options: OwnerServerOptions;
   readonly #protocol: number;
   readonly #own: BroadcastChannel;
-  readonly #peers: PeerChannels;
+  readonly #peers: PeerConnections;
   readonly #pipes: ChannelPipes;
   /** Requests in progress, by sender and number. */
   readonly #calls = new Map<string, AbortController | undefined>();
@@ -87,12 +87,12 @@ class ServedChannel implements OwnerChannel {
   #isRefusing = false;
   #hasLeft = false;
 
-  constructor(options: OwnerChannelOptions) {
+  constructor(options: OwnerServerOptions) {
     const { instance, ownerId, clock = systemClock, protocol = PROTOCOL } = options;
     this.#options = options;
     this.#protocol = protocol;
     this.#writes = new RepeatedWrites(clock);
-    this.#peers = new PeerChannels(instance);
+    this.#peers = new PeerConnections(instance);
     this.#pipes = new ChannelPipes((...step) => this.#postStep(...step));
     this.#own = new BroadcastChannel(channelName(instance, ownerId));
     this.#own.onmessage = ({ data }: MessageEvent<unknown>) => this.#take(asToOwner(data));

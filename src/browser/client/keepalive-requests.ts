@@ -1,11 +1,11 @@
 /**
  * Requests that outlive the page (`keepalive` of Fetch; beacons). The page's worker ends with the page, so they go to the service worker, which
- * carries them out (`browser/sw/lasting-requests.ts`): as plain requests with `keepalive`, which browsers send even when the page is gone. Firefox
+ * carries them out (`browser/sw/keepalive-requests.ts`): as plain requests with `keepalive`, which browsers send even when the page is gone. Firefox
  * sends these past the service worker, so that it gets them by a message. Chromium drops messages of a page that enters the back/forward
  * cache, when the next page is of another site.
  */
 import { serviceUnavailable } from '../bridge/service-unavailable.ts';
-import { type LastingAnswer, type LastingRequest, PROTOCOL, type WireResponse } from '../bridge/wire.ts';
+import { type KeepaliveAnswer, type KeepaliveRequest, PROTOCOL, type WireResponse } from '../bridge/wire.ts';
 import { withinDeadline } from './deadline.ts';
 import { type Outgoing, toOutgoing } from './outgoing-request.ts';
 import type { PageFetch } from './replaced-fetch.ts';
@@ -31,7 +31,7 @@ const LEFT = 'The page was left during this request, which the service worker ca
 const SILENT =
   'The service worker does not answer: the request may have been carried out or not; read before you write again';
 
-export interface LastingRequestsHost {
+export interface KeepaliveRequestsHost {
   /** The page's base, absolute. */
   readonly base: string;
   /** Whether the browser sends plain requests with `keepalive` past the service worker. */
@@ -55,14 +55,14 @@ interface PostedRequest {
   resolve(response: WireResponse): void;
 }
 
-export class LastingRequests {
-  readonly #host: LastingRequestsHost;
+export class KeepaliveRequests {
+  readonly #host: KeepaliveRequestsHost;
   /** What the service worker has received and not answered yet. */
   readonly #posted = new Set<PostedRequest>();
   #bytes = 0;
   #isLeft = false;
 
-  constructor(host: LastingRequestsHost) {
+  constructor(host: KeepaliveRequestsHost) {
     this.#host = host;
     const { signal } = host;
     addEventListener('pagehide', () => this.#leave(), { signal });
@@ -119,7 +119,7 @@ export class LastingRequests {
   #post(serviceWorker: ServiceWorker, request: Outgoing): Promise<WireResponse> {
     const { method, url, headers, body } = request;
     const wire = { method, url, headers, body: body instanceof ReadableStream ? null : body };
-    const message: LastingRequest = {
+    const message: KeepaliveRequest = {
       type: 'SETTEE_LASTING',
       base: this.#host.base,
       protocol: PROTOCOL,
@@ -147,7 +147,7 @@ export class LastingRequests {
       onTaken = resolve;
     });
     const answered = new Promise<WireResponse>((resolve) => {
-      posted.port.onmessage = ({ data }: MessageEvent<LastingAnswer>) => {
+      posted.port.onmessage = ({ data }: MessageEvent<KeepaliveAnswer>) => {
         posted.isTaken = true;
         if (data.response) resolve(data.response);
         else onTaken(true);

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Instance } from '../../../../src/browser/bridge/contract.ts';
 import { createInstance } from '../../../../src/browser/bridge/instance.ts';
-import type { LeaveReason } from '../../../../src/browser/bridge/ownership/leadership.ts';
-import { createOwnership, type Ownership } from '../../../../src/browser/bridge/ownership/ownership.ts';
+import { createElection, type Election } from '../../../../src/browser/bridge/ownership/election.ts';
+import type { LeaveReason } from '../../../../src/browser/bridge/ownership/ownership.ts';
 import { PROTOCOL, type ToAll } from '../../../../src/browser/bridge/wire.ts';
 import { type FakeLockClient, FakeLocks } from '../../../support/fake-locks.ts';
 
@@ -22,7 +22,7 @@ beforeEach(() => {
 });
 
 afterEach(async () => {
-  for (const candidate of candidates) if (!candidate.isKilled) await candidate.ownership.close();
+  for (const candidate of candidates) if (!candidate.isKilled) await candidate.election.close();
   all.close();
 });
 
@@ -38,14 +38,14 @@ interface CandidateOptions {
 class Candidate {
   readonly events: string[] = [];
   readonly client: FakeLockClient = locks.client();
-  readonly ownership: Ownership;
+  readonly election: Election;
   isKilled = false;
   now = 0;
   ownerId = '';
 
   constructor({ kind = 'tab', protocol = PROTOCOL, failures = 0, leaveFails = false }: CandidateOptions = {}) {
     let left = failures;
-    this.ownership = createOwnership({
+    this.election = createElection({
       instance,
       locks: this.client,
       kind,
@@ -70,7 +70,7 @@ class Candidate {
   }
 
   get isOwner(): boolean {
-    return this.ownership.leadership?.isReady === true;
+    return this.election.ownership?.isReady === true;
   }
 
   kill(): void {
@@ -112,7 +112,7 @@ describe('a tab', () => {
     const second = new Candidate();
     await becomesOwner(first);
     expect(second.events).toEqual([]);
-    await first.ownership.close();
+    await first.election.close();
     await becomesOwner(second);
     expect(first.events).toEqual(['listen', 'become', 'closing']);
     expect(second.ownerId).not.toBe(first.ownerId);
@@ -135,7 +135,7 @@ describe('a tab', () => {
   it('lets go in order of a storage that it never got hold of', async () => {
     const tab = new Candidate({ failures: Number.POSITIVE_INFINITY });
     await vi.waitFor(() => expect(tab.events).toContain('Error: blocked'));
-    await tab.ownership.close();
+    await tab.election.close();
     expect(tab.events.at(-1)).toBe('closing');
     expect(locks.snapshot()).toEqual({ held: [], pending: [] });
   });
@@ -144,7 +144,7 @@ describe('a tab', () => {
     const first = new Candidate();
     const second = new Candidate();
     await becomesOwner(first);
-    await second.ownership.close();
+    await second.election.close();
     expect(second.events).toEqual([]);
     expect(locks.snapshot().pending).toEqual([]);
   });
@@ -163,7 +163,7 @@ describe('a tab', () => {
     const newer = new Candidate({ protocol: PROTOCOL + 1 });
     await becomesOwner(newer);
     expect(old.events).toEqual(['listen', 'become', 'asked']);
-    await newer.ownership.close();
+    await newer.election.close();
     await becomesOwner(old);
   });
 
@@ -176,7 +176,7 @@ describe('a tab', () => {
 });
 
 describe('theft', () => {
-  it('ends the leadership without delay; the robbed one queues again under a new id', async () => {
+  it('ends the ownership without delay; the robbed one queues again under a new id', async () => {
     const tab = new Candidate();
     await becomesOwner(tab);
     const { ownerId } = tab;
@@ -217,7 +217,7 @@ describe('theft', () => {
     const owner = new Candidate();
     await becomesOwner(owner);
     const tab = new Candidate();
-    owner.ownership.announceWork(5000);
+    owner.election.announceWork(5000);
     suspect(owner.ownerId);
     await pings();
     expect(owner.events).toEqual(['listen', 'become']);
@@ -230,7 +230,7 @@ describe('theft', () => {
     const owner = new Candidate();
     await becomesOwner(owner);
     const tab = new Candidate();
-    owner.ownership.announceWork(1e9);
+    owner.election.announceWork(1e9);
     suspect(owner.ownerId);
     await pings();
     tab.now += 19_000;
@@ -268,22 +268,22 @@ describe('a gap in the clock', () => {
   it('means nothing while the lock is held', async () => {
     const tab = new Candidate();
     await becomesOwner(tab);
-    const { leadership } = tab.ownership;
-    expect(leadership?.check()).toBe(true);
+    const { ownership } = tab.election;
+    expect(ownership?.check()).toBe(true);
     tab.now += 5000;
-    expect(await leadership?.check()).toBe(true);
-    expect(leadership?.check()).toBe(true);
+    expect(await ownership?.check()).toBe(true);
+    expect(ownership?.check()).toBe(true);
     expect(tab.isOwner).toBe(true);
   });
 
   it('brings to light that the storage belongs to another', async () => {
     const tab = new Candidate();
     await becomesOwner(tab);
-    const { leadership } = tab.ownership;
+    const { ownership } = tab.election;
     tab.kill();
-    expect(leadership?.check()).toBe(true);
+    expect(ownership?.check()).toBe(true);
     tab.now += 5000;
-    expect(await leadership?.check()).toBe(false);
+    expect(await ownership?.check()).toBe(false);
     expect(tab.events.at(-1)).toBe('stolen');
   });
 
@@ -306,26 +306,26 @@ describe('a service worker', () => {
 
   it('takes the storage where nobody has it, and gives it up when told', async () => {
     const worker = new Candidate({ kind: 'service-worker' });
-    expect(await worker.ownership.takeIfFree()).toBe(true);
-    expect(await worker.ownership.takeIfFree()).toBe(true);
+    expect(await worker.election.takeIfFree()).toBe(true);
+    expect(await worker.election.takeIfFree()).toBe(true);
     expect(worker.events).toEqual(['listen', 'become']);
-    worker.ownership.giveWay();
+    worker.election.giveWay();
     await vi.waitFor(() => expect(locks.snapshot().held).toEqual([]));
     expect(worker.events).toEqual(['listen', 'become', 'asked']);
-    expect(await worker.ownership.takeIfFree()).toBe(true);
+    expect(await worker.election.takeIfFree()).toBe(true);
   });
 
   it('leaves it to a tab that has it', async () => {
     const tab = new Candidate();
     await becomesOwner(tab);
     const worker = new Candidate({ kind: 'service-worker' });
-    expect(await worker.ownership.takeIfFree()).toBe(false);
+    expect(await worker.election.takeIfFree()).toBe(false);
     expect(worker.events).toEqual([]);
   });
 
   it('gives way as soon as a tab comes', async () => {
     const worker = new Candidate({ kind: 'service-worker' });
-    await worker.ownership.takeIfFree();
+    await worker.election.takeIfFree();
     const tab = new Candidate();
     await becomesOwner(tab);
     expect(worker.events).toEqual(['listen', 'become', 'asked']);
@@ -333,7 +333,7 @@ describe('a service worker', () => {
 
   it('gives way to a tab that came while it was taking hold', async () => {
     const worker = new Candidate({ kind: 'service-worker', failures: 1 });
-    const taking = worker.ownership.takeIfFree();
+    const taking = worker.election.takeIfFree();
     const tab = new Candidate();
     expect(await taking).toBe(false);
     await becomesOwner(tab);
@@ -356,13 +356,13 @@ describe('a service worker whose storage does not close in order', () => {
     const unhandled = vi.fn();
     process.on('unhandledRejection', unhandled);
     const worker = new Candidate({ kind: 'service-worker', leaveFails: true });
-    expect(await worker.ownership.takeIfFree()).toBe(true);
-    worker.ownership.giveWay();
+    expect(await worker.election.takeIfFree()).toBe(true);
+    worker.election.giveWay();
     await vi.waitFor(() => expect(locks.snapshot().held).toEqual([]));
     await pings();
     process.off('unhandledRejection', unhandled);
     expect(unhandled).not.toHaveBeenCalled();
     expect(worker.events).toEqual(['listen', 'become', 'asked', 'Error: the last checkpoint failed']);
-    await worker.ownership.close();
+    await worker.election.close();
   });
 });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, type Mock, test, vi } from 'vitest';
 import { PROTOCOL, type WireResponse } from '../../../../src/browser/bridge/wire.ts';
-import { LastingRequests } from '../../../../src/browser/client/lasting-requests.ts';
+import { KeepaliveRequests } from '../../../../src/browser/client/keepalive-requests.ts';
 
 const base = 'https://app.example/db/';
 
@@ -31,8 +31,8 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-function createRequests(isBypassed = true): LastingRequests {
-  return new LastingRequests({
+function createRequests(isBypassed = true): KeepaliveRequests {
+  return new KeepaliveRequests({
     base,
     isBypassed,
     network,
@@ -45,7 +45,7 @@ function createRequests(isBypassed = true): LastingRequests {
 
 const url = `${base}n/a`;
 
-function put(requests: LastingRequests, body: BodyInit | null, init: RequestInit = {}): Promise<Response> {
+function put(requests: KeepaliveRequests, body: BodyInit | null, init: RequestInit = {}): Promise<Response> {
   return requests.fetch(url, url, { method: 'PUT', body, keepalive: true, ...init });
 }
 
