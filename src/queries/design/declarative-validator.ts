@@ -9,9 +9,9 @@ import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts
 import { runCooperatively, TimeSlice } from '../../base/shared/turn.ts';
 import type { DocId } from '../../database/documents/contract.ts';
 import type { Selector } from '../find/selectors/selector.ts';
+import { createTest } from '../find/selectors/selector-check.ts';
 import { failuresOf } from '../find/selectors/selector-failures.ts';
 import { parseSelector } from '../find/selectors/selector-parser.ts';
-import { createTest } from '../find/selectors/selector-test.ts';
 import type { ValidatedWrite } from '../sandbox/contract.ts';
 
 type Refusal = DatabaseError | undefined;

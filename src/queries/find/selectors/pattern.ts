@@ -10,7 +10,7 @@ import type { CooperativeTask } from '../../../base/shared/turn.ts';
 import type { Check, Effort } from '../effort.ts';
 import { parsePatternTree } from './pattern-parser.ts';
 import { compilePattern, ProgramCheck } from './pattern-program.ts';
-import type { PatternRoom } from './pattern-room.ts';
+import type { PatternRoom } from './selector-room.ts';
 
 /** Characters that an engine compares in the time of a step, and those that the check in steps compares. */
 const COMPARISONS_A_STEP = 128;

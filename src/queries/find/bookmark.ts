@@ -3,7 +3,7 @@
  * name, the key of the last row (null if documents were read without an index), and the id of its document. If the key is very long,
  * the bookmark says instead how many documents were found up to there.
  */
-import { queryError } from '../query-error.ts';
+import { queryError } from './query-error.ts';
 
 export interface BookmarkPosition {
   /** The index that was read, empty for the documents themselves. */

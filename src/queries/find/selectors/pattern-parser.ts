@@ -11,7 +11,7 @@ import {
   range,
   union,
 } from './pattern-characters.ts';
-import type { PatternRoom } from './pattern-room.ts';
+import type { PatternRoom } from './selector-room.ts';
 
 /** A condition that matches between two characters. */
 export type Assertion = 'lineStart' | 'lineEnd' | 'textStart' | 'textEnd' | 'lastLineEnd' | 'wordEdge' | 'notWordEdge';

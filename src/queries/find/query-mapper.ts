@@ -3,16 +3,16 @@
  * written in the document, and its value is null. There is no row for design documents, for documents without one of the fields,
  * or for those that don't pass the index's filter.
  */
-import { type CompareKeys, createKeyOrder } from '../../../base/collation/key-order.ts';
-import { DatabaseError, isDatabaseError } from '../../../base/errors/database-error.ts';
-import { isShallowText } from '../../../base/json/nesting.ts';
-import { parseInSteps } from '../../../base/json/parse-in-steps.ts';
-import { type CooperativeTask, runCooperatively } from '../../../base/shared/turn.ts';
-import type { MappedRows, Mapper, MapperFactory, MapperSource } from '../../views/contract.ts';
-import { type Check, Effort, settle } from '../effort.ts';
-import { FieldTexts } from '../selectors/field-texts.ts';
-import { createCheck } from '../selectors/selector-check.ts';
+import { type CompareKeys, createKeyOrder } from '../../base/collation/key-order.ts';
+import { DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
+import { isShallowText } from '../../base/json/nesting.ts';
+import { parseInSteps } from '../../base/json/parse-in-steps.ts';
+import { type CooperativeTask, runCooperatively } from '../../base/shared/turn.ts';
+import type { MappedRows, Mapper, MapperFactory, MapperSource } from '../views/contract.ts';
+import { type Check, Effort, settle } from './effort.ts';
 import { hasFilter, type IndexMap, parseIndexMap } from './index-definition.ts';
+import { FieldTexts } from './selectors/field-texts.ts';
+import { createCheck } from './selectors/selector-check.ts';
 
 /** Documents of one batch, each of which takes some microseconds. */
 const BATCH_SIZE = 500;

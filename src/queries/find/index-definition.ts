@@ -1,18 +1,23 @@
 /**
  * Indexes for selectors as they are stored: views of design documents whose language is `query`. The form is that of
  * other databases with this interface, so that indexes can be replicated between them (docs/http/find.md#indexes-of-selectors).
+ * `IndexCatalog` finds those of a database.
  */
 
-import { isShallow } from '../../../base/json/nesting.ts';
-import { isObject } from '../../../base/json/objects.ts';
-import { atOnce, type CooperativeTask, eachInSteps } from '../../../base/shared/turn.ts';
-import type { DocId } from '../../../database/documents/contract.ts';
-import { parseSort, type SortField } from '../queries/sort.ts';
-import { excerpt, queryError } from '../query-error.ts';
-import { type FieldPath, parseFieldPath } from '../selectors/field-path.ts';
-import { EVERYTHING, type Selector } from '../selectors/selector.ts';
-import { selectorJson } from '../selectors/selector-json.ts';
-import { parseSelector } from '../selectors/selector-parser.ts';
+import { isShallow } from '../../base/json/nesting.ts';
+import { isObject } from '../../base/json/objects.ts';
+import { parseInTurns } from '../../base/json/parse-in-steps.ts';
+import { must } from '../../base/shared/assert.ts';
+import { atOnce, type CooperativeTask, eachInSteps, runCooperatively } from '../../base/shared/turn.ts';
+import type { DocId } from '../../database/documents/contract.ts';
+import { DESIGN_RANGE } from '../../database/documents/identifiers.ts';
+import type { Database, DocumentRow, Snapshot } from '../../database/store/contract.ts';
+import type { DesignDocument } from '../views/contract.ts';
+import { parseSort, type SortField } from './find-query.ts';
+import { excerpt, queryError } from './query-error.ts';
+import { type FieldPath, parseFieldPath } from './selectors/field-path.ts';
+import { EVERYTHING, type Selector, selectorJson } from './selectors/selector.ts';
+import { parseSelector } from './selectors/selector-parser.ts';
 
 export const QUERY_LANGUAGE = 'query';
 
@@ -112,3 +117,44 @@ export const ALL_DOCUMENTS_JSON = {
   type: 'special',
   def: { fields: [{ _id: 'asc' }] },
 };
+
+export interface StoredIndex {
+  readonly index: JsonIndex;
+  readonly design: DesignDocument;
+}
+
+interface KnownDesign {
+  readonly rev: string;
+  readonly indexes: readonly StoredIndex[];
+}
+
+/**
+ * Finds the indexes of a database. What a design document defines is kept with its revision, so that reading the catalog again
+ * costs a walk over the ids and revisions of the design documents.
+ */
+export class IndexCatalog {
+  readonly #known = new WeakMap<Database, ReadonlyMap<string, KnownDesign>>();
+
+  /** Returns the indexes in the order of their design documents' ids. */
+  async read(database: Database, snapshot: Snapshot): Promise<readonly StoredIndex[]> {
+    const former = this.#known.get(database);
+    const designs = new Map<string, KnownDesign>();
+    for await (const rows of snapshot.rows(DESIGN_RANGE)) {
+      for (const row of rows) {
+        const known = former?.get(row.id);
+        designs.set(row.id, known?.rev === row.rev ? known : await readDesign(snapshot, row));
+      }
+    }
+    this.#known.set(database, designs);
+    return [...designs.values()].flatMap(({ indexes }) => indexes);
+  }
+}
+
+async function readDesign(snapshot: Snapshot, row: DocumentRow): Promise<KnownDesign> {
+  const { id, rev } = row;
+  const { leaves } = await row.record();
+  const body = (await snapshot.body(must(leaves[0]))) ?? '{}';
+  const design: DesignDocument = { id, rev, body };
+  const indexes = await runCooperatively(indexesOf(id, await parseInTurns(body)));
+  return { rev, indexes: indexes.map((index) => ({ index, design })) };
+}

@@ -1,20 +1,20 @@
 /** Creates and removes indexes by changing the design documents that define them. */
 
-import { DatabaseError, isDatabaseError } from '../../../base/errors/database-error.ts';
-import { isObject } from '../../../base/json/objects.ts';
-import { parseInTurns } from '../../../base/json/parse-in-steps.ts';
-import { must } from '../../../base/shared/assert.ts';
-import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
-import { runCooperatively } from '../../../base/shared/turn.ts';
-import type { DocId, RevId } from '../../../database/documents/contract.ts';
-import { parseDocId } from '../../../database/documents/identifiers.ts';
-import { md5 } from '../../../database/documents/md5.ts';
-import { toRevId } from '../../../database/documents/revisions/revisions.ts';
-import type { Database } from '../../../database/store/contract.ts';
-import type { IndexAddress, IndexWriter, JsonObject } from '../contract.ts';
-import { toDesignId } from '../queries/find-query.ts';
-import { excerpt, queryError } from '../query-error.ts';
+import { DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
+import { isObject } from '../../base/json/objects.ts';
+import { parseInTurns } from '../../base/json/parse-in-steps.ts';
+import { must } from '../../base/shared/assert.ts';
+import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
+import { runCooperatively } from '../../base/shared/turn.ts';
+import type { DocId, RevId } from '../../database/documents/contract.ts';
+import { parseDocId } from '../../database/documents/identifiers.ts';
+import { md5 } from '../../database/documents/md5.ts';
+import { toRevId } from '../../database/documents/revisions/revisions.ts';
+import type { Database } from '../../database/store/contract.ts';
+import type { IndexAddress, IndexWriter, JsonObject } from './contract.ts';
+import { toDesignId } from './find-query.ts';
 import { type IndexMap, indexesOf, indexView, parseIndexMap, QUERY_LANGUAGE } from './index-definition.ts';
+import { excerpt, queryError } from './query-error.ts';
 
 interface IndexRequest {
   readonly design: DocId;

@@ -7,7 +7,7 @@ import type { CooperativeTask } from '../../../base/shared/turn.ts';
 import type { Check, Effort } from '../effort.ts';
 import { type CharacterTest, isWord } from './pattern-characters.ts';
 import type { Assertion, PatternNode } from './pattern-parser.ts';
-import type { PatternRoom } from './pattern-room.ts';
+import type { PatternRoom } from './selector-room.ts';
 
 type Instruction =
   /** Continues with the next instruction if the character passes. */
