@@ -1,7 +1,7 @@
 /** The helper `require`: CommonJS modules out of the design document (docs/http/functions.md#the-sandbox). */
-import { toCompilationFailure, withHelpers } from './compiling.ts';
-import { designDocument } from './design-document.ts';
+
 import { Failure } from './failures.ts';
+import { designDocument, toCompilationFailure, withHelpers } from './functions.ts';
 import { registerTypes, type TypeRegistration, typesOf } from './rendering.ts';
 import { type DocumentFunction, hasOwn, isObject } from './values.ts';
 

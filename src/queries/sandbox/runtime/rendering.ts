@@ -2,9 +2,9 @@
  * What shows, lists and updates have in common: what one request has said so far, the helpers by which functions say it, and
  * the choice among the media types that they provide (docs/http/functions.md#responses-of-functions).
  */
-import { designDocument } from './design-document.ts';
-import { describe, Failure, isOutOfMemory, toFailure } from './failures.ts';
-import { log } from './log.ts';
+
+import { describe, Failure, isOutOfMemory, log, toFailure } from './failures.ts';
+import { designDocument } from './functions.ts';
 import { type Acceptance, type AcceptedRange, acceptanceOf, createMediaTypes, parseAccept } from './media-types.ts';
 import { type DocumentFunction, isObject, type Members, parse, stringify } from './values.ts';
 
@@ -156,7 +156,7 @@ export function getRow(): unknown {
   return state.rows[state.nextRow++];
 }
 
-/** Returns whether getRow() has to wait; called by resumable list functions (sources/resumable-source.ts). */
+/** Returns whether getRow() has to wait; called by resumable list functions (programs/resumable-source.ts). */
 getRow.waits = function waits(): boolean {
   return rendering?.isResumable === true && !rendering.isAtEnd && rendering.nextRow >= rendering.rows.length;
 };

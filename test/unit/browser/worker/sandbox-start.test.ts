@@ -2,9 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { must } from '../../../../src/base/shared/assert.ts';
 import { SandboxStart } from '../../../../src/browser/worker/sandbox-start.ts';
-import { guardModule } from '../../../../src/queries/sandbox/isolates/guarded-module.ts';
-import type { SandboxPort } from '../../../../src/queries/sandbox/programs/quickjs-sandbox.ts';
-import { createQuickJsSandbox } from '../../../../src/queries/sandbox/programs/quickjs-sandbox.ts';
+import { guardModule } from '../../../../src/queries/sandbox/isolates/loop-guard.ts';
+import { type SandboxPort, createQuickJsSandbox } from '../../../../src/queries/sandbox/programs/quickjs-sandbox.ts';
 import { InProcessWorkers } from '../../queries/sandbox/in-process-workers.ts';
 import { openProgram, quickJsPath } from '../../queries/sandbox/quickjs-files.ts';
 

@@ -1,19 +1,15 @@
 /**
  * Makes list functions resumable, so that they can wait for their rows. QuickJS can suspend only generators, so a list
  * function becomes a generator if its own text shows that this changes nothing else: wherever it calls `getRow()` it also yields
- * while there is no row yet. Any other function is left as it is, and receives its rows all at once (`quickjs-program.ts`).
+ * while there is no row yet. Any other function is left as it is, and receives its rows all at once (`QuickJsProgram.list`).
  */
-import { openerOf, type Token, tokensOf } from './source-tokens.ts';
 
-export interface ResumableSource {
-  /** The same function, or one that returns a generator of its result. */
-  readonly text: string;
-  /**
-   * The same with `async` and `await` in place of `*` and `yield`: it compiles only if each `yield` belongs to a
-   * function that is a generator, so QuickJS's own parser checks what is concluded here.
-   */
-  readonly check: string;
-}
+import { JsonCursor } from '../../../base/json/json-cursor.ts';
+import { isObject, ownMember } from '../../../base/json/objects.ts';
+import { parseInTurns } from '../../../base/json/parse-in-steps.ts';
+import { TimeSlice } from '../../../base/shared/turn.ts';
+import type { ResumableSource } from '../runtime/protocol.ts';
+import { openerOf, type Token, tokensOf } from './source-tokens.ts';
 
 const GET_ROW = 'getRow';
 /** Names that could call functions, or see their text, in ways that their text doesn't show. */
@@ -144,4 +140,47 @@ function edited(source: string, edits: readonly Edit[], which: 'text' | 'check')
     from = edit.at + edit.length;
   }
   return result + source.slice(from);
+}
+
+const ROW = 'getRow';
+
+/** Finds out which list functions of a design document can be made resumable, each on first use. */
+export class ResumableLists {
+  readonly #designDocument: string;
+  readonly #sources = new Map<string, ResumableSource | undefined>();
+
+  /** Takes the design document's JSON text. */
+  constructor(designDocument: string) {
+    this.#designDocument = designDocument;
+  }
+
+  /** Returns undefined if the function can't be made resumable, or if there is none of that name. */
+  async sourceOf(name: string): Promise<ResumableSource | undefined> {
+    if (this.#sources.has(name)) return this.#sources.get(name);
+    const source = await this.#find(name);
+    this.#sources.set(name, source);
+    return source;
+  }
+
+  async #find(name: string): Promise<ResumableSource | undefined> {
+    const cursor = new JsonCursor(this.#designDocument);
+    cursor.enter();
+    let lists = '{}';
+    const timeSlice = new TimeSlice();
+    while (cursor.nextMember()) {
+      // If a module calls getRow(), the list function can't yield in its place.
+      if (cursor.name === 'lists') lists = cursor.valueText;
+      else if (cursor.name.includes(ROW) || (await mentionsRow(cursor.valueText))) return undefined;
+      if (timeSlice.isDue) await timeSlice.rest();
+    }
+    const all = await parseInTurns(lists);
+    const source = isObject(all) ? ownMember(all, name) : undefined;
+    return typeof source === 'string' ? toResumableSource(source) : undefined;
+  }
+}
+
+/** Returns whether a text of the value, which is itself JSON text, contains the name, however it is written. */
+async function mentionsRow(text: string): Promise<boolean> {
+  if (text.includes(ROW)) return true;
+  return text.includes('\\u') && JSON.stringify(await parseInTurns(text)).includes(ROW);
 }
