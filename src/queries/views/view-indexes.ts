@@ -13,9 +13,8 @@ import type { DesignDocument, MapperFactory, ViewGroup, ViewIndexes } from './co
 import { designDocumentsOf, indexFile, indexFilesOf } from './index-files.ts';
 import { IndexCache } from './indexes/index-cache.ts';
 import { IndexLease } from './indexes/index-lease.ts';
-import { isOpen } from './indexes/index-origin.ts';
 import { ViewFunctions } from './indexes/view-functions.ts';
-import { ViewIndex, type ViewIndexOptions } from './indexes/view-index.ts';
+import { isOpen, ViewIndex, type ViewIndexOptions } from './indexes/view-index.ts';
 import { defaultViewSettings, type ViewSettings } from './settings.ts';
 import { type GroupDefinition, parseDefinition, temporaryDesign } from './trees/definition.ts';
 

@@ -9,18 +9,16 @@ import type { PageFile, PageStoreSupport } from '../../../storage/page-store.ts'
 import type { SnapshotRegister } from '../../../storage/paging/snapshot-register.ts';
 import type { ReduceLimit } from '../../sandbox/contract.ts';
 import type { ViewGroupInfo } from '../contract.ts';
-import { IndexReader, type ReplaceIndex } from '../reading/index-reader.ts';
 import type { ViewSettings } from '../settings.ts';
 import { IndexContent } from '../storing/index-content.ts';
 import type { IndexIdentity } from '../storing/index-file.ts';
-import { decodeIndexHead, type IndexHead } from '../storing/index-head.ts';
+import { decodeIndexHead, type IndexHead, isOnLineage } from '../storing/index-head.ts';
 import type { GroupDefinition } from '../trees/definition.ts';
 import type { IndexState } from '../trees/index-state.ts';
-import { keepsRefusedGrowth } from '../trees/refused-growth.ts';
-import { createTreeOrders, type TreeOrder } from '../trees/tree-order.ts';
+import { createTreeOrders, keepsRefusedGrowth, type TreeOrder } from '../trees/tree-order.ts';
 import { RowWatches } from '../updating/row-watches.ts';
 import { Updater } from '../updating/updater.ts';
-import { isOnLineage, isOpen } from './index-origin.ts';
+import { IndexReader, type ReplaceIndex } from './index-reader.ts';
 import { SharedUpdate } from './shared-update.ts';
 import type { FunctionSource, ViewFunctions } from './view-functions.ts';
 
@@ -360,5 +358,15 @@ export class ViewIndex {
 
   #assertOpen(): void {
     if (this.#closedError !== undefined) throw this.#closedError;
+  }
+}
+
+/** Returns whether the handle is open. A closed one no longer knows anything about its database. */
+export function isOpen(database: Database): boolean {
+  try {
+    database.snapshot().release();
+    return true;
+  } catch {
+    return false;
   }
 }

@@ -9,10 +9,9 @@ import type { ViewSettings } from '../settings.ts';
 import { type IndexState, liveBytes, unstoredBytes } from '../trees/index-state.ts';
 import type { TreeOrder } from '../trees/tree-order.ts';
 import { Checkpointer } from './checkpointer.ts';
-import { copyIndex } from './index-copy.ts';
 import { IndexFile, type IndexIdentity } from './index-file.ts';
 import type { IndexHead, IndexRoots } from './index-head.ts';
-import { openIndexState, pagesOf } from './index-trees.ts';
+import { copyIndex, openIndexState, pagesOf } from './index-trees.ts';
 
 interface IndexContentOptions {
   /** For the log. */

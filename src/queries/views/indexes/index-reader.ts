@@ -6,16 +6,14 @@ import type { TreeEntry } from '../../../storage/btree/contract.ts';
 import { treeGroups } from '../../../storage/btree/reading/group-walk.ts';
 import type { SnapshotRegister, SnapshotTicket } from '../../../storage/paging/snapshot-register.ts';
 import type { ReducedRow, ReduceOptions, RowOptions, RowsChange, ViewReader, ViewRow, ViewRows } from '../contract.ts';
-import { failureOf, isFailed, type Reducer } from '../reducers/reducer.ts';
 import { defaultViewSettings } from '../settings.ts';
 import type { GroupDefinition, ViewTreeRef } from '../trees/definition.ts';
 import type { IndexState } from '../trees/index-state.ts';
+import { failureOf, isFailed, type Reducer } from '../trees/reducer.ts';
 import type { RowKey } from '../trees/row-key.ts';
-import type { RowTree } from '../trees/row-tree.ts';
+import { type RowTree, toRows } from '../trees/row-tree.ts';
 import type { TreeOrder } from '../trees/tree-order.ts';
-import { GroupCut } from './group-cut.ts';
-import { toRows } from './row-batches.ts';
-import { keyRange, type RowRange, rangeAfter, rangeFrom, toRowRange } from './view-range.ts';
+import { GroupCut, keyRange, type RowRange, rangeAfter, rangeFrom, toRowRange } from './view-range.ts';
 
 /** The index that is read. */
 interface ReadSource {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { DatabaseOrigin, LineageEntry } from '../../../../src/database/store/contract.ts';
-import { isOnLineage } from '../../../../src/queries/views/indexes/index-origin.ts';
+import { isOnLineage } from '../../../../src/queries/views/storing/index-head.ts';
 
 /** The file was lost twice: numbers up to 10 of epochs below 3 are still there, and up to 25 of epochs below 5. */
 const lineage: readonly LineageEntry[] = [
