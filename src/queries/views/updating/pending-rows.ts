@@ -1,5 +1,6 @@
 import { compareCodePoints } from '../../../base/collation/code-points.ts';
 import { must } from '../../../base/shared/assert.ts';
+import { sortInSteps } from '../../../base/shared/sort-in-steps.ts';
 import { type CooperativeTask, mapInSteps, type TimeSlice } from '../../../base/shared/turn.ts';
 import type { DocId } from '../../../database/documents/contract.ts';
 import type { TreeChange } from '../../../storage/btree/contract.ts';
@@ -8,7 +9,7 @@ import type { GroupDefinition } from '../trees/definition.ts';
 import { encodeEmitted } from '../trees/index-state.ts';
 import { compareRowKeys, compareTails, RowKey } from '../trees/row-key.ts';
 import type { TreeOrder } from '../trees/tree-order.ts';
-import { SortedRuns, sortInSteps } from './sorted-runs.ts';
+import { SortedRuns } from './sorted-runs.ts';
 import { valuesInOrder } from './value-order.ts';
 
 interface NewRow {
