@@ -11,6 +11,7 @@ import { parseDocId } from '../../database/documents/identifiers.ts';
 import { md5 } from '../../database/documents/md5.ts';
 import { toRevId } from '../../database/documents/revisions/revisions.ts';
 import type { Database } from '../../database/store/contract.ts';
+import { SCRIPT_LANGUAGE } from '../sandbox/contract.ts';
 import type { IndexAddress, IndexWriter, JsonObject } from './contract.ts';
 import { toDesignId } from './find-query.ts';
 import { type IndexMap, indexesOf, indexView, parseIndexMap, QUERY_LANGUAGE } from './index-definition.ts';
@@ -135,7 +136,7 @@ function isSameIndex(former: unknown, view: JsonObject): boolean {
 }
 
 function checkLanguage(document: JsonObject, id: DocId): void {
-  const { language = 'javascript' } = document;
+  const { language = SCRIPT_LANGUAGE } = document;
   if (language === QUERY_LANGUAGE) return;
   const remedy = `Give the index a design document of its own: ${id} holds no indexes.`;
   throw queryError('invalid_ddoc_lang', `Existing design doc has an invalid language: ${excerpt(language)}. ${remedy}`);

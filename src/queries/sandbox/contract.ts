@@ -14,6 +14,9 @@
 import { CustomCodeError, type DatabaseError } from '../../base/errors/database-error.ts';
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
 
+/** The language of the functions that a sandbox runs. */
+export const SCRIPT_LANGUAGE = 'javascript';
+
 export interface ProgramSource {
   /**
    * The database whose functions may share an isolate, by a name that no other database ever has. What one database's functions

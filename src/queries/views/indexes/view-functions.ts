@@ -2,11 +2,9 @@ import { DatabaseError } from '../../../base/errors/database-error.ts';
 import { functionTimeoutMs } from '../../../base/system/config.ts';
 import type { Config, Log } from '../../../base/system/contract.ts';
 import { logOfClients } from '../../../base/system/log.ts';
-import type { Program, ReduceLimit, Sandbox } from '../../sandbox/contract.ts';
+import { type Program, type ReduceLimit, type Sandbox, SCRIPT_LANGUAGE } from '../../sandbox/contract.ts';
 import type { Mapper, MapperFactory, MapperSource } from '../contract.ts';
 import type { GroupDefinition } from '../trees/definition.ts';
-
-const SCRIPT_LANGUAGE = 'javascript';
 
 interface ViewFunctionsOptions {
   /** Without one functions of documents can't run. */
