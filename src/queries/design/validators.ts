@@ -50,7 +50,10 @@ export async function openValidators(
   for (const design of designs) {
     const validate = await openValidator(database, design, programs);
     if (validate !== undefined) validators.push(validate);
-    else log.info(`${design.id} in ${database.name}: its validate_doc_update is not in a form that this host asks.`);
+    else
+      log.info(
+        `${design.id} in ${database.name}: its validate_doc_update is ignored, because it is neither a function in javascript nor an object with a selector.`,
+      );
   }
   return validators.length === 0 ? null : new DesignValidators(database, validators);
 }

@@ -42,7 +42,7 @@ export function bookmarkName(bookmark: string): string {
 }
 
 export function invalidBookmark(bookmark: string): Error {
-  const remedy = 'Take it from the answer to the same query, or leave it out to begin anew.';
+  const remedy = 'Take it from the answer to the same query, or leave it out to start from the beginning.';
   return queryError('invalid_bookmark', `Invalid bookmark value: ${bookmark.slice(0, 200)}. ${remedy}`);
 }
 

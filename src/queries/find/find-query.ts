@@ -103,12 +103,15 @@ export function* parseFields(value: unknown): CooperativeTask<readonly FieldPath
     throw queryError('invalid_fields', `Fields must be an array of strings, not: ${excerpt(value)}`);
   }
   if (value.length > MOST_FIELDS) {
-    const reason = `There are ${value.length} fields, and may be ${MOST_FIELDS}. Leave "fields" out for whole documents.`;
+    const reason = `A query returns ${MOST_FIELDS} fields at most, and this one names ${value.length}. Leave "fields" out for whole documents.`;
     throw queryError('invalid_fields', reason);
   }
   const fields = yield* mapInSteps(value, (field: unknown) => {
     if (typeof field === 'string') return parseFieldPath(field);
-    throw queryError('invalid_field', `Invalid JSON for field spec: ${excerpt(field)}`);
+    throw queryError(
+      'invalid_field',
+      `Invalid JSON for field spec: ${excerpt(field)}. Give the path of a field as a string.`,
+    );
   });
   return fields.length === 0 ? undefined : fields;
 }
@@ -146,13 +149,19 @@ function parseStale(value: unknown): boolean {
 
 function parseText(value: unknown): string {
   if (typeof value === 'string') return value;
-  throw queryError('invalid_string', `Invalid string: ${excerpt(value)}`);
+  throw queryError(
+    'invalid_string',
+    `Invalid string: ${excerpt(value)}, given for bookmark. Give the bookmark of an earlier response.`,
+  );
 }
 
 function parseFlag(name: string, value: unknown, fallback: boolean): boolean {
   if (isAbsent(value)) return fallback;
   if (typeof value === 'boolean') return value;
-  throw queryError('invalid_boolean', `Invalid boolean value: ${excerpt(value)}, given for ${name}.`);
+  throw queryError(
+    'invalid_boolean',
+    `Invalid boolean value: ${excerpt(value)}, given for ${name}. Give true or false.`,
+  );
 }
 
 function parseCount(name: string, value: unknown, fallback: number): number {
@@ -182,7 +191,8 @@ export function* parseSort(value: unknown): CooperativeTask<readonly SortField[]
   const fields = yield* mapInSteps(value, parseSortField);
   const [first] = fields;
   if (fields.some(({ direction }) => direction !== first?.direction)) {
-    const reason = 'Sorts currently only support a single direction for all fields.';
+    const reason =
+      'Sorts currently only support a single direction for all fields. Give all of them "asc", or all "desc".';
     throw queryError('unsupported_mixed_sort', reason);
   }
   return fields;

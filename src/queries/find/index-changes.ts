@@ -46,7 +46,7 @@ export async function parseIndexRequest(body: JsonObject): Promise<IndexRequest>
     throw new DatabaseError('not_implemented', 'Text indexes are not implemented. Leave out "type" for a JSON index.');
   }
   if (type !== 'json') throw queryError('invalid_index', `Invalid type for index: ${excerpt(type)}. There is "json".`);
-  if (!isObject(index)) throw queryError('invalid_index', `JSON indexes must be an object, not: ${excerpt(index)}`);
+  if (!isObject(index)) throw queryError('invalid_index', `A JSON index must be an object, not: ${excerpt(index)}`);
   checkMembers(index, INDEX_MEMBERS);
   if (index['fields'] === undefined) throw queryError('missing_required_key', 'Missing required key: fields');
   const map = parseIndexMap(index);
@@ -151,7 +151,7 @@ function checkMembers(object: JsonObject, members: ReadonlySet<string>): void {
 function parseName(value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value === 'string' && value !== '') return value;
-  throw queryError('invalid_index_name', `Invalid index name: ${excerpt(value)}`);
+  throw queryError('invalid_index_name', `Invalid index name: ${excerpt(value)}. Give a string that is not empty.`);
 }
 
 function missing(): DatabaseError {

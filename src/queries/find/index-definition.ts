@@ -42,8 +42,9 @@ export interface JsonIndex extends IndexMap {
 
 /** Reads a view's `map` member. Fails with 400, as the parsers of selectors and sorts do. */
 export function parseIndexMap(map: unknown): IndexMap {
-  if (!isShallow(map)) throw queryError('invalid_index', 'The index is nested too deeply.');
-  if (!isObject(map)) throw queryError('invalid_index', `JSON indexes must be an object, not: ${excerpt(map)}`);
+  if (!isShallow(map))
+    throw queryError('invalid_index', 'The index is nested too deeply. Give it a simpler partial_filter_selector.');
+  if (!isObject(map)) throw queryError('invalid_index', `A JSON index must be an object, not: ${excerpt(map)}`);
   const { fields, partial_filter_selector: filter } = map;
   const listed = isObject(fields) ? Object.entries(fields).map(([name, order]) => ({ [name]: order })) : fields;
   const columns = atOnce(parseSort(listed)).map((field) => ({ ...field, path: parseFieldPath(field.field) }));
@@ -52,7 +53,8 @@ export function parseIndexMap(map: unknown): IndexMap {
   const selector = filter === undefined || filter === null ? EVERYTHING : parseSelector(filter);
   const filterJson = selectorJson(selector);
   // The normal form of a filter, from which it is read again, may be deeper than the filter itself.
-  if (!isShallow(filterJson)) throw queryError('invalid_index', 'The index is nested too deeply.');
+  if (!isShallow(filterJson))
+    throw queryError('invalid_index', 'The index is nested too deeply. Give it a simpler partial_filter_selector.');
   return { columns, filter: selector, filterJson };
 }
 

@@ -45,11 +45,11 @@ export async function verifyIndexes(
     const finding = await verifyOne(store, file, definitions.get(file));
     if (finding === undefined) continue;
     if (!repair) {
-      damage.push(`An index is damaged, and will be built again when it is asked for. ${finding}`);
+      damage.push(`An index is damaged. It is built again when a query needs it. ${finding}`);
       continue;
     }
     await store.destroy(file);
-    repairs.push(`dropped a damaged index, which is built again when it is asked for. ${finding}`);
+    repairs.push(`removed a damaged index, which is built again when a query needs it. ${finding}`);
   }
   return { repairs, damage };
 }

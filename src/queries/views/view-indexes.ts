@@ -98,7 +98,10 @@ class StoredViewIndexes implements ViewIndexes {
 
   /** Removes a damaged index. All that an index has can be made again from the documents. */
   async #removeDamaged(file: string, { name }: Database, damage: DatabaseError): Promise<void> {
-    this.#options.log.error(`an index of ${name} is damaged: ${file}. It is removed and built anew`, damage);
+    this.#options.log.error(
+      `an index of ${name} is damaged: ${file}. It is removed, and built again when a query needs it`,
+      damage,
+    );
     await this.#options.store.destroy(file);
   }
 

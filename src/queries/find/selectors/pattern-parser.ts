@@ -114,7 +114,8 @@ class PatternParser {
       if (node !== part) this.#fail('A quantifier follows another one. Put what is repeated in ().');
       node = { kind: 'repeat', part, ...count };
       // A lazy quantifier is read as a greedy one, because only the existence of a match matters.
-      if (!this.#take('?') && this.#take('+')) this.#fail('Possessive quantifiers are not supported.');
+      if (!this.#take('?') && this.#take('+'))
+        this.#fail('Possessive quantifiers are not supported. Leave out the + after the quantifier.');
     }
     return node;
   }
@@ -129,7 +130,7 @@ class PatternParser {
     const least = Number(first);
     if (comma === undefined) return { least, most: least };
     const most = last === '' ? Number.POSITIVE_INFINITY : Number(last);
-    if (most < least) this.#fail(`In ${found[0]} the first number is the larger one.`);
+    if (most < least) this.#fail(`In ${found[0]} the first number is larger than the second one.`);
     return { least, most };
   }
 
@@ -150,7 +151,9 @@ class PatternParser {
       case '*':
       case '+':
       case '?':
-        return this.#fail(`There is nothing before the ${character} that it could repeat.`);
+        return this.#fail(
+          `There is nothing before the ${character} that it could repeat. Put a backslash before it for the character itself.`,
+        );
       case '\\':
         return this.#escape();
       default:
@@ -206,7 +209,7 @@ class PatternParser {
     const control = CONTROLS.get(character);
     if (control !== undefined) return control;
     if (/[A-Za-z1-9]/.test(character)) this.#fail(`\\${character} is not supported.`);
-    return character.codePointAt(0) ?? this.#fail('It ends with a backslash.');
+    return character.codePointAt(0) ?? this.#fail('It ends with a backslash. Write two for the character itself.');
   }
 
   #codePoint(digits: string): number {

@@ -79,7 +79,10 @@ function checkFieldNames(selector: Selector): void {
   if (selector.kind !== 'field') {
     for (const part of selector.parts) checkFieldNames(part);
   } else if (selector.path.names.length === 0) {
-    throw queryError('invalid_selector', 'One or more conditions is missing a field name.');
+    throw queryError(
+      'invalid_selector',
+      'One or more conditions is missing a field name. Put each condition into the object of its field: {"age": {"$gt": 18}}.',
+    );
   }
 }
 

@@ -55,7 +55,7 @@ export class PatternRoom {
 
   /** To be called before a pattern is parsed. Fails with 400 `bad_arg`, as all methods do. */
   addSource(source: string): void {
-    if (source.length > LONGEST) throw badArgument('$regex', source, `The longest pattern has ${LONGEST} characters.`);
+    if (source.length > LONGEST) throw badArgument('$regex', source, `A pattern has ${LONGEST} characters at most.`);
     this.#characters += source.length;
     if (this.#characters <= ALL_CHARACTERS) return;
     throw badArgument('$regex', source, `All patterns of a selector have ${ALL_CHARACTERS} characters at most.`);
@@ -65,13 +65,17 @@ export class PatternRoom {
   addInstruction(source: string, count: number, steps: number): void {
     this.#instructions += 1;
     if (count >= MOST_INSTRUCTIONS || steps > MOST_STEPS) {
-      throw badArgument('$regex', source, 'Written out with its repetitions it is too long.');
+      throw badArgument(
+        '$regex',
+        source,
+        'It is too long when its repetitions are written out. Repeat less, or shorten it.',
+      );
     }
     if (this.#instructions <= ALL_INSTRUCTIONS) return;
     throw badArgument(
       '$regex',
       source,
-      'Written out with their repetitions the patterns of the selector are too long.',
+      'The patterns of the selector are too long when their repetitions are written out. Repeat less, or use fewer patterns.',
     );
   }
 

@@ -14,7 +14,7 @@ import type { CallText } from './long-texts.ts';
 /** There is no isolate for a call that can't wait for one. */
 export class IsolateMissing extends DatabaseError {
   constructor() {
-    super('os_process_error', 'The sandbox is being started again; repeat the request.');
+    super('os_process_error', 'The sandbox is being started again. Send the request again.');
   }
 }
 

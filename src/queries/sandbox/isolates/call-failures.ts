@@ -18,9 +18,9 @@ export class IsolateFailure extends DatabaseError {
 
 const REASONS: Readonly<Record<FailureKind, string>> = {
   time: 'OS process timed out.',
-  memory: 'The function ran out of memory: it must do with less data at a time. Keep large data in attachments.',
+  memory: 'The function ran out of memory: let it work on less data at a time. Keep large data in attachments.',
   stack: 'The function overflowed the stack: it, or a document, is nested too deeply.',
-  fault: 'The sandbox failed inside; it has been started again.',
+  fault: 'The sandbox failed, and was started again. Send the request again.',
 };
 
 /** Returns a failure's text, `[code, word, reason]` (runtime/protocol.ts), as an error of the service. */
@@ -60,7 +60,7 @@ export const listTooLarge = (): DatabaseError => new DatabaseError('too_large', 
 
 /** The error of a list whose isolate is gone. */
 export const listLost = (): DatabaseError =>
-  new DatabaseError('os_process_error', 'The sandbox of this list was lost meanwhile; repeat the request.');
+  new DatabaseError('os_process_error', 'The sandbox in which this list ran is gone. Send the request again.');
 
 /** The error of calls of a closed sandbox. */
 export const sandboxClosed = (): DatabaseError =>

@@ -74,7 +74,9 @@ function toBytes(base64: string): Uint8Array {
   try {
     return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
   } catch (cause) {
-    throw new DatabaseError('render_error', "The function's `base64` is not base64.", { cause });
+    throw new DatabaseError('render_error', "The member `base64` of the function's response is not base64 text.", {
+      cause,
+    });
   }
 }
 

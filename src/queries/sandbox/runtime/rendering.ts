@@ -240,7 +240,7 @@ export function toResponseText(response: unknown): string {
   const headers = isObject(response) ? response['headers'] : undefined;
   const count = isObject(headers) ? Object.keys(headers).length : 0;
   if (count > MOST_HEADERS) {
-    const reason = `The function's answer has ${count} headers, and may have ${MOST_HEADERS}. Send what is more in the body.`;
+    const reason = `A response has ${MOST_HEADERS} headers at most, and that of the function has ${count}. Send what is more in the body.`;
     throw new Failure('render_error', '', reason);
   }
   const text = stringify(response);

@@ -39,8 +39,8 @@ export class ViewFunctions {
     if (this.#mapperOf(language) !== undefined) return;
     const remedy =
       language === SCRIPT_LANGUAGE
-        ? 'This host was started without a sandbox for functions of documents; with settee/msw give handlers a loadWasm.'
-        : `This host runs functions in ${SCRIPT_LANGUAGE}.`;
+        ? 'This host was started without a sandbox for functions of documents; with settee/msw, pass loadWasm to the handlers.'
+        : `Write them in ${SCRIPT_LANGUAGE}.`;
     throw new DatabaseError('not_implemented', `Views in the language "${language}" can't be run here. ${remedy}`);
   }
 
@@ -103,5 +103,5 @@ export class ViewFunctions {
 
 function sourceOf(map: unknown, designId: string): string {
   if (typeof map === 'string') return map;
-  throw new DatabaseError('compilation_error', `A map of ${designId} is no string. Give the function's source.`);
+  throw new DatabaseError('compilation_error', `A map of ${designId} is not a string. Give the function's source.`);
 }

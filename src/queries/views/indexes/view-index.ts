@@ -93,7 +93,8 @@ export class ViewIndex {
   static async open(options: ViewIndexOptions, file: PageFile, origin: DatabaseOrigin): Promise<ViewIndex> {
     const { head } = file.opening;
     const stored = head === undefined ? undefined : decodeIndexHead(head, options.supports.crc32);
-    if (head !== undefined && stored === undefined) options.log.info(`${file.name} can't be read and is built anew`);
+    if (head !== undefined && stored === undefined)
+      options.log.info(`${file.name} can't be read, so it is built again`);
     const isUsable =
       stored?.signature === options.definition.signature &&
       stored.collation === options.collation &&
@@ -262,7 +263,9 @@ export class ViewIndex {
     if (this.#comparedDatabase === database || !isOpen(database)) return;
     const { uuid, epoch } = this.#content.identity ?? origin;
     if (!isOnLineage({ uuid, epoch, seenSeq: this.state.seenSeq }, origin)) {
-      this.#options.log.info(`an index of ${this.databaseName} is of a lost state of it and is built anew`);
+      this.#options.log.info(
+        `an index of ${this.databaseName} has changes that the database has lost, so it is built again`,
+      );
       await this.#content.clear();
       this.watches.lose();
     }
@@ -277,7 +280,7 @@ export class ViewIndex {
     if (this.#hasFittingReductions || !this.isPrepared) return;
     if (limit !== 'true' && (await keepsRefusedGrowth(this.orders, this.state))) {
       log.info(
-        `an index of ${this.databaseName} has reductions that were refused by another setting, and is built anew`,
+        `an index of ${this.databaseName} has reductions that another value of query_server_config/reduce_limit refused, so it is built again`,
       );
       await this.#content.clear();
       this.watches.lose();

@@ -207,7 +207,7 @@ export class IndexContent {
     this.noteFailure(error);
     if (isDatabaseError(error, 'storage_deleted')) return;
     const { log, databaseName } = this.#options;
-    log.error(`an index of ${databaseName} could not be stored; it is tried again`, error);
+    log.error(`an index of ${databaseName} could not be stored; the next checkpoint tries it again`, error);
   }
 
   async info(): Promise<ContentInfo> {

@@ -84,7 +84,7 @@ export function builtinReducer(reduce: string, compareKeys: CompareKeys): Reduce
   if (side !== undefined) return createExtremesReducer(Number(count), side === 'top', compareKeys);
   throw new DatabaseError(
     'bad_request',
-    `"${name}" is no built-in reduce. There are ${[...BY_NAME.keys()].join(', ')}, _top_N and _bottom_N (N from 1 to 100).`,
+    `"${name}" is not a built-in reduce. There are ${[...BY_NAME.keys()].join(', ')}, _top_N and _bottom_N (N from 1 to 100).`,
   );
 }
 

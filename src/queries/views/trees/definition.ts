@@ -118,7 +118,7 @@ function parseView(name: string, view: Members, designOptions: Members): ViewDef
   if (reduce !== undefined && reduce !== null && typeof reduce !== 'string') {
     throw new DatabaseError(
       'bad_request',
-      `The reduce of view ${name} is no string. Give a source or a built-in name.`,
+      `The reduce of view ${name} is not a string. Give a source or a built-in name.`,
     );
   }
   const options = membersOf(view['options']);

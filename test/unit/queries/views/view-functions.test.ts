@@ -150,7 +150,7 @@ describe('built-in reduces', () => {
   test('an unknown one is refused', async () => {
     await expect(reduced('_median', { a: 1 })).rejects.toMatchObject({
       code: 'bad_request',
-      reason: expect.stringContaining('"_median" is no built-in reduce'),
+      reason: expect.stringContaining('"_median" is not a built-in reduce'),
     });
   });
 });
