@@ -65,7 +65,7 @@ function readLiveOptions(context: Context, { keys, skip, limit, isReduced }: Vie
   if (includeRows && !isReduced && (skip > 0 || limit !== undefined)) {
     throw new DatabaseError(
       'bad_request',
-      'A feed with `include_rows` takes no `skip` and no `limit`. Give bounds such as `startkey` and `endkey` instead.',
+      '`skip` and `limit` can not be combined with `include_rows` in a feed. Give bounds such as `startkey` and `endkey` instead.',
     );
   }
   if (keys !== undefined && keys.length > MOST_KEYS) {
