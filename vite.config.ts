@@ -29,7 +29,7 @@ import { fileURLToPath } from 'node:url';
 import type { EnvironmentOptions, Plugin } from 'vite';
 import { defineConfig } from 'vitest/config';
 import { sandboxProgram } from './src/packages/build/sandbox-program.ts';
-import { guardModule } from './src/queries/sandbox/isolates/guarded-module.ts';
+import { guardModule } from './src/queries/sandbox/isolates/loop-guard.ts';
 
 /** The oldest browsers with everything that Settee needs: module workers, Web Locks, private methods, static blocks. */
 const browserTarget = ['chrome111', 'firefox114', 'safari16.4'];

@@ -9,7 +9,7 @@ import { viewHandlers } from '../../http/queries/views/view-handlers.ts';
 import { DesignPrograms } from '../../queries/design/design-programs.ts';
 import { openValidators } from '../../queries/design/validators.ts';
 import { createFinder } from '../../queries/find/finder.ts';
-import { createQueryMappers } from '../../queries/find/indexes/query-mapper.ts';
+import { createQueryMappers } from '../../queries/find/query-mapper.ts';
 import type { Sandbox } from '../../queries/sandbox/contract.ts';
 import { BackgroundBuilds } from '../../queries/views/background-builds.ts';
 import { createViewIndexes } from '../../queries/views/view-indexes.ts';

@@ -10,15 +10,8 @@ import type { Config, Log } from '../../base/system/contract.ts';
 import { logOfClients } from '../../base/system/log.ts';
 import type { DocId, RevId } from '../../database/documents/contract.ts';
 import type { Database } from '../../database/store/contract.ts';
-import type { Program, Sandbox } from '../sandbox/contract.ts';
-
-/** A design document as it is stored: `body` is its JSON text without the members that begin with `_`. */
-export interface StoredDesign {
-  /** With the prefix `_design/`. */
-  readonly id: DocId;
-  readonly rev: RevId;
-  readonly body: string;
-}
+import { type Program, type Sandbox, SCRIPT_LANGUAGE } from '../sandbox/contract.ts';
+import type { DesignDocument } from '../views/contract.ts';
 
 interface DesignProgramsOptions {
   /** Without one, no function can run. */
@@ -26,8 +19,6 @@ interface DesignProgramsOptions {
   readonly config: Config;
   readonly log: Log;
 }
-
-export const SCRIPT_LANGUAGE = 'javascript';
 
 export class DesignPrograms {
   readonly #options: DesignProgramsOptions;
@@ -44,7 +35,7 @@ export class DesignPrograms {
   }
 
   /** Opens a program. Fails with `not_implemented` if this host can't run functions of that language. */
-  async open(database: Database, { id, rev, body }: StoredDesign): Promise<Program> {
+  async open(database: Database, { id, rev, body }: DesignDocument): Promise<Program> {
     const { sandbox, log } = this.#options;
     await checkLanguage(id, body);
     if (sandbox === undefined) {

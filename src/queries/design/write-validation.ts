@@ -12,7 +12,7 @@ import { allReady } from '../../base/shared/maybe-promise.ts';
 import { runCooperatively, someInSteps } from '../../base/shared/turn.ts';
 import { DESIGN_RANGE, isDesignId } from '../../database/documents/identifiers.ts';
 import type { Database, DocumentWrite, WriteGuard, WriteOptions } from '../../database/store/contract.ts';
-import type { StoredDesign } from './design-programs.ts';
+import type { DesignDocument } from '../views/contract.ts';
 
 /** The validation functions that a database has at one moment. */
 export interface Validators {
@@ -21,7 +21,7 @@ export interface Validators {
 }
 
 /** Opens the rules of these design documents, in their order. Returns null if none of them has one that this host asks. */
-export type OpenValidators = (database: Database, designs: readonly StoredDesign[]) => Promise<Validators | null>;
+export type OpenValidators = (database: Database, designs: readonly DesignDocument[]) => Promise<Validators | null>;
 
 type Refusal = DatabaseError | undefined;
 
@@ -99,7 +99,7 @@ export class WriteValidation implements WriteGuard {
   async #findValidators(): Promise<Validators | null> {
     const designs = await readDesigns(this.#database);
     if (designs.length > 0) this.#listeners.onDesigns();
-    const validating: StoredDesign[] = [];
+    const validating: DesignDocument[] = [];
     for (const design of designs) if (await hasValidator(design)) validating.push(design);
     if (validating.length === 0) return null;
     this.#listeners.expectFunctions();
@@ -122,10 +122,10 @@ async function hasDesigns(database: Database): Promise<boolean> {
   }
 }
 
-async function readDesigns(database: Database): Promise<StoredDesign[]> {
+async function readDesigns(database: Database): Promise<DesignDocument[]> {
   const snapshot = database.snapshot();
   try {
-    const designs: StoredDesign[] = [];
+    const designs: DesignDocument[] = [];
     for await (const rows of snapshot.rows(DESIGN_RANGE)) {
       const records = await allReady(rows.map((row) => row.record()));
       const bodies = await snapshot.bodies(records.map(({ leaves }) => must(leaves[0])));
@@ -137,7 +137,7 @@ async function readDesigns(database: Database): Promise<StoredDesign[]> {
   }
 }
 
-async function hasValidator({ body }: StoredDesign): Promise<boolean> {
+async function hasValidator({ body }: DesignDocument): Promise<boolean> {
   // Avoids parsing if the name does not occur. Any of its letters may be escaped.
   if (!/"validate_doc_update"|\\u/.test(body)) return false;
   const members: { readonly validate_doc_update?: unknown } = Object(await parseInTurns(body));

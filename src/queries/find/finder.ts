@@ -7,21 +7,20 @@ import type { Database } from '../../database/store/contract.ts';
 import type { ViewIndexes } from '../views/contract.ts';
 import type { FindAnswer, Finder, IndexAddress, IndexWriter, JsonObject } from './contract.ts';
 import { StepBudget } from './effort.ts';
-import { IndexCatalog } from './indexes/index-catalog.ts';
-import { parseIndexRequest, putIndex, removeDesign, removeIndex } from './indexes/index-changes.ts';
-import { ALL_DOCUMENTS_JSON, indexJson } from './indexes/index-definition.ts';
+import { type FindQuery, parseFields, parseFindQuery } from './find-query.ts';
+import { parseIndexRequest, putIndex, removeDesign, removeIndex } from './index-changes.ts';
+import { ALL_DOCUMENTS_JSON, IndexCatalog, indexJson } from './index-definition.ts';
 import { Conditions } from './planning/conditions.ts';
 import { explanationJson } from './planning/explanation.ts';
 import { type Plan, sortIds } from './planning/plan.ts';
 import { type Choice, choosePlan } from './planning/planner.ts';
-import { type FindQuery, parseFields, parseFindQuery } from './queries/find-query.ts';
 import { excerpt, queryError } from './query-error.ts';
 import { answerText } from './searching/find-answer.ts';
 import { KeyProjection, KeyTests } from './searching/index-keys.ts';
 import { Search } from './searching/search.ts';
 import { Projection } from './selectors/field-texts.ts';
+import { createTextTest, type TextTest } from './selectors/selector-check.ts';
 import { parseSelector } from './selectors/selector-parser.ts';
-import { createTextTest, type TextTest } from './selectors/selector-test.ts';
 
 interface FinderOptions {
   readonly views: ViewIndexes;

@@ -14,6 +14,9 @@
 import { CustomCodeError, type DatabaseError } from '../../base/errors/database-error.ts';
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
 
+/** The language of the functions that a sandbox runs. */
+export const SCRIPT_LANGUAGE = 'javascript';
+
 export interface ProgramSource {
   /**
    * The database whose functions may share an isolate, by a name that no other database ever has. What one database's functions
@@ -77,7 +80,7 @@ export interface Program {
   /**
    * Runs a list function over `rows`, up to its first row in this call, then further as its output is read: a batch of rows at a
    * time, with `timeoutMs` for each. This requires a function that calls `getRow()` by its name, in itself or in what it passes to
-   * `provides` (sources/resumable-source.ts). Any other receives all rows at once, at most `LIST_BYTES` of them, and runs to its end here.
+   * `provides` (programs/resumable-source.ts). Any other receives all rows at once, at most `LIST_BYTES` of them, and runs to its end here.
    * Fails with `too_large` if rows or output exceed that, and as `show` does.
    */
   list(name: string, head: string, request: string, rows: RowSource): Promise<ListResult>;

@@ -13,9 +13,8 @@ import type { DesignDocument, MapperFactory, ViewGroup, ViewIndexes } from './co
 import { designDocumentsOf, indexFile, indexFilesOf } from './index-files.ts';
 import { IndexCache } from './indexes/index-cache.ts';
 import { IndexLease } from './indexes/index-lease.ts';
-import { isOpen } from './indexes/index-origin.ts';
 import { ViewFunctions } from './indexes/view-functions.ts';
-import { ViewIndex, type ViewIndexOptions } from './indexes/view-index.ts';
+import { isOpen, ViewIndex, type ViewIndexOptions } from './indexes/view-index.ts';
 import { defaultViewSettings, type ViewSettings } from './settings.ts';
 import { type GroupDefinition, parseDefinition, temporaryDesign } from './trees/definition.ts';
 
@@ -99,7 +98,10 @@ class StoredViewIndexes implements ViewIndexes {
 
   /** Removes a damaged index. All that an index has can be made again from the documents. */
   async #removeDamaged(file: string, { name }: Database, damage: DatabaseError): Promise<void> {
-    this.#options.log.error(`an index of ${name} is damaged: ${file}. It is removed and built anew`, damage);
+    this.#options.log.error(
+      `an index of ${name} is damaged: ${file}. It is removed, and built again when a query needs it`,
+      damage,
+    );
     await this.#options.store.destroy(file);
   }
 

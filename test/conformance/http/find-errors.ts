@@ -10,8 +10,16 @@ const wrong: readonly [what: unknown, error: string, reason: RegExp][] = [
   [{ selector: null }, 'invalid_selector_json', /not: null$/],
   [{ selector: { a: { $foo: 1 } } }, 'invalid_operator', /^Invalid operator: "\$foo"/],
   [{ selector: { $foo: 1 } }, 'invalid_operator', /^Invalid operator: "\$foo"/],
-  [{ selector: { $gt: 1 } }, 'invalid_selector', /^One or more conditions is missing a field name\.$/],
-  [{ selector: { '': 1 } }, 'invalid_selector', /^One or more conditions is missing a field name\.$/],
+  [
+    { selector: { $gt: 1 } },
+    'invalid_selector',
+    /^One or more conditions is missing a field name\. Put each condition into the object of its field/,
+  ],
+  [
+    { selector: { '': 1 } },
+    'invalid_selector',
+    /^One or more conditions is missing a field name\. Put each condition into the object of its field/,
+  ],
   [{ selector: { a: { '': 1 } } }, 'invalid_field_name', /^Invalid field name: ""/],
   [{ selector: { 'a..b': 1 } }, 'invalid_field_name', /^Invalid field name: "a\.\.b"/],
   [{ selector: { $and: {} } }, 'bad_arg', /^Bad argument for operator \$and: \{\}/],
@@ -37,7 +45,11 @@ const wrong: readonly [what: unknown, error: string, reason: RegExp][] = [
   [{ selector: {}, conflicts: 1 }, 'invalid_boolean', /^Invalid boolean value: 1/],
   [{ selector: {}, execution_stats: 'yes' }, 'invalid_boolean', /^Invalid boolean value: "yes"/],
   [{ selector: {}, fields: 'a' }, 'invalid_fields', /^Fields must be an array of strings, not: "a"$/],
-  [{ selector: {}, fields: [1] }, 'invalid_field', /^Invalid JSON for field spec: 1$/],
+  [
+    { selector: {}, fields: [1] },
+    'invalid_field',
+    /^Invalid JSON for field spec: 1\. Give the path of a field as a string\.$/,
+  ],
   [{ selector: {}, sort: 'a' }, 'invalid_sort_json', /^Sort must be an array of sort specs, not: "a"$/],
   [{ selector: {}, sort: {} }, 'invalid_sort_json', /^Sort must be an array of sort specs, not: \{\}$/],
   [{ selector: {}, sort: [1] }, 'invalid_sort_field', /^Invalid sort field: 1/],
@@ -45,11 +57,15 @@ const wrong: readonly [what: unknown, error: string, reason: RegExp][] = [
   [
     { selector: {}, sort: [{ a: 'asc' }, { b: 'desc' }] },
     'unsupported_mixed_sort',
-    /^Sorts currently only support a single direction for all fields\.$/,
+    /^Sorts currently only support a single direction for all fields\. Give all of them "asc", or all "desc"\.$/,
   ],
   [{ selector: {}, use_index: 1 }, 'invalid_index_name', /^Invalid index name: 1/],
   [{ selector: {}, bookmark: 'x' }, 'invalid_bookmark', /^Invalid bookmark value: x/],
-  [{ selector: {}, bookmark: 1 }, 'invalid_string', /^Invalid string: 1$/],
+  [
+    { selector: {}, bookmark: 1 },
+    'invalid_string',
+    /^Invalid string: 1, given for bookmark\. Give the bookmark of an earlier response\.$/,
+  ],
 ];
 
 /** What a selector query can't ask: 400, with a word and a reason for each mistake. */
@@ -73,7 +89,8 @@ export default suite('find_errors', [
   test('more is named than a query, or an index, can have', async (t) => {
     const names = Array.from({ length: 1_001 }, (_, n) => `f${n}`);
     const selector = { f0: 1 };
-    const fields = 'There are 1001 fields, and may be 1000. Leave "fields" out for whole documents.';
+    const fields =
+      'A query returns 1000 fields at most, and this one names 1001. Leave "fields" out for whole documents.';
     const order = 'A sort has 1000 fields at most, and so has an index; this one has 1001. Name those that decide.';
     const find = (more: object) => t.at('POST', '/_find', { json: { selector, ...more } });
     assertError(await find({ fields: names }), 400, 'invalid_fields', fields);

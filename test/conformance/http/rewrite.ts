@@ -166,7 +166,8 @@ export default suite('rewrite', [
   test('there may be 10,000 rules', async (t) => {
     const rule = { from: 'x', to: '../..' };
     await t.put('_design/many', { rewrites: Array(10_001).fill(rule) });
-    const reason = 'There are 10001 rewrite rules, and may be 10000. Use variables such as ":id" in their paths.';
+    const reason =
+      'A design document has 10000 rewrite rules at most, and this one has 10001. Use variables such as ":id" in their paths.';
     assertError(await t.get('/_design/many/_rewrite/x'), 400, 'rewrite_error', reason);
   }),
 

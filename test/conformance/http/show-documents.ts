@@ -160,7 +160,7 @@ export default suite('show_documents', [
   test('have as many headers as clients take', async (t) => {
     await fill(t);
     assert.equal((await show(t, 'headers?count=100&length=1000')).status, 200);
-    const many = "The function's answer has 257 headers, and may have 256. Send what is more in the body.";
+    const many = 'A response has 256 headers at most, and that of the function has 257. Send what is more in the body.';
     assertError(await show(t, 'headers?count=256&length=1'), 500, 'render_error', many);
     const long = "The function's headers have more than 65536 characters. Send what is more in the body.";
     assertError(await show(t, 'headers?count=1&length=65537'), 500, 'render_error', long);
@@ -174,7 +174,7 @@ export default suite('show_documents', [
     const seen = await send(fields(10_000));
     assert.equal(at(seen.json, 'form', 'f9999'), 'v', seen.text.slice(0, 200));
     const many =
-      'The form has 10001 fields, and may have 10000; nothing was changed. Send less in a form; functions read JSON from `req.body`.';
+      'A form has 10000 fields at most, and this one has 10001; nothing was changed. Send less in a form; functions read JSON from `req.body`.';
     assertError(await send(fields(10_001)), 413, 'too_large', many);
     const long =
       'the request entity is too large: a body of this kind may have 1048576 bytes; nothing was changed. Send less in a form; functions read JSON from `req.body`.';

@@ -1,7 +1,7 @@
 /** Responses made by functions of design documents. */
 import type { ResponseBody } from '../../../base/shared/message.ts';
 import type { Config } from '../../../base/system/contract.ts';
-import type { Answer } from '../../request/context.ts';
+import type { Answer, Context } from '../../request/context.ts';
 import { withLocation } from '../../response/locations.ts';
 import { MUST_REVALIDATE, withHeader } from '../../response/responses.ts';
 import { sandboxed } from '../../response/sandboxing.ts';
@@ -52,4 +52,10 @@ export function functionAnswer(config: Config, { code, headers, body }: Made, de
   const isJson =
     !(body instanceof Uint8Array) && answer.headers['content-type']?.startsWith('application/json') === true;
   return sandboxed({ ...answer, isJson }, config, 'showlist');
+}
+
+/** Returns what a response depends on besides documents. */
+export function requesterOf(context: Context, { security }: { readonly security: string }): readonly string[] {
+  const { name, roles } = context.user;
+  return [context.header('accept') ?? '', security, name ?? '', ...roles];
 }

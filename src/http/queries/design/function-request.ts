@@ -132,7 +132,7 @@ function formOf(context: Context, text: string): Record<string, string> {
   let fields = 1;
   for (let at = text.indexOf('&'); at >= 0; at = text.indexOf('&', at + 1)) fields++;
   if (fields <= MOST_FIELDS) return Object.fromEntries(new URLSearchParams(text));
-  const reason = `The form has ${fields} fields, and may have ${MOST_FIELDS}; nothing was changed. Send less in a form; functions read JSON from \`req.body\`.`;
+  const reason = `A form has ${MOST_FIELDS} fields at most, and this one has ${fields}; nothing was changed. Send less in a form; functions read JSON from \`req.body\`.`;
   throw new DatabaseError('too_large', reason);
 }
 

@@ -20,9 +20,8 @@ import { toReduceOptions } from '../views/view-parameters.ts';
 import { openSource, readViewQuery, tagInputs, type ViewQuery } from '../views/view-query.ts';
 import { groupTexts, rowTexts, type ViewSource } from '../views/view-text.ts';
 import type { DesignService } from './design-service.ts';
-import { functionAnswer, hasNoBody } from './function-answer.ts';
+import { functionAnswer, hasNoBody, requesterOf } from './function-answer.ts';
 import { functionRequest } from './function-request.ts';
-import { requesterOf } from './show-functions.ts';
 
 /** What a list function runs on. */
 interface ListSubject {

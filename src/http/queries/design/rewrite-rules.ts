@@ -92,7 +92,7 @@ function* parseRules(rules: unknown, options: RewriteOptions): CooperativeTask<r
   }
   if (!Array.isArray(rules)) throw new DatabaseError('rewrite_rules_error', 'Rewrite rules must be a JSON Array.');
   if (rules.length > MOST_RULES) {
-    const reason = `There are ${rules.length} rewrite rules, and may be ${MOST_RULES}. Use variables such as ":id" in their paths.`;
+    const reason = `A design document has ${MOST_RULES} rewrite rules at most, and this one has ${rules.length}. Use variables such as ":id" in their paths.`;
     throw new DatabaseError('rewrite_rules_error', reason);
   }
   return yield* mapInSteps(rules, (rule: unknown) => parseRule(rule, options));
@@ -103,7 +103,11 @@ function parseRule(rule: unknown, { isSecure }: RewriteOptions): Rule {
   if (!isObject(rule) || typeof to !== 'string') {
     throw new DatabaseError('rewrite_rules_error', 'A rewrite rule must be a JSON object with a member "to".');
   }
-  if (!isShallow(rule)) throw new DatabaseError('rewrite_rules_error', 'A rewrite rule is nested too deeply.');
+  if (!isShallow(rule))
+    throw new DatabaseError(
+      'rewrite_rules_error',
+      'A rewrite rule is nested too deeply. Give its members fewer levels.',
+    );
   const from = ownMember(rule, 'from');
   const method = ownMember(rule, 'method');
   const query = ownMember(rule, 'query');

@@ -31,10 +31,7 @@ export async function answerLiveFind(
 ): Promise<Answer> {
   const part = PARTS.find((name) => Object.hasOwn(body, name));
   if (part !== undefined) {
-    throw new DatabaseError(
-      'bad_request',
-      `A query with \`${part}\` can not be followed; give none of ${PARTS.join(', ')}.`,
-    );
+    throw new DatabaseError('bad_request', `A live query takes no \`${part}\`. Leave out ${PARTS.join(', ')}.`);
   }
   const since = readSince(lastEventId(context, kind) ?? context.query.get('since'));
   const { heartbeatMs, timeoutMs } = readFeedTimes(context, (name) => context.query.get(name));

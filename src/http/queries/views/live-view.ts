@@ -63,10 +63,16 @@ function readLiveOptions(context: Context, { keys, skip, limit, isReduced }: Vie
   const feed = must(liveFeedOf(context));
   const includeRows = query.flag('include_rows');
   if (includeRows && !isReduced && (skip > 0 || limit !== undefined)) {
-    throw new DatabaseError('bad_request', '`skip` and `limit` can not be followed with `include_rows`; give bounds.');
+    throw new DatabaseError(
+      'bad_request',
+      '`skip` and `limit` can not be combined with `include_rows` in a feed. Give bounds such as `startkey` and `endkey` instead.',
+    );
   }
   if (keys !== undefined && keys.length > MOST_KEYS) {
-    throw new DatabaseError('bad_request', `\`keys\` has ${keys.length} keys; a feed follows ${MOST_KEYS} at most.`);
+    throw new DatabaseError(
+      'bad_request',
+      `\`keys\` has ${keys.length} keys; a feed follows ${MOST_KEYS} at most. Give fewer keys, or bounds.`,
+    );
   }
   // A client that asks for rows begins with all of them.
   const since = lastEventId(context, feed) ?? query.get('since') ?? (includeRows ? undefined : 'now');

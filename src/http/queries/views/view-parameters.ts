@@ -61,7 +61,11 @@ export function parseViewParameters(entries: Entries, { hasReduce, defaults }: V
   const { groupLevel, update } = readOwn(all);
   // The keys of a request were checked when it was parsed.
   for (const [, key] of kept) {
-    if (!isShallow(key)) throw new DatabaseError('bad_request', 'A key is nested too deeply.');
+    if (!isShallow(key))
+      throw new DatabaseError(
+        'bad_request',
+        'A key in the `options` of the view is nested too deeply. Give it fewer levels.',
+      );
   }
   const parameters: ViewParameters = { ...list, isReduced, groupLevel: groupLevel ?? 0, update };
   if (isReduced) checkReduced(parameters);
@@ -122,5 +126,5 @@ function toUpdateMode(value: unknown): UpdateMode {
   if (value === 'true' || value === true) return 'before';
   if (value === 'false' || value === false) return 'never';
   if (value === 'lazy') return 'after';
-  throw parseError('Invalid value for `update`.');
+  throw parseError('Invalid value for `update`. Give true, false or lazy.');
 }

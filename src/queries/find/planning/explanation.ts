@@ -1,8 +1,8 @@
 /** The response to `_explain`: the plan, and for each index why it was chosen or not. */
 import type { JsonObject } from '../contract.ts';
-import { ALL_DOCUMENTS_JSON, indexJson, type JsonIndex } from '../indexes/index-definition.ts';
-import { type FindQuery, NO_BOOKMARK } from '../queries/find-query.ts';
-import { selectorJson } from '../selectors/selector-json.ts';
+import { type FindQuery, NO_BOOKMARK } from '../find-query.ts';
+import { ALL_DOCUMENTS_JSON, indexJson, type JsonIndex } from '../index-definition.ts';
+import { selectorJson } from '../selectors/selector.ts';
 import type { Conditions } from './conditions.ts';
 import type { Plan } from './plan.ts';
 import type { Candidate, Choice, Reason } from './planner.ts';

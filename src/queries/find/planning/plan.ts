@@ -5,9 +5,8 @@ import { sortInSteps } from '../../../base/shared/sort-in-steps.ts';
 import type { CooperativeTask } from '../../../base/shared/turn.ts';
 import type { RowRange } from '../../../database/store/contract.ts';
 import type { ViewRange } from '../../views/contract.ts';
-import type { StoredIndex } from '../indexes/index-catalog.ts';
-import { type Bound, type ValueRange, valueRange } from '../selectors/value-range.ts';
-import type { Conditions, ListedField } from './conditions.ts';
+import type { StoredIndex } from '../index-definition.ts';
+import { type Bound, type Conditions, type ListedField, type ValueRange, valueRange } from './conditions.ts';
 
 export type Plan = IndexPlan | DocumentsPlan;
 

@@ -5,14 +5,12 @@
  * first by name.
  */
 import type { CompareKeys } from '../../../base/collation/key-order.ts';
-import type { StoredIndex } from '../indexes/index-catalog.ts';
-import { hasFilter, type JsonIndex } from '../indexes/index-definition.ts';
-import { bookmarkName } from '../queries/bookmark.ts';
-import type { FindQuery, NamedIndex } from '../queries/find-query.ts';
+import { bookmarkName } from '../bookmark.ts';
+import type { FindQuery, NamedIndex } from '../find-query.ts';
+import { hasFilter, type JsonIndex, type StoredIndex } from '../index-definition.ts';
 import { queryError } from '../query-error.ts';
 import { Conditions } from './conditions.ts';
 import { type IndexPlan, type Plan, planDocuments, planIndex } from './plan.ts';
-import { type IndexSuggestion, suggestIndex } from './suggestion.ts';
 
 /** Why an index was not chosen, in the words of `_explain` (docs/http/find.md#explain). */
 export type Reason =
@@ -169,4 +167,32 @@ function reasonAgainst(candidate: Candidate, chosen: Candidate, named: readonly 
   if (compareOverlap(candidate, chosen) !== 0) return 'less_overlap';
   if (compareType(candidate, chosen) !== 0) return 'unfavored_type';
   return compareSize(candidate, chosen) !== 0 ? 'too_many_fields' : 'alphabetically_comes_after';
+}
+
+/** An index of more fields than that is not suggested. */
+const MOST_SORTED = 100;
+
+/** An index that would help a query, as `_index` takes it. */
+export interface IndexSuggestion {
+  readonly fields: readonly string[];
+}
+
+/**
+ * Suggests the fields with a single value, then those of the sort, then one that has a range. If there is none of them, it
+ * suggests a field that every found document has, because its index has fewer documents, and conditions can be tested on
+ * its keys. Undefined if the selector has no conditions, if reading the documents by id is enough, or if the sort is too long.
+ */
+function suggestIndex({ sort }: FindQuery, conditions: Conditions): IndexSuggestion | undefined {
+  const indexable = conditions.indexable().filter((field) => field !== '_id');
+  const equal = indexable.filter((field) => conditions.isConstant(field));
+  // No one makes an index of hundreds of fields, and a response that named them would be as long as the query.
+  if (sort.length > MOST_SORTED) return undefined;
+  const sorted = sort.map(({ field }) => field);
+  const ranged = sorted.length > 0 ? [] : indexable.filter((field) => !conditions.isConstant(field)).slice(0, 1);
+  const isById = sorted.every((field) => field === '_id');
+  const inOrder = new Set(sorted);
+  const fields = [...equal.filter((field) => !inOrder.has(field)), ...(isById ? [] : sorted), ...ranged];
+  if (fields.length > 0) return { fields };
+  const required = [...conditions.required].find((field) => field !== '_id' && field !== '_rev');
+  return required === undefined ? undefined : { fields: [required] };
 }

@@ -5,9 +5,9 @@ import type { RevId } from '../../../database/documents/contract.ts';
 import { metaText, writeDocument } from '../../../database/documents/outgoing.ts';
 import { toRevId } from '../../../database/documents/revisions/revisions.ts';
 import type { DocumentRecord, Snapshot, StoredNode } from '../../../database/store/contract.ts';
-import type { FindQuery } from '../queries/find-query.ts';
+import type { FindQuery } from '../find-query.ts';
 import { Projection } from '../selectors/field-texts.ts';
-import type { TextTest } from '../selectors/selector-test.ts';
+import type { TextTest } from '../selectors/selector-check.ts';
 
 /** A document that the plan leads to, and that is not yet read. */
 export interface UnreadDocument {

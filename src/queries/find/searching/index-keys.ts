@@ -7,12 +7,12 @@ import { JsonCursor } from '../../../base/json/json-cursor.ts';
 import { parseInTurns } from '../../../base/json/parse-in-steps.ts';
 import { type MaybePromise, whenReady } from '../../../base/shared/maybe-promise.ts';
 import type { StepBudget } from '../effort.ts';
-import type { JsonIndex } from '../indexes/index-definition.ts';
-import type { FindQuery } from '../queries/find-query.ts';
+import type { FindQuery } from '../find-query.ts';
+import type { JsonIndex } from '../index-definition.ts';
 import type { FieldPath } from '../selectors/field-path.ts';
 import { Projection } from '../selectors/field-texts.ts';
 import { conjunctsOf, type Selector } from '../selectors/selector.ts';
-import { createTest, type Test } from '../selectors/selector-test.ts';
+import { createTest, type Test } from '../selectors/selector-check.ts';
 
 export class KeyTests {
   /** Whether these tests are the whole selector. */

@@ -1,7 +1,10 @@
-/** Turns a parsed selector into a check of values. */
+/** Turns a parsed selector into a check of values, and that into a test of documents. */
 import { type CompareKeys, createKeyOrder } from '../../../base/collation/key-order.ts';
+import { parseInTurns } from '../../../base/json/parse-in-steps.ts';
 import { must } from '../../../base/shared/assert.ts';
-import type { Check } from '../effort.ts';
+import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
+import { type CooperativeTask, isThreadUsedUp, LONG_STEP, runCooperatively } from '../../../base/shared/turn.ts';
+import { type Check, Effort, type StepBudget } from '../effort.ts';
 import {
   AllCheck,
   ContentCheck,
@@ -14,10 +17,10 @@ import {
   SimpleCheck,
 } from './checks.ts';
 import { ComparisonCheck } from './comparison.ts';
-import { isDivision, isInteger } from './condition-parser.ts';
 import { type FieldPath, fieldOf } from './field-path.ts';
 import { type Equality, ListedCheck, ListedValues } from './listed-values.ts';
 import type { Condition, FieldCondition, Junction, Operator, Selector } from './selector.ts';
+import { isDivision, isInteger } from './selector-parser.ts';
 
 /** If a field has this many equality conditions or more, their values are looked up together. */
 const MANY_EQUALITIES = 8;
@@ -164,4 +167,47 @@ function equalitiesOf(kind: Junction['kind'], parts: readonly Selector[]): Reado
 
 function isEquality(kind: Junction['kind'], part: Selector): part is FieldCondition {
   return part.kind === 'field' && part.condition.operator === (kind === 'or' ? '$eq' : '$ne');
+}
+
+/**
+ * Returns whether a value, as `JSON.parse` returns it, passes: at once if that takes no more steps than one go has, otherwise it yields
+ * to other work meanwhile. Fails with 400 `too_many_steps`.
+ */
+export type Test = (value: unknown) => MaybePromise<boolean>;
+
+/** Like `Test`, for the value's JSON text. */
+export type TextTest = (text: string) => MaybePromise<boolean>;
+
+interface TestOptions {
+  /** Reads the field of a value at a path; undefined if there is none. */
+  readonly read?: typeof fieldOf;
+  /** The budget from which all tests of a request take. */
+  readonly budget?: StepBudget | undefined;
+}
+
+/** Creates a test. `compare` is the order of view keys, and decides which values are equal. Ids are compared in raw order instead. */
+export function createTest(
+  selector: Selector,
+  compare: CompareKeys,
+  { read = fieldOf, budget }: TestOptions = {},
+): Test {
+  const check = createCheck(selector, compare, read);
+  // Most values take one go, and need no effort of their own.
+  const shared = new Effort(budget);
+  return (value) => shared.begin(check, value) ?? runCooperatively(longTest(check, value, new Effort(budget)));
+}
+
+/** Creates a test of JSON texts, like `createTest`. */
+export function createTextTest(selector: Selector, compare: CompareKeys, options: TestOptions = {}): TextTest {
+  const test = createTest(selector, compare, options);
+  return (text) => {
+    const value = parseInTurns(text);
+    return value instanceof Promise ? value.then(test) : test(value);
+  };
+}
+
+function* longTest(check: Check, value: unknown, effort: Effort): CooperativeTask<boolean> {
+  // The abandoned go has used up time of a turn that many others may share.
+  if (isThreadUsedUp()) yield LONG_STEP;
+  return yield* check.inSteps(value, effort);
 }

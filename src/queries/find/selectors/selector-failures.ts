@@ -7,7 +7,7 @@ import { fieldOf } from './field-path.ts';
 import type { Condition, FieldCondition, Operator, Selector } from './selector.ts';
 import { createCheck } from './selector-check.ts';
 
-export interface SelectorFailure {
+interface SelectorFailure {
   /** Names of members, and numbers of elements. */
   readonly path: readonly (string | number)[];
   readonly message: string;

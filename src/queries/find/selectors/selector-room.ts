@@ -1,6 +1,9 @@
-/** Limits of one selector (docs/limits.md#selectors-and-indexes), so that reading it and choosing a plan for it take no more than a turn. */
-import { PatternRoom } from '../patterns/pattern-room.ts';
-import { queryError } from '../query-error.ts';
+/**
+ * Limits of one selector (docs/limits.md#selectors-and-indexes), so that reading it and choosing a plan for it take no more than a turn.
+ * Its patterns have limits together, since all of them are compiled before the first one is used.
+ */
+import { badArgument, queryError } from '../query-error.ts';
+import { type CharacterTest, property } from './pattern-characters.ts';
 
 const MOST_CONDITIONS = 10_000;
 /** Values in all of its lists. */
@@ -29,5 +32,62 @@ export class SelectorRoom {
       'invalid_selector',
       `The lists of a selector have ${MOST_VALUES} values at most. Send several queries, each with a part of them.`,
     );
+  }
+}
+
+/** Characters of one pattern, and of all of them. */
+const LONGEST = 10_000;
+const ALL_CHARACTERS = 100_000;
+/** Instructions of one pattern, which bounds counted repetitions, and of all of them. */
+const MOST_INSTRUCTIONS = 2_000;
+const ALL_INSTRUCTIONS = 20_000;
+/** Steps that a pattern takes for a character of the text. */
+const MOST_STEPS = 500_000;
+/** Different properties such as `\p{L}`: an engine takes up to a millisecond to make one of them ready. */
+const MOST_PROPERTIES = 50;
+
+/** Limits for all patterns of a selector. */
+export class PatternRoom {
+  #characters = 0;
+  #instructions = 0;
+  /** Properties by name, shared by all patterns. */
+  readonly #properties = new Map<string, CharacterTest>();
+
+  /** To be called before a pattern is parsed. Fails with 400 `bad_arg`, as all methods do. */
+  addSource(source: string): void {
+    if (source.length > LONGEST) throw badArgument('$regex', source, `A pattern has ${LONGEST} characters at most.`);
+    this.#characters += source.length;
+    if (this.#characters <= ALL_CHARACTERS) return;
+    throw badArgument('$regex', source, `All patterns of a selector have ${ALL_CHARACTERS} characters at most.`);
+  }
+
+  /** To be called before an instruction is added to the pattern's `count` instructions. `steps`: of all of them, including the new one. */
+  addInstruction(source: string, count: number, steps: number): void {
+    this.#instructions += 1;
+    if (count >= MOST_INSTRUCTIONS || steps > MOST_STEPS) {
+      throw badArgument(
+        '$regex',
+        source,
+        'It is too long when its repetitions are written out. Repeat less, or shorten it.',
+      );
+    }
+    if (this.#instructions <= ALL_INSTRUCTIONS) return;
+    throw badArgument(
+      '$regex',
+      source,
+      'The patterns of the selector are too long when their repetitions are written out. Repeat less, or use fewer patterns.',
+    );
+  }
+
+  /** Returns undefined if there is no such property. */
+  property(source: string, name: string): CharacterTest | undefined {
+    const known = this.#properties.get(name);
+    if (known !== undefined) return known;
+    if (this.#properties.size === MOST_PROPERTIES) {
+      throw badArgument('$regex', source, `A selector has ${MOST_PROPERTIES} different properties \\p{…} at most.`);
+    }
+    const test = property(name);
+    if (test !== undefined) this.#properties.set(name, test);
+    return test;
   }
 }

@@ -3,8 +3,9 @@
  * `or`. Negation is moved inwards to the conditions, so there is no `not`. A missing field fulfils
  * no condition except `$exists: false`, negated or not.
  */
-import type { Pattern } from '../patterns/pattern.ts';
+
 import type { FieldPath } from './field-path.ts';
+import type { Pattern } from './pattern.ts';
 
 export type Selector = Junction | FieldCondition;
 
@@ -93,4 +94,25 @@ function requiredByAll([first, ...others]: readonly Selector[]): ReadonlySet<str
     common = new Set([...small].filter((field) => large.has(field)));
   }
   return common;
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Writes a selector as JSON in its normal form, from which the same selector is parsed. */
+export function selectorJson(selector: Selector): Json {
+  const isEverything = selector.kind !== 'field' && selector.parts.length === 0;
+  return isEverything ? {} : partJson(selector);
+}
+
+/** Writes a part of a selector, in which `{}` would be a value to compare with: so a junction without parts is written as a junction. */
+function partJson(selector: Selector): Json {
+  if (selector.kind !== 'field') return { [`$${selector.kind}`]: selector.parts.map(partJson) };
+  // A condition on an element or a name itself has no path.
+  const condition = conditionJson(selector.condition);
+  return selector.path.text === '' ? condition : { [selector.path.text]: condition };
+}
+
+function conditionJson({ operator, argument, isNegated, nested }: Condition): Json {
+  const condition = { [operator]: nested === undefined ? argument : partJson(nested) };
+  return isNegated ? { $not: condition } : condition;
 }

@@ -4,8 +4,7 @@
  */
 import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
 import type { IsolateOwner } from '../isolates/isolate-pool.ts';
-import type { OperationName } from '../runtime/protocol.ts';
-import type { ResumableSource } from '../sources/resumable-source.ts';
+import type { OperationName, ResumableSource } from '../runtime/protocol.ts';
 import { type CallText, lengthOfText } from './long-texts.ts';
 
 export interface FunctionCall {

@@ -4,18 +4,17 @@ import type { Clock } from '../../../base/shared/clock.ts';
 import { type MaybePromise, whenReady } from '../../../base/shared/maybe-promise.ts';
 import { roomInTurn } from '../../../base/shared/turn.ts';
 import { LIST_BYTES } from '../contract.ts';
-import { IsolateFailure } from '../isolates/call-failures.ts';
+import { IsolateFailure, listLost, listTooLarge } from '../isolates/call-failures.ts';
 import type { Isolate } from '../isolates/isolate.ts';
 import type { IsolateOwner, IsolatePool } from '../isolates/isolate-pool.ts';
 import { type OperationName, SEPARATOR } from '../runtime/protocol.ts';
 import type { BegunList, CallAnswer, Executor, FunctionCall, ListBeginning } from './function-call.ts';
-import { listLost, listTooLarge } from './list-failures.ts';
 import type { CallText } from './long-texts.ts';
 
 /** There is no isolate for a call that can't wait for one. */
 export class IsolateMissing extends DatabaseError {
   constructor() {
-    super('os_process_error', 'The sandbox is being started again; repeat the request.');
+    super('os_process_error', 'The sandbox is being started again. Send the request again.');
   }
 }
 

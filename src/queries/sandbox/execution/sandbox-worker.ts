@@ -2,10 +2,10 @@
 
 import { must } from '../../../base/shared/assert.ts';
 import { type Clock, systemClock } from '../../../base/shared/clock.ts';
+import { listLost } from '../isolates/call-failures.ts';
 import { type IsolateOwner, IsolatePool } from '../isolates/isolate-pool.ts';
 import { QuickJsInstanceFactory } from '../isolates/quickjs-instance.ts';
 import type { BegunList } from './function-call.ts';
-import { listLost } from './list-failures.ts';
 import { LocalExecutor } from './local-executor.ts';
 import {
   type FromWorker,

@@ -7,6 +7,7 @@ import { must } from '../../../base/shared/assert.ts';
 import { startBackgroundTimer } from '../../../base/shared/background-timer.ts';
 import type { Clock } from '../../../base/shared/clock.ts';
 import { type CooperativeTask, runCooperatively } from '../../../base/shared/turn.ts';
+import { listLost, sandboxClosed } from '../isolates/call-failures.ts';
 import type { IsolateOwner, PoolLimits } from '../isolates/isolate-pool.ts';
 import type { CompiledWasm } from '../isolates/quickjs-instance.ts';
 import {
@@ -20,7 +21,7 @@ import {
 import { JobQueue } from './job-queue.ts';
 import { allToBytes, type CallText, LONG_CALL, LongCalls } from './long-texts.ts';
 import { type Job, type SandboxPort, SupervisedWorker } from './supervised-worker.ts';
-import { fromWireFailure, type WireAnswer } from './wire.ts';
+import { fromWireFailure, toWireFailure, type WireAnswer } from './wire.ts';
 
 export type { SandboxPort } from './supervised-worker.ts';
 
@@ -144,7 +145,7 @@ export class WorkerPool implements Executor {
     const waiting = [...this.#workers].flatMap((worker) => worker.jobs);
     for (const worker of this.#workers) worker.end();
     this.#workers.clear();
-    for (const job of [...waiting, ...this.#queue.takeAll()]) job.onFailure(CLOSED, []);
+    for (const job of [...waiting, ...this.#queue.takeAll()]) job.onFailure(toWireFailure(sandboxClosed()), []);
   }
 
   async #ask(
@@ -155,7 +156,7 @@ export class WorkerPool implements Executor {
     // Compiled on first use; fails with `functions_unavailable`.
     this.#compiled ??= await this.#options.compiled();
     if (!this.isAvailable) throw new WorkersUnavailable();
-    if (this.#isClosed) throw fromWireFailure(CLOSED);
+    if (this.#isClosed) throw sandboxClosed();
     return new Promise((resolve, reject) => {
       const log = (messages: readonly string[]): void => {
         for (const message of messages) owner.options.log(message);
@@ -180,7 +181,7 @@ export class WorkerPool implements Executor {
       };
       this.#owners.set(job, owner);
       if (pinned === undefined) this.#queue.add(owner, job);
-      else if (pinned.isEnded) job.onFailure(LOST, []);
+      else if (pinned.isEnded) job.onFailure(toWireFailure(listLost()), []);
       else this.#give(job, owner, pinned);
       this.#dispatch();
     });
@@ -270,7 +271,7 @@ export class WorkerPool implements Executor {
   /** Passes a job that a lost worker had not begun to another; calls of its lists can't be passed on. */
   #putBack(job: Job): void {
     const owner = this.#owners.get(job);
-    if (job.question.type === 'callList' || owner === undefined) job.onFailure(LOST, []);
+    if (job.question.type === 'callList' || owner === undefined) job.onFailure(toWireFailure(listLost()), []);
     else this.#queue.addFirst(owner, job);
   }
 
@@ -303,9 +304,3 @@ function* withBytes(call: FunctionCall): CooperativeTask<FunctionCall> {
   const { texts, rows } = call;
   return { ...call, texts: yield* allToBytes(texts), ...(rows && { rows: yield* allToBytes(rows) }) };
 }
-
-const CLOSED = { code: 'shutting_down', reason: 'The service is closing; its sandbox takes no more work.' } as const;
-const LOST = {
-  code: 'os_process_error',
-  reason: 'The sandbox of this list was lost meanwhile; repeat the request.',
-} as const;

@@ -1,8 +1,8 @@
-/** Why a call of an isolate failed: the isolate could not end it, or a function of a document threw. */
+/** Why a call of a function failed: the isolate could not end it, the function threw, or its list or its sandbox is gone. */
 import { DatabaseError, RefusalError } from '../../../base/errors/database-error.ts';
 import { isShallow } from '../../../base/json/nesting.ts';
 import { assert } from '../../../base/shared/assert.ts';
-import { ThrownError } from '../contract.ts';
+import { LIST_BYTES, ThrownError } from '../contract.ts';
 
 export type FailureKind = 'time' | 'memory' | 'stack' | 'fault';
 
@@ -18,9 +18,9 @@ export class IsolateFailure extends DatabaseError {
 
 const REASONS: Readonly<Record<FailureKind, string>> = {
   time: 'OS process timed out.',
-  memory: 'The function ran out of memory: it must do with less data at a time. Keep large data in attachments.',
+  memory: 'The function ran out of memory: let it work on less data at a time. Keep large data in attachments.',
   stack: 'The function overflowed the stack: it, or a document, is nested too deeply.',
-  fault: 'The sandbox failed inside; it has been started again.',
+  fault: 'The sandbox failed, and was started again. Send the request again.',
 };
 
 /** Returns a failure's text, `[code, word, reason]` (runtime/protocol.ts), as an error of the service. */
@@ -49,3 +49,22 @@ export function toList(json: string): readonly unknown[] {
   assert(Array.isArray(list), 'the program gave a list');
   return list;
 }
+
+const MEGABYTES = LIST_BYTES / 1024 / 1024;
+const TOO_LARGE =
+  `This list function can't wait for its rows, so it may read and send at most ${MEGABYTES} MB: call getRow() by its name in ` +
+  'the list function itself, or ask for pages, with limit and startkey.';
+
+/** The error of a list that can't wait for its rows, and has too many. */
+export const listTooLarge = (): DatabaseError => new DatabaseError('too_large', TOO_LARGE);
+
+/** The error of a list whose isolate is gone. */
+export const listLost = (): DatabaseError =>
+  new DatabaseError('os_process_error', 'The sandbox in which this list ran is gone. Send the request again.');
+
+/** The error of calls of a closed sandbox. */
+export const sandboxClosed = (): DatabaseError =>
+  new DatabaseError(
+    'shutting_down',
+    'The service is closing, so it runs no more functions of documents. Send the request again later.',
+  );

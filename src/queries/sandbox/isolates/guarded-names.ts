@@ -1,5 +1,5 @@
 /** The names in a module of QuickJS whose loops were guarded when Settee was built: a section of the module has them, as JSON. */
-import type { ImportName } from './wasm-imports.ts';
+import type { ImportName } from './wasm-reader.ts';
 
 export interface GuardedNames {
   /** The imported function that guarded loops call; undefined if they could not be guarded. */

@@ -7,6 +7,7 @@
 import { DatabaseError, isDatabaseError } from '../../../base/errors/database-error.ts';
 import type { Clock } from '../../../base/shared/clock.ts';
 import { nextTurn } from '../../../base/shared/turn.ts';
+import { sandboxClosed } from './call-failures.ts';
 import { Isolate, type IsolateOptions, type PreparedContext, prepareContext } from './isolate.ts';
 import type { MemoryShare } from './memory-shares.ts';
 import type { QuickJsInstance, QuickJsInstanceFactory } from './quickjs-instance.ts';
@@ -82,8 +83,7 @@ export class IsolatePool {
 
   /** Returns the owner's isolate if it is available in this turn. */
   getNow(owner: IsolateOwner): Isolate | undefined {
-    if (this.#isClosed)
-      throw new DatabaseError('shutting_down', 'The service is closing; its sandbox takes no more work.');
+    if (this.#isClosed) throw sandboxClosed();
     if (this.#lastUser !== owner) this.#leaveMemoryFor(owner);
     this.#lastUser = owner;
     const isolate = this.#isolates.get(owner);

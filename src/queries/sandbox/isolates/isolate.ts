@@ -8,8 +8,7 @@ import { SANDBOX_PROGRAM } from 'virtual:sandbox-program';
 import type { QuickJSContext, QuickJSHandle, QuickJSRuntime } from 'quickjs-emscripten-core';
 import type { Clock } from '../../../base/shared/clock.ts';
 import type { CallText } from '../execution/long-texts.ts';
-import { type OperationName, SEPARATOR } from '../runtime/protocol.ts';
-import type { ResumableSource } from '../sources/resumable-source.ts';
+import { type OperationName, type ResumableSource, SEPARATOR } from '../runtime/protocol.ts';
 import { IsolateFailure, toCallError, toList } from './call-failures.ts';
 import { InstanceStopped, isInstanceFault, type QuickJsInstance } from './quickjs-instance.ts';
 

@@ -11,10 +11,12 @@
  * Written against the WebAssembly core specification 2.0, chapter 5 (binary format). A module that has anything else
  * in it is left as it is.
  */
+
+import { must } from '../../../base/shared/assert.ts';
 import { joinBytes } from '../../../base/shared/bytes.ts';
-import type { CooperativeTask } from '../../../base/shared/turn.ts';
-import { findImport, type ImportName, readSections, SECTION, type Section, TYPE } from './wasm-imports.ts';
-import { WasmReader } from './wasm-reader.ts';
+import { atOnce, type CooperativeTask } from '../../../base/shared/turn.ts';
+import { GUARDED_SECTION, type GuardedNames, parseGuardedNames } from './guarded-names.ts';
+import { findImport, type ImportName, readSections, SECTION, type Section, TYPE, WasmReader } from './wasm-reader.ts';
 
 interface GuardedModule {
   readonly bytes: Uint8Array<ArrayBuffer>;
@@ -119,7 +121,7 @@ function isPollInterval(bytes: Uint8Array, at: number): boolean {
 
 type Bytes = Uint8Array | readonly number[];
 
-export function toSection(id: number, content: Uint8Array): Uint8Array {
+function toSection(id: number, content: Uint8Array): Uint8Array {
   return joinBytes([[id], unsigned(content.length), content]);
 }
 
@@ -131,4 +133,31 @@ function unsigned(value: number): number[] {
 /** LEB128 of a number that is not negative: its last byte must not look like a sign. */
 function signed(value: number): number[] {
   return value < 0x40 ? [value] : [(value & 0x7f) | 0x80, ...signed(value >>> 7)];
+}
+
+/**
+ * Guards a module when Settee is built, because in browsers that would take 20 ms of the first call of a function. The names that
+ * instances need go into a section of the module. Fails if the module is not of the expected kind.
+ */
+export function guardModule(module: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  const { bytes, tick } = must(atOnce(guardLoops(module)), 'loops of the module can be guarded (loop-guard.ts)');
+  const names: GuardedNames = { tick, localTime: findLocalTime(module) };
+  const name = new TextEncoder().encode(GUARDED_SECTION);
+  const content = new TextEncoder().encode(JSON.stringify(names));
+  return joinBytes([bytes, toSection(SECTION.custom, joinBytes([[name.length], name, content]))]);
+}
+
+/** Returns the import that is `localtime`; undefined if it is not the only one of its type. */
+export function findLocalTime(bytes: Uint8Array): ImportName | undefined {
+  return findImport(bytes, readSections(bytes), { parameters: [TYPE.i64, TYPE.i32], results: [] });
+}
+
+/** Returns the names of a module that `guardModule` made; undefined for any other. */
+export function namesOfGuarded(bytes: Uint8Array<ArrayBuffer>): GuardedNames | undefined {
+  for (const { id, contentStart, end } of readSections(bytes)) {
+    if (id !== SECTION.custom) continue;
+    const reader = new WasmReader(bytes, contentStart);
+    if (reader.name() === GUARDED_SECTION) return parseGuardedNames(bytes.slice(reader.position, end));
+  }
+  return undefined;
 }

@@ -9,11 +9,9 @@ import { DatabaseError } from '../../../base/errors/database-error.ts';
 import { functionsUnavailable } from '../../../base/errors/functions-unavailable.ts';
 import { nextTurn, runCooperatively } from '../../../base/shared/turn.ts';
 import { lengthOfText, type TextBytes } from '../execution/long-texts.ts';
-import { namesOfGuarded } from './guarded-module.ts';
 import type { GuardedNames } from './guarded-names.ts';
-import { guardLoops } from './loop-guard.ts';
-import { findLocalTime, type LocalTime, utcLocalTime } from './utc.ts';
-import type { ImportName } from './wasm-imports.ts';
+import { findLocalTime, guardLoops, namesOfGuarded } from './loop-guard.ts';
+import type { ImportName } from './wasm-reader.ts';
 
 /**
  * Returns the bytes of the package's `emscripten-module.wasm`, from where the host keeps them, or what another thread has compiled them to.
@@ -200,5 +198,38 @@ function convertTextFast(module: EmscriptenModule): QuickJsInstance['standInFor'
   return (bytes) => {
     stoodFor = bytes;
     return '';
+  };
+}
+
+/** Takes the seconds since 1970, and where to write a `struct tm`. */
+type LocalTime = (seconds: bigint, pointer: number) => void;
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/**
+ * Functions of documents run in UTC on every host, so that the rows of a view do not depend on the machine that made them
+ * (docs/http/functions.md#the-sandbox). QuickJS asks Emscripten's `localtime` for the offset of each point in time, which Emscripten finds
+ * out from the host's `Date`. This one returns the time in UTC.
+ *
+ * Writes the members of `struct tm` in the order of musl, each 32 bits: seconds to the day of the year, no summer time, offset 0.
+ */
+function utcLocalTime(memory: { readonly buffer: ArrayBufferLike }): LocalTime {
+  return (seconds, pointer) => {
+    const date = new Date(Number(seconds) * 1000);
+    const year = date.getUTCFullYear();
+    const yearDay = Math.floor((date.getTime() - Date.UTC(year, 0)) / DAY_MS);
+    const members = [
+      date.getUTCSeconds(),
+      date.getUTCMinutes(),
+      date.getUTCHours(),
+      date.getUTCDate(),
+      date.getUTCMonth(),
+      year - 1900,
+      date.getUTCDay(),
+      yearDay,
+      0,
+      0,
+    ];
+    new Int32Array(memory.buffer, pointer, members.length).set(members);
   };
 }

@@ -11,9 +11,8 @@ import type { CallAnswer, FunctionCall } from '../execution/function-call.ts';
 import { type CallText, CallTextBuilder } from '../execution/long-texts.ts';
 import { IsolateFailure } from '../isolates/call-failures.ts';
 import { SEPARATOR } from '../runtime/protocol.ts';
-import { membersToKeep, project } from '../sources/projection.ts';
-import { mayChangeDocuments } from '../sources/source-scan.ts';
-import { StreamedProjection } from '../sources/streamed-projection.ts';
+import { membersToKeep, project, StreamedProjection } from './projection.ts';
+import { mayChangeDocuments } from './source-scan.ts';
 
 /** How long a batch is meant to take. */
 const BATCH_MS = 8;

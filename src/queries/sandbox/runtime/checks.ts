@@ -1,7 +1,7 @@
 /** Functions of design documents about single documents: filters, and whether a write may be made. */
-import { compile } from './compiling.ts';
-import { compiledOnce, designDocument, functionNamed } from './design-document.ts';
+
 import { toFailureText, toValidationFailure } from './failures.ts';
+import { compile, compiledOnce, designDocument, functionNamed } from './functions.ts';
 import { SEPARATOR } from './protocol.ts';
 import { parse } from './values.ts';
 

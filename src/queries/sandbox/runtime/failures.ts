@@ -1,4 +1,4 @@
-/** What functions of documents throw, and how it leaves the sandbox. */
+/** What functions of documents throw and log, and how it leaves the sandbox. */
 import { hasOwn, isObject, parse, shorten, textOf } from './values.ts';
 
 /** QuickJS throws this when memory runs out. */
@@ -96,4 +96,21 @@ export function toFailureText({ code, word, reason }: Failure): string {
 
 function reasonOf(reason: unknown): string {
   return typeof reason === 'string' ? reason : textOf(reason);
+}
+
+/** Messages of one call, and characters of a message. */
+const MAX_MESSAGES = 100;
+const MAX_LENGTH = 1000;
+
+const messages: string[] = [];
+
+/** The helper `log`. Messages are kept until the call ends, and bounded, so that a function can't flood the service's log. */
+export function log(message: unknown): void {
+  if (messages.length >= MAX_MESSAGES) return;
+  messages.push(shorten(typeof message === 'string' ? message : describe(message), MAX_LENGTH));
+}
+
+/** Returns the messages so far as a JSON array, and forgets them; empty if there are none. */
+export function takeMessages(): string {
+  return messages.length > 0 ? textOf(messages.splice(0)) : '';
 }

@@ -1,6 +1,5 @@
 /** Lists: functions that turn the rows of a view into an answer, at once or as the rows come. */
-import { checkSyntax, compile } from './compiling.ts';
-import { designDocument, functionNamed } from './design-document.ts';
+import { checkSyntax, compile, designDocument, functionNamed } from './functions.ts';
 import { SEPARATOR } from './protocol.ts';
 import {
   beginRendering,
@@ -43,7 +42,7 @@ const resumableLists = new Map<string, DocumentFunction>();
 const waitingLists = new Map<string, WaitingList>();
 let lastId = 0;
 
-/** Compiles a list function that can wait. Returns an empty text if its source does not compile as one (sources/resumable-source.ts). */
+/** Compiles a list function that can wait. Returns an empty text if its source does not compile as one (programs/resumable-source.ts). */
 export function addList(name: string, check: string, source: string): string {
   functionNamed('lists', name);
   try {

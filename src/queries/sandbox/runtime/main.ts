@@ -6,19 +6,16 @@
  * Documents' functions see only the helpers below, and none of the program's variables.
  */
 import { filterBatch, validateBatch } from './checks.ts';
-import { setHelpers } from './compiling.ts';
-import { setDesignDocument } from './design-document.ts';
-import { toFailure, toFailureText } from './failures.ts';
+import { log, takeMessages, toFailure, toFailureText } from './failures.ts';
+import { setDesignDocument, setHelpers } from './functions.ts';
 import { addList, beginList, dropList, list, resumeList } from './lists.ts';
 import { lockDown } from './lockdown.ts';
-import { log, takeMessages } from './log.ts';
-import { addMap, emit, endMaps, filterByView, mapBatch } from './maps.ts';
 import { requireFrom } from './modules.ts';
 import { type OperationName, SEPARATOR } from './protocol.ts';
-import { addReducer, reduceBatch, rereduceBatch } from './reduces.ts';
 import { endRendering, getRow, type PullRows, provides, registerType, send, setPullRows, start } from './rendering.ts';
 import { show, update } from './shows.ts';
 import { sum, textOf } from './values.ts';
+import { addMap, addReducer, emit, endMaps, filterByView, mapBatch, reduceBatch, rereduceBatch } from './views.ts';
 
 /** Runs one operation; see protocol.ts. */
 type Perform = (operation: OperationName, first: string, second: string, third: string) => string;

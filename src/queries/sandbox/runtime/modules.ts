@@ -1,7 +1,7 @@
 /** The helper `require`: CommonJS modules out of the design document (docs/http/functions.md#the-sandbox). */
-import { toCompilationFailure, withHelpers } from './compiling.ts';
-import { designDocument } from './design-document.ts';
+
 import { Failure } from './failures.ts';
+import { designDocument, toCompilationFailure, withHelpers } from './functions.ts';
 import { registerTypes, type TypeRegistration, typesOf } from './rendering.ts';
 import { type DocumentFunction, hasOwn, isObject } from './values.ts';
 
@@ -60,7 +60,8 @@ function resolvePath(path: unknown, folder: readonly string[]): string[] {
 function sourceAt(names: readonly string[], path: unknown): string {
   let member: unknown = designDocument;
   for (const name of names) {
-    if (!isObject(member) || !hasOwn(member, name)) throw badPath(path, `there is no member "${name}" on its way`);
+    if (!isObject(member) || !hasOwn(member, name))
+      throw badPath(path, `the design document has no member "${name}" at this path`);
     member = member[name];
   }
   if (typeof member === 'string') return member;

@@ -24,3 +24,14 @@ export type OperationName =
   | 'beginList'
   | 'resumeList'
   | 'dropList';
+
+/** What `addList` takes of a list function. */
+export interface ResumableSource {
+  /** The same function, or one that returns a generator of its result. */
+  readonly text: string;
+  /**
+   * The same with `async` and `await` in place of `*` and `yield`: it compiles only if each `yield` belongs to a
+   * function that is a generator, so QuickJS's own parser checks what is concluded here.
+   */
+  readonly check: string;
+}

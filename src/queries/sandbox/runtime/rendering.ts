@@ -2,9 +2,9 @@
  * What shows, lists and updates have in common: what one request has said so far, the helpers by which functions say it, and
  * the choice among the media types that they provide (docs/http/functions.md#responses-of-functions).
  */
-import { designDocument } from './design-document.ts';
-import { describe, Failure, isOutOfMemory, toFailure } from './failures.ts';
-import { log } from './log.ts';
+
+import { describe, Failure, isOutOfMemory, log, toFailure } from './failures.ts';
+import { designDocument } from './functions.ts';
 import { type Acceptance, type AcceptedRange, acceptanceOf, createMediaTypes, parseAccept } from './media-types.ts';
 import { type DocumentFunction, isObject, type Members, parse, stringify } from './values.ts';
 
@@ -156,7 +156,7 @@ export function getRow(): unknown {
   return state.rows[state.nextRow++];
 }
 
-/** Returns whether getRow() has to wait; called by resumable list functions (sources/resumable-source.ts). */
+/** Returns whether getRow() has to wait; called by resumable list functions (programs/resumable-source.ts). */
 getRow.waits = function waits(): boolean {
   return rendering?.isResumable === true && !rendering.isAtEnd && rendering.nextRow >= rendering.rows.length;
 };
@@ -240,7 +240,7 @@ export function toResponseText(response: unknown): string {
   const headers = isObject(response) ? response['headers'] : undefined;
   const count = isObject(headers) ? Object.keys(headers).length : 0;
   if (count > MOST_HEADERS) {
-    const reason = `The function's answer has ${count} headers, and may have ${MOST_HEADERS}. Send what is more in the body.`;
+    const reason = `A response has ${MOST_HEADERS} headers at most, and that of the function has ${count}. Send what is more in the body.`;
     throw new Failure('render_error', '', reason);
   }
   const text = stringify(response);

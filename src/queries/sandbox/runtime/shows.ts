@@ -1,6 +1,7 @@
 /** Shows and updates: functions that return one response. */
-import { designDocument, functionNamed } from './design-document.ts';
+
 import { Failure } from './failures.ts';
+import { designDocument, functionNamed } from './functions.ts';
 import { SEPARATOR } from './protocol.ts';
 import {
   beginRendering,

@@ -84,7 +84,7 @@ export class IndexCache {
   #close(file: string, closing: Promise<void>): void {
     const closed = closing.catch((error: unknown) => {
       if (!isDatabaseError(error, 'storage_deleted'))
-        this.#log.error(`the index ${file} could not be closed in order`, error);
+        this.#log.error(`the index ${file} was not closed cleanly; what it did not store is computed again`, error);
     });
     this.#remove(file, closed);
   }
@@ -135,6 +135,6 @@ export class IndexCache {
 }
 
 function reopenedError({ databaseName }: ViewIndex): DatabaseError {
-  const reason = `An index of ${databaseName} could not be stored or read, and is opened anew. Send the request again.`;
+  const reason = `An index of ${databaseName} could not be stored or read, and is opened again. Send the request again.`;
   return new DatabaseError('cancelled', reason);
 }

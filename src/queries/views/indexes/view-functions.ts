@@ -2,11 +2,9 @@ import { DatabaseError } from '../../../base/errors/database-error.ts';
 import { functionTimeoutMs } from '../../../base/system/config.ts';
 import type { Config, Log } from '../../../base/system/contract.ts';
 import { logOfClients } from '../../../base/system/log.ts';
-import type { Program, ReduceLimit, Sandbox } from '../../sandbox/contract.ts';
+import { type Program, type ReduceLimit, type Sandbox, SCRIPT_LANGUAGE } from '../../sandbox/contract.ts';
 import type { Mapper, MapperFactory, MapperSource } from '../contract.ts';
 import type { GroupDefinition } from '../trees/definition.ts';
-
-const SCRIPT_LANGUAGE = 'javascript';
 
 interface ViewFunctionsOptions {
   /** Without one functions of documents can't run. */
@@ -41,8 +39,8 @@ export class ViewFunctions {
     if (this.#mapperOf(language) !== undefined) return;
     const remedy =
       language === SCRIPT_LANGUAGE
-        ? 'This host was started without a sandbox for functions of documents; with settee/msw give handlers a loadWasm.'
-        : `This host runs functions in ${SCRIPT_LANGUAGE}.`;
+        ? 'This host was started without a sandbox for functions of documents; with settee/msw, pass loadWasm to the handlers.'
+        : `Write them in ${SCRIPT_LANGUAGE}.`;
     throw new DatabaseError('not_implemented', `Views in the language "${language}" can't be run here. ${remedy}`);
   }
 
@@ -105,5 +103,5 @@ export class ViewFunctions {
 
 function sourceOf(map: unknown, designId: string): string {
   if (typeof map === 'string') return map;
-  throw new DatabaseError('compilation_error', `A map of ${designId} is no string. Give the function's source.`);
+  throw new DatabaseError('compilation_error', `A map of ${designId} is not a string. Give the function's source.`);
 }

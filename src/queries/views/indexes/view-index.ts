@@ -9,18 +9,16 @@ import type { PageFile, PageStoreSupport } from '../../../storage/page-store.ts'
 import type { SnapshotRegister } from '../../../storage/paging/snapshot-register.ts';
 import type { ReduceLimit } from '../../sandbox/contract.ts';
 import type { ViewGroupInfo } from '../contract.ts';
-import { IndexReader, type ReplaceIndex } from '../reading/index-reader.ts';
 import type { ViewSettings } from '../settings.ts';
 import { IndexContent } from '../storing/index-content.ts';
 import type { IndexIdentity } from '../storing/index-file.ts';
-import { decodeIndexHead, type IndexHead } from '../storing/index-head.ts';
+import { decodeIndexHead, type IndexHead, isOnLineage } from '../storing/index-head.ts';
 import type { GroupDefinition } from '../trees/definition.ts';
 import type { IndexState } from '../trees/index-state.ts';
-import { keepsRefusedGrowth } from '../trees/refused-growth.ts';
-import { createTreeOrders, type TreeOrder } from '../trees/tree-order.ts';
+import { createTreeOrders, keepsRefusedGrowth, type TreeOrder } from '../trees/tree-order.ts';
 import { RowWatches } from '../updating/row-watches.ts';
 import { Updater } from '../updating/updater.ts';
-import { isOnLineage, isOpen } from './index-origin.ts';
+import { IndexReader, type ReplaceIndex } from './index-reader.ts';
 import { SharedUpdate } from './shared-update.ts';
 import type { FunctionSource, ViewFunctions } from './view-functions.ts';
 
@@ -95,7 +93,8 @@ export class ViewIndex {
   static async open(options: ViewIndexOptions, file: PageFile, origin: DatabaseOrigin): Promise<ViewIndex> {
     const { head } = file.opening;
     const stored = head === undefined ? undefined : decodeIndexHead(head, options.supports.crc32);
-    if (head !== undefined && stored === undefined) options.log.info(`${file.name} can't be read and is built anew`);
+    if (head !== undefined && stored === undefined)
+      options.log.info(`${file.name} can't be read, so it is built again`);
     const isUsable =
       stored?.signature === options.definition.signature &&
       stored.collation === options.collation &&
@@ -264,7 +263,9 @@ export class ViewIndex {
     if (this.#comparedDatabase === database || !isOpen(database)) return;
     const { uuid, epoch } = this.#content.identity ?? origin;
     if (!isOnLineage({ uuid, epoch, seenSeq: this.state.seenSeq }, origin)) {
-      this.#options.log.info(`an index of ${this.databaseName} is of a lost state of it and is built anew`);
+      this.#options.log.info(
+        `an index of ${this.databaseName} has changes that the database has lost, so it is built again`,
+      );
       await this.#content.clear();
       this.watches.lose();
     }
@@ -279,7 +280,7 @@ export class ViewIndex {
     if (this.#hasFittingReductions || !this.isPrepared) return;
     if (limit !== 'true' && (await keepsRefusedGrowth(this.orders, this.state))) {
       log.info(
-        `an index of ${this.databaseName} has reductions that were refused by another setting, and is built anew`,
+        `an index of ${this.databaseName} has reductions that another value of query_server_config/reduce_limit refused, so it is built again`,
       );
       await this.#content.clear();
       this.watches.lose();
@@ -360,5 +361,15 @@ export class ViewIndex {
 
   #assertOpen(): void {
     if (this.#closedError !== undefined) throw this.#closedError;
+  }
+}
+
+/** Returns whether the handle is open. A closed one no longer knows anything about its database. */
+export function isOpen(database: Database): boolean {
+  try {
+    database.snapshot().release();
+    return true;
+  } catch {
+    return false;
   }
 }

@@ -9,10 +9,9 @@ import type { ViewSettings } from '../settings.ts';
 import { type IndexState, liveBytes, unstoredBytes } from '../trees/index-state.ts';
 import type { TreeOrder } from '../trees/tree-order.ts';
 import { Checkpointer } from './checkpointer.ts';
-import { copyIndex } from './index-copy.ts';
 import { IndexFile, type IndexIdentity } from './index-file.ts';
 import type { IndexHead, IndexRoots } from './index-head.ts';
-import { openIndexState, pagesOf } from './index-trees.ts';
+import { copyIndex, openIndexState, pagesOf } from './index-trees.ts';
 
 interface IndexContentOptions {
   /** For the log. */
@@ -208,7 +207,7 @@ export class IndexContent {
     this.noteFailure(error);
     if (isDatabaseError(error, 'storage_deleted')) return;
     const { log, databaseName } = this.#options;
-    log.error(`an index of ${databaseName} could not be stored; it is tried again`, error);
+    log.error(`an index of ${databaseName} could not be stored; the next checkpoint tries it again`, error);
   }
 
   async info(): Promise<ContentInfo> {

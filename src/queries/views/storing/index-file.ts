@@ -15,8 +15,7 @@ import { cutText } from '../../../storage/paging/page-texts.ts';
 import { gatherSlice, nodeWrites } from '../../../storage/paging/slices.ts';
 import type { SnapshotRegister } from '../../../storage/paging/snapshot-register.ts';
 import type { ViewSettings } from '../settings.ts';
-import type { IndexState } from '../trees/index-state.ts';
-import { makeReductions } from '../trees/reductions.ts';
+import { type IndexState, makeReductions } from '../trees/index-state.ts';
 import {
   decodeIndexRoots,
   encodeIndexHead,

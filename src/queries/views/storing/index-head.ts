@@ -1,4 +1,5 @@
 import type { Crc32 } from '../../../base/shared/crc32.ts';
+import type { DatabaseOrigin } from '../../../database/store/contract.ts';
 import type { TreeRoot } from '../../../storage/btree/contract.ts';
 import { addToHead, checkHead } from '../../../storage/paging/checksums.ts';
 import type { FirstPass, ViewTree } from '../trees/index-state.ts';
@@ -64,4 +65,18 @@ export function decodeIndexHead(stored: string, crc32: Crc32): IndexHead | undef
 /** Reads the roots. Does not check the text, which a checkpoint wrote. */
 export function decodeIndexRoots(text: string): IndexRoots {
   return JSON.parse(text) as IndexRoots;
+}
+
+/**
+ * Returns whether an index reflects a moment of this database's history. It does not if the database lost that moment at a power
+ * cut (docs/internals.md#losses), or if it is another database.
+ */
+export function isOnLineage(index: Pick<IndexHead, 'uuid' | 'epoch' | 'seenSeq'>, origin: DatabaseOrigin): boolean {
+  if (index.uuid !== origin.uuid || index.epoch > origin.epoch) return false;
+  const [oldest] = origin.lineage;
+  const loss = origin.lineage.find(({ epoch }) => epoch > index.epoch);
+  if (loss === undefined) return true;
+  // There may have been losses before the oldest one that is recorded.
+  if (loss === oldest && !origin.isLineageComplete) return false;
+  return index.seenSeq <= loss.formerEnd;
 }

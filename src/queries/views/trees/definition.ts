@@ -4,6 +4,7 @@ import { parseInTurns } from '../../../base/json/parse-in-steps.ts';
 import { must } from '../../../base/shared/assert.ts';
 import { type CooperativeTask, mapInSteps, runCooperatively, TimeSlice } from '../../../base/shared/turn.ts';
 import { md5 } from '../../../database/documents/md5.ts';
+import { SCRIPT_LANGUAGE } from '../../sandbox/contract.ts';
 import type { ViewDefinition } from '../contract.ts';
 
 /**
@@ -66,7 +67,7 @@ export async function parseDefinition(body: string): Promise<GroupDefinition> {
   const document = membersOf(await parseInTurns(body));
   await timeSlice.rest();
   const options = membersOf(document['options']);
-  const language = typeof document['language'] === 'string' ? document['language'] : 'javascript';
+  const language = typeof document['language'] === 'string' ? document['language'] : SCRIPT_LANGUAGE;
   const members = membersOf(document['views']);
   const count = Object.keys(members).length - (members['lib'] === undefined ? 0 : 1);
   if (count > MOST_VIEWS) {
@@ -117,7 +118,7 @@ function parseView(name: string, view: Members, designOptions: Members): ViewDef
   if (reduce !== undefined && reduce !== null && typeof reduce !== 'string') {
     throw new DatabaseError(
       'bad_request',
-      `The reduce of view ${name} is no string. Give a source or a built-in name.`,
+      `The reduce of view ${name} is not a string. Give a source or a built-in name.`,
     );
   }
   const options = membersOf(view['options']);

@@ -1,8 +1,10 @@
 import type { CompareKeys } from '../../../base/collation/key-order.ts';
 import { must } from '../../../base/shared/assert.ts';
-import type { EntryList, TreeSpec } from '../../../storage/btree/contract.ts';
+import type { DocId } from '../../../database/documents/contract.ts';
+import type { EntryList, TreeEntry, TreeSpec } from '../../../storage/btree/contract.ts';
 import type { Tree } from '../../../storage/btree/tree.ts';
-import { combineReductions, type Reducer, type RowList } from '../reducers/reducer.ts';
+import type { ViewRow } from '../contract.ts';
+import { combineReductions, type Reducer, type RowList } from './reducer.ts';
 import { compareRows, RowKey } from './row-key.ts';
 
 /**
@@ -60,4 +62,37 @@ class EntryRows implements RowList {
   valueText(index: number): string {
     return this.#entries.value(index);
   }
+}
+
+/** An entry of a row tree as a row of the view. */
+export class StoredRow implements ViewRow {
+  readonly valueText: string;
+  readonly #key: RowKey;
+
+  constructor(key: RowKey, valueText: string) {
+    this.#key = key;
+    this.valueText = valueText;
+  }
+
+  get id(): DocId {
+    return this.#key.id;
+  }
+
+  get idText(): string {
+    return this.#key.idText;
+  }
+
+  get keyText(): string {
+    return this.#key.keyText;
+  }
+}
+
+/** Returns the first `limit` entries as rows. */
+export function toRows(entries: readonly TreeEntry<RowKey>[], limit: number): ViewRow[] {
+  const rows: ViewRow[] = [];
+  for (const { key, value } of entries) {
+    if (rows.length >= limit) break;
+    rows.push(new StoredRow(key, value));
+  }
+  return rows;
 }

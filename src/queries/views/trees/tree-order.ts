@@ -1,11 +1,13 @@
 import { type CompareKeys, createKeyOrder, createUnicodeOrder } from '../../../base/collation/key-order.ts';
 import { SortTexts } from '../../../base/collation/sort-text.ts';
 import { createStringOrder, weighCharacters } from '../../../base/collation/string-order.ts';
-import { builtinReducer, isBuiltinReduce } from '../reducers/builtin.ts';
-import type { Reducer } from '../reducers/reducer.ts';
-import { ScriptReducer } from '../reducers/script-reducer.ts';
+import { untilReady } from '../../../base/shared/pending.ts';
+import { builtinReducer, isBuiltinReduce } from './builtin-reducers.ts';
 import type { TreeDefinition } from './definition.ts';
+import type { IndexState } from './index-state.ts';
+import { failureOf, isFailed, type Reducer } from './reducer.ts';
 import { compareRows, type RowKey } from './row-key.ts';
+import { ScriptReducer } from './script-reducer.ts';
 
 /** How the rows of one tree are ordered and reduced. */
 export interface TreeOrder {
@@ -44,4 +46,20 @@ function createReducers(reduces: readonly string[], compareKeys: CompareKeys): P
     return reducer;
   });
   return { reducers, scripts };
+}
+
+/**
+ * Returns whether an index stores the failure of a reduce function's result that has grown too much. That depends on a setting, unlike
+ * other stored failures. Looks only at the reductions of whole trees, which have the failures of all their parts.
+ */
+export async function keepsRefusedGrowth(orders: readonly TreeOrder[], { trees }: IndexState): Promise<boolean> {
+  for (const [at, { reducers, scripts }] of orders.entries()) {
+    const tree = trees[at];
+    if (scripts.length === 0 || tree === undefined) continue;
+    // A function that fails in another way fails the queries that need it.
+    const reductions = (await untilReady(() => tree.rows.reduceRange({})).catch(() => undefined)) ?? [];
+    const ofScripts = reductions.filter((_, index) => scripts.some(({ reducer }) => reducer === reducers[index]));
+    if (ofScripts.some((text) => isFailed(text) && failureOf(text).code === 'reduce_overflow_error')) return true;
+  }
+  return false;
 }

@@ -19,7 +19,7 @@ export interface MapInput {
 }
 
 /** Documents that have changed. */
-export interface ChangedDocuments {
+interface ChangedDocuments {
   readonly live: readonly DocumentRecord[];
   /** Documents that have no rows: deleted ones, and design documents unless the definition includes them. */
   readonly empty: readonly DocId[];

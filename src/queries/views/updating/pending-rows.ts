@@ -1,16 +1,18 @@
 import { compareCodePoints } from '../../../base/collation/code-points.ts';
 import { must } from '../../../base/shared/assert.ts';
-import type { CooperativeTask, TimeSlice } from '../../../base/shared/turn.ts';
+import { sortInSteps } from '../../../base/shared/sort-in-steps.ts';
+import { type CooperativeTask, mapInSteps, type TimeSlice } from '../../../base/shared/turn.ts';
 import type { DocId } from '../../../database/documents/contract.ts';
+import type { TreeChange } from '../../../storage/btree/contract.ts';
 import type { MappedRows } from '../../sandbox/contract.ts';
 import type { GroupDefinition } from '../trees/definition.ts';
-import { encodeEmitted } from '../trees/document-tree.ts';
+import { encodeEmitted } from '../trees/index-state.ts';
 import { compareRowKeys, compareTails, RowKey } from '../trees/row-key.ts';
 import type { TreeOrder } from '../trees/tree-order.ts';
 import { SortedRuns } from './sorted-runs.ts';
 import { valuesInOrder } from './value-order.ts';
 
-export interface NewRow {
+interface NewRow {
   readonly key: RowKey;
   readonly value: string;
 }
@@ -37,7 +39,7 @@ interface RowRange {
   readonly to: number;
 }
 
-/** Rows that are read between two checks of the clock. */
+/** Rows that are processed between two checks of the clock. */
 const ROWS_PER_STEP = 256;
 
 /** Rows that an update has made and not written into the trees yet. No document may be added twice. */
@@ -157,5 +159,64 @@ function advance(cursors: readonly MapCursor[]): void {
   for (const cursor of cursors) {
     cursor.row += cursor.result.counts[cursor.document] ?? 0;
     cursor.document++;
+  }
+}
+
+/** The keys that a document has emitted before, as JSON texts, by tree. */
+export interface FormerKeys {
+  readonly id: DocId;
+  readonly keys: readonly (readonly string[])[];
+}
+
+type RowChange = TreeChange<RowKey>;
+
+type CompareRowKeys = (left: RowKey, right: RowKey) => number;
+
+/**
+ * Yields the changes to one tree that replace the former rows of documents with new ones. They are lists in the order of the tree, to be
+ * applied one after the other. There is a second list only if a new key compares as equal to a former one but has another
+ * text, because one list can't have changes for both.
+ */
+export function* changesOf(
+  former: readonly FormerKeys[],
+  tree: number,
+  rows: readonly NewRow[],
+  compare: CompareRowKeys,
+): CooperativeTask<(readonly RowChange[])[]> {
+  const removed = yield* formerKeys(former, tree, compare);
+  if (removed.length === 0) return [rows];
+  const changes: RowChange[] = [];
+  const rewritten: RowChange[] = [];
+  let at = 0;
+  for (const row of rows) {
+    let order = at < removed.length ? compare(must(removed[at]), row.key) : 1;
+    for (; order < 0; order = at < removed.length ? compare(must(removed[at]), row.key) : 1) {
+      changes.push({ key: must(removed[at]), value: undefined });
+      at++;
+      if (at % ROWS_PER_STEP === 0) yield;
+    }
+    if (order === 0) {
+      const key = must(removed[at]);
+      if (key.text !== row.key.text) rewritten.push({ key, value: undefined });
+      at++;
+    }
+    changes.push(row);
+    if (changes.length % ROWS_PER_STEP === 0) yield;
+  }
+  for (; at < removed.length; at++) changes.push({ key: must(removed[at]), value: undefined });
+  return rewritten.length === 0 ? [changes] : [rewritten, changes];
+}
+
+function* formerKeys(former: readonly FormerKeys[], tree: number, compare: CompareRowKeys): CooperativeTask<RowKey[]> {
+  const rowKeys = yield* mapInSteps(formerRows(former, tree), ({ id, idText, keyText, number }) =>
+    RowKey.of(keyText, id, idText, number),
+  );
+  return yield* sortInSteps(rowKeys, compare);
+}
+
+function* formerRows(former: readonly FormerKeys[], tree: number) {
+  for (const { id, keys } of former) {
+    const idText = JSON.stringify(id);
+    for (const [number, keyText] of (keys[tree] ?? []).entries()) yield { id, idText, keyText, number };
   }
 }

@@ -43,20 +43,10 @@ export class SortedRuns<T> {
 
   /** Removes all items, and returns them in order. */
   async take(timeSlice: TimeSlice): Promise<T[]> {
-    const steps = this.takeInSteps();
-    for (;;) {
-      const { done, value } = steps.next();
-      if (done === true) return value;
-      if (timeSlice.isDue) await timeSlice.rest();
-    }
-  }
-
-  /** Like `take`. */
-  *takeInSteps(): CooperativeTask<T[]> {
     if (this.#unsorted.length > 0) this.#makeRun();
     while (this.#runs.length > 1) {
       this.#mergeLast();
-      yield;
+      if (timeSlice.isDue) await timeSlice.rest();
     }
     const [only] = this.#runs;
     this.#runs = [];
@@ -97,11 +87,4 @@ function mergeSorted<T>(left: T[], right: T[], compare: (left: T, right: T) => n
   }
   for (; leftItem !== undefined; leftItem = left[++leftAt]) merged[at++] = leftItem;
   return merged;
-}
-
-/** Sorts items in short steps. Items that compare as equal stay in their order. */
-export function* sortInSteps<T>(items: readonly T[], compare: (left: T, right: T) => number): CooperativeTask<T[]> {
-  const runs = new SortedRuns(compare);
-  yield* runs.add(items);
-  return yield* runs.takeInSteps();
 }

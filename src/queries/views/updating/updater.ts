@@ -8,14 +8,19 @@ import type { Tree } from '../../../storage/btree/tree.ts';
 import type { MappedRows, Mapper, RowsChange } from '../contract.ts';
 import type { ViewSettings } from '../settings.ts';
 import type { GroupDefinition } from '../trees/definition.ts';
-import { type DocumentTree, decodeEmitted, isLeftOut } from '../trees/document-tree.ts';
-import type { FirstPass, IndexState, ViewTree } from '../trees/index-state.ts';
-import { makeReductions } from '../trees/reductions.ts';
+import {
+  type DocumentTree,
+  decodeEmitted,
+  type FirstPass,
+  type IndexState,
+  isLeftOut,
+  makeReductions,
+  type ViewTree,
+} from '../trees/index-state.ts';
 import type { RowTree } from '../trees/row-tree.ts';
 import type { TreeOrder } from '../trees/tree-order.ts';
 import { bodyBytes, cutByBytes, isMapped, longInput, type MapInput, readBodies, readChanged } from './map-input.ts';
-import { type DocumentRows, PendingRows } from './pending-rows.ts';
-import { changesOf, type FormerKeys } from './row-changes.ts';
+import { changesOf, type DocumentRows, type FormerKeys, PendingRows } from './pending-rows.ts';
 import type { RowWatches } from './row-watches.ts';
 
 /**

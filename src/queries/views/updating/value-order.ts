@@ -5,9 +5,9 @@
 import { type CompareKeys, createKeyOrder } from '../../../base/collation/key-order.ts';
 import { isShallow } from '../../../base/json/nesting.ts';
 import { must } from '../../../base/shared/assert.ts';
+import { sortInSteps } from '../../../base/shared/sort-in-steps.ts';
 import { type CooperativeTask, mapInSteps } from '../../../base/shared/turn.ts';
 import type { MappedRows } from '../../sandbox/contract.ts';
-import { sortInSteps } from './sorted-runs.ts';
 
 /** Up to this many keys are compared one by one, which takes less time than a set. */
 const FEW_KEYS = 32;

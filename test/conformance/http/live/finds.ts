@@ -47,7 +47,7 @@ export default suite('live_finds', [
   }),
 
   test('a part of the answer can not be followed, nor what is no query', async (t) => {
-    const reason = 'A query with `limit` can not be followed; give none of limit, skip, bookmark.';
+    const reason = 'A live query takes no `limit`. Leave out limit, skip, bookmark.';
     const limited = await t.at('POST', '/_find?feed=continuous', { json: { ...json, limit: 3 } });
     assertError(limited, 400, 'bad_request', reason);
     const wrong = await t.at('POST', '/_find?feed=continuous', { json: { selector: { n: { $x: 1 } } } });

@@ -85,7 +85,7 @@ export default suite('live_views', [
       await t.get(path),
       400,
       'bad_request',
-      '`skip` and `limit` can not be followed with `include_rows`; give bounds.',
+      '`skip` and `limit` can not be combined with `include_rows` in a feed. Give bounds such as `startkey` and `endkey` instead.',
     );
     const first = await t.get(path.replace('&limit=1', '&key="a"'));
     assert.equal(first.header('content-type'), 'text/event-stream');

@@ -99,7 +99,7 @@ describe('the handlers', () => {
     vi.unstubAllGlobals();
     await put('notes');
     await put('notes/_design/by', { views: { text: { map: 'function (doc) { emit(doc.text); }' } } });
-    const reason = expect.stringContaining('with settee/msw give handlers a loadWasm');
+    const reason = expect.stringContaining('with settee/msw, pass loadWasm to the handlers');
     expect(await ask('notes/_design/by/_view/text')).toMatchObject({ status: 501, json: { reason } });
   });
 

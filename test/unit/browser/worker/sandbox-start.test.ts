@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { must } from '../../../../src/base/shared/assert.ts';
 import { SandboxStart } from '../../../../src/browser/worker/sandbox-start.ts';
-import { guardModule } from '../../../../src/queries/sandbox/isolates/guarded-module.ts';
+import { guardModule } from '../../../../src/queries/sandbox/isolates/loop-guard.ts';
 import { createQuickJsSandbox, type SandboxPort } from '../../../../src/queries/sandbox/programs/quickjs-sandbox.ts';
 import { InProcessWorkers } from '../../queries/sandbox/in-process-workers.ts';
 import { openProgram, quickJsPath } from '../../queries/sandbox/quickjs-files.ts';

@@ -279,14 +279,14 @@ describe('verify', () => {
     expect(found).toMatchObject({
       code: 1,
       stdout: expect.stringMatching(
-        /^one: 501 documents, \d+ pages, 1 findings\n {2}An index is damaged, .*Page \d+ of one\.\w+\.\w{32} is damaged: /,
+        /^one: 501 documents, \d+ pages, 1 findings\n {2}An index is damaged\. .*Page \d+ of one\.\w+\.\w{32} is damaged: /,
       ),
     });
     const repaired = await runCommand(['verify', 'one', '--repair', '--data', copy]);
     expect(repaired).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(
-        /^one: dropped a damaged index, .*Page \d+ of one\.\w+\.\w{32} is damaged: .*\none: 501 documents, \d+ pages, no damage\n$/,
+        /^one: removed a damaged index, .*Page \d+ of one\.\w+\.\w{32} is damaged: .*\none: 501 documents, \d+ pages, no damage\n$/,
       ),
     });
     const opened = await startServer({ port: 0, dataFolder: copy, logLevel: 'none' });

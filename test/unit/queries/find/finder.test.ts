@@ -4,7 +4,7 @@ import { systemClock } from '../../../../src/base/shared/clock.ts';
 import type { Database } from '../../../../src/database/store/contract.ts';
 import type { FindAnswer, Finder, JsonObject } from '../../../../src/queries/find/contract.ts';
 import { createFinder } from '../../../../src/queries/find/finder.ts';
-import { createQueryMappers } from '../../../../src/queries/find/indexes/query-mapper.ts';
+import { createQueryMappers } from '../../../../src/queries/find/query-mapper.ts';
 import type { ViewIndexes } from '../../../../src/queries/views/contract.ts';
 import { ViewFixture } from '../../../support/view-fixture.ts';
 

@@ -4,12 +4,11 @@ import { isObject } from '../../../../src/base/json/objects.ts';
 import { atOnce } from '../../../../src/base/shared/turn.ts';
 import { parseDocId } from '../../../../src/database/documents/identifiers.ts';
 import { parseRevId } from '../../../../src/database/documents/revisions/revisions.ts';
-import type { StoredIndex } from '../../../../src/queries/find/indexes/index-catalog.ts';
-import { parseIndexMap } from '../../../../src/queries/find/indexes/index-definition.ts';
+import { parseFindQuery } from '../../../../src/queries/find/find-query.ts';
+import { parseIndexMap, type StoredIndex } from '../../../../src/queries/find/index-definition.ts';
 import { Conditions } from '../../../../src/queries/find/planning/conditions.ts';
 import { explanationJson } from '../../../../src/queries/find/planning/explanation.ts';
 import { choosePlan } from '../../../../src/queries/find/planning/planner.ts';
-import { parseFindQuery } from '../../../../src/queries/find/queries/find-query.ts';
 
 /** A query may have thousands of names. Others have turns meanwhile (docs/internals.md#long-work-takes-turns). */
 const names = Array.from({ length: 10_000 }, (_, n) => `field${n}`);

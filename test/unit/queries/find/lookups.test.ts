@@ -4,9 +4,9 @@ import { createKeyOrder } from '../../../../src/base/collation/key-order.ts';
 import { systemClock } from '../../../../src/base/shared/clock.ts';
 import type { JsonObject } from '../../../../src/queries/find/contract.ts';
 import { createFinder } from '../../../../src/queries/find/finder.ts';
-import { createQueryMappers } from '../../../../src/queries/find/indexes/query-mapper.ts';
+import { createQueryMappers } from '../../../../src/queries/find/query-mapper.ts';
+import { createTest } from '../../../../src/queries/find/selectors/selector-check.ts';
 import { parseSelector } from '../../../../src/queries/find/selectors/selector-parser.ts';
-import { createTest } from '../../../../src/queries/find/selectors/selector-test.ts';
 import type { PageStore } from '../../../../src/storage/page-store.ts';
 import { type Json, ViewFixture } from '../../../support/view-fixture.ts';
 

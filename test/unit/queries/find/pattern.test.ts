@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { atOnce } from '../../../../src/base/shared/turn.ts';
 import { Effort } from '../../../../src/queries/find/effort.ts';
-import { parsePattern as parseIn } from '../../../../src/queries/find/patterns/pattern.ts';
-import { PatternRoom } from '../../../../src/queries/find/patterns/pattern-room.ts';
+import { parsePattern as parseIn } from '../../../../src/queries/find/selectors/pattern.ts';
+import { PatternRoom } from '../../../../src/queries/find/selectors/selector-room.ts';
 
 /** Whether the pattern is in a text, by both ways to find out. */
 function parsePattern(source: string) {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../../src/base/shared/clock.ts';
 import { createFinder } from '../../../../src/queries/find/finder.ts';
-import { createQueryMappers } from '../../../../src/queries/find/indexes/query-mapper.ts';
+import { createQueryMappers } from '../../../../src/queries/find/query-mapper.ts';
 import type { PageStore } from '../../../../src/storage/page-store.ts';
 import { ViewFixture } from '../../../support/view-fixture.ts';
 

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { createKeyOrder } from '../../../../src/base/collation/key-order.ts';
 import { atOnce } from '../../../../src/base/shared/turn.ts';
+import { createTest } from '../../../../src/queries/find/selectors/selector-check.ts';
 import { failuresOf } from '../../../../src/queries/find/selectors/selector-failures.ts';
 import { parseSelector } from '../../../../src/queries/find/selectors/selector-parser.ts';
-import { createTest } from '../../../../src/queries/find/selectors/selector-test.ts';
 
 const order = createKeyOrder('unicode');
 

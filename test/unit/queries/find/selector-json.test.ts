@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { isDatabaseError } from '../../../../src/base/errors/database-error.ts';
-import { selectorJson } from '../../../../src/queries/find/selectors/selector-json.ts';
+import { selectorJson } from '../../../../src/queries/find/selectors/selector.ts';
 import { parseSelector } from '../../../../src/queries/find/selectors/selector-parser.ts';
 
 const normal = (selector: unknown) => selectorJson(parseSelector(selector));

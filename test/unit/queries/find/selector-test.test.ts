@@ -6,9 +6,8 @@ import { atOnce } from '../../../../src/base/shared/turn.ts';
 import { Effort } from '../../../../src/queries/find/effort.ts';
 import { fieldOf } from '../../../../src/queries/find/selectors/field-path.ts';
 import type { Condition, Selector } from '../../../../src/queries/find/selectors/selector.ts';
-import { createCheck } from '../../../../src/queries/find/selectors/selector-check.ts';
+import { createCheck, createTest } from '../../../../src/queries/find/selectors/selector-check.ts';
 import { parseSelector } from '../../../../src/queries/find/selectors/selector-parser.ts';
-import { createTest } from '../../../../src/queries/find/selectors/selector-test.ts';
 
 const order = createKeyOrder('unicode');
 const idOrder = createKeyOrder('raw');

@@ -2,10 +2,13 @@ import { readFile } from 'node:fs/promises';
 import { beforeAll, expect, test } from 'vitest';
 import { must } from '../../../../src/base/shared/assert.ts';
 import { atOnce } from '../../../../src/base/shared/turn.ts';
-import { guardModule, namesOfGuarded } from '../../../../src/queries/sandbox/isolates/guarded-module.ts';
-import { guardLoops } from '../../../../src/queries/sandbox/isolates/loop-guard.ts';
+import {
+  findLocalTime,
+  guardLoops,
+  guardModule,
+  namesOfGuarded,
+} from '../../../../src/queries/sandbox/isolates/loop-guard.ts';
 import { QuickJsInstanceFactory } from '../../../../src/queries/sandbox/isolates/quickjs-instance.ts';
-import { findLocalTime } from '../../../../src/queries/sandbox/isolates/utc.ts';
 import { createTestSandbox, openProgram, quickJsPath } from './quickjs-files.ts';
 
 /** Modules of QuickJS whose loops were guarded by the build. */

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { ResumableLists } from '../../../../src/queries/sandbox/sources/resumable-lists.ts';
+import { ResumableLists } from '../../../../src/queries/sandbox/programs/resumable-source.ts';
 
 const list = 'function () { while (getRow()) send("x"); }';
 const lists = JSON.stringify({ list, other: list });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { toResumableSource } from '../../../../src/queries/sandbox/sources/resumable-source.ts';
+import { toResumableSource } from '../../../../src/queries/sandbox/programs/resumable-source.ts';
 
 const WAIT = 'getRow(getRow.waits()&&(yield))';
 

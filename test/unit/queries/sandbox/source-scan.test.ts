@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { project } from '../../../../src/queries/sandbox/sources/projection.ts';
-import { mayChangeDocuments, membersUsed } from '../../../../src/queries/sandbox/sources/source-scan.ts';
+import { project } from '../../../../src/queries/sandbox/programs/projection.ts';
+import { mayChangeDocuments, membersUsed } from '../../../../src/queries/sandbox/programs/source-scan.ts';
 
 describe('a map can change its document', () => {
   test.each([

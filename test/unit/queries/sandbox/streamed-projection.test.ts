@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { StreamedProjection } from '../../../../src/queries/sandbox/sources/streamed-projection.ts';
+import { StreamedProjection } from '../../../../src/queries/sandbox/programs/projection.ts';
 
 function projected(pieces: readonly string[], members: readonly string[]): string {
   const projection = new StreamedProjection(new Set(members));

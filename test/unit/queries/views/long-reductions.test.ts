@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { createKeyOrder } from '../../../../src/base/collation/key-order.ts';
 import { Pending, untilReady } from '../../../../src/base/shared/pending.ts';
 import { nextTurn } from '../../../../src/base/shared/turn.ts';
-import { builtinReducer } from '../../../../src/queries/views/reducers/builtin.ts';
-import { combineReductions, type RowList } from '../../../../src/queries/views/reducers/reducer.ts';
+import { builtinReducer } from '../../../../src/queries/views/trees/builtin-reducers.ts';
+import { combineReductions, type RowList } from '../../../../src/queries/views/trees/reducer.ts';
 import { ViewFixture, withReader } from '../../../support/view-fixture.ts';
 
 const compareKeys = createKeyOrder('unicode');

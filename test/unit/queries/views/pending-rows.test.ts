@@ -3,8 +3,7 @@ import { type CooperativeTask, TimeSlice } from '../../../../src/base/shared/tur
 import type { DocId } from '../../../../src/database/documents/contract.ts';
 import { parseDefinition } from '../../../../src/queries/views/trees/definition.ts';
 import { createTreeOrders } from '../../../../src/queries/views/trees/tree-order.ts';
-import { PendingRows } from '../../../../src/queries/views/updating/pending-rows.ts';
-import { changesOf } from '../../../../src/queries/views/updating/row-changes.ts';
+import { changesOf, PendingRows } from '../../../../src/queries/views/updating/pending-rows.ts';
 
 const COUNT = 50_000;
 const id = 'doc' as DocId;

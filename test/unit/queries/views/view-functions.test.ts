@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { must } from '../../../../src/base/shared/assert.ts';
-import { mayReadKeys } from '../../../../src/queries/views/reducers/script-reducer.ts';
+import { mayReadKeys } from '../../../../src/queries/views/trees/script-reducer.ts';
 import { groupsOf, type Json, rowsOf, ViewFixture, withReader } from '../../../support/view-fixture.ts';
 
 async function reduced(reduce: string, values: Readonly<Record<string, Json>>, options = {}): Promise<[Json, Json][]> {
@@ -150,7 +150,7 @@ describe('built-in reduces', () => {
   test('an unknown one is refused', async () => {
     await expect(reduced('_median', { a: 1 })).rejects.toMatchObject({
       code: 'bad_request',
-      reason: expect.stringContaining('"_median" is no built-in reduce'),
+      reason: expect.stringContaining('"_median" is not a built-in reduce'),
     });
   });
 });

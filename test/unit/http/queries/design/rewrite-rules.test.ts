@@ -102,7 +102,11 @@ describe('rules', () => {
     ['text', 'rewrite_rules_error', 'Rewrite rules are a String. They must be a JSON Array.'],
     [{}, 'rewrite_rules_error', 'Rewrite rules must be a JSON Array.'],
     [[7], 'rewrite_rules_error', 'A rewrite rule must be a JSON object with a member "to".'],
-    [[{ to: 'x', query: { key: deep() } }], 'rewrite_rules_error', 'A rewrite rule is nested too deeply.'],
+    [
+      [{ to: 'x', query: { key: deep() } }],
+      'rewrite_rules_error',
+      'A rewrite rule is nested too deeply. Give its members fewer levels.',
+    ],
     [[], 'not_found', 'missing'],
   ])('rule set %# leads nowhere', (rules, code, reason) => {
     expect(() => atOnce(rewrite(rules, request, { isSecure: true }))).toThrow(

@@ -48,7 +48,7 @@ describe('parameters of views', () => {
   });
 
   test.each([
-    ['update=later', PLAIN, 'Invalid value for `update`.'],
+    ['update=later', PLAIN, 'Invalid value for `update`. Give true, false or lazy.'],
     ['stale=false', PLAIN, 'Invalid value for `stale`.'],
     ['reduce=true', PLAIN, 'Reduce is invalid for map-only views.'],
     ['group_level=2', PLAIN, 'Invalid use of grouping on a map view.'],
