@@ -118,8 +118,9 @@ export class DatabasePeer implements Peer {
   }
 
   async writeCheckpoint(id: string, members: string, known: string | undefined): Promise<string | undefined> {
-    for (let attempt = 1; ; attempt++) {
-      const stored = (await this.#readLocal(id)) ?? {};
+    // This service writes nothing over another revision than the given one; other servers may, so their document is read first.
+    for (let attempt = this.isLocal ? 0 : 1; ; attempt++) {
+      const stored = attempt === 0 ? { _rev: known } : ((await this.#readLocal(id)) ?? {});
       const rev = textOf(stored['_rev']);
       if (isEarlierRevision(rev, known)) return undefined;
       // The response to an earlier attempt was lost on the way.

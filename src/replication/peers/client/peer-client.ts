@@ -81,7 +81,7 @@ export class PeerClient {
   readonly #options: PeerClientOptions;
   readonly #limit: ConnectionLimit;
   readonly #compression: CompressionUse;
-  /** No request is sent before this time. By the monotonic clock. */
+  /** No request is sent before this time, by the monotonic clock; 0 if the peer has asked for no pause. */
   #pausedUntil = 0;
   #hasSucceeded = false;
   #troubleSince: number | undefined;
@@ -231,6 +231,7 @@ export class PeerClient {
   }
 
   async #waitForPause(signal: AbortSignal): Promise<void> {
+    if (this.#pausedUntil === 0) return;
     const leftMs = this.#pausedUntil - this.#options.clock.monotonic();
     if (leftMs > LONGEST_PAUSE_MS) {
       throw new AttemptFailure(`${this.name} wants to be left alone`, { retryAfterMs: leftMs });
