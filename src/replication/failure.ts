@@ -29,3 +29,7 @@ export class RightsEnded extends ReplicationError {
     this.name = 'RightsEnded';
   }
 }
+
+export function cancelled(): ReplicationError {
+  return new ReplicationError('cancelled', 'The replication was stopped.', { isRetryable: true });
+}

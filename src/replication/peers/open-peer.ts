@@ -6,16 +6,18 @@ import type { Credentials, Endpoint, PeerOutage, Replication, ReplicatorHost } f
 import { ReplicationError } from '../failure.ts';
 import type { RunEnd } from '../host-connections.ts';
 import type { MemoryShare } from '../peer-memory.ts';
+import {
+  type Authorization,
+  anonymous,
+  beginSession,
+  OAuthAuthorization,
+  PasswordAuthorization,
+} from './client/authorization.ts';
+import { LocalTransport } from './client/local-transport.ts';
+import { NetworkTransport, type OtherServers } from './client/network-transport.ts';
 import { PeerClient } from './client/peer-client.ts';
-import type { Peer } from './contract.ts';
-import { type Authorization, anonymous } from './credentials/authorization.ts';
-import { OAuthAuthorization } from './credentials/oauth-authorization.ts';
-import { PasswordAuthorization } from './credentials/password-authorization.ts';
-import { beginSession } from './credentials/sessions.ts';
-import { DatabasePeer } from './database-peer.ts';
-import type { Transport } from './transport/contract.ts';
-import { LocalTransport } from './transport/local-transport.ts';
-import { NetworkTransport, type OtherServers } from './transport/network-transport.ts';
+import type { Transport } from './client/transport.ts';
+import { Peer } from './peer.ts';
 
 type RemoteEndpoint = Extract<Endpoint, { kind: 'remote' }>;
 
@@ -57,7 +59,7 @@ export function openPeer(
     onOutage,
     signal,
   });
-  return new DatabasePeer(client, connectionTimeoutMs, () => randomHex(random, 16));
+  return new Peer(client, connectionTimeoutMs, () => randomHex(random, 16));
 }
 
 function openTransport(endpoint: Endpoint, replication: Replication, host: ReplicatorHost): Transport {

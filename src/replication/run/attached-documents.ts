@@ -4,11 +4,10 @@
  */
 import type { RandomBytes } from '../../base/shared/clock.ts';
 import { ReplicationError } from '../failure.ts';
-import { ContentMismatch } from '../peers/attachments/content-check.ts';
-import { ConnectionLimit } from '../peers/client/connection-limit.ts';
-import { backOffMs, LONGEST_PAUSE_MS, sleep } from '../peers/client/waiting.ts';
-import type { AttachedDocument, FoundDocument, Peer, RelatedRefusal, WantedDocument } from '../peers/contract.ts';
-import type { Ends } from './common-checkpoint.ts';
+import { backOffMs, ConnectionLimit, LONGEST_PAUSE_MS, sleep } from '../peers/client/pacing.ts';
+import type { AttachedDocument, Ends, FoundDocument, RelatedRefusal, WantedDocument } from '../peers/contract.ts';
+import { ContentMismatch } from '../peers/documents/content-check.ts';
+import type { Peer } from '../peers/peer.ts';
 import type { ReplicationStats } from './replication-stats.ts';
 
 export interface AttachedDocumentsOptions {

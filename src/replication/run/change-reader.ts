@@ -2,10 +2,11 @@
 
 import type { Replication, Sequence } from '../contract.ts';
 import { ReplicationError } from '../failure.ts';
-import { sleep } from '../peers/client/waiting.ts';
-import type { ChangesPage, Peer, PeerInfo } from '../peers/contract.ts';
+import { sleep } from '../peers/client/pacing.ts';
+import type { ChangesPage, PeerInfo } from '../peers/contract.ts';
+import type { Peer } from '../peers/peer.ts';
+import { isBeyond, isSameSequence } from '../peers/sequences.ts';
 import { EndChanged } from './checkpoints.ts';
-import { isBeyond, isSameSequence } from './sequences.ts';
 
 /** A feed that ends after a shorter time is not begun again at once. */
 const SHORT_MS = 1_000;

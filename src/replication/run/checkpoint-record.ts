@@ -4,7 +4,7 @@ import { isObject, type JsonObject, ownMember } from '../../base/json/objects.ts
 import { hasLoneSurrogate } from '../../base/json/portable-values.ts';
 import type { HistoryEntry, RefusedDocument, Sequence } from '../contract.ts';
 import type { StoredCheckpoint } from '../peers/contract.ts';
-import { isSequence } from '../peers/sequence-form.ts';
+import { isSequence } from '../peers/sequences.ts';
 import { ledgerLine, storableText } from './ledger-line.ts';
 
 export const ID_VERSION = 3;

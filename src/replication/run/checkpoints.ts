@@ -2,10 +2,11 @@
 import type { Log } from '../../base/system/contract.ts';
 import type { HistoryEntry, Sequence } from '../contract.ts';
 import { ReplicationError } from '../failure.ts';
-import type { Peer, PeerInfo } from '../peers/contract.ts';
-import { isEarlierRevision } from '../peers/local-revisions.ts';
+import type { Ends, PeerInfo } from '../peers/contract.ts';
+import type { Peer } from '../peers/peer.ts';
+import { isEarlierRevision } from '../peers/revisions.ts';
 import { type OneSidedCheckpoint, readRecord, recordText, withoutDetails } from './checkpoint-record.ts';
-import { type CommonCheckpoint, commonCheckpoint, type Ends } from './common-checkpoint.ts';
+import { type CommonCheckpoint, commonCheckpoint } from './common-checkpoint.ts';
 
 /** An end is no longer the database with which the session began: it was created again, or has lost something. */
 export class EndChanged extends Error {

@@ -1,18 +1,13 @@
 /** Finds where a replication continues: up to where both ends agree that everything was copied. */
 import type { HistoryEntry, Sequence } from '../contract.ts';
-import type { PeerInfo } from '../peers/contract.ts';
+import type { Ends, PeerInfo } from '../peers/contract.ts';
+import { earlierSequence, isBeyond } from '../peers/sequences.ts';
 import type { CheckpointRecord } from './checkpoint-record.ts';
-import { earlierSequence, isBeyond } from './sequences.ts';
 
 export interface CommonCheckpoint {
   readonly since: Sequence;
   /** The sessions up to there, newest first. */
   readonly history: readonly HistoryEntry[];
-}
-
-export interface Ends<T> {
-  readonly source: T;
-  readonly target: T;
 }
 
 const NONE: CommonCheckpoint = { since: 0, history: [] };

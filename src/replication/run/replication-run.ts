@@ -1,8 +1,7 @@
 /** Runs a replication: session after session, until one has finished. */
 import type { RunReplication } from '../contract.ts';
-import { ReplicationError } from '../failure.ts';
-import { cancelled } from '../peers/client/peer-client.ts';
-import { sleep } from '../peers/client/waiting.ts';
+import { cancelled, ReplicationError } from '../failure.ts';
+import { sleep } from '../peers/client/pacing.ts';
 import { userKey } from '../user-key.ts';
 import { EndChanged } from './checkpoints.ts';
 import { ReplicationStats } from './replication-stats.ts';

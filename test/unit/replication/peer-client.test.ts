@@ -3,13 +3,9 @@ import { systemClock } from '../../../src/base/shared/clock.ts';
 import { silentLog } from '../../../src/base/system/log.ts';
 import type { PeerOutage } from '../../../src/replication/contract.ts';
 import { SHORT_ANSWER } from '../../../src/replication/peers/client/answer.ts';
+import { anonymous } from '../../../src/replication/peers/client/authorization.ts';
 import { PeerClient, type PeerClientOptions } from '../../../src/replication/peers/client/peer-client.ts';
-import { anonymous } from '../../../src/replication/peers/credentials/authorization.ts';
-import type {
-  Transport,
-  TransportAnswer,
-  TransportRequest,
-} from '../../../src/replication/peers/transport/contract.ts';
+import type { Transport, TransportAnswer, TransportRequest } from '../../../src/replication/peers/client/transport.ts';
 
 type Reply = (request: TransportRequest) => Promise<TransportAnswer> | TransportAnswer;
 

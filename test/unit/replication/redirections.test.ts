@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Sent, sendOn } from '../../../src/replication/peers/transport/redirections.ts';
+import { type Sent, sendOn } from '../../../src/replication/peers/client/redirections.ts';
 
 interface Asked extends Sent {
   readonly address: string;

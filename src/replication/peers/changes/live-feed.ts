@@ -6,12 +6,18 @@
 import { isObject, ownMember } from '../../../base/json/objects.ts';
 import type { Sequence } from '../../contract.ts';
 import type { Answer } from '../client/answer.ts';
-import { LineCutter } from '../client/answered-lines.ts';
 import { AttemptFailure } from '../client/attempt-failure.ts';
 import type { PeerClient } from '../client/peer-client.ts';
+import { LineCutter } from '../client/streamed-answers.ts';
 import type { Change, ChangesPage, ChangesRequest } from '../contract.ts';
-import { readChangesPage } from './changes-page.ts';
-import { changesRequest, LONGEST_ROW, readChange, readPending, readSequence } from './changes-request.ts';
+import {
+  changesRequest,
+  LONGEST_ROW,
+  readChange,
+  readChangesPage,
+  readPending,
+  readSequence,
+} from './changes-request.ts';
 import { SharedDbUpdates } from './shared-db-updates.ts';
 
 /** The polling interval if no feed may be open. */

@@ -7,8 +7,8 @@ import { startBackgroundTimer } from '../../../base/shared/background-timer.ts';
 import type { Sequence } from '../../contract.ts';
 import type { DatabaseNews, FeedPlaces, NewsOfDatabase } from '../../host-connections.ts';
 import type { Answer } from '../client/answer.ts';
-import { LineCutter } from '../client/answered-lines.ts';
 import type { PeerClient } from '../client/peer-client.ts';
+import { LineCutter } from '../client/streamed-answers.ts';
 import type { ChangesPage, ChangesRequest } from '../contract.ts';
 
 /** A replication without news for this long looks at the source again. */

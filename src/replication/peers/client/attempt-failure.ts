@@ -2,7 +2,7 @@
 import type { ErrorCode } from '../../../base/errors/database-error.ts';
 import { ReplicationError } from '../../failure.ts';
 
-export interface AttemptDetails {
+interface AttemptDetails {
   readonly code?: ErrorCode;
   /** Whether the same request may succeed later. */
   readonly isRetryable?: boolean;

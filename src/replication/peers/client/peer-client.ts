@@ -2,21 +2,20 @@
  * Sends requests to a peer, again if that can help: after network failures, responses that are cut off or invalid, and statuses
  * that say "later". It bounds how many are under way, adds the sender's credentials, and waits as long as the peer asks for.
  */
-import type { ErrorCode } from '../../../base/errors/database-error.ts';
 import type { Clock, RandomBytes } from '../../../base/shared/clock.ts';
 import type { Log } from '../../../base/system/contract.ts';
 import type { PeerOutage } from '../../contract.ts';
-import { ReplicationError } from '../../failure.ts';
+import { cancelled, ReplicationError } from '../../failure.ts';
 import type { HostPlaces } from '../../host-connections.ts';
 import type { MemoryShare } from '../../peer-memory.ts';
-import type { Authorization } from '../credentials/authorization.ts';
-import type { Transport, TransportRequest } from '../transport/contract.ts';
+import type { RelatedBody } from '../contract.ts';
 import { Answer } from './answer.ts';
 import { AttemptFailure, describeFailure } from './attempt-failure.ts';
-import { ConnectionLimit } from './connection-limit.ts';
-import { CompressionUse, compress, type StreamedBody, underWatch } from './request-body.ts';
-import { backOffMs, LONGEST_PAUSE_MS, retryAfterMs, sleep } from './waiting.ts';
-import { Watchdog } from './watchdog.ts';
+import type { Authorization } from './authorization.ts';
+import { backOffMs, ConnectionLimit, LONGEST_PAUSE_MS, retryAfterMs, sleep } from './pacing.ts';
+import { failureOf } from './refusals.ts';
+import type { Transport, TransportRequest } from './transport.ts';
+import { underWatch, Watchdog } from './watchdog.ts';
 
 export interface PeerClientOptions {
   readonly transport: Transport;
@@ -48,7 +47,7 @@ export interface PeerRequest {
   readonly ofServer?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
   /** A text is sent as JSON. A streamed body can be sent once: with no retries. */
-  readonly body?: string | StreamedBody | undefined;
+  readonly body?: string | RelatedBody | undefined;
   /** Statuses from 400 on that are passed to `use`; the others are failures. */
   readonly accepts?: readonly number[];
   /** The part of the database that the request names, which may be missing: otherwise 404 means the database. */
@@ -64,16 +63,15 @@ export interface PeerRequest {
   readonly signal?: AbortSignal;
 }
 
+/** The `Server` names of family servers that accept compressed requests. */
+const TAKES_GZIP = /^(Settee|CouchDB)\//i;
+const SHORTEST_COMPRESSED = 2_048;
 const SLOWEST_BYTES_PER_MS = 32;
 const TOO_MANY_REQUESTS = 429;
 const UNAVAILABLE = 503;
 const BAD_REQUEST = 400;
 const UNAUTHORIZED = 401;
 const BAD_TYPE = 415;
-/** Reasons of 404 that concern the database itself. */
-const OF_DATABASE = /no_db_file|database/i;
-/** Statuses below 500 that may change when the same request is sent again. */
-const PASSING: readonly number[] = [408, 425, TOO_MANY_REQUESTS];
 
 export class PeerClient {
   readonly name: string;
@@ -207,27 +205,13 @@ export class PeerClient {
   async #failureOf(request: PeerRequest, answer: Answer): Promise<AttemptFailure> {
     const { status } = answer;
     const pauseMs = retryAfterMs(answer.header('retry-after'), this.#options.clock.now());
-    const { error, reason } = await answer.refusal();
-    const told = `${this.name} answered ${describe(request)} with ${status} ${error}${behindColon(reason)}`;
-    if (status === UNAUTHORIZED) {
-      const isOfDatabase = request.path === '';
-      const why = isOfDatabase ? `unauthorized to access or create database ${this.name}${behindColon(reason)}` : told;
-      // Credentials that were accepted before have not changed: a peer may lose its accounts for a while.
-      return new RefusedAttempt(why, 'unauthorized', status, this.#hasSucceeded);
-    }
-    if (status === 403) return new RefusedAttempt(told, 'forbidden', status, false);
-    if (status === 404 && !isFromBetween(answer)) {
-      const isDatabase = request.names === undefined || OF_DATABASE.test(reason);
-      const code = isDatabase ? 'db_not_found' : 'not_found';
-      const why = isDatabase ? told : `${this.name} has no ${request.names}${behindColon(reason)}`;
-      return new RefusedAttempt(why, code, status, isDatabase && this.#hasSucceeded);
-    }
-    const isRetryable = status >= 500 || status === 404 || PASSING.includes(status);
-    if (status === TOO_MANY_REQUESTS || status === UNAVAILABLE) {
-      this.#limit.slowDown();
-      if (pauseMs !== undefined) this.#pausedUntil = this.#options.clock.monotonic() + pauseMs;
-    }
-    return new AttemptFailure(told, { isRetryable, retryAfterMs: isRetryable ? pauseMs : undefined, status });
+    const isOverloaded = status === TOO_MANY_REQUESTS || status === UNAVAILABLE;
+    if (isOverloaded) this.#limit.slowDown();
+    if (isOverloaded && pauseMs !== undefined) this.#pausedUntil = this.#options.clock.monotonic() + pauseMs;
+    const isFromProxy = isFromBetween(answer);
+    const { name } = this;
+    const asked = { peer: name, what: describe(request), isOfDatabase: request.path === '', names: request.names };
+    return failureOf(asked, { ...(await answer.refusal()), status, isFromProxy, pauseMs }, this.#hasSucceeded);
   }
 
   async #waitForPause(signal: AbortSignal): Promise<void> {
@@ -310,28 +294,6 @@ interface Exchange {
   end(): void;
 }
 
-class RefusedAttempt extends AttemptFailure {
-  readonly #isPassing: boolean;
-
-  constructor(message: string, code: ErrorCode, status: number, isPassing: boolean) {
-    super(message, { code, isRetryable: false, status });
-    this.#isPassing = isPassing;
-  }
-
-  /** Sending the same request again at once does not help, but beginning again later may. */
-  override asFinal(): ReplicationError {
-    return new ReplicationError(this.code, this.message, { isRetryable: this.#isPassing });
-  }
-}
-
-export function cancelled(): ReplicationError {
-  return new ReplicationError('cancelled', 'The replication was stopped.', { isRetryable: true });
-}
-
-function behindColon(reason: string): string {
-  return reason === '' ? '' : `: ${reason}`;
-}
-
 function isStreamed({ body }: PeerRequest): boolean {
   return typeof body === 'object';
 }
@@ -354,4 +316,33 @@ function describe(request: PeerRequest): string {
 /** Returns the path without its parameters, which may be long. */
 function pathOf({ path }: PeerRequest): string {
   return path.replace(/\?.*$/s, '');
+}
+
+/** Whether the peer accepts compressed requests: known from its responses. */
+class CompressionUse {
+  readonly #isWorthIt: boolean;
+  #takesGzip = false;
+  #hasRefused = false;
+
+  constructor(isSlow: boolean) {
+    this.#isWorthIt = isSlow && typeof CompressionStream === 'function';
+  }
+
+  appliesTo(text: string): boolean {
+    return this.#isWorthIt && this.#takesGzip && text.length >= SHORTEST_COMPRESSED;
+  }
+
+  noteServer(server: string | undefined): void {
+    this.#takesGzip ||= !this.#hasRefused && server !== undefined && TAKES_GZIP.test(server);
+  }
+
+  refused(): void {
+    this.#hasRefused = true;
+    this.#takesGzip = false;
+  }
+}
+
+async function compress(text: string): Promise<Uint8Array<ArrayBuffer>> {
+  const stream = new Blob([text]).stream().pipeThrough(new CompressionStream('gzip'));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
 }

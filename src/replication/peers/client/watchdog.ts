@@ -51,3 +51,17 @@ export class Watchdog {
     this.#onSilence();
   }
 }
+
+/** Yields the chunks; each request for one is a sign of life of the reader. While a chunk is being produced the watchdog pauses. */
+export async function* underWatch(
+  chunks: AsyncIterable<Uint8Array>,
+  watchdog: Watchdog,
+): AsyncGenerator<Uint8Array, void, void> {
+  watchdog.pause();
+  for await (const chunk of chunks) {
+    watchdog.sign();
+    yield chunk;
+    watchdog.pause();
+  }
+  watchdog.sign();
+}

@@ -1,11 +1,75 @@
+/** What of a response settles a requested document: the response is checked against the request. */
+
 import { isObject, type JsonObject } from '../../../base/json/objects.ts';
 import { hasLoneSurrogate } from '../../../base/json/portable-values.ts';
 import type { FoundDocument, Stub, WantedDocument } from '../contract.ts';
+import { ContentMismatch, checkInline } from './content-check.ts';
 import { descendsFrom, generationOf, type ReadDocument, readDocumentText, revisionsAmong } from './document-text.ts';
 
-/** The attachments of a document that arrived without their content: which of them the target lacks. */
+/** A requested document: which of its revisions arrived, or are known not to arrive. */
+export class Settled {
+  readonly wanted: WantedDocument;
+  readonly #take: (found: FoundDocument) => Promise<void>;
+  /** The wanted revisions. */
+  readonly revs: ReadonlySet<string>;
+  readonly #open: Set<string>;
+  /** Revisions that were passed on. Several wanted revisions may have the same leaf, which arrives for each of them. */
+  readonly #given = new Set<string>();
+  /** The problem with the last unusable response; undefined if there was none. */
+  #problem: string | undefined;
+
+  constructor(wanted: WantedDocument, take: (found: FoundDocument) => Promise<void>) {
+    this.wanted = wanted;
+    this.#take = take;
+    this.revs = new Set(wanted.revs);
+    this.#open = new Set(this.revs);
+  }
+
+  get isDone(): boolean {
+    return this.#open.size === 0;
+  }
+
+  get problem(): string | undefined {
+    return this.#problem;
+  }
+
+  /** The same document with the revisions that are not settled yet. */
+  get left(): WantedDocument {
+    return { ...this.wanted, revs: [...this.#open] };
+  }
+
+  /** `read` returns undefined if nothing is settled, and throws `SyntaxError` if it was not requested: neither settles anything. */
+  async take(read: () => FoundDocument | undefined): Promise<void> {
+    const found = await this.#checked(read);
+    if (found === undefined || (found.type === 'refused' && !found.settles.some((one) => this.#open.has(one)))) return;
+    const rev = found.type === 'document' ? found.document.rev : undefined;
+    if (rev === undefined || !this.#given.has(rev)) await this.#take(found);
+    if (rev !== undefined) this.#given.add(rev);
+    for (const one of found.settles) this.#open.delete(one);
+  }
+
+  async #checked(read: () => FoundDocument | undefined): Promise<FoundDocument | undefined> {
+    try {
+      const found = read();
+      if (found?.type === 'document' && this.#hasContentToCheck(found.document.rev)) {
+        await checkInline(readDocumentText(found.document.text).attachments ?? {}, this.wanted.stubs ?? []);
+      }
+      return found;
+    } catch (failure) {
+      if (!(failure instanceof SyntaxError || failure instanceof ContentMismatch)) throw failure;
+      this.#problem = failure instanceof ContentMismatch ? failure.reason : failure.message;
+      return undefined;
+    }
+  }
+
+  /** The stubs are for the one wanted revision. For another one the caller has to read the stubs first. */
+  #hasContentToCheck(rev: string): boolean {
+    return this.wanted.stubs !== undefined && this.revs.has(rev);
+  }
+}
+
 /**
- * Undefined if the document has none. `since`: revisions that the target has. Throws `SyntaxError` if an entry is malformed: the
+ * Returns the attachments of a document that arrived without their content, with those that the target lacks marked. Undefined if it has none. `since`: revisions that the target has. Throws `SyntaxError` if an entry is malformed: the
  * content is checked against it.
  */
 function readStubs(document: ReadDocument, since: readonly string[]): readonly Stub[] | undefined {

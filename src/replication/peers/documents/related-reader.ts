@@ -12,7 +12,6 @@ import type { Answer } from '../client/answer.ts';
 import { AttemptFailure } from '../client/attempt-failure.ts';
 import type { PeerClient } from '../client/peer-client.ts';
 import type { AttachedDocument, DocumentText, RelatedBody, Stub } from '../contract.ts';
-import { attachmentNames, readDocumentText } from '../documents/document-text.ts';
 import { documentPath, isAddressable, isSegment, queryText } from '../paths.ts';
 import {
   ContentMismatch,
@@ -21,7 +20,8 @@ import {
   type ExpectedContent,
   plainContent,
 } from './content-check.ts';
-import { type Following, relatedBody, relatedType, withFollowing } from './related-body.ts';
+import { attachmentNames, readDocumentText } from './document-text.ts';
+import { type Following, relatedBody, relatedType, withFollowing } from './related-writer.ts';
 
 /** A response that is read outside of the call that returned it; the call lasts until reading ends. */
 class Handover {

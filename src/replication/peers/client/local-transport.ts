@@ -2,7 +2,7 @@
 import type { Handle, PlainRequest, PlainResponse, RequestBody } from '../../../base/shared/message.ts';
 import type { WhyEnded } from '../../contract.ts';
 import { RightsEnded } from '../../failure.ts';
-import type { AnswerBody, Transport, TransportAnswer, TransportRequest } from './contract.ts';
+import type { AnswerBody, Transport, TransportAnswer, TransportRequest } from './transport.ts';
 
 export interface LocalTransportOptions {
   readonly handle: Handle;

@@ -1,12 +1,10 @@
-/** A database that is accessed by the HTTP interface, wherever it is. */
+/** One end of a replication: a database that is accessed by the HTTP interface, wherever it is. */
 
 import type { ErrorCode } from '../../base/errors/database-error.ts';
 import { isObject, ownMember } from '../../base/json/objects.ts';
 import { hasLoneSurrogate } from '../../base/json/portable-values.ts';
 import type { RefusedDocument } from '../contract.ts';
 import { ReplicationError } from '../failure.ts';
-import { RelatedReader } from './attachments/related-reader.ts';
-import { writeRelated } from './attachments/related-writer.ts';
 import { readSequence } from './changes/changes-request.ts';
 import { ChangesSource } from './changes/changes-source.ts';
 import { SHORT_ANSWER } from './client/answer.ts';
@@ -19,7 +17,6 @@ import type {
   DocumentText,
   FoundDocument,
   MissingRevisions,
-  Peer,
   PeerInfo,
   RelatedBody,
   RelatedRefusal,
@@ -29,8 +26,10 @@ import type {
 import { DocumentReader } from './documents/document-reader.ts';
 import { DocumentWriter } from './documents/document-writer.ts';
 import { readMissing } from './documents/missing-revisions.ts';
-import { isEarlierRevision } from './local-revisions.ts';
+import { RelatedReader } from './documents/related-reader.ts';
+import { writeRelated } from './documents/related-writer.ts';
 import { documentPath } from './paths.ts';
+import { isEarlierRevision } from './revisions.ts';
 
 /** The `instance_start_time` of later versions, which means nothing. */
 const SAME_OF_ALL = '0';
@@ -55,7 +54,9 @@ const OF_CONTENT: readonly number[] = [400, TOO_LARGE, 422];
 /** Statuses of peers that make everything durable by themselves; and of a database that is gone. */
 const NO_COMMITS: readonly number[] = [404, 405, 501];
 
-export class DatabasePeer implements Peer {
+/** Everything fails with `ReplicationError`. */
+export class Peer {
+  /** The database's name for people: without credentials. */
   readonly name: string;
   readonly isLocal: boolean;
   readonly #client: PeerClient;
@@ -77,6 +78,7 @@ export class DatabasePeer implements Peer {
     this.#relatedReader = new RelatedReader(client, newBoundary);
   }
 
+  /** Undefined if there is no such database. */
   info(): Promise<PeerInfo | undefined> {
     return this.#client.ask({ method: 'GET', path: '', accepts: [404] }, async (answer) => {
       if (answer.status === 404) {
@@ -89,11 +91,16 @@ export class DatabasePeer implements Peer {
     });
   }
 
+  /** Creates the database; an existing one is left unchanged. */
   create(): Promise<void> {
     // 412: it already exists.
     return this.#client.ask({ method: 'PUT', path: '', accepts: [412] }, (answer) => answer.discard());
   }
 
+  /**
+   * Makes all that was written durable, if the peer supports that. Returns `PeerInfo.instance`. Fails with `db_not_found` if the
+   * database does not exist any more.
+   */
   async commit(): Promise<string | undefined> {
     if (this.#canCommit) {
       const request = { method: 'POST', path: '/_ensure_full_commit', body: '', accepts: NO_COMMITS };
@@ -112,11 +119,17 @@ export class DatabasePeer implements Peer {
     return info.instance;
   }
 
+  /** Undefined if there is none, or none that is readable. */
   async readCheckpoint(id: string): Promise<StoredCheckpoint | undefined> {
     const stored = await this.#readLocal(id);
     return stored === undefined ? undefined : { value: stored, rev: textOf(stored['_rev']) };
   }
 
+  /**
+   * Replaces the document, also if someone else wrote it in the meantime, and returns its revision. `known`: the revision last
+   * seen. Writes nothing and returns undefined if the stored revision is older: the database has lost something, or is another one.
+   * Fails with `forbidden` or `unauthorized` if the peer accepts none.
+   */
   async writeCheckpoint(id: string, members: string, known: string | undefined): Promise<string | undefined> {
     // This service writes nothing over another revision than the given one; other servers may, so their document is read first.
     for (let attempt = this.isLocal ? 0 : 1; ; attempt++) {
@@ -152,6 +165,7 @@ export class DatabasePeer implements Peer {
     }
   }
 
+  /** Returns the source text of a filter function. Fails with `not_found` if there is none. */
   filterSource(design: string, name: string): Promise<string> {
     const names = `filter ${design}/${name}`;
     return this.#client.ask({ method: 'GET', path: documentPath(`_design/${design}`), names }, async (answer) => {
@@ -166,10 +180,18 @@ export class DatabasePeer implements Peer {
     return this.#changes.read(request);
   }
 
+  /**
+   * Passes changes after `since` to `take`, as soon as they arrive; reads no more until `take` has resolved. Resolves when the feed has
+   * ended, or was cut off: it may be another database then.
+   */
   follow(request: ChangesRequest, take: (page: ChangesPage) => Promise<void>): Promise<void> {
     return this.#changes.follow(request, take);
   }
 
+  /**
+   * Returns the given revisions that the database lacks, and no others. Passes those that it can't judge, because
+   * no document may have such an id or revision there, to `refuse`.
+   */
   missing(
     revisions: ReadonlyMap<string, readonly string[]>,
     refuse: (refused: RefusedDocument) => void,
@@ -177,6 +199,11 @@ export class DatabasePeer implements Peer {
     return readMissing(this.#client, [...revisions], refuse);
   }
 
+  /**
+   * Reads documents with their ancestry. Passes each to `take` as it arrives, which may be a newer revision than the requested one;
+   * unreadable ones are passed as refused. Each wanted revision is settled by one of the two. `attachments`: with the content of those that
+   * the target lacks, if it is not long; it is checked against `WantedDocument.stubs`.
+   */
   documents(
     wanted: readonly WantedDocument[],
     options: { readonly attachments: boolean },
@@ -185,14 +212,20 @@ export class DatabasePeer implements Peer {
     return this.#reader.read(wanted, options, this.#changes.chosen(take));
   }
 
+  /**
+   * Reads a document followed by the content of attachments. Returns the result of `use`. Fails with `not_found` if the revision is
+   * gone, or an attachment of it, and with `ContentMismatch` if the content does not match the stubs.
+   */
   readRelated<T>(document: AttachedDocument, use: (body: RelatedBody) => Promise<T>): Promise<T> {
     return this.#relatedReader.read(document, use);
   }
 
+  /** Writes such a document; undefined if the peer accepted it. Fails as the body fails. It is not sent twice. */
   writeRelated(document: DocumentText, body: RelatedBody): Promise<RelatedRefusal | undefined> {
     return writeRelated(this.#client, document, body);
   }
 
+  /** Writes revisions unchanged. Returns those that were refused. */
   write(documents: readonly DocumentText[]): Promise<readonly RefusedDocument[]> {
     return this.#writer.write(documents);
   }

@@ -1,7 +1,7 @@
 /** A database on the network, accessed with `fetch`. */
 
-import type { AnswerBody, Transport, TransportAnswer, TransportRequest } from './contract.ts';
 import { type Sent, sendOn } from './redirections.ts';
+import type { AnswerBody, Transport, TransportAnswer, TransportRequest } from './transport.ts';
 
 export interface NetworkTransportOptions {
   /** The URL of the database, without credentials and without a slash at its end. */
