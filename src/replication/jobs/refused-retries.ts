@@ -34,7 +34,7 @@ export async function refusedIds(
   return ids?.every(isWhole) === true ? ids : undefined;
 }
 
-/** Whether a document can be requested by the id in the ledger, which may not be the one that a peer named (`run/ledger-line.ts`). */
+/** Whether a document can be requested by the id in the ledger, which may not be the one that a peer named (`ledgerLine`). */
 function isWhole(id: string): boolean {
   return !id.includes('\ufffd') && !id.endsWith('…');
 }

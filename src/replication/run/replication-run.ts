@@ -1,16 +1,18 @@
-/** Runs a replication: session after session, until one has finished. */
-import type { RunReplication } from '../contract.ts';
+/** Where replications enter this folder: it runs them, and reads the filters that they name. */
+import type { RunReplication, ReadFilter } from '../contract.ts';
 import { cancelled, ReplicationError } from '../failure.ts';
 import { sleep } from '../peers/client/pacing.ts';
 import { userKey } from '../user-key.ts';
 import { EndChanged } from './checkpoints.ts';
 import { ReplicationStats } from './replication-stats.ts';
 import { Session } from './session.ts';
+import { openPeer } from '../peers/open-peer.ts';
 
 /** Wait before a session that follows one whose ends have changed: another `EndChanged` right after it would be no accident. */
 const PAUSE_MS = 100;
 const MOST_PAUSES = 10;
 
+/** Runs session after session, until one has finished. */
 export const runReplication: RunReplication = async (replication, checkpointId, host, observer, signal) => {
   const figures = new ReplicationStats(observer, () => host.clock.monotonic());
   const onIdle = (isIdle: boolean) => observer.idle(isIdle);
@@ -45,3 +47,20 @@ export const runReplication: RunReplication = async (replication, checkpointId, 
 function changesAgain(failure: EndChanged): ReplicationError {
   return new ReplicationError('replication_failed', `${failure.message}, again and again`, { isRetryable: true });
 }
+
+export const readFilter: ReadFilter = async (replication, filter, host, signal) => {
+  const [design, name, ...more] = filter.replace(/^_design\//, '').split('/');
+  if (design === undefined || name === undefined || more.length > 0) {
+    throw new ReplicationError('not_found', `${filter} is no filter of the form design/name`, { isRetryable: false });
+  }
+  // A failure of the memory is a failure of the request.
+  const memory = host.memory?.open(userKey(replication.user), () => undefined);
+  try {
+    return await openPeer(replication.source, replication, host, { side: 'source', signal, memory }).filterSource(
+      design,
+      name,
+    );
+  } finally {
+    memory?.end();
+  }
+};
