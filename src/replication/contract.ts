@@ -13,7 +13,7 @@ import type { MaybePromise } from '../base/shared/maybe-promise.ts';
 import type { Handle } from '../base/shared/message.ts';
 import type { Log } from '../base/system/contract.ts';
 import type { DatabaseUser } from '../database/store/contract.ts';
-import type { Connections } from './host-connections.ts';
+import type { Connections } from './connection-limits.ts';
 import type { PeerMemory } from './peer-memory.ts';
 
 /** As the peer returned it, to be sent back unchanged: a number, a string, or a list of them in some servers of the family. */

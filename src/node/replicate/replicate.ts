@@ -10,7 +10,7 @@ import { createConfig } from '../../core/config/config-store.ts';
 import type { Replication, ReplicatorHost } from '../../replication/contract.ts';
 import { describeEndpoint } from '../../replication/jobs/endpoint.ts';
 import type { Job, JobOrder } from '../../replication/jobs/job.ts';
-import type { RefusedLedger } from '../../replication/jobs/refused-ledger.ts';
+import type { RefusedLedger } from '../../replication/jobs/refused-documents.ts';
 import { parseReplication } from '../../replication/jobs/replication-request.ts';
 import { Replicator } from '../../replication/jobs/replicator.ts';
 import { readReplicatorSettings } from '../../replication/jobs/replicator-settings.ts';

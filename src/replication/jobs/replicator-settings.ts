@@ -1,7 +1,7 @@
 /** The settings of section `replicator` (docs/http/server.md#settings). They apply to what starts from now on. */
 import { integerSetting } from '../../base/system/config.ts';
 import type { Config } from '../../base/system/contract.ts';
-import type { HeaderRules } from './endpoint-headers.ts';
+import type { HeaderRules } from './endpoint.ts';
 
 export interface ReplicatorSettings {
   /** For a replication that does not say otherwise. */

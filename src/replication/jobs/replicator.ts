@@ -11,8 +11,8 @@ import { isAdmin } from '../user-key.ts';
 import { isBelow } from './endpoint.ts';
 import type { Job, JobListener, JobOrder } from './job.ts';
 import { type KeptRequest, KeptRequests } from './kept-requests.ts';
-import type { RefusedLedger } from './refused-ledger.ts';
-import { refusedIds, retryId, retryOf } from './refused-retries.ts';
+import type { RefusedLedger } from './refused-documents.ts';
+import { refusedIds, retryId, retryOf } from './refused-documents.ts';
 import { type ReplicationId, replicationId } from './replication-id.ts';
 import { type JobsOptions, ReplicationJobs } from './replication-jobs.ts';
 import {

@@ -2,9 +2,9 @@
 
 import { randomHex } from '../../base/shared/bytes.ts';
 import type { Handle } from '../../base/shared/message.ts';
+import type { RunEnd } from '../connection-limits.ts';
 import type { Credentials, Endpoint, PeerOutage, Replication, ReplicatorHost } from '../contract.ts';
 import { ReplicationError } from '../failure.ts';
-import type { RunEnd } from '../host-connections.ts';
 import type { MemoryShare } from '../peer-memory.ts';
 import {
   type Authorization,

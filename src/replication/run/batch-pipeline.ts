@@ -12,10 +12,6 @@ export class Workers {
     this.#onFailure = onFailure;
   }
 
-  get isIdle(): boolean {
-    return this.#active.size === 0;
-  }
-
   /** Begins the work; resolves when there is room for more. */
   async begin(work: () => Promise<void>): Promise<void> {
     const running: Promise<void> = work()

@@ -5,8 +5,8 @@
 import { isObject, type JsonObject, ownMember } from '../../base/json/objects.ts';
 import { hasLoneSurrogate } from '../../base/json/portable-values.ts';
 import type { HistoryEntry, RefusedDocument, Sequence } from '../contract.ts';
-import type { StoredCheckpoint, Ends, PeerInfo } from '../peers/contract.ts';
-import { isSequence, earlierSequence, isBeyond } from '../peers/sequences.ts';
+import type { Ends, PeerInfo, StoredCheckpoint } from '../peers/contract.ts';
+import { earlierSequence, isBeyond, isSequence } from '../peers/sequences.ts';
 import { ledgerLine, storableText } from './replication-stats.ts';
 
 export const ID_VERSION = 3;

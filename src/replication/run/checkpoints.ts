@@ -5,8 +5,14 @@ import { ReplicationError } from '../failure.ts';
 import type { Ends, PeerInfo } from '../peers/contract.ts';
 import type { Peer } from '../peers/peer.ts';
 import { isEarlierRevision } from '../peers/revisions.ts';
-import { type OneSidedCheckpoint, readRecord, recordText, withoutDetails } from './checkpoint-record.ts';
-import { type CommonCheckpoint, commonCheckpoint } from './checkpoint-record.ts';
+import {
+  type CommonCheckpoint,
+  commonCheckpoint,
+  type OneSidedCheckpoint,
+  readRecord,
+  recordText,
+  withoutDetails,
+} from './checkpoint-record.ts';
 
 /** An end is no longer the database with which the session began: it was created again, or has lost something. */
 export class EndChanged extends Error {

@@ -1,12 +1,12 @@
 /** Where replications enter this folder: it runs them, and reads the filters that they name. */
-import type { RunReplication, ReadFilter } from '../contract.ts';
+import type { ReadFilter, RunReplication } from '../contract.ts';
 import { cancelled, ReplicationError } from '../failure.ts';
 import { sleep } from '../peers/client/pacing.ts';
+import { openPeer } from '../peers/open-peer.ts';
 import { userKey } from '../user-key.ts';
 import { EndChanged } from './checkpoints.ts';
 import { ReplicationStats } from './replication-stats.ts';
 import { Session } from './session.ts';
-import { openPeer } from '../peers/open-peer.ts';
 
 /** Wait before a session that follows one whose ends have changed: another `EndChanged` right after it would be no accident. */
 const PAUSE_MS = 100;

@@ -13,13 +13,12 @@ import { isSameSequence } from '../peers/sequences.ts';
 import { userKey } from '../user-key.ts';
 import { AttachedDocuments } from './attached-documents.ts';
 import { BatchCopier } from './batch-copier.ts';
-import { BatchOrder } from './batch-pipeline.ts';
+import { BatchOrder, Workers } from './batch-pipeline.ts';
 import { ChangeReader } from './change-reader.ts';
+import type { CommonCheckpoint } from './checkpoint-record.ts';
 import { ID_VERSION, withEntry } from './checkpoint-record.ts';
 import { Checkpoints, EndChanged } from './checkpoints.ts';
-import type { CommonCheckpoint } from './checkpoint-record.ts';
 import type { ReplicationStats } from './replication-stats.ts';
-import { Workers } from './batch-pipeline.ts';
 
 export interface SessionOptions {
   readonly replication: Replication;

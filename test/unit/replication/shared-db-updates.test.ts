@@ -1,6 +1,6 @@
 /** Many continuous pulls from one host that has few connections for us, as in a browser: one feed of the server wakes those that have none. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { HostConnections } from '../../../src/replication/host-connections.ts';
+import { HostConnections } from '../../../src/replication/connection-limits.ts';
 import { type Place, World } from './places.ts';
 import { begin, type Run, replicationOf } from './support.ts';
 

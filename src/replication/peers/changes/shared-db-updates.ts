@@ -4,8 +4,8 @@
  */
 import { isObject, ownMember } from '../../../base/json/objects.ts';
 import { startBackgroundTimer } from '../../../base/shared/background-timer.ts';
+import type { DatabaseNews, FeedPlaces, NewsOfDatabase } from '../../connection-limits.ts';
 import type { Sequence } from '../../contract.ts';
-import type { DatabaseNews, FeedPlaces, NewsOfDatabase } from '../../host-connections.ts';
 import type { Answer } from '../client/answer.ts';
 import type { PeerClient } from '../client/peer-client.ts';
 import { LineCutter } from '../client/streamed-answers.ts';

@@ -4,9 +4,9 @@
  */
 import type { Clock, RandomBytes } from '../../../base/shared/clock.ts';
 import type { Log } from '../../../base/system/contract.ts';
+import type { HostPlaces } from '../../connection-limits.ts';
 import type { PeerOutage } from '../../contract.ts';
 import { cancelled, ReplicationError } from '../../failure.ts';
-import type { HostPlaces } from '../../host-connections.ts';
 import type { MemoryShare } from '../../peer-memory.ts';
 import type { RelatedBody } from '../contract.ts';
 import { Answer } from './answer.ts';

@@ -1,21 +1,61 @@
 /**
- * Retries documents that a replication could not copy (docs/http/replication.md#refused-documents) with a separate replication of only these
- * documents.
+ * The documents that a replication could not copy (docs/http/replication.md#refused-documents), and how they are retried: by a separate
+ * replication of only these documents.
  */
+
 import { isObject, ownMember } from '../../base/json/objects.ts';
-import type { Endpoint, Replication, ReplicatorHost } from '../contract.ts';
-import type { RefusedLedger } from './refused-ledger.ts';
+import type { Endpoint, RefusedDocument, Replication, ReplicatorHost } from '../contract.ts';
 import type { ReplicationId } from './replication-id.ts';
 import { assertRights } from './rights.ts';
 
+/** The first of them by name, and the number of all. */
+export class RefusedLedger {
+  readonly #most: number;
+  readonly #documents = new Map<string, RefusedDocument>();
+  #notNamed = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** A revision that was named before is not counted again. */
+  add(document: RefusedDocument): void {
+    const key = JSON.stringify([document.id, document.rev]);
+    if (this.#documents.has(key) || this.#documents.size < this.#most) this.#documents.set(key, document);
+    else this.#notNamed++;
+  }
+
+  /** They were retried, all of them if `ids` is undefined; `again` holds what was refused again. */
+  settle(ids: readonly string[] | undefined, again: RefusedLedger): void {
+    const tried = new Set(ids);
+    for (const [key, { id }] of this.#documents) if (ids === undefined || tried.has(id)) this.#documents.delete(key);
+    this.#notNamed = again.#notNamed + (ids === undefined ? 0 : this.#notNamed);
+    for (const document of again.list()) this.add(document);
+  }
+
+  /** In the order in which they were refused. */
+  list(): readonly RefusedDocument[] {
+    return [...this.#documents.values()];
+  }
+
+  get count(): number {
+    return this.#documents.size + this.#notNamed;
+  }
+
+  /** Whether all refused documents are named here. */
+  get isComplete(): boolean {
+    return this.#notNamed === 0;
+  }
+}
+
 const SUFFIX = '+retry_refused';
 
-/** Such a replication has no checkpoints, so that only requests for it need to find it. */
+/** Returns the id of the replication that retries. It has no checkpoints, so that only requests for it need to find it. */
 export function retryId({ base, full, anyUser }: ReplicationId): ReplicationId {
   return { base, full: `${full}${SUFFIX}`, anyUser: `${anyUser}${SUFFIX}` };
 }
 
-/** Without ids all changes are read from the beginning. */
+/** Returns the replication that retries. Without ids all changes are read from the beginning. */
 export function retryOf(replication: Replication, ids: readonly string[] | undefined): Replication {
   const again: Replication = { ...replication, continuous: false, useCheckpoints: false, sinceSeq: undefined };
   return ids === undefined ? again : { ...again, selection: { kind: 'ids', ids } };

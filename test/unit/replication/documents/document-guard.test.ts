@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { DatabaseUser } from '../../../../src/database/store/contract.ts';
-import { checkChange, newOwner, REPLICATOR } from '../../../../src/replication/documents/document-rules.ts';
+import { checkChange, newOwner, REPLICATOR } from '../../../../src/replication/documents/document-guard.ts';
 
 const ENDS = { source: 'a', target: 'b' };
 const ADMIN = { name: 'root', roles: ['_admin'] };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { isDatabaseError } from '../../../../src/base/errors/database-error.ts';
-import { parseHeaders } from '../../../../src/replication/jobs/endpoint-headers.ts';
+import { parseHeaders } from '../../../../src/replication/jobs/endpoint.ts';
 
 const rules = { isAdmin: false, allowed: ['X-Tenant', 'Ident'], withMeaning: ['X-Visitor', 'Ident', 'X-Api-Token'] };
 
