@@ -1,6 +1,6 @@
 /**
  * Limits how many connections all replications use together. On a server they use a share of those that the process may open
- * (`FairConnections`); in browsers, a share of those to each host. Browsers have six for each host, shared by pages and workers of an app: the
+ * (`FairConnectionLimits`); in browsers, a share of those to each host. Browsers have six for each host, shared by pages and workers of an app: the
  * app's own requests must never wait until one of our feeds has something to report.
  */
 import { startBackgroundTimer } from '../base/shared/background-timer.ts';
@@ -11,13 +11,13 @@ const MOST_FEEDS = 2;
 const MOST_REQUESTS = 3;
 
 /**
- * After a longer wait a request goes on without a place: a request may hold one while it waits for another request, which could deadlock.
+ * After a longer wait a request goes on without a permit: a request may hold one while it waits for another request, which could deadlock.
  */
 const LONGEST_WAIT_MS = 2_000;
 
-/** A number of places, granted in the order of the requests. */
+/** A limited number of permits, granted in the order of the requests. */
 export class Semaphore {
-  /** Below 0 if some went on without a place. */
+  /** Below 0 if some went on without a permit. */
   #free: number;
   readonly #waiting = new Set<() => void>();
 
@@ -25,18 +25,18 @@ export class Semaphore {
     this.#free = count;
   }
 
-  /** Takes a place if one is free, with `spare` more. Returns whether it did. A caller that gets one has to `leave` it. */
-  tryEnter(spare = 0): boolean {
+  /** Takes a permit if one is free, with `spare` more. Returns whether it did. A caller that gets one has to `release` it. */
+  tryAcquire(spare = 0): boolean {
     if (this.#free <= spare) return false;
     this.#free--;
     return true;
   }
 
-  /** Waits for a place, for a limited time. Call `leave` afterwards. Fails with the signal's reason if it aborts first. */
-  enter(signal: AbortSignal): Promise<void> {
+  /** Waits for a permit, for a limited time. Call `release` afterwards. Fails with the signal's reason if it aborts first. */
+  acquire(signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason);
-      if (this.tryEnter()) return resolve();
+      if (this.tryAcquire()) return resolve();
       const end = () => {
         this.#waiting.delete(goOn);
         stop();
@@ -57,7 +57,7 @@ export class Semaphore {
     });
   }
 
-  leave(): void {
+  release(): void {
     this.#free++;
     const [next] = this.#waiting;
     if (this.#free > 0) next?.();
@@ -65,12 +65,12 @@ export class Semaphore {
 }
 
 /** `updated`: there may be new changes; `replaced`: it was created or deleted; `ended`: there is no reader any more. */
-export type NewsOfDatabase = 'updated' | 'replaced' | 'ended';
+export type DatabaseEvent = 'updated' | 'replaced' | 'ended';
 
-/** A server's news of all its databases (`_db_updates`), for replications that have no feed of their own. One of them reads it for all. */
-export class DatabaseNews {
+/** A server's events of all its databases (`_db_updates`), for replications that have no feed of their own. One of them reads the events for all. */
+export class DatabaseEvents {
   #isRead = false;
-  readonly #waiting = new Set<{ readonly name: string; readonly take: (news: NewsOfDatabase) => void }>();
+  readonly #waiting = new Set<{ readonly name: string; readonly take: (event: DatabaseEvent) => void }>();
 
   /** Whether there is a reader. */
   get isRead(): boolean {
@@ -84,43 +84,44 @@ export class DatabaseNews {
 
   end(): void {
     this.#isRead = false;
-    this.tell('ended');
+    this.emit('ended');
   }
 
   /** `name`: undefined for all, since it is unknown what happened before. */
-  tell(news: NewsOfDatabase, name?: string): void {
-    const told = [...this.#waiting].filter((one) => name === undefined || one.name === name);
-    for (const one of told) {
+  emit(event: DatabaseEvent, name?: string): void {
+    const waiting = [...this.#waiting].filter((one) => name === undefined || one.name === name);
+    for (const one of waiting) {
       this.#waiting.delete(one);
-      one.take(news);
+      one.take(event);
     }
   }
 
-  /** Calls `take` once, with the next news of the database of that name. Returns a function that ends the wait. */
-  next(name: string, take: (news: NewsOfDatabase) => void): () => void {
+  /** Calls `take` once, with the next event of the database of that name. Returns a function that ends the wait. */
+  next(name: string, take: (event: DatabaseEvent) => void): () => void {
     const waiting = { name, take };
     this.#waiting.add(waiting);
     return () => this.#waiting.delete(waiting);
   }
 }
 
-export interface FeedPlaces {
-  /** Takes a place if one is free, with `spare` more. Returns whether it did. A caller that gets one has to `leave` it. */
-  tryEnter(spare?: number): boolean;
-  leave(): void;
+export interface FeedPermits {
+  /** Takes a permit if one is free, with `spare` more. Returns whether it did. A caller that gets one has to `release` it. */
+  tryAcquire(spare?: number): boolean;
+  release(): void;
 }
 
-export interface RequestPlaces {
-  /** Waits for a place. Call `leave` afterwards. Fails with the signal's reason if it aborts first. */
-  enter(signal: AbortSignal): Promise<void>;
-  leave(): void;
+export interface RequestPermits {
+  /** Waits for a permit. Call `release` afterwards. Fails with the signal's reason if it aborts first. */
+  acquire(signal: AbortSignal): Promise<void>;
+  release(): void;
 }
 
-export interface HostPlaces {
-  readonly feeds: FeedPlaces;
-  readonly requests: RequestPlaces;
-  /** News of the server at that address: a host may have several, below different paths. Undefined if users may not share the news. */
-  readonly news: DatabaseNews | undefined;
+/** The connections that the replications of one host share. */
+export interface HostLimits {
+  readonly feeds: FeedPermits;
+  readonly requests: RequestPermits;
+  /** Events of the server at that address: a host may have several, below different paths. Undefined if users may not share them. */
+  readonly events: DatabaseEvents | undefined;
 }
 
 /** One end of one run of a replication. */
@@ -128,37 +129,33 @@ export interface RunEnd {
   /** The absolute address of the database. */
   readonly url: string;
   readonly side: 'source' | 'target';
-  /** The user of the run: users share the places. */
+  /** The user of the run: users share the permits. */
   readonly user: string;
 }
 
-export interface Connections {
-  of(end: RunEnd): HostPlaces;
+/** The limits that apply to each end of a run. */
+export interface ConnectionLimits {
+  of(end: RunEnd): HostLimits;
 }
 
-export class HostConnections implements Connections {
-  readonly #hosts = new Map<string, Pick<HostPlaces, 'feeds' | 'requests'>>();
-  readonly #news = new Map<string, DatabaseNews>();
+/** For browsers: a limit for each host. */
+export class HostConnectionLimits implements ConnectionLimits {
+  readonly #hosts = new Map<string, Pick<HostLimits, 'feeds' | 'requests'>>();
+  readonly #events = new Map<string, DatabaseEvents>();
 
-  of({ url }: Pick<RunEnd, 'url'>): HostPlaces {
+  of({ url }: Pick<RunEnd, 'url'>): HostLimits {
     const { origin } = new URL(url);
-    const places = this.#hosts.get(origin) ?? {
+    const limits = this.#hosts.get(origin) ?? {
       feeds: new Semaphore(MOST_FEEDS),
       requests: new Semaphore(MOST_REQUESTS),
     };
-    this.#hosts.set(origin, places);
+    this.#hosts.set(origin, limits);
     const server = url.slice(0, url.lastIndexOf('/'));
-    const news = this.#news.get(server) ?? new DatabaseNews();
-    this.#news.set(server, news);
-    return { ...places, news };
+    const events = this.#events.get(server) ?? new DatabaseEvents();
+    this.#events.set(server, events);
+    return { ...limits, events };
   }
 }
-
-
-/**
- * Bounds the open connections of all replications of a server. All runs of one user take at most half of them, and one run at most a
- * third.
- */
 
 interface Holder {
   readonly user: string;
@@ -170,8 +167,8 @@ interface Waiter {
   goOn(): void;
 }
 
-/** Shared places. Waiters are served in the order of arrival; a user who has the maximum is skipped. */
-export class FairPlaces {
+/** A semaphore that users share. Waiters are served in the order of arrival; a user who has the maximum is skipped. */
+export class FairSemaphore {
   readonly #most: number;
   #used = 0;
   readonly #byUser = new Map<string, number>();
@@ -185,18 +182,18 @@ export class FairPlaces {
     return this.#used;
   }
 
-  /** Takes a place if one is free. Returns whether it did. */
-  tryEnter(holder: Holder): boolean {
+  /** Takes a permit if one is free. Returns whether it did. */
+  tryAcquire(holder: Holder): boolean {
     if (!this.#fits(holder)) return false;
     this.#count(holder, 1);
     return true;
   }
 
-  /** Waits for a place. Fails with the signal's reason if it aborts first. */
-  enter(holder: Holder, signal: AbortSignal): Promise<void> {
+  /** Waits for a permit. Fails with the signal's reason if it aborts first. */
+  acquire(holder: Holder, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason);
-      if (this.tryEnter(holder)) return resolve();
+      if (this.tryAcquire(holder)) return resolve();
       const end = () => {
         this.#waiting.delete(waiter);
         signal.removeEventListener('abort', giveUp);
@@ -218,7 +215,7 @@ export class FairPlaces {
     });
   }
 
-  leave(holder: Holder): void {
+  release(holder: Holder): void {
     this.#count(holder, -1);
     for (const waiter of this.#waiting) {
       if (this.#used >= this.#most) return;
@@ -241,28 +238,32 @@ export class FairPlaces {
   }
 }
 
-export class FairConnections implements Connections {
+/** For servers: all runs of one user take at most half of the connections, and one run at most a third. */
+export class FairConnectionLimits implements ConnectionLimits {
   /** Half of all: each lasts as long as its replication. A run without one polls now and then. */
-  readonly #feeds: FairPlaces;
+  readonly #feeds: FairSemaphore;
   /** A request to a source may last until one to a target has ended, and never the other way round: so there is no deadlock. */
-  readonly #requests: Readonly<Record<RunEnd['side'], FairPlaces>>;
+  readonly #requests: Readonly<Record<RunEnd['side'], FairSemaphore>>;
 
   /** `most`: connections at a time. Attachments that are read while they are written, one for each request to a target, are additional. */
   constructor(most: number) {
-    this.#feeds = new FairPlaces(Math.floor(most / 2));
-    this.#requests = { source: new FairPlaces(Math.floor(most / 4)), target: new FairPlaces(Math.floor(most / 4)) };
+    this.#feeds = new FairSemaphore(Math.floor(most / 2));
+    this.#requests = {
+      source: new FairSemaphore(Math.floor(most / 4)),
+      target: new FairSemaphore(Math.floor(most / 4)),
+    };
   }
 
-  of({ side, user }: Omit<RunEnd, 'url'>): HostPlaces {
-    const feeds = placesFor(this.#feeds, { user, held: 0 });
-    return { feeds, requests: placesFor(this.#requests[side], { user, held: 0 }), news: undefined };
+  of({ side, user }: Omit<RunEnd, 'url'>): HostLimits {
+    const feeds = permitsFor(this.#feeds, { user, held: 0 });
+    return { feeds, requests: permitsFor(this.#requests[side], { user, held: 0 }), events: undefined };
   }
 }
 
-function placesFor(places: FairPlaces, holder: Holder): RequestPlaces & { tryEnter(): boolean } {
+function permitsFor(semaphore: FairSemaphore, holder: Holder): RequestPermits & { tryAcquire(): boolean } {
   return {
-    tryEnter: () => places.tryEnter(holder),
-    enter: (signal) => places.enter(holder, signal),
-    leave: () => places.leave(holder),
+    tryAcquire: () => semaphore.tryAcquire(holder),
+    acquire: (signal) => semaphore.acquire(holder, signal),
+    release: () => semaphore.release(holder),
   };
 }

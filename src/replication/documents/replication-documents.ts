@@ -10,7 +10,7 @@ import { REPLICATOR_DATABASE } from '../../base/system/system-databases.ts';
 import type { Registry } from '../../database/registry/contract.ts';
 import type { Database } from '../../database/store/contract.ts';
 import type { ReplicationId } from '../jobs/replication-id.ts';
-import { DocumentPlaces } from './document-places.ts';
+import { DocumentSemaphore } from './document-semaphore.ts';
 import { stateOf } from './state-members.ts';
 import { documentBatches, type FoundDocument, findDocument, writeState } from './stored-documents.ts';
 import { WatchedDocument, type WatchOptions } from './watched-document.ts';
@@ -19,7 +19,10 @@ import { WatchedDocument, type WatchOptions } from './watched-document.ts';
 const AGAIN_MS = 5_000;
 
 export interface DocumentsOptions
-  extends Omit<WatchOptions, 'write' | 'claim' | 'ended' | 'completed' | 'takePlace' | 'leavePlace' | 'giveWay'> {
+  extends Omit<
+    WatchOptions,
+    'write' | 'claim' | 'ended' | 'completed' | 'acquirePermit' | 'releasePermit' | 'giveWay'
+  > {
   readonly registry: Pick<Registry, 'use' | 'has'>;
 }
 
@@ -32,7 +35,7 @@ export class ReplicationDocuments {
   readonly #holders = new Map<string, WatchedDocument>();
   /** The others that ask for a replication that has a holder. */
   readonly #duplicates = new Set<WatchedDocument>();
-  readonly #places: DocumentPlaces;
+  readonly #semaphore: DocumentSemaphore;
   /** Runs that were stopped and have not ended yet, by the full ids of their replications: peers may take their time. */
   readonly #ending = new Map<string, Promise<void>>();
   /** The database that was read, and the sequence up to which it was read. */
@@ -44,15 +47,15 @@ export class ReplicationDocuments {
 
   constructor(options: DocumentsOptions) {
     this.#options = options;
-    const places = new DocumentPlaces(options.settings);
-    this.#places = places;
+    const semaphore = new DocumentSemaphore(options.settings);
+    this.#semaphore = semaphore;
     this.#watchParts = {
       ...options,
       write: (id, rev, state) => writeState(options.registry, id, rev, state),
       claim: (id, document) => this.#claim(id, document),
       ended: async ({ full }) => this.#ending.get(full),
-      takePlace: (document, writer) => places.take(document, writer),
-      leavePlace: (document) => places.leave(document),
+      acquirePermit: (document, writer) => semaphore.tryAcquire(document, writer),
+      releasePermit: (document) => semaphore.release(document),
       giveWay: (document) => void this.#beginAnew(document),
       completed: (document) => this.#forget(document),
     };
@@ -82,7 +85,7 @@ export class ReplicationDocuments {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#stopTimer?.();
-    this.#places.clear();
+    this.#semaphore.clear();
     await this.#following;
     await Promise.all([...this.#watched.values()].map((document) => document.settled()));
   }
@@ -174,7 +177,7 @@ export class ReplicationDocuments {
     watched.begin();
   }
 
-  /** The document then waits for a place. */
+  /** The document then waits for a permit. */
   async #beginAnew(document: WatchedDocument): Promise<void> {
     this.#end(document);
     await document.settled();
@@ -192,7 +195,7 @@ export class ReplicationDocuments {
 
   #endAll(): void {
     this.#read = { uuid: '', since: 0, purgeSeq: 0 };
-    this.#places.clear();
+    this.#semaphore.clear();
     for (const document of this.#watched.values()) this.#stop(document);
     this.#watched.clear();
     this.#holders.clear();
@@ -225,7 +228,7 @@ export class ReplicationDocuments {
     this.#duplicates.delete(document);
     const full = document.replicationId?.full;
     if (full !== undefined && this.#holders.get(full) === document) this.#holders.delete(full);
-    this.#places.leave(document);
+    this.#semaphore.release(document);
   }
 
   #claim({ full }: ReplicationId, document: WatchedDocument): WatchedDocument {

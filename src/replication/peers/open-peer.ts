@@ -46,9 +46,9 @@ export function openPeer(
     authorization: openAuthorization(endpoint, transport, host),
     headers: endpoint.kind === 'remote' ? endpoint.headers : {},
     connections,
-    places: transport.isLocal
+    hostLimits: transport.isLocal
       ? undefined
-      : host.connections?.of({ url: transport.name, side, user: memory?.user ?? '' }),
+      : host.connectionLimits?.of({ url: transport.name, side, user: memory?.user ?? '' }),
     memory: transport.isLocal ? undefined : memory,
     tellsReasons: transport.isLocal || replication.asker.isAdmin,
     connectionTimeoutMs,

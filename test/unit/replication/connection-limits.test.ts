@@ -1,5 +1,10 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { FairConnections, FairPlaces, HostConnections, Semaphore } from '../../../src/replication/connection-limits.ts';
+import {
+  FairConnectionLimits,
+  FairSemaphore,
+  HostConnectionLimits,
+  Semaphore,
+} from '../../../src/replication/connection-limits.ts';
 
 beforeEach(() => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
 afterEach(() => vi.useRealTimers());
@@ -10,76 +15,80 @@ function holderOf(user: string) {
   return { user, held: 0 };
 }
 
-/** Takes as many places as there are, and gives their number. */
-function takeAll(places: FairPlaces, holder: { readonly user: string; held: number }): number {
-  while (places.tryEnter(holder));
+/** Takes as many permits as there are, and returns their number. */
+function takeAll(semaphore: FairSemaphore, holder: { readonly user: string; held: number }): number {
+  while (semaphore.tryAcquire(holder));
   return holder.held;
 }
 
 test('a run takes a third of what is there at most, and the next one a third of the rest', () => {
-  const places = new FairPlaces(64);
-  expect(takeAll(places, holderOf('greedy'))).toBe(22);
-  expect(takeAll(places, holderOf('other'))).toBe(14);
-  expect(takeAll(places, holderOf('third'))).toBe(10);
+  const semaphore = new FairSemaphore(64);
+  expect(takeAll(semaphore, holderOf('greedy'))).toBe(22);
+  expect(takeAll(semaphore, holderOf('other'))).toBe(14);
+  expect(takeAll(semaphore, holderOf('third'))).toBe(10);
 });
 
 test('sixty runs of one user leave another one the half of all', () => {
-  const places = new FairPlaces(64);
-  for (let n = 0; n < 60; n++) takeAll(places, holderOf('greedy'));
-  expect(places.used).toBe(32);
-  expect(takeAll(places, holderOf('admin'))).toBe(11);
+  const semaphore = new FairSemaphore(64);
+  for (let n = 0; n < 60; n++) takeAll(semaphore, holderOf('greedy'));
+  expect(semaphore.used).toBe(32);
+  expect(takeAll(semaphore, holderOf('admin'))).toBe(11);
 });
 
 test('a run leaves another one of its user something', () => {
-  const places = new FairPlaces(64);
+  const semaphore = new FairSemaphore(64);
   const [first, second] = [holderOf('one'), holderOf('one')];
-  takeAll(places, first);
-  places.leave(first);
-  places.leave(first);
-  expect(places.tryEnter(second)).toBe(true);
+  takeAll(semaphore, first);
+  semaphore.release(first);
+  semaphore.release(first);
+  expect(semaphore.tryAcquire(second)).toBe(true);
 });
 
-test('who waits goes on when there is a place for it; who gives up takes none', async () => {
-  const places = new FairPlaces(2);
+test('who waits goes on when there is a permit for it; who gives up takes none', async () => {
+  const semaphore = new FairSemaphore(2);
   const [first, second] = [holderOf('one'), holderOf('two')];
-  expect([places.tryEnter(first), places.tryEnter(first), places.tryEnter(second)]).toEqual([true, false, true]);
+  expect([semaphore.tryAcquire(first), semaphore.tryAcquire(first), semaphore.tryAcquire(second)]).toEqual([
+    true,
+    false,
+    true,
+  ]);
   const leaving = new AbortController();
-  const gone = places.enter(holderOf('two'), leaving.signal);
-  const waiting = places.enter(first, signal);
+  const gone = semaphore.acquire(holderOf('two'), leaving.signal);
+  const waiting = semaphore.acquire(first, signal);
   leaving.abort(new Error('left'));
   await expect(gone).rejects.toThrow('left');
-  places.leave(first);
+  semaphore.release(first);
   await waiting;
-  expect([first.held, second.held, places.used]).toEqual([1, 1, 2]);
-  await expect(places.enter(first, leaving.signal)).rejects.toThrow('left');
+  expect([first.held, second.held, semaphore.used]).toEqual([1, 1, 2]);
+  await expect(semaphore.acquire(first, leaving.signal)).rejects.toThrow('left');
 });
 
 test('requests to sources take none from those to targets, which they may wait for', async () => {
-  const connections = new FairConnections(16);
+  const connections = new FairConnectionLimits(16);
   const source = connections.of({ side: 'source', user: 'one' });
-  await Promise.all([source.requests.enter(signal), source.requests.enter(signal)]);
-  await connections.of({ side: 'target', user: 'one' }).requests.enter(signal);
-  expect(connections.of({ side: 'target', user: 'two' }).feeds.tryEnter()).toBe(true);
+  await Promise.all([source.requests.acquire(signal), source.requests.acquire(signal)]);
+  await connections.of({ side: 'target', user: 'one' }).requests.acquire(signal);
+  expect(connections.of({ side: 'target', user: 'two' }).feeds.tryAcquire()).toBe(true);
 });
 
-test('a host has two places for feeds and three for requests, other hosts have their own', async () => {
-  const connections = new HostConnections();
+test('a host has two permits for feeds and three for requests, other hosts have their own', async () => {
+  const connections = new HostConnectionLimits();
   const { feeds, requests } = connections.of({ url: 'https://a.example/one' });
-  expect([feeds.tryEnter(), feeds.tryEnter(), feeds.tryEnter()]).toEqual([true, true, false]);
-  expect(connections.of({ url: 'https://a.example/other/path' }).feeds.tryEnter()).toBe(false);
-  expect(connections.of({ url: 'https://b.example/one' }).feeds.tryEnter()).toBe(true);
-  await Promise.all([requests.enter(signal), requests.enter(signal), requests.enter(signal)]);
+  expect([feeds.tryAcquire(), feeds.tryAcquire(), feeds.tryAcquire()]).toEqual([true, true, false]);
+  expect(connections.of({ url: 'https://a.example/other/path' }).feeds.tryAcquire()).toBe(false);
+  expect(connections.of({ url: 'https://b.example/one' }).feeds.tryAcquire()).toBe(true);
+  await Promise.all([requests.acquire(signal), requests.acquire(signal), requests.acquire(signal)]);
   const isLetIn = vi.fn();
-  void requests.enter(signal).then(isLetIn);
+  void requests.acquire(signal).then(isLetIn);
   await vi.advanceTimersByTimeAsync(1_000);
   expect(isLetIn).not.toHaveBeenCalled();
 });
 
-test('who waits is let in in order; who gives up does not take a place', async () => {
-  const places = new Semaphore(1);
+test('who waits is let in in order; who gives up does not take a permit', async () => {
+  const semaphore = new Semaphore(1);
   const order: string[] = [];
   const enter = async (name: string, by = signal) => {
-    await places.enter(by);
+    await semaphore.acquire(by);
     order.push(name);
   };
   await enter('first');
@@ -89,20 +98,20 @@ test('who waits is let in in order; who gives up does not take a place', async (
   leaving.abort(new Error('left'));
   await expect(gone).rejects.toThrow('left');
   expect(order).toEqual(['first']);
-  places.leave();
+  semaphore.release();
   await second;
   expect(order).toEqual(['first', 'second']);
-  await expect(places.enter(leaving.signal)).rejects.toThrow('left');
+  await expect(semaphore.acquire(leaving.signal)).rejects.toThrow('left');
 });
 
-test('nobody waits for ever: after two seconds one goes on, and the places are fewer until it is done', async () => {
-  const places = new Semaphore(1);
-  expect(places.tryEnter()).toBe(true);
-  const waiting = places.enter(signal);
+test('nobody waits for ever: after two seconds one goes on, and the permits are fewer until it is done', async () => {
+  const semaphore = new Semaphore(1);
+  expect(semaphore.tryAcquire()).toBe(true);
+  const waiting = semaphore.acquire(signal);
   await vi.advanceTimersByTimeAsync(2_000);
   await waiting;
-  places.leave();
-  expect(places.tryEnter()).toBe(false);
-  places.leave();
-  expect(places.tryEnter()).toBe(true);
+  semaphore.release();
+  expect(semaphore.tryAcquire()).toBe(false);
+  semaphore.release();
+  expect(semaphore.tryAcquire()).toBe(true);
 });

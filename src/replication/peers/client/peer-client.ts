@@ -4,7 +4,7 @@
  */
 import type { Clock, RandomBytes } from '../../../base/shared/clock.ts';
 import type { Log } from '../../../base/system/contract.ts';
-import type { HostPlaces } from '../../connection-limits.ts';
+import type { HostLimits } from '../../connection-limits.ts';
 import type { PeerOutage } from '../../contract.ts';
 import { cancelled, ReplicationError } from '../../failure.ts';
 import type { MemoryShare } from '../../peer-memory.ts';
@@ -24,7 +24,7 @@ export interface PeerClientOptions {
   readonly headers: Readonly<Record<string, string>>;
   readonly connections: number;
   /** Shared with all other replications that use the same host; undefined if nothing is shared. */
-  readonly places?: HostPlaces | undefined;
+  readonly hostLimits?: HostLimits | undefined;
   /** Where the memory for the peer's responses is counted; undefined if it is not counted. */
   readonly memory?: MemoryShare | undefined;
   /** Whether failures repeat the reasons that the peer returns. Default: true. */
@@ -98,8 +98,8 @@ export class PeerClient {
   }
 
   /** Shared with the other replications of the host; undefined if there is no need to share. */
-  get places(): HostPlaces | undefined {
-    return this.#options.places;
+  get hostLimits(): HostLimits | undefined {
+    return this.#options.hostLimits;
   }
 
   /** Calls `fail` when the replication ends, or has ended. Returns a function that cancels this. */
@@ -162,11 +162,11 @@ export class PeerClient {
 
   async #attempt<T>(request: PeerRequest, signal: AbortSignal, use: (answer: Answer) => Promise<T>): Promise<T> {
     if (request.isUncounted === true) return this.#exchange(request, signal, use);
-    const { places } = this.#options;
+    const { hostLimits } = this.#options;
     await this.#limit.acquire();
     try {
-      await places?.requests.enter(signal);
-      return await this.#exchange(request, signal, use).finally(() => places?.requests.leave());
+      await hostLimits?.requests.acquire(signal);
+      return await this.#exchange(request, signal, use).finally(() => hostLimits?.requests.release());
     } finally {
       this.#limit.release();
     }

@@ -155,7 +155,7 @@ export class RelatedReader {
     const path = `${documentPath(id)}/${encodeURIComponent(name)}${queryText({ rev })}`;
     const handed = new Handover();
     const headers = { accept: '*/*' };
-    // The request to the target that this is a part of already has a place.
+    // The request to the target that this is a part of already has a permit.
     const request = {
       method: 'GET',
       path,

@@ -1,34 +1,34 @@
 /**
- * Bounds the running replications of documents whose users are not admins: for each user, and for all of them, as the settings permit.
- * The others wait, those of one user in the order of arrival, until another one completes, is given up or is removed. If all places are taken,
+ * Limits the running replications of documents whose users are not admins: for each user, and for all of them, as the settings permit.
+ * The others wait, those of one user in the order of arrival, until another one completes, is given up or is removed. If all permits are taken,
  * a document of the user with the most gives way to one of a user with fewer: many accounts of one person leave others their share.
  */
 import type { DatabaseUser } from '../../database/store/contract.ts';
 import type { ReplicatorSettings } from '../jobs/replicator-settings.ts';
 import { isAdmin, userKey } from '../user-key.ts';
 
-/** Its `begin` asks for a place again, synchronously. */
-interface Placed {
+/** Its `begin` asks for a permit again, synchronously. */
+interface PermitHolder {
   begin(): void;
-  /** Its place was given to another document: it ends its replication and asks for a place again later. */
+  /** Its permit was given to another document: it ends its replication and asks for a permit again later. */
   giveWay(): void;
 }
 
-export class DocumentPlaces {
+export class DocumentSemaphore {
   readonly #settings: () => Pick<ReplicatorSettings, 'maxJobsPerUser' | 'maxJobsOfUsers'>;
   /** With the keys of their users. */
-  readonly #taken = new Map<Placed, string>();
+  readonly #taken = new Map<PermitHolder, string>();
   /** The same by user, the newest last. */
-  readonly #byUser = new Map<string, Set<Placed>>();
+  readonly #byUser = new Map<string, Set<PermitHolder>>();
   /** By user: the user whose document had a turn last comes last. */
-  readonly #waiting = new Map<string, Set<Placed>>();
+  readonly #waiting = new Map<string, Set<PermitHolder>>();
 
   constructor(settings: () => Pick<ReplicatorSettings, 'maxJobsPerUser' | 'maxJobsOfUsers'>) {
     this.#settings = settings;
   }
 
-  /** Gives the document a place, if it has none. If no place is free it waits: returns the reason. Admins' documents need none. */
-  take(document: Placed, user: DatabaseUser): string | undefined {
+  /** Gives the document a permit, if it has none. If no permit is free it waits: returns the reason. Admins' documents need none. */
+  tryAcquire(document: PermitHolder, user: DatabaseUser): string | undefined {
     if (isAdmin(user) || this.#taken.has(document)) return undefined;
     const key = userKey(user);
     const why = this.#whyNotMore(key, user.name);
@@ -36,7 +36,7 @@ export class DocumentPlaces {
       const other = this.#areAllTaken ? this.#newestOfMost(this.#count(key) + 1) : undefined;
       if (!this.#areAllTaken || other !== undefined) {
         if (other !== undefined) this.#free(other);
-        this.#place(document, key);
+        this.#grant(document, key);
         other?.giveWay();
         return undefined;
       }
@@ -46,8 +46,8 @@ export class DocumentPlaces {
     return why ?? this.#whyFull;
   }
 
-  /** Frees the document's place, or ends its wait. Begins with the next one. */
-  leave(document: Placed): void {
+  /** Frees the document's permit, or ends its wait. Begins the next one. */
+  release(document: PermitHolder): void {
     if (!this.#taken.has(document)) {
       for (const [user, waiting] of this.#waiting) if (waiting.delete(document)) this.#dropEmpty(user, waiting);
       return;
@@ -77,12 +77,12 @@ export class DocumentPlaces {
     }
   }
 
-  #place(document: Placed, key: string): void {
+  #grant(document: PermitHolder, key: string): void {
     this.#taken.set(document, key);
     this.#byUser.set(key, (this.#byUser.get(key) ?? new Set()).add(document));
   }
 
-  #free(document: Placed): void {
+  #free(document: PermitHolder): void {
     const key = this.#taken.get(document);
     if (key === undefined) return;
     this.#taken.delete(document);
@@ -92,9 +92,9 @@ export class DocumentPlaces {
   }
 
   /** Returns the newest document of the user who has the most; undefined if no one has more than `least`. */
-  #newestOfMost(least: number): Placed | undefined {
-    let most: ReadonlySet<Placed> | undefined;
-    for (const placed of this.#byUser.values()) if (placed.size > (most?.size ?? least)) most = placed;
+  #newestOfMost(least: number): PermitHolder | undefined {
+    let most: ReadonlySet<PermitHolder> | undefined;
+    for (const held of this.#byUser.values()) if (held.size > (most?.size ?? least)) most = held;
     return most === undefined ? undefined : [...most].at(-1);
   }
 
@@ -118,7 +118,7 @@ export class DocumentPlaces {
     return this.#byUser.get(key)?.size ?? 0;
   }
 
-  #dropEmpty(key: string, waiting: ReadonlySet<Placed>): void {
+  #dropEmpty(key: string, waiting: ReadonlySet<PermitHolder>): void {
     if (waiting.size === 0) this.#waiting.delete(key);
   }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { DatabaseUser } from '../../../../src/database/store/contract.ts';
-import { DocumentPlaces } from '../../../../src/replication/documents/document-places.ts';
+import { DocumentSemaphore } from '../../../../src/replication/documents/document-semaphore.ts';
 import { Service } from './support.ts';
 
 const ANA: DatabaseUser = { name: 'ana', roles: [] };
@@ -9,13 +9,13 @@ const ADMIN: DatabaseUser = { name: 'root', roles: ['_admin'] };
 
 /** Documents by their names; those that have begun, in that order. */
 function open(maxJobsPerUser: number, maxJobsOfUsers: number) {
-  const places = new DocumentPlaces(() => ({ maxJobsPerUser, maxJobsOfUsers }));
+  const semaphore = new DocumentSemaphore(() => ({ maxJobsPerUser, maxJobsOfUsers }));
   const begun: string[] = [];
   const documentOf = (name: string, user: DatabaseUser) => {
     const document = {
       why: undefined as string | undefined,
       begin: () => {
-        document.why = places.take(document, user);
+        document.why = semaphore.tryAcquire(document, user);
         if (document.why === undefined) begun.push(name);
       },
       giveWay: () => {
@@ -26,35 +26,35 @@ function open(maxJobsPerUser: number, maxJobsOfUsers: number) {
     document.begin();
     return document;
   };
-  return { places, begun, documentOf };
+  return { semaphore, begun, documentOf };
 }
 
 test('each user has so many, and the next begins where one leaves', () => {
-  const { places, begun, documentOf } = open(2, 10);
+  const { semaphore, begun, documentOf } = open(2, 10);
   const [first, , third] = ['a1', 'a2', 'a3', 'a4'].map((name) => documentOf(name, ANA));
   documentOf('b1', BOB);
   expect(begun).toEqual(['a1', 'a2', 'b1']);
   expect(third?.why).toMatch(/^The user ana has 2 documents .* replicator\/max_jobs_per_user/);
   if (first === undefined || third === undefined) throw new Error('there are four');
-  places.leave(third);
-  places.leave(first);
+  semaphore.release(third);
+  semaphore.release(first);
   expect(begun).toEqual(['a1', 'a2', 'b1', 'a4']);
-  places.leave(first);
+  semaphore.release(first);
   expect(begun).toHaveLength(4);
 });
 
 test('all users together have so many, and take turns', () => {
-  const { places, begun, documentOf } = open(2, 3);
+  const { semaphore, begun, documentOf } = open(2, 3);
   const documents = ['a1', 'a2', 'a3'].map((name) => documentOf(name, ANA));
   const bobs = ['b1', 'b2', 'b3'].map((name) => documentOf(name, BOB));
   expect(begun).toEqual(['a1', 'a2', 'b1']);
   expect(bobs[1]?.why).toMatch(/max_jobs_of_users/);
-  for (const document of [documents[0], bobs[0], documents[1]]) if (document !== undefined) places.leave(document);
+  for (const document of [documents[0], bobs[0], documents[1]]) if (document !== undefined) semaphore.release(document);
   expect(begun).toEqual(['a1', 'a2', 'b1', 'a3', 'b2', 'b3']);
 });
 
 test('many accounts leave others their share: who has the most gives way, the newest first', () => {
-  const { places, begun, documentOf } = open(5, 10);
+  const { semaphore, begun, documentOf } = open(5, 10);
   for (const name of ['x', 'y']) for (let n = 1; n <= 7; n++) documentOf(`${name}${n}`, { name, roles: [] });
   expect(begun).toEqual(['x1', 'x2', 'x3', 'x4', 'x5', 'y1', 'y2', 'y3', 'y4', 'y5']);
   const anas = ['a1', 'a2', 'a3', 'a4'].map((name) => documentOf(name, ANA));
@@ -64,8 +64,8 @@ test('many accounts leave others their share: who has the most gives way, the ne
   documentOf('b1', BOB);
   expect(begun).toContain('b1');
   expect(begun).toHaveLength(10);
-  // What has given way is begun again where there is a place, after the document that waited before it.
-  for (const document of anas) places.leave(document);
+  // What has given way is begun again where there is a permit, after the document that waited before it.
+  for (const document of anas) semaphore.release(document);
   expect(begun).toHaveLength(14);
 });
 
