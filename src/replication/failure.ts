@@ -45,5 +45,5 @@ export function backOffMs(failures: number, failure: unknown): number {
 /** A text for people. Foreign errors may contain anything, so nothing of them is shown. */
 export function failureText(failure: unknown): string {
   if (failure instanceof DatabaseError) return `${failure.code}: ${failure.reason}`;
-  return 'unknown_error: The replication failed for a reason that the service did not foresee; its log tells more.';
+  return 'unknown_error: The replication failed for an unexpected reason. The log of the service has details.';
 }

@@ -26,7 +26,7 @@ const HEARTBEAT_MS = 10_000;
 /** The family's word for it, with a space. */
 const UNKNOWN = JSON.stringify({
   error: 'not found',
-  reason: 'There is no such replication. GET /_scheduler/jobs lists those that there are, with their ids.',
+  reason: 'There is no such replication. GET /_scheduler/jobs lists the replications with their ids.',
 });
 
 /** The replicator, as the handlers see it. */

@@ -81,7 +81,8 @@ async function getReplicationDocuments(
   part: Part,
 ): Promise<Answer> {
   const [database = REPLICATOR_DATABASE, ...id] = path;
-  if (database !== REPLICATOR_DATABASE) throw new DatabaseError('not_found', 'There is no such replicator database.');
+  if (database !== REPLICATOR_DATABASE)
+    throw new DatabaseError('not_found', 'There is no such replicator database; its name is _replicator.');
   if (id.length > 0) return getOne(service, context, id.join('/'));
   const states = parseStates(context.query.get('states'));
   const rows: ListedDocument[] = [];

@@ -99,7 +99,7 @@ async function refusalOf(
 ): Promise<DatabaseError | undefined> {
   if (isDesignId(write.id)) return undefined;
   if (isTooLong(write)) {
-    const reason = `A replication document may have ${LONGEST} characters. Ask for a long list of documents by a selector.`;
+    const reason = `A replication document may have at most ${LONGEST} characters. Use a selector in place of a long list of ids.`;
     return new DatabaseError('too_large', reason);
   }
   try {

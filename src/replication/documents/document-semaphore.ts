@@ -103,7 +103,7 @@ export class DocumentSemaphore {
     const own = this.#count(key);
     if (own < maxJobsPerUser) return undefined;
     const who = name === null ? 'Clients without a name have' : `The user ${name} has`;
-    return `${who} ${own} documents with replications under way, as many as replicator/max_jobs_per_user permits. This one is begun when another one is done, or deleted.`;
+    return `${who} ${own} documents with replications under way, as many as replicator/max_jobs_per_user permits. This one starts when another one is done or deleted.`;
   }
 
   get #areAllTaken(): boolean {
@@ -111,7 +111,7 @@ export class DocumentSemaphore {
   }
 
   get #whyFull(): string {
-    return `Users have ${this.#taken.size} documents with replications under way, as many as replicator/max_jobs_of_users permits. This one is begun when others are done.`;
+    return `Users have ${this.#taken.size} documents with replications under way, as many as replicator/max_jobs_of_users permits. This one starts when others are done.`;
   }
 
   #count(key: string): number {

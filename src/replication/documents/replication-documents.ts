@@ -17,6 +17,7 @@ import { WatchedDocument, type WatchOptions } from './watched-document.ts';
 
 /** Wait after a failure of the storage. */
 const AGAIN_MS = 5_000;
+const COULD_NOT_READ = `the database ${REPLICATOR_DATABASE} could not be read; next attempt in ${AGAIN_MS / 1_000} s`;
 
 export interface DocumentsOptions
   extends Omit<
@@ -104,8 +105,8 @@ export class ReplicationDocuments {
   #tryLater(failure: unknown): void {
     if (this.#isClosed || isDatabaseError(failure, 'shutting_down')) return;
     const { log } = this.#options;
-    if (isDatabaseError(failure)) log.info(`${REPLICATOR_DATABASE} is read again soon: ${failure.message}`);
-    else log.error(`${REPLICATOR_DATABASE} could not be read; it is tried again`, failure);
+    if (isDatabaseError(failure)) log.info(`${COULD_NOT_READ}: ${failure.message}`);
+    else log.error(COULD_NOT_READ, failure);
     this.#stopTimer = startBackgroundTimer(AGAIN_MS, () => this.follow());
   }
 
@@ -189,7 +190,10 @@ export class ReplicationDocuments {
       if (found !== undefined && !this.#isClosed && !this.#watched.has(found.id)) this.#begin(found);
     } catch (failure) {
       if (!isDatabaseError(failure, 'shutting_down'))
-        log.error(`the document ${document.id} could not be read`, failure);
+        log.error(
+          `the replication document ${document.id} could not be read; its replication starts again when the document is changed`,
+          failure,
+        );
     }
   }
 

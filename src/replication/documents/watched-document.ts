@@ -188,7 +188,7 @@ export class WatchedDocument {
     if (holder === this) return this.#start(this.#orderOf(id, replication));
     this.#setStatus('duplicate');
     this.#options.releasePermit(this);
-    this.reason = `The document \`${holder.id}' asks for the same replication; it is done once.`;
+    this.reason = `The document \`${holder.id}' requests the same replication, which runs only once.`;
     this.#writer.want({ _replication_id: id.full, _replication_state_reason: this.reason });
   }
 
@@ -297,7 +297,7 @@ export class WatchedDocument {
     const { settings, log } = this.#options;
     this.failures++;
     this.reason = failureText(failure);
-    if (!isDatabaseError(failure)) log.error(`the replication document ${this.id} failed by a defect`, failure);
+    if (!isDatabaseError(failure)) log.error(`unexpected failure of the replication document ${this.id}`, failure);
     const isLasting = failure instanceof RightsEnded || this.failures > settings().maxRetries;
     const retryMs = !isLasting ? backOffMs(this.failures, failure) : undefined;
     this.#setStatus(retryMs === undefined ? 'failed' : 'error');

@@ -68,7 +68,8 @@ function toEndpoint(
   const name = isPlain || options.noNetwork !== undefined ? ownDatabase(url, options.ownBases) : undefined;
   if (name !== undefined && !isPlain) throw localSecrets(side);
   if (name !== undefined) return { kind: 'local', name };
-  if (options.noNetwork !== undefined) throw invalid(`The \`${side}' is not in this service: ${options.noNetwork}`);
+  if (options.noNetwork !== undefined)
+    throw invalid(`The \`${side}' is not a database of this service, and ${options.noNetwork}`);
   if (proxy !== undefined && options.noProxy !== undefined) throw invalid(`A proxy can't be used: ${options.noProxy}`);
   return { kind: 'remote', url, headers, credentials, proxy };
 }
@@ -82,14 +83,14 @@ export async function locateEndpoint(side: Side, endpoint: Endpoint, options: En
   if ((await options.isOwn?.(endpoint.url)) === true) return { ...endpoint, proxy: undefined, isOwn: true };
   for (const address of [endpoint.url, endpoint.proxy]) {
     const why = address === undefined ? undefined : options.refusal?.(address);
-    if (why !== undefined) throw invalid(`The \`${side}' can't be asked: ${why}`);
+    if (why !== undefined) throw invalid(`The \`${side}' can't be used: ${why}`);
   }
   return endpoint;
 }
 
 function localSecrets(side: Side): Error {
   return invalid(
-    `The \`${side}' is a database of this service: it is reached with the rights of whoever asks, so leave its headers and auth away.`,
+    `The \`${side}' is a database of this service: it is accessed with the rights of the user who requests the replication, so remove its headers and auth.`,
   );
 }
 
@@ -130,7 +131,7 @@ function credentialsOf(side: Side, { username, password }: URL): Credentials | u
     return { kind: 'password', name: decodeURIComponent(username), password: decodeURIComponent(password) };
   } catch {
     throw invalid(
-      `Name and password in the URL of the \`${side}' must be percent-encoded UTF-8; or give them as auth.basic.`,
+      `Name and password in the URL of the \`${side}' must be percent-encoded UTF-8. You can also pass them as auth.basic.`,
     );
   }
 }
@@ -274,12 +275,12 @@ export function parseHeaders(part: string, value: unknown, rules: HeaderRules): 
   for (const [name, text] of Object.entries(textsByName(value))) {
     if (!TOKEN.test(name) || !TEXT.test(text)) {
       throw invalid(
-        `\`${part}' has a member that can't be a header: its name or value has characters that none may have.`,
+        `\`${part}' has a member that is no valid HTTP header: its name or its value contains a character that headers can't have.`,
       );
     }
     if (!rules.isAdmin && !isForAll(name, rules)) {
       throw invalid(
-        `\`${part}' has ${name}: a server or a proxy may believe this header because of who sends it, so only a server admin may have it sent. Leave it away; credentials stand in auth, or in Authorization. An admin can permit it by the setting replicator/allowed_headers.`,
+        `\`${part}' has ${name}: a server or a proxy may trust this header because this service sends it, so only a server admin may use it. Remove it; put credentials into auth, or into the header Authorization. An admin can allow the header with the setting replicator/allowed_headers.`,
       );
     }
     headers.set(name.toLowerCase(), text);

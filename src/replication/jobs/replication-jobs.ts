@@ -248,7 +248,7 @@ export class ReplicationJobs {
     job.note({ type: 'started', at: job.startedAt });
     this.#running.add(job);
     const log = this.#logOf(job);
-    log.info(`replication ${id.full} begins: ${describe(job)}`);
+    log.info(`replication ${id.full} started: ${describe(job)}`);
     const observer = new JobObserver(job, task, {
       now: () => this.#now(),
       onActivity: () => this.#noteActivity(),
@@ -295,7 +295,7 @@ export class ReplicationJobs {
     job.updatedAt = this.#now();
     job.recover();
     this.#jobs.delete(job.id);
-    this.#logOf(job).info(`replication ${job.id} is done: ${describe(job)}`);
+    this.#logOf(job).info(`replication ${job.id} completed: ${describe(job)}`);
     job.order.listener?.completed?.(job, result);
     job.settle(result);
     this.#startWaiting();
@@ -313,7 +313,7 @@ export class ReplicationJobs {
     const triesAgain = job.order.isKept && !(failure instanceof RightsEnded) && job.failures <= settings().maxRetries;
     const retryMs = triesAgain ? backOffMs(job.failures, failure) : undefined;
     this.#logOf(job).info(`replication ${job.id} failed (${describe(job)}), ${whatFollows(retryMs)}: ${reason}`);
-    if (!isDatabaseError(failure)) host.log.error(`replication ${job.id} failed by a defect`, failure);
+    if (!isDatabaseError(failure)) host.log.error(`unexpected failure of replication ${job.id}`, failure);
     if (retryMs === undefined) {
       job.state = 'failed';
       if (!job.order.isKept) this.#jobs.delete(job.id);
@@ -341,12 +341,12 @@ function describe({ order }: Job): string {
 }
 
 function whatFollows(retryMs: number | undefined): string {
-  return retryMs === undefined ? 'and is given up' : `and is tried again in ${Math.ceil(retryMs / 1000)} s`;
+  return retryMs === undefined ? 'no further attempt' : `next attempt in ${Math.ceil(retryMs / 1000)} s`;
 }
 
 function closing(): DatabaseError {
   return new DatabaseError(
     'shutting_down',
-    'The service shuts down; replications that are kept go on when it is back.',
+    'The service is shutting down. Replications that it keeps continue when it starts again.',
   );
 }

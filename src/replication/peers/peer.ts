@@ -113,7 +113,7 @@ export class Peer {
     }
     const info = await this.info();
     if (info === undefined) {
-      throw new ReplicationError('db_not_found', `${this.name} is not there any more`, { isRetryable: true });
+      throw new ReplicationError('db_not_found', `${this.name} does not exist any more`, { isRetryable: true });
     }
     this.#canCommit = false;
     return info.instance;
@@ -160,7 +160,7 @@ export class Peer {
         throw takesNoCheckpoint(this.name, outcome, outcome.status === TOO_LARGE ? 'too_large' : 'bad_request');
       }
       if (attempt < CHECKPOINT_ATTEMPTS) continue;
-      const reason = `The checkpoint in ${this.name} is being written by others again and again.`;
+      const reason = `The checkpoint in ${this.name} is overwritten by others again and again. Another replication may use the same id.`;
       throw new ReplicationError('replication_failed', reason, { isRetryable: true });
     }
   }

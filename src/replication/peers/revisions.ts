@@ -11,7 +11,7 @@ export function isRevision(text: string): boolean {
 /** Returns why no replicated document can have the id; undefined if one can. A server reports other ids that it does not accept. */
 export function idProblem(id: string): string | undefined {
   if (id === '') return 'an id must not be empty';
-  if (hasLoneSurrogate(id)) return 'the id has half of a character';
+  if (hasLoneSurrogate(id)) return 'the id contains half of a surrogate pair';
   // Written without `new_edits`, it would replace a document that belongs only to the target.
   if (id.startsWith('_local/')) return 'local documents are not replicated';
   return undefined;

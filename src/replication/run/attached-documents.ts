@@ -58,7 +58,7 @@ export class AttachedDocuments {
         await take(found);
       else newer.push(asked);
     });
-    const reason = 'with its attachments the source gives another revision of it';
+    const reason = 'the source returns another revision when the attachments are requested, too';
     for (const one of newer)
       await this.#readAgain(one, take, new ReplicationError('replication_failed', reason, { isRetryable: true }));
   }
@@ -138,7 +138,7 @@ function isUseless(failure: unknown, failures: number): failure is ReplicationEr
 }
 
 function tooLong(): ReplicationError {
-  const reason = 'the target takes attachments inside of documents only, and these are too long for that';
+  const reason = 'the target accepts attachments only inside documents, and these are too large for that';
   return new ReplicationError('too_large', reason, { isRetryable: false });
 }
 

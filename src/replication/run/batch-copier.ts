@@ -39,7 +39,7 @@ class Unsettled {
   assertNone(source: string): void {
     for (const [id, revs] of this.#revs) {
       const [rev] = revs;
-      const reason = `${source} neither gave nor refused revision ${rev} of the document ${JSON.stringify(id)}`;
+      const reason = `${source} neither returned nor refused revision ${rev} of the document ${JSON.stringify(id)}`;
       throw new ReplicationError('replication_failed', reason, { isRetryable: true });
     }
   }

@@ -81,7 +81,7 @@ export class ChangeReader {
 }
 
 function standsStill(name: string): ReplicationError {
-  return new ReplicationError('replication_failed', `${name} gives the same changes again and again`, {
+  return new ReplicationError('replication_failed', `${name} returns the same changes again and again`, {
     isRetryable: true,
   });
 }

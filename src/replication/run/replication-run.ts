@@ -30,7 +30,7 @@ export const runReplication: RunReplication = async (replication, checkpointId, 
         }).run();
       } catch (failure) {
         if (!(failure instanceof EndChanged) || ended.signal.aborted) throw failure;
-        host.log.info(`replication: ${failure.message}; it goes on from the last checkpoint that both ends know`);
+        host.log.info(`replication: ${failure.message}; it continues from the last checkpoint that both ends have`);
         if (changes >= MOST_PAUSES) throw changesAgain(failure);
         await sleep(PAUSE_MS * changes, ended.signal);
       }
@@ -45,13 +45,17 @@ export const runReplication: RunReplication = async (replication, checkpointId, 
 };
 
 function changesAgain(failure: EndChanged): ReplicationError {
-  return new ReplicationError('replication_failed', `${failure.message}, again and again`, { isRetryable: true });
+  return new ReplicationError('replication_failed', `${failure.message}, several times in a row`, {
+    isRetryable: true,
+  });
 }
 
 export const readFilter: ReadFilter = async (replication, filter, host, signal) => {
   const [design, name, ...more] = filter.replace(/^_design\//, '').split('/');
   if (design === undefined || name === undefined || more.length > 0) {
-    throw new ReplicationError('not_found', `${filter} is no filter of the form design/name`, { isRetryable: false });
+    throw new ReplicationError('not_found', `the filter ${filter} must have the form design/name`, {
+      isRetryable: false,
+    });
   }
   // A failure of the memory is a failure of the request.
   const memory = host.memory?.open(userKey(replication.user), () => undefined);

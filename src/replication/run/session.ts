@@ -246,7 +246,7 @@ export class Session {
       await this.#checkpoint(state, state.checkpoints.withPeers(peers));
     } catch (second) {
       if (!(second instanceof Error)) throw failure;
-      host.log.debug(`replication: no last checkpoint: ${second.message}`);
+      host.log.debug(`replication: the last checkpoint could not be written: ${second.message}`);
     } finally {
       clearTimeout(timer);
       memory?.end();

@@ -179,7 +179,7 @@ describe('a peer that gives no sign', () => {
     const transport = new ScriptedTransport([silent]);
     const attempt = json(clientOf(transport, { connectionTimeoutMs: 50, retriesPerRequest: 0 }));
     await expect(attempt).rejects.toMatchObject({
-      reason: 'http://peer.test/db gave no sign for 0.05 s',
+      reason: 'http://peer.test/db sent nothing for 0.05 s',
       isRetryable: true,
     });
     expect(transport.requests[0]?.signal.aborted).toBe(true);
@@ -194,7 +194,7 @@ describe('a peer that gives no sign', () => {
       body: { pullText: async () => pieces.shift(), pull: () => new Promise(() => {}), cancel: async () => {} },
     });
     const attempt = json(clientOf(new ScriptedTransport([reply]), { connectionTimeoutMs: 50, retriesPerRequest: 0 }));
-    await expect(attempt).rejects.toMatchObject({ reason: 'http://peer.test/db gave no sign for 0.05 s' });
+    await expect(attempt).rejects.toMatchObject({ reason: 'http://peer.test/db sent nothing for 0.05 s' });
   });
 
   test('is waited for while each piece comes in time', async () => {

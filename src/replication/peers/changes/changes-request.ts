@@ -61,18 +61,18 @@ function sequenceText(since: Sequence): string {
 export function readChange(row: unknown): Change & { readonly seq: Sequence } {
   const members = isObject(row) ? row : {};
   const id = ownMember(members, 'id');
-  if (typeof id !== 'string') throw new SyntaxError('A row is no change of a document');
+  if (typeof id !== 'string') throw new SyntaxError('A row is not a change of a document');
   const seq = readSequence(ownMember(members, 'seq'));
   const changes = ownMember(members, 'changes');
   const named = Array.isArray(changes) ? namedRevisions(changes) : [];
-  const problem = idProblem(id) ?? (named.length === 0 ? 'the row of the source names no revision' : undefined);
+  const problem = idProblem(id) ?? (named.length === 0 ? 'the row of the source contains no revision' : undefined);
   if (problem !== undefined) {
     const refused = named.length === 0 ? [''] : named;
     return { id, revs: [], seq, refused: refused.map((rev) => ({ id, rev, error: BAD_CHANGE, reason: problem })) };
   }
   const revs = named.filter(isRevision);
   if (revs.length === named.length) return { id, revs, seq };
-  const reason = 'this is no revision';
+  const reason = 'this is not a valid revision';
   const wrong = named.filter((rev) => !isRevision(rev));
   return { id, revs, seq, refused: wrong.map((rev) => ({ id, rev, error: BAD_CHANGE, reason })) };
 }
@@ -100,7 +100,8 @@ function namedRevisions(changes: readonly unknown[]): readonly string[] {
   let wrong = 0;
   for (const change of changes) {
     const rev = revOf(change);
-    if (!isRevision(rev) && ++wrong > MOST_WRONG) throw new SyntaxError('A row names what are no revisions');
+    if (!isRevision(rev) && ++wrong > MOST_WRONG)
+      throw new SyntaxError('A row contains entries that are not revisions');
     named.push(rev);
   }
   return named;
@@ -117,7 +118,7 @@ function revOf(change: unknown): string {
  */
 export function readSequence(value: unknown): Sequence {
   if (isSequence(value)) return value;
-  throw new SyntaxError('A sequence is none');
+  throw new SyntaxError('The value is not a sequence');
 }
 
 /** Returns the value if it is a count. */
@@ -155,7 +156,7 @@ async function readPage(answer: Answer, limit: number): Promise<ChangesPage> {
     return answer.hold(changeBytes(change));
   };
   const members = await readElements(answer, list, (text) => whenReady(answer.parse(text), takeRow));
-  if (members === undefined) throw answer.unusable('a row is no change');
+  if (members === undefined) throw answer.unusable('a row is not a change');
   return answer.useable(() => ({
     changes,
     lastSeq: readSequence(ownMember(members, 'last_seq') ?? changes.at(-1)?.seq),

@@ -21,7 +21,7 @@ const VALUE_BYTES = 44;
 const LONGEST_REASON = 1_000;
 /** Characters that are read of an error response. */
 const READ_OF_ERROR = 16_384;
-const NO_JSON = 'it is no whole JSON, or not of the form that it should have';
+const NO_JSON = 'it is not complete JSON, or not in the expected form';
 
 export class Answer {
   readonly status: number;
@@ -134,7 +134,7 @@ export class Answer {
   async object(longest: number): Promise<JsonObject> {
     const value = await this.json(longest);
     if (isObject(value)) return value;
-    throw this.unusable('it is no JSON object');
+    throw this.unusable('it is not a JSON object');
   }
 
   /** Returns `error` and `reason` of an error response. */
@@ -166,7 +166,7 @@ export class Answer {
 
   /** The response arrived, but can't be the requested one: it was cut off, or changed on its way. */
   unusable(why: string, cause?: unknown): AttemptFailure {
-    return new AttemptFailure(`${this.#what} was answered with something that is of no use: ${why}`, {
+    return new AttemptFailure(`${this.#what} returned an unusable response: ${why}`, {
       status: this.status,
       cause,
     });
@@ -177,7 +177,7 @@ export class Answer {
       return await this.#watchdog.during(pull());
     } catch (failure) {
       if (failure instanceof AttemptFailure) throw failure;
-      throw new AttemptFailure(`The answer to ${this.#what} broke off: ${describeFailure(failure)}`, {
+      throw new AttemptFailure(`The response to ${this.#what} was cut off: ${describeFailure(failure)}`, {
         cause: failure,
       });
     }

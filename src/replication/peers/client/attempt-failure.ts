@@ -43,7 +43,7 @@ export class AttemptFailure extends Error {
  */
 export function describeFailure(failure: unknown): string {
   const cause = failure instanceof Error ? failure.cause : undefined;
-  if (!(cause instanceof Error)) return 'the connection failed or broke off';
+  if (!(cause instanceof Error)) return 'the connection failed or was cut off';
   const code: unknown = Reflect.get(cause, 'code');
   return cause.message === '' ? String(code ?? cause.name) : cause.message;
 }

@@ -29,7 +29,7 @@ const OF_BROWSERS: object = { cache: 'no-store', credentials: 'omit' };
 const STREAMED: object = { duplex: 'half', redirect: 'error', window: null };
 /** A session needs one. */
 const MOST_COOKIES = 50;
-const IS_OWN = 'that is this server itself, which no other server may have asked';
+const IS_OWN = 'that is this server itself, to which no other server may redirect';
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
 export class NetworkTransport implements Transport {
@@ -48,7 +48,7 @@ export class NetworkTransport implements Transport {
     const { signal } = request;
     const response = await this.#ask(request);
     // Not from the peer: it stands for a network error, or for a redirect that is not followed (Fetch, 2.2.6).
-    if (response.status === 0) throw new TypeError('there was no answer');
+    if (response.status === 0) throw new TypeError('there was no response');
     return {
       status: response.status,
       header: (name) => response.headers.get(name) ?? undefined,

@@ -178,7 +178,7 @@ export class PeerClient {
     if (await this.#mayDoBetter(exchange)) {
       await exchange.answer.discard();
       exchange.end();
-      if (isStreamed(request)) throw new AttemptFailure(`${this.name} wanted another session`, { retryAfterMs: 0 });
+      if (isStreamed(request)) throw new AttemptFailure(`${this.name} required another session`, { retryAfterMs: 0 });
       exchange = await this.#send(request, signal);
     }
     try {
@@ -218,7 +218,7 @@ export class PeerClient {
     if (this.#pausedUntil === 0) return;
     const leftMs = this.#pausedUntil - this.#options.clock.monotonic();
     if (leftMs > LONGEST_PAUSE_MS) {
-      throw new AttemptFailure(`${this.name} wants to be left alone`, { retryAfterMs: leftMs });
+      throw new AttemptFailure(`${this.name} asked for a long pause`, { retryAfterMs: leftMs });
     }
     if (leftMs > 0) await sleep(leftMs, signal);
   }

@@ -40,7 +40,7 @@ export async function sendOn(address: string, sent: Sent, sending: Sending): Pro
     if (location === null) return response;
     // It does not matter whether this succeeds.
     response.body?.cancel().catch(() => undefined);
-    if (count === MOST) throw failure('it is redirected again and again');
+    if (count === MOST) throw failure('there are too many redirects');
     const next = resolve(location, address);
     const isElsewhere = next.origin !== new URL(address).origin;
     if (isConfidential && isElsewhere) throw failure('it redirects to another server, which gets no credentials');
@@ -74,14 +74,14 @@ function redirected(sent: Sent, status: number, isElsewhere: boolean): Sent {
     const kept = Object.entries(headers).filter(([name]) => !OF_BODY.includes(name));
     return { method: 'GET', headers: Object.fromEntries(kept), ownHeaders };
   }
-  if (body instanceof ReadableStream) throw failure('it redirects what is made while it is sent, and can be sent once');
+  if (body instanceof ReadableStream) throw failure('it redirects a streamed body, which can be sent only once');
   return { ...sent, ownHeaders };
 }
 
 function resolve(location: string, address: string): URL {
   const next = URL.canParse(location, address) ? new URL(location, address) : undefined;
   if (next === undefined || !['http:', 'https:'].includes(next.protocol))
-    throw failure('it redirects to what is no address');
+    throw failure('it redirects to an invalid URL');
   next.username = '';
   next.password = '';
   return next;

@@ -46,7 +46,7 @@ export class Watchdog {
   }
 
   #end(waitMs: number): void {
-    const message = `${this.#name} gave no sign for ${Math.round(waitMs) / 1_000} s`;
+    const message = `${this.#name} sent nothing for ${Math.round(waitMs) / 1_000} s`;
     this.#bark?.(new AttemptFailure(message, { isSilence: true }));
     this.#onSilence();
   }

@@ -45,15 +45,15 @@ export async function* checkedContent(
   let bytes = 0;
   for await (const chunk of chunks) {
     bytes += chunk.length;
-    if (bytes > length) throw contentMismatch(name, `has more than the ${length} bytes that it should have`);
+    if (bytes > length) throw contentMismatch(name, `has more than ${length} bytes, its stated length`);
     digest?.update(chunk);
     yield chunk;
   }
-  if (bytes !== length) throw contentMismatch(name, `has ${bytes} bytes in place of ${length}`);
+  if (bytes !== length) throw contentMismatch(name, `has ${bytes} bytes instead of ${length}`);
   if (digest !== undefined && digest.digest() !== md5) throw contentMismatch(name, OTHER_DIGEST);
 }
 
-const OTHER_DIGEST = 'has another content than its digest says';
+const OTHER_DIGEST = 'has content that does not match its digest';
 
 /** Fails with `ContentMismatch` if the inline content of a document does not match the stubs. */
 export async function checkInline(attachments: JsonObject, stubs: readonly Stub[]): Promise<void> {
@@ -71,7 +71,7 @@ async function checkEntry(stub: Stub, entry: unknown): Promise<void> {
   const bytes = typeof data === 'string' ? fromBase64(data) : undefined;
   if (bytes === undefined) throw contentMismatch(name, 'did not come with its document');
   const { length, md5 } = plainContent(stub);
-  if (bytes.length !== length) throw contentMismatch(name, `has ${bytes.length} bytes in place of ${length}`);
+  if (bytes.length !== length) throw contentMismatch(name, `has ${bytes.length} bytes instead of ${length}`);
   if (md5 !== undefined && (await md5Of(bytes)) !== md5) throw contentMismatch(name, OTHER_DIGEST);
 }
 

@@ -64,7 +64,7 @@ async function readByOpenRevisions(
   take: TakeFound,
 ): Promise<void> {
   if (!isAddressable(wanted.id)) {
-    const reason = 'the source gives it in no list, and no address can name it';
+    const reason = 'the source returned it in no list, and its id cannot be part of a URL';
     return refuseAll(wanted, BAD_ANSWER, reason, take);
   }
   for (let from = 0; from < wanted.revs.length; from += REVS_PER_REQUEST) {
@@ -101,8 +101,8 @@ async function readRevisions(
     if (!(failure instanceof ReplicationError && failure.code === 'not_found')) throw failure;
     return refuseAll(settled.left, 'not_found', 'missing', take);
   }
-  const { problem = 'it is not in the answer' } = settled;
-  await refuseAll(settled.left, BAD_ANSWER, `the source does not give what it was asked for: ${problem}`, take);
+  const { problem = 'it is not in the response' } = settled;
+  await refuseAll(settled.left, BAD_ANSWER, `the source does not return what was requested: ${problem}`, take);
 }
 
 async function refuseAll({ id, revs }: WantedDocument, error: string, reason: string, take: TakeFound): Promise<void> {

@@ -76,7 +76,7 @@ export class DocumentWriter {
     if (this.#takesSome || OF_CONTENT.includes(status)) return;
     const outcome = await writeBulk(this.#client, []);
     if (outcome !== 'unclear' && isRefusal(outcome)) {
-      const told = `${this.#client.name} takes no documents at all: it answered ${status} ${error}: ${reason}`;
+      const told = `${this.#client.name} accepts no documents at all: it returned ${status} ${error}: ${reason}`;
       throw new ReplicationError('replication_failed', told, { isRetryable: true });
     }
     this.#takesSome = true;
@@ -106,7 +106,7 @@ function mayHaveStubs(text: string): boolean {
 
 function refusedAlone({ id, rev }: DocumentText, { status, error, reason }: BatchRefusal): RefusedDocument {
   if (status !== TOO_LARGE || reason !== '') return { id, rev, error, reason };
-  return { id, rev, error: 'too_large', reason: 'the document is larger than the target takes' };
+  return { id, rev, error: 'too_large', reason: 'the document is larger than the target accepts' };
 }
 
 /** Maximum characters of a row: it may explain at length why a document was refused. */
@@ -135,7 +135,7 @@ export function writeBulk(
     const { status } = answer;
     if (status >= 300) return { status, ...(await answer.refusal()) };
     const rows = await answer.json(SHORT_ANSWER + documents.length * LONGEST_ROW);
-    if (!Array.isArray(rows)) throw answer.unusable('it is no list');
+    if (!Array.isArray(rows)) throw answer.unusable('it is not a list');
     if (rows.length > documents.length) throw answer.unusable(`it has more than ${documents.length} rows`);
     return readRows(rows, documents);
   });

@@ -85,7 +85,7 @@ export class RelatedReader {
    */
   async read<T>(wanted: AttachedDocument, use: UseBody<T>): Promise<T> {
     const { id } = wanted.document;
-    if (!isAddressable(id)) throw new ContentMismatch('no address can name the document');
+    if (!isAddressable(id)) throw new ContentMismatch('the id of the document cannot be part of a URL');
     if (this.#sendsRelated) {
       const outcome = await this.#readWhole(wanted, use);
       if (typeof outcome !== 'string') return outcome.result;
@@ -151,7 +151,7 @@ export class RelatedReader {
   /** A separate stream: the failure of its request comes out of it. */
   async *#content({ id, rev }: DocumentText, stub: Stub): AsyncGenerator<Uint8Array, void, void> {
     const { name } = stub;
-    if (!isSegment(name)) throw contentMismatch(name, 'can be named by no address');
+    if (!isSegment(name)) throw contentMismatch(name, 'has a name that cannot be part of a URL');
     const path = `${documentPath(id)}/${encodeURIComponent(name)}${queryText({ rev })}`;
     const handed = new Handover();
     const headers = { accept: '*/*' };
@@ -243,7 +243,7 @@ async function textOf(chunks: AsyncIterable<Uint8Array>, longest: number, answer
     await answer.hold(size);
     bytes += size;
     text += piece;
-    if (text.length > longest) throw new ContentMismatch('the document is another one: it is longer');
+    if (text.length > longest) throw new ContentMismatch('the document differs from the one read before: it is longer');
   }
   return { text: text + decoder.decode(), bytes };
 }
@@ -253,7 +253,7 @@ async function* nextContent(
   one: Following,
 ): AsyncGenerator<Uint8Array, void, void> {
   const part = await parts.next();
-  if (part.done === true) throw contentMismatch(one.stub.name, 'is announced and does not come');
+  if (part.done === true) throw contentMismatch(one.stub.name, 'is announced, but its content is missing');
   yield* checkedContent(part.value.chunks, expectedOf(one));
 }
 

@@ -80,10 +80,10 @@ function readStubs(document: ReadDocument, since: readonly string[]): readonly S
 }
 
 function readStub(name: string, entry: unknown, known: number): Stub {
-  if (!isObject(entry)) throw malformed(name, 'is no object');
+  if (!isObject(entry)) throw malformed(name, 'is not an object');
   const { content_type: type, revpos, digest, length, encoding, stub } = entry;
-  if (!isTextOrNone(type)) throw malformed(name, 'has a content_type that is no text');
-  if (!isTextOrNone(digest)) throw malformed(name, 'has a digest that is no text');
+  if (!isTextOrNone(type)) throw malformed(name, 'has a content_type that is not a string');
+  if (!isTextOrNone(digest)) throw malformed(name, 'has a digest that is not a string');
   if (hasLoneSurrogate(name) || name === '') throw malformed(name, 'has a name that no request can have');
   // A stub that doesn't say when it was written may be newer than anything. Content that was not requested is not accepted unchecked.
   const isMissing = typeof revpos !== 'number' || revpos > known || stub !== true;
@@ -127,7 +127,7 @@ export function foundDocument(text: string, { wanted, revs }: Asked, hasContent:
   const { id, rev } = document;
   if (id !== wanted.id) throw new SyntaxError(`it is the document ${JSON.stringify(id)}`);
   const settles = revisionsAmong(document, revs);
-  if (settles.length === 0) throw new SyntaxError(`it is revision ${rev}, which descends from none that was asked for`);
+  if (settles.length === 0) throw new SyntaxError(`it is revision ${rev}, which descends from no requested revision`);
   const stubs = hasContent ? undefined : readStubs(document, wanted.since);
   return { type: 'document', document: { id, rev, text }, wanted, settles, stubs };
 }
