@@ -114,7 +114,7 @@ async function refusalOf(
 const OTHERS = "Can't update replication documents from other users.";
 
 /** A document before and after a write; for a deletion `after` is undefined. */
-export interface DocumentChange {
+interface DocumentChange {
   /** Undefined if there was none, or a deleted one. */
   readonly before: JsonObject | undefined;
   /** Undefined for a deletion. */

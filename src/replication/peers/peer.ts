@@ -28,8 +28,7 @@ import { DocumentWriter } from './documents/document-writer.ts';
 import { readMissing } from './documents/missing-revisions.ts';
 import { RelatedReader } from './documents/related-reader.ts';
 import { writeRelated } from './documents/related-writer.ts';
-import { documentPath } from './paths.ts';
-import { isEarlierRevision } from './revisions.ts';
+import { documentPath, isEarlierRevision } from './identifiers.ts';
 
 /** The `instance_start_time` of later versions, which means nothing. */
 const SAME_OF_ALL = '0';

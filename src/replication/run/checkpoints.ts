@@ -3,8 +3,8 @@ import type { Log } from '../../base/system/contract.ts';
 import type { HistoryEntry, Sequence } from '../contract.ts';
 import { ReplicationError } from '../failure.ts';
 import type { Ends, PeerInfo } from '../peers/contract.ts';
+import { isEarlierRevision } from '../peers/identifiers.ts';
 import type { Peer } from '../peers/peer.ts';
-import { isEarlierRevision } from '../peers/revisions.ts';
 import {
   type CommonCheckpoint,
   commonCheckpoint,

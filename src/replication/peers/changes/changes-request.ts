@@ -6,11 +6,10 @@ import type { Answer } from '../client/answer.ts';
 import type { PeerClient, PeerRequest } from '../client/peer-client.ts';
 import { readElements } from '../client/streamed-answers.ts';
 import type { Change, ChangesPage, ChangesRequest } from '../contract.ts';
-import { queryText } from '../paths.ts';
-import { idProblem, isRevision } from '../revisions.ts';
+import { idProblem, isRevision, queryText } from '../identifiers.ts';
 import { isSequence } from '../sequences.ts';
 
-export interface FeedParameters {
+interface FeedParameters {
   readonly feed: 'normal' | 'longpoll' | 'continuous';
   /** The interval between signs of life while there is nothing to report; undefined for none. */
   readonly heartbeatMs: number | undefined;

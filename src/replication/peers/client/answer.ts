@@ -6,8 +6,7 @@ import { parseInSteps } from '../../../base/json/parse-in-steps.ts';
 import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
 import { type CooperativeTask, runCooperatively, TimeSlice } from '../../../base/shared/turn.ts';
 import type { MemoryShare } from '../../peer-memory.ts';
-import { AttemptFailure, describeFailure } from './attempt-failure.ts';
-import { plainRefusal } from './refusals.ts';
+import { AttemptFailure, describeFailure, plainRefusal } from './attempt-failure.ts';
 import type { TransportAnswer } from './transport.ts';
 import type { Watchdog } from './watchdog.ts';
 

@@ -29,7 +29,7 @@ export const anonymous: Authorization = {
 };
 
 /** Begins a session; returns the values of `Set-Cookie`, or undefined if the peer has no sessions for this name and password. */
-export type BeginSession = (name: string, password: string) => Promise<readonly string[] | undefined>;
+type BeginSession = (name: string, password: string) => Promise<readonly string[] | undefined>;
 
 /** A run that finds nothing to do needs no session. */
 const REQUESTS_BEFORE_SESSION = 3;

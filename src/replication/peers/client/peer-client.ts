@@ -10,10 +10,9 @@ import { cancelled, ReplicationError } from '../../failure.ts';
 import type { MemoryShare } from '../../peer-memory.ts';
 import type { RelatedBody } from '../contract.ts';
 import { Answer } from './answer.ts';
-import { AttemptFailure, describeFailure } from './attempt-failure.ts';
+import { AttemptFailure, describeFailure, failureOf } from './attempt-failure.ts';
 import type { Authorization } from './authorization.ts';
 import { backOffMs, ConnectionLimit, LONGEST_PAUSE_MS, retryAfterMs, sleep } from './pacing.ts';
-import { failureOf } from './refusals.ts';
 import type { Transport, TransportRequest } from './transport.ts';
 import { underWatch, Watchdog } from './watchdog.ts';
 

@@ -14,7 +14,7 @@ export interface Sent {
   readonly body?: SentBody;
 }
 
-export interface Sending {
+interface Sending {
   readonly send: (address: string, sent: Sent) => Promise<Response>;
   /** Sends to a redirect target that is not the peer's own address. Fails if that address is not permitted. */
   readonly sendElsewhere: (address: string, sent: Sent) => Promise<Response>;

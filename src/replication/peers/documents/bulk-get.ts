@@ -7,7 +7,7 @@ import { AttemptFailure } from '../client/attempt-failure.ts';
 import type { PeerClient } from '../client/peer-client.ts';
 import { mostElements, readElements } from '../client/streamed-answers.ts';
 import type { FoundDocument, WantedDocument } from '../contract.ts';
-import { queryText } from '../paths.ts';
+import { queryText } from '../identifiers.ts';
 import { foundDocument, refusedDocument, Settled } from './requested-document.ts';
 
 /** Statuses of peers without this endpoint; old ones treat it as a form upload, or as a document's id. */

@@ -9,7 +9,7 @@ import type { Answer } from '../client/answer.ts';
 import type { PeerClient } from '../client/peer-client.ts';
 import { mostElements, readElements } from '../client/streamed-answers.ts';
 import type { FoundDocument, WantedDocument } from '../contract.ts';
-import { documentPath, isAddressable, queryText } from '../paths.ts';
+import { documentPath, isAddressable, queryText } from '../identifiers.ts';
 import { contentParameters, type ReadOptions, readByBulkGet } from './bulk-get.ts';
 import { foundDocument, refusedDocument, Settled } from './requested-document.ts';
 

@@ -12,7 +12,7 @@ import type { Answer } from '../client/answer.ts';
 import { AttemptFailure } from '../client/attempt-failure.ts';
 import type { PeerClient } from '../client/peer-client.ts';
 import type { AttachedDocument, DocumentText, RelatedBody, Stub } from '../contract.ts';
-import { documentPath, isAddressable, isSegment, queryText } from '../paths.ts';
+import { documentPath, isAddressable, isSegment, queryText } from '../identifiers.ts';
 import {
   ContentMismatch,
   checkedContent,

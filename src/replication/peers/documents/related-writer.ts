@@ -9,7 +9,7 @@ import { type CooperativeTask, joinInSteps } from '../../../base/shared/turn.ts'
 import { SHORT_ANSWER } from '../client/answer.ts';
 import type { PeerClient } from '../client/peer-client.ts';
 import type { DocumentText, RelatedBody, RelatedRefusal, Stub } from '../contract.ts';
-import { documentPath } from '../paths.ts';
+import { documentPath } from '../identifiers.ts';
 import { writeBulk } from './document-writer.ts';
 
 /** An attachment whose content follows. */

@@ -1,4 +1,4 @@
-/** The form of ids and revisions of documents, in any server of the family. */
+/** Ids and revisions of documents, in any server of the family, and the addresses that name documents. */
 import { hasLoneSurrogate } from '../../base/json/portable-values.ts';
 
 const REVISION = /^[1-9]\d{0,15}-[^\p{Cc}\p{Surrogate}]+$/u;
@@ -26,4 +26,28 @@ export function isEarlierRevision(now: string | undefined, known: string | undef
   if (knownCount === undefined) return false;
   const [, count] = LOCAL_REVISION.exec(now ?? '') ?? [];
   return now === undefined || (count !== undefined && Number(count) < Number(knownCount));
+}
+
+/** `/id`, encoded except the slash that follows `_design` and `_local`. */
+export function documentPath(id: string): string {
+  const [, prefix = '', rest = id] = /^(_design\/|_local\/)(.*)$/s.exec(id) ?? [];
+  return `/${prefix}${encodeURIComponent(rest)}`;
+}
+
+/** Whether an address can refer to the document. */
+export function isAddressable(id: string): boolean {
+  return !hasLoneSurrogate(id) && isSegment(documentPath(id).replace(/^.*\//s, ''));
+}
+
+/** Whether it can be a segment of a path: `.` and `..` would be resolved, however they are encoded. */
+export function isSegment(text: string): boolean {
+  return text !== '' && text !== '.' && text !== '..' && !hasLoneSurrogate(text);
+}
+
+/** Returns `?a=b&c=d`, without undefined parameters; empty if nothing is left. */
+export function queryText(parameters: Readonly<Record<string, string | undefined>>): string {
+  const pairs = Object.entries(parameters).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${encodeURIComponent(name)}=${encodeURIComponent(value)}`],
+  );
+  return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
 }
