@@ -15,8 +15,7 @@ import { parseReplication } from '../../replication/jobs/replication-request.ts'
 import { Replicator } from '../../replication/jobs/replicator.ts';
 import { readReplicatorSettings } from '../../replication/jobs/replicator-settings.ts';
 import { PeerMemory } from '../../replication/peer-memory.ts';
-import { readFilter } from '../../replication/run/replication-run.ts';
-import { runReplication } from '../../replication/run/replication-run.ts';
+import { readFilter, runReplication } from '../../replication/run/replication-run.ts';
 import { GuardedNetwork } from '../network/guarded-network.ts';
 import { ProxiedFetches } from '../network/proxied-fetch.ts';
 import { onEndSignals, type SignalHost } from '../server/end-signals.ts';

@@ -50,7 +50,13 @@ describe('rights of a document', () => {
     ['of nobody, since there is an admin', null, undefined, { nobody: account() }, /no longer a server admin/],
     ['of an admin, for a name without an account', 'root', TIM, { root }, undefined],
     ['of an admin, for an account that is gone', 'root', TIM, { root, tim: GONE }, /no longer valid/],
-    ['of an admin of former times, for another user', 'root', TIM, { root: GONE, tim: account('team') }, /no longer a server/],
+    [
+      'of an admin of former times, for another user',
+      'root',
+      TIM,
+      { root: GONE, tim: account('team') },
+      /no longer a server/,
+    ],
     ['of the user', 'tim', TIM, { tim: account('team') }, undefined],
     ['of the user without the role', 'tim', TIM, { tim: account() }, /had the role team/],
   ])('%s', async (_what, owner, context, known, why) => {
