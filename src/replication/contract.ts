@@ -13,7 +13,7 @@ import type { MaybePromise } from '../base/shared/maybe-promise.ts';
 import type { Handle } from '../base/shared/message.ts';
 import type { Log } from '../base/system/contract.ts';
 import type { DatabaseUser } from '../database/store/contract.ts';
-import type { Connections } from './host-connections.ts';
+import type { ConnectionLimits } from './connection-limits.ts';
 import type { PeerMemory } from './peer-memory.ts';
 
 /** As the peer returned it, to be sent back unchanged: a number, a string, or a list of them in some servers of the family. */
@@ -204,7 +204,7 @@ export interface ReplicatorHost {
   /** `fetch` is a browser's: it sends no cookies that are set by hand, and no streamed bodies. False by default. */
   readonly isBrowserFetch?: boolean | undefined;
   /** Undefined if the number of connections is unlimited. */
-  readonly connections?: Connections | undefined;
+  readonly connectionLimits?: ConnectionLimits | undefined;
   /** Connections of all replications together, if the host bounds them. */
   readonly mostConnections?: number | undefined;
   /** The memory for peers' responses in all replications together; undefined if it is not counted. */

@@ -195,11 +195,11 @@ export class MemoryShare {
 const SETTING = 'httpd/max_bytes_in_flight';
 
 function tooMuch(bytes: number, limit: number): ReplicationError {
-  const reason = `What the peer answers takes ${bytes} bytes of memory and more; all peers together may take ${limit}, half of ${SETTING}.`;
+  const reason = `The peer's responses take at least ${bytes} bytes of memory. Those of all peers together may take ${limit}, half of the setting ${SETTING}.`;
   return new ReplicationError('replication_failed', reason, { isRetryable: true });
 }
 
 function givesWay(): ReplicationError {
-  const reason = `What peers answer takes all the memory that it may, half of ${SETTING}; this replication gives way to others.`;
+  const reason = `The responses of peers take all the memory that they may, half of the setting ${SETTING}. This replication stops, so that others can continue.`;
   return new ReplicationError('replication_failed', reason, { isRetryable: true });
 }

@@ -224,8 +224,12 @@ describe.each(WAYS)('a source that is read by %s', (_, faults) => {
       }),
       COPIED,
     ],
-    ['answers with a page', lying(DOCUMENTS, () => new RawText('<html>Log in</html>')), { fails: /of no use/ }],
-    ['answers a list that ends too early', lying(DOCUMENTS, () => new RawText('{"results":[')), { fails: /of no use/ }],
+    ['answers with a page', lying(DOCUMENTS, () => new RawText('<html>Log in</html>')), { fails: /unusable response/ }],
+    [
+      'answers a list that ends too early',
+      lying(DOCUMENTS, () => new RawText('{"results":[')),
+      { fails: /unusable response/ },
+    ],
   ];
 
   test.each(cases)('%s', async (_lie, fault, outcome) => {
@@ -275,18 +279,18 @@ describe('the changes of a source', () => {
     ],
     ['name a document that is not there', added('nobody', '1-a'), { refused: [['nobody', '1-a', 'not_found']] }],
     ['name a document that can be named by no address', added('..', '1-a'), { refused: [['..', '1-a', 'not_found']] }],
-    ['have a row of no known form', rows((some) => [{ what: 1 }, ...some]), { fails: /of no use/ }],
+    ['have a row of no known form', rows((some) => [{ what: 1 }, ...some]), { fails: /unusable response/ }],
     [
       'have a sequence that is none',
       lying(/_changes/, (told) => ({ ...Object(told), last_seq: { a: 1 } })),
-      { fails: /of no use/ },
+      { fails: /unusable response/ },
     ],
     [
       'have a sequence with half of a character',
       lying(/_changes/, (told) => ({ ...Object(told), last_seq: '7-\ud800' })),
-      { fails: /of no use/ },
+      { fails: /unusable response/ },
     ],
-    ['are no list', lying(/_changes/, () => ({ results: 5 })), { fails: /of no use/ }],
+    ['are no list', lying(/_changes/, () => ({ results: 5 })), { fails: /unusable response/ }],
   ];
 
   test.each(cases)('%s', async (_lie, fault, outcome) => {
@@ -377,8 +381,8 @@ describe('a target', () => {
       }),
       COPIED,
     ],
-    ['answers a list', lying(DIFF, () => []), { fails: /of no use/ }],
-    ['answers with a page', lying(DIFF, () => new RawText('<html></html>')), { fails: /of no use/ }],
+    ['answers a list', lying(DIFF, () => []), { fails: /unusable response/ }],
+    ['answers with a page', lying(DIFF, () => new RawText('<html></html>')), { fails: /unusable response/ }],
     [
       'refuses one document without naming it',
       async ({ request, answer, path }) => {
@@ -400,8 +404,8 @@ describe('a target', () => {
       },
       COPIED,
     ],
-    ['answers writes with an object', lying(WRITES, () => ({ ok: true })), { fails: /no list/ }],
-    ['answers writes with a page', lying(WRITES, () => new RawText('<html></html>')), { fails: /of no use/ }],
+    ['answers writes with an object', lying(WRITES, () => ({ ok: true })), { fails: /not a list/ }],
+    ['answers writes with a page', lying(WRITES, () => new RawText('<html></html>')), { fails: /unusable response/ }],
   ];
 
   test.each(cases)('%s', async (lie, fault, outcome) => {

@@ -175,7 +175,7 @@ describe('peers that answer in a way of their own', () => {
     await expect(attempt.result).rejects.toMatchObject({
       code: 'replication_failed',
       isRetryable: true,
-      reason: expect.stringContaining('something that is of no use'),
+      reason: expect.stringContaining('an unusable response'),
     });
   });
 
@@ -190,7 +190,7 @@ describe('peers that answer in a way of their own', () => {
         : createFetch(source.handle)(request);
     await expect(run(ends.host, replication)).rejects.toMatchObject({
       code: 'replication_failed',
-      reason: `${ends.peer.url}/db gives the same changes again and again`,
+      reason: `${ends.peer.url}/db returns the same changes again and again`,
     });
   });
 

@@ -10,7 +10,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Core } from '../../src/core/core.ts';
 import type { Endpoint } from '../../src/replication/contract.ts';
-import { documentPath } from '../../src/replication/peers/paths.ts';
+import { documentPath } from '../../src/replication/peers/identifiers.ts';
 import { arrayAt, at } from '../support/conformance/json.ts';
 import { NodeHost } from '../support/conformance/node-host.ts';
 import { PouchDB } from '../support/pouchdb-in-memory.ts';

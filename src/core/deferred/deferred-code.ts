@@ -14,8 +14,7 @@ import type { Sandbox } from '../../queries/sandbox/contract.ts';
 import { BackgroundBuilds } from '../../queries/views/background-builds.ts';
 import { createViewIndexes } from '../../queries/views/view-indexes.ts';
 import { replicationDocumentGuard } from '../../replication/documents/document-guard.ts';
-import { readFilter } from '../../replication/run/read-filter.ts';
-import { runReplication } from '../../replication/run/replication-run.ts';
+import { readFilter, runReplication } from '../../replication/run/replication-run.ts';
 import { createAccounts } from './accounts-part.ts';
 import { createAdministrationPart } from './administration-part.ts';
 import type {

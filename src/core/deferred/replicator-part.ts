@@ -1,9 +1,8 @@
 import { integerSetting } from '../../base/system/config.ts';
 import { replicatorHandlers } from '../../http/replication/replicator-handlers.ts';
+import { FairConnectionLimits, HostConnectionLimits } from '../../replication/connection-limits.ts';
 import type { ReadFilter, RunReplication } from '../../replication/contract.ts';
 import { ReplicationDocuments } from '../../replication/documents/replication-documents.ts';
-import { FairConnections } from '../../replication/fair-connections.ts';
-import { HostConnections } from '../../replication/host-connections.ts';
 import { Replicator } from '../../replication/jobs/replicator.ts';
 import { readReplicatorSettings } from '../../replication/jobs/replicator-settings.ts';
 import { PeerMemory } from '../../replication/peer-memory.ts';
@@ -16,10 +15,10 @@ const DEFAULT_BYTES = 268_435_456;
 export function createReplicatorPart(run: RunReplication, readFilter: ReadFilter): DeferredCode['replicator'] {
   return ({ registry, config, tasks, ownBase, bytesInFlight, ...needs }) => {
     const { isBrowserFetch, mostConnections } = needs.host;
-    const fair = mostConnections === undefined ? undefined : new FairConnections(mostConnections);
-    const connections = isBrowserFetch === true ? new HostConnections() : fair;
+    const fair = mostConnections === undefined ? undefined : new FairConnectionLimits(mostConnections);
+    const connectionLimits = isBrowserFetch === true ? new HostConnectionLimits() : fair;
     const bytes = () => integerSetting(config, 'httpd', 'max_bytes_in_flight') ?? DEFAULT_BYTES;
-    const host = { ...needs.host, connections, memory: new PeerMemory(bytes, bytesInFlight) };
+    const host = { ...needs.host, connectionLimits, memory: new PeerMemory(bytes, bytesInFlight) };
     const settings = () => readReplicatorSettings(config);
     const replicator = new Replicator({ run, readFilter, host, settings, tasks, ownBase });
     const { clock, log } = host;

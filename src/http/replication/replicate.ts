@@ -4,8 +4,9 @@ import { startBackgroundTimer } from '../../base/shared/background-timer.ts';
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
 import type { RequestUser } from '../../base/shared/message.ts';
 import type { RunResult } from '../../replication/contract.ts';
+import type { ReplicationDocuments } from '../../replication/documents/replication-documents.ts';
 import { ReplicationError } from '../../replication/failure.ts';
-import type { ReplicateOutcome } from '../../replication/jobs/replicator.ts';
+import type { ReplicateOutcome, Replicator } from '../../replication/jobs/replicator.ts';
 import { readObject, requireJsonType } from '../request/bodies.ts';
 import { QUERY } from '../request/body-bounds.ts';
 import { clientAddress } from '../request/client-address.ts';
@@ -14,7 +15,6 @@ import { showError } from '../response/error-table.ts';
 import { LiveBody, WAITS } from '../response/live-body.ts';
 import { ownBase } from '../response/locations.ts';
 import { jsonAnswer, textAnswer } from '../response/responses.ts';
-import type { ReplicatorService } from './replicator-service.ts';
 
 /**
  * A failure within this time is answered with its own status. If it takes longer, the head is sent, and heartbeats after it: browsers
@@ -26,8 +26,14 @@ const HEARTBEAT_MS = 10_000;
 /** The family's word for it, with a space. */
 const UNKNOWN = JSON.stringify({
   error: 'not found',
-  reason: 'There is no such replication. GET /_scheduler/jobs lists those that there are, with their ids.',
+  reason: 'There is no such replication. GET /_scheduler/jobs lists the replications with their ids.',
 });
+
+/** The replicator, as the handlers see it. */
+export interface ReplicatorService {
+  readonly replicator: Replicator;
+  readonly documents: ReplicationDocuments;
+}
 
 export async function postReplicate({ replicator }: ReplicatorService, context: Context): Promise<Answer> {
   requireJsonType(context);

@@ -1,17 +1,25 @@
-/** Checks writes to `_replicator`, before the validation functions of its design documents do. */
-
+/**
+ * Checks writes to `_replicator`, before the validation functions of its design documents do: who may write which documents, and what they must
+ * look like (docs/http/replication.md#writing-replication-documents).
+ */
 import { DatabaseError } from '../../base/errors/database-error.ts';
-import type { JsonObject } from '../../base/json/objects.ts';
+import { isObject, type JsonObject, ownMember } from '../../base/json/objects.ts';
 import { TimeSlice } from '../../base/shared/turn.ts';
 import { isDesignId } from '../../database/documents/identifiers.ts';
 import { findNode } from '../../database/documents/revisions/revision-tree.ts';
 import { toRevision } from '../../database/documents/revisions/revisions.ts';
 import type { Database, DatabaseUser, DocumentWrite, WriteOptions } from '../../database/store/contract.ts';
-import { checkChange, isReplicator, newOwner } from './document-rules.ts';
 import { parseBody, withMembers } from './state-members.ts';
 
+const ADMIN_ROLE = '_admin';
+/** The replicator's own role, which no one else can have: roles that begin with an underscore are the service's own. */
+const REPLICATOR_ROLE = '_replicator';
+
+/** The user as whom the replicator writes into documents. */
+export const REPLICATOR: DatabaseUser = { name: null, roles: [REPLICATOR_ROLE, ADMIN_ROLE] };
+
 /** A server admin; writes without a user have its rights. */
-const NOBODY: DatabaseUser = { name: null, roles: ['_admin'] };
+const NOBODY: DatabaseUser = { name: null, roles: [ADMIN_ROLE] };
 
 const OWNER: ReadonlySet<string> = new Set(['owner']);
 /** Maximum length of a document in characters: the same as for a replication request. */
@@ -91,7 +99,7 @@ async function refusalOf(
 ): Promise<DatabaseError | undefined> {
   if (isDesignId(write.id)) return undefined;
   if (isTooLong(write)) {
-    const reason = `A replication document may have ${LONGEST} characters. Ask for a long list of documents by a selector.`;
+    const reason = `A replication document may have at most ${LONGEST} characters. Use a selector in place of a long list of ids.`;
     return new DatabaseError('too_large', reason);
   }
   try {
@@ -101,4 +109,111 @@ async function refusalOf(
     if (error instanceof DatabaseError) return error;
     throw error;
   }
+}
+
+const OTHERS = "Can't update replication documents from other users.";
+
+/** A document before and after a write; for a deletion `after` is undefined. */
+interface DocumentChange {
+  /** Undefined if there was none, or a deleted one. */
+  readonly before: JsonObject | undefined;
+  /** Undefined for a deletion. */
+  readonly after: JsonObject | undefined;
+}
+
+export function isReplicator({ roles }: DatabaseUser): boolean {
+  return roles.includes(REPLICATOR_ROLE);
+}
+
+/** Fails with `forbidden`. */
+export function checkChange({ before, after }: DocumentChange, user: DatabaseUser): void {
+  if (isReplicator(user)) return;
+  const isAdmin = user.roles.includes(ADMIN_ROLE);
+  if (after === undefined) {
+    if (before !== undefined && !isAdmin && !mayDelete(before, user)) {
+      throw forbidden('Replication documents can only be deleted by admins or by the users who created them.');
+    }
+    return;
+  }
+  if (before !== undefined && ownMember(before, '_replication_state') === 'triggered') {
+    throw forbidden('Only the replicator can edit replication documents that are in the triggered state.');
+  }
+  checkMembers(after);
+  checkUser(ownMember(after, 'user_ctx'), user, isAdmin);
+  if (isAdmin) return;
+  const isOthers = before !== undefined && ownMember(before, 'owner') !== user.name;
+  if (isOthers || ownMember(after, 'owner') !== user.name) throw forbidden(OTHERS);
+}
+
+function mayDelete(document: JsonObject, { name }: DatabaseUser): boolean {
+  const context = ownMember(document, 'user_ctx');
+  const contextName = isObject(context) ? ownMember(context, 'name') : undefined;
+  return name !== null && (ownMember(document, 'owner') === name || contextName === name);
+}
+
+function checkMembers(document: JsonObject): void {
+  checkEndpoint(document, 'source');
+  checkEndpoint(document, 'target');
+  for (const name of ['create_target', 'continuous']) {
+    const value = ownMember(document, name);
+    if (value !== undefined && typeof value !== 'boolean') throw forbidden(`The \`${name}' field must be a boolean.`);
+  }
+  const ids = ownMember(document, 'doc_ids');
+  if (ids !== undefined && !(Array.isArray(ids) && ids.every((id) => typeof id === 'string'))) {
+    throw forbidden("The `doc_ids' field must be an array of strings.");
+  }
+  const filter = ownMember(document, 'filter');
+  if (filter !== undefined && (typeof filter !== 'string' || filter === '')) {
+    throw forbidden("The `filter' field must be a non-empty string.");
+  }
+  const parameters = ownMember(document, 'query_params');
+  if (parameters !== undefined && !isObject(parameters)) {
+    throw forbidden("The `query_params' field must be an object.");
+  }
+}
+
+function checkEndpoint(document: JsonObject, side: 'source' | 'target'): void {
+  const endpoint = ownMember(document, side);
+  if (typeof endpoint === 'string') return;
+  if (!isObject(endpoint)) {
+    throw forbidden(`The \`${side}' property must exist and be either a string or an object.`);
+  }
+  const url = ownMember(endpoint, 'url');
+  if (typeof url !== 'string' || url === '') {
+    throw forbidden(`The url property must exist in the \`${side}' field and must be a non-empty string.`);
+  }
+  for (const name of ['auth', 'headers']) {
+    const value = ownMember(endpoint, name);
+    if (value !== undefined && !isObject(value)) throw forbidden(`\`${side}.${name}' must be a non-null object.`);
+  }
+}
+
+function checkUser(context: unknown, user: DatabaseUser, isAdmin: boolean): void {
+  if (context === undefined) {
+    if (isAdmin) return;
+    throw forbidden("The `user_ctx' property is missing (it is optional for admins only).");
+  }
+  if (!isObject(context)) throw forbidden("The `user_ctx' property must be a non-null object.");
+  const name = ownMember(context, 'name') ?? null;
+  if (name !== null && (typeof name !== 'string' || name === '')) {
+    throw forbidden("The `user_ctx.name' property must be a non-empty string or null.");
+  }
+  if (!isAdmin && name !== user.name) throw forbidden("The given `user_ctx.name' is not valid");
+  const roles = ownMember(context, 'roles') ?? [];
+  if (!Array.isArray(roles)) throw forbidden("The `user_ctx.roles' property must be an array of strings.");
+  for (const role of roles) {
+    if (typeof role !== 'string' || role === '') throw forbidden('Roles must be non-empty strings.');
+    if (!isAdmin && !user.roles.includes(role)) throw forbidden(`Invalid role (\`${role}') in the \`user_ctx'`);
+  }
+}
+
+/** Returns the document's owner after that user wrote it; undefined if the document names its owner. */
+export function newOwner(document: JsonObject, user: DatabaseUser): { readonly owner: string | null } | undefined {
+  const owner = ownMember(document, 'owner');
+  if (isReplicator(user) || (owner !== undefined && owner !== null)) return undefined;
+  return owner === user.name ? undefined : { owner: user.name };
+}
+
+function forbidden(reason: string): DatabaseError {
+  return new DatabaseError('forbidden', reason);
 }

@@ -43,7 +43,10 @@ export function parseStates(text: string | undefined): ReadonlySet<ListedState> 
   const states = text.split(',').map((name) => {
     const state = LISTED_STATES.find((each) => each === name);
     if (state !== undefined) return state;
-    throw new DatabaseError('bad_request', `states has "${name}"; there are ${LISTED_STATES.join(', ')}.`);
+    throw new DatabaseError(
+      'bad_request',
+      `The parameter states contains "${name}". Its values are ${LISTED_STATES.join(', ')}.`,
+    );
   });
   return new Set(states);
 }

@@ -10,16 +10,20 @@ import { REPLICATOR_DATABASE } from '../../base/system/system-databases.ts';
 import type { Registry } from '../../database/registry/contract.ts';
 import type { Database } from '../../database/store/contract.ts';
 import type { ReplicationId } from '../jobs/replication-id.ts';
-import { DocumentPlaces } from './document-places.ts';
+import { DocumentSemaphore } from './document-semaphore.ts';
 import { stateOf } from './state-members.ts';
 import { documentBatches, type FoundDocument, findDocument, writeState } from './stored-documents.ts';
 import { WatchedDocument, type WatchOptions } from './watched-document.ts';
 
 /** Wait after a failure of the storage. */
 const AGAIN_MS = 5_000;
+const COULD_NOT_READ = `the database ${REPLICATOR_DATABASE} could not be read; next attempt in ${AGAIN_MS / 1_000} s`;
 
 export interface DocumentsOptions
-  extends Omit<WatchOptions, 'write' | 'claim' | 'ended' | 'completed' | 'takePlace' | 'leavePlace' | 'giveWay'> {
+  extends Omit<
+    WatchOptions,
+    'write' | 'claim' | 'ended' | 'completed' | 'acquirePermit' | 'releasePermit' | 'giveWay'
+  > {
   readonly registry: Pick<Registry, 'use' | 'has'>;
 }
 
@@ -32,7 +36,7 @@ export class ReplicationDocuments {
   readonly #holders = new Map<string, WatchedDocument>();
   /** The others that ask for a replication that has a holder. */
   readonly #duplicates = new Set<WatchedDocument>();
-  readonly #places: DocumentPlaces;
+  readonly #semaphore: DocumentSemaphore;
   /** Runs that were stopped and have not ended yet, by the full ids of their replications: peers may take their time. */
   readonly #ending = new Map<string, Promise<void>>();
   /** The database that was read, and the sequence up to which it was read. */
@@ -44,15 +48,15 @@ export class ReplicationDocuments {
 
   constructor(options: DocumentsOptions) {
     this.#options = options;
-    const places = new DocumentPlaces(options.settings);
-    this.#places = places;
+    const semaphore = new DocumentSemaphore(options.settings);
+    this.#semaphore = semaphore;
     this.#watchParts = {
       ...options,
       write: (id, rev, state) => writeState(options.registry, id, rev, state),
       claim: (id, document) => this.#claim(id, document),
       ended: async ({ full }) => this.#ending.get(full),
-      takePlace: (document, writer) => places.take(document, writer),
-      leavePlace: (document) => places.leave(document),
+      acquirePermit: (document, writer) => semaphore.tryAcquire(document, writer),
+      releasePermit: (document) => semaphore.release(document),
       giveWay: (document) => void this.#beginAnew(document),
       completed: (document) => this.#forget(document),
     };
@@ -82,7 +86,7 @@ export class ReplicationDocuments {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#stopTimer?.();
-    this.#places.clear();
+    this.#semaphore.clear();
     await this.#following;
     await Promise.all([...this.#watched.values()].map((document) => document.settled()));
   }
@@ -101,8 +105,8 @@ export class ReplicationDocuments {
   #tryLater(failure: unknown): void {
     if (this.#isClosed || isDatabaseError(failure, 'shutting_down')) return;
     const { log } = this.#options;
-    if (isDatabaseError(failure)) log.info(`${REPLICATOR_DATABASE} is read again soon: ${failure.message}`);
-    else log.error(`${REPLICATOR_DATABASE} could not be read; it is tried again`, failure);
+    if (isDatabaseError(failure)) log.info(`${COULD_NOT_READ}: ${failure.message}`);
+    else log.error(COULD_NOT_READ, failure);
     this.#stopTimer = startBackgroundTimer(AGAIN_MS, () => this.follow());
   }
 
@@ -174,7 +178,7 @@ export class ReplicationDocuments {
     watched.begin();
   }
 
-  /** The document then waits for a place. */
+  /** The document then waits for a permit. */
   async #beginAnew(document: WatchedDocument): Promise<void> {
     this.#end(document);
     await document.settled();
@@ -186,13 +190,16 @@ export class ReplicationDocuments {
       if (found !== undefined && !this.#isClosed && !this.#watched.has(found.id)) this.#begin(found);
     } catch (failure) {
       if (!isDatabaseError(failure, 'shutting_down'))
-        log.error(`the document ${document.id} could not be read`, failure);
+        log.error(
+          `the replication document ${document.id} could not be read; its replication starts again when the document is changed`,
+          failure,
+        );
     }
   }
 
   #endAll(): void {
     this.#read = { uuid: '', since: 0, purgeSeq: 0 };
-    this.#places.clear();
+    this.#semaphore.clear();
     for (const document of this.#watched.values()) this.#stop(document);
     this.#watched.clear();
     this.#holders.clear();
@@ -225,7 +232,7 @@ export class ReplicationDocuments {
     this.#duplicates.delete(document);
     const full = document.replicationId?.full;
     if (full !== undefined && this.#holders.get(full) === document) this.#holders.delete(full);
-    this.#places.leave(document);
+    this.#semaphore.release(document);
   }
 
   #claim({ full }: ReplicationId, document: WatchedDocument): WatchedDocument {

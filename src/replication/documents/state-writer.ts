@@ -7,6 +7,7 @@ import type { StateMembers } from './state-members.ts';
 
 /** Wait after a failure of the storage. */
 const AGAIN_MS = 5_000;
+const COULD_NOT_WRITE = `the state of a replication document could not be written; next attempt in ${AGAIN_MS / 1_000} s`;
 
 export interface StateWriterOptions {
   /** Returns the new revision; undefined if the document was changed by someone else. */
@@ -86,8 +87,8 @@ export class StateWriter {
   #tryLater(state: StateMembers, failure: unknown): void {
     if (this.#isStopped) return;
     const { log } = this.#options;
-    if (isDatabaseError(failure)) log.info(`the state of a replication document is written later: ${failure.message}`);
-    else log.error('the state of a replication document could not be written', failure);
+    if (isDatabaseError(failure)) log.info(`${COULD_NOT_WRITE}: ${failure.message}`);
+    else log.error(COULD_NOT_WRITE, failure);
     this.#wanted ??= state;
     this.#stopTimer = startBackgroundTimer(AGAIN_MS, () => this.#begin());
   }

@@ -10,7 +10,7 @@ import { isDesignId } from '../../database/documents/identifiers.ts';
 import { toRevId } from '../../database/documents/revisions/revisions.ts';
 import type { Registry } from '../../database/registry/contract.ts';
 import type { AttachmentWrite, Database, Snapshot, StoredNode } from '../../database/store/contract.ts';
-import { REPLICATOR } from './document-rules.ts';
+import { REPLICATOR } from './document-guard.ts';
 import { parseBody, type StateMembers, withState } from './state-members.ts';
 
 /** Approximate number of bytes of bodies that are read at once. */

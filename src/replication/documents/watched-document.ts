@@ -12,11 +12,10 @@ import { REPLICATOR_DATABASE } from '../../base/system/system-databases.ts';
 import type { DocId, RevId } from '../../database/documents/contract.ts';
 import type { DatabaseUser } from '../../database/store/contract.ts';
 import type { Asker, Replication } from '../contract.ts';
-import { RightsEnded } from '../failure.ts';
-import { backOffMs, failureText } from '../jobs/failures.ts';
+import { backOffMs, failureText, RightsEnded } from '../failure.ts';
 import type { Job, JobListener, JobOrder } from '../jobs/job.ts';
 import { refusedInfo, timestamp } from '../jobs/job-listing.ts';
-import { RefusedLedger } from '../jobs/refused-ledger.ts';
+import { RefusedLedger } from '../jobs/refused-documents.ts';
 import type { ReplicationId } from '../jobs/replication-id.ts';
 import { locateReplication, parseReplication, parseUser, type RequestOptions } from '../jobs/replication-request.ts';
 import type { Replicator } from '../jobs/replicator.ts';
@@ -77,11 +76,11 @@ export interface WatchOptions {
   readonly claim: (id: ReplicationId, document: WatchedDocument) => WatchedDocument;
   /** Resolves when a former run of that replication has ended. */
   readonly ended: (id: ReplicationId) => Promise<void>;
-  /** Makes the document wait until it is begun again, and returns the reason, if its writer has too many under way. See `DocumentPlaces`. */
-  readonly takePlace: (document: WatchedDocument, writer: DatabaseUser) => string | undefined;
+  /** Makes the document wait until it is begun again, and returns the reason, if its writer has too many under way. See `DocumentSemaphore`. */
+  readonly acquirePermit: (document: WatchedDocument, writer: DatabaseUser) => string | undefined;
   /** Nothing is under way for the document any more. */
-  readonly leavePlace: (document: WatchedDocument) => void;
-  /** Ends what is under way for the document and starts it again: see `Placed`. */
+  readonly releasePermit: (document: WatchedDocument) => void;
+  /** Ends what is under way for the document and starts it again: see `PermitHolder`. */
   readonly giveWay: (document: WatchedDocument) => void;
   /** The document is marked as completed: there is nothing more to watch. */
   readonly completed: (document: WatchedDocument) => void;
@@ -167,7 +166,7 @@ export class WatchedDocument {
   }
 
   async #begin(): Promise<void> {
-    const why = this.#options.takePlace(this, this.#owner);
+    const why = this.#options.acquirePermit(this, this.#owner);
     if (why !== undefined) {
       this.#setStatus('waiting');
       this.reason = why;
@@ -188,8 +187,8 @@ export class WatchedDocument {
     const holder = this.#options.claim(id, this);
     if (holder === this) return this.#start(this.#orderOf(id, replication));
     this.#setStatus('duplicate');
-    this.#options.leavePlace(this);
-    this.reason = `The document \`${holder.id}' asks for the same replication; it is done once.`;
+    this.#options.releasePermit(this);
+    this.reason = `The document \`${holder.id}' requests the same replication, which runs only once.`;
     this.#writer.want({ _replication_id: id.full, _replication_state_reason: this.reason });
   }
 
@@ -208,7 +207,7 @@ export class WatchedDocument {
       if (this.#isStopped) return undefined;
       if (!isDatabaseError(failure, 'bad_request')) throw failure;
       this.#setStatus('failed');
-      this.#options.leavePlace(this);
+      this.#options.releasePermit(this);
       this.reason = failure.reason;
       this.#note('error', failure.reason);
       return undefined;
@@ -275,7 +274,7 @@ export class WatchedDocument {
     healthy: () => this.#note('triggered'),
     failed: ({ lastFailure }, _failure, retryMs) => {
       this.#note('error', lastFailure);
-      if (retryMs === undefined) this.#options.leavePlace(this);
+      if (retryMs === undefined) this.#options.releasePermit(this);
     },
     completed: (job) => this.#complete(job),
     ledgerChanged: () => {
@@ -298,11 +297,11 @@ export class WatchedDocument {
     const { settings, log } = this.#options;
     this.failures++;
     this.reason = failureText(failure);
-    if (!isDatabaseError(failure)) log.error(`the replication document ${this.id} failed by a defect`, failure);
+    if (!isDatabaseError(failure)) log.error(`unexpected failure of the replication document ${this.id}`, failure);
     const isLasting = failure instanceof RightsEnded || this.failures > settings().maxRetries;
     const retryMs = !isLasting ? backOffMs(this.failures, failure) : undefined;
     this.#setStatus(retryMs === undefined ? 'failed' : 'error');
-    if (retryMs === undefined) this.#options.leavePlace(this);
+    if (retryMs === undefined) this.#options.releasePermit(this);
     this.failingSince ??= this.updatedAt;
     this.nextAttempt = retryMs === undefined ? undefined : this.updatedAt + retryMs;
     if (retryMs !== undefined) this.#stopTimer = startBackgroundTimer(retryMs, () => this.begin());

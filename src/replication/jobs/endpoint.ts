@@ -4,8 +4,7 @@
  */
 import { isObject, type JsonObject, ownMember } from '../../base/json/objects.ts';
 import type { Asker, Credentials, Endpoint } from '../contract.ts';
-import { type HeaderRules, parseHeaders } from './endpoint-headers.ts';
-import { invalid, memberOf } from './request-members.ts';
+import { invalid, memberOf, textsByName } from './request-members.ts';
 
 export type Side = 'source' | 'target';
 
@@ -69,7 +68,8 @@ function toEndpoint(
   const name = isPlain || options.noNetwork !== undefined ? ownDatabase(url, options.ownBases) : undefined;
   if (name !== undefined && !isPlain) throw localSecrets(side);
   if (name !== undefined) return { kind: 'local', name };
-  if (options.noNetwork !== undefined) throw invalid(`The \`${side}' is not in this service: ${options.noNetwork}`);
+  if (options.noNetwork !== undefined)
+    throw invalid(`The \`${side}' is not a database of this service, and ${options.noNetwork}`);
   if (proxy !== undefined && options.noProxy !== undefined) throw invalid(`A proxy can't be used: ${options.noProxy}`);
   return { kind: 'remote', url, headers, credentials, proxy };
 }
@@ -83,14 +83,14 @@ export async function locateEndpoint(side: Side, endpoint: Endpoint, options: En
   if ((await options.isOwn?.(endpoint.url)) === true) return { ...endpoint, proxy: undefined, isOwn: true };
   for (const address of [endpoint.url, endpoint.proxy]) {
     const why = address === undefined ? undefined : options.refusal?.(address);
-    if (why !== undefined) throw invalid(`The \`${side}' can't be asked: ${why}`);
+    if (why !== undefined) throw invalid(`The \`${side}' can't be used: ${why}`);
   }
   return endpoint;
 }
 
 function localSecrets(side: Side): Error {
   return invalid(
-    `The \`${side}' is a database of this service: it is reached with the rights of whoever asks, so leave its headers and auth away.`,
+    `The \`${side}' is a database of this service: it is accessed with the rights of the user who requests the replication, so remove its headers and auth.`,
   );
 }
 
@@ -131,7 +131,7 @@ function credentialsOf(side: Side, { username, password }: URL): Credentials | u
     return { kind: 'password', name: decodeURIComponent(username), password: decodeURIComponent(password) };
   } catch {
     throw invalid(
-      `Name and password in the URL of the \`${side}' must be percent-encoded UTF-8; or give them as auth.basic.`,
+      `Name and password in the URL of the \`${side}' must be percent-encoded UTF-8. You can also pass them as auth.basic.`,
     );
   }
 }
@@ -233,4 +233,69 @@ export function describeProxy(endpoint: Endpoint): string | null {
   if (endpoint.kind === 'local' || endpoint.proxy === undefined) return null;
   const { protocol, host } = new URL(endpoint.proxy);
   return `${protocol}//${host}`;
+}
+
+/** RFC 9110, 5.6.2. */
+const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
+/** RFC 9110, 5.5, without characters that no `fetch` sends. */
+const TEXT = /^[\t\u0020-\u007e\u0080-\u00ff]*$/;
+
+/**
+ * Headers that everyone may send: credentials, the sender's own keys, response preferences, and request
+ * ids. Any other header may tell a server or a proxy who the user is or where a request came from, and be trusted because this service sends it.
+ * New headers of that kind appear all the time, so they are not listed here.
+ */
+const FOR_ALL: ReadonlySet<string> = new Set([
+  // Credentials.
+  ...['authorization', 'cookie', 'api-key', 'apikey', 'x-api-key', 'x-api-token', 'x-access-token', 'x-csrf-token'],
+  // Properties of the request, and response preferences.
+  ...['accept', 'accept-charset', 'accept-encoding', 'accept-language', 'cache-control', 'content-type', 'pragma'],
+  ...['user-agent', 'x-requested-with', 'x-svc-full-commit', 'x-couch-full-commit', 'x-couchdb-full-commit'],
+  // Request ids.
+  ...['x-request-id', 'x-correlation-id', 'x-trace-id', 'traceparent', 'tracestate'],
+]);
+
+export interface HeaderRules {
+  /** Whether the asker is an admin, who may send any header. */
+  readonly isAdmin: boolean;
+  /** Names, in any case, of further headers that everyone may send. */
+  readonly allowed: readonly string[];
+  /** Names of headers that settings give a meaning to: only admins may send them. */
+  readonly withMeaning: readonly string[];
+}
+
+/**
+ * Parses the headers that a request names for a database (docs/http/replication.md#headers-of-endpoints). Returns names in lower case. `part` is the member's name, for error messages.
+ * Fails with `bad_request`.
+ */
+export function parseHeaders(part: string, value: unknown, rules: HeaderRules): Readonly<Record<string, string>> {
+  if (value === undefined) return {};
+  if (!isObject(value)) throw invalid(`\`${part}' must be a non-null object.`);
+  const headers = new Map<string, string>();
+  for (const [name, text] of Object.entries(textsByName(value))) {
+    if (!TOKEN.test(name) || !TEXT.test(text)) {
+      throw invalid(
+        `\`${part}' has a member that is no valid HTTP header: its name or its value contains a character that headers can't have.`,
+      );
+    }
+    if (!rules.isAdmin && !isForAll(name, rules)) {
+      throw invalid(
+        `\`${part}' has ${name}: a server or a proxy may trust this header because this service sends it, so only a server admin may use it. Remove it; put credentials into auth, or into the header Authorization. An admin can allow the header with the setting replicator/allowed_headers.`,
+      );
+    }
+    headers.set(name.toLowerCase(), text);
+  }
+  return Object.fromEntries(headers);
+}
+
+function isForAll(name: string, { allowed, withMeaning }: HeaderRules): boolean {
+  const plain = plainName(name);
+  if (withMeaning.some((other) => plainName(other) === plain)) return false;
+  const lower = name.toLowerCase();
+  return FOR_ALL.has(lower) || allowed.some((other) => other.toLowerCase() === lower);
+}
+
+/** Some backend servers treat `X_Auth.User` as `X-Auth-User`. */
+function plainName(name: string): string {
+  return name.toLowerCase().replace(/[^a-z\d]/g, '-');
 }

@@ -2,7 +2,7 @@
 import type { Replication } from '../contract.ts';
 import { describeEndpoint, describeProxy } from './endpoint.ts';
 import type { Job } from './job.ts';
-import type { RefusedLedger } from './refused-ledger.ts';
+import type { RefusedLedger } from './refused-documents.ts';
 
 /** The family's name for a server's own node. */
 export const NODE = 'nonode@nohost';

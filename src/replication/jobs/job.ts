@@ -6,10 +6,12 @@
  *        │  └── others wait ────┘ └── failed ──► crashing ── tried often enough ──► failed
  *        └────────────────── after a while ────────┘
  */
+
+import type { ReplicationTask } from '../../base/system/active-tasks.ts';
 import type { DatabaseUser } from '../../database/store/contract.ts';
-import type { Replication, RunResult, RunStats, Selection } from '../contract.ts';
+import type { RefusedDocument, Replication, RunResult, RunStats, Selection } from '../contract.ts';
 import { userKey } from '../user-key.ts';
-import type { RefusedLedger } from './refused-ledger.ts';
+import type { RefusedLedger } from './refused-documents.ts';
 import type { ReplicationId } from './replication-id.ts';
 
 export type JobState = 'pending' | 'running' | 'crashing' | 'completed' | 'failed';
@@ -162,5 +164,55 @@ export class Job {
       if (waiter.lasting && !isLast) this.#waiters.push(waiter);
       else waiter.reject(failure);
     }
+  }
+}
+
+/** Stores what a run reports. */
+export class JobObserver {
+  readonly #job: Job;
+  readonly #task: ReplicationTask;
+  readonly #service: { now(): number; onActivity(): void };
+  #firstCheckpoint: string | undefined;
+  #isHealthy = false;
+
+  constructor(job: Job, task: ReplicationTask, service: { now(): number; onActivity(): void }) {
+    this.#job = job;
+    this.#task = task;
+    this.#service = service;
+  }
+
+  progress(figures: RunStats): void {
+    const job = this.#job;
+    job.figures = figures;
+    job.updatedAt = this.#service.now();
+    this.#report(figures);
+    const checkpoint = JSON.stringify(figures.checkpointedSourceSeq);
+    this.#firstCheckpoint ??= checkpoint;
+    this.#noteHealth();
+    if (checkpoint !== this.#firstCheckpoint) job.recover();
+  }
+
+  refused(document: RefusedDocument): void {
+    this.#job.ledger.add(document);
+    this.#job.order.listener?.ledgerChanged?.(this.#job);
+    if (this.#job.figures !== undefined) this.#report(this.#job.figures);
+  }
+
+  idle(isIdle: boolean): void {
+    this.#job.isIdle = isIdle;
+    this.#job.updatedAt = this.#service.now();
+    this.#noteHealth();
+    if (isIdle) this.#job.recover();
+    this.#service.onActivity();
+  }
+
+  #noteHealth(): void {
+    if (this.#isHealthy) return;
+    this.#isHealthy = true;
+    this.#job.order.listener?.healthy?.(this.#job);
+  }
+
+  #report(figures: RunStats): void {
+    this.#task.update(figures, this.#job.ledger.list());
   }
 }

@@ -1,6 +1,6 @@
 /**
  * Runs replications: a limited number at a time, each again after a failure, with waits that double. If more are waiting than may run, users
- * share the places: a user with more than a share gives way at once. Continuous replications give way to the others after a while, idle ones
+ * share the slots: a user with more than a share gives way at once. Continuous replications give way to the others after a while, idle ones
  * first.
  */
 import { DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
@@ -11,16 +11,14 @@ import type { ReplicationTask } from '../../base/system/active-tasks.ts';
 import type { Log } from '../../base/system/contract.ts';
 import { logOfClients } from '../../base/system/log.ts';
 import type { Replication, ReplicationActivity, ReplicatorHost, RunReplication, RunResult } from '../contract.ts';
-import { RightsEnded } from '../failure.ts';
+import { backOffMs, failureText, RightsEnded } from '../failure.ts';
 import { isAdmin } from '../user-key.ts';
 import { describeEndpoint } from './endpoint.ts';
-import { backOffMs, failureText } from './failures.ts';
-import { Job, type JobOrder } from './job.ts';
-import { JobObserver } from './job-observer.ts';
-import { RefusedLedger } from './refused-ledger.ts';
+import { Job, JobObserver, type JobOrder } from './job.ts';
+import { RefusedLedger } from './refused-documents.ts';
 import type { ReplicatorSettings } from './replicator-settings.ts';
 import { assertRights } from './rights.ts';
-import { hadTheirTurn, JobsByUser, nextJob, type SharedPlaces, toGiveWay } from './waiting-jobs.ts';
+import { hadTheirTurn, type JobSlots, JobsByUser, nextJob, toGiveWay } from './waiting-jobs.ts';
 
 export interface JobsOptions {
   readonly run: RunReplication;
@@ -49,7 +47,7 @@ export class ReplicationJobs {
   /** Jobs whose attempt has not ended yet, even if it was aborted. */
   readonly #running = new JobsByUser();
   readonly #waiting = new JobsByUser();
-  /** Places are being given to waiting jobs, or will be in a later turn. */
+  /** Slots are being given to waiting jobs, or will be in a later turn. */
   #isStarting = false;
   #isGivingWay = false;
   #isNoting = false;
@@ -146,11 +144,11 @@ export class ReplicationJobs {
     this.#startWaiting();
   }
 
-  get #places(): SharedPlaces {
+  get #slots(): JobSlots {
     return { running: this.#running, waiting: this.#waiting, most: this.#options.settings().maxJobs };
   }
 
-  /** Begins those that have a place: at once, and hundreds of them in as many turns as they need. */
+  /** Begins those that have a slot: at once, and hundreds of them in as many turns as they need. */
   #startWaiting(): void {
     if (this.#isStarting) return;
     this.#isStarting = true;
@@ -164,7 +162,7 @@ export class ReplicationJobs {
 
   *#startNext(): CooperativeTask<void> {
     for (;;) {
-      const job = this.#running.size < this.#places.most ? nextJob(this.#places) : undefined;
+      const job = this.#running.size < this.#slots.most ? nextJob(this.#slots) : undefined;
       if (job === undefined) return;
       this.#waiting.delete(job);
       this.#start(job);
@@ -178,7 +176,7 @@ export class ReplicationJobs {
     this.#isGivingWay = true;
     void new TimeSlice().endTurn().then(async () => {
       const now = this.#now();
-      await runCooperatively(this.#interruptEach(toGiveWay(this.#places), now));
+      await runCooperatively(this.#interruptEach(toGiveWay(this.#slots), now));
       this.#isGivingWay = false;
     });
   }
@@ -205,7 +203,7 @@ export class ReplicationJobs {
     const now = this.#now();
     const hadTurn = (job: Job) =>
       job.state === 'running' && job.order.replication.continuous && now - (job.startedAt ?? now) >= intervalMs;
-    const leaving = hadTheirTurn(this.#places, hadTurn).slice(0, Math.min(maxChurn, this.#waiting.size));
+    const leaving = hadTheirTurn(this.#slots, hadTurn).slice(0, Math.min(maxChurn, this.#waiting.size));
     void runCooperatively(this.#interruptEach(leaving, now));
     this.#startWaiting();
   }
@@ -250,7 +248,7 @@ export class ReplicationJobs {
     job.note({ type: 'started', at: job.startedAt });
     this.#running.add(job);
     const log = this.#logOf(job);
-    log.info(`replication ${id.full} begins: ${describe(job)}`);
+    log.info(`replication ${id.full} started: ${describe(job)}`);
     const observer = new JobObserver(job, task, {
       now: () => this.#now(),
       onActivity: () => this.#noteActivity(),
@@ -277,7 +275,7 @@ export class ReplicationJobs {
     return isAdmin(order.owner) ? log : logOfClients(log);
   }
 
-  /** The attempt is over: its place is free. Returns whether its outcome counts: not if it was aborted from outside. */
+  /** The attempt is over: its slot is free. Returns whether its outcome counts: not if it was aborted from outside. */
   #end(job: Job, signal: AbortSignal): boolean {
     this.#running.delete(job);
     job.abort = undefined;
@@ -297,7 +295,7 @@ export class ReplicationJobs {
     job.updatedAt = this.#now();
     job.recover();
     this.#jobs.delete(job.id);
-    this.#logOf(job).info(`replication ${job.id} is done: ${describe(job)}`);
+    this.#logOf(job).info(`replication ${job.id} completed: ${describe(job)}`);
     job.order.listener?.completed?.(job, result);
     job.settle(result);
     this.#startWaiting();
@@ -315,7 +313,7 @@ export class ReplicationJobs {
     const triesAgain = job.order.isKept && !(failure instanceof RightsEnded) && job.failures <= settings().maxRetries;
     const retryMs = triesAgain ? backOffMs(job.failures, failure) : undefined;
     this.#logOf(job).info(`replication ${job.id} failed (${describe(job)}), ${whatFollows(retryMs)}: ${reason}`);
-    if (!isDatabaseError(failure)) host.log.error(`replication ${job.id} failed by a defect`, failure);
+    if (!isDatabaseError(failure)) host.log.error(`unexpected failure of replication ${job.id}`, failure);
     if (retryMs === undefined) {
       job.state = 'failed';
       if (!job.order.isKept) this.#jobs.delete(job.id);
@@ -343,12 +341,12 @@ function describe({ order }: Job): string {
 }
 
 function whatFollows(retryMs: number | undefined): string {
-  return retryMs === undefined ? 'and is given up' : `and is tried again in ${Math.ceil(retryMs / 1000)} s`;
+  return retryMs === undefined ? 'no further attempt' : `next attempt in ${Math.ceil(retryMs / 1000)} s`;
 }
 
 function closing(): DatabaseError {
   return new DatabaseError(
     'shutting_down',
-    'The service shuts down; replications that are kept go on when it is back.',
+    'The service is shutting down. Replications that it keeps continue when it starts again.',
   );
 }

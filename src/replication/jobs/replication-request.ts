@@ -131,7 +131,7 @@ function* parseSelection(body: JsonObject, takesAnyParameters: boolean): Coopera
   if (ids !== undefined) return { kind: 'ids', ids: yield* distinct(ids) };
   if (selector !== undefined) return parseSelectorMember(selector);
   if (named === undefined) {
-    if (filter !== undefined) throw invalid(`The filter \`${filter}' options the \`${filter.slice(1)}' field.`);
+    if (filter !== undefined) throw invalid(`The filter \`${filter}' requires the \`${filter.slice(1)}' field.`);
     return undefined;
   }
   if (!named.startsWith('_') && !/^[^/]+\/.+$/.test(named)) {

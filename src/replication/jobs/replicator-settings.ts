@@ -1,7 +1,7 @@
 /** The settings of section `replicator` (docs/http/server.md#settings). They apply to what starts from now on. */
 import { integerSetting } from '../../base/system/config.ts';
 import type { Config } from '../../base/system/contract.ts';
-import type { HeaderRules } from './endpoint-headers.ts';
+import type { HeaderRules } from './endpoint.ts';
 
 export interface ReplicatorSettings {
   /** For a replication that does not say otherwise. */
@@ -45,31 +45,51 @@ export interface ReplicationDefaults {
   readonly retriesPerRequest: number;
 }
 
-/** Fails with `bad_request` on an invalid setting. */
+/** Returns the settings as they are when they are read: each is looked up on use. An invalid one fails with `bad_request`. */
 export function readReplicatorSettings(config: Config): ReplicatorSettings {
   /** Unset values, and values below the minimum, mean the minimum. */
   const number = (key: string, least: number) => Math.max(least, integerSetting(config, 'replicator', key) ?? least);
   return {
-    defaults: {
-      useCheckpoints: config.get('replicator', 'use_checkpoints') !== 'false',
-      checkpointIntervalMs: number('checkpoint_interval', 1),
-      batchSize: number('worker_batch_size', 1),
-      workers: number('worker_processes', 1),
-      connections: number('http_connections', 1),
-      connectionTimeoutMs: number('connection_timeout', 1),
-      retriesPerRequest: number('retries_per_request', 0),
+    get defaults() {
+      return {
+        useCheckpoints: config.get('replicator', 'use_checkpoints') !== 'false',
+        checkpointIntervalMs: number('checkpoint_interval', 1),
+        batchSize: number('worker_batch_size', 1),
+        workers: number('worker_processes', 1),
+        connections: number('http_connections', 1),
+        connectionTimeoutMs: number('connection_timeout', 1),
+        retriesPerRequest: number('retries_per_request', 0),
+      };
     },
-    maxJobs: number('max_jobs', 1),
-    maxJobsPerUser: number('max_jobs_per_user', 0),
-    maxJobsOfUsers: number('max_jobs_of_users', 0),
-    headerRules: {
-      allowed: (config.get('replicator', 'allowed_headers') ?? '').split(',').flatMap((name) => name.trim() || []),
-      withMeaning: HEADER_SETTINGS.flatMap(([section, key]) => config.get(section, key) || []),
+    get headerRules() {
+      return {
+        allowed: (config.get('replicator', 'allowed_headers') ?? '').split(',').flatMap((name) => name.trim() || []),
+        withMeaning: HEADER_SETTINGS.flatMap(([section, key]) => config.get(section, key) || []),
+      };
     },
-    intervalMs: number('interval', 1),
-    maxChurn: number('max_churn', 1),
-    maxRetries: number('max_replication_retry_count', 0),
-    maxHistory: number('max_history', 2),
-    maxRefused: number('max_refused', 0),
+    get maxJobs() {
+      return number('max_jobs', 1);
+    },
+    get maxJobsPerUser() {
+      return number('max_jobs_per_user', 0);
+    },
+    get maxJobsOfUsers() {
+      return number('max_jobs_of_users', 0);
+    },
+    get intervalMs() {
+      return number('interval', 1);
+    },
+    get maxChurn() {
+      return number('max_churn', 1);
+    },
+    get maxRetries() {
+      return number('max_replication_retry_count', 0);
+    },
+    get maxHistory() {
+      return number('max_history', 2);
+    },
+    get maxRefused() {
+      return number('max_refused', 0);
+    },
   };
 }

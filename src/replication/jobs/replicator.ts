@@ -11,8 +11,8 @@ import { isAdmin } from '../user-key.ts';
 import { isBelow } from './endpoint.ts';
 import type { Job, JobListener, JobOrder } from './job.ts';
 import { type KeptRequest, KeptRequests } from './kept-requests.ts';
-import type { RefusedLedger } from './refused-ledger.ts';
-import { refusedIds, retryId, retryOf } from './refused-retries.ts';
+import type { RefusedLedger } from './refused-documents.ts';
+import { refusedIds, retryId, retryOf } from './refused-documents.ts';
 import { type ReplicationId, replicationId } from './replication-id.ts';
 import { type JobsOptions, ReplicationJobs } from './replication-jobs.ts';
 import {
@@ -91,7 +91,9 @@ export class Replicator {
       await this.replicate(request.body, request.origin);
     } catch (failure) {
       if (!(failure instanceof RightsEnded)) throw failure;
-      this.#options.host.log.info(`a replication that was asked for before is not begun again: ${failure.message}`);
+      this.#options.host.log.info(
+        `a continuous replication requested before this service started is not resumed: ${failure.message}`,
+      );
       this.#kept.drop(request);
     }
   }
@@ -133,7 +135,7 @@ export class Replicator {
       refusal: (url) => (asker.isAdmin ? undefined : guard?.refusal(url)),
       headerRules,
       defaults,
-      noNetwork: fetch === undefined ? 'it has no network here.' : undefined,
+      noNetwork: fetch === undefined ? 'this service can reach no other servers.' : undefined,
       noProxy: fetchThrough === undefined ? noProxy(isBrowserFetch === true) : undefined,
     };
   }
@@ -227,7 +229,7 @@ export class Replicator {
     }
     const { origin } = job.order;
     if (origin !== undefined) {
-      const reason = `The document ${origin.docId} of ${origin.database} asks for this replication; delete the document to end it.`;
+      const reason = `The document ${origin.docId} of ${origin.database} requests this replication. Delete the document to end it.`;
       throw new DatabaseError('forbidden', reason);
     }
     this.#kept.forget(job.id);
@@ -263,6 +265,6 @@ function isOwner({ order }: Job, { name, roles }: DatabaseUser): boolean {
 
 function noProxy(isBrowser: boolean): string {
   return isBrowser
-    ? "browsers decide themselves which proxy they use, and a page can't change that. Leave the member away."
-    : 'this service has no connections of that kind.';
+    ? "a browser chooses its proxy itself, and a page can't change that. Remove the member."
+    : 'this service does not support proxies.';
 }

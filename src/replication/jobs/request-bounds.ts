@@ -30,9 +30,9 @@ const MOST_BYTES_OF_USER = 67_108_864;
 export function assertSelectionFits(owner: DatabaseUser, selection: Selection | undefined, jobs: Iterable<Job>): void {
   const bytes = isAdmin(owner) ? 0 : selectionBytes(selection);
   if (bytes === 0) return;
-  const remedy = 'Name fewer documents, or take a selector or a filter.';
+  const remedy = 'Name fewer documents, or use a selector or a filter.';
   if (bytes > MOST_BYTES_OF_USER) {
-    const reason = `The replication's ids and parameters take more than the ${MOST_BYTES_OF_USER} bytes of memory that those of one user may. ${remedy}`;
+    const reason = `The document ids and filter parameters of this replication take more than ${MOST_BYTES_OF_USER} bytes of memory, the maximum for one user. ${remedy}`;
     throw new DatabaseError('too_large', reason);
   }
   const key = userKey(owner);
@@ -44,11 +44,11 @@ export function assertSelectionFits(owner: DatabaseUser, selection: Selection | 
     if (user === key) own += kept;
   }
   if (own > MOST_BYTES_OF_USER) {
-    const reason = `The ids and parameters of your replications take more than ${MOST_BYTES_OF_USER} bytes of memory together. Cancel some of them. ${remedy}`;
+    const reason = `The document ids and filter parameters of your replications take more than ${MOST_BYTES_OF_USER} bytes of memory together, the maximum for one user. Cancel some of the replications. ${remedy}`;
     throw new RetryLaterError('too_many_requests', reason, RETRY_AFTER_S);
   }
   if (all <= MOST_BYTES) return;
-  const reason = `The ids and parameters of all users' replications take more than ${MOST_BYTES} bytes of memory together. Try again later. ${remedy}`;
+  const reason = `The document ids and filter parameters of all users' replications take more than ${MOST_BYTES} bytes of memory together, the maximum. Try again later. ${remedy}`;
   throw new DatabaseError('too_busy', reason);
 }
 
@@ -76,10 +76,10 @@ export function assertMayAsk({ owner, address }: Asked, jobs: Iterable<Job>, set
     throw new RetryLaterError('too_many_requests', reason, RETRY_AFTER_S);
   }
   if (all >= settings.maxJobsOfUsers) {
-    const reason = `There are ${all} replications that users have asked for, as many as replicator/max_jobs_of_users permits. Try again later.`;
+    const reason = `Users have ${all} replications under way, as many as replicator/max_jobs_of_users permits. Try again later.`;
     throw new DatabaseError('too_busy', reason);
   }
   if (fromThere < FEW_OF_ADDRESS || fromThere < settings.maxJobsOfUsers - all) return;
-  const reason = `From this address ${fromThere} replications were asked for that are under way; the others that replicator/max_jobs_of_users permits are kept for other addresses. Cancel some of them, or wait until they are done.`;
+  const reason = `Clients at this address have ${fromThere} replications under way. The rest of those that replicator/max_jobs_of_users permits is reserved for other addresses. Cancel some of them, or wait until they are done.`;
   throw new RetryLaterError('too_many_requests', reason, RETRY_AFTER_S);
 }

@@ -41,7 +41,7 @@ export function rightsOfDocument(
   return async () => {
     const isAdmin = whyNot({ name: owner, roles: [ADMIN_ROLE] }, await standings.of(owner), false) === undefined;
     const isOwn = context !== undefined && context.name !== null && context.name === owner;
-    if (!isAdmin && !isOwn) return `${whoOf(owner)}, who wrote the document, is no server admin any more.`;
+    if (!isAdmin && !isOwn) return `${whoOf(owner)}, who wrote the document, is no longer a server admin.`;
     return context === undefined ? undefined : whyNot(context, await standings.of(context.name), isAdmin);
   };
 }
@@ -62,12 +62,12 @@ function whyNot({ name, roles }: DatabaseUser, standing: Standing, isVouchedFor:
   if (standing.roles.includes(ADMIN_ROLE)) return undefined;
   const lost = roles.find((role) => !standing.roles.includes(role));
   if (lost === undefined) return undefined;
-  return `${whoOf(name)} had the role ${lost} when this replication was asked for, and has it no more.`;
+  return `${whoOf(name)} had the role ${lost} when this replication was requested, and no longer has it.`;
 }
 
 function gone(name: string | null): string {
-  if (name === null) return 'Clients without a name, one of whom has asked for this replication, are refused now.';
-  return `${whoOf(name)} has asked for this replication, and the account or the credentials hold no more.`;
+  if (name === null) return 'A client without a name requested this replication, and such clients are refused now.';
+  return `${whoOf(name)} requested this replication, and the account or the credentials are no longer valid.`;
 }
 
 function whoOf(name: string | null): string {

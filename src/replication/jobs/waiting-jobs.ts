@@ -1,4 +1,4 @@
-/** Decides which replication is next, and which give way: users share the places. */
+/** Decides which replication is next, and which give way: users share the slots. */
 import type { Job } from './job.ts';
 
 /** Jobs by user, those of each user in the order of arrival. */
@@ -43,16 +43,16 @@ export class JobsByUser {
   }
 }
 
-/** The jobs that run, and those that wait for a place. */
-export interface SharedPlaces {
+/** The jobs that run, and those that wait for a slot. */
+export interface JobSlots {
   readonly running: JobsByUser;
   readonly waiting: JobsByUser;
   /** How many may run. */
   readonly most: number;
 }
 
-/** Returns the job that is next: the first one of the user who has the fewest places. Undefined if none waits. */
-export function nextJob({ running, waiting }: SharedPlaces): Job | undefined {
+/** Returns the job that is next: the first one of the user who has the fewest slots. Undefined if none waits. */
+export function nextJob({ running, waiting }: JobSlots): Job | undefined {
   let next: string | undefined;
   let least = Number.POSITIVE_INFINITY;
   for (const user of waiting.users()) {
@@ -63,15 +63,15 @@ export function nextJob({ running, waiting }: SharedPlaces): Job | undefined {
   return next === undefined ? undefined : waiting.firstOf(next);
 }
 
-/** Returns how many places each user may have who wants that many. */
-function shareOf({ running, waiting, most }: SharedPlaces): number {
+/** Returns how many slots each user may have who wants that many. */
+function shareOf({ running, waiting, most }: JobSlots): number {
   const users = new Set([...running.users(), ...waiting.users()]);
   return Math.max(1, Math.floor(most / Math.max(1, users.size)));
 }
 
-/** Returns how many places have to become free, for users who have less than a share. */
-function missingPlaces(places: SharedPlaces, share: number): number {
-  const { running, waiting } = places;
+/** Returns how many slots have to become free, for users who have less than a share. */
+function missingSlots(slots: JobSlots, share: number): number {
+  const { running, waiting } = slots;
   let missing = 0;
   for (const user of waiting.users()) {
     missing += Math.max(0, Math.min(waiting.countOf(user), share - running.countOf(user)));
@@ -80,14 +80,14 @@ function missingPlaces(places: SharedPlaces, share: number): number {
 }
 
 /**
- * Returns the running replications that have to give way at once, because their user has more than a share of the places and another user,
+ * Returns the running replications that have to give way at once, because their user has more than a share of the slots and another user,
  * who has less, waits. Idle ones come first, then continuous ones; among these, those that began first.
  */
-export function toGiveWay(places: SharedPlaces): readonly Job[] {
-  const share = shareOf(places);
-  const missing = missingPlaces(places, share);
+export function toGiveWay(slots: JobSlots): readonly Job[] {
+  const share = shareOf(slots);
+  const missing = missingSlots(slots, share);
   if (missing === 0) return [];
-  const { running } = places;
+  const { running } = slots;
   const staying = [...running].filter(({ state }) => state === 'running');
   const areLeaving = running.size - staying.length;
   const left = new Map<string, number>();
@@ -105,11 +105,11 @@ export function toGiveWay(places: SharedPlaces): readonly Job[] {
 
 /**
  * Returns the running replications that have had their turn and give way to others, those first that lose least. A user who has no more than
- * a share, and none that waits, keeps the places while there is one for each user.
+ * a share, and none that waits, keeps the slots while there is one for each user.
  */
-export function hadTheirTurn(places: SharedPlaces, hadTurn: (job: Job) => boolean): readonly Job[] {
-  const { running, waiting } = places;
-  const share = shareOf(places);
+export function hadTheirTurn(slots: JobSlots, hadTurn: (job: Job) => boolean): readonly Job[] {
+  const { running, waiting } = slots;
+  const share = shareOf(slots);
   const fewest = Math.min(...[...waiting.users()].map((user) => running.countOf(user)));
   const mayGiveWay = ({ user }: Job) => {
     const count = running.countOf(user);

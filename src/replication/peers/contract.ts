@@ -1,62 +1,10 @@
-/** A database of a replication, here or elsewhere, as a run sees it. Everything fails with `ReplicationError`. */
+/** What a run and its two ends exchange: changes, revisions, and documents as text. */
 import type { RefusedDocument, Selection, Sequence } from '../contract.ts';
 
-export interface Peer {
-  /** The database's name for people: without credentials. */
-  readonly name: string;
-  readonly isLocal: boolean;
-  /** Undefined if there is no such database. */
-  info(): Promise<PeerInfo | undefined>;
-  /** Creates the database; an existing one is left unchanged. */
-  create(): Promise<void>;
-  /**
-   * Makes all that was written durable, if the peer supports that. Returns `PeerInfo.instance`. Fails with `db_not_found` if the
-   * database does not exist any more.
-   */
-  commit(): Promise<string | undefined>;
-  /** Undefined if there is none, or none that is readable. */
-  readCheckpoint(id: string): Promise<StoredCheckpoint | undefined>;
-  /**
-   * Replaces the document, also if someone else wrote it in the meantime, and returns its revision. `known`: the revision last
-   * seen. Writes nothing and returns undefined if the stored revision is older: the database has lost something, or is another one.
-   * Fails with `forbidden` or `unauthorized` if the peer accepts none.
-   */
-  writeCheckpoint(id: string, members: string, known: string | undefined): Promise<string | undefined>;
-  /** Returns the source text of a filter function. Fails with `not_found` if there is none. */
-  filterSource(design: string, name: string): Promise<string>;
-  changes(request: ChangesRequest): Promise<ChangesListing>;
-  /**
-   * Passes changes after `since` to `take`, as soon as they arrive; reads no more until `take` has resolved. Resolves when the feed has
-   * ended, or was cut off: it may be another database then.
-   */
-  follow(request: ChangesRequest, take: (page: ChangesPage) => Promise<void>): Promise<void>;
-  /**
-   * Returns the given revisions that the database lacks, and no others. Passes those that it can't judge, because
-   * no document may have such an id or revision there, to `refuse`.
-   */
-  missing(
-    revisions: ReadonlyMap<string, readonly string[]>,
-    refuse: (refused: RefusedDocument) => void,
-  ): Promise<readonly MissingRevisions[]>;
-  /**
-   * Reads documents with their ancestry. Passes each to `take` as it arrives, which may be a newer revision than the requested one;
-   * unreadable ones are passed as refused. Each wanted revision is settled by one of the two. `attachments`: with the content of those that
-   * the target lacks, if it is not long; it is checked against `WantedDocument.stubs`.
-   */
-  documents(
-    wanted: readonly WantedDocument[],
-    options: { readonly attachments: boolean },
-    take: (found: FoundDocument) => Promise<void>,
-  ): Promise<void>;
-  /**
-   * Reads a document followed by the content of attachments. Returns the result of `use`. Fails with `not_found` if the revision is
-   * gone, or an attachment of it, and with `ContentMismatch` if the content does not match the stubs.
-   */
-  readRelated<T>(document: AttachedDocument, use: (body: RelatedBody) => Promise<T>): Promise<T>;
-  /** Writes such a document; undefined if the peer accepted it. Fails as the body fails. It is not sent twice. */
-  writeRelated(document: DocumentText, body: RelatedBody): Promise<RelatedRefusal | undefined>;
-  /** Writes revisions unchanged. Returns those that were refused. */
-  write(documents: readonly DocumentText[]): Promise<readonly RefusedDocument[]>;
+/** Something for each of the two ends of a replication. */
+export interface Ends<T> {
+  readonly source: T;
+  readonly target: T;
 }
 
 export interface PeerInfo {

@@ -2,20 +2,22 @@
 
 import { randomHex } from '../../base/shared/bytes.ts';
 import type { Handle } from '../../base/shared/message.ts';
+import type { RunEnd } from '../connection-limits.ts';
 import type { Credentials, Endpoint, PeerOutage, Replication, ReplicatorHost } from '../contract.ts';
 import { ReplicationError } from '../failure.ts';
-import type { RunEnd } from '../host-connections.ts';
 import type { MemoryShare } from '../peer-memory.ts';
+import {
+  type Authorization,
+  anonymous,
+  beginSession,
+  OAuthAuthorization,
+  PasswordAuthorization,
+} from './client/authorization.ts';
+import { LocalTransport } from './client/local-transport.ts';
+import { NetworkTransport, type OtherServers } from './client/network-transport.ts';
 import { PeerClient } from './client/peer-client.ts';
-import type { Peer } from './contract.ts';
-import { type Authorization, anonymous } from './credentials/authorization.ts';
-import { OAuthAuthorization } from './credentials/oauth-authorization.ts';
-import { PasswordAuthorization } from './credentials/password-authorization.ts';
-import { beginSession } from './credentials/sessions.ts';
-import { DatabasePeer } from './database-peer.ts';
-import type { Transport } from './transport/contract.ts';
-import { LocalTransport } from './transport/local-transport.ts';
-import { NetworkTransport, type OtherServers } from './transport/network-transport.ts';
+import type { Transport } from './client/transport.ts';
+import { Peer } from './peer.ts';
 
 type RemoteEndpoint = Extract<Endpoint, { kind: 'remote' }>;
 
@@ -44,9 +46,9 @@ export function openPeer(
     authorization: openAuthorization(endpoint, transport, host),
     headers: endpoint.kind === 'remote' ? endpoint.headers : {},
     connections,
-    places: transport.isLocal
+    hostLimits: transport.isLocal
       ? undefined
-      : host.connections?.of({ url: transport.name, side, user: memory?.user ?? '' }),
+      : host.connectionLimits?.of({ url: transport.name, side, user: memory?.user ?? '' }),
     memory: transport.isLocal ? undefined : memory,
     tellsReasons: transport.isLocal || replication.asker.isAdmin,
     connectionTimeoutMs,
@@ -57,7 +59,7 @@ export function openPeer(
     onOutage,
     signal,
   });
-  return new DatabasePeer(client, connectionTimeoutMs, () => randomHex(random, 16));
+  return new Peer(client, connectionTimeoutMs, () => randomHex(random, 16));
 }
 
 function openTransport(endpoint: Endpoint, replication: Replication, host: ReplicatorHost): Transport {

@@ -4,11 +4,10 @@
  */
 import type { RandomBytes } from '../../base/shared/clock.ts';
 import { ReplicationError } from '../failure.ts';
-import { ContentMismatch } from '../peers/attachments/content-check.ts';
-import { ConnectionLimit } from '../peers/client/connection-limit.ts';
-import { backOffMs, LONGEST_PAUSE_MS, sleep } from '../peers/client/waiting.ts';
-import type { AttachedDocument, FoundDocument, Peer, RelatedRefusal, WantedDocument } from '../peers/contract.ts';
-import type { Ends } from './common-checkpoint.ts';
+import { backOffMs, ConnectionLimit, LONGEST_PAUSE_MS, sleep } from '../peers/client/pacing.ts';
+import type { AttachedDocument, Ends, FoundDocument, RelatedRefusal, WantedDocument } from '../peers/contract.ts';
+import { ContentMismatch } from '../peers/documents/content-check.ts';
+import type { Peer } from '../peers/peer.ts';
 import type { ReplicationStats } from './replication-stats.ts';
 
 export interface AttachedDocumentsOptions {
@@ -59,7 +58,7 @@ export class AttachedDocuments {
         await take(found);
       else newer.push(asked);
     });
-    const reason = 'with its attachments the source gives another revision of it';
+    const reason = 'the source returns another revision when the attachments are requested, too';
     for (const one of newer)
       await this.#readAgain(one, take, new ReplicationError('replication_failed', reason, { isRetryable: true }));
   }
@@ -139,7 +138,7 @@ function isUseless(failure: unknown, failures: number): failure is ReplicationEr
 }
 
 function tooLong(): ReplicationError {
-  const reason = 'the target takes attachments inside of documents only, and these are too long for that';
+  const reason = 'the target accepts attachments only inside documents, and these are too large for that';
   return new ReplicationError('too_large', reason, { isRetryable: false });
 }
 

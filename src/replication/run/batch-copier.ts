@@ -4,19 +4,19 @@ import { utf8Length } from '../../base/shared/utf8.ts';
 import type { RefusedDocument } from '../contract.ts';
 import { ReplicationError } from '../failure.ts';
 import type { MemoryShare } from '../peer-memory.ts';
-import { withFollowing } from '../peers/attachments/related-body.ts';
 import { changeBytes } from '../peers/changes/changes-request.ts';
 import type {
   AttachedDocument,
   Change,
   DocumentText,
+  Ends,
   FoundDocument,
-  Peer,
   Stub,
   WantedDocument,
 } from '../peers/contract.ts';
+import { withFollowing } from '../peers/documents/related-writer.ts';
+import type { Peer } from '../peers/peer.ts';
 import { type AttachedDocuments, withAll } from './attached-documents.ts';
-import type { Ends } from './common-checkpoint.ts';
 import type { ReplicationStats } from './replication-stats.ts';
 
 /** The revisions of a batch whose outcome is not known yet. */
@@ -39,7 +39,7 @@ class Unsettled {
   assertNone(source: string): void {
     for (const [id, revs] of this.#revs) {
       const [rev] = revs;
-      const reason = `${source} neither gave nor refused revision ${rev} of the document ${JSON.stringify(id)}`;
+      const reason = `${source} neither returned nor refused revision ${rev} of the document ${JSON.stringify(id)}`;
       throw new ReplicationError('replication_failed', reason, { isRetryable: true });
     }
   }

@@ -2,10 +2,11 @@
 
 import type { Replication, Sequence } from '../contract.ts';
 import { ReplicationError } from '../failure.ts';
-import { sleep } from '../peers/client/waiting.ts';
-import type { ChangesPage, Peer, PeerInfo } from '../peers/contract.ts';
+import { sleep } from '../peers/client/pacing.ts';
+import type { ChangesPage, PeerInfo } from '../peers/contract.ts';
+import type { Peer } from '../peers/peer.ts';
+import { isBeyond, isSameSequence } from '../peers/sequences.ts';
 import { EndChanged } from './checkpoints.ts';
-import { isBeyond, isSameSequence } from './sequences.ts';
 
 /** A feed that ends after a shorter time is not begun again at once. */
 const SHORT_MS = 1_000;
@@ -80,7 +81,7 @@ export class ChangeReader {
 }
 
 function standsStill(name: string): ReplicationError {
-  return new ReplicationError('replication_failed', `${name} gives the same changes again and again`, {
+  return new ReplicationError('replication_failed', `${name} returns the same changes again and again`, {
     isRetryable: true,
   });
 }

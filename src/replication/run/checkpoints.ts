@@ -2,15 +2,22 @@
 import type { Log } from '../../base/system/contract.ts';
 import type { HistoryEntry, Sequence } from '../contract.ts';
 import { ReplicationError } from '../failure.ts';
-import type { Peer, PeerInfo } from '../peers/contract.ts';
-import { isEarlierRevision } from '../peers/local-revisions.ts';
-import { type OneSidedCheckpoint, readRecord, recordText, withoutDetails } from './checkpoint-record.ts';
-import { type CommonCheckpoint, commonCheckpoint, type Ends } from './common-checkpoint.ts';
+import type { Ends, PeerInfo } from '../peers/contract.ts';
+import { isEarlierRevision } from '../peers/identifiers.ts';
+import type { Peer } from '../peers/peer.ts';
+import {
+  type CommonCheckpoint,
+  commonCheckpoint,
+  type OneSidedCheckpoint,
+  readRecord,
+  recordText,
+  withoutDetails,
+} from './checkpoint-record.ts';
 
 /** An end is no longer the database with which the session began: it was created again, or has lost something. */
 export class EndChanged extends Error {
   constructor(name: string) {
-    super(`${name} is another database than before, or has lost something`);
+    super(`${name} was replaced by another database, or has lost data`);
     this.name = 'EndChanged';
   }
 }
@@ -115,8 +122,8 @@ export class Checkpoints {
       if (!isRefusal(failure)) throw failure;
       this.#refusing.add(side);
       const rest =
-        this.#refusing.size === 1 ? 'the other end keeps it alone' : 'so the next run has to look at all changes again';
-      log.info(`replication: the ${side} ${peer.name} takes no checkpoint (${failure.reason}); ${rest}`);
+        this.#refusing.size === 1 ? 'only the other end stores it' : 'the next run has to read all changes again';
+      log.info(`replication: the ${side} ${peer.name} accepts no checkpoint (${failure.reason}); ${rest}`);
     }
   }
 
@@ -158,7 +165,7 @@ export class Checkpoints {
 async function infoOf(peer: Peer): Promise<PeerInfo> {
   const info = await peer.info();
   if (info !== undefined) return info;
-  throw new ReplicationError('db_not_found', `${peer.name} is not there any more`, { isRetryable: true });
+  throw new ReplicationError('db_not_found', `${peer.name} does not exist any more`, { isRetryable: true });
 }
 
 /** Some servers don't say. */

@@ -1,8 +1,8 @@
-/** Runs a replication: session after session, until one has finished. */
-import type { RunReplication } from '../contract.ts';
-import { ReplicationError } from '../failure.ts';
-import { cancelled } from '../peers/client/peer-client.ts';
-import { sleep } from '../peers/client/waiting.ts';
+/** Where replications enter this folder: it runs them, and reads the filters that they name. */
+import type { ReadFilter, RunReplication } from '../contract.ts';
+import { cancelled, ReplicationError } from '../failure.ts';
+import { sleep } from '../peers/client/pacing.ts';
+import { openPeer } from '../peers/open-peer.ts';
 import { userKey } from '../user-key.ts';
 import { EndChanged } from './checkpoints.ts';
 import { ReplicationStats } from './replication-stats.ts';
@@ -12,6 +12,7 @@ import { Session } from './session.ts';
 const PAUSE_MS = 100;
 const MOST_PAUSES = 10;
 
+/** Runs session after session, until one has finished. */
 export const runReplication: RunReplication = async (replication, checkpointId, host, observer, signal) => {
   const figures = new ReplicationStats(observer, () => host.clock.monotonic());
   const onIdle = (isIdle: boolean) => observer.idle(isIdle);
@@ -29,7 +30,7 @@ export const runReplication: RunReplication = async (replication, checkpointId, 
         }).run();
       } catch (failure) {
         if (!(failure instanceof EndChanged) || ended.signal.aborted) throw failure;
-        host.log.info(`replication: ${failure.message}; it goes on from the last checkpoint that both ends know`);
+        host.log.info(`replication: ${failure.message}; it continues from the last checkpoint that both ends have`);
         if (changes >= MOST_PAUSES) throw changesAgain(failure);
         await sleep(PAUSE_MS * changes, ended.signal);
       }
@@ -44,5 +45,26 @@ export const runReplication: RunReplication = async (replication, checkpointId, 
 };
 
 function changesAgain(failure: EndChanged): ReplicationError {
-  return new ReplicationError('replication_failed', `${failure.message}, again and again`, { isRetryable: true });
+  return new ReplicationError('replication_failed', `${failure.message}, several times in a row`, {
+    isRetryable: true,
+  });
 }
+
+export const readFilter: ReadFilter = async (replication, filter, host, signal) => {
+  const [design, name, ...more] = filter.replace(/^_design\//, '').split('/');
+  if (design === undefined || name === undefined || more.length > 0) {
+    throw new ReplicationError('not_found', `the filter ${filter} must have the form design/name`, {
+      isRetryable: false,
+    });
+  }
+  // A failure of the memory is a failure of the request.
+  const memory = host.memory?.open(userKey(replication.user), () => undefined);
+  try {
+    return await openPeer(replication.source, replication, host, { side: 'source', signal, memory }).filterSource(
+      design,
+      name,
+    );
+  } finally {
+    memory?.end();
+  }
+};

@@ -6,19 +6,19 @@ import { randomHex } from '../../base/shared/bytes.ts';
 import type { HistoryEntry, Replication, ReplicatorHost, RunResult, Sequence } from '../contract.ts';
 import { ReplicationError } from '../failure.ts';
 import type { MemoryShare } from '../peer-memory.ts';
-import type { ChangesPage, Peer, PeerInfo } from '../peers/contract.ts';
+import type { ChangesPage, Ends, PeerInfo } from '../peers/contract.ts';
 import { openPeer } from '../peers/open-peer.ts';
+import type { Peer } from '../peers/peer.ts';
+import { isSameSequence } from '../peers/sequences.ts';
 import { userKey } from '../user-key.ts';
 import { AttachedDocuments } from './attached-documents.ts';
 import { BatchCopier } from './batch-copier.ts';
-import { BatchOrder } from './batch-order.ts';
+import { BatchOrder, Workers } from './batch-pipeline.ts';
 import { ChangeReader } from './change-reader.ts';
+import type { CommonCheckpoint } from './checkpoint-record.ts';
 import { ID_VERSION, withEntry } from './checkpoint-record.ts';
 import { Checkpoints, EndChanged } from './checkpoints.ts';
-import type { CommonCheckpoint, Ends } from './common-checkpoint.ts';
 import type { ReplicationStats } from './replication-stats.ts';
-import { isSameSequence } from './sequences.ts';
-import { Workers } from './workers.ts';
 
 export interface SessionOptions {
   readonly replication: Replication;
@@ -246,7 +246,7 @@ export class Session {
       await this.#checkpoint(state, state.checkpoints.withPeers(peers));
     } catch (second) {
       if (!(second instanceof Error)) throw failure;
-      host.log.debug(`replication: no last checkpoint: ${second.message}`);
+      host.log.debug(`replication: the last checkpoint could not be written: ${second.message}`);
     } finally {
       clearTimeout(timer);
       memory?.end();

@@ -1,6 +1,6 @@
 /** All leaves of all documents, in a form that is the same for databases of all kinds: PouchDB's in this process, and those at an address. */
 import type PouchDB from 'pouchdb-core';
-import { documentPath } from '../../../src/replication/peers/paths.ts';
+import { documentPath } from '../../../src/replication/peers/identifiers.ts';
 import { arrayAt, at } from '../conformance/json.ts';
 
 export interface Tree {

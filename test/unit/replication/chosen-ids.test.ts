@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { includesSorted } from '../../../src/replication/peers/changes/own-selection.ts';
+import { includesSorted } from '../../../src/replication/peers/changes/changes-source.ts';
 
 test('an id is found in an ordered list, wherever it stands', () => {
   const ids = ['A', 'a', 'b/c', 'é', '\u{1f600}', '\uffee'];

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Core } from '../../../src/core/core.ts';
 import type { Credentials } from '../../../src/replication/contract.ts';
-import { PasswordAuthorization } from '../../../src/replication/peers/credentials/password-authorization.ts';
+import { PasswordAuthorization } from '../../../src/replication/peers/client/authorization.ts';
 import { NodeHost } from '../../support/conformance/node-host.ts';
 import { begin, hostOf, local, must, newCore, remote, replicationOf, treesOf } from './support.ts';
 

@@ -62,7 +62,7 @@ function endless(first: string, piece: string): RequestListener {
 
 describe('a source', () => {
   test.each([
-    ['changes without an end', '/db/_changes', '{"results":[', '{},', 'no whole JSON'],
+    ['changes without an end', '/db/_changes', '{"results":[', '{},', 'not complete JSON'],
     [
       'more changes than were asked for',
       '/db/_changes',
@@ -71,7 +71,7 @@ describe('a source', () => {
       'more than 500',
     ],
     ['a change without an end', '/db/_changes', '{"results":[{"id":"', 'x', 'memory'],
-    ['members without an end', '/db/_changes', '{', '"a":1,', 'no whole JSON'],
+    ['members without an end', '/db/_changes', '{', '"a":1,', 'not complete JSON'],
     ['information without an end', '/db', '{', '"a":1,', 'longer than'],
     ['a checkpoint without an end', '/db/_local/checkpoint', '{"history":[', '{},', 'memory'],
   ])('that answers %s', async (_, path, first, piece, reason) => {
@@ -88,14 +88,18 @@ describe('a source', () => {
     const rows = gzipSync(`{"results":[${'[],'.repeat(1_000_000)}`);
     answers['/db/_changes'] = (_request, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(rows);
     const { host, replication } = await runFrom();
-    await expect(run(host, replication)).rejects.toMatchObject({ reason: expect.stringContaining('no whole JSON') });
+    await expect(run(host, replication)).rejects.toMatchObject({
+      reason: expect.stringContaining('not complete JSON'),
+    });
   });
 
   test('a row with thousands of entries that are no revisions', async () => {
     answers['/db/_changes'] = (_request, response) =>
       response.end(`{"results":[{"seq":1,"id":"a","changes":[${'[],'.repeat(1_000)}[]]}],"last_seq":1}`);
     const { host, replication } = await runFrom();
-    await expect(run(host, replication)).rejects.toMatchObject({ reason: expect.stringContaining('of no use') });
+    await expect(run(host, replication)).rejects.toMatchObject({
+      reason: expect.stringContaining('unusable response'),
+    });
   });
 
   test('whose feed never ends its line', async () => {

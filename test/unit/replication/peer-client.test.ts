@@ -3,13 +3,9 @@ import { systemClock } from '../../../src/base/shared/clock.ts';
 import { silentLog } from '../../../src/base/system/log.ts';
 import type { PeerOutage } from '../../../src/replication/contract.ts';
 import { SHORT_ANSWER } from '../../../src/replication/peers/client/answer.ts';
+import { anonymous } from '../../../src/replication/peers/client/authorization.ts';
 import { PeerClient, type PeerClientOptions } from '../../../src/replication/peers/client/peer-client.ts';
-import { anonymous } from '../../../src/replication/peers/credentials/authorization.ts';
-import type {
-  Transport,
-  TransportAnswer,
-  TransportRequest,
-} from '../../../src/replication/peers/transport/contract.ts';
+import type { Transport, TransportAnswer, TransportRequest } from '../../../src/replication/peers/client/transport.ts';
 
 type Reply = (request: TransportRequest) => Promise<TransportAnswer> | TransportAnswer;
 
@@ -183,7 +179,7 @@ describe('a peer that gives no sign', () => {
     const transport = new ScriptedTransport([silent]);
     const attempt = json(clientOf(transport, { connectionTimeoutMs: 50, retriesPerRequest: 0 }));
     await expect(attempt).rejects.toMatchObject({
-      reason: 'http://peer.test/db gave no sign for 0.05 s',
+      reason: 'http://peer.test/db sent nothing for 0.05 s',
       isRetryable: true,
     });
     expect(transport.requests[0]?.signal.aborted).toBe(true);
@@ -198,7 +194,7 @@ describe('a peer that gives no sign', () => {
       body: { pullText: async () => pieces.shift(), pull: () => new Promise(() => {}), cancel: async () => {} },
     });
     const attempt = json(clientOf(new ScriptedTransport([reply]), { connectionTimeoutMs: 50, retriesPerRequest: 0 }));
-    await expect(attempt).rejects.toMatchObject({ reason: 'http://peer.test/db gave no sign for 0.05 s' });
+    await expect(attempt).rejects.toMatchObject({ reason: 'http://peer.test/db sent nothing for 0.05 s' });
   });
 
   test('is waited for while each piece comes in time', async () => {

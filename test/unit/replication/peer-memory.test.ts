@@ -21,7 +21,7 @@ test('what one run takes is half of the bytes in flight at most, and counts as s
   const { share, failures } = open(memory, 'one');
   expect(share.hold(60)).toBeUndefined();
   expect(budget.used).toBe(60);
-  expect(() => share.hold(41)).toThrow('takes 101 bytes');
+  expect(() => share.hold(41)).toThrow('take at least 101 bytes');
   expect(failures).toEqual([expect.stringContaining('all peers together may take 100')]);
   share.end();
   expect([memory.used, budget.used]).toEqual([0, 0]);
@@ -50,10 +50,10 @@ test('the largest run of the user who has most gives way to another user', () =>
   expect(other.share.hold(40)).toBeUndefined();
   expect([small.failures, large.failures, other.failures]).toEqual([
     [],
-    [expect.stringContaining('gives way to others')],
+    [expect.stringContaining('so that others can continue')],
     [],
   ]);
-  expect(() => large.share.hold(1)).toThrow('gives way to others');
+  expect(() => large.share.hold(1)).toThrow('so that others can continue');
   large.share.end();
   expect(memory.used).toBe(70);
 });
@@ -64,6 +64,6 @@ test('what waits ends with its run', async () => {
   expect(first.share.hold(100)).toBeUndefined();
   const waiting = outcomeOf(second.share.hold(20));
   second.share.end();
-  expect(await waiting).toContain('gives way to others');
+  expect(await waiting).toContain('so that others can continue');
   expect(memory.used).toBe(100);
 });

@@ -1,8 +1,9 @@
 /** One suite for peers, whether they are in the same process or at a Node server that is asked over HTTP. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Selection } from '../../../src/replication/contract.ts';
-import type { FoundDocument, Peer, RelatedBody, RelatedRefusal } from '../../../src/replication/peers/contract.ts';
+import type { FoundDocument, RelatedBody, RelatedRefusal } from '../../../src/replication/peers/contract.ts';
 import { openPeer } from '../../../src/replication/peers/open-peer.ts';
+import type { Peer } from '../../../src/replication/peers/peer.ts';
 import { type Kind, type Place, World } from './places.ts';
 import { local, remote, replicationOf } from './support.ts';
 

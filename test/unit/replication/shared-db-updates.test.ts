@@ -1,6 +1,6 @@
 /** Many continuous pulls from one host that has few connections for us, as in a browser: one feed of the server wakes those that have none. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { HostConnections } from '../../../src/replication/host-connections.ts';
+import { HostConnectionLimits } from '../../../src/replication/connection-limits.ts';
 import { type Place, World } from './places.ts';
 import { begin, type Run, replicationOf } from './support.ts';
 
@@ -17,12 +17,12 @@ afterAll(() => world.close());
 /** A network that knows which feeds are open: the kind, and the database of those of one. */
 class Network {
   readonly open = new Set<string>();
-  refusesNews = false;
+  refusesEvents = false;
 
   readonly fetch: typeof globalThis.fetch = (input, init) => {
     const { pathname, searchParams } = new URL(String(input));
-    const isNews = pathname === '/_db_updates';
-    if (isNews && this.refusesNews) {
+    const isOfServer = pathname === '/_db_updates';
+    if (isOfServer && this.refusesEvents) {
       return Promise.resolve(Response.json({ error: 'unauthorized', reason: 'no' }, { status: 401 }));
     }
     if (searchParams.get('feed') === 'continuous') {
@@ -32,9 +32,9 @@ class Network {
     return globalThis.fetch(input, init);
   };
 
-  get feeds(): { readonly news: number; readonly ofDatabases: number } {
-    const news = this.open.has('/_db_updates') ? 1 : 0;
-    return { news, ofDatabases: this.open.size - news };
+  get feeds(): { readonly ofServer: number; readonly ofDatabases: number } {
+    const ofServer = this.open.has('/_db_updates') ? 1 : 0;
+    return { ofServer, ofDatabases: this.open.size - ofServer };
   }
 }
 
@@ -45,7 +45,7 @@ interface Pull {
 }
 
 async function pulls(network: Network, count: number): Promise<readonly Pull[]> {
-  const host = { ...world.host, fetch: network.fetch, connections: new HostConnections() };
+  const host = { ...world.host, fetch: network.fetch, connectionLimits: new HostConnectionLimits() };
   const all: Pull[] = [];
   for (let n = 0; n < count; n++) {
     const source = await world.place('remote');
@@ -61,39 +61,39 @@ async function expectCopied({ source, target }: Pull, id: string): Promise<void>
   await expect.poll(async () => (await target.ask('GET', `/${id}`)).value, soon).toMatchObject({ in: id });
 }
 
-test('ten pulls hold two connections, and none of them waits; who reads the news may go', async () => {
+test('ten pulls hold two connections, and none of them waits; the one that reads the events may end', async () => {
   const network = new Network();
   const all = await pulls(network, 10);
   await Promise.all(all.map(({ run }) => run.idle()));
-  await expect.poll(() => network.feeds, soon).toEqual({ news: 1, ofDatabases: 1 });
+  await expect.poll(() => network.feeds, soon).toEqual({ ofServer: 1, ofDatabases: 1 });
   for (const pull of all) await expectCopied(pull, 'first');
   for (const pull of all) await expectCopied(pull, 'second');
-  // Those that came first have the feed of their own, and read the news.
+  // Those that came first have the feed of their own, and read the events.
   const [first, second, ...others] = all;
   await Promise.all([first?.run.stop(), second?.run.stop()]);
-  await expect.poll(() => network.feeds, soon).toEqual({ news: 1, ofDatabases: 1 });
+  await expect.poll(() => network.feeds, soon).toEqual({ ofServer: 1, ofDatabases: 1 });
   for (const pull of others) await expectCopied(pull, 'third');
   await Promise.all(others.map(({ run }) => run.stop()));
-  await expect.poll(() => network.feeds, soon).toEqual({ news: 0, ofDatabases: 0 });
+  await expect.poll(() => network.feeds, soon).toEqual({ ofServer: 0, ofDatabases: 0 });
 });
 
-test('a source that is deleted is noticed through the news', async () => {
+test('a source that is deleted is noticed through the events', async () => {
   const network = new Network();
   const all = await pulls(network, 3);
   await Promise.all(all.map(({ run }) => run.idle()));
-  await expect.poll(() => network.feeds, soon).toEqual({ news: 1, ofDatabases: 1 });
+  await expect.poll(() => network.feeds, soon).toEqual({ ofServer: 1, ofDatabases: 1 });
   const last = all.at(-1);
   await last?.source.ask('DELETE', '');
   await expect(last?.run.result).rejects.toMatchObject({ code: 'db_not_found' });
   await Promise.all(all.map(({ run }) => run.stop()));
 });
 
-test('from a server that tells us no news two pulls have feeds of their own', async () => {
+test('from a server that sends us no events two pulls have feeds of their own', async () => {
   const network = new Network();
-  network.refusesNews = true;
+  network.refusesEvents = true;
   const all = await pulls(network, 3);
   await Promise.all(all.map(({ run }) => run.idle()));
-  await expect.poll(() => network.feeds, soon).toEqual({ news: 0, ofDatabases: 2 });
+  await expect.poll(() => network.feeds, soon).toEqual({ ofServer: 0, ofDatabases: 2 });
   for (const pull of all) await pull.source.ask('PUT', '/doc', { in: 'doc' });
   for (const { target } of all) {
     const copy = async () => (await target.ask('GET', '/doc')).value;

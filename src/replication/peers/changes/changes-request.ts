@@ -1,13 +1,15 @@
 /** Requests a peer's changes (docs/http/changes.md), and reads its response. */
 import { isObject, ownMember } from '../../../base/json/objects.ts';
+import { whenReady } from '../../../base/shared/maybe-promise.ts';
 import type { Selection, Sequence } from '../../contract.ts';
-import type { PeerRequest } from '../client/peer-client.ts';
-import type { Change, ChangesRequest } from '../contract.ts';
-import { queryText } from '../paths.ts';
-import { idProblem, isRevision } from '../revision-form.ts';
-import { isSequence } from '../sequence-form.ts';
+import type { Answer } from '../client/answer.ts';
+import type { PeerClient, PeerRequest } from '../client/peer-client.ts';
+import { readElements } from '../client/streamed-answers.ts';
+import type { Change, ChangesPage, ChangesRequest } from '../contract.ts';
+import { idProblem, isRevision, queryText } from '../identifiers.ts';
+import { isSequence } from '../sequences.ts';
 
-export interface FeedParameters {
+interface FeedParameters {
   readonly feed: 'normal' | 'longpoll' | 'continuous';
   /** The interval between signs of life while there is nothing to report; undefined for none. */
   readonly heartbeatMs: number | undefined;
@@ -58,18 +60,18 @@ function sequenceText(since: Sequence): string {
 export function readChange(row: unknown): Change & { readonly seq: Sequence } {
   const members = isObject(row) ? row : {};
   const id = ownMember(members, 'id');
-  if (typeof id !== 'string') throw new SyntaxError('A row is no change of a document');
+  if (typeof id !== 'string') throw new SyntaxError('A row is not a change of a document');
   const seq = readSequence(ownMember(members, 'seq'));
   const changes = ownMember(members, 'changes');
   const named = Array.isArray(changes) ? namedRevisions(changes) : [];
-  const problem = idProblem(id) ?? (named.length === 0 ? 'the row of the source names no revision' : undefined);
+  const problem = idProblem(id) ?? (named.length === 0 ? 'the row of the source contains no revision' : undefined);
   if (problem !== undefined) {
     const refused = named.length === 0 ? [''] : named;
     return { id, revs: [], seq, refused: refused.map((rev) => ({ id, rev, error: BAD_CHANGE, reason: problem })) };
   }
   const revs = named.filter(isRevision);
   if (revs.length === named.length) return { id, revs, seq };
-  const reason = 'this is no revision';
+  const reason = 'this is not a valid revision';
   const wrong = named.filter((rev) => !isRevision(rev));
   return { id, revs, seq, refused: wrong.map((rev) => ({ id, rev, error: BAD_CHANGE, reason })) };
 }
@@ -97,7 +99,8 @@ function namedRevisions(changes: readonly unknown[]): readonly string[] {
   let wrong = 0;
   for (const change of changes) {
     const rev = revOf(change);
-    if (!isRevision(rev) && ++wrong > MOST_WRONG) throw new SyntaxError('A row names what are no revisions');
+    if (!isRevision(rev) && ++wrong > MOST_WRONG)
+      throw new SyntaxError('A row contains entries that are not revisions');
     named.push(rev);
   }
   return named;
@@ -114,10 +117,48 @@ function revOf(change: unknown): string {
  */
 export function readSequence(value: unknown): Sequence {
   if (isSequence(value)) return value;
-  throw new SyntaxError('A sequence is none');
+  throw new SyntaxError('The value is not a sequence');
 }
 
 /** Returns the value if it is a count. */
 export function readPending(value: unknown): number | undefined {
   return typeof value === 'number' && value >= 0 ? value : undefined;
+}
+
+const BAD_REQUEST = 400;
+
+/** Requests changes that come as one list. */
+export function readChangesPage(client: PeerClient, request: PeerRequest, limit: number): Promise<ChangesPage> {
+  return client.ask(request, (answer) => readPage(answer, limit));
+}
+
+/** As `readChangesPage`; undefined if the peer refuses the request as it stands. */
+export function tryChangesPage(
+  client: PeerClient,
+  request: PeerRequest,
+  limit: number,
+): Promise<ChangesPage | undefined> {
+  return client.ask({ ...request, accepts: [BAD_REQUEST] }, async (answer) => {
+    if (answer.status < 300) return readPage(answer, limit);
+    await answer.discard();
+    return undefined;
+  });
+}
+
+/** A row is stored as soon as it arrives, so that a response takes no more memory than the requested changes. */
+async function readPage(answer: Answer, limit: number): Promise<ChangesPage> {
+  const changes: (Change & { readonly seq: Sequence })[] = [];
+  const list = { member: 'results', most: limit, longest: LONGEST_ROW };
+  const takeRow = (row: unknown) => {
+    const change = answer.useable(() => readChange(row));
+    changes.push(change);
+    return answer.hold(changeBytes(change));
+  };
+  const members = await readElements(answer, list, (text) => whenReady(answer.parse(text), takeRow));
+  if (members === undefined) throw answer.unusable('a row is not a change');
+  return answer.useable(() => ({
+    changes,
+    lastSeq: readSequence(ownMember(members, 'last_seq') ?? changes.at(-1)?.seq),
+    pending: readPending(ownMember(members, 'pending')),
+  }));
 }

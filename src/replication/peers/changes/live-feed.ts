@@ -1,17 +1,23 @@
 /**
  * Follows the changes of a peer: with a continuous feed, whose rows arrive one by one, so that an edit is known at once and needs no request of
  * its own. Peers that have none, or whose responses are buffered on the way, get one long poll after another. If a host has the maximum number
- * of feeds, the server's news of all its databases replaces the feed, or else polling now and then.
+ * of feeds, the server's feed of events of all its databases replaces it, or else polling now and then.
  */
 import { isObject, ownMember } from '../../../base/json/objects.ts';
 import type { Sequence } from '../../contract.ts';
 import type { Answer } from '../client/answer.ts';
-import { LineCutter } from '../client/answered-lines.ts';
 import { AttemptFailure } from '../client/attempt-failure.ts';
 import type { PeerClient } from '../client/peer-client.ts';
+import { LineCutter } from '../client/streamed-answers.ts';
 import type { Change, ChangesPage, ChangesRequest } from '../contract.ts';
-import { readChangesPage } from './changes-page.ts';
-import { changesRequest, LONGEST_ROW, readChange, readPending, readSequence } from './changes-request.ts';
+import {
+  changesRequest,
+  LONGEST_ROW,
+  readChange,
+  readChangesPage,
+  readPending,
+  readSequence,
+} from './changes-request.ts';
 import { SharedDbUpdates } from './shared-db-updates.ts';
 
 /** The polling interval if no feed may be open. */
@@ -22,34 +28,33 @@ type TakePage = (page: ChangesPage) => Promise<void>;
 export class LiveFeeds {
   readonly #client: PeerClient;
   readonly #heartbeatMs: number;
-  readonly #news: SharedDbUpdates | undefined;
+  readonly #dbUpdates: SharedDbUpdates | undefined;
   /** The peer has no continuous feeds, or they don't arrive here. */
   #usesLongPolls = false;
 
   constructor(client: PeerClient, heartbeatMs: number) {
     this.#client = client;
     this.#heartbeatMs = heartbeatMs;
-    const { places } = client;
-    const { feeds, news } = places ?? {};
-    this.#news = feeds && news && new SharedDbUpdates(client, { feeds, news }, heartbeatMs);
+    const { feeds, events } = client.hostLimits ?? {};
+    this.#dbUpdates = feeds && events && new SharedDbUpdates(client, { feeds, events }, heartbeatMs);
   }
 
   /** Resolves when the feed has ended, or was cut off: it may be another database then. */
   async follow(request: ChangesRequest, take: TakePage): Promise<void> {
     if (await this.#followAlone(request, take)) return;
-    if (await this.#news?.follow(request, (asked) => this.#look(asked), take)) return;
-    // This attempt may have just shown that the server sends no news.
+    if (await this.#dbUpdates?.follow(request, (asked) => this.#look(asked), take)) return;
+    // This attempt may have just shown that the server sends no events.
     if (await this.#followAlone(request, take)) return;
     await this.#client.pause(LOOK_AGAIN_MS);
     const page = await this.#look(request);
     if (page.changes.length > 0) await take(page);
   }
 
-  /** Follows with its own feed. Returns false if no more feeds may be open at the host: the last place is for the news. */
+  /** Follows with its own feed. Returns false if no more feeds may be open at the host: the last permit is for the feed of events. */
   async #followAlone(request: ChangesRequest, take: TakePage): Promise<boolean> {
-    const feeds = this.#client.places?.feeds;
-    if (feeds?.tryEnter(this.#news?.needsPlace === true ? 1 : 0) === false) return false;
-    await this.#followFeed(request, take).finally(() => feeds?.leave());
+    const feeds = this.#client.hostLimits?.feeds;
+    if (feeds?.tryAcquire(this.#dbUpdates?.needsPermit === true ? 1 : 0) === false) return false;
+    await this.#followFeed(request, take).finally(() => feeds?.release());
     return true;
   }
 

@@ -6,37 +6,9 @@ import { parseInSteps } from '../../../base/json/parse-in-steps.ts';
 import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
 import { type CooperativeTask, runCooperatively, TimeSlice } from '../../../base/shared/turn.ts';
 import type { MemoryShare } from '../../peer-memory.ts';
-import type { TransportAnswer } from '../transport/contract.ts';
-import { AttemptFailure, describeFailure } from './attempt-failure.ts';
+import { AttemptFailure, describeFailure, plainRefusal } from './attempt-failure.ts';
+import type { TransportAnswer } from './transport.ts';
 import type { Watchdog } from './watchdog.ts';
-
-/** What is shown of a refusal by a server that the asker may not be able to reach: only the family's standard words, none of the server's own. */
-
-const ERRORS: ReadonlySet<string> = new Set([
-  ...['bad_content_type', 'bad_request', 'conflict', 'content_md5_mismatch', 'doc_validation', 'document_too_large'],
-  ...['file_exists', 'forbidden', 'illegal_database_name', 'insufficient_storage', 'internal_server_error'],
-  ...['method_not_allowed', 'missing_stub', 'not_acceptable', 'not_found', 'not_implemented', 'precondition_failed'],
-  ...[
-    'request_entity_too_large',
-    'service_unavailable',
-    'timeout',
-    'too_many_requests',
-    'unauthorized',
-    'unknown_error',
-  ],
-]);
-/** Reasons that say what is missing. */
-const REASONS: ReadonlySet<string> = new Set(['no_db_file', 'missing', 'deleted', 'Database does not exist.']);
-
-interface Refusal {
-  readonly error: string;
-  readonly reason: string;
-}
-
-/** Returns the error's name if it is one of the family's, else the status. */
-function plainRefusal({ error, reason }: Refusal, status: number): Refusal {
-  return { error: ERRORS.has(error) ? error : String(status), reason: REASONS.has(reason) ? reason : '' };
-}
 
 /** Maximum characters of a short response: that an operation succeeded, or what a database is. */
 export const SHORT_ANSWER = 65_536;
@@ -48,7 +20,7 @@ const VALUE_BYTES = 44;
 const LONGEST_REASON = 1_000;
 /** Characters that are read of an error response. */
 const READ_OF_ERROR = 16_384;
-const NO_JSON = 'it is no whole JSON, or not of the form that it should have';
+const NO_JSON = 'it is not complete JSON, or not in the expected form';
 
 export class Answer {
   readonly status: number;
@@ -161,7 +133,7 @@ export class Answer {
   async object(longest: number): Promise<JsonObject> {
     const value = await this.json(longest);
     if (isObject(value)) return value;
-    throw this.unusable('it is no JSON object');
+    throw this.unusable('it is not a JSON object');
   }
 
   /** Returns `error` and `reason` of an error response. */
@@ -193,7 +165,7 @@ export class Answer {
 
   /** The response arrived, but can't be the requested one: it was cut off, or changed on its way. */
   unusable(why: string, cause?: unknown): AttemptFailure {
-    return new AttemptFailure(`${this.#what} was answered with something that is of no use: ${why}`, {
+    return new AttemptFailure(`${this.#what} returned an unusable response: ${why}`, {
       status: this.status,
       cause,
     });
@@ -204,7 +176,7 @@ export class Answer {
       return await this.#watchdog.during(pull());
     } catch (failure) {
       if (failure instanceof AttemptFailure) throw failure;
-      throw new AttemptFailure(`The answer to ${this.#what} broke off: ${describeFailure(failure)}`, {
+      throw new AttemptFailure(`The response to ${this.#what} was cut off: ${describeFailure(failure)}`, {
         cause: failure,
       });
     }

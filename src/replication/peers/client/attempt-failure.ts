@@ -1,8 +1,10 @@
-/** Why one attempt of a request failed. When no more attempts are made it becomes a `ReplicationError`. */
+/**
+ * Why one attempt of a request failed, and whether the request may succeed later. When no more attempts are made it becomes a `ReplicationError`.
+ */
 import type { ErrorCode } from '../../../base/errors/database-error.ts';
 import { ReplicationError } from '../../failure.ts';
 
-export interface AttemptDetails {
+interface AttemptDetails {
   readonly code?: ErrorCode;
   /** Whether the same request may succeed later. */
   readonly isRetryable?: boolean;
@@ -43,7 +45,103 @@ export class AttemptFailure extends Error {
  */
 export function describeFailure(failure: unknown): string {
   const cause = failure instanceof Error ? failure.cause : undefined;
-  if (!(cause instanceof Error)) return 'the connection failed or broke off';
+  if (!(cause instanceof Error)) return 'the connection failed or was cut off';
   const code: unknown = Reflect.get(cause, 'code');
   return cause.message === '' ? String(code ?? cause.name) : cause.message;
+}
+
+/** The family's standard words. */
+const ERRORS: ReadonlySet<string> = new Set([
+  ...['bad_content_type', 'bad_request', 'conflict', 'content_md5_mismatch', 'doc_validation', 'document_too_large'],
+  ...['file_exists', 'forbidden', 'illegal_database_name', 'insufficient_storage', 'internal_server_error'],
+  ...['method_not_allowed', 'missing_stub', 'not_acceptable', 'not_found', 'not_implemented', 'precondition_failed'],
+  ...[
+    'request_entity_too_large',
+    'service_unavailable',
+    'timeout',
+    'too_many_requests',
+    'unauthorized',
+    'unknown_error',
+  ],
+]);
+/** Reasons that say what is missing. */
+const REASONS: ReadonlySet<string> = new Set(['no_db_file', 'missing', 'deleted', 'Database does not exist.']);
+
+interface Refusal {
+  readonly error: string;
+  readonly reason: string;
+}
+
+/**
+ * Returns what is shown of a refusal by a server that the asker may not be able to reach: only the family's standard words, none of the server's
+ * own. The status replaces other error words.
+ */
+export function plainRefusal({ error, reason }: Refusal, status: number): Refusal {
+  return { error: ERRORS.has(error) ? error : String(status), reason: REASONS.has(reason) ? reason : '' };
+}
+
+const UNAUTHORIZED = 401;
+const FORBIDDEN = 403;
+const NOT_FOUND = 404;
+/** Statuses below 500 that may change when the same request is sent again. */
+const PASSING: readonly number[] = [408, 425, 429];
+/** Reasons of 404 that concern the database itself. */
+const OF_DATABASE = /no_db_file|database/i;
+
+interface RefusedRequest {
+  /** The database's name for people. */
+  readonly peer: string;
+  /** The method, and the path below the database without its parameters. */
+  readonly what: string;
+  /** It is for the database itself. */
+  readonly isOfDatabase: boolean;
+  /** See `PeerRequest`. */
+  readonly names: string | undefined;
+}
+
+interface RefusingAnswer extends Refusal {
+  readonly status: number;
+  /** It comes from an intermediary that can't reach the peer at present. */
+  readonly isFromProxy: boolean;
+  /** The wait that the peer asks for. */
+  readonly pauseMs: number | undefined;
+}
+
+/** Returns the failure of an attempt that was refused. `hadSuccess`: the peer accepted a request before. */
+export function failureOf(request: RefusedRequest, answer: RefusingAnswer, hadSuccess: boolean): AttemptFailure {
+  const { peer, what, isOfDatabase, names } = request;
+  const { status, error, reason, isFromProxy, pauseMs } = answer;
+  const message = `${peer} answered ${what} with ${status} ${error}${afterColon(reason)}`;
+  if (status === UNAUTHORIZED) {
+    const why = isOfDatabase ? `unauthorized to access or create database ${peer}${afterColon(reason)}` : message;
+    // Credentials that were accepted before have not changed: a peer may lose its accounts for a while.
+    return new RefusedAttempt(why, 'unauthorized', status, hadSuccess);
+  }
+  if (status === FORBIDDEN) return new RefusedAttempt(message, 'forbidden', status, false);
+  if (status === NOT_FOUND && !isFromProxy) {
+    if (names === undefined || OF_DATABASE.test(reason)) {
+      return new RefusedAttempt(message, 'db_not_found', status, hadSuccess);
+    }
+    return new RefusedAttempt(`${peer} has no ${names}${afterColon(reason)}`, 'not_found', status, false);
+  }
+  const isRetryable = status >= 500 || status === NOT_FOUND || PASSING.includes(status);
+  return new AttemptFailure(message, { isRetryable, retryAfterMs: isRetryable ? pauseMs : undefined, status });
+}
+
+/** The peer refused the request: sending the same again at once does not help, but beginning again later may. */
+class RefusedAttempt extends AttemptFailure {
+  readonly #isPassing: boolean;
+
+  constructor(message: string, code: ErrorCode, status: number, isPassing: boolean) {
+    super(message, { code, isRetryable: false, status });
+    this.#isPassing = isPassing;
+  }
+
+  override asFinal(): ReplicationError {
+    return new ReplicationError(this.code, this.message, { isRetryable: this.#isPassing });
+  }
+}
+
+function afterColon(reason: string): string {
+  return reason === '' ? '' : `: ${reason}`;
 }

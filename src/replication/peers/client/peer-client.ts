@@ -2,21 +2,19 @@
  * Sends requests to a peer, again if that can help: after network failures, responses that are cut off or invalid, and statuses
  * that say "later". It bounds how many are under way, adds the sender's credentials, and waits as long as the peer asks for.
  */
-import type { ErrorCode } from '../../../base/errors/database-error.ts';
 import type { Clock, RandomBytes } from '../../../base/shared/clock.ts';
 import type { Log } from '../../../base/system/contract.ts';
+import type { HostLimits } from '../../connection-limits.ts';
 import type { PeerOutage } from '../../contract.ts';
-import { ReplicationError } from '../../failure.ts';
-import type { HostPlaces } from '../../host-connections.ts';
+import { cancelled, ReplicationError } from '../../failure.ts';
 import type { MemoryShare } from '../../peer-memory.ts';
-import type { Authorization } from '../credentials/authorization.ts';
-import type { Transport, TransportRequest } from '../transport/contract.ts';
+import type { RelatedBody } from '../contract.ts';
 import { Answer } from './answer.ts';
-import { AttemptFailure, describeFailure } from './attempt-failure.ts';
-import { ConnectionLimit } from './connection-limit.ts';
-import { CompressionUse, compress, type StreamedBody, underWatch } from './request-body.ts';
-import { backOffMs, LONGEST_PAUSE_MS, retryAfterMs, sleep } from './waiting.ts';
-import { Watchdog } from './watchdog.ts';
+import { AttemptFailure, describeFailure, failureOf } from './attempt-failure.ts';
+import type { Authorization } from './authorization.ts';
+import { backOffMs, ConnectionLimit, LONGEST_PAUSE_MS, retryAfterMs, sleep } from './pacing.ts';
+import type { Transport, TransportRequest } from './transport.ts';
+import { underWatch, Watchdog } from './watchdog.ts';
 
 export interface PeerClientOptions {
   readonly transport: Transport;
@@ -25,7 +23,7 @@ export interface PeerClientOptions {
   readonly headers: Readonly<Record<string, string>>;
   readonly connections: number;
   /** Shared with all other replications that use the same host; undefined if nothing is shared. */
-  readonly places?: HostPlaces | undefined;
+  readonly hostLimits?: HostLimits | undefined;
   /** Where the memory for the peer's responses is counted; undefined if it is not counted. */
   readonly memory?: MemoryShare | undefined;
   /** Whether failures repeat the reasons that the peer returns. Default: true. */
@@ -48,7 +46,7 @@ export interface PeerRequest {
   readonly ofServer?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
   /** A text is sent as JSON. A streamed body can be sent once: with no retries. */
-  readonly body?: string | StreamedBody | undefined;
+  readonly body?: string | RelatedBody | undefined;
   /** Statuses from 400 on that are passed to `use`; the others are failures. */
   readonly accepts?: readonly number[];
   /** The part of the database that the request names, which may be missing: otherwise 404 means the database. */
@@ -64,16 +62,15 @@ export interface PeerRequest {
   readonly signal?: AbortSignal;
 }
 
+/** The `Server` names of family servers that accept compressed requests. */
+const TAKES_GZIP = /^(Settee|CouchDB)\//i;
+const SHORTEST_COMPRESSED = 2_048;
 const SLOWEST_BYTES_PER_MS = 32;
 const TOO_MANY_REQUESTS = 429;
 const UNAVAILABLE = 503;
 const BAD_REQUEST = 400;
 const UNAUTHORIZED = 401;
 const BAD_TYPE = 415;
-/** Reasons of 404 that concern the database itself. */
-const OF_DATABASE = /no_db_file|database/i;
-/** Statuses below 500 that may change when the same request is sent again. */
-const PASSING: readonly number[] = [408, 425, TOO_MANY_REQUESTS];
 
 export class PeerClient {
   readonly name: string;
@@ -81,7 +78,7 @@ export class PeerClient {
   readonly #options: PeerClientOptions;
   readonly #limit: ConnectionLimit;
   readonly #compression: CompressionUse;
-  /** No request is sent before this time. By the monotonic clock. */
+  /** No request is sent before this time, by the monotonic clock; 0 if the peer has asked for no pause. */
   #pausedUntil = 0;
   #hasSucceeded = false;
   #troubleSince: number | undefined;
@@ -100,8 +97,8 @@ export class PeerClient {
   }
 
   /** Shared with the other replications of the host; undefined if there is no need to share. */
-  get places(): HostPlaces | undefined {
-    return this.#options.places;
+  get hostLimits(): HostLimits | undefined {
+    return this.#options.hostLimits;
   }
 
   /** Calls `fail` when the replication ends, or has ended. Returns a function that cancels this. */
@@ -164,11 +161,11 @@ export class PeerClient {
 
   async #attempt<T>(request: PeerRequest, signal: AbortSignal, use: (answer: Answer) => Promise<T>): Promise<T> {
     if (request.isUncounted === true) return this.#exchange(request, signal, use);
-    const { places } = this.#options;
+    const { hostLimits } = this.#options;
     await this.#limit.acquire();
     try {
-      await places?.requests.enter(signal);
-      return await this.#exchange(request, signal, use).finally(() => places?.requests.leave());
+      await hostLimits?.requests.acquire(signal);
+      return await this.#exchange(request, signal, use).finally(() => hostLimits?.requests.release());
     } finally {
       this.#limit.release();
     }
@@ -180,7 +177,7 @@ export class PeerClient {
     if (await this.#mayDoBetter(exchange)) {
       await exchange.answer.discard();
       exchange.end();
-      if (isStreamed(request)) throw new AttemptFailure(`${this.name} wanted another session`, { retryAfterMs: 0 });
+      if (isStreamed(request)) throw new AttemptFailure(`${this.name} required another session`, { retryAfterMs: 0 });
       exchange = await this.#send(request, signal);
     }
     try {
@@ -207,33 +204,20 @@ export class PeerClient {
   async #failureOf(request: PeerRequest, answer: Answer): Promise<AttemptFailure> {
     const { status } = answer;
     const pauseMs = retryAfterMs(answer.header('retry-after'), this.#options.clock.now());
-    const { error, reason } = await answer.refusal();
-    const told = `${this.name} answered ${describe(request)} with ${status} ${error}${behindColon(reason)}`;
-    if (status === UNAUTHORIZED) {
-      const isOfDatabase = request.path === '';
-      const why = isOfDatabase ? `unauthorized to access or create database ${this.name}${behindColon(reason)}` : told;
-      // Credentials that were accepted before have not changed: a peer may lose its accounts for a while.
-      return new RefusedAttempt(why, 'unauthorized', status, this.#hasSucceeded);
-    }
-    if (status === 403) return new RefusedAttempt(told, 'forbidden', status, false);
-    if (status === 404 && !isFromBetween(answer)) {
-      const isDatabase = request.names === undefined || OF_DATABASE.test(reason);
-      const code = isDatabase ? 'db_not_found' : 'not_found';
-      const why = isDatabase ? told : `${this.name} has no ${request.names}${behindColon(reason)}`;
-      return new RefusedAttempt(why, code, status, isDatabase && this.#hasSucceeded);
-    }
-    const isRetryable = status >= 500 || status === 404 || PASSING.includes(status);
-    if (status === TOO_MANY_REQUESTS || status === UNAVAILABLE) {
-      this.#limit.slowDown();
-      if (pauseMs !== undefined) this.#pausedUntil = this.#options.clock.monotonic() + pauseMs;
-    }
-    return new AttemptFailure(told, { isRetryable, retryAfterMs: isRetryable ? pauseMs : undefined, status });
+    const isOverloaded = status === TOO_MANY_REQUESTS || status === UNAVAILABLE;
+    if (isOverloaded) this.#limit.slowDown();
+    if (isOverloaded && pauseMs !== undefined) this.#pausedUntil = this.#options.clock.monotonic() + pauseMs;
+    const isFromProxy = isFromBetween(answer);
+    const { name } = this;
+    const asked = { peer: name, what: describe(request), isOfDatabase: request.path === '', names: request.names };
+    return failureOf(asked, { ...(await answer.refusal()), status, isFromProxy, pauseMs }, this.#hasSucceeded);
   }
 
   async #waitForPause(signal: AbortSignal): Promise<void> {
+    if (this.#pausedUntil === 0) return;
     const leftMs = this.#pausedUntil - this.#options.clock.monotonic();
     if (leftMs > LONGEST_PAUSE_MS) {
-      throw new AttemptFailure(`${this.name} wants to be left alone`, { retryAfterMs: leftMs });
+      throw new AttemptFailure(`${this.name} asked for a long pause`, { retryAfterMs: leftMs });
     }
     if (leftMs > 0) await sleep(leftMs, signal);
   }
@@ -309,28 +293,6 @@ interface Exchange {
   end(): void;
 }
 
-class RefusedAttempt extends AttemptFailure {
-  readonly #isPassing: boolean;
-
-  constructor(message: string, code: ErrorCode, status: number, isPassing: boolean) {
-    super(message, { code, isRetryable: false, status });
-    this.#isPassing = isPassing;
-  }
-
-  /** Sending the same request again at once does not help, but beginning again later may. */
-  override asFinal(): ReplicationError {
-    return new ReplicationError(this.code, this.message, { isRetryable: this.#isPassing });
-  }
-}
-
-export function cancelled(): ReplicationError {
-  return new ReplicationError('cancelled', 'The replication was stopped.', { isRetryable: true });
-}
-
-function behindColon(reason: string): string {
-  return reason === '' ? '' : `: ${reason}`;
-}
-
 function isStreamed({ body }: PeerRequest): boolean {
   return typeof body === 'object';
 }
@@ -353,4 +315,33 @@ function describe(request: PeerRequest): string {
 /** Returns the path without its parameters, which may be long. */
 function pathOf({ path }: PeerRequest): string {
   return path.replace(/\?.*$/s, '');
+}
+
+/** Whether the peer accepts compressed requests: known from its responses. */
+class CompressionUse {
+  readonly #isWorthIt: boolean;
+  #takesGzip = false;
+  #hasRefused = false;
+
+  constructor(isSlow: boolean) {
+    this.#isWorthIt = isSlow && typeof CompressionStream === 'function';
+  }
+
+  appliesTo(text: string): boolean {
+    return this.#isWorthIt && this.#takesGzip && text.length >= SHORTEST_COMPRESSED;
+  }
+
+  noteServer(server: string | undefined): void {
+    this.#takesGzip ||= !this.#hasRefused && server !== undefined && TAKES_GZIP.test(server);
+  }
+
+  refused(): void {
+    this.#hasRefused = true;
+    this.#takesGzip = false;
+  }
+}
+
+async function compress(text: string): Promise<Uint8Array<ArrayBuffer>> {
+  const stream = new Blob([text]).stream().pipeThrough(new CompressionStream('gzip'));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
 }

@@ -46,8 +46,22 @@ export class Watchdog {
   }
 
   #end(waitMs: number): void {
-    const message = `${this.#name} gave no sign for ${Math.round(waitMs) / 1_000} s`;
+    const message = `${this.#name} sent nothing for ${Math.round(waitMs) / 1_000} s`;
     this.#bark?.(new AttemptFailure(message, { isSilence: true }));
     this.#onSilence();
   }
+}
+
+/** Yields the chunks; each request for one is a sign of life of the reader. While a chunk is being produced the watchdog pauses. */
+export async function* underWatch(
+  chunks: AsyncIterable<Uint8Array>,
+  watchdog: Watchdog,
+): AsyncGenerator<Uint8Array, void, void> {
+  watchdog.pause();
+  for await (const chunk of chunks) {
+    watchdog.sign();
+    yield chunk;
+    watchdog.pause();
+  }
+  watchdog.sign();
 }

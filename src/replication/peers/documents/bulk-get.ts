@@ -5,11 +5,10 @@ import { isObject, ownMember } from '../../../base/json/objects.ts';
 import type { Answer } from '../client/answer.ts';
 import { AttemptFailure } from '../client/attempt-failure.ts';
 import type { PeerClient } from '../client/peer-client.ts';
+import { mostElements, readElements } from '../client/streamed-answers.ts';
 import type { FoundDocument, WantedDocument } from '../contract.ts';
-import { queryText } from '../paths.ts';
-import { mostElements, readElements } from './answered-list.ts';
-import { foundDocument, refusedDocument } from './found-document.ts';
-import { Settled } from './settled.ts';
+import { queryText } from '../identifiers.ts';
+import { foundDocument, refusedDocument, Settled } from './requested-document.ts';
 
 /** Statuses of peers without this endpoint; old ones treat it as a form upload, or as a document's id. */
 const UNKNOWN_ENDPOINT = [400, 403, 404, 405, 406, 415, 501];

@@ -32,7 +32,7 @@ export function readDocumentText(text: string): ReadDocument {
   const rev = stringOf(members, '_rev');
   const ancestry = readAncestry(parse(members.get('_revisions')), rev);
   const attachments = parse(members.get('_attachments'));
-  if (attachments !== undefined && !isObject(attachments)) throw new SyntaxError('its _attachments are no object');
+  if (attachments !== undefined && !isObject(attachments)) throw new SyntaxError('its _attachments are not an object');
   return { id, rev, text, ancestry, attachments };
 }
 
@@ -72,7 +72,7 @@ function readSpecialMembers(text: string): ReadonlyMap<Special, string> {
   const members = new Map<Special, string>();
   const cursor = new JsonCursor(text);
   cursor.enter();
-  if (text.charCodeAt(cursor.position - 1) !== OPEN_BRACE) throw new SyntaxError('it is no object');
+  if (text.charCodeAt(cursor.position - 1) !== OPEN_BRACE) throw new SyntaxError('it is not an object');
   while (cursor.nextMember()) {
     const first = text.charCodeAt(cursor.keyStart + 1);
     if (first !== UNDERSCORE && first !== BACKSLASH) continue;
@@ -101,7 +101,7 @@ function stringOf(members: ReadonlyMap<Special, string>, name: Special): string 
 function readAncestry(revisions: unknown, rev: string): Ancestry | undefined {
   if (revisions === undefined) return undefined;
   const { start, ids } = isObject(revisions) ? revisions : {};
-  if (typeof start !== 'number' || !Array.isArray(ids)) throw new SyntaxError('its _revisions are none');
+  if (typeof start !== 'number' || !Array.isArray(ids)) throw new SyntaxError('its _revisions are malformed');
   if (`${start}-${ids[0]}` !== rev) {
     throw new SyntaxError(`its _revisions begin with ${start}-${ids[0]}, and its _rev is ${rev}`);
   }

@@ -4,7 +4,7 @@ import type { RefusedDocument } from '../../contract.ts';
 import { type Answer, SHORT_ANSWER } from '../client/answer.ts';
 import type { PeerClient } from '../client/peer-client.ts';
 import type { MissingRevisions } from '../contract.ts';
-import { isRevision } from '../revision-form.ts';
+import { isRevision } from '../identifiers.ts';
 
 /** Statuses that concern the request: it may contain an id or revision that the peer can't accept. */
 const OF_REVISIONS: readonly number[] = [400, 413, 414, 422];

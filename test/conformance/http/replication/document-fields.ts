@@ -48,7 +48,7 @@ export default suite('replication_document_fields', [
     await useReplicator(t);
     const json = { ...ENDS, doc_ids: Array(300).fill('x'.repeat(14_000)) };
     const reason =
-      'A replication document may have 4194304 characters. Ask for a long list of documents by a selector.';
+      'A replication document may have at most 4194304 characters. Use a selector in place of a long list of ids.';
     assertError(await t.request('PUT', '/_replicator/doc', { json }), 413, 'too_large', reason);
     const replicated = { docs: [{ ...json, _id: 'doc', _rev: '1-abc' }], new_edits: false };
     const pushed = await t.request('POST', '/_replicator/_bulk_docs', { json: replicated });

@@ -167,7 +167,7 @@ export default suite('replication_once', [
     const form = { body: JSON.stringify(ends), headers: { 'content-type': 'text/plain' } };
     assert.equal((await t.request('POST', '/_replicate', form)).status, 415);
     const unknown = await post({ ...ends, cancel: true });
-    const reason = 'There is no such replication. GET /_scheduler/jobs lists those that there are, with their ids.';
+    const reason = 'There is no such replication. GET /_scheduler/jobs lists the replications with their ids.';
     assertError(unknown, 404, 'not found', reason);
     assertError(await post({ cancel: true, replication_id: 'none' }), 404, 'not found', reason);
     for (const selector of [{ n: { $nonsense: 1 } }, { $and: 7 }, { n: { $regex: '(' } }]) {

@@ -186,7 +186,7 @@ export default suite('replication_rights', [
       for (const to of [made.target, named.target]) await arrives(t, to, 'before');
       assert.equal((await t.request('DELETE', path, { headers: ROOT })).status, 200);
       await write(t, 'hidden');
-      for (const id of ['plain', 'named']) assert.include(await whyNot(t, id), 'is no server admin any more');
+      for (const id of ['plain', 'named']) assert.include(await whyNot(t, id), 'is no longer a server admin');
       for (const to of [made.target, named.target]) assert.isFalse(await isThere(t, to, 'hidden'));
     },
     { needs },

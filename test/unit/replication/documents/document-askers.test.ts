@@ -19,7 +19,7 @@ test('headers that proxies send are for documents of admins alone', async () => 
   await service.must('PUT /_users/org.couchdb.user:ana', { name: 'ana', password: 'x', roles: [], type: 'user' });
   expect(await failureOf(service, 'anas', { owner: 'ana', user_ctx: ANA })).toMatch(/X-Forwarded-For/);
   // These have no such fault, but nothing to reach here.
-  const elsewhere = /not in this service/;
+  const elsewhere = /can reach no other servers/;
   expect(await failureOf(service, 'roots', { owner: 'root' })).toMatch(elsewhere);
   expect(await failureOf(service, 'for ana', { owner: 'root', user_ctx: ANA })).toMatch(elsewhere);
   // A proxy or a token may name somebody so who is no admin.

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { RefusedLedger } from '../../../../src/replication/jobs/refused-ledger.ts';
-import { refusedIds } from '../../../../src/replication/jobs/refused-retries.ts';
+import { RefusedLedger, refusedIds } from '../../../../src/replication/jobs/refused-documents.ts';
 import { hostOf, local, must, newCore, replicationOf } from '../support.ts';
 
 /** What the ledger of this process names, beside a checkpoint that names nothing. */

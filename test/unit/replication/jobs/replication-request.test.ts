@@ -174,7 +174,7 @@ describe('endpoints', () => {
     const alone = { noNetwork: 'no network.' };
     expect(reasonOf({ source: 'http://127.0.0.1:5984/a', target: 'b' }, alone)).toBe('no error');
     expect(reasonOf({ source: 'http://example.org/a', target: 'b' }, alone)).toBe(
-      "The `source' is not in this service: no network.",
+      "The `source' is not a database of this service, and no network.",
     );
   });
 });
@@ -194,13 +194,13 @@ describe('what can not be', () => {
     [url('http://x/a', { headers: { a: 7 } }), '`a` value must be a string.'],
     [
       url('http://x/a', { headers: { a: 'x\r\nb: y' } }),
-      "`source.headers' has a member that can't be a header: its name or value has characters that none may have.",
+      "`source.headers' has a member that is no valid HTTP header: its name or its value contains a character that headers can't have.",
     ],
     [url('http://x/a', { auth: 'no' }), "`source.auth' must be a non-null object."],
     [url('http://x/a', { auth: { basic: {} } }), "`source.auth.basic' must be an object with a string `username'."],
     [
       url('a', { auth: { basic: { username: 'u', password: 'p' } } }),
-      "The `source' is a database of this service: it is reached with the rights of whoever asks, so leave its headers and auth away.",
+      "The `source' is a database of this service: it is accessed with the rights of the user who requests the replication, so remove its headers and auth.",
     ],
     [{ ...ends, continuous: 'yes' }, "The `continuous' field must be a boolean."],
     [{ ...ends, create_target: 1 }, "The `create_target' field must be a boolean."],

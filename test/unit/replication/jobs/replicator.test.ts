@@ -390,8 +390,8 @@ test('what others than admins ask for is told among the entries of clients', asy
   await settle();
   const told = service.logged.map((line) => line.replace(/replication \S+ /, ''));
   expect(told).toEqual([
-    expect.stringMatching(/^of a client \[info\] begins: a to b$/),
-    expect.stringMatching(/^begins: a to d$/),
+    expect.stringMatching(/^of a client \[info\] started: a to b$/),
+    expect.stringMatching(/^started: a to d$/),
     expect.stringMatching(/^of a client \[info\] failed \(a to b\)/),
     expect.stringMatching(/^failed \(a to d\)/),
   ]);
@@ -404,7 +404,10 @@ test('ten accounts at one address leave others their share, and an admin all tha
     const origin = { user, ownBases: [], address };
     return service.replicator.replicate({ ...LIVE, target: `t${++number}` }, origin);
   };
-  const refused = { code: 'too_many_requests', reason: expect.stringMatching(/^From this address 100 replications/) };
+  const refused = {
+    code: 'too_many_requests',
+    reason: expect.stringMatching(/^Clients at this address have 100 replications/),
+  };
   for (let n = 0; n < 100; n++) await ask({ name: `user${n % 10}`, roles: [] }, `2001:db8::${n}`);
   await expect(ask({ name: 'user10', roles: [] }, '2001:db8:0:0:1::1')).rejects.toMatchObject(refused);
   await expect(ask({ name: null, roles: [] }, '2001:db8::')).rejects.toMatchObject(refused);

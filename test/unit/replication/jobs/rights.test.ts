@@ -22,8 +22,8 @@ describe('rights of a request', () => {
     ['hold with the role', account('more', 'team'), undefined],
     ['hold for an admin', account('_admin'), undefined],
     ['end with the role', account('more'), /had the role team/],
-    ['end with the account', GONE, /hold no more/],
-    ['end where there never was one', unknown(false), /hold no more/],
+    ['end with the account', GONE, /no longer valid/],
+    ['end where there never was one', unknown(false), /no longer valid/],
     ['hold where others vouch for users', unknown(true), undefined],
   ])('%s', async (_what, tim, why) => {
     const told = await rightsOfRequest(TIM, undefined, standingsOf({ tim }).standings)?.();
@@ -34,7 +34,7 @@ describe('rights of a request', () => {
   test('are those of its credentials where these are known', async () => {
     const { standings } = standingsOf({ tim: GONE });
     expect(await rightsOfRequest(TIM, () => TIM, standings)?.()).toBeUndefined();
-    expect(await rightsOfRequest(TIM, () => undefined, standings)?.()).toMatch(/hold no more/);
+    expect(await rightsOfRequest(TIM, () => undefined, standings)?.()).toMatch(/no longer valid/);
     expect(await rightsOfRequest(TIM, () => ({ ...TIM, roles: [] }), standings)?.()).toMatch(/had the role/);
   });
 });
@@ -45,12 +45,18 @@ describe('rights of a document', () => {
     [what: string, owner: string | null, context: typeof TIM | undefined, known: object, why: RegExp | undefined]
   >([
     ['of an admin', 'root', undefined, { root }, undefined],
-    ['of an admin of former times', 'root', undefined, { root: account() }, /no server admin any more/],
+    ['of an admin of former times', 'root', undefined, { root: account() }, /no longer a server admin/],
     ['of nobody, while everybody is an admin', null, undefined, { nobody: root }, undefined],
-    ['of nobody, since there is an admin', null, undefined, { nobody: account() }, /no server admin any more/],
+    ['of nobody, since there is an admin', null, undefined, { nobody: account() }, /no longer a server admin/],
     ['of an admin, for a name without an account', 'root', TIM, { root }, undefined],
-    ['of an admin, for an account that is gone', 'root', TIM, { root, tim: GONE }, /hold no more/],
-    ['of an admin of former times, for another user', 'root', TIM, { root: GONE, tim: account('team') }, /no server/],
+    ['of an admin, for an account that is gone', 'root', TIM, { root, tim: GONE }, /no longer valid/],
+    [
+      'of an admin of former times, for another user',
+      'root',
+      TIM,
+      { root: GONE, tim: account('team') },
+      /no longer a server/,
+    ],
     ['of the user', 'tim', TIM, { tim: account('team') }, undefined],
     ['of the user without the role', 'tim', TIM, { tim: account() }, /had the role team/],
   ])('%s', async (_what, owner, context, known, why) => {

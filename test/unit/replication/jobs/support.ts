@@ -149,7 +149,7 @@ export function failure(reason = 'the peer is gone', retryAfterMs?: number): Rep
   return new ReplicationError('replication_failed', reason, { isRetryable: true, retryAfterMs });
 }
 
-/** Lets all promises go on that can. */
-export function settle(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
+/** Lets all promises go on that can, and work that is done in several turns when the machine is busy. */
+export async function settle(): Promise<void> {
+  for (let turns = 0; turns < 20; turns++) await new Promise((resolve) => setImmediate(resolve));
 }
