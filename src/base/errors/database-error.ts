@@ -113,7 +113,38 @@ export class RefusalError extends DatabaseError {
   }
 }
 
+/** A temporary refusal: the client may retry the same request after this many seconds. */
+export class RetryLaterError extends DatabaseError {
+  readonly retryAfterS: number;
+
+  constructor(code: ErrorCode, reason: string, retryAfterS: number) {
+    super(code, reason);
+    this.name = 'RetryLaterError';
+    this.retryAfterS = retryAfterS;
+  }
+}
+
 /** Returns whether `error` is a DatabaseError, with the given code if one is given. */
 export function isDatabaseError(error: unknown, code?: ErrorCode): error is DatabaseError {
   return error instanceof DatabaseError && (code === undefined || error.code === code);
+}
+
+/** A temporary refusal: all requests together hold as much memory as they may. */
+export function tooBusy(): DatabaseError {
+  const reason =
+    'The service has as many bytes of requests and answers under way as httpd/max_bytes_in_flight permits; nothing was changed. Send the request again later, or in smaller parts.';
+  return new DatabaseError('too_busy', reason);
+}
+
+/** A temporary refusal: the request arrived slowly while others waited for memory. */
+export function gaveWay(): DatabaseError {
+  const reason =
+    'The request came too slowly while others waited for memory (httpd/max_bytes_in_flight), and gave way to them; nothing was changed. Send it again later, over a faster connection, or in smaller parts.';
+  return new DatabaseError('too_busy', reason);
+}
+
+/** Code or a file that is loaded on first use could not be loaded. The next request that needs it tries again. */
+export function functionsUnavailable(what: string, cause: unknown): DatabaseError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new DatabaseError('functions_unavailable', `${what} could not be loaded: ${why}`, { cause });
 }

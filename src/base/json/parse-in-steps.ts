@@ -19,10 +19,10 @@ import {
   OPEN_BRACKET,
   QUOTE,
 } from './characters.ts';
-import { shortenSpaceInSteps } from './long-space.ts';
 import { isObject, type JsonObject } from './objects.ts';
 import { PartedMap } from './parted-map.ts';
 import { stringEnd } from './strings.ts';
+import { shortenSpaceInSteps } from './white-space.ts';
 
 /** Approximate number of characters parsed in one step. */
 const STEP_LENGTH = 65_536;

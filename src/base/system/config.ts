@@ -6,7 +6,7 @@ import { DatabaseError } from '../errors/database-error.ts';
 import type { Config } from './contract.ts';
 
 /** The handlers that determine who sent a request. */
-export const AUTHENTICATION_HANDLERS = ['oauth', 'cookie', 'proxy', 'default', 'jwt'] as const;
+const AUTHENTICATION_HANDLERS = ['oauth', 'cookie', 'proxy', 'default', 'jwt'] as const;
 
 export const UUID_ALGORITHMS = ['sequential', 'random', 'utc_random', 'utc_id'] as const;
 
@@ -149,4 +149,54 @@ export function requiresValidUser(config: Config): boolean {
     booleanSetting(config, 'svc_httpd_auth', 'require_valid_user') ||
     booleanSetting(config, 'svc_httpd_auth', 'require_valid_user_except_for_up')
   );
+}
+
+const DEFAULT_SAMPLE_RATE_MS = 1_000;
+/** Maximum number of samples kept for each statistic. */
+const MOST_SAMPLES = 3_600;
+
+/** Returns how often samples of statistics are taken. */
+export function sampleRateMs(config: Config): number {
+  return positiveSetting(config, 'stats', 'rate') ?? DEFAULT_SAMPLE_RATE_MS;
+}
+
+/**
+ * Returns the time windows for which statistics are shown, in seconds; 0 means all the time. Fails with `bad_request` if the setting is not a
+ * JSON list of whole numbers, and on too many samples.
+ */
+export function sampleWindows(config: Config): readonly number[] {
+  const text = config.get('stats', 'samples') ?? '[0]';
+  const windows = parseNumbers(text);
+  if (windows !== undefined && (Math.max(...windows) * 1_000) / sampleRateMs(config) <= MOST_SAMPLES) return windows;
+  const reason = `Setting stats/samples is "${text}"; it must be a list of seconds, such as [0, 60, 300, 900], each no longer than ${MOST_SAMPLES} times stats/rate.`;
+  throw new DatabaseError('bad_request', reason);
+}
+
+function parseNumbers(text: string): readonly number[] | undefined {
+  if (!/^\[\s*\d{1,9}(\s*,\s*\d{1,9}){0,31}\s*\]$/.test(text)) return undefined;
+  return text.slice(1, -1).split(',').map(Number);
+}
+
+/** A claim that a token must have, and the value that it must have, if one is specified. */
+export interface RequiredClaim {
+  readonly name: string;
+  readonly value: string | undefined;
+}
+
+const REQUIRED_CLAIM = /\s*(?:([^\s,{}"]+)|\{\s*([^\s,{}"]+)\s*,\s*"([^"]*)"\s*\})\s*(?:,|$)/y;
+
+/** Returns the setting `jwt_auth/required_claims`, which has the family's form. Fails with `bad_request` on any other text. */
+export function requiredClaims(config: Config): readonly RequiredClaim[] {
+  const text = (config.get('jwt_auth', 'required_claims') ?? '').trim();
+  const claims: RequiredClaim[] = [];
+  REQUIRED_CLAIM.lastIndex = 0;
+  while (REQUIRED_CLAIM.lastIndex < text.length) {
+    const [, alone, name = alone, value] = REQUIRED_CLAIM.exec(text) ?? [];
+    if (name === undefined) {
+      const reason = `Setting jwt_auth/required_claims is "${text.slice(0, 200)}"; it must be names of claims with commas between them, each alone or with its value, as in exp, {iss, "me"}.`;
+      throw new DatabaseError('bad_request', reason);
+    }
+    claims.push({ name, value });
+  }
+  return claims;
 }

@@ -3,7 +3,7 @@
  * the slower one. That code repeats, and reports, whatever fails here.
  */
 
-import { startBackgroundTimer } from '../../base/shared/background-timer.ts';
+import { startBackgroundTimer } from '../../base/shared/clock.ts';
 import { integerSetting, sandboxMemoryBytes } from '../../base/system/config.ts';
 import type { Config } from '../../base/system/contract.ts';
 import type { ToWorker } from '../../queries/sandbox/execution/wire.ts';

@@ -5,7 +5,7 @@
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
-import { fileNameOf, type IncomingPart, nameOf } from '../../base/shared/multipart/multipart-reader.ts';
+import { fileNameOf, type IncomingPart, nameOf } from '../../base/shared/multipart-reader.ts';
 import { runCooperatively } from '../../base/shared/turn.ts';
 import { takeIn } from '../../database/attachments/intake.ts';
 import { Intakes } from '../../database/attachments/intakes.ts';

@@ -1,7 +1,7 @@
 /** Attachments of documents that are written: stores their bytes, then resolves stubs (docs/http/attachments.md#attachments-in-documents). */
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
-import { fromBase64 } from '../../base/shared/base64.ts';
+import { fromBase64 } from '../../base/shared/bytes.ts';
 import { eachInSteps, mapInSteps, runCooperatively, someInSteps, TimeSlice } from '../../base/shared/turn.ts';
 import { type StoredUpload, takeIn } from '../../database/attachments/intake.ts';
 import { checkAddressable } from '../../database/documents/attachments/incoming-attachment.ts';

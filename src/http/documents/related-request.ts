@@ -1,7 +1,7 @@
 /** Documents sent as `multipart/related`, followed by their attachments (docs/http/attachments.md#multipart-uploads). */
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
-import { fileNameOf, type IncomingPart } from '../../base/shared/multipart/multipart-reader.ts';
+import { fileNameOf, type IncomingPart } from '../../base/shared/multipart-reader.ts';
 import { runCooperatively } from '../../base/shared/turn.ts';
 import { type StoredUpload, takeIn } from '../../database/attachments/intake.ts';
 import { Intakes } from '../../database/attachments/intakes.ts';

@@ -1,7 +1,7 @@
 /** `_scheduler/docs`: documents that request replications, and the state of these (docs/http/replication.md#list-of-replication-documents). */
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
-import { REPLICATOR_DATABASE } from '../../base/system/system-databases.ts';
+import { REPLICATOR_DATABASE } from '../../base/system/contract.ts';
 import { parseDocId } from '../../database/documents/identifiers.ts';
 import {
   type ListedDocument,

@@ -2,8 +2,7 @@
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { must } from '../../base/shared/assert.ts';
-import { toBase64 } from '../../base/shared/base64.ts';
-import { joinBytes } from '../../base/shared/bytes.ts';
+import { joinBytes, toBase64 } from '../../base/shared/bytes.ts';
 import { plainBytes } from '../../database/attachments/outgoing.ts';
 import { writeDigest } from '../../database/documents/attachments/digests.ts';
 import type { RevId, StoredAttachment } from '../../database/documents/contract.ts';

@@ -5,7 +5,7 @@
  * A peer treats a client with the cookie of an expired session as anonymous. If anonymous clients may not write, it returns 401. If
  * a validation function decides, it refuses the documents, one by one. So another session is begun well before one ends.
  */
-import { toBase64 } from '../../../base/shared/base64.ts';
+import { toBase64 } from '../../../base/shared/bytes.ts';
 import type { Authorization } from './authorization.ts';
 
 /** Begins a session; returns the values of `Set-Cookie`, or undefined if the peer has no sessions for this name and password. */
