@@ -1,4 +1,4 @@
-import { DatabaseError } from '../base/errors/database-error.ts';
+import { DatabaseError, messageOf } from '../base/errors/database-error.ts';
 
 /** The failures that all backends report in the same way, so that their wording and advice are the same everywhere. */
 
@@ -75,6 +75,7 @@ export function tooManyFiles(cause: unknown): DatabaseError {
 }
 
 export function storageFailed(file: string, what: string, cause: unknown): DatabaseError {
-  const detail = cause instanceof Error ? cause.message : String(cause);
-  return new DatabaseError('storage_failed', `File "${file}": ${what} failed (${detail}); try again`, { cause });
+  return new DatabaseError('storage_failed', `File "${file}": ${what} failed (${messageOf(cause)}); try again`, {
+    cause,
+  });
 }

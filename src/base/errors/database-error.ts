@@ -129,6 +129,11 @@ export function isDatabaseError(error: unknown, code?: ErrorCode): error is Data
   return error instanceof DatabaseError && (code === undefined || error.code === code);
 }
 
+/** Returns the message of whatever was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** A temporary refusal: all requests together hold as much memory as they may. */
 export function tooBusy(): DatabaseError {
   const reason =
@@ -145,6 +150,5 @@ export function gaveWay(): DatabaseError {
 
 /** Code or a file that is loaded on first use could not be loaded. The next request that needs it tries again. */
 export function functionsUnavailable(what: string, cause: unknown): DatabaseError {
-  const why = cause instanceof Error ? cause.message : String(cause);
-  return new DatabaseError('functions_unavailable', `${what} could not be loaded: ${why}`, { cause });
+  return new DatabaseError('functions_unavailable', `${what} could not be loaded: ${messageOf(cause)}`, { cause });
 }

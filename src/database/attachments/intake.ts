@@ -5,7 +5,7 @@ import { must } from '../../base/shared/assert.ts';
 import { TimeSlice } from '../../base/shared/turn.ts';
 import { integerSetting } from '../../base/system/config.ts';
 import type { Config, Gzip } from '../../base/system/contract.ts';
-import { contentMd5Mismatch } from '../documents/attachments/digests.ts';
+import { contentMd5Mismatch } from '../documents/attachments.ts';
 import { beginMd5, type Md5Stream } from '../documents/md5.ts';
 import type { AttachmentUpload, Database, FinishedUpload } from '../store/contract.ts';
 import { compress, decompress } from './gzip-stream.ts';

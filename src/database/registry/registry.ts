@@ -10,18 +10,13 @@ import type { Database, VerifyReport } from '../store/contract.ts';
 import { openDatabase } from '../store/open-database.ts';
 import { defaultSettings } from '../store/settings.ts';
 import type { StoredDatabase } from '../store/stored-database.ts';
-import type { DatabaseEvent, Lease, Registry } from './contract.ts';
-import { DatabaseList } from './database-list.ts';
+import type { DatabaseEvent, Lease, Registry, RegistryOptions } from './contract.ts';
+import { DatabaseList, REGISTRY_FILE } from './database-list.ts';
 import { checkDatabaseName, createFileName, databaseFileOf } from './database-name.ts';
 import { type Draft, isWritten, RegistryWithDraft } from './draft.ts';
-import { FileRemovals } from './file-removals.ts';
 import { HandleCache, shutDown } from './handle-cache.ts';
 import { ListChanges } from './list-changes.ts';
-import type { RegistryOptions } from './registry-options.ts';
-import { findUnlisted, nameForUnknown } from './unlisted-files.ts';
-
-/** The file that holds the list of databases: itself a database, with one local document for each. */
-export const REGISTRY_FILE = 'registry';
+import { FileRemovals, findUnlisted, nameForUnknown } from './unlisted-files.ts';
 
 /** The default if there is no setting. */
 const DEFAULT_MAX_OPEN = 100;

@@ -1,18 +1,18 @@
 import { DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
 import { randomHex } from '../../base/shared/bytes.ts';
 import type { RandomBytes } from '../../base/shared/clock.ts';
+import { atOnce } from '../../base/shared/turn.ts';
 import type { Log } from '../../base/system/contract.ts';
-import type { PageFile } from '../../storage/page-store.ts';
+import type { JournalRecord, PageFile } from '../../storage/page-store.ts';
 import { PAGE_OVERHEAD } from '../../storage/paging/checksums.ts';
-import type { DatabaseOptions } from './database-options.ts';
-import { describeLoss } from './lost-records.ts';
-import { defaultSettings } from './settings.ts';
+import { type DatabaseOptions, defaultSettings } from './settings.ts';
 import type { DatabaseState } from './state/database-state.ts';
 import { DISK_FORMAT_VERSION, decodeHead, encodeHead, type Head } from './state/head.ts';
-import { decodeLineage, encodeLineage, LINEAGE_KEY } from './state/lineage.ts';
+import { decodeLineage, encodeLineage, LINEAGE_KEY } from './state/locals.ts';
 import { type OpenedFile, openFile } from './state/opened-file.ts';
 import { CEILING_STEP } from './state/stored-head.ts';
 import { StoredDatabase } from './stored-database.ts';
+import { decodeJournalEntry } from './writing/journal.ts';
 import { type OnDamagedRecord, readJournalTail, replayJournal } from './writing/recovery.ts';
 
 interface OpenOptions extends DatabaseOptions {
@@ -127,4 +127,30 @@ async function noteInMemory(state: DatabaseState, lineage: string): Promise<void
   const { current } = state;
   const { tree, replaced } = await current.locals.update([{ key: LINEAGE_KEY, value: lineage }]);
   state.publishUnnoted({ state: { ...current, version: current.version + 1, locals: tree }, replaced }, lineage);
+}
+
+/** Ids that a report names for one record; large bulks have thousands. */
+const MAX_IDS = 20;
+
+/** Returns a sentence, for a person who repairs a database, on what is lost if the journal ends before the damaged record `number`. */
+export function describeLoss(number: number, place: string, behind: readonly JournalRecord[]): string {
+  const damaged = `record ${number} (${place}), which is damaged`;
+  if (behind.length === 0) return `dropped from its journal: ${damaged}.`;
+  return `dropped from its journal: ${damaged}, and ${behind.length} behind it, which need it: ${behind.map(describeRecord).join('; ')}.`;
+}
+
+/** Describes a record. `text`: without a checksum, or preceded by one of eight digits. */
+function describeRecord({ number, text }: JournalRecord): string {
+  return `record ${number} with ${describeChanges({ number, text: text.slice(text.indexOf('{')) })}`;
+}
+
+function describeChanges(record: JournalRecord): string {
+  try {
+    const { revisions, locals, purges } = atOnce(decodeJournalEntry(record));
+    const ids = [...revisions.map(({ id }) => id), ...locals.map(({ key }) => key), ...purges.map(({ id }) => id)];
+    const more = ids.length > MAX_IDS ? ` and ${ids.length - MAX_IDS} more` : '';
+    return ids.length === 0 ? 'no document' : ids.slice(0, MAX_IDS).join(', ') + more;
+  } catch {
+    return 'what can not be read';
+  }
 }

@@ -5,13 +5,13 @@ import { must } from '../../base/shared/assert.ts';
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
 import { runCooperatively } from '../../base/shared/turn.ts';
 import { takeIn } from '../../database/attachments/intake.ts';
-import { readContentMd5 } from '../../database/documents/attachments/digests.ts';
 import {
   checkAddressable,
   checkAttachmentName,
   DEFAULT_CONTENT_TYPE,
-} from '../../database/documents/attachments/incoming-attachment.ts';
-import { splitAttachments } from '../../database/documents/attachments/stored-attachments.ts';
+  readContentMd5,
+  splitAttachments,
+} from '../../database/documents/attachments.ts';
 import type { DocId, RevId, StoredAttachment } from '../../database/documents/contract.ts';
 import type { AttachmentWrite, Database } from '../../database/store/contract.ts';
 import { keptAttachment, uploadOf } from '../documents/attached-writes.ts';

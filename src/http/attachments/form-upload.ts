@@ -14,7 +14,7 @@ import {
   checkAttachmentName,
   DEFAULT_CONTENT_TYPE,
   duplicateAttachments,
-} from '../../database/documents/attachments/incoming-attachment.ts';
+} from '../../database/documents/attachments.ts';
 import type { DocId, RevId } from '../../database/documents/contract.ts';
 import { isLocalId } from '../../database/documents/identifiers.ts';
 import { readDocumentInSteps } from '../../database/documents/incoming/read-document.ts';

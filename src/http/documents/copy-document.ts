@@ -1,7 +1,7 @@
 /** `COPY /{db}/{docid}`, for ordinary and local documents in any combination (docs/http/documents.md#copying-a-document). */
 
 import { runCooperatively } from '../../base/shared/turn.ts';
-import { splitAttachments } from '../../database/documents/attachments/stored-attachments.ts';
+import { splitAttachments } from '../../database/documents/attachments.ts';
 import type { DocId, RevId } from '../../database/documents/contract.ts';
 import { isLocalId } from '../../database/documents/identifiers.ts';
 import { isLocalRev, parseRevId } from '../../database/documents/revisions/revisions.ts';

@@ -4,7 +4,7 @@ import { DatabaseError } from '../../base/errors/database-error.ts';
 import { must } from '../../base/shared/assert.ts';
 import { joinBytes, toBase64 } from '../../base/shared/bytes.ts';
 import { plainBytes } from '../../database/attachments/outgoing.ts';
-import { writeDigest } from '../../database/documents/attachments/digests.ts';
+import { writeDigest } from '../../database/documents/attachments.ts';
 import type { RevId, StoredAttachment } from '../../database/documents/contract.ts';
 import { revisionsBack } from '../../database/documents/revisions/ancestry.ts';
 import { parseRevId, toRevision } from '../../database/documents/revisions/revisions.ts';

@@ -2,7 +2,7 @@
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { type CooperativeTask, mapInSteps, runCooperatively, TimeSlice } from '../../base/shared/turn.ts';
-import { joinAttachments } from '../../database/documents/attachments/stored-attachments.ts';
+import { joinAttachments } from '../../database/documents/attachments.ts';
 import type { RevisionPath } from '../../database/documents/contract.ts';
 import { withoutDeepMembers } from '../../database/documents/deep-members.ts';
 import { isDesignId } from '../../database/documents/identifiers.ts';

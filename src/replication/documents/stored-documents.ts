@@ -4,7 +4,7 @@ import { isDatabaseError } from '../../base/errors/database-error.ts';
 import type { JsonObject } from '../../base/json/objects.ts';
 import { runCooperatively, TimeSlice } from '../../base/shared/turn.ts';
 import { REPLICATOR_DATABASE } from '../../base/system/contract.ts';
-import { splitAttachments } from '../../database/documents/attachments/stored-attachments.ts';
+import { splitAttachments } from '../../database/documents/attachments.ts';
 import type { DocId, RevId } from '../../database/documents/contract.ts';
 import { isDesignId } from '../../database/documents/identifiers.ts';
 import { toRevId } from '../../database/documents/revisions/revisions.ts';

@@ -2,10 +2,9 @@ import type { IDBPObjectStore } from 'idb';
 import { must } from '../../base/shared/assert.ts';
 import type { JournalRecord } from '../page-store.ts';
 import { storageCorrupt, storageFailed, storageFenced } from '../storage-errors.ts';
-import { claimFile, type FileClaim, readUnclaimed } from './file-claim.ts';
+import { claimFile, type FileClaim, mergeJournal, readUnclaimed } from './file-claim.ts';
 import { nameOf } from './indexeddb-errors.ts';
 import type { FormerSegments, JournalFiles, LoadJournalFiles } from './journal-files.ts';
-import { mergeJournal } from './journal-merge.ts';
 import type { FileDatabase, FileSchema } from './schema.ts';
 
 export interface Ownership extends FileClaim {

@@ -1,7 +1,6 @@
 import type { DatabaseError } from '../../base/errors/database-error.ts';
 import type { PageNumber, PageValue } from '../page-store.ts';
-import { storageBlocked } from './deadline.ts';
-import { toDatabaseError } from './indexeddb-errors.ts';
+import { storageBlocked, toDatabaseError } from './indexeddb-errors.ts';
 
 interface PageReaderOptions {
   readonly file: string;
@@ -9,7 +8,7 @@ interface PageReaderOptions {
   readonly deadlineMs: () => number;
   /** The reason why the file takes no more operations, if it takes none. */
   readonly refusal: () => DatabaseError | undefined;
-  /** Whether a transaction is committed in the turn that makes it (`early-commit.ts`). */
+  /** Whether a transaction is committed in the turn that makes it (`EarlyCommits`). */
   readonly commitsEarly: boolean;
 }
 

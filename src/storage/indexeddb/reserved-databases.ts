@@ -1,7 +1,7 @@
+import { pause } from '../../base/shared/clock.ts';
 import { RESERVE_PARTS, type ReservedSpace, type ReservePart } from '../space-reserve.ts';
 import { deleteDatabase } from './connection.ts';
-import { withDeadline } from './deadline.ts';
-import { toDatabaseError } from './indexeddb-errors.ts';
+import { toDatabaseError, withDeadline } from './indexeddb-errors.ts';
 
 const MEBIBYTE = 2 ** 20;
 /** The most that `getRandomValues` fills at a time. */
@@ -64,7 +64,7 @@ export class ReservedDatabases implements ReservedSpace {
     try {
       await this.#open(name, 1, false);
       await this.#delete(name);
-      await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
+      await pause(SETTLE_MS);
       await this.#open(name, 1, false);
       await this.#delete(name);
     } catch {

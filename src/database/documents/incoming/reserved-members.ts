@@ -5,12 +5,7 @@
 import { DatabaseError, isDatabaseError } from '../../../base/errors/database-error.ts';
 import { isObject } from '../../../base/json/objects.ts';
 import { atOnce, type CooperativeTask, mapInSteps } from '../../../base/shared/turn.ts';
-import {
-  duplicateAttachments,
-  MOST_ATTACHMENTS,
-  parseAttachment,
-  tooManyAttachments,
-} from '../attachments/incoming-attachment.ts';
+import { duplicateAttachments, MOST_ATTACHMENTS, parseAttachment, tooManyAttachments } from '../attachments.ts';
 import type { BadRev, DocId, IncomingAttachment, IncomingDocument, RevId, RevisionPath } from '../contract.ts';
 import { isLocalId, parseDocId } from '../identifiers.ts';
 import { checkHash, isLocalRev, parseRevId, toRevId } from '../revisions/revisions.ts';

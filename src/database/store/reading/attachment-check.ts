@@ -1,7 +1,8 @@
+import { messageOf } from '../../../base/errors/database-error.ts';
 import { TimeSlice } from '../../../base/shared/turn.ts';
 import type { PageFile, PageNumber } from '../../../storage/page-store.ts';
 import { beginMd5 } from '../../documents/md5.ts';
-import { PageAttachment } from '../attachments/page-attachment.ts';
+import { PageAttachment } from '../attachment-pages.ts';
 import type { StoredNode } from '../contract.ts';
 import { type AttachmentEntry, pagesOfRuns } from '../state/attachments-tree.ts';
 
@@ -65,8 +66,7 @@ export class AttachmentCheck {
       }
       if (md5.digest() !== entry.digest) this.#onFinding(`attachment ${entry.digest} is lost: its bytes are others`);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      this.#onFinding(`attachment ${entry.digest} is lost: ${reason}`);
+      this.#onFinding(`attachment ${entry.digest} is lost: ${messageOf(error)}`);
     }
   }
 }

@@ -1,6 +1,6 @@
 import { untilReady } from '../../../base/shared/pending.ts';
 import type { TimeSlice } from '../../../base/shared/turn.ts';
-import { missingReductions } from '../../../storage/btree/reading/missing-reductions.ts';
+import { missingReductions } from '../../../storage/btree/reading/tree-walks.ts';
 import type { Tree } from '../../../storage/btree/tree.ts';
 
 /**

@@ -3,7 +3,7 @@ import { systemClock, systemRandom } from '../../../../src/base/shared/clock.ts'
 import { type Core, createCore } from '../../../../src/core/core.ts';
 import type { DeferredCode, LoadDeferredCode } from '../../../../src/core/deferred/contract.ts';
 import { createDeferredCode } from '../../../../src/core/deferred/deferred-code.ts';
-import { createMemoryPageStore } from '../../../../src/storage/memory/memory-page-store.ts';
+import { createMemoryPageStore } from '../../../../src/storage/memory-page-store.ts';
 import { ask, askJson } from '../../http/support.ts';
 import { createTestSandbox } from '../../queries/sandbox/quickjs-files.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { DatabaseError } from '../../../../src/base/errors/database-error.ts';
+import { REGISTRY_FILE } from '../../../../src/database/registry/database-list.ts';
 import { databaseFileOf } from '../../../../src/database/registry/database-name.ts';
-import { REGISTRY_FILE } from '../../../../src/database/registry/registry.ts';
 import type { Commit } from '../../../../src/storage/page-store.ts';
 import { settle } from '../store/harness.ts';
 import { count, Service, write } from './service.ts';

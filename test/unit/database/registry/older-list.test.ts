@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { DatabaseError } from '../../../../src/base/errors/database-error.ts';
 import { must } from '../../../../src/base/shared/assert.ts';
-import { REGISTRY_FILE } from '../../../../src/database/registry/registry.ts';
-import type { MemoryFile } from '../../../../src/storage/memory/memory-medium.ts';
+import { REGISTRY_FILE } from '../../../../src/database/registry/database-list.ts';
+import type { MemoryFile } from '../../../../src/storage/memory-page-store.ts';
 import { Gate, settle } from '../store/harness.ts';
 import { count, Service, write } from './service.ts';
 

@@ -4,7 +4,7 @@ import { must } from '../../../../src/base/shared/assert.ts';
 import { crc32 } from '../../../../src/base/shared/crc32.ts';
 import type { AttachmentReader, AttachmentWrite } from '../../../../src/database/store/contract.ts';
 import type { StoredDatabase } from '../../../../src/database/store/stored-database.ts';
-import type { MemoryFile } from '../../../../src/storage/memory/memory-medium.ts';
+import type { MemoryFile } from '../../../../src/storage/memory-page-store.ts';
 import { addToBytes, checkBytes } from '../../../../src/storage/paging/checksums.ts';
 import { Bench, FILE, id, TINY, TINY_PAGES } from './harness.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { must } from '../../../../src/base/shared/assert.ts';
 import { StoredDatabase } from '../../../../src/database/store/stored-database.ts';
-import type { MemoryFile } from '../../../../src/storage/memory/memory-medium.ts';
+import type { MemoryFile } from '../../../../src/storage/memory-page-store.ts';
 import type { PageValue } from '../../../../src/storage/page-store.ts';
 import { Bench, FILE, id, merge, put, type SeenDatabase, seeAll, TINY, TINY_PAGES } from './harness.ts';
 

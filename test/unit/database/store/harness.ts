@@ -14,8 +14,7 @@ import type { Database } from '../../../../src/database/store/contract.ts';
 import { openDatabase } from '../../../../src/database/store/open-database.ts';
 import type { DatabaseSettings } from '../../../../src/database/store/settings.ts';
 import type { StoredDatabase } from '../../../../src/database/store/stored-database.ts';
-import { MemoryMedium } from '../../../../src/storage/memory/memory-medium.ts';
-import { createMemoryPageStore } from '../../../../src/storage/memory/memory-page-store.ts';
+import { createMemoryPageStore, MemoryMedium } from '../../../../src/storage/memory-page-store.ts';
 import type {
   Commit,
   JournalRecord,

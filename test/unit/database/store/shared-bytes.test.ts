@@ -3,7 +3,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { must } from '../../../../src/base/shared/assert.ts';
 import { atOnce } from '../../../../src/base/shared/turn.ts';
-import { splitAttachments } from '../../../../src/database/documents/attachments/stored-attachments.ts';
+import { splitAttachments } from '../../../../src/database/documents/attachments.ts';
 import type { RevId } from '../../../../src/database/documents/contract.ts';
 import type { AttachmentWrite } from '../../../../src/database/store/contract.ts';
 import type { StoredDatabase } from '../../../../src/database/store/stored-database.ts';
