@@ -8,8 +8,8 @@ import { isObject, ownMember } from '../../base/json/objects.ts';
 import { fromBase64 } from '../../base/shared/bytes.ts';
 import type { Clock } from '../../base/shared/clock.ts';
 import type { RequestUser } from '../../base/shared/message.ts';
-import { type RequiredClaim, requiredClaims } from '../../base/system/config.ts';
 import type { Config } from '../../base/system/contract.ts';
+import { type RequiredClaim, requiredClaims } from '../../base/system/token-claims.ts';
 import { outsideRoles } from './proxy-headers.ts';
 
 const SECTION = 'jwt_keys';

@@ -134,21 +134,13 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** A temporary refusal: all requests together hold as much memory as they may. */
-export function tooBusy(): DatabaseError {
-  const reason =
-    'The service has as many bytes of requests and answers under way as httpd/max_bytes_in_flight permits; nothing was changed. Send the request again later, or in smaller parts.';
-  return new DatabaseError('too_busy', reason);
-}
-
-/** A temporary refusal: the request arrived slowly while others waited for memory. */
-export function gaveWay(): DatabaseError {
-  const reason =
-    'The request came too slowly while others waited for memory (httpd/max_bytes_in_flight), and gave way to them; nothing was changed. Send it again later, over a faster connection, or in smaller parts.';
-  return new DatabaseError('too_busy', reason);
+/** What is stored is damaged, as `finding`, a sentence, says. */
+export function storageDamage(finding: string, cause?: unknown): DatabaseError {
+  return new DatabaseError('storage_corrupt', `${finding} Run "settee verify" and restore a backup.`, { cause });
 }
 
 /** Code or a file that is loaded on first use could not be loaded. The next request that needs it tries again. */
 export function functionsUnavailable(what: string, cause: unknown): DatabaseError {
-  return new DatabaseError('functions_unavailable', `${what} could not be loaded: ${messageOf(cause)}`, { cause });
+  const reason = `${what} could not be loaded (${messageOf(cause)}). Send the request again.`;
+  return new DatabaseError('functions_unavailable', reason, { cause });
 }

@@ -24,18 +24,14 @@ function wholeNumber(config: Config, section: string, key: string, least: 0 | 1)
   if (text === NO_LIMIT) return Number.MAX_SAFE_INTEGER;
   const value = Number(text);
   if (Number.isSafeInteger(value) && value >= least) return value;
-  throw new DatabaseError(
-    'bad_request',
-    `Setting ${section}/${key} is "${text}"; it must be a whole number from ${least} up.`,
-  );
+  throw settingRefusal(`${section}/${key}`, text, `a whole number from ${least} up`);
 }
 
 /** Returns a TCP port; 0 means any free one. Fails with `bad_request` on an invalid port, and if the setting is unset. */
 export function portSetting(config: Config): number {
   const port = integerSetting(config, 'httpd', 'port');
   if (port !== undefined && port <= 65_535) return port;
-  const reason = `Setting httpd/port is "${config.get('httpd', 'port') ?? ''}"; it must be a whole number from 0 to 65535.`;
-  throw new DatabaseError('bad_request', reason);
+  throw settingRefusal('httpd/port', config.get('httpd', 'port') ?? '', 'a whole number from 0 to 65535');
 }
 
 /** Like `integerSetting`, from 1 up. */
@@ -53,10 +49,7 @@ export function choiceSetting<T extends string>(
   const text = config.get(section, key);
   const chosen = choices.find((choice) => choice === text);
   if (chosen !== undefined) return chosen;
-  throw new DatabaseError(
-    'bad_request',
-    `Setting ${section}/${key} is "${text ?? ''}"; it must be one of ${choices.join(', ')}.`,
-  );
+  throw settingRefusal(`${section}/${key}`, text ?? '', `one of ${choices.join(', ')}`);
 }
 
 /** A handler as configuration files of the family name it, such as `{chttpd_auth, cookie_authentication_handler}`. */
@@ -74,8 +67,7 @@ export function authenticationHandlers(config: Config): readonly string[] {
   const names = text.replace(FAMILY_HANDLER, '$1').split(',');
   const trimmed = names.map((name) => name.trim());
   if (trimmed.every((name) => known.includes(name))) return trimmed;
-  const reason = `Setting httpd/authentication_handlers is "${text}"; it must be a list of ${known.join(', ')}.`;
-  throw new DatabaseError('bad_request', reason);
+  throw settingRefusal('httpd/authentication_handlers', text, `a list of ${known.join(', ')}`);
 }
 
 const SETTING_NAME = /^[^\s/[\]{}]+\/[^\s[\]{}]+$/;
@@ -90,8 +82,8 @@ export function whitelistSetting(config: Config): readonly string[] | undefined 
   const list = isFamily ? text.replace(/^\s*\[(.*)\]\s*$/, '$1').replace(FAMILY_NAME, '$1/$2') : text;
   const names = list.split(',').map((name) => name.trim());
   if (names.every((name) => SETTING_NAME.test(name))) return names;
-  const reason = `Setting httpd/config_whitelist is "${text}"; it must be names of settings, such as uuids/max_count, with commas between them.`;
-  throw new DatabaseError('bad_request', reason);
+  const rule = 'names of settings, such as uuids/max_count, with commas between them';
+  throw settingRefusal('httpd/config_whitelist', text, rule);
 }
 
 /** Returns IP addresses from a comma-separated list; none if the setting is unset. Fails with `bad_request` on an invalid address. */
@@ -125,10 +117,7 @@ export const LEAST_SANDBOX_BYTES = 96 * 1024 * 1024;
 export function sandboxMemoryBytes(config: Config): number | undefined {
   const bytes = integerSetting(config, 'query_server_config', 'memory_bytes');
   if (bytes === undefined || bytes >= LEAST_SANDBOX_BYTES) return bytes;
-  throw new DatabaseError(
-    'bad_request',
-    `Setting query_server_config/memory_bytes is "${bytes}"; it must be at least ${LEAST_SANDBOX_BYTES}.`,
-  );
+  throw settingRefusal('query_server_config/memory_bytes', `${bytes}`, `at least ${LEAST_SANDBOX_BYTES}`);
 }
 
 const DEFAULT_FUNCTION_TIMEOUT_MS = 5_000;
@@ -151,52 +140,7 @@ export function requiresValidUser(config: Config): boolean {
   );
 }
 
-const DEFAULT_SAMPLE_RATE_MS = 1_000;
-/** Maximum number of samples kept for each statistic. */
-const MOST_SAMPLES = 3_600;
-
-/** Returns how often samples of statistics are taken. */
-export function sampleRateMs(config: Config): number {
-  return positiveSetting(config, 'stats', 'rate') ?? DEFAULT_SAMPLE_RATE_MS;
-}
-
-/**
- * Returns the time windows for which statistics are shown, in seconds; 0 means all the time. Fails with `bad_request` if the setting is not a
- * JSON list of whole numbers, and on too many samples.
- */
-export function sampleWindows(config: Config): readonly number[] {
-  const text = config.get('stats', 'samples') ?? '[0]';
-  const windows = parseNumbers(text);
-  if (windows !== undefined && (Math.max(...windows) * 1_000) / sampleRateMs(config) <= MOST_SAMPLES) return windows;
-  const reason = `Setting stats/samples is "${text}"; it must be a list of seconds, such as [0, 60, 300, 900], each no longer than ${MOST_SAMPLES} times stats/rate.`;
-  throw new DatabaseError('bad_request', reason);
-}
-
-function parseNumbers(text: string): readonly number[] | undefined {
-  if (!/^\[\s*\d{1,9}(\s*,\s*\d{1,9}){0,31}\s*\]$/.test(text)) return undefined;
-  return text.slice(1, -1).split(',').map(Number);
-}
-
-/** A claim that a token must have, and the value that it must have, if one is specified. */
-export interface RequiredClaim {
-  readonly name: string;
-  readonly value: string | undefined;
-}
-
-const REQUIRED_CLAIM = /\s*(?:([^\s,{}"]+)|\{\s*([^\s,{}"]+)\s*,\s*"([^"]*)"\s*\})\s*(?:,|$)/y;
-
-/** Returns the setting `jwt_auth/required_claims`, which has the family's form. Fails with `bad_request` on any other text. */
-export function requiredClaims(config: Config): readonly RequiredClaim[] {
-  const text = (config.get('jwt_auth', 'required_claims') ?? '').trim();
-  const claims: RequiredClaim[] = [];
-  REQUIRED_CLAIM.lastIndex = 0;
-  while (REQUIRED_CLAIM.lastIndex < text.length) {
-    const [, alone, name = alone, value] = REQUIRED_CLAIM.exec(text) ?? [];
-    if (name === undefined) {
-      const reason = `Setting jwt_auth/required_claims is "${text.slice(0, 200)}"; it must be names of claims with commas between them, each alone or with its value, as in exp, {iss, "me"}.`;
-      throw new DatabaseError('bad_request', reason);
-    }
-    claims.push({ name, value });
-  }
-  return claims;
+/** Returns the error for a value that the setting can't have. `rule`: what it must be. */
+export function settingRefusal(name: string, text: string, rule: string): DatabaseError {
+  return new DatabaseError('bad_request', `Setting ${name} is "${text}"; it must be ${rule}.`);
 }

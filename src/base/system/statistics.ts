@@ -4,9 +4,35 @@
  */
 import { DatabaseError } from '../errors/database-error.ts';
 import type { Clock } from '../shared/clock.ts';
-import { sampleRateMs, sampleWindows } from './config.ts';
+import { positiveSetting, settingRefusal } from './config.ts';
 import type { Config, ConfigStore } from './contract.ts';
 import { type Counters, type Gauges, listStatistics, type Statistic } from './counters.ts';
+
+const DEFAULT_SAMPLE_RATE_MS = 1_000;
+/** Maximum number of samples kept for each statistic. */
+const MOST_SAMPLES = 3_600;
+
+/** Returns how often samples of statistics are taken. */
+function sampleRateMs(config: Config): number {
+  return positiveSetting(config, 'stats', 'rate') ?? DEFAULT_SAMPLE_RATE_MS;
+}
+
+/**
+ * Returns the time windows for which statistics are shown, in seconds; 0 means all the time. Fails with `bad_request` if the setting is not a
+ * JSON list of whole numbers, and on too many samples.
+ */
+export function sampleWindows(config: Config): readonly number[] {
+  const text = config.get('stats', 'samples') ?? '[0]';
+  const windows = parseNumbers(text);
+  if (windows !== undefined && (Math.max(...windows) * 1_000) / sampleRateMs(config) <= MOST_SAMPLES) return windows;
+  const rule = `a list of seconds, such as [0, 60, 300, 900], each no longer than ${MOST_SAMPLES} times stats/rate`;
+  throw settingRefusal('stats/samples', text, rule);
+}
+
+function parseNumbers(text: string): readonly number[] | undefined {
+  if (!/^\[\s*\d{1,9}(\s*,\s*\d{1,9}){0,31}\s*\]$/.test(text)) return undefined;
+  return text.slice(1, -1).split(',').map(Number);
+}
 
 /** A statistic as it is shown. */
 export interface ShownStatistic extends Summary {

@@ -7,12 +7,12 @@ import {
   integerSetting,
   LEAST_SANDBOX_BYTES,
   NO_LIMIT,
-  requiredClaims,
-  sampleWindows,
   whitelistSetting,
 } from '../../base/system/config.ts';
 import type { Config } from '../../base/system/contract.ts';
 import { logLevel } from '../../base/system/log.ts';
+import { sampleWindows } from '../../base/system/statistics.ts';
+import { requiredClaims } from '../../base/system/token-claims.ts';
 
 export type Check = (config: Config, section: string, key: string) => unknown;
 

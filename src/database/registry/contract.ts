@@ -3,7 +3,7 @@ import type { Clock, RandomBytes } from '../../base/shared/clock.ts';
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
 import type { ActiveTasks } from '../../base/system/active-tasks.ts';
 import type { Config, Log } from '../../base/system/contract.ts';
-import type { PageStore } from '../../storage/page-store.ts';
+import type { JournalRecord, PageStore } from '../../storage/page-store.ts';
 import type { Md5 } from '../documents/md5.ts';
 import type { CreateWriteGuard, Database, DatabaseCounters, VerifyReport } from '../store/contract.ts';
 import type { DatabaseSettings } from '../store/settings.ts';
@@ -86,6 +86,6 @@ export interface RegistryOptions {
   readonly counters?: DatabaseCounters;
   /** The host's own, if it has a faster one than WebAssembly. */
   readonly md5?: Md5 | undefined;
-  /** If given, damaged journals are cut off instead of refused; it receives the file, and what is dropped. */
-  readonly onRepair?: ((file: string, repair: string) => void) | undefined;
+  /** If given, damaged journals are cut off instead of refused. */
+  readonly onDamagedRecord?: ((file: string, number: number, behind: readonly JournalRecord[]) => void) | undefined;
 }

@@ -88,7 +88,7 @@ class StoredRegistry implements Registry {
     const { leftovers, unknown } = await findUnlisted(store, files, { listed, removed: this.#list.removedFiles });
     for (const file of unknown) await this.#setAside(file);
     for (const file of leftovers) {
-      log.info(`removing ${file}, a leftover`);
+      log.info(`removing ${file}, left by an interrupted creation or deletion`);
       this.#removals.beginFile(file);
     }
   }
@@ -109,13 +109,12 @@ class StoredRegistry implements Registry {
   async #setAside(file: string): Promise<void> {
     const { log } = this.#options;
     const name = nameForUnknown(file);
+    const found = `the list of databases does not name the newer file ${file};`;
     try {
       await this.#list.add(name, file);
-      log.error(
-        `the list of databases, which is older, does not name the file ${file}; it is now the database ${name}`,
-      );
+      log.error(`${found} its database is now named ${name}`);
     } catch (error) {
-      log.error(`the list of databases, which is older, does not name the file ${file}; it is left alone`, error);
+      log.error(`${found} it stays unused`, error);
     }
   }
 
@@ -295,7 +294,7 @@ class StoredRegistry implements Registry {
   async #forget(name: string, file: string): Promise<void> {
     await this.#handles
       .discard(name)
-      .catch((error: unknown) => this.#options.log.error(`${name} was deleted but not closed in order`, error));
+      .catch((error: unknown) => this.#options.log.error(`closing the deleted database ${name} failed`, error));
     this.#removals.beginDatabase(file);
     this.#emit({ type: 'deleted', name });
   }

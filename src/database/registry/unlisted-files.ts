@@ -98,7 +98,10 @@ export class FileRemovals {
         () => this.#onRemoved(file),
         (error: unknown) => {
           this.#failed.add(file);
-          this.#log.error(`${file} could not be removed; it is tried again`, error);
+          this.#log.error(
+            `file ${file} could not be removed; the next creation or deletion of a database tries again`,
+            error,
+          );
         },
       )
       .finally(() => this.#running.delete(removal));

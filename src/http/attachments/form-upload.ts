@@ -9,14 +9,14 @@ import { fileNameOf, type IncomingPart, nameOf } from '../../base/shared/multipa
 import { runCooperatively } from '../../base/shared/turn.ts';
 import { takeIn } from '../../database/attachments/intake.ts';
 import { Intakes } from '../../database/attachments/intakes.ts';
+import type { DocId, RevId } from '../../database/documents/contract.ts';
+import { isLocalId } from '../../database/documents/identifiers.ts';
 import {
   checkAddressable,
   checkAttachmentName,
   DEFAULT_CONTENT_TYPE,
   duplicateAttachments,
-} from '../../database/documents/attachments.ts';
-import type { DocId, RevId } from '../../database/documents/contract.ts';
-import { isLocalId } from '../../database/documents/identifiers.ts';
+} from '../../database/documents/incoming/incoming-attachment.ts';
 import { readDocumentInSteps } from '../../database/documents/incoming/read-document.ts';
 import { parseRevId } from '../../database/documents/revisions/revisions.ts';
 import type { AttachmentWrite, Database, DocumentWrite } from '../../database/store/contract.ts';

@@ -5,9 +5,9 @@ import { fileNameOf, type IncomingPart } from '../../base/shared/multipart-reade
 import { runCooperatively } from '../../base/shared/turn.ts';
 import { type StoredUpload, takeIn } from '../../database/attachments/intake.ts';
 import { Intakes } from '../../database/attachments/intakes.ts';
-import { readContentMd5 } from '../../database/documents/attachments.ts';
 import type { IncomingAttachment, IncomingDocument } from '../../database/documents/contract.ts';
 import { readDocumentInSteps } from '../../database/documents/incoming/read-document.ts';
+import { readContentMd5 } from '../../database/documents/stored-attachments.ts';
 import type { Database } from '../../database/store/contract.ts';
 import { bodyChunks, readPartText } from '../request/bodies.ts';
 import type { Context } from '../request/context.ts';

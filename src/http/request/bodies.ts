@@ -2,7 +2,8 @@
  * Reads request bodies (docs/http/requests.md#request-bodies): inflated, within `svc/max_document_size` bytes, as valid UTF-8. Nothing
  * is passed on before the whole body has arrived, so a request that stops half-way changes nothing.
  */
-import { DatabaseError, gaveWay, isDatabaseError } from '../../base/errors/database-error.ts';
+import { DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
+import { gaveWay } from '../../base/errors/too-busy.ts';
 import { assertShallowText } from '../../base/json/nesting.ts';
 import { isObject, type JsonObject } from '../../base/json/objects.ts';
 import { parseInSteps, parseMembersInSteps } from '../../base/json/parse-in-steps.ts';

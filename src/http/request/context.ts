@@ -2,7 +2,7 @@
 import type { Access } from '../../accounts/access/access.ts';
 import { ANONYMOUS, type Identity } from '../../accounts/contract.ts';
 import type { ReadRestriction } from '../../accounts/read-restrictions/read-restriction.ts';
-import { gaveWay, tooBusy } from '../../base/errors/database-error.ts';
+import { gaveWay, tooBusy } from '../../base/errors/too-busy.ts';
 import { must } from '../../base/shared/assert.ts';
 import { type ByteBudget, type ByteLease, FREE_BYTES } from '../../base/shared/byte-budget.ts';
 import type { Clock } from '../../base/shared/clock.ts';

@@ -7,6 +7,7 @@ import { REGISTRY_FILE } from '../../database/registry/database-list.ts';
 import { databaseFileOf } from '../../database/registry/database-name.ts';
 import { openRegistry } from '../../database/registry/registry.ts';
 import type { Database, VerifyReport } from '../../database/store/contract.ts';
+import { describeLoss } from '../../database/store/open-database.ts';
 import { verifyIndexes } from '../../queries/views/verify-indexes.ts';
 import type { PageStore } from '../../storage/page-store.ts';
 import type { OnProgress } from '../terminal/progress.ts';
@@ -59,7 +60,9 @@ export async function* verifyData(options: VerifyOptions): AsyncGenerator<Databa
       config: { get: () => undefined },
       // Databases that are not in the list are set aside at every opening.
       log: { ...silentLog, error: (message) => noteRepair(REGISTRY_FILE, message) },
-      onRepair: options.repair ? noteRepair : undefined,
+      onDamagedRecord: options.repair
+        ? (file, number, behind) => noteRepair(file, describeLoss(number, `in ${file}`, behind))
+        : undefined,
     });
     try {
       yield* verifyAll({ registry, store, options, repairsOf: (file) => repairs.get(file) ?? [] });

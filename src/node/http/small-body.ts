@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { type DatabaseError, gaveWay, tooBusy } from '../../base/errors/database-error.ts';
+import type { DatabaseError } from '../../base/errors/database-error.ts';
+import { gaveWay, tooBusy } from '../../base/errors/too-busy.ts';
 import type { ByteLease } from '../../base/shared/byte-budget.ts';
 import { ArrivalWatch } from './arrival-watch.ts';
 import { type BodyRules, interrupted, toBytes } from './body-rules.ts';

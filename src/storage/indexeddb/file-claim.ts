@@ -1,4 +1,4 @@
-import type { IDBPTransaction } from 'idb';
+import type { IDBPObjectStore, IDBPTransaction } from 'idb';
 import type { JournalRecord, Opening } from '../page-store.ts';
 import { storageCorrupt, storageFenced } from '../storage-errors.ts';
 import type { FileDatabase, FileSchema, HeadValue, JournalValue, PageCounts } from './schema.ts';
@@ -11,6 +11,9 @@ const KEPT_CLAIMS = 1024;
 
 type OpeningTransaction = IDBPTransaction<FileSchema, ['journal', 'head'], 'readwrite'>;
 type ReadingTransaction = IDBPTransaction<FileSchema, ['journal', 'head'], 'readonly' | 'readwrite'>;
+
+/** The store `head` in a transaction that may write. */
+export type WritableHead = Pick<IDBPObjectStore<FileSchema, ['head'], 'head', 'readwrite'>, 'get' | 'put' | 'delete'>;
 
 /** What an owner knows about the file that it has claimed. */
 export interface FileClaim {
@@ -104,13 +107,7 @@ async function claimIn(
   const { epoch } = claim.opening;
   const journal = transaction.objectStore('journal');
   const head = transaction.objectStore('head');
-  const writes: Promise<unknown>[] = [
-    journal.add(epoch, claimed),
-    head.put(epoch, 'epoch'),
-    // All keys that begin with `owner-`.
-    head.delete(IDBKeyRange.bound('owner-', 'owner.', false, true)),
-    head.put({ holds: 'file' }, `owner-${epoch}`),
-  ];
+  const writes: Promise<unknown>[] = [journal.add(epoch, claimed), ...holdFile(head, epoch)];
   for (const number of lost) writes.push(journal.put(epoch, number));
   if (epoch % KEPT_CLAIMS === 0) {
     // Below the floor there are only claims.
@@ -119,6 +116,16 @@ async function claimIn(
   }
   await Promise.all(writes);
   return claim;
+}
+
+/** Makes the owner with that epoch the one that holds the file. */
+export function holdFile(head: WritableHead, epoch: number): Promise<unknown>[] {
+  return [
+    head.put(epoch, 'epoch'),
+    // All keys that begin with `owner-`.
+    head.delete(IDBKeyRange.bound('owner-', 'owner.', false, true)),
+    head.put({ holds: 'file' }, `owner-${epoch}`),
+  ];
 }
 
 async function readIn(

@@ -34,7 +34,7 @@ export function nameOf(error: unknown): unknown {
 export function storageBlocked(file: string, what: string, deadlineMs: number): DatabaseError {
   return new DatabaseError(
     'storage_blocked',
-    `File "${file}": ${what} took over ${deadlineMs} ms, perhaps another tab holds the file; try again`,
+    `File "${file}": ${what} took more than ${deadlineMs} ms; another tab may hold the file. Try again`,
   );
 }
 

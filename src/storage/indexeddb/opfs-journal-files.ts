@@ -193,7 +193,7 @@ class OpfsJournalFile implements JournalFile {
     // Not `storage_fenced`: that means that nothing was written, so the request would be retried.
     throw new DatabaseError(
       'write_outcome_unknown',
-      `File "${this.#options.file}" was opened by another owner in the middle of this write, which may have been carried out or not; read before you write again`,
+      `File "${this.#options.file}" was opened by another owner during this write, which may have been carried out or not; read before you write again`,
     );
   }
 

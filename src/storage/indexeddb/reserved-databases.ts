@@ -1,3 +1,4 @@
+import { wrap } from 'idb';
 import { pause } from '../../base/shared/clock.ts';
 import { RESERVE_PARTS, type ReservedSpace, type ReservePart } from '../space-reserve.ts';
 import { deleteDatabase } from './connection.ts';
@@ -82,11 +83,11 @@ export class ReservedDatabases implements ReservedSpace {
       const store = transaction.objectStore('space');
       for (let number = oldVersion; number < version; number += 1) store.put(unlikeAnything(), number);
     };
-    const opened = new Promise<IDBDatabase>((resolve, reject) => {
-      opening.onsuccess = () => resolve(opening.result);
-      opening.onerror = () => reject(opening.error);
-    });
-    const database = await this.#within('reserving space', opened, (late) => late.close());
+    const database = await this.#within(
+      'reserving space',
+      wrap(opening).then(() => opening.result),
+      (late) => late.close(),
+    );
     database.close();
   }
 

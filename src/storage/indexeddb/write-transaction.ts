@@ -30,7 +30,7 @@ export function runWrite(
     const transaction = database.transaction([...options.stores], 'readwrite', { durability: options.durability });
     let abortedFor: DatabaseError | undefined;
     const abort = (reason: DatabaseError): void => {
-      if (tryAbort(transaction)) abortedFor = reason;
+      if (tryToEnd(transaction, 'abort')) abortedFor = reason;
     };
     let timer: ReturnType<typeof setTimeout> | undefined;
     transaction.oncomplete = () => {
@@ -75,12 +75,12 @@ function checkEpoch(transaction: IDBTransaction, epoch: number, onMismatch: () =
   };
 }
 
-function tryAbort(transaction: IDBTransaction): boolean {
+/** Commits or aborts. Returns false if the transaction is ending, or has ended, by itself: its own events say how. */
+export function tryToEnd(transaction: IDBTransaction, way: 'commit' | 'abort'): boolean {
   try {
-    transaction.abort();
+    transaction[way]();
     return true;
   } catch {
-    // It is committing, or has ended: its own events say which.
     return false;
   }
 }

@@ -128,7 +128,7 @@ export class StateSnapshot implements Snapshot {
   #failureOfBody(cause: unknown): unknown {
     const isGone = (this.#wasRenewed || this.#ticket.revoked) && isDatabaseError(cause, 'storage_corrupt');
     if (!isGone) return cause;
-    const reason = 'The read took so long that what it began with was replaced meanwhile. Send the request again.';
+    const reason = 'The read took so long that its data was replaced meanwhile. Send the request again.';
     return new DatabaseError('cancelled', reason, { cause });
   }
 
@@ -363,7 +363,7 @@ class RestOfChanges implements WalkGuard<number> {
     const count = await tree.countRange(range);
     this.#count ??= count;
     if (count === this.#count) return;
-    const reason = 'Some changes moved before they were read, from the newest down. Send the request again.';
+    const reason = 'Changes moved while they were read from the newest down. Send the request again.';
     throw new DatabaseError('cancelled', reason);
   }
 }

@@ -224,7 +224,7 @@ class Verification {
     } catch (error) {
       this.#unlisted.add(page);
       this.#note(
-        `what lists the documents in body page ${page} can't be read, the others in it can: ${messageOf(error)}`,
+        `the list of documents in body page ${page} can't be read, but its documents can: ${messageOf(error)}`,
       );
     }
   }

@@ -151,7 +151,10 @@ export class Upkeep implements BackgroundWork {
       if (!this.#isStopped && (await this.#compactor.isWorthwhile())) await this.compact();
     } catch (error) {
       if (this.#isStopped || isDatabaseError(error, 'storage_full')) return;
-      this.#options.log.error(`the upkeep of ${this.#options.name} failed`, error);
+      this.#options.log.error(
+        `a checkpoint or compaction of ${this.#options.name} failed; it is tried again after the next write`,
+        error,
+      );
     }
   }
 

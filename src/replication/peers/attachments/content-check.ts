@@ -3,8 +3,8 @@
 import { isObject, type JsonObject, ownMember } from '../../../base/json/objects.ts';
 import { fromBase64 } from '../../../base/shared/bytes.ts';
 import { runCooperatively } from '../../../base/shared/turn.ts';
-import { readDigest } from '../../../database/documents/attachments.ts';
 import { beginMd5, loadMd5InSteps } from '../../../database/documents/md5.ts';
+import { readDigest } from '../../../database/documents/stored-attachments.ts';
 import { ReplicationError } from '../../failure.ts';
 import type { Stub } from '../contract.ts';
 

@@ -6,7 +6,7 @@
 import { isObject, type JsonObject, ownMember } from '../../../base/json/objects.ts';
 import { boundaryOf, type IncomingPart, readParts } from '../../../base/shared/multipart-reader.ts';
 import { type CooperativeTask, runCooperatively } from '../../../base/shared/turn.ts';
-import { readDigest } from '../../../database/documents/attachments.ts';
+import { readDigest } from '../../../database/documents/stored-attachments.ts';
 import { ReplicationError } from '../../failure.ts';
 import type { Answer } from '../client/answer.ts';
 import { AttemptFailure } from '../client/attempt-failure.ts';

@@ -95,7 +95,8 @@ test('what can not be loaded is answered 503 with the reason, and tried again', 
   await ask(opened, 'PUT /db/_design/d', { body: DESIGN.replace('{', `{${RULES.slice(1, -1)},`) });
   const failure = {
     error: 'functions_unavailable',
-    reason: 'The code that runs views, queries and functions of documents could not be loaded: no network',
+    reason:
+      'The code that runs views, queries and functions of documents could not be loaded (no network). Send the request again.',
   };
   expect(await askJson(opened, 'GET /db/_design/d/_view/v')).toEqual([503, failure]);
   expect(await askJson(opened, 'PUT /db/b', { body: '{"n":2}' })).toEqual([503, failure]);

@@ -68,7 +68,7 @@ describe('a byte of an attachment that is another one', () => {
     const number = must(page);
     const bytes = must(checkBytes(crc32, number, must(file.pages.get(number)) as Uint8Array));
     file.pages.set(number, addToBytes(crc32, number, new Uint8Array(bytes).with(7, must(bytes[7]) ^ 1)));
-    expect((await db.verify()).damage).toEqual([`attachment ${DIGEST} is lost: its bytes are others`]);
+    expect((await db.verify()).damage).toEqual([`attachment ${DIGEST} is lost: its bytes do not match its digest`]);
   });
 });
 

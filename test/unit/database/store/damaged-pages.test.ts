@@ -149,7 +149,7 @@ describe('one character of a file', () => {
     const repaired = await crashed.open();
     const behind = [`record ${number + 1} with c`, `record ${number + 2} with d`].join('; ');
     expect(crashed.repairs).toEqual([
-      `dropped from its journal: record ${number} (in file), which is damaged, and 2 behind it, which need it: ${behind}.`,
+      `dropped from its journal: record ${number} (in file), which is damaged, and 2 after it, which need it: ${behind}.`,
     ]);
     expect(Object.keys((await seeAll(repaired)).documents)).toEqual(['a']);
     expect((await repaired.verify()).damage).toEqual([]);
