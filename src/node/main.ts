@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { DatabaseError, isDatabaseError } from '../base/errors/database-error.ts';
-import { escapeControls } from '../base/shared/escape-controls.ts';
+import { escapeControls } from '../base/system/log.ts';
 import { VERSION } from '../base/system/version.ts';
 import { addAdmin } from './accounts/add-admin.ts';
 import { type Command, parseCommand } from './command-line/arguments.ts';

@@ -3,7 +3,7 @@
  * (`FairConnectionLimits`); in browsers, a share of those to each host. Browsers have six for each host, shared by pages and workers of an app: the
  * app's own requests must never wait until one of our feeds has something to report.
  */
-import { startBackgroundTimer } from '../base/shared/background-timer.ts';
+import { startBackgroundTimer } from '../base/shared/clock.ts';
 
 /** Feeds, each of which keeps a connection while it lasts: one of a database, and one that reports on all others. */
 const MOST_FEEDS = 2;

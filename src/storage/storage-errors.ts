@@ -1,37 +1,37 @@
-import { DatabaseError } from '../base/errors/database-error.ts';
+import { DatabaseError, messageOf } from '../base/errors/database-error.ts';
 
 /** The failures that all backends report in the same way, so that their wording and advice are the same everywhere. */
 
 export function storageClosed(what: string): DatabaseError {
-  return new DatabaseError('storage_closed', `${what} was closed; open it again to go on`);
+  return new DatabaseError('storage_closed', `${what} was closed; open it again`);
 }
 
 /** The host took the connection away; what was committed is still there, unless it was removed. */
 export function connectionLost(file: string): DatabaseError {
-  return new DatabaseError('storage_closed', `The connection to file "${file}" was lost; open it again to go on`);
+  return new DatabaseError('storage_closed', `The connection to file "${file}" was lost; open it again`);
 }
 
 /** The host took the connection away in the middle of a commit. */
 export function commitInDoubt(file: string): DatabaseError {
   return new DatabaseError(
     'write_outcome_unknown',
-    `The connection to file "${file}" was lost in the middle of this write, which may have been carried out or not; read before you write again`,
+    `The connection to file "${file}" was lost during this write, which may have been carried out or not; read before you write again`,
   );
 }
 
 export function storageDeleted(file: string): DatabaseError {
-  return new DatabaseError('storage_deleted', `File "${file}" was removed while it was open; create it anew`);
+  return new DatabaseError('storage_deleted', `File "${file}" was removed while it was open; create it again`);
 }
 
 export function storageFenced(file: string): DatabaseError {
   return new DatabaseError(
     'storage_fenced',
-    `File "${file}" was opened by another owner since; nothing was written, send the request to that owner`,
+    `File "${file}" has been opened by another owner; nothing was written. Send the request to that owner`,
   );
 }
 
 export function storageMissing(file: string): DatabaseError {
-  return new DatabaseError('storage_missing', `There is no file "${file}"; restore it`);
+  return new DatabaseError('storage_missing', `There is no file "${file}"; restore it from a backup`);
 }
 
 export function storageExists(file: string): DatabaseError {
@@ -48,7 +48,7 @@ export function storageNewerFormat(file: string, found: number, known: number): 
 export function storageFull(file: string, cause: unknown): DatabaseError {
   return new DatabaseError(
     'storage_full',
-    `No space is left for file "${file}"; nothing of this step was written. Delete documents or databases, or free space elsewhere, and try again`,
+    `No space is left for file "${file}"; this step wrote nothing. Delete documents or databases, or free space elsewhere, and try again`,
     { cause },
   );
 }
@@ -75,6 +75,7 @@ export function tooManyFiles(cause: unknown): DatabaseError {
 }
 
 export function storageFailed(file: string, what: string, cause: unknown): DatabaseError {
-  const detail = cause instanceof Error ? cause.message : String(cause);
-  return new DatabaseError('storage_failed', `File "${file}": ${what} failed (${detail}); try again`, { cause });
+  return new DatabaseError('storage_failed', `File "${file}": ${what} failed (${messageOf(cause)}); try again`, {
+    cause,
+  });
 }

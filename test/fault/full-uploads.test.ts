@@ -199,7 +199,7 @@ describe.each([
     const before = await connection.ask({ method: 'GET', path: 'db/doc' });
     const mixed = { 'content-type': 'multipart/related; boundary=b' };
     const announced = (length: number) => related({ _attachments: { a: { follows: true, length } } }, bytesOf(2));
-    const limit = `An attachment may have ${MOST_BYTES} bytes (svc/max_attachment_chunk_size).`;
+    const limit = `An attachment may have at most ${MOST_BYTES} bytes (svc/max_attachment_chunk_size).`;
     const uploads: readonly (readonly [Promise<Answer>, number, string, unknown])[] = [
       [
         put('db/other/a', bytesOf(2), { ...BINARY, 'content-md5': 'XUFAKrxLKna5cZ2REBfFkg==' }),
@@ -213,13 +213,13 @@ describe.each([
         put('db/other', announced(2 * MEGABYTE - 1), mixed),
         400,
         'bad_request',
-        expect.stringContaining('was announced with'),
+        expect.stringContaining('was given as'),
       ],
       [
         put('db/other', announced(2 * MEGABYTE + 1), mixed),
         400,
         'bad_request',
-        expect.stringContaining('was announced with'),
+        expect.stringContaining('was given as'),
       ],
       [put('db/other', announced(2 * MEGABYTE).subarray(0, MEGABYTE), mixed), 400, 'bad_request', expect.any(String)],
     ];

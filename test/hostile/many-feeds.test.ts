@@ -7,7 +7,7 @@ import { systemClock, systemRandom } from '../../src/base/shared/clock.ts';
 import type { ByteStream, PlainResponse } from '../../src/base/shared/message.ts';
 import { createCore } from '../../src/core/core.ts';
 import { deferredAtHand } from '../../src/core/deferred/deferred-code.ts';
-import { createMemoryPageStore } from '../../src/storage/memory/memory-page-store.ts';
+import { createMemoryPageStore } from '../../src/storage/memory-page-store.ts';
 import { toStream } from '../support/conformance/body-stream.ts';
 import { AttackedServer } from './support/attacked-server.ts';
 import { noProcessFiles, processorSeconds } from './support/process-use.ts';

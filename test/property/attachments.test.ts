@@ -4,9 +4,9 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { must } from '../../src/base/shared/assert.ts';
 import { atOnce } from '../../src/base/shared/turn.ts';
-import { splitAttachments } from '../../src/database/documents/attachments/stored-attachments.ts';
 import type { RevId } from '../../src/database/documents/contract.ts';
 import { toRevId } from '../../src/database/documents/revisions/revisions.ts';
+import { splitAttachments } from '../../src/database/documents/stored-attachments.ts';
 import type {
   AttachmentBytes,
   AttachmentReader,

@@ -13,9 +13,9 @@ import {
   type TreeSpec,
 } from '../../src/storage/btree/contract.ts';
 import { treeGroups } from '../../src/storage/btree/reading/group-walk.ts';
-import { treePages } from '../../src/storage/btree/reading/page-walk.ts';
+import { collectEntries } from '../../src/storage/btree/reading/reduction-walks.ts';
 import { checkTree } from '../../src/storage/btree/reading/tree-check.ts';
-import { collectEntries } from '../../src/storage/btree/reading/tree-collect.ts';
+import { treePages } from '../../src/storage/btree/reading/tree-walks.ts';
 import { Tree, type TreeOptions } from '../../src/storage/btree/tree.ts';
 import { PageCache } from '../../src/storage/paging/page-cache.ts';
 import { cutText, pageCount } from '../../src/storage/paging/page-texts.ts';

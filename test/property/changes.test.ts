@@ -9,7 +9,7 @@ import { createDeferredCode } from '../../src/core/deferred/deferred-code.ts';
 import { DatabaseFeeds } from '../../src/database/changes/feeds.ts';
 import type { Registry } from '../../src/database/registry/contract.ts';
 import { createHandle } from '../../src/http/http-service.ts';
-import { createMemoryPageStore } from '../../src/storage/memory/memory-page-store.ts';
+import { createMemoryPageStore } from '../../src/storage/memory-page-store.ts';
 import type { PageStore } from '../../src/storage/page-store.ts';
 import { toStream } from '../support/conformance/body-stream.ts';
 import { withDeadline } from '../support/conformance/with-deadline.ts';

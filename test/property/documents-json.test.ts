@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { minify } from '../../src/base/json/minify-json.ts';
+import { minify } from '../../src/base/json/white-space.ts';
 import { atOnce } from '../../src/base/shared/turn.ts';
 import { readBulkInSteps } from '../../src/database/documents/incoming/read-bulk.ts';
 import { readDocument } from '../../src/database/documents/incoming/read-document.ts';

@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest';
 import { must } from '../../src/base/shared/assert.ts';
 import { atOnce } from '../../src/base/shared/turn.ts';
 import type { RevisionNode, RevisionPath } from '../../src/database/documents/contract.ts';
-import { mapBodies } from '../../src/database/documents/revisions/body-changes.ts';
 import { MutableRevisionTree } from '../../src/database/documents/revisions/mutable-revision-tree.ts';
 import {
   cutPath,
+  mapBodies,
   mergePath,
   mergeTrees,
   pathOf,

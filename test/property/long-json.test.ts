@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { JsonScanner } from '../../src/base/json/json-scanner.ts';
 import { LongJsonScanner } from '../../src/base/json/long-json-scanner.ts';
-import { minify, minifyInSteps } from '../../src/base/json/minify-json.ts';
+import { minify, minifyInSteps } from '../../src/base/json/white-space.ts';
 import { atOnce } from '../../src/base/shared/turn.ts';
 import { encodeInSteps } from '../../src/base/shared/utf8.ts';
 import { readDocument, readDocumentInSteps } from '../../src/database/documents/incoming/read-document.ts';

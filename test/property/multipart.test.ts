@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { boundaryOf, fileNameOf, readParts } from '../../src/base/shared/multipart/multipart-reader.ts';
+import { boundaryOf, fileNameOf, readParts } from '../../src/base/shared/multipart-reader.ts';
 
 /** Multipart bodies that arrive in pieces of any size, with content that looks like boundaries, against what was put together. */
 

@@ -1,4 +1,4 @@
-import type { MemoryFile, MemoryMedium } from '../../src/storage/memory/memory-medium.ts';
+import type { MemoryFile, MemoryMedium } from '../../src/storage/memory-page-store.ts';
 import type { PageValue } from '../../src/storage/page-store.ts';
 import type { SeededRandom } from './seeded-random.ts';
 

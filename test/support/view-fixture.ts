@@ -7,8 +7,7 @@ import { openDatabase } from '../../src/database/store/open-database.ts';
 import type { StoredDatabase } from '../../src/database/store/stored-database.ts';
 import type { DesignDocument, ViewGroup, ViewIndexes, ViewReader } from '../../src/queries/views/contract.ts';
 import { createViewIndexes, type ViewIndexesOptions } from '../../src/queries/views/view-indexes.ts';
-import { MemoryMedium } from '../../src/storage/memory/memory-medium.ts';
-import { createMemoryPageStore } from '../../src/storage/memory/memory-page-store.ts';
+import { createMemoryPageStore, MemoryMedium } from '../../src/storage/memory-page-store.ts';
 import type { PageStore } from '../../src/storage/page-store.ts';
 import { createTestSandbox } from '../unit/queries/sandbox/quickjs-files.ts';
 

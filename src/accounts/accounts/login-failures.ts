@@ -3,7 +3,7 @@
  * at once; those that follow within a minute are counted, and summed up at its end: a client that sends very many does not fill the log.
  */
 import { type ErrorCode, isDatabaseError } from '../../base/errors/database-error.ts';
-import { startBackgroundTimer } from '../../base/shared/background-timer.ts';
+import { startBackgroundTimer } from '../../base/shared/clock.ts';
 import type { Log } from '../../base/system/contract.ts';
 import { networkOf } from '../../base/system/network-of.ts';
 

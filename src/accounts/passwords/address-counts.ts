@@ -1,5 +1,5 @@
 /** Counts costly operations by address, and slows down addresses with many: a number of them is free, then one more each second. */
-import { RetryLaterError } from '../../base/errors/retry-later.ts';
+import { RetryLaterError } from '../../base/errors/database-error.ts';
 import type { Clock } from '../../base/shared/clock.ts';
 
 const MS_PER_ONE = 1_000;

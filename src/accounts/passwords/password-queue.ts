@@ -2,8 +2,7 @@
  * Runs password computations, few at a time and with a bounded queue. Checks and new hashes have separate queues and take
  * turns, so that neither blocks the other; within each queue the callers take turns, so that a caller with many requests delays only itself.
  */
-import { DatabaseError } from '../../base/errors/database-error.ts';
-import { RetryLaterError } from '../../base/errors/retry-later.ts';
+import { DatabaseError, RetryLaterError } from '../../base/errors/database-error.ts';
 
 /** Whether a password is checked, or is hashed to be stored. */
 export type PasswordWork = 'check' | 'hash';

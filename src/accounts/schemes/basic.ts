@@ -1,5 +1,5 @@
 /** `Authorization: Basic` (RFC 7617). */
-import { fromBase64 } from '../../base/shared/base64.ts';
+import { fromBase64 } from '../../base/shared/bytes.ts';
 
 export interface NameAndPassword {
   readonly name: string;

@@ -5,7 +5,7 @@
 import { errors, importSPKI, type JWTHeaderParameters, type JWTPayload, jwtVerify } from 'jose';
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { isObject, ownMember } from '../../base/json/objects.ts';
-import { fromBase64 } from '../../base/shared/base64.ts';
+import { fromBase64 } from '../../base/shared/bytes.ts';
 import type { Clock } from '../../base/shared/clock.ts';
 import type { RequestUser } from '../../base/shared/message.ts';
 import type { Config } from '../../base/system/contract.ts';

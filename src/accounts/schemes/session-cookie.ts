@@ -5,8 +5,7 @@
  * session while it lasts: it ends with its time, with the account, when the password changes, and when it is ended (`ended-sessions.ts`).
  */
 import { DatabaseError } from '../../base/errors/database-error.ts';
-import { fromBase64, toBase64 } from '../../base/shared/base64.ts';
-import { joinBytes } from '../../base/shared/bytes.ts';
+import { fromBase64, joinBytes, toBase64 } from '../../base/shared/bytes.ts';
 import type { Clock, RandomBytes } from '../../base/shared/clock.ts';
 import { areEqualSecretBytes } from '../../base/shared/constant-time.ts';
 import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';

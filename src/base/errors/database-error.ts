@@ -113,7 +113,34 @@ export class RefusalError extends DatabaseError {
   }
 }
 
+/** A temporary refusal: the client may retry the same request after this many seconds. */
+export class RetryLaterError extends DatabaseError {
+  readonly retryAfterS: number;
+
+  constructor(code: ErrorCode, reason: string, retryAfterS: number) {
+    super(code, reason);
+    this.name = 'RetryLaterError';
+    this.retryAfterS = retryAfterS;
+  }
+}
+
 /** Returns whether `error` is a DatabaseError, with the given code if one is given. */
 export function isDatabaseError(error: unknown, code?: ErrorCode): error is DatabaseError {
   return error instanceof DatabaseError && (code === undefined || error.code === code);
+}
+
+/** Returns the message of whatever was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** What is stored is damaged, as `finding`, a sentence, says. */
+export function storageDamage(finding: string, cause?: unknown): DatabaseError {
+  return new DatabaseError('storage_corrupt', `${finding} Run "settee verify" and restore a backup.`, { cause });
+}
+
+/** Code or a file that is loaded on first use could not be loaded. The next request that needs it tries again. */
+export function functionsUnavailable(what: string, cause: unknown): DatabaseError {
+  const reason = `${what} could not be loaded (${messageOf(cause)}). Send the request again.`;
+  return new DatabaseError('functions_unavailable', reason, { cause });
 }

@@ -1,16 +1,15 @@
-/** Refusals of work that would take more memory than all requests may have together; both are temporary. */
 import { DatabaseError } from './database-error.ts';
 
-/** The request waited for as long as it may. */
+/** A temporary refusal: all requests together hold as much memory as they may. */
 export function tooBusy(): DatabaseError {
   const reason =
-    'The service has as many bytes of requests and answers under way as httpd/max_bytes_in_flight permits; nothing was changed. Send the request again later, or in smaller parts.';
+    'Requests and responses already take all the memory that httpd/max_bytes_in_flight permits; nothing was changed. Send the request again later, or in smaller parts.';
   return new DatabaseError('too_busy', reason);
 }
 
-/** The request arrived slowly while others waited. */
+/** A temporary refusal: the request arrived slowly while others waited for memory. */
 export function gaveWay(): DatabaseError {
   const reason =
-    'The request came too slowly while others waited for memory (httpd/max_bytes_in_flight), and gave way to them; nothing was changed. Send it again later, over a faster connection, or in smaller parts.';
+    'The request arrived too slowly while others waited for memory (httpd/max_bytes_in_flight); nothing was changed. Send it again later, over a faster connection, or in smaller parts.';
   return new DatabaseError('too_busy', reason);
 }

@@ -39,6 +39,11 @@ export function isSpace(code: number): boolean {
   return code === SPACE || code === LINE_FEED || code === CARRIAGE_RETURN || code === TAB;
 }
 
+/** Returns whether no number or literal continues with this. NaN is past the text's end. */
+export function endsScalar(code: number): boolean {
+  return !(code > SPACE) || code === COMMA || code === CLOSE_BRACE || code === CLOSE_BRACKET;
+}
+
 export function isDigit(code: number): boolean {
   return code >= ZERO && code <= NINE;
 }

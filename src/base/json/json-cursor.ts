@@ -5,7 +5,7 @@
  */
 
 import type { CooperativeTask } from '../shared/turn.ts';
-import { CLOSE_BRACE, CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE, SPACE } from './characters.ts';
+import { CLOSE_BRACE, CLOSE_BRACKET, COMMA, endsScalar, OPEN_BRACE, OPEN_BRACKET, QUOTE, SPACE } from './characters.ts';
 import { endedEarly, stringEnd, stringValue } from './strings.ts';
 
 /** Number of characters skipped in one step. */
@@ -202,9 +202,4 @@ function scalarEnd(text: string, start: number): number {
   let at = start + 1;
   while (!endsScalar(text.charCodeAt(at))) at++;
   return at;
-}
-
-/** NaN, past the text's last character, ends it as well. */
-function endsScalar(code: number): boolean {
-  return !(code > SPACE) || code === COMMA || code === CLOSE_BRACE || code === CLOSE_BRACKET;
 }

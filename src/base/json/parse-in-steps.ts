@@ -11,6 +11,7 @@ import {
   CLOSE_BRACKET,
   COLON,
   COMMA,
+  endsScalar,
   isDigit,
   isSpace,
   LOWER_U,
@@ -19,10 +20,10 @@ import {
   OPEN_BRACKET,
   QUOTE,
 } from './characters.ts';
-import { shortenSpaceInSteps } from './long-space.ts';
 import { isObject, type JsonObject } from './objects.ts';
 import { PartedMap } from './parted-map.ts';
 import { stringEnd } from './strings.ts';
+import { shortenSpaceInSteps } from './white-space.ts';
 
 /** Approximate number of characters parsed in one step. */
 const STEP_LENGTH = 65_536;
@@ -314,11 +315,6 @@ function behindEscapes(text: string, from: number, to: number): number {
     else at += text.charCodeAt(at + 1) === LOWER_U ? UNICODE_ESCAPE : SHORT_ESCAPE;
   }
   return at;
-}
-
-/** Returns whether no number or literal continues with this; NaN is past the text's end. */
-function endsScalar(code: number): boolean {
-  return Number.isNaN(code) || isSpace(code) || code === COMMA || code === CLOSE_BRACE || code === CLOSE_BRACKET;
 }
 
 function tooLongNumber(): DatabaseError {

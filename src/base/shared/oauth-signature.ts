@@ -1,5 +1,5 @@
 /** Signatures of requests as OAuth 1.0 defines them (RFC 5849, section 3.4). */
-import { toBase64 } from './base64.ts';
+import { toBase64 } from './bytes.ts';
 
 export type OAuthSignatureMethod = 'HMAC-SHA1' | 'PLAINTEXT';
 

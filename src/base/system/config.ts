@@ -6,7 +6,7 @@ import { DatabaseError } from '../errors/database-error.ts';
 import type { Config } from './contract.ts';
 
 /** The handlers that determine who sent a request. */
-export const AUTHENTICATION_HANDLERS = ['oauth', 'cookie', 'proxy', 'default', 'jwt'] as const;
+const AUTHENTICATION_HANDLERS = ['oauth', 'cookie', 'proxy', 'default', 'jwt'] as const;
 
 export const UUID_ALGORITHMS = ['sequential', 'random', 'utc_random', 'utc_id'] as const;
 
@@ -24,18 +24,14 @@ function wholeNumber(config: Config, section: string, key: string, least: 0 | 1)
   if (text === NO_LIMIT) return Number.MAX_SAFE_INTEGER;
   const value = Number(text);
   if (Number.isSafeInteger(value) && value >= least) return value;
-  throw new DatabaseError(
-    'bad_request',
-    `Setting ${section}/${key} is "${text}"; it must be a whole number from ${least} up.`,
-  );
+  throw settingRefusal(`${section}/${key}`, text, `a whole number from ${least} up`);
 }
 
 /** Returns a TCP port; 0 means any free one. Fails with `bad_request` on an invalid port, and if the setting is unset. */
 export function portSetting(config: Config): number {
   const port = integerSetting(config, 'httpd', 'port');
   if (port !== undefined && port <= 65_535) return port;
-  const reason = `Setting httpd/port is "${config.get('httpd', 'port') ?? ''}"; it must be a whole number from 0 to 65535.`;
-  throw new DatabaseError('bad_request', reason);
+  throw settingRefusal('httpd/port', config.get('httpd', 'port') ?? '', 'a whole number from 0 to 65535');
 }
 
 /** Like `integerSetting`, from 1 up. */
@@ -53,10 +49,7 @@ export function choiceSetting<T extends string>(
   const text = config.get(section, key);
   const chosen = choices.find((choice) => choice === text);
   if (chosen !== undefined) return chosen;
-  throw new DatabaseError(
-    'bad_request',
-    `Setting ${section}/${key} is "${text ?? ''}"; it must be one of ${choices.join(', ')}.`,
-  );
+  throw settingRefusal(`${section}/${key}`, text ?? '', `one of ${choices.join(', ')}`);
 }
 
 /** A handler as configuration files of the family name it, such as `{chttpd_auth, cookie_authentication_handler}`. */
@@ -74,8 +67,7 @@ export function authenticationHandlers(config: Config): readonly string[] {
   const names = text.replace(FAMILY_HANDLER, '$1').split(',');
   const trimmed = names.map((name) => name.trim());
   if (trimmed.every((name) => known.includes(name))) return trimmed;
-  const reason = `Setting httpd/authentication_handlers is "${text}"; it must be a list of ${known.join(', ')}.`;
-  throw new DatabaseError('bad_request', reason);
+  throw settingRefusal('httpd/authentication_handlers', text, `a list of ${known.join(', ')}`);
 }
 
 const SETTING_NAME = /^[^\s/[\]{}]+\/[^\s[\]{}]+$/;
@@ -90,8 +82,8 @@ export function whitelistSetting(config: Config): readonly string[] | undefined 
   const list = isFamily ? text.replace(/^\s*\[(.*)\]\s*$/, '$1').replace(FAMILY_NAME, '$1/$2') : text;
   const names = list.split(',').map((name) => name.trim());
   if (names.every((name) => SETTING_NAME.test(name))) return names;
-  const reason = `Setting httpd/config_whitelist is "${text}"; it must be names of settings, such as uuids/max_count, with commas between them.`;
-  throw new DatabaseError('bad_request', reason);
+  const rule = 'names of settings, such as uuids/max_count, with commas between them';
+  throw settingRefusal('httpd/config_whitelist', text, rule);
 }
 
 /** Returns IP addresses from a comma-separated list; none if the setting is unset. Fails with `bad_request` on an invalid address. */
@@ -125,10 +117,7 @@ export const LEAST_SANDBOX_BYTES = 96 * 1024 * 1024;
 export function sandboxMemoryBytes(config: Config): number | undefined {
   const bytes = integerSetting(config, 'query_server_config', 'memory_bytes');
   if (bytes === undefined || bytes >= LEAST_SANDBOX_BYTES) return bytes;
-  throw new DatabaseError(
-    'bad_request',
-    `Setting query_server_config/memory_bytes is "${bytes}"; it must be at least ${LEAST_SANDBOX_BYTES}.`,
-  );
+  throw settingRefusal('query_server_config/memory_bytes', `${bytes}`, `at least ${LEAST_SANDBOX_BYTES}`);
 }
 
 const DEFAULT_FUNCTION_TIMEOUT_MS = 5_000;
@@ -149,4 +138,9 @@ export function requiresValidUser(config: Config): boolean {
     booleanSetting(config, 'svc_httpd_auth', 'require_valid_user') ||
     booleanSetting(config, 'svc_httpd_auth', 'require_valid_user_except_for_up')
   );
+}
+
+/** Returns the error for a value that the setting can't have. `rule`: what it must be. */
+export function settingRefusal(name: string, text: string, rule: string): DatabaseError {
+  return new DatabaseError('bad_request', `Setting ${name} is "${text}"; it must be ${rule}.`);
 }

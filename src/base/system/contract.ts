@@ -85,3 +85,6 @@ export interface ActiveTask {
  * reader that stops early leaves nothing open.
  */
 export type Gzip = (source: AsyncIterable<Uint8Array>, level: number) => AsyncIterable<Uint8Array>;
+
+/** The system database whose documents request replications (docs/http/replication.md#replication-documents). */
+export const REPLICATOR_DATABASE = '_replicator';

@@ -1,12 +1,12 @@
 /** What the service counts about itself. Counting is adding to a number: it allocates nothing, and notifies no one. */
 
 /** A counted quantity: the code that counts adds to `value`. */
-export interface Counter {
+interface Counter {
   value: number;
 }
 
-export const METHODS = ['COPY', 'DELETE', 'GET', 'HEAD', 'POST', 'PUT'] as const;
-export const STATUSES = [200, 201, 202, 301, 304, 400, 401, 403, 404, 405, 409, 412, 500] as const;
+const METHODS = ['COPY', 'DELETE', 'GET', 'HEAD', 'POST', 'PUT'] as const;
+const STATUSES = [200, 201, 202, 301, 304, 400, 401, 403, 404, 405, 409, 412, 500] as const;
 
 /** All counts since the service was opened. */
 export class Counters {
@@ -30,4 +30,49 @@ export interface Gauges {
   readonly openDatabases: () => number;
   readonly openFiles: () => number;
   readonly clientsOfChanges: () => number;
+}
+
+export interface Statistic {
+  readonly section: string;
+  readonly id: string;
+  /** `count`: the number in an interval. `mean`: the mean in an interval. `gauge`: the value at its end. */
+  readonly kind: 'count' | 'mean' | 'gauge';
+  /** What was counted, or summed, since the service was opened; for a gauge the current value. */
+  readonly read: () => number;
+  /** For a mean: how many values were summed. */
+  readonly readCount?: () => number;
+}
+
+/** Returns the list of statistics (docs/http/server.md#statistics), and what each is read from. `http/server/administration` has their descriptions. */
+export function listStatistics(counters: Counters, gauges: Gauges): readonly Statistic[] {
+  return [
+    count('svc', 'auth_cache_hits', counters.authCacheHits),
+    count('svc', 'auth_cache_misses', counters.authCacheMisses),
+    count('svc', 'database_reads', counters.databaseReads),
+    count('svc', 'database_writes', counters.databaseWrites),
+    gauge('svc', 'open_databases', gauges.openDatabases),
+    gauge('svc', 'open_os_files', gauges.openFiles),
+    {
+      section: 'svc',
+      id: 'request_time',
+      kind: 'mean',
+      read: () => counters.answerMs.value,
+      readCount: () => counters.answers.value,
+    },
+    ...[...counters.methods].map(([id, counter]) => count('httpd_request_methods', id, counter)),
+    ...[...counters.statuses].map(([id, counter]) => count('httpd_status_codes', `${id}`, counter)),
+    count('httpd', 'bulk_requests', counters.bulkRequests),
+    gauge('httpd', 'clients_requesting_changes', gauges.clientsOfChanges),
+    count('httpd', 'requests', counters.requests),
+    count('httpd', 'temporary_view_reads', counters.temporaryViewReads),
+    count('httpd', 'view_reads', counters.viewReads),
+  ];
+}
+
+function count(section: string, id: string, counter: Counter): Statistic {
+  return { section, id, kind: 'count', read: () => counter.value };
+}
+
+function gauge(section: string, id: string, read: () => number): Statistic {
+  return { section, id, kind: 'gauge', read };
 }

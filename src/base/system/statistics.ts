@@ -4,11 +4,35 @@
  */
 import { DatabaseError } from '../errors/database-error.ts';
 import type { Clock } from '../shared/clock.ts';
+import { positiveSetting, settingRefusal } from './config.ts';
 import type { Config, ConfigStore } from './contract.ts';
-import type { Counters, Gauges } from './counters.ts';
-import { SampleSeries, type Summary } from './sample-series.ts';
-import { sampleRateMs, sampleWindows } from './sample-settings.ts';
-import { listStatistics, type Statistic } from './statistic-list.ts';
+import { type Counters, type Gauges, listStatistics, type Statistic } from './counters.ts';
+
+const DEFAULT_SAMPLE_RATE_MS = 1_000;
+/** Maximum number of samples kept for each statistic. */
+const MOST_SAMPLES = 3_600;
+
+/** Returns how often samples of statistics are taken. */
+function sampleRateMs(config: Config): number {
+  return positiveSetting(config, 'stats', 'rate') ?? DEFAULT_SAMPLE_RATE_MS;
+}
+
+/**
+ * Returns the time windows for which statistics are shown, in seconds; 0 means all the time. Fails with `bad_request` if the setting is not a
+ * JSON list of whole numbers, and on too many samples.
+ */
+export function sampleWindows(config: Config): readonly number[] {
+  const text = config.get('stats', 'samples') ?? '[0]';
+  const windows = parseNumbers(text);
+  if (windows !== undefined && (Math.max(...windows) * 1_000) / sampleRateMs(config) <= MOST_SAMPLES) return windows;
+  const rule = `a list of seconds, such as [0, 60, 300, 900], each no longer than ${MOST_SAMPLES} times stats/rate`;
+  throw settingRefusal('stats/samples', text, rule);
+}
+
+function parseNumbers(text: string): readonly number[] | undefined {
+  if (!/^\[\s*\d{1,9}(\s*,\s*\d{1,9}){0,31}\s*\]$/.test(text)) return undefined;
+  return text.slice(1, -1).split(',').map(Number);
+}
 
 /** A statistic as it is shown. */
 export interface ShownStatistic extends Summary {
@@ -138,5 +162,98 @@ class SampledStatistic {
     if (statistic.kind !== 'gauge') return { statistic, ...summary, current: summary.sum };
     const current = statistic.read();
     return { statistic, ...summary, sum: current, current };
+  }
+}
+
+interface Summary {
+  readonly sum: number;
+  readonly mean: number;
+  /** Standard deviation of the population. */
+  readonly stddev: number;
+  readonly min: number;
+  readonly max: number;
+}
+
+/**
+ * The samples of one statistic, one taken at the end of each interval. All samples are kept as sums, and the latest ones
+ * individually, for time windows. Until a sample other than 0 comes, only their number is kept.
+ */
+export class SampleSeries {
+  readonly #capacity: number;
+  readonly #sums = new RunningSums();
+  /** The latest samples, in a ring; NaN if there was nothing to sample. */
+  #ring: Float64Array | undefined;
+  #next = 0;
+  /** Intervals that have passed. */
+  #count = 0;
+
+  /** `capacity`: how many of the latest samples are kept individually. */
+  constructor(capacity: number) {
+    this.#capacity = Math.max(1, capacity);
+  }
+
+  /** Adds the sample of an interval, then `filler` for `further` more intervals. NaN: there was nothing to sample. */
+  push(sample: number, filler: number, further: number): void {
+    this.#sums.add(sample, 1);
+    this.#sums.add(filler, further);
+    if (this.#ring === undefined && (sample !== 0 || (filler !== 0 && further > 0))) {
+      this.#ring = new Float64Array(this.#capacity);
+    }
+    this.#keep(sample);
+    for (let left = Math.min(further, this.#capacity); left > 0; left--) this.#keep(filler);
+    this.#count += 1 + further;
+  }
+
+  /** Summarizes all samples since the beginning. */
+  total(): Summary {
+    return this.#sums.summary();
+  }
+
+  /** Summarizes the latest samples, or as many as there are. */
+  latest(samples: number): Summary {
+    const sums = new RunningSums();
+    const wanted = Math.min(samples, this.#count, this.#capacity);
+    if (this.#ring === undefined) sums.add(0, wanted);
+    else {
+      for (let back = 1; back <= wanted; back++) {
+        sums.add(this.#ring[(this.#next - back + this.#capacity) % this.#capacity] ?? 0, 1);
+      }
+    }
+    return sums.summary();
+  }
+
+  #keep(sample: number): void {
+    if (this.#ring === undefined) return;
+    this.#ring[this.#next] = sample;
+    this.#next = (this.#next + 1) % this.#capacity;
+  }
+}
+
+/** Sums and their spread, without keeping what was summed (B. P. Welford, Technometrics 4, 1962). */
+class RunningSums {
+  #count = 0;
+  #sum = 0;
+  #mean = 0;
+  #squares = 0;
+  #min = Number.POSITIVE_INFINITY;
+  #max = Number.NEGATIVE_INFINITY;
+
+  /** Adds the same value `times` times. */
+  add(value: number, times: number): void {
+    if (times <= 0 || Number.isNaN(value)) return;
+    const count = this.#count + times;
+    const distance = value - this.#mean;
+    this.#squares += (distance * distance * this.#count * times) / count;
+    this.#mean += (distance * times) / count;
+    this.#count = count;
+    this.#sum += value * times;
+    this.#min = Math.min(this.#min, value);
+    this.#max = Math.max(this.#max, value);
+  }
+
+  summary(): Summary {
+    if (this.#count === 0) return { sum: 0, mean: 0, stddev: 0, min: 0, max: 0 };
+    const stddev = Math.sqrt(this.#squares / this.#count);
+    return { sum: this.#sum, mean: this.#mean, stddev, min: this.#min, max: this.#max };
   }
 }

@@ -7,7 +7,7 @@ import { type Core, type CoreOptions, createCore } from '../../core/core.ts';
 import { deferredAtHand } from '../../core/deferred/deferred-code.ts';
 import { createFetch } from '../../http/fetch-adapter.ts';
 import { createQuickJsSandbox, type QuickJsSandboxOptions } from '../../queries/sandbox/programs/quickjs-sandbox.ts';
-import { createMemoryPageStore } from '../../storage/memory/memory-page-store.ts';
+import { createMemoryPageStore } from '../../storage/memory-page-store.ts';
 import { CookieJar } from '../cookie-jar.ts';
 
 export type ServiceOptions = Pick<CoreOptions, 'basePath' | 'config'>;

@@ -3,7 +3,7 @@
  * being loaded, so that both take no longer than the slower one. That code repeats, and reports, whatever fails in this first start.
  */
 
-import { startBackgroundTimer } from '../../base/shared/background-timer.ts';
+import { startBackgroundTimer } from '../../base/shared/clock.ts';
 import { integerSetting, sandboxMemoryBytes } from '../../base/system/config.ts';
 import type { Config } from '../../base/system/contract.ts';
 import type { ToWorker } from '../../queries/sandbox/execution/wire.ts';

@@ -11,7 +11,7 @@ import {
 } from '../../base/system/config.ts';
 import type { Config } from '../../base/system/contract.ts';
 import { logLevel } from '../../base/system/log.ts';
-import { sampleWindows } from '../../base/system/sample-settings.ts';
+import { sampleWindows } from '../../base/system/statistics.ts';
 import { requiredClaims } from '../../base/system/token-claims.ts';
 
 export type Check = (config: Config, section: string, key: string) => unknown;

@@ -18,7 +18,7 @@ import { SessionSecret } from '../../accounts/schemes/session-secret.ts';
 import { authenticationDatabase, publicFields, sessionSeconds } from '../../accounts/settings.ts';
 import { UserGuard } from '../../accounts/users-database/user-guard.ts';
 import { orElse } from '../../base/shared/maybe-promise.ts';
-import { REPLICATOR_DATABASE } from '../../base/system/system-databases.ts';
+import { REPLICATOR_DATABASE } from '../../base/system/contract.ts';
 import { type AccountsPart, accountsHandlers } from '../../http/server/accounts/accounts-part.ts';
 import { challenge } from '../../http/server/accounts/challenge.ts';
 import { getProtectedDocument } from '../../http/server/accounts/protected-documents.ts';

@@ -1,13 +1,11 @@
 /** Loads the replicator: on first use, and if the service has documents that ask for replications. */
 import { isDatabaseError } from '../../base/errors/database-error.ts';
-import { startBackgroundTimer } from '../../base/shared/background-timer.ts';
 import type { ByteBudget } from '../../base/shared/byte-budget.ts';
-import type { Clock, RandomBytes } from '../../base/shared/clock.ts';
+import { type Clock, type RandomBytes, startBackgroundTimer } from '../../base/shared/clock.ts';
 import { type MaybePromise, orElse } from '../../base/shared/maybe-promise.ts';
 import type { Handle } from '../../base/shared/message.ts';
 import type { ActiveTasks } from '../../base/system/active-tasks.ts';
-import type { Config, Log } from '../../base/system/contract.ts';
-import { REPLICATOR_DATABASE } from '../../base/system/system-databases.ts';
+import { type Config, type Log, REPLICATOR_DATABASE } from '../../base/system/contract.ts';
 import type { Registry } from '../../database/registry/contract.ts';
 import type { ReplicationActivity, ReplicatorHost, RequestStore, Standings } from '../../replication/contract.ts';
 import type { DeferredCode, OwnedReplicatorPart } from './contract.ts';

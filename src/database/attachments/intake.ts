@@ -5,8 +5,8 @@ import { must } from '../../base/shared/assert.ts';
 import { TimeSlice } from '../../base/shared/turn.ts';
 import { integerSetting } from '../../base/system/config.ts';
 import type { Config, Gzip } from '../../base/system/contract.ts';
-import { contentMd5Mismatch } from '../documents/attachments/digests.ts';
 import { beginMd5, type Md5Stream } from '../documents/md5.ts';
+import { contentMd5Mismatch } from '../documents/stored-attachments.ts';
 import type { AttachmentUpload, Database, FinishedUpload } from '../store/contract.ts';
 import { compress, decompress } from './gzip-stream.ts';
 import { storedBytes } from './outgoing.ts';
@@ -201,7 +201,7 @@ class Counted {
   checkLength(): void {
     const { length } = this.#incoming;
     if (length === undefined || length === this.#length) return;
-    const reason = `The attachment has ${this.#length} bytes, and was announced with ${length}; nothing was changed.`;
+    const reason = `The attachment has ${this.#length} bytes, but its length was given as ${length}; nothing was changed.`;
     throw new DatabaseError('bad_request', reason);
   }
 }
@@ -265,5 +265,8 @@ class DecodedSum {
 }
 
 function tooLarge(limit: number): DatabaseError {
-  return new DatabaseError('too_large', `An attachment may have ${limit} bytes (svc/max_attachment_chunk_size).`);
+  return new DatabaseError(
+    'too_large',
+    `An attachment may have at most ${limit} bytes (svc/max_attachment_chunk_size).`,
+  );
 }

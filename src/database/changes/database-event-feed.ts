@@ -1,5 +1,5 @@
 /** A feed of database events: created, changed, deleted. It begins with the next event. */
-import { startBackgroundTimer } from '../../base/shared/background-timer.ts';
+import { startBackgroundTimer } from '../../base/shared/clock.ts';
 import type { DatabaseEvent, DatabaseEventFeed } from './contract.ts';
 
 /** A reader that falls this far behind is no longer served: the feed ends, and the reader has to check the state itself. */

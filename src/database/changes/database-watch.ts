@@ -1,5 +1,5 @@
 /** Tells feeds that their database changed. */
-import { startBackgroundTimer } from '../../base/shared/background-timer.ts';
+import { startBackgroundTimer } from '../../base/shared/clock.ts';
 import { nextTurn } from '../../base/shared/turn.ts';
 import type { DatabaseEvent, DatabaseWatch, WatchOutcome } from './contract.ts';
 

@@ -194,7 +194,7 @@ export class HandleCache {
     const results = await Promise.allSettled([...closed, ...this.#closing.values()]);
     const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
     if (failures.length > 0) {
-      throw new DatabaseError('storage_failed', `${failures.length} databases could not be closed in order.`, {
+      throw new DatabaseError('storage_failed', `${failures.length} databases could not be closed cleanly.`, {
         cause: failures[0],
       });
     }

@@ -39,7 +39,7 @@ export class ListChanges {
     if (this.#isOver || this.#wasReadUnasked) return;
     this.#wasReadUnasked = true;
     this.settled().catch((error: unknown) =>
-      this.#options.log.error('the list of databases could not be opened; it is tried again', error),
+      this.#options.log.error('the list of databases could not be opened; the next request tries again', error),
     );
   }
 

@@ -10,18 +10,13 @@ import type { Database, VerifyReport } from '../store/contract.ts';
 import { openDatabase } from '../store/open-database.ts';
 import { defaultSettings } from '../store/settings.ts';
 import type { StoredDatabase } from '../store/stored-database.ts';
-import type { DatabaseEvent, Lease, Registry } from './contract.ts';
-import { DatabaseList } from './database-list.ts';
+import type { DatabaseEvent, Lease, Registry, RegistryOptions } from './contract.ts';
+import { DatabaseList, REGISTRY_FILE } from './database-list.ts';
 import { checkDatabaseName, createFileName, databaseFileOf } from './database-name.ts';
 import { type Draft, isWritten, RegistryWithDraft } from './draft.ts';
-import { FileRemovals } from './file-removals.ts';
 import { HandleCache, shutDown } from './handle-cache.ts';
 import { ListChanges } from './list-changes.ts';
-import type { RegistryOptions } from './registry-options.ts';
-import { findUnlisted, nameForUnknown } from './unlisted-files.ts';
-
-/** The file that holds the list of databases: itself a database, with one local document for each. */
-export const REGISTRY_FILE = 'registry';
+import { FileRemovals, findUnlisted, nameForUnknown } from './unlisted-files.ts';
 
 /** The default if there is no setting. */
 const DEFAULT_MAX_OPEN = 100;
@@ -93,7 +88,7 @@ class StoredRegistry implements Registry {
     const { leftovers, unknown } = await findUnlisted(store, files, { listed, removed: this.#list.removedFiles });
     for (const file of unknown) await this.#setAside(file);
     for (const file of leftovers) {
-      log.info(`removing ${file}, a leftover`);
+      log.info(`removing ${file}, left by an interrupted creation or deletion`);
       this.#removals.beginFile(file);
     }
   }
@@ -114,13 +109,12 @@ class StoredRegistry implements Registry {
   async #setAside(file: string): Promise<void> {
     const { log } = this.#options;
     const name = nameForUnknown(file);
+    const found = `the list of databases does not name the newer file ${file};`;
     try {
       await this.#list.add(name, file);
-      log.error(
-        `the list of databases, which is older, does not name the file ${file}; it is now the database ${name}`,
-      );
+      log.error(`${found} its database is now named ${name}`);
     } catch (error) {
-      log.error(`the list of databases, which is older, does not name the file ${file}; it is left alone`, error);
+      log.error(`${found} it stays unused`, error);
     }
   }
 
@@ -300,7 +294,7 @@ class StoredRegistry implements Registry {
   async #forget(name: string, file: string): Promise<void> {
     await this.#handles
       .discard(name)
-      .catch((error: unknown) => this.#options.log.error(`${name} was deleted but not closed in order`, error));
+      .catch((error: unknown) => this.#options.log.error(`closing the deleted database ${name} failed`, error));
     this.#removals.beginDatabase(file);
     this.#emit({ type: 'deleted', name });
   }

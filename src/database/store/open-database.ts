@@ -1,27 +1,27 @@
 import { DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
 import { randomHex } from '../../base/shared/bytes.ts';
 import type { RandomBytes } from '../../base/shared/clock.ts';
+import { atOnce } from '../../base/shared/turn.ts';
 import type { Log } from '../../base/system/contract.ts';
-import type { PageFile } from '../../storage/page-store.ts';
+import type { JournalRecord } from '../../storage/page-store.ts';
 import { PAGE_OVERHEAD } from '../../storage/paging/checksums.ts';
-import type { DatabaseOptions } from './database-options.ts';
-import { describeLoss } from './lost-records.ts';
-import { defaultSettings } from './settings.ts';
+import { type DatabaseOptions, defaultSettings } from './settings.ts';
 import type { DatabaseState } from './state/database-state.ts';
 import { DISK_FORMAT_VERSION, decodeHead, encodeHead, type Head } from './state/head.ts';
-import { decodeLineage, encodeLineage, LINEAGE_KEY } from './state/lineage.ts';
+import { decodeLineage, encodeLineage, LINEAGE_KEY } from './state/locals.ts';
 import { type OpenedFile, openFile } from './state/opened-file.ts';
-import { CEILING_STEP } from './state/stored-head.ts';
+import { CEILING_STEP, holdsNothing } from './state/stored-head.ts';
 import { StoredDatabase } from './stored-database.ts';
-import { type OnDamagedRecord, readJournalTail, replayJournal } from './writing/recovery.ts';
+import { decodeJournalEntry } from './writing/journal.ts';
+import { readJournalTail, replayJournal } from './writing/recovery.ts';
 
 interface OpenOptions extends DatabaseOptions {
   readonly random: RandomBytes;
   /**
    * If given, a journal record whose checksum is wrong is dropped with those after it, instead of ending the opening with
-   * `storage_corrupt`; it receives the file, and what is dropped.
+   * `storage_corrupt`; it receives the file, the record's number, and those after it.
    */
-  readonly onRepair?: ((file: string, repair: string) => void) | undefined;
+  readonly onDamagedRecord?: ((file: string, number: number, behind: readonly JournalRecord[]) => void) | undefined;
 }
 
 /**
@@ -34,7 +34,13 @@ export async function openDatabase(options: OpenOptions): Promise<StoredDatabase
   const { file, supports } = options;
   const { crc32 } = supports;
   if (file.opening.head === undefined) {
-    if (file.opening.epoch > 1) await mustBeNew(file);
+    // A file with content was not just begun: its head is lost, and to begin it again would lose the rest.
+    if (file.opening.epoch > 1 && !(await holdsNothing(file, crc32))) {
+      throw new DatabaseError(
+        'storage_corrupt',
+        `The head of ${file.name} is missing. Restore the file from a backup.`,
+      );
+    }
     const head = newHead(options);
     await file.commit({ durability: 'strict', head: encodeHead(head, crc32) });
     const database = new StoredDatabase(options, openFileOf(options, head));
@@ -48,7 +54,12 @@ export async function openDatabase(options: OpenOptions): Promise<StoredDatabase
   if (file.opening.loss !== undefined) options.log.error(`${options.name}: ${file.opening.loss}`);
   // Replaying needs the settings as they were before the journal.
   await settings.load(state.current);
-  const remains = await readJournalTail(opened, crc32, options.onRepair && cutOff(file.name, options.onRepair));
+  const { onDamagedRecord } = options;
+  const remains = await readJournalTail(
+    opened,
+    crc32,
+    onDamagedRecord && ((number, behind) => onDamagedRecord(file.name, number, behind)),
+  );
   await replayJournal(opened, remains);
   const leaked = remains.leaked.length;
   if (leaked > 0) options.log.info(`${options.name}: dropping ${leaked} pages that an interrupted write left behind`);
@@ -57,20 +68,6 @@ export async function openDatabase(options: OpenOptions): Promise<StoredDatabase
   if (!stored.clean) await continueLineage(database, opened, options.log);
   database.endOpening([...remains.free, ...remains.leaked]);
   return database;
-}
-
-/** Fails if the file is not new. A file with content was not just begun: its head is lost, and to begin it again would lose the rest. */
-async function mustBeNew(file: PageFile): Promise<void> {
-  let isNew = file.opening.journal.length === 0;
-  for await (const numbers of file.pageNumbers(0)) isNew &&= numbers.length === 0;
-  if (!isNew) {
-    throw new DatabaseError('storage_corrupt', `The head of ${file.name} is missing. Restore the file from a backup.`);
-  }
-}
-
-/** Returns a handler that cuts a journal off at its damage. */
-function cutOff(file: string, onRepair: (file: string, repair: string) => void): OnDamagedRecord {
-  return (number, behind) => onRepair(file, describeLoss(number, `in ${file}`, behind));
 }
 
 function openFileOf({ file, settings, cache, supports }: OpenOptions, head: Head): OpenedFile {
@@ -118,7 +115,10 @@ async function continueLineage(database: StoredDatabase, { file, head, state }: 
   // There is no need to wait: until it is in the file, each record includes it. The database reports other failures itself.
   database.setLineage(value).catch((error: unknown) => {
     if (!isDatabaseError(error, 'storage_full')) return;
-    log.error(`${database.name}: there was no room yet to note that it was not closed in order`, error);
+    log.error(
+      `${database.name}: storage is full, so the file does not say yet that the database was not closed cleanly`,
+      error,
+    );
   });
 }
 
@@ -127,4 +127,30 @@ async function noteInMemory(state: DatabaseState, lineage: string): Promise<void
   const { current } = state;
   const { tree, replaced } = await current.locals.update([{ key: LINEAGE_KEY, value: lineage }]);
   state.publishUnnoted({ state: { ...current, version: current.version + 1, locals: tree }, replaced }, lineage);
+}
+
+/** Ids that a report names for one record; large bulks have thousands. */
+const MAX_IDS = 20;
+
+/** Returns a sentence, for a person who repairs a database, on what is lost if the journal ends before the damaged record `number`. */
+export function describeLoss(number: number, place: string, behind: readonly JournalRecord[]): string {
+  const damaged = `record ${number} (${place}), which is damaged`;
+  if (behind.length === 0) return `dropped from its journal: ${damaged}.`;
+  return `dropped from its journal: ${damaged}, and ${behind.length} after it, which need it: ${behind.map(describeRecord).join('; ')}.`;
+}
+
+/** Describes a record. `text`: without a checksum, or preceded by one of eight digits. */
+function describeRecord({ number, text }: JournalRecord): string {
+  return `record ${number} with ${describeChanges({ number, text: text.slice(text.indexOf('{')) })}`;
+}
+
+function describeChanges(record: JournalRecord): string {
+  try {
+    const { revisions, locals, purges } = atOnce(decodeJournalEntry(record));
+    const ids = [...revisions.map(({ id }) => id), ...locals.map(({ key }) => key), ...purges.map(({ id }) => id)];
+    const more = ids.length > MAX_IDS ? ` and ${ids.length - MAX_IDS} more` : '';
+    return ids.length === 0 ? 'no document' : ids.slice(0, MAX_IDS).join(', ') + more;
+  } catch {
+    return 'unreadable content';
+  }
 }

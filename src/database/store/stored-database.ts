@@ -4,7 +4,7 @@ import type { Log } from '../../base/system/contract.ts';
 import type { Page, PageNumber } from '../../storage/page-store.ts';
 import { SnapshotRegister } from '../../storage/paging/snapshot-register.ts';
 import type { DocId, RevId } from '../documents/contract.ts';
-import { PageUpload } from './attachments/page-upload.ts';
+import { PageUpload } from './attachment-pages.ts';
 import type {
   AttachmentUpload,
   CommitRight,
@@ -22,10 +22,9 @@ import type {
   WriteOptions,
   WriteOutcome,
 } from './contract.ts';
-import type { DatabaseOptions } from './database-options.ts';
 import { DatabaseReader } from './reading/database-reader.ts';
 import type { StateSnapshot } from './reading/snapshot.ts';
-import { defaultSettings } from './settings.ts';
+import { type DatabaseOptions, defaultSettings } from './settings.ts';
 import type { OpenedFile } from './state/opened-file.ts';
 import { Upkeep } from './upkeep/upkeep.ts';
 import { DatabaseWriter } from './writing/database-writer.ts';

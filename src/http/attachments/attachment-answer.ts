@@ -1,9 +1,8 @@
 /** The response to `GET /{db}/{docid}/{attachment}`: all of it, one part, or several (docs/http/attachments.md#reading-an-attachment). */
 import type { ResponseBody } from '../../base/shared/message.ts';
-import { ChunkStream, plainBytes, storedBytes } from '../../database/attachments/outgoing.ts';
-import { PlainParts } from '../../database/attachments/plain-parts.ts';
-import { hexToBase64 } from '../../database/documents/attachments/digests.ts';
+import { ChunkStream, PlainParts, plainBytes, storedBytes } from '../../database/attachments/outgoing.ts';
 import type { StoredAttachment } from '../../database/documents/contract.ts';
+import { hexToBase64 } from '../../database/documents/stored-attachments.ts';
 import type { AttachmentReader, StoredBytes } from '../../database/store/contract.ts';
 import { acceptsCoding } from '../request/accept.ts';
 import type { Answer, Context } from '../request/context.ts';

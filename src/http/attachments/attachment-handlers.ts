@@ -5,14 +5,13 @@ import { must } from '../../base/shared/assert.ts';
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
 import { runCooperatively } from '../../base/shared/turn.ts';
 import { takeIn } from '../../database/attachments/intake.ts';
-import { readContentMd5 } from '../../database/documents/attachments/digests.ts';
+import type { DocId, RevId, StoredAttachment } from '../../database/documents/contract.ts';
 import {
   checkAddressable,
   checkAttachmentName,
   DEFAULT_CONTENT_TYPE,
-} from '../../database/documents/attachments/incoming-attachment.ts';
-import { splitAttachments } from '../../database/documents/attachments/stored-attachments.ts';
-import type { DocId, RevId, StoredAttachment } from '../../database/documents/contract.ts';
+} from '../../database/documents/incoming/incoming-attachment.ts';
+import { readContentMd5, splitAttachments } from '../../database/documents/stored-attachments.ts';
 import type { AttachmentWrite, Database } from '../../database/store/contract.ts';
 import { keptAttachment, uploadOf } from '../documents/attached-writes.ts';
 import { baseRevision } from '../documents/base-revision.ts';

@@ -2,10 +2,10 @@
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { runCooperatively } from '../../base/shared/turn.ts';
-import { splitAttachments } from '../../database/documents/attachments/stored-attachments.ts';
 import type { DocId, RevId, StoredAttachment } from '../../database/documents/contract.ts';
 import { findNode } from '../../database/documents/revisions/revision-tree.ts';
 import { toRevision } from '../../database/documents/revisions/revisions.ts';
+import { splitAttachments } from '../../database/documents/stored-attachments.ts';
 import type { Database, DocumentRecord, StoredNode } from '../../database/store/contract.ts';
 
 /**

@@ -5,18 +5,18 @@
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
-import { fileNameOf, type IncomingPart, nameOf } from '../../base/shared/multipart/multipart-reader.ts';
+import { fileNameOf, type IncomingPart, nameOf } from '../../base/shared/multipart-reader.ts';
 import { runCooperatively } from '../../base/shared/turn.ts';
 import { takeIn } from '../../database/attachments/intake.ts';
 import { Intakes } from '../../database/attachments/intakes.ts';
+import type { DocId, RevId } from '../../database/documents/contract.ts';
+import { isLocalId } from '../../database/documents/identifiers.ts';
 import {
   checkAddressable,
   checkAttachmentName,
   DEFAULT_CONTENT_TYPE,
   duplicateAttachments,
-} from '../../database/documents/attachments/incoming-attachment.ts';
-import type { DocId, RevId } from '../../database/documents/contract.ts';
-import { isLocalId } from '../../database/documents/identifiers.ts';
+} from '../../database/documents/incoming/incoming-attachment.ts';
 import { readDocumentInSteps } from '../../database/documents/incoming/read-document.ts';
 import { parseRevId } from '../../database/documents/revisions/revisions.ts';
 import type { AttachmentWrite, Database, DocumentWrite } from '../../database/store/contract.ts';

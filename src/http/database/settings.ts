@@ -1,9 +1,9 @@
 /** What a database keeps besides its documents: security object and revisions limit (docs/http/databases.md#security-object). */
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
-import { minify } from '../../base/json/minify-json.ts';
 import { isObject, type JsonObject, ownMember } from '../../base/json/objects.ts';
 import { checkValueInSteps } from '../../base/json/portable-values.ts';
+import { minify } from '../../base/json/white-space.ts';
 import { runCooperatively } from '../../base/shared/turn.ts';
 import { fitsUtf8 } from '../../base/shared/utf8.ts';
 import { parseBody, readJson, readText, toObject } from '../request/bodies.ts';

@@ -1,15 +1,15 @@
 /** Attachments of documents that are written: stores their bytes, then resolves stubs (docs/http/attachments.md#attachments-in-documents). */
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
-import { fromBase64 } from '../../base/shared/base64.ts';
+import { fromBase64 } from '../../base/shared/bytes.ts';
 import { eachInSteps, mapInSteps, runCooperatively, someInSteps, TimeSlice } from '../../base/shared/turn.ts';
 import { type StoredUpload, takeIn } from '../../database/attachments/intake.ts';
-import { checkAddressable } from '../../database/documents/attachments/incoming-attachment.ts';
-import { splitAttachments } from '../../database/documents/attachments/stored-attachments.ts';
 import type { IncomingAttachment, StoredAttachment } from '../../database/documents/contract.ts';
 import { isLocalId } from '../../database/documents/identifiers.ts';
+import { checkAddressable } from '../../database/documents/incoming/incoming-attachment.ts';
 import { findNode } from '../../database/documents/revisions/revision-tree.ts';
 import { toRevision } from '../../database/documents/revisions/revisions.ts';
+import { splitAttachments } from '../../database/documents/stored-attachments.ts';
 import type {
   AttachmentWrite,
   Database,

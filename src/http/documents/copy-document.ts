@@ -1,10 +1,10 @@
 /** `COPY /{db}/{docid}`, for ordinary and local documents in any combination (docs/http/documents.md#copying-a-document). */
 
 import { runCooperatively } from '../../base/shared/turn.ts';
-import { splitAttachments } from '../../database/documents/attachments/stored-attachments.ts';
 import type { DocId, RevId } from '../../database/documents/contract.ts';
 import { isLocalId } from '../../database/documents/identifiers.ts';
 import { isLocalRev, parseRevId } from '../../database/documents/revisions/revisions.ts';
+import { splitAttachments } from '../../database/documents/stored-attachments.ts';
 import type { Database, Snapshot } from '../../database/store/contract.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { withSnapshot, withSnapshotLease } from '../request/snapshot-lease.ts';

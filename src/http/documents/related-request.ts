@@ -1,13 +1,13 @@
 /** Documents sent as `multipart/related`, followed by their attachments (docs/http/attachments.md#multipart-uploads). */
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
-import { fileNameOf, type IncomingPart } from '../../base/shared/multipart/multipart-reader.ts';
+import { fileNameOf, type IncomingPart } from '../../base/shared/multipart-reader.ts';
 import { runCooperatively } from '../../base/shared/turn.ts';
 import { type StoredUpload, takeIn } from '../../database/attachments/intake.ts';
 import { Intakes } from '../../database/attachments/intakes.ts';
-import { readContentMd5 } from '../../database/documents/attachments/digests.ts';
 import type { IncomingAttachment, IncomingDocument } from '../../database/documents/contract.ts';
 import { readDocumentInSteps } from '../../database/documents/incoming/read-document.ts';
+import { readContentMd5 } from '../../database/documents/stored-attachments.ts';
 import type { Database } from '../../database/store/contract.ts';
 import { bodyChunks, readPartText } from '../request/bodies.ts';
 import type { Context } from '../request/context.ts';

@@ -1,6 +1,5 @@
 /** Turns failures into responses (docs/http/answers.md#errors). Unexpected ones go to the log, and not to the client. */
-import { isDatabaseError } from '../../base/errors/database-error.ts';
-import { RetryLaterError } from '../../base/errors/retry-later.ts';
+import { isDatabaseError, RetryLaterError } from '../../base/errors/database-error.ts';
 import { orElse } from '../../base/shared/maybe-promise.ts';
 import type { Answer, Context, Handler } from '../request/context.ts';
 import { isInternal, MethodNotAllowed, RangeNotSatisfiable, showError } from '../response/error-table.ts';

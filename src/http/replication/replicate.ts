@@ -1,6 +1,6 @@
 /** `POST /_replicate` (docs/http/replication.md). */
 import { CustomCodeError } from '../../base/errors/database-error.ts';
-import { startBackgroundTimer } from '../../base/shared/background-timer.ts';
+import { startBackgroundTimer } from '../../base/shared/clock.ts';
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
 import type { RequestUser } from '../../base/shared/message.ts';
 import type { RunResult } from '../../replication/contract.ts';

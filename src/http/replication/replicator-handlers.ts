@@ -5,7 +5,7 @@
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
 import { joinInSteps, runCooperatively } from '../../base/shared/turn.ts';
-import { REPLICATOR_DATABASE } from '../../base/system/system-databases.ts';
+import { REPLICATOR_DATABASE } from '../../base/system/contract.ts';
 import { parseDocId } from '../../database/documents/identifiers.ts';
 import {
   type ListedDocument,

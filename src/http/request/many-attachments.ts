@@ -1,7 +1,7 @@
 /** How much memory many attachments of one request take, and how many there can be (docs/http/attachments.md#attachments-in-documents). */
 
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
-import { MOST_ATTACHMENTS, tooManyAttachments } from '../../database/documents/attachments/incoming-attachment.ts';
+import { MOST_ATTACHMENTS, tooManyAttachments } from '../../database/documents/incoming/incoming-attachment.ts';
 import type { Context } from './context.ts';
 
 /** This many are not counted: their bodies take more. */

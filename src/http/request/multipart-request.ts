@@ -1,6 +1,6 @@
 /** Multipart request bodies. */
 import { DatabaseError } from '../../base/errors/database-error.ts';
-import * as multipart from '../../base/shared/multipart/multipart-reader.ts';
+import * as multipart from '../../base/shared/multipart-reader.ts';
 
 /** Returns the boundary that a content type names. Fails with `bad_request` if it names none. */
 export function mustBoundaryOf(contentType: string): string {

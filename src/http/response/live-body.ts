@@ -1,7 +1,7 @@
 /** The body of a response that reports events as they happen: each piece is sent separately, with newlines in between to show that it is alive. */
 import { tooBusy } from '../../base/errors/too-busy.ts';
-import { startBackgroundTimer } from '../../base/shared/background-timer.ts';
 import type { ByteLease } from '../../base/shared/byte-budget.ts';
+import { startBackgroundTimer } from '../../base/shared/clock.ts';
 import type { ByteStream } from '../../base/shared/message.ts';
 import { TimeSlice } from '../../base/shared/turn.ts';
 import type { Context } from '../request/context.ts';

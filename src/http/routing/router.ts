@@ -4,7 +4,7 @@ import { isServerAdmin } from '../../accounts/access/security.ts';
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
 import { integerSetting } from '../../base/system/config.ts';
-import { REPLICATOR_DATABASE } from '../../base/system/system-databases.ts';
+import { REPLICATOR_DATABASE } from '../../base/system/contract.ts';
 import type { DocId } from '../../database/documents/contract.ts';
 import { parseDocId } from '../../database/documents/identifiers.ts';
 import { isBelow, parseTarget } from '../request/address/target.ts';

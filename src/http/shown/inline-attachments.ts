@@ -2,13 +2,12 @@
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { must } from '../../base/shared/assert.ts';
-import { toBase64 } from '../../base/shared/base64.ts';
-import { joinBytes } from '../../base/shared/bytes.ts';
+import { joinBytes, toBase64 } from '../../base/shared/bytes.ts';
 import { plainBytes } from '../../database/attachments/outgoing.ts';
-import { writeDigest } from '../../database/documents/attachments/digests.ts';
 import type { RevId, StoredAttachment } from '../../database/documents/contract.ts';
 import { revisionsBack } from '../../database/documents/revisions/ancestry.ts';
 import { parseRevId, toRevision } from '../../database/documents/revisions/revisions.ts';
+import { writeDigest } from '../../database/documents/stored-attachments.ts';
 import type { Snapshot, StoredNode } from '../../database/store/contract.ts';
 import { parseJson } from '../request/bodies.ts';
 import type { Query } from '../request/query.ts';

@@ -2,8 +2,8 @@
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { runCooperatively } from '../../base/shared/turn.ts';
-import { splitAttachments } from '../../database/documents/attachments/stored-attachments.ts';
 import type { StoredAttachment } from '../../database/documents/contract.ts';
+import { splitAttachments } from '../../database/documents/stored-attachments.ts';
 import type { DocumentRecord, Snapshot, StoredNode } from '../../database/store/contract.ts';
 import { documentText, type MetaFlags, metaCount, metaOf, metaPieces } from './document-rendering.ts';
 import { type AttachmentFlags, attachmentsPieces } from './inline-attachments.ts';

@@ -1,7 +1,7 @@
 /** Splits the text of a stored body while it is read: its attachments come first, and the rest may have any length. */
 
 import { TimeSlice } from '../../base/shared/turn.ts';
-import { hasAttachments } from '../../database/documents/attachments/stored-attachments.ts';
+import { hasAttachments } from '../../database/documents/stored-attachments.ts';
 
 export interface BodyOptions {
   /** The body as stored, up to the end of its attachments and closed there. */

@@ -3,9 +3,11 @@ import { systemClock, systemRandom } from '../../base/shared/clock.ts';
 import { silentLog } from '../../base/system/log.ts';
 import type { DocId, RevId } from '../../database/documents/contract.ts';
 import type { Registry } from '../../database/registry/contract.ts';
+import { REGISTRY_FILE } from '../../database/registry/database-list.ts';
 import { databaseFileOf } from '../../database/registry/database-name.ts';
-import { openRegistry, REGISTRY_FILE } from '../../database/registry/registry.ts';
+import { openRegistry } from '../../database/registry/registry.ts';
 import type { Database, VerifyReport } from '../../database/store/contract.ts';
+import { describeLoss } from '../../database/store/open-database.ts';
 import { verifyIndexes } from '../../queries/views/verify-indexes.ts';
 import type { PageStore } from '../../storage/page-store.ts';
 import type { OnProgress } from '../terminal/progress.ts';
@@ -58,7 +60,9 @@ export async function* verifyData(options: VerifyOptions): AsyncGenerator<Databa
       config: { get: () => undefined },
       // Databases that are not in the list are set aside at every opening.
       log: { ...silentLog, error: (message) => noteRepair(REGISTRY_FILE, message) },
-      onRepair: options.repair ? noteRepair : undefined,
+      onDamagedRecord: options.repair
+        ? (file, number, behind) => noteRepair(file, describeLoss(number, `in ${file}`, behind))
+        : undefined,
     });
     try {
       yield* verifyAll({ registry, store, options, repairsOf: (file) => repairs.get(file) ?? [] });

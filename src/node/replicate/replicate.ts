@@ -3,9 +3,9 @@
 import { DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
 import { isObject, type JsonObject, ownMember } from '../../base/json/objects.ts';
 import { systemClock, systemRandom } from '../../base/shared/clock.ts';
-import { escapeControls } from '../../base/shared/escape-controls.ts';
 import { atOnce } from '../../base/shared/turn.ts';
 import type { Log } from '../../base/system/contract.ts';
+import { escapeControls } from '../../base/system/log.ts';
 import { createConfig } from '../../core/config/config-store.ts';
 import type { Replication, ReplicatorHost } from '../../replication/contract.ts';
 import { describeEndpoint } from '../../replication/jobs/endpoint.ts';

@@ -16,8 +16,7 @@ import { grantHeaders, grantOf, isCorsEnabled } from '../../http/middleware/cors
 import { createGateway, followVirtualHosts } from '../../http/middleware/gateway.ts';
 import { VirtualHosts } from '../../http/middleware/virtual-hosts.ts';
 import { createQuickJsSandbox } from '../../queries/sandbox/programs/quickjs-sandbox.ts';
-import { MemoryMedium } from '../../storage/memory/memory-medium.ts';
-import { createMemoryPageStore } from '../../storage/memory/memory-page-store.ts';
+import { createMemoryPageStore, MemoryMedium } from '../../storage/memory-page-store.ts';
 import { CONFIG_FILE } from '../config-file/ini-file.ts';
 import { holdsDatabases, openDataFolder, openStorage } from '../data-folder/data-folder.ts';
 import { connectionsOfReplications } from '../http/descriptor-share.ts';

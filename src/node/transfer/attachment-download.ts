@@ -1,6 +1,6 @@
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import { escapeControls } from '../../base/shared/escape-controls.ts';
+import { escapeControls } from '../../base/system/log.ts';
 import { formatBytes } from '../terminal/format-bytes.ts';
 import { createProgress, type MessageStream, type Progress } from '../terminal/progress.ts';
 import { AttachmentFolder, type FileRecord } from './attachment-folder.ts';

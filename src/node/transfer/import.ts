@@ -1,7 +1,7 @@
 import type { WriteStream } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { finished } from 'node:stream/promises';
-import { escapeControls } from '../../base/shared/escape-controls.ts';
+import { escapeControls } from '../../base/system/log.ts';
 import { formatBytes } from '../terminal/format-bytes.ts';
 import { createProgress, type MessageStream, type Progress } from '../terminal/progress.ts';
 import { AttachmentFolder } from './attachment-folder.ts';

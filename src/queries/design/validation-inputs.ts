@@ -2,13 +2,13 @@
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { type CooperativeTask, mapInSteps, runCooperatively, TimeSlice } from '../../base/shared/turn.ts';
-import { joinAttachments } from '../../database/documents/attachments/stored-attachments.ts';
 import type { RevisionPath } from '../../database/documents/contract.ts';
 import { withoutDeepMembers } from '../../database/documents/deep-members.ts';
 import { isDesignId } from '../../database/documents/identifiers.ts';
 import { metaText, writeDocument } from '../../database/documents/outgoing.ts';
 import { findNode, pathOf } from '../../database/documents/revisions/revision-tree.ts';
 import { toRevId, toRevision } from '../../database/documents/revisions/revisions.ts';
+import { joinAttachments } from '../../database/documents/stored-attachments.ts';
 import type {
   DocumentRecord,
   DocumentWrite,

@@ -7,7 +7,7 @@
 import type { DatabaseError } from '../../base/errors/database-error.ts';
 import { parseInTurns } from '../../base/json/parse-in-steps.ts';
 import { must } from '../../base/shared/assert.ts';
-import { startBackgroundTimer } from '../../base/shared/background-timer.ts';
+import { startBackgroundTimer } from '../../base/shared/clock.ts';
 import { allReady } from '../../base/shared/maybe-promise.ts';
 import { runCooperatively, someInSteps } from '../../base/shared/turn.ts';
 import { DESIGN_RANGE, isDesignId } from '../../database/documents/identifiers.ts';

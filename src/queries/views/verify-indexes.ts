@@ -3,7 +3,7 @@ import { CacheBudget } from '../../base/shared/cache-budget.ts';
 import { systemClock } from '../../base/shared/clock.ts';
 import { TimeSlice } from '../../base/shared/turn.ts';
 import type { Database } from '../../database/store/contract.ts';
-import { readableEntries } from '../../storage/btree/reading/readable-entries.ts';
+import { readableEntries } from '../../storage/btree/reading/tree-walks.ts';
 import type { PageFile, PageStore, PageStoreSupport } from '../../storage/page-store.ts';
 import { checkHead } from '../../storage/paging/checksums.ts';
 import { SnapshotRegister } from '../../storage/paging/snapshot-register.ts';

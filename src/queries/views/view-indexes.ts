@@ -1,4 +1,4 @@
-import { collationVersion } from '../../base/collation/collation-version.ts';
+import { collationVersion } from '../../base/collation/string-order.ts';
 import { type DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
 import { CacheBudget } from '../../base/shared/cache-budget.ts';
 import type { Clock } from '../../base/shared/clock.ts';

@@ -2,7 +2,7 @@
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { isObject, type JsonObject, ownMember } from '../../base/json/objects.ts';
-import { REPLICATOR_DATABASE } from '../../base/system/system-databases.ts';
+import { REPLICATOR_DATABASE } from '../../base/system/contract.ts';
 import type { DocumentRow, Snapshot } from '../../database/store/contract.ts';
 import { describeEndpointText } from '../jobs/endpoint.ts';
 import type { Job } from '../jobs/job.ts';

@@ -4,9 +4,9 @@
  */
 
 import { isDatabaseError } from '../../base/errors/database-error.ts';
-import { startBackgroundTimer } from '../../base/shared/background-timer.ts';
+import { startBackgroundTimer } from '../../base/shared/clock.ts';
 import { TimeSlice } from '../../base/shared/turn.ts';
-import { REPLICATOR_DATABASE } from '../../base/system/system-databases.ts';
+import { REPLICATOR_DATABASE } from '../../base/system/contract.ts';
 import type { Registry } from '../../database/registry/contract.ts';
 import type { Database } from '../../database/store/contract.ts';
 import type { ReplicationId } from '../jobs/replication-id.ts';

@@ -1,5 +1,5 @@
 import { isDatabaseError } from '../../base/errors/database-error.ts';
-import { startBackgroundTimer } from '../../base/shared/background-timer.ts';
+import { startBackgroundTimer } from '../../base/shared/clock.ts';
 import { nextTurn } from '../../base/shared/turn.ts';
 import type { Log } from '../../base/system/contract.ts';
 import type { RevId } from '../../database/documents/contract.ts';

@@ -3,11 +3,11 @@
 import { isDatabaseError } from '../../base/errors/database-error.ts';
 import type { JsonObject } from '../../base/json/objects.ts';
 import { runCooperatively, TimeSlice } from '../../base/shared/turn.ts';
-import { REPLICATOR_DATABASE } from '../../base/system/system-databases.ts';
-import { splitAttachments } from '../../database/documents/attachments/stored-attachments.ts';
+import { REPLICATOR_DATABASE } from '../../base/system/contract.ts';
 import type { DocId, RevId } from '../../database/documents/contract.ts';
 import { isDesignId } from '../../database/documents/identifiers.ts';
 import { toRevId } from '../../database/documents/revisions/revisions.ts';
+import { splitAttachments } from '../../database/documents/stored-attachments.ts';
 import type { Registry } from '../../database/registry/contract.ts';
 import type { AttachmentWrite, Database, Snapshot, StoredNode } from '../../database/store/contract.ts';
 import { REPLICATOR } from './document-guard.ts';

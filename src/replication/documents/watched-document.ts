@@ -4,11 +4,9 @@
  */
 import { isDatabaseError } from '../../base/errors/database-error.ts';
 import { isObject, type JsonObject, ownMember } from '../../base/json/objects.ts';
-import { startBackgroundTimer } from '../../base/shared/background-timer.ts';
-import type { Clock } from '../../base/shared/clock.ts';
+import { type Clock, startBackgroundTimer } from '../../base/shared/clock.ts';
 import { runCooperatively } from '../../base/shared/turn.ts';
-import type { Log } from '../../base/system/contract.ts';
-import { REPLICATOR_DATABASE } from '../../base/system/system-databases.ts';
+import { type Log, REPLICATOR_DATABASE } from '../../base/system/contract.ts';
 import type { DocId, RevId } from '../../database/documents/contract.ts';
 import type { DatabaseUser } from '../../database/store/contract.ts';
 import type { Asker, Replication } from '../contract.ts';

@@ -4,7 +4,7 @@
  * first.
  */
 import { DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
-import { startBackgroundTimer } from '../../base/shared/background-timer.ts';
+import { startBackgroundTimer } from '../../base/shared/clock.ts';
 import { whenReady } from '../../base/shared/maybe-promise.ts';
 import { type CooperativeTask, nextTurn, runCooperatively, TimeSlice } from '../../base/shared/turn.ts';
 import type { ReplicationTask } from '../../base/system/active-tasks.ts';

@@ -1,7 +1,6 @@
 /** Bounds the replications that users may request. Each is kept until it is done, or cancelled. */
 
-import { DatabaseError } from '../../base/errors/database-error.ts';
-import { RetryLaterError } from '../../base/errors/retry-later.ts';
+import { DatabaseError, RetryLaterError } from '../../base/errors/database-error.ts';
 import { networkOf } from '../../base/system/network-of.ts';
 import type { DatabaseUser } from '../../database/store/contract.ts';
 import type { Selection } from '../contract.ts';

@@ -21,13 +21,12 @@ import { type EditedTree, TreeEdit } from './editing/tree-edit.ts';
 import { storeNodes, unstoredBytes } from './editing/tree-storing.ts';
 import type { Link, TreeNode } from './nodes/inner.ts';
 import { NodeLink } from './nodes/link.ts';
-import { NodeSource } from './nodes/node-source.ts';
+import { NodeSource, type TreeNodes, type WholeTree } from './nodes/node-source.ts';
 import { combine, reductionOf, reductionTextOf } from './nodes/reduction.ts';
-import type { TreeNodes, WholeTree } from './nodes/tree-nodes.ts';
+import { endEdge, type KeyEdge, startEdge } from './reading/cursor.ts';
 import { walkEntries } from './reading/entry-walk.ts';
-import { endEdge, type KeyEdge, startEdge } from './reading/key-edge.ts';
 import { type Hit, peekValue, rankOf, readValue, readValues } from './reading/lookup.ts';
-import { reduceBetween } from './reading/range-reduce.ts';
+import { reduceBetween } from './reading/reduction-walks.ts';
 
 /** Number of changes made in one step: a leaf may get all of them, and other work runs only between leaves. */
 const CHANGES_AT_ONCE = 2_048;

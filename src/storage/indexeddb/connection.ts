@@ -1,6 +1,6 @@
 import { unwrap, wrap } from 'idb';
 import type { DatabaseError } from '../../base/errors/database-error.ts';
-import type { FileLife } from '../file-life.ts';
+import type { FileLife } from '../open-files.ts';
 import {
   connectionLost,
   storageDeleted,
@@ -8,9 +8,8 @@ import {
   storageMissing,
   storageNewerFormat,
 } from '../storage-errors.ts';
-import { type Deadline, withDeadline } from './deadline.ts';
 import { claimNewFile } from './file-claim.ts';
-import { nameOf, toDatabaseError } from './indexeddb-errors.ts';
+import { type Deadline, nameOf, toDatabaseError, withDeadline } from './indexeddb-errors.ts';
 import { asFileDatabase, createStores, type FileDatabase, INDEXEDDB_FORMAT } from './schema.ts';
 
 /** Why an open file was lost: someone requested its deletion or upgrade, or the browser force-closed it. */

@@ -1,7 +1,6 @@
-import type { IDBPTransaction } from 'idb';
+import type { IDBPObjectStore, IDBPTransaction } from 'idb';
 import type { JournalRecord, Opening } from '../page-store.ts';
 import { storageCorrupt, storageFenced } from '../storage-errors.ts';
-import type { ReadJournal } from './journal-merge.ts';
 import type { FileDatabase, FileSchema, HeadValue, JournalValue, PageCounts } from './schema.ts';
 
 /**
@@ -12,6 +11,9 @@ const KEPT_CLAIMS = 1024;
 
 type OpeningTransaction = IDBPTransaction<FileSchema, ['journal', 'head'], 'readwrite'>;
 type ReadingTransaction = IDBPTransaction<FileSchema, ['journal', 'head'], 'readonly' | 'readwrite'>;
+
+/** The store `head` in a transaction that may write. */
+export type WritableHead = Pick<IDBPObjectStore<FileSchema, ['head'], 'head', 'readwrite'>, 'get' | 'put' | 'delete'>;
 
 /** What an owner knows about the file that it has claimed. */
 export interface FileClaim {
@@ -105,13 +107,7 @@ async function claimIn(
   const { epoch } = claim.opening;
   const journal = transaction.objectStore('journal');
   const head = transaction.objectStore('head');
-  const writes: Promise<unknown>[] = [
-    journal.add(epoch, claimed),
-    head.put(epoch, 'epoch'),
-    // All keys that begin with `owner-`.
-    head.delete(IDBKeyRange.bound('owner-', 'owner.', false, true)),
-    head.put({ holds: 'file' }, `owner-${epoch}`),
-  ];
+  const writes: Promise<unknown>[] = [journal.add(epoch, claimed), ...holdFile(head, epoch)];
   for (const number of lost) writes.push(journal.put(epoch, number));
   if (epoch % KEPT_CLAIMS === 0) {
     // Below the floor there are only claims.
@@ -120,6 +116,16 @@ async function claimIn(
   }
   await Promise.all(writes);
   return claim;
+}
+
+/** Makes the owner with that epoch the one that holds the file. */
+export function holdFile(head: WritableHead, epoch: number): Promise<unknown>[] {
+  return [
+    head.put(epoch, 'epoch'),
+    // All keys that begin with `owner-`.
+    head.delete(IDBKeyRange.bound('owner-', 'owner.', false, true)),
+    head.put({ holds: 'file' }, `owner-${epoch}`),
+  ];
 }
 
 async function readIn(
@@ -172,4 +178,55 @@ function textOr(value: unknown): string | undefined {
 
 function pageCountsOr(value: HeadValue | undefined): PageCounts {
   return typeof value === 'object' && 'kept' in value ? value : { pages: 0, bytes: 0, kept: 0 };
+}
+
+/** The resulting journal. */
+interface ReadJournal {
+  readonly records: readonly JournalRecord[];
+  /** Numbers that must become claims. */
+  readonly lost: readonly number[];
+  /** One above the last number. */
+  readonly end: number;
+}
+
+interface JournalSources {
+  /** No record below it is left. */
+  readonly floor: number;
+  /** Numbers of the journal in IndexedDB, ascending. */
+  readonly numbers: readonly number[];
+  /** What is stored under these numbers: a record's text, or a claim. */
+  readonly values: readonly JournalValue[];
+  /** The records that are in segments, in any order. */
+  readonly found: readonly JournalRecord[];
+}
+
+interface MergedJournal extends ReadJournal {
+  /** The records that IndexedDB does not have. */
+  readonly unsaved: readonly JournalRecord[];
+}
+
+/**
+ * Merges the records in IndexedDB and the segments into one journal. It ends where a number is missing, whatever comes later: no record may
+ * survive without those before it. Only a power cut leaves such a gap; later numbers become claims, so that no record is ever read under
+ * them. If both have a number, IndexedDB takes precedence: what a stale owner wrote into a segment under a number that its successor had claimed
+ * was never acknowledged.
+ */
+export function mergeJournal({ floor, numbers, values, found }: JournalSources): MergedJournal {
+  const stored = new Map(numbers.map((number, index) => [number, values[index]]));
+  const inFiles = new Map(found.map(({ number, text }) => [number, text]));
+  const last = Math.max(floor - 1, ...stored.keys(), ...inFiles.keys());
+  const records: JournalRecord[] = [];
+  const unsaved: JournalRecord[] = [];
+  let number = floor;
+  for (; number <= last; number += 1) {
+    const value = stored.get(number) ?? inFiles.get(number);
+    if (value === undefined) break;
+    if (typeof value === 'number') continue;
+    const record = { number, text: value };
+    records.push(record);
+    if (!stored.has(number)) unsaved.push(record);
+  }
+  const lost: number[] = [];
+  for (; number <= last; number += 1) if (typeof stored.get(number) !== 'number') lost.push(number);
+  return { records, unsaved, lost, end: last + 1 };
 }

@@ -1,20 +1,17 @@
 import { type IDBPObjectStore, unwrap } from 'idb';
 import { type DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
-import { assertCommit } from '../commit-check.ts';
-import type { FileLife } from '../file-life.ts';
+import { assertCommit } from '../backend-checks.ts';
+import type { FileLife } from '../open-files.ts';
 import type { Commit, JournalRecord, Opening, PageFile, PageNumber, PageStoreSupport } from '../page-store.ts';
 import { connectionLost, storageClosed, storageCorrupt, storageDeleted, storageFenced } from '../storage-errors.ts';
-import { withDeadline } from './deadline.ts';
-import type { EarlyCommits } from './early-commit.ts';
-import { toDatabaseError } from './indexeddb-errors.ts';
+import { countAfterCommit, JournalSize } from './file-size.ts';
+import { toDatabaseError, withDeadline } from './indexeddb-errors.ts';
 import type { FormerSegments, JournalFile, JournalFiles, LoadJournalFiles } from './journal-files.ts';
-import { JournalSize } from './journal-size.ts';
 import type { Ownership } from './ownership.ts';
-import { countAfterCommit } from './page-count.ts';
 import { PageReader } from './page-reader.ts';
 import { ReadAhead, type ReadAheadRoom } from './read-ahead.ts';
 import type { FileDatabase, FileSchema, PageCounts } from './schema.ts';
-import { runWrite } from './write-transaction.ts';
+import { type EarlyCommits, runWrite } from './write-transaction.ts';
 
 const NUMBERS_PER_BATCH = 1000;
 /** A commit may take this many times as long as a read: slow media were seen to delay writes for seconds. */

@@ -1,19 +1,17 @@
 import { assert } from '../../base/shared/assert.ts';
 import { crc32 } from '../../base/shared/crc32.ts';
-import { FileLife } from '../file-life.ts';
-import { assertFileName, isFileName } from '../file-name.ts';
-import { OpenFiles } from '../open-files.ts';
+import { assertFileName, isFileName } from '../backend-checks.ts';
+import { FileLife, OpenFiles } from '../open-files.ts';
 import { MAX_PAGE_BYTES, type PageFile, type PageStore, type PageStoreSupport } from '../page-store.ts';
 import { deleteDatabase, type LossReason, openConnection, watchConnection } from './connection.ts';
-import { withDeadline } from './deadline.ts';
-import { type EarlyCommits, earlyCommitsFor } from './early-commit.ts';
 import { FIRST_CLAIM } from './file-claim.ts';
-import { toDatabaseError } from './indexeddb-errors.ts';
+import { toDatabaseError, withDeadline } from './indexeddb-errors.ts';
 import { IndexedDbPageFile } from './indexeddb-page-file.ts';
 import type { LoadJournalFiles } from './journal-files.ts';
 import { type Ownership, takeOwnership } from './ownership.ts';
 import { ReadAheadRoom } from './read-ahead.ts';
 import type { FileDatabase } from './schema.ts';
+import { type EarlyCommits, earlyCommitsFor } from './write-transaction.ts';
 
 export interface IndexedDbPageStoreOptions {
   /** What the names of this store's databases begin with; other databases of the origin are never touched. */

@@ -1,12 +1,10 @@
-import type { IDBPObjectStore } from 'idb';
 import { must } from '../../base/shared/assert.ts';
 import type { JournalRecord } from '../page-store.ts';
 import { storageCorrupt, storageFailed, storageFenced } from '../storage-errors.ts';
-import { claimFile, type FileClaim, readUnclaimed } from './file-claim.ts';
+import { claimFile, type FileClaim, holdFile, mergeJournal, readUnclaimed, type WritableHead } from './file-claim.ts';
 import { nameOf } from './indexeddb-errors.ts';
 import type { FormerSegments, JournalFiles, LoadJournalFiles } from './journal-files.ts';
-import { mergeJournal } from './journal-merge.ts';
-import type { FileDatabase, FileSchema } from './schema.ts';
+import type { FileDatabase } from './schema.ts';
 
 export interface Ownership extends FileClaim {
   /**
@@ -40,7 +38,8 @@ async function claimOwnership(request: OwnershipRequest): Promise<Ownership> {
   const claim = await claimFile(request.file, request.database);
   if (typeof claim !== 'string') return claim;
   const files = await request.journalFiles?.();
-  if (files === undefined) throw storageFailed(request.file, 'opening it', 'it has journal files');
+  if (files === undefined)
+    throw storageFailed(request.file, 'opening it', "it has journal files, which this browser can't read");
   return recoverSegments(request, files, claim);
 }
 
@@ -95,18 +94,11 @@ async function raiseEpoch(file: string, database: FileDatabase): Promise<number>
   return epoch;
 }
 
-async function raiseIn(
-  file: string,
-  head: IDBPObjectStore<FileSchema, ['head'], 'head', 'readwrite'>,
-): Promise<number> {
+async function raiseIn(file: string, head: WritableHead): Promise<number> {
   const last = await head.get('epoch');
   if (typeof last !== 'number') throw storageCorrupt(file, 'its epoch is missing');
   const epoch = last + 1;
-  await Promise.all([
-    head.put(epoch, 'epoch'),
-    head.delete(IDBKeyRange.bound('owner-', 'owner.', false, true)),
-    head.put({ holds: 'file' }, `owner-${epoch}`),
-  ]);
+  await Promise.all(holdFile(head, epoch));
   return epoch;
 }
 

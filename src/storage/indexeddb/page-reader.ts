@@ -1,7 +1,7 @@
 import type { DatabaseError } from '../../base/errors/database-error.ts';
 import type { PageNumber, PageValue } from '../page-store.ts';
-import { storageBlocked } from './deadline.ts';
-import { toDatabaseError } from './indexeddb-errors.ts';
+import { storageBlocked, toDatabaseError } from './indexeddb-errors.ts';
+import { tryToEnd } from './write-transaction.ts';
 
 interface PageReaderOptions {
   readonly file: string;
@@ -9,7 +9,7 @@ interface PageReaderOptions {
   readonly deadlineMs: () => number;
   /** The reason why the file takes no more operations, if it takes none. */
   readonly refusal: () => DatabaseError | undefined;
-  /** Whether a transaction is committed in the turn that makes it (`early-commit.ts`). */
+  /** Whether a transaction is committed in the turn that makes it (`EarlyCommits`). */
   readonly commitsEarly: boolean;
 }
 
@@ -62,7 +62,7 @@ export class PageReader {
     // The transaction takes requests only during this turn.
     queueMicrotask(() => {
       this.#burst = undefined;
-      if (this.#options.commitsEarly) endEarly(transaction, 'commit');
+      if (this.#options.commitsEarly) tryToEnd(transaction, 'commit');
       // Set while the browser works: setting it takes as long as requesting a page.
       const deadlineMs = this.#options.deadlineMs();
       burst.timer = setTimeout(() => this.#giveUp(burst, transaction, deadlineMs), deadlineMs);
@@ -73,7 +73,7 @@ export class PageReader {
   #giveUp(burst: Burst, transaction: IDBTransaction, deadlineMs: number): void {
     const { file } = this.#options;
     for (const reject of burst.rejects) reject(storageBlocked(file, 'a read', deadlineMs));
-    endEarly(transaction, 'abort');
+    tryToEnd(transaction, 'abort');
   }
 
   #transaction(): IDBTransaction {
@@ -92,14 +92,5 @@ export class PageReader {
   #failure(error: unknown): DatabaseError {
     const { file, refusal } = this.#options;
     return refusal() ?? toDatabaseError(error, file, 'a read');
-  }
-}
-
-/** Commits or aborts, unless the transaction has ended, or is ending, by itself. */
-function endEarly(transaction: IDBTransaction, way: 'commit' | 'abort'): void {
-  try {
-    transaction[way]();
-  } catch {
-    // Its own events say how it ended.
   }
 }

@@ -1,7 +1,8 @@
+import { wrap } from 'idb';
+import { pause } from '../../base/shared/clock.ts';
 import { RESERVE_PARTS, type ReservedSpace, type ReservePart } from '../space-reserve.ts';
 import { deleteDatabase } from './connection.ts';
-import { withDeadline } from './deadline.ts';
-import { toDatabaseError } from './indexeddb-errors.ts';
+import { toDatabaseError, withDeadline } from './indexeddb-errors.ts';
 
 const MEBIBYTE = 2 ** 20;
 /** The most that `getRandomValues` fills at a time. */
@@ -64,7 +65,7 @@ export class ReservedDatabases implements ReservedSpace {
     try {
       await this.#open(name, 1, false);
       await this.#delete(name);
-      await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
+      await pause(SETTLE_MS);
       await this.#open(name, 1, false);
       await this.#delete(name);
     } catch {
@@ -82,11 +83,11 @@ export class ReservedDatabases implements ReservedSpace {
       const store = transaction.objectStore('space');
       for (let number = oldVersion; number < version; number += 1) store.put(unlikeAnything(), number);
     };
-    const opened = new Promise<IDBDatabase>((resolve, reject) => {
-      opening.onsuccess = () => resolve(opening.result);
-      opening.onerror = () => reject(opening.error);
-    });
-    const database = await this.#within('reserving space', opened, (late) => late.close());
+    const database = await this.#within(
+      'reserving space',
+      wrap(opening).then(() => opening.result),
+      (late) => late.close(),
+    );
     database.close();
   }
 

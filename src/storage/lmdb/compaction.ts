@@ -2,7 +2,7 @@ import { rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { breakIn, commitAs, currentEpoch, type Environment, enqueueMove, openEnvironment } from './environment.ts';
 import { dataPath, syncPath } from './folder.ts';
-import { mustHaveRoom } from './free-space.ts';
+import { mustHaveRoom } from './host-limits.ts';
 import { copySegments } from './journal-segment.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isFileName } from '../file-name.ts';
+import { isFileName } from '../backend-checks.ts';
 
 /**
  * The layout on the disk. Each file is a folder with the file's name, with one `data-<generation>.mdb` in it (and

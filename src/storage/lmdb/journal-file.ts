@@ -1,13 +1,15 @@
+import { closeSync, fdatasync, fstatSync, ftruncateSync, openSync, writeSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { promisify } from 'node:util';
 import { crc32 } from 'node:zlib';
 import { RecordEncoder } from '../journal-record.ts';
 import type { JournalRecord } from '../page-store.ts';
 import { storageFailed } from '../storage-errors.ts';
-import { hasCode } from './folder.ts';
-import type { JournalFunctions } from './journal-functions.ts';
+import { hasCode, syncPath } from './folder.ts';
 import type { KeptSegment } from './journal-recovery.ts';
 import { segmentPath } from './journal-segment.ts';
 
-export interface JournalFileOptions {
+interface JournalFileOptions {
   readonly file: string;
   readonly folder: string;
   readonly epoch: number;
@@ -155,3 +157,33 @@ export class JournalFile {
     }
   }
 }
+
+/** What a journal uses of the file system, so that tests can count calls and make them fail. Errors are those of `node:fs`. */
+export interface JournalFunctions {
+  /** Creates a file that does not exist yet, for appending; returns its descriptor. */
+  create(path: string): number;
+  /** Appends `bytes` from `offset` on; returns how many were written. */
+  write(descriptor: number, bytes: Uint8Array, offset: number): number;
+  truncate(descriptor: number, bytes: number): void;
+  /** Returns whether the file no longer has a name. */
+  isRemoved(descriptor: number): boolean;
+  /** Makes the content durable. */
+  sync(descriptor: number): Promise<void>;
+  /** Makes the names in a folder durable. */
+  syncFolder(folder: string): Promise<void>;
+  close(descriptor: number): void;
+  remove(path: string): Promise<void>;
+}
+
+const sync = promisify(fdatasync);
+
+export const systemFunctions: JournalFunctions = {
+  create: (path) => openSync(path, 'ax'),
+  write: (descriptor, bytes, offset) => writeSync(descriptor, bytes, offset),
+  truncate: ftruncateSync,
+  isRemoved: (descriptor) => fstatSync(descriptor).nlink === 0,
+  sync,
+  syncFolder: syncPath,
+  close: closeSync,
+  remove: (path) => rm(path, { force: true }),
+};

@@ -1,7 +1,6 @@
-import { DatabaseError } from '../../base/errors/database-error.ts';
+import { DatabaseError, messageOf } from '../../base/errors/database-error.ts';
 import { storageCorrupt, storageFailed, storageFull, tooManyFiles } from '../storage-errors.ts';
-import { isLackOfDescriptors } from './descriptors.ts';
-import { freeBytes } from './free-space.ts';
+import { freeBytes, isLackOfDescriptors } from './host-limits.ts';
 
 /** LMDB's own codes (lmdb.h) and those of the system, as lmdb-js reports them in `error.code`. */
 const FULL = new Set<unknown>([-30792, 'ENOSPC', 'EDQUOT', 'EFBIG', 28, 122, 27]);
@@ -58,8 +57,4 @@ async function isScarce(folder: string): Promise<boolean> {
 
 function memberOf(error: unknown, name: string): unknown {
   return typeof error === 'object' && error !== null && name in error ? Reflect.get(error, name) : undefined;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -3,8 +3,8 @@ import { dirname } from 'node:path';
 import type { DatabaseError } from '../../base/errors/database-error.ts';
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
 import { nextTurn, runCooperatively } from '../../base/shared/turn.ts';
-import { assertCommit } from '../commit-check.ts';
-import { FileLife } from '../file-life.ts';
+import { assertCommit } from '../backend-checks.ts';
+import { FileLife } from '../open-files.ts';
 import type { Commit, JournalRecord, Opening, PageFile, PageNumber, PageStoreSupport } from '../page-store.ts';
 import { storageClosed, storageDeleted, storageExists, storageFenced } from '../storage-errors.ts';
 import { copyToFolder, type Generation, moveToNextGeneration, removeData } from './compaction.ts';
@@ -17,8 +17,7 @@ import {
   type Ownership,
 } from './environment.ts';
 import { dataPath, hasCode } from './folder.ts';
-import { JournalFile } from './journal-file.ts';
-import type { JournalFunctions } from './journal-functions.ts';
+import { JournalFile, type JournalFunctions } from './journal-file.ts';
 import type { JournalSpan } from './journal-recovery.ts';
 import { toDatabaseError, toReadError } from './lmdb-errors.ts';
 import { encodeLongTexts, type PutValues } from './long-texts.ts';

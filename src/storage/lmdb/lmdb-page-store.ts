@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { must } from '../../base/shared/assert.ts';
-import { assertFileName } from '../file-name.ts';
+import { assertFileName } from '../backend-checks.ts';
 import { OpenFiles } from '../open-files.ts';
 import { MAX_PAGE_BYTES, type PageFile, type PageStore, type PageStoreSupport } from '../page-store.ts';
 import { journalDamaged, storageCorrupt, storageExists, storageMissing } from '../storage-errors.ts';
@@ -16,8 +16,8 @@ import {
   removeOtherGenerations,
   sweep,
 } from './folder.ts';
-import { mustHaveRoom } from './free-space.ts';
-import { type JournalFunctions, systemFunctions } from './journal-functions.ts';
+import { mustHaveRoom } from './host-limits.ts';
+import { type JournalFunctions, systemFunctions } from './journal-file.ts';
 import type { JournalDamage, RecoveredJournal } from './journal-recovery.ts';
 import { syncSegments } from './journal-segment.ts';
 import { toDatabaseError } from './lmdb-errors.ts';

@@ -1,4 +1,4 @@
-import { DatabaseError } from '../../base/errors/database-error.ts';
+import { DatabaseError, storageDamage } from '../../base/errors/database-error.ts';
 import type { PageFile, PageNumber } from '../page-store.ts';
 
 /**
@@ -6,18 +6,18 @@ import type { PageFile, PageNumber } from '../page-store.ts';
  * retried there), or the file is damaged.
  */
 export async function missingPageError(file: PageFile, page: PageNumber): Promise<DatabaseError> {
-  if (await file.isCurrent()) return corrupt(`Page ${page} of ${file.name} is missing.`);
+  if (await file.isCurrent()) return storageDamage(`Page ${page} of ${file.name} is missing.`);
   return new DatabaseError('storage_fenced', `${file.name} was taken over by another owner. Send the request again.`);
 }
 
 /** Makes the error for a page whose checksum is wrong. */
 export function damagedPageError(file: string, page: PageNumber): DatabaseError {
-  return corrupt(`Page ${page} of ${file} is damaged: its checksum is wrong.`);
+  return storageDamage(`Page ${page} of ${file} is damaged: its checksum is wrong.`);
 }
 
 /** Makes the error for a document body that was read without its page, and whose checksum is wrong. */
 export function damagedBodyError(file: string, page: PageNumber): DatabaseError {
-  return corrupt(`Page ${page} of ${file} is damaged: the checksum of a document in it is wrong.`);
+  return storageDamage(`Page ${page} of ${file} is damaged: the checksum of a document in it is wrong.`);
 }
 
 /** Makes the error for a journal record whose checksum is wrong. No one may continue without it, or with those after it. */
@@ -26,8 +26,4 @@ export function damagedRecordError(file: string, record: number): DatabaseError 
     'storage_corrupt',
     `Record ${record} of the journal of ${file} is damaged, and the last writes may be lost. Stop the server and run "settee verify --repair", which says what is lost and opens the database without it; or restore a backup.`,
   );
-}
-
-function corrupt(finding: string): DatabaseError {
-  return new DatabaseError('storage_corrupt', `${finding} Run "settee verify" and restore a backup.`);
 }

@@ -1,13 +1,16 @@
-import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
-import { TimeSlice } from '../../base/shared/turn.ts';
-import type { NodePages } from '../btree/contract.ts';
-import type { PageNumber } from '../page-store.ts';
-
 /**
- * Texts that may be too long for one page. Such a text is cut into pieces, which go to pages with consecutive numbers. So
+ * Texts in pages, which may be too long for one. Such a text is cut into pieces, which go to pages with consecutive numbers. So
  * everything that a database accepts can be stored. A piece has up to `maxLength` units, and no surrogate pair is cut in two:
  * halves of one can't be stored.
  */
+
+import { type DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
+import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
+import { TimeSlice } from '../../base/shared/turn.ts';
+import { wholeCharactersEnd } from '../../base/shared/utf8.ts';
+import type { NodePages, NodeReader } from '../btree/contract.ts';
+import type { PageFile, PageNumber } from '../page-store.ts';
+import { missingPageError } from './page-errors.ts';
 
 /** Joining this many units takes a large part of a turn. */
 const LONG_TEXT = 4_194_304;
@@ -22,7 +25,7 @@ export function cutText(text: string, maxLength: number): string[] {
   const count = pageCount(text.length, maxLength);
   if (count === 1) return [text];
   const stride = strideOf(maxLength);
-  const starts = Array.from({ length: count }, (_unused, index) => pieceStart(text, index * stride));
+  const starts = Array.from({ length: count }, (_unused, index) => wholeCharactersEnd(text, index * stride));
   return starts.map((start, index) => text.slice(start, starts[index + 1]));
 }
 
@@ -58,11 +61,29 @@ function strideOf(maxLength: number): number {
   return maxLength - 1;
 }
 
-function pieceStart(text: string, at: number): number {
-  const isCutPair = at > 0 && isBetween(text.charCodeAt(at), 0xdc00, 0xdfff);
-  return isCutPair && isBetween(text.charCodeAt(at - 1), 0xd800, 0xdbff) ? at - 1 : at;
-}
-
-function isBetween(unit: number, low: number, high: number): boolean {
-  return unit >= low && unit <= high;
+/**
+ * Reads tree nodes from a file. A missing page fails with `missingPageError`. `onDamage` gets the errors that
+ * mean that the file is damaged, provided that the reader may expect the page: a dropped page is missing, too.
+ */
+export function createNodeReader(
+  file: PageFile,
+  onDamage: (error: DatabaseError) => void = () => undefined,
+): NodeReader {
+  const fail = (error: unknown): never => {
+    if (isDatabaseError(error, 'storage_corrupt')) onDamage(error);
+    throw error;
+  };
+  const failMissing = async (page: PageNumber): Promise<never> => fail(await missingPageError(file, page));
+  const readPage = (page: PageNumber): MaybePromise<string> => {
+    try {
+      const read = file.read(page, 'text');
+      if (read instanceof Promise) return read.then((text) => text ?? failMissing(page), fail);
+      return read ?? failMissing(page);
+    } catch (error) {
+      return fail(error);
+    }
+  };
+  return {
+    readNode: (page, pages) => (pages === 1 ? readPage(page) : readPieces({ page, pages }, readPage)),
+  };
 }

@@ -119,9 +119,9 @@ export default suite('attachment_stubs', [
     assert.equal((await t.get('/doc/f')).text, 'hello');
   }),
 
-  test('names that no address can end in are refused in edits, and kept where they are', async (t) => {
+  test('names that no URL can end in are refused in edits, and kept where they are', async (t) => {
     for (const name of ['.', '..']) {
-      const reason = `An attachment can't be named "${name}", which no address can end in. Give it another name.`;
+      const reason = `An attachment can't be named "${name}", since no URL can end in it. Give it another name.`;
       const json = { _attachments: { [name]: { data: HELLO } } };
       assertError(await t.at('PUT', '/doc', { json }), 400, 'bad_request', reason);
       assertError(await t.at('POST', '/_bulk_docs', { json: { docs: [json] } }), 400, 'bad_request', reason);

@@ -116,7 +116,7 @@ export default suite('attachments_multipart', [
     const one = { _attachments: { a: follows(5) } };
     await refused(
       related(one, '\r\nhell'),
-      'The attachment has 4 bytes, and was announced with 5; nothing was changed.',
+      'The attachment has 4 bytes, but its length was given as 5; nothing was changed.',
     );
     await refused(related(one), 'Attachment a is to follow, and did not come; nothing was changed.');
     const cut = related(one, '\r\nhello').slice(0, -4);

@@ -436,7 +436,7 @@ export default suite('attachments', [
     'more bytes than the setting permits are refused, announced or not',
     async (t) => {
       const small = await t.withSettings({ svc: { max_attachment_chunk_size: '1000' } });
-      const reason = 'An attachment may have 1000 bytes (svc/max_attachment_chunk_size).';
+      const reason = 'An attachment may have at most 1000 bytes (svc/max_attachment_chunk_size).';
       for (const size of [1001, 300_000]) {
         const answer = await small.at('PUT', '/doc/a', { body: new Uint8Array(size) });
         assertError(answer, 413, 'too_large', reason);

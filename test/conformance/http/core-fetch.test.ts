@@ -7,7 +7,7 @@ import { createFetch } from '../../../src/http/fetch-adapter.ts';
 import { readQuickJsWasm } from '../../../src/node/server/quickjs-wasm.ts';
 import { createSandboxWorkers } from '../../../src/node/server/sandbox-workers.ts';
 import { createQuickJsSandbox } from '../../../src/queries/sandbox/programs/quickjs-sandbox.ts';
-import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
+import { createMemoryPageStore } from '../../../src/storage/memory-page-store.ts';
 import { FetchHost } from '../../support/conformance/fetch-host.ts';
 import type { Settings } from '../../support/conformance/host.ts';
 import { registerSuites } from '../../support/conformance/register.ts';

@@ -1,5 +1,4 @@
-import { MemoryMedium } from '../../../src/storage/memory/memory-medium.ts';
-import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
+import { createMemoryPageStore, MemoryMedium } from '../../../src/storage/memory-page-store.ts';
 import type { Storage } from './core-host.ts';
 
 /** Storage for a host that is empty at first, and lasts as long as the host. */

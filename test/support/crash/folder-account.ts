@@ -1,5 +1,5 @@
 import { atOnce } from '../../../src/base/shared/turn.ts';
-import { splitAttachments } from '../../../src/database/documents/attachments/stored-attachments.ts';
+import { splitAttachments } from '../../../src/database/documents/stored-attachments.ts';
 import type { Database } from '../../../src/database/store/contract.ts';
 import { openDataFolder } from '../../../src/node/data-folder/data-folder.ts';
 import { createLmdbPageStore } from '../../../src/storage/lmdb/lmdb-page-store.ts';

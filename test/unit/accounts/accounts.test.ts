@@ -3,8 +3,7 @@ import { systemRandom } from '../../../src/base/shared/clock.ts';
 import type { Settings } from '../../../src/base/system/contract.ts';
 import { type Core, createCore } from '../../../src/core/core.ts';
 import { deferredAtHand } from '../../../src/core/deferred/deferred-code.ts';
-import { MemoryMedium } from '../../../src/storage/memory/memory-medium.ts';
-import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
+import { createMemoryPageStore, MemoryMedium } from '../../../src/storage/memory-page-store.ts';
 import { ask, askJson, clock, openCore, pick } from '../http/support.ts';
 
 const QUICK = { iterations: '10', min_iterations: '1' };

@@ -131,7 +131,7 @@ test('who waits for too long is refused, and told when to come again', async () 
   expect(JSON.parse(String(body))).toEqual({
     error: 'service_unavailable',
     reason:
-      'The service has as many bytes of requests and answers under way as httpd/max_bytes_in_flight permits; nothing was changed. Send the request again later, or in smaller parts.',
+      'Requests and responses already take all the memory that httpd/max_bytes_in_flight permits; nothing was changed. Send the request again later, or in smaller parts.',
   });
   first.goOn();
   expect((await answer).status).toBe(201);

@@ -17,7 +17,7 @@ import { deferredAtHand } from '../../../src/core/deferred/deferred-code.ts';
 import { Context, type Services } from '../../../src/http/request/context.ts';
 import { Router } from '../../../src/http/routing/router.ts';
 import { createRoutes, type DeferredParts } from '../../../src/http/routing/routes.ts';
-import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
+import { createMemoryPageStore } from '../../../src/storage/memory-page-store.ts';
 
 /** 2026-01-31T12:00:00Z, standing still. */
 export const clock = { now: () => 1_769_860_800_000, monotonic: () => performance.now() };

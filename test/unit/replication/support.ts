@@ -15,7 +15,7 @@ import type {
   RunStats,
 } from '../../../src/replication/contract.ts';
 import { runReplication } from '../../../src/replication/run/replication-run.ts';
-import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
+import { createMemoryPageStore } from '../../../src/storage/memory-page-store.ts';
 import { type Asked, ask, askJson, pick } from '../http/support.ts';
 
 export { ask, askJson, pick };

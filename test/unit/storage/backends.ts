@@ -5,14 +5,13 @@ import { join } from 'node:path';
 import { IDBFactory } from 'fake-indexeddb';
 import { open } from 'lmdb';
 import { must } from '../../../src/base/shared/assert.ts';
-import type { EarlyCommits } from '../../../src/storage/indexeddb/early-commit.ts';
 import { createIndexedDbPageStore } from '../../../src/storage/indexeddb/indexeddb-page-store.ts';
 import type { LoadJournalFiles } from '../../../src/storage/indexeddb/journal-files.ts';
 import { createOpfsJournalFiles } from '../../../src/storage/indexeddb/opfs-journal-files.ts';
 import { INDEXEDDB_FORMAT } from '../../../src/storage/indexeddb/schema.ts';
+import type { EarlyCommits } from '../../../src/storage/indexeddb/write-transaction.ts';
 import { createLmdbPageStore } from '../../../src/storage/lmdb/lmdb-page-store.ts';
-import { MemoryMedium } from '../../../src/storage/memory/memory-medium.ts';
-import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
+import { createMemoryPageStore, MemoryMedium } from '../../../src/storage/memory-page-store.ts';
 import type { StorageContext, StorageFactory } from '../../conformance/storage/suite.ts';
 import { FakeFileSystem, FakeSyncAccessHandle } from './fake-file-system.ts';
 

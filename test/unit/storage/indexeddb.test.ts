@@ -2,8 +2,8 @@ import './backends.ts';
 import { forceCloseDatabase, IDBFactory } from 'fake-indexeddb';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { must } from '../../../src/base/shared/assert.ts';
-import { type EarlyCommits, earlyCommitsFor } from '../../../src/storage/indexeddb/early-commit.ts';
 import { createIndexedDbPageStore } from '../../../src/storage/indexeddb/indexeddb-page-store.ts';
+import { type EarlyCommits, earlyCommitsFor } from '../../../src/storage/indexeddb/write-transaction.ts';
 import type { Commit, PageFile, PageStore } from '../../../src/storage/page-store.ts';
 import { allPages, rejects, relaxed, storedContent } from '../../conformance/storage/expectations.ts';
 

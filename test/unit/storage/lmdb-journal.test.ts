@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { must } from '../../../src/base/shared/assert.ts';
 import { decodeRecords, RecordEncoder } from '../../../src/storage/journal-record.ts';
 import { copyFiles } from '../../../src/storage/lmdb/folder-copy.ts';
-import { type JournalFunctions, systemFunctions } from '../../../src/storage/lmdb/journal-functions.ts';
+import { type JournalFunctions, systemFunctions } from '../../../src/storage/lmdb/journal-file.ts';
 import { createLmdbPageStore } from '../../../src/storage/lmdb/lmdb-page-store.ts';
 import type { Commit, PageFile, PageStore } from '../../../src/storage/page-store.ts';
 import { rejects, relaxed, storedContent } from '../../conformance/storage/expectations.ts';

@@ -3,7 +3,7 @@ import { cp, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type JournalFunctions, systemFunctions } from '../../../src/storage/lmdb/journal-functions.ts';
+import { type JournalFunctions, systemFunctions } from '../../../src/storage/lmdb/journal-file.ts';
 import { createLmdbPageStore } from '../../../src/storage/lmdb/lmdb-page-store.ts';
 import type { Commit, PageFile } from '../../../src/storage/page-store.ts';
 import { temporaryFolder } from './backends.ts';

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { MemoryMedium } from '../../../src/storage/memory/memory-medium.ts';
-import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
+import { createMemoryPageStore, MemoryMedium } from '../../../src/storage/memory-page-store.ts';
 import { relaxed, storedContent } from '../../conformance/storage/expectations.ts';
 
 test('a clone of the medium is the state of that moment, and goes its own way', async () => {

@@ -1,8 +1,8 @@
 import './backends.ts';
 import { IDBFactory } from 'fake-indexeddb';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { EarlyCommits } from '../../../src/storage/indexeddb/early-commit.ts';
 import { createIndexedDbPageStore } from '../../../src/storage/indexeddb/indexeddb-page-store.ts';
+import type { EarlyCommits } from '../../../src/storage/indexeddb/write-transaction.ts';
 import type { PageFile, PageStore } from '../../../src/storage/page-store.ts';
 import { rejects, relaxed } from '../../conformance/storage/expectations.ts';
 

@@ -8,7 +8,7 @@ import { createIndexedDbPageStore } from '../../../src/storage/indexeddb/indexed
 import { ReservedDatabases } from '../../../src/storage/indexeddb/reserved-databases.ts';
 import { createLmdbPageStore } from '../../../src/storage/lmdb/lmdb-page-store.ts';
 import { ReservedFiles } from '../../../src/storage/lmdb/reserved-files.ts';
-import { createMemoryPageStore } from '../../../src/storage/memory/memory-page-store.ts';
+import { createMemoryPageStore } from '../../../src/storage/memory-page-store.ts';
 import type { PageStore } from '../../../src/storage/page-store.ts';
 import { withReserve } from '../../../src/storage/reserving-store.ts';
 import type { ReservedSpace } from '../../../src/storage/space-reserve.ts';

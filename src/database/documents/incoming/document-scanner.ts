@@ -18,8 +18,8 @@ import {
 import { type JsonScanner, NO_END } from '../../../base/json/json-scanner.ts';
 import { KeptMembers } from '../../../base/json/kept-members.ts';
 import { LongJsonScanner } from '../../../base/json/long-json-scanner.ts';
-import { minify, minifyInSteps } from '../../../base/json/minify-json.ts';
 import { LONGEST_NAME } from '../../../base/json/parse-in-steps.ts';
+import { minify, minifyInSteps } from '../../../base/json/white-space.ts';
 import type { CooperativeTask } from '../../../base/shared/turn.ts';
 import type { ReservedValues } from './reserved-members.ts';
 

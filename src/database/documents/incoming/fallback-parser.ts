@@ -7,7 +7,6 @@ import { DatabaseError, isDatabaseError } from '../../../base/errors/database-er
 import { BACKSLASH, OPEN_BRACE, SPACE, UNDERSCORE } from '../../../base/json/characters.ts';
 import { JsonCursor } from '../../../base/json/json-cursor.ts';
 import { KeptMembers } from '../../../base/json/kept-members.ts';
-import { minify, minifyInSteps } from '../../../base/json/minify-json.ts';
 import {
   assertShallowInSteps,
   assertShallowText,
@@ -29,6 +28,7 @@ import {
   mayBeUnportable,
   mayBeUnportableInSteps,
 } from '../../../base/json/portable-values.ts';
+import { minify, minifyInSteps } from '../../../base/json/white-space.ts';
 import { assert } from '../../../base/shared/assert.ts';
 import { atOnce, type CooperativeTask, joinInSteps } from '../../../base/shared/turn.ts';
 import type { IncomingDocument } from '../contract.ts';

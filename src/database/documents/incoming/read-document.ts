@@ -8,7 +8,7 @@
  */
 import { JsonCursor } from '../../../base/json/json-cursor.ts';
 import { JsonScanner } from '../../../base/json/json-scanner.ts';
-import { shortenSpaceInSteps } from '../../../base/json/long-space.ts';
+import { shortenSpaceInSteps } from '../../../base/json/white-space.ts';
 import type { CooperativeTask } from '../../../base/shared/turn.ts';
 import type { IncomingDocument } from '../contract.ts';
 import { DocumentScanner } from './document-scanner.ts';

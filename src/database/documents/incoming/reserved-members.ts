@@ -5,15 +5,10 @@
 import { DatabaseError, isDatabaseError } from '../../../base/errors/database-error.ts';
 import { isObject } from '../../../base/json/objects.ts';
 import { atOnce, type CooperativeTask, mapInSteps } from '../../../base/shared/turn.ts';
-import {
-  duplicateAttachments,
-  MOST_ATTACHMENTS,
-  parseAttachment,
-  tooManyAttachments,
-} from '../attachments/incoming-attachment.ts';
 import type { BadRev, DocId, IncomingAttachment, IncomingDocument, RevId, RevisionPath } from '../contract.ts';
 import { isLocalId, parseDocId } from '../identifiers.ts';
 import { checkHash, isLocalRev, parseRevId, toRevId } from '../revisions/revisions.ts';
+import { duplicateAttachments, MOST_ATTACHMENTS, parseAttachment, tooManyAttachments } from './incoming-attachment.ts';
 
 /** What happens to a reserved member: its value is read, it is left out, or it stays in the body. */
 type ReservedUse = 'read' | 'dropped' | 'kept';

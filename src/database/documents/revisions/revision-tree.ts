@@ -189,7 +189,7 @@ function revOf<B>(node: RevisionNode<B>): RevId {
  * to read.
  */
 
-export function withParent<B>(node: RevisionNode<B>, parent: RevisionNode<B> | undefined): RevisionNode<B> {
+function withParent<B>(node: RevisionNode<B>, parent: RevisionNode<B> | undefined): RevisionNode<B> {
   if (node.parent === parent) return node;
   const { generation, hash, deleted, body } = node;
   return { generation, hash, deleted, body, parent };
@@ -311,7 +311,7 @@ function relink<B>(path: Leaves<B>, parent: RevisionNode<B> | undefined): Revisi
 }
 
 /** Rebuilds each node of the tree, parents first, each once. The result is `leaves` itself if no leaf changed. */
-export function rebuild<B>(
+function rebuild<B>(
   leaves: Leaves<B>,
   make: (node: RevisionNode<B>, parent: RevisionNode<B> | undefined) => RevisionNode<B>,
 ): Leaves<B> {
@@ -328,4 +328,18 @@ export function rebuild<B>(
     return must(parent);
   });
   return rebuilt.every((leaf, index) => leaf === leaves[index]) ? leaves : rebuilt;
+}
+
+/**
+ * Sets every node's body to what `change` returns, which is called once per node. Rebuilds only nodes whose body
+ * changed, and those above them; if none changed the result is `leaves` itself.
+ */
+export function mapBodies<B>(leaves: Leaves<B>, change: (node: RevisionNode<B>) => B | undefined): Leaves<B> {
+  return rebuild(leaves, (node, parent) => withParent(withBody(node, change(node)), parent));
+}
+
+function withBody<B>(node: RevisionNode<B>, body: B | undefined): RevisionNode<B> {
+  if (node.body === body) return node;
+  const { generation, hash, deleted, parent } = node;
+  return { generation, hash, deleted, body, parent };
 }

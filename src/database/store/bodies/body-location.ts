@@ -1,4 +1,4 @@
-import { DatabaseError } from '../../../base/errors/database-error.ts';
+import { storageDamage } from '../../../base/errors/database-error.ts';
 import type { BodyLocation } from '../contract.ts';
 
 /** The body `{}` is not stored: most tombstones have it. */
@@ -27,7 +27,7 @@ export function decodeLocation(text: string): BodyLocation {
   };
   const sum = location.page + location.offset + location.length + (location.checksum ?? 0);
   if (first < 1 || second < 0 || Number.isNaN(sum)) {
-    throw new DatabaseError('storage_corrupt', `"${text}" is not the place of a document body; run a verification.`);
+    throw storageDamage(`"${text}" is not the place of a document body.`);
   }
   return location;
 }

@@ -1,4 +1,4 @@
-import { DatabaseError } from '../../../base/errors/database-error.ts';
+import { storageDamage } from '../../../base/errors/database-error.ts';
 import { BYTES_OVERHEAD } from '../../../storage/paging/checksums.ts';
 import type { DocId } from '../../documents/contract.ts';
 import type { BodyLocation } from '../contract.ts';
@@ -147,8 +147,6 @@ export function listingOf(page: Uint8Array, number: number): DocId[] {
   try {
     return JSON.parse(decoder.decode(page.subarray(end - length, end))) as DocId[];
   } catch (cause) {
-    throw new DatabaseError('storage_corrupt', `Body page ${number} has no readable listing. Restore from a backup.`, {
-      cause,
-    });
+    throw storageDamage(`Page ${number} is damaged: its list of documents can't be read.`, cause);
   }
 }

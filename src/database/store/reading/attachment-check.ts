@@ -1,7 +1,8 @@
+import { messageOf } from '../../../base/errors/database-error.ts';
 import { TimeSlice } from '../../../base/shared/turn.ts';
 import type { PageFile, PageNumber } from '../../../storage/page-store.ts';
 import { beginMd5 } from '../../documents/md5.ts';
-import { PageAttachment } from '../attachments/page-attachment.ts';
+import { PageAttachment } from '../attachment-pages.ts';
 import type { StoredNode } from '../contract.ts';
 import { type AttachmentEntry, pagesOfRuns } from '../state/attachments-tree.ts';
 
@@ -41,9 +42,8 @@ export class AttachmentCheck {
     const use = this.#uses.get(digest) ?? { references: 0, leaves: 0 };
     this.#uses.delete(digest);
     if (use.references !== references || use.leaves !== leaves) {
-      const expected = `${references} revisions, ${leaves} of them leaves`;
       this.#onFinding(
-        `attachment ${digest} should belong to ${expected}, and belongs to ${use.references} and ${use.leaves}`,
+        `attachment ${digest} counts ${references} revisions, ${leaves} of them leaves, but ${use.references} have it, ${use.leaves} of them leaves`,
       );
     }
     await this.#checkBytes(entry);
@@ -51,7 +51,8 @@ export class AttachmentCheck {
 
   /** Must be called when all entries were checked. */
   end(): void {
-    for (const digest of this.#uses.keys()) this.#onFinding(`attachment ${digest} is lost: nothing says where it lies`);
+    for (const digest of this.#uses.keys())
+      this.#onFinding(`attachment ${digest} is lost: no record says where its bytes are`);
   }
 
   async #checkBytes(entry: AttachmentEntry): Promise<void> {
@@ -63,10 +64,10 @@ export class AttachmentCheck {
         md5.update(bytes);
         if (timeSlice.isDue) await timeSlice.rest();
       }
-      if (md5.digest() !== entry.digest) this.#onFinding(`attachment ${entry.digest} is lost: its bytes are others`);
+      if (md5.digest() !== entry.digest)
+        this.#onFinding(`attachment ${entry.digest} is lost: its bytes do not match its digest`);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      this.#onFinding(`attachment ${entry.digest} is lost: ${reason}`);
+      this.#onFinding(`attachment ${entry.digest} is lost: ${messageOf(error)}`);
     }
   }
 }

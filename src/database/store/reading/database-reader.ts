@@ -7,7 +7,7 @@ import type { CurrentDocument, DatabaseInfo, DatabaseOrigin, LocalDocument } fro
 import type { DetachedPages } from '../state/detached-pages.ts';
 import { decodeCurrent } from '../state/entry.ts';
 import { DISK_FORMAT_VERSION, type Head } from '../state/head.ts';
-import { decodeLineage, LINEAGE_KEY, MAX_LINEAGE } from '../state/lineage.ts';
+import { decodeLineage, LINEAGE_KEY, MAX_LINEAGE } from '../state/locals.ts';
 import { liveBytes, type State } from '../state/state.ts';
 import { RecordDecoder } from './record-decoder.ts';
 import { StateSnapshot } from './snapshot.ts';

@@ -1,7 +1,7 @@
 import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
-import type { DocId } from '../../documents/contract.ts';
-import type { DocumentRecord } from '../contract.ts';
-import { decodeEntry, decodeInTurns, isLongEntry } from '../state/entry.ts';
+import type { DocId, RevId } from '../../documents/contract.ts';
+import type { DocumentRecord, DocumentRow } from '../contract.ts';
+import { decodeEntry, decodeInTurns, decodeRev, isLongEntry } from '../state/entry.ts';
 
 /** The number of long entries that are known while their records are in use. */
 const MOST_KNOWN = 16;
@@ -46,5 +46,28 @@ export class RecordDecoder {
     this.#known.set(record.id, new WeakRef(record));
     const [oldest] = this.#known.keys();
     if (this.#known.size > MOST_KNOWN && oldest !== undefined) this.#known.delete(oldest);
+  }
+}
+
+/** Reads only the requested parts of its entry. */
+export class StoredRow implements DocumentRow {
+  readonly id: DocId;
+  readonly #value: string;
+  readonly #records: RecordDecoder;
+  #record: MaybePromise<DocumentRecord> | undefined;
+
+  constructor(key: string, value: string, records: RecordDecoder) {
+    this.id = key as DocId;
+    this.#value = value;
+    this.#records = records;
+  }
+
+  get rev(): RevId {
+    return decodeRev(this.id, this.#value);
+  }
+
+  record(): MaybePromise<DocumentRecord> {
+    this.#record ??= this.#records.of(this.id, this.#value);
+    return this.#record;
   }
 }

@@ -6,7 +6,7 @@ import type { KeyRange, TreeEntry, WalkOptions } from '../../../storage/btree/co
 import type { PageFile } from '../../../storage/page-store.ts';
 import type { SnapshotRegister, SnapshotTicket } from '../../../storage/paging/snapshot-register.ts';
 import type { DocId } from '../../documents/contract.ts';
-import { PageAttachment } from '../attachments/page-attachment.ts';
+import { PageAttachment } from '../attachment-pages.ts';
 import type { BodyReader } from '../bodies/body-reader.ts';
 import type {
   AttachmentBytes,
@@ -24,12 +24,11 @@ import type {
 import { bytesOfLength, decodeAttachment } from '../state/attachments-tree.ts';
 import type { DetachedPages } from '../state/detached-pages.ts';
 import { decodeChange } from '../state/entry.ts';
-import { LOCAL_END, LOCAL_START, toLocalDocument } from '../state/local-documents.ts';
+import { LOCAL_END, LOCAL_START, toLocalDocument } from '../state/locals.ts';
 import type { State } from '../state/state.ts';
 import { isLiveEntry } from '../state/trees.ts';
-import type { RecordDecoder } from './record-decoder.ts';
+import { type RecordDecoder, StoredRow } from './record-decoder.ts';
 import { entriesToSkip } from './skipped-entries.ts';
-import { StoredRow } from './stored-row.ts';
 
 /** The number of documents that are looked up at once, … */
 const BATCH_DOCUMENTS = 200;
@@ -129,7 +128,7 @@ export class StateSnapshot implements Snapshot {
   #failureOfBody(cause: unknown): unknown {
     const isGone = (this.#wasRenewed || this.#ticket.revoked) && isDatabaseError(cause, 'storage_corrupt');
     if (!isGone) return cause;
-    const reason = 'The read took so long that what it began with was replaced meanwhile. Send the request again.';
+    const reason = 'The read took so long that its data was replaced meanwhile. Send the request again.';
     return new DatabaseError('cancelled', reason, { cause });
   }
 
@@ -364,7 +363,7 @@ class RestOfChanges implements WalkGuard<number> {
     const count = await tree.countRange(range);
     this.#count ??= count;
     if (count === this.#count) return;
-    const reason = 'Some changes moved before they were read, from the newest down. Send the request again.';
+    const reason = 'Changes moved while they were read from the newest down. Send the request again.';
     throw new DatabaseError('cancelled', reason);
   }
 }

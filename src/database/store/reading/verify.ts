@@ -2,9 +2,8 @@ import { isDatabaseError } from '../../../base/errors/database-error.ts';
 import { isObject } from '../../../base/json/objects.ts';
 import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
 import { nextTurn } from '../../../base/shared/turn.ts';
-import { treePages } from '../../../storage/btree/reading/page-walk.ts';
-import { readableEntries } from '../../../storage/btree/reading/readable-entries.ts';
 import { checkTree } from '../../../storage/btree/reading/tree-check.ts';
+import { readableEntries, treePages } from '../../../storage/btree/reading/tree-walks.ts';
 import type { Tree } from '../../../storage/btree/tree.ts';
 import type { PageFile, PageNumber, PageStoreSupport } from '../../../storage/page-store.ts';
 import { PageCache } from '../../../storage/paging/page-cache.ts';
@@ -225,7 +224,7 @@ class Verification {
     } catch (error) {
       this.#unlisted.add(page);
       this.#note(
-        `what lists the documents in body page ${page} can't be read, the others in it can: ${messageOf(error)}`,
+        `the list of documents in body page ${page} can't be read, but its documents can: ${messageOf(error)}`,
       );
     }
   }

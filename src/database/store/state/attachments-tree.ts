@@ -1,4 +1,4 @@
-import { DatabaseError } from '../../../base/errors/database-error.ts';
+import { storageDamage } from '../../../base/errors/database-error.ts';
 import type { EntryList, TreeSpec } from '../../../storage/btree/contract.ts';
 import type { PageNumber } from '../../../storage/page-store.ts';
 import type { PageRun, StoredBytes } from '../contract.ts';
@@ -67,7 +67,7 @@ export function decodeAttachment(digest: string, text: string): AttachmentEntry 
   };
   const sum = pages.reduce((total, { first, count }) => total + first + count, entry.length + entry.storedLength);
   if (Number.isNaN(sum + entry.references + entry.leaves + entry.pageBytes)) {
-    throw new DatabaseError('storage_corrupt', `The entry of attachment ${digest} can't be read. Run a verification.`);
+    throw storageDamage(`The entry of attachment ${digest} can't be read.`);
   }
   return entry;
 }

@@ -7,9 +7,9 @@ import { BodyStore } from '../bodies/body-store.ts';
 import { DatabaseState } from './database-state.ts';
 import { DetachedPages } from './detached-pages.ts';
 import { DISK_FORMAT_VERSION, type Head } from './head.ts';
+import { StoredSettings } from './locals.ts';
 import { openState } from './state.ts';
 import { StoredHead } from './stored-head.ts';
-import { StoredSettings } from './stored-settings.ts';
 
 /** A database's file, and what was read from it: shared by its reader, its writer and its upkeep. */
 export interface OpenedFile {

@@ -1,7 +1,7 @@
 import { Tree } from '../../../storage/btree/tree.ts';
 import type { PageFile } from '../../../storage/page-store.ts';
-import { createNodeReader } from '../../../storage/paging/node-reader.ts';
 import type { PageCache } from '../../../storage/paging/page-cache.ts';
+import { createNodeReader } from '../../../storage/paging/page-texts.ts';
 import { treeSizes } from '../../../storage/paging/slices.ts';
 import { type AttachmentSpace, attachmentsSpec } from './attachments-tree.ts';
 import type { Head } from './head.ts';

@@ -1,10 +1,10 @@
 import { compareCodePoints } from '../../../base/collation/code-points.ts';
 import { type CooperativeTask, eachInSteps, runCooperatively, TimeSlice } from '../../../base/shared/turn.ts';
 import type { TreeChange } from '../../../storage/btree/contract.ts';
-import { collectEntries } from '../../../storage/btree/reading/tree-collect.ts';
+import { collectEntries } from '../../../storage/btree/reading/reduction-walks.ts';
 import type { PageNumber } from '../../../storage/page-store.ts';
 import type { DocId } from '../../documents/contract.ts';
-import { mapBodies } from '../../documents/revisions/body-changes.ts';
+import { mapBodies } from '../../documents/revisions/revision-tree.ts';
 import type { BodyLocation, DocumentRecord, StoredNode } from '../contract.ts';
 import { digestsIn } from '../state/attachments-tree.ts';
 import type { DatabaseState } from '../state/database-state.ts';

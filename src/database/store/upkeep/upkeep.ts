@@ -26,7 +26,7 @@ import { nextTurn } from '../../../base/shared/turn.ts';
 import type { ActiveTasks } from '../../../base/system/active-tasks.ts';
 import type { Log } from '../../../base/system/contract.ts';
 import type { PageNumber, PageStoreSupport } from '../../../storage/page-store.ts';
-import { FreeList } from '../../../storage/paging/free-list.ts';
+import { FreeList } from '../../../storage/paging/page-allocator.ts';
 import type { SnapshotRegister } from '../../../storage/paging/snapshot-register.ts';
 import type { VerifyReport } from '../contract.ts';
 import { verifyHead } from '../reading/verify.ts';
@@ -151,7 +151,10 @@ export class Upkeep implements BackgroundWork {
       if (!this.#isStopped && (await this.#compactor.isWorthwhile())) await this.compact();
     } catch (error) {
       if (this.#isStopped || isDatabaseError(error, 'storage_full')) return;
-      this.#options.log.error(`the upkeep of ${this.#options.name} failed`, error);
+      this.#options.log.error(
+        `a checkpoint or compaction of ${this.#options.name} failed; it is tried again after the next write`,
+        error,
+      );
     }
   }
 

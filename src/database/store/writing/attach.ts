@@ -1,7 +1,7 @@
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import { type CooperativeTask, eachInSteps } from '../../../base/shared/turn.ts';
-import { joinAttachments } from '../../documents/attachments/stored-attachments.ts';
 import type { StoredAttachment } from '../../documents/contract.ts';
+import { joinAttachments } from '../../documents/stored-attachments.ts';
 import type { AttachmentWrite, DocumentWrite, StoredBytes } from '../contract.ts';
 import type { WriteBatch } from './write-batch.ts';
 

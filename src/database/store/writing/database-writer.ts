@@ -14,8 +14,7 @@ import type {
   WriteOptions,
   WriteOutcome,
 } from '../contract.ts';
-import { LINEAGE_KEY } from '../state/lineage.ts';
-import { REVS_LIMIT_KEY, SECURITY_KEY, type StoredSettings, settingValue } from '../state/stored-settings.ts';
+import { LINEAGE_KEY, REVS_LIMIT_KEY, SECURITY_KEY, type StoredSettings, settingValue } from '../state/locals.ts';
 import { DelayedWrites } from './delayed-writes.ts';
 import { BarrierJob, DocumentsJob, type Job, LocalJob, PromisedJob, SettingJob } from './jobs.ts';
 import { ValidatedWrites } from './validated-writes.ts';

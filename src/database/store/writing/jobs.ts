@@ -13,7 +13,7 @@ import type {
   WriteOptions,
   WriteOutcome,
 } from '../contract.ts';
-import { decodeLocal, encodeLocal } from '../state/local-documents.ts';
+import { decodeLocal, encodeLocal } from '../state/locals.ts';
 import { attach, attachNothing } from './attach.ts';
 import { branchingParent, conflict, editedLeaf } from './edit-conflicts.ts';
 import { RequestEdits } from './working-document.ts';

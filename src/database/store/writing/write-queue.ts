@@ -2,7 +2,7 @@ import { DatabaseError, type ErrorCode, isDatabaseError } from '../../../base/er
 import { type CooperativeTask, nextTurn, ready, runCooperatively } from '../../../base/shared/turn.ts';
 import type { Commit, Page } from '../../../storage/page-store.ts';
 import type { Durability } from '../contract.ts';
-import { LINEAGE_KEY } from '../state/lineage.ts';
+import { LINEAGE_KEY } from '../state/locals.ts';
 import type { OpenedFile } from '../state/opened-file.ts';
 import type { State } from '../state/state.ts';
 import { commitRecord, prepareCommit, SHORT_RECORD } from './commit-record.ts';

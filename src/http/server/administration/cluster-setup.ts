@@ -4,7 +4,7 @@
  */
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import { type JsonObject, ownMember } from '../../../base/json/objects.ts';
-import { REPLICATOR_DATABASE } from '../../../base/system/system-databases.ts';
+import { REPLICATOR_DATABASE } from '../../../base/system/contract.ts';
 import { readObject } from '../../request/bodies.ts';
 import { FEW_VALUES } from '../../request/body-bounds.ts';
 import type { Answer, Context } from '../../request/context.ts';

@@ -1,5 +1,5 @@
 /** `_prometheus`: the statistics as Prometheus collects them (docs/http/server.md#prometheus), in its text format, version 0.0.4. */
-import type { Statistic } from '../../../base/system/statistic-list.ts';
+import type { Statistic } from '../../../base/system/counters.ts';
 import { VERSION } from '../../../base/system/version.ts';
 import type { Answer, Context } from '../../request/context.ts';
 import { MUST_REVALIDATE } from '../../response/responses.ts';

@@ -1,4 +1,4 @@
-import type { Statistic } from '../../../base/system/statistic-list.ts';
+import type { Statistic } from '../../../base/system/counters.ts';
 
 /** By section and id. */
 const DESCRIPTIONS: Readonly<Record<string, string>> = {

@@ -2,7 +2,7 @@
  * One worker of the sandbox, seen from outside. Its functions end by themselves when their time is up; if that fails, because one is
  * stuck inside the engine, the worker is ended as a whole.
  */
-import { startBackgroundTimer } from '../../../base/shared/background-timer.ts';
+import { startBackgroundTimer } from '../../../base/shared/clock.ts';
 import { buffersOf } from './long-texts.ts';
 import {
   type FromWorker,

@@ -4,8 +4,7 @@
  * ended, too.
  */
 import { must } from '../../../base/shared/assert.ts';
-import { startBackgroundTimer } from '../../../base/shared/background-timer.ts';
-import type { Clock } from '../../../base/shared/clock.ts';
+import { type Clock, startBackgroundTimer } from '../../../base/shared/clock.ts';
 import { type CooperativeTask, runCooperatively } from '../../../base/shared/turn.ts';
 import { listLost, sandboxClosed } from '../isolates/call-failures.ts';
 import type { IsolateOwner, PoolLimits } from '../isolates/isolate-pool.ts';

@@ -5,8 +5,7 @@
 import loadEmscripten from '@jitl/quickjs-wasmfile-release-sync/emscripten-module';
 import { QuickJSFFI } from '@jitl/quickjs-wasmfile-release-sync/ffi';
 import { QuickJSWASMModule } from 'quickjs-emscripten-core';
-import { DatabaseError } from '../../../base/errors/database-error.ts';
-import { functionsUnavailable } from '../../../base/errors/functions-unavailable.ts';
+import { DatabaseError, functionsUnavailable } from '../../../base/errors/database-error.ts';
 import { nextTurn, runCooperatively } from '../../../base/shared/turn.ts';
 import { lengthOfText, type TextBytes } from '../execution/long-texts.ts';
 import type { GuardedNames } from './guarded-names.ts';

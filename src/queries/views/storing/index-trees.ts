@@ -1,7 +1,7 @@
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import { TimeSlice } from '../../../base/shared/turn.ts';
 import type { NodeReader, ReplacedNode } from '../../../storage/btree/contract.ts';
-import { treePages } from '../../../storage/btree/reading/page-walk.ts';
+import { treePages } from '../../../storage/btree/reading/tree-walks.ts';
 import { Tree } from '../../../storage/btree/tree.ts';
 import { PageCache } from '../../../storage/paging/page-cache.ts';
 import { treeSizes } from '../../../storage/paging/slices.ts';

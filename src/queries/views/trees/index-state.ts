@@ -3,7 +3,7 @@ import { stringValue } from '../../../base/json/strings.ts';
 import { untilReady } from '../../../base/shared/pending.ts';
 import type { TimeSlice } from '../../../base/shared/turn.ts';
 import type { TreeSpec } from '../../../storage/btree/contract.ts';
-import { missingReductions } from '../../../storage/btree/reading/missing-reductions.ts';
+import { missingReductions } from '../../../storage/btree/reading/tree-walks.ts';
 import type { Tree } from '../../../storage/btree/tree.ts';
 import type { RowsChange } from '../contract.ts';
 import type { RowTree } from './row-tree.ts';

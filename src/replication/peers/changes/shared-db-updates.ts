@@ -3,7 +3,7 @@
  * of its databases have changed, and wakes all replications with it. If the server has no such feed, or not for this user, there are no events.
  */
 import { isObject, ownMember } from '../../../base/json/objects.ts';
-import { startBackgroundTimer } from '../../../base/shared/background-timer.ts';
+import { startBackgroundTimer } from '../../../base/shared/clock.ts';
 import type { DatabaseEvent, DatabaseEvents, FeedPermits } from '../../connection-limits.ts';
 import type { Sequence } from '../../contract.ts';
 import type { Answer } from '../client/answer.ts';

@@ -1,6 +1,5 @@
 /** Adds the sender's credentials to requests to a peer. Nothing here is ever shown: neither in a log nor in an error. */
-import { toBase64 } from '../../../base/shared/base64.ts';
-import { randomHex } from '../../../base/shared/bytes.ts';
+import { randomHex, toBase64 } from '../../../base/shared/bytes.ts';
 import type { Clock, RandomBytes } from '../../../base/shared/clock.ts';
 import { oauthEncode, oauthSignature } from '../../../base/shared/oauth-signature.ts';
 import type { Credentials } from '../../contract.ts';

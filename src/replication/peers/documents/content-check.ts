@@ -1,10 +1,10 @@
 /** Checks the content of attachments against their stubs: content that differs is never written. */
 
 import { isObject, type JsonObject, ownMember } from '../../../base/json/objects.ts';
-import { fromBase64 } from '../../../base/shared/base64.ts';
+import { fromBase64 } from '../../../base/shared/bytes.ts';
 import { runCooperatively } from '../../../base/shared/turn.ts';
-import { readDigest } from '../../../database/documents/attachments/digests.ts';
 import { beginMd5, loadMd5InSteps } from '../../../database/documents/md5.ts';
+import { readDigest } from '../../../database/documents/stored-attachments.ts';
 import { ReplicationError } from '../../failure.ts';
 import type { Stub } from '../contract.ts';
 

@@ -4,9 +4,9 @@
  * matches the stubs. Only data in transit is held in memory.
  */
 import { isObject, type JsonObject, ownMember } from '../../../base/json/objects.ts';
-import { boundaryOf, type IncomingPart, readParts } from '../../../base/shared/multipart/multipart-reader.ts';
+import { boundaryOf, type IncomingPart, readParts } from '../../../base/shared/multipart-reader.ts';
 import { type CooperativeTask, runCooperatively } from '../../../base/shared/turn.ts';
-import { readDigest } from '../../../database/documents/attachments/digests.ts';
+import { readDigest } from '../../../database/documents/stored-attachments.ts';
 import { ReplicationError } from '../../failure.ts';
 import type { Answer } from '../client/answer.ts';
 import { AttemptFailure } from '../client/attempt-failure.ts';

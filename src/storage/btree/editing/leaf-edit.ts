@@ -1,6 +1,6 @@
 import { assert, must } from '../../../base/shared/assert.ts';
 import type { TreeChange, TreeSpec } from '../contract.ts';
-import type { KeyShare } from '../nodes/key-shares.ts';
+import type { KeyShare } from '../nodes/inner.ts';
 import { FIRST_LINE, type Leaf } from '../nodes/leaf.ts';
 
 /** The lines of a leaf after some changes, which may be too many for one leaf, or none. */

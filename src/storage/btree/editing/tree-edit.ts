@@ -5,8 +5,16 @@ import { type CooperativeTask, ready, runCooperatively } from '../../../base/sha
 import { putTogether } from '../../../base/shared/utf8.ts';
 import type { ReplacedNode, TreeChange, TreeSizes, TreeSpec } from '../contract.ts';
 import { corruptNode } from '../nodes/corrupt-node.ts';
-import { Inner, type Link, type Slot, type Slots, type TreeNode } from '../nodes/inner.ts';
-import { type KeyShare, type SlotShare, shareOut } from '../nodes/key-shares.ts';
+import {
+  Inner,
+  type KeyShare,
+  type Link,
+  type Slot,
+  type SlotShare,
+  type Slots,
+  shareOut,
+  type TreeNode,
+} from '../nodes/inner.ts';
 import { Leaf } from '../nodes/leaf.ts';
 import type { NodeSource } from '../nodes/node-source.ts';
 import { reductionOf } from '../nodes/reduction.ts';

@@ -2,8 +2,7 @@ import { must } from '../../../base/shared/assert.ts';
 import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
 import type { NodeCache, NodePages, NodeReader, TreeSpec } from '../contract.ts';
 import { corruptNode } from './corrupt-node.ts';
-import type { Link, TreeNode } from './inner.ts';
-import { INNER_HEADER, Inner } from './inner.ts';
+import { INNER_HEADER, Inner, type Link, type TreeNode } from './inner.ts';
 import { LEAF_HEADER, Leaf } from './leaf.ts';
 
 /** What a node takes in memory once it is in use, as an approximate multiple of its text. */
@@ -104,4 +103,16 @@ function parseNode<K, R>(text: string): TreeNode<K, R> {
 /** Puts an awaited value into its place in an array. */
 async function putInto<T>(target: T[], index: number, value: Promise<T>): Promise<void> {
   target[index] = await value;
+}
+
+/** The nodes that make up a whole tree. */
+export interface TreeNodes<K, R> {
+  readonly source: NodeSource<K, R>;
+  readonly root: Link<K, R>;
+}
+
+/** What walks that are not methods of the tree need from it. */
+export interface WholeTree<K, R> {
+  /** Returns undefined if the tree is empty. */
+  nodes(): Promise<TreeNodes<K, R> | undefined>;
 }

@@ -3,8 +3,7 @@ import type { KeyRange, TreeEntry, TreeSpec, WalkOptions } from '../contract.ts'
 import type { Link } from '../nodes/inner.ts';
 import type { Leaf } from '../nodes/leaf.ts';
 import type { NodeSource } from '../nodes/node-source.ts';
-import { Cursor } from './cursor.ts';
-import { type EntryRange, Span } from './span.ts';
+import { Cursor, type EntryRange, Span } from './cursor.ts';
 
 /** Yields the entries of a range in batches of at most one leaf, never empty ones. Other work may run between leaves. */
 export async function* walkEntries<K, R>(

@@ -1,11 +1,9 @@
 import type { KeyRange, TreeSpec, WalkOptions } from '../contract.ts';
 import type { Link } from '../nodes/inner.ts';
 import type { Leaf } from '../nodes/leaf.ts';
-import type { NodeSource } from '../nodes/node-source.ts';
+import type { NodeSource, WholeTree } from '../nodes/node-source.ts';
 import { combine, reduceEntries, reductionOf } from '../nodes/reduction.ts';
-import type { WholeTree } from '../nodes/tree-nodes.ts';
-import { Cursor, type Pass } from './cursor.ts';
-import { type EntryRange, Span } from './span.ts';
+import { Cursor, type EntryRange, type Pass, Span } from './cursor.ts';
 
 /** The reduction of adjacent entries that count as the same. */
 interface TreeGroup<K, R> {

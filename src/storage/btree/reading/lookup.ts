@@ -2,11 +2,10 @@ import { must } from '../../../base/shared/assert.ts';
 import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
 import { type CooperativeTask, ready } from '../../../base/shared/turn.ts';
 import type { TreeSpec } from '../contract.ts';
-import type { Link, TreeNode } from '../nodes/inner.ts';
-import { type KeyShare, shareOut } from '../nodes/key-shares.ts';
+import { type KeyShare, type Link, shareOut, type TreeNode } from '../nodes/inner.ts';
 import { FIRST_LINE, Leaf } from '../nodes/leaf.ts';
 import type { NodeSource } from '../nodes/node-source.ts';
-import type { KeyEdge } from './key-edge.ts';
+import type { KeyEdge } from './cursor.ts';
 
 /** The result of a look-up without waiting: the value, or the certainty that there is none. */
 export interface Hit {

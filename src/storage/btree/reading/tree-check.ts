@@ -1,10 +1,10 @@
+import { messageOf } from '../../../base/errors/database-error.ts';
 import { must } from '../../../base/shared/assert.ts';
 import type { TreeSpec } from '../contract.ts';
 import type { Inner, Link, TreeNode } from '../nodes/inner.ts';
 import { Leaf } from '../nodes/leaf.ts';
-import type { NodeSource } from '../nodes/node-source.ts';
+import type { NodeSource, WholeTree } from '../nodes/node-source.ts';
 import { combine, encodeReduction, reduceEntries, reductionTextOf, slotReductions } from '../nodes/reduction.ts';
-import type { WholeTree } from '../nodes/tree-nodes.ts';
 
 /** Bounds of the keys below a node: at or above `low`, below `high`; undefined: open. */
 interface Bounds<K> {
@@ -44,7 +44,7 @@ class TreeCheck<K, R> {
       for (const finding of this.#findings(link, node, bounds, level)) yield `${name}: ${finding}`;
       if (!(node instanceof Leaf)) yield* this.#checkBelow(node, bounds, level);
     } catch (error) {
-      yield `${name}: ${error instanceof Error ? error.message : String(error)}`;
+      yield `${name}: ${messageOf(error)}`;
     }
   }
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { collationVersion } from '../../../../src/base/collation/collation-version.ts';
 import { createKeyOrder } from '../../../../src/base/collation/key-order.ts';
+import { collationVersion } from '../../../../src/base/collation/string-order.ts';
 
 const unicode = createKeyOrder('unicode');
 const raw = createKeyOrder('raw');

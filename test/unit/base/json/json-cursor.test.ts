@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { JsonCursor } from '../../../../src/base/json/json-cursor.ts';
-import { minify } from '../../../../src/base/json/minify-json.ts';
+import { minify } from '../../../../src/base/json/white-space.ts';
 
 /** [name, value] texts of the object's members, and what follows it. */
 function membersOf(text: string): [members: [name: string, value: string][], rest: string] {

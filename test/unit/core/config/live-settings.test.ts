@@ -4,8 +4,7 @@ import { createConfig } from '../../../../src/core/config/config-store.ts';
 import { followInteger } from '../../../../src/core/config/follow.ts';
 import { createCore } from '../../../../src/core/core.ts';
 import { deferredAtHand } from '../../../../src/core/deferred/deferred-code.ts';
-import { MemoryMedium } from '../../../../src/storage/memory/memory-medium.ts';
-import { createMemoryPageStore } from '../../../../src/storage/memory/memory-page-store.ts';
+import { createMemoryPageStore, MemoryMedium } from '../../../../src/storage/memory-page-store.ts';
 import { askJson, clock } from '../../http/support.ts';
 
 /** Settings count while the service runs, not from its next start. */

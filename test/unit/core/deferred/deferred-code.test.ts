@@ -3,7 +3,7 @@ import { systemClock, systemRandom } from '../../../../src/base/shared/clock.ts'
 import { type Core, createCore } from '../../../../src/core/core.ts';
 import type { DeferredCode, LoadDeferredCode } from '../../../../src/core/deferred/contract.ts';
 import { createDeferredCode } from '../../../../src/core/deferred/deferred-code.ts';
-import { createMemoryPageStore } from '../../../../src/storage/memory/memory-page-store.ts';
+import { createMemoryPageStore } from '../../../../src/storage/memory-page-store.ts';
 import { ask, askJson } from '../../http/support.ts';
 import { createTestSandbox } from '../../queries/sandbox/quickjs-files.ts';
 
@@ -95,7 +95,8 @@ test('what can not be loaded is answered 503 with the reason, and tried again', 
   await ask(opened, 'PUT /db/_design/d', { body: DESIGN.replace('{', `{${RULES.slice(1, -1)},`) });
   const failure = {
     error: 'functions_unavailable',
-    reason: 'The code that runs views, queries and functions of documents could not be loaded: no network',
+    reason:
+      'The code that runs views, queries and functions of documents could not be loaded (no network). Send the request again.',
   };
   expect(await askJson(opened, 'GET /db/_design/d/_view/v')).toEqual([503, failure]);
   expect(await askJson(opened, 'PUT /db/b', { body: '{"n":2}' })).toEqual([503, failure]);

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { PlainParts } from '../../../../src/database/attachments/plain-parts.ts';
+import { PlainParts } from '../../../../src/database/attachments/outgoing.ts';
 import type { AttachmentReader } from '../../../../src/database/store/contract.ts';
 
 const PAGE = 65_536;

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { must } from '../../../../src/base/shared/assert.ts';
 import { atOnce } from '../../../../src/base/shared/turn.ts';
 import type { RevisionNode } from '../../../../src/database/documents/contract.ts';
-import { mapBodies } from '../../../../src/database/documents/revisions/body-changes.ts';
 import {
   findNode,
   leavesFrom,
+  mapBodies,
   mergePath,
   mergeTrees,
   pathOf,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { DatabaseError } from '../../../../src/base/errors/database-error.ts';
-import { REGISTRY_FILE } from '../../../../src/database/registry/registry.ts';
+import { REGISTRY_FILE } from '../../../../src/database/registry/database-list.ts';
 import { settle } from '../store/harness.ts';
 import { Service } from './service.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { DatabaseError } from '../../../../src/base/errors/database-error.ts';
 import { CacheBudget } from '../../../../src/base/shared/cache-budget.ts';
 import { nextTurn } from '../../../../src/base/shared/turn.ts';
-import { REGISTRY_FILE } from '../../../../src/database/registry/registry.ts';
+import { REGISTRY_FILE } from '../../../../src/database/registry/database-list.ts';
 import { Gate, leavesOf, put, settle } from '../store/harness.ts';
 import { count, deleteWhileOpening, Service, write } from './service.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { DatabaseError } from '../../../../src/base/errors/database-error.ts';
+import { REGISTRY_FILE } from '../../../../src/database/registry/database-list.ts';
 import { databaseFileOf } from '../../../../src/database/registry/database-name.ts';
-import { REGISTRY_FILE } from '../../../../src/database/registry/registry.ts';
 import type { Commit } from '../../../../src/storage/page-store.ts';
 import { settle } from '../store/harness.ts';
 import { count, Service, write } from './service.ts';
@@ -148,7 +148,7 @@ describe('a list that gave itself up', () => {
     const state = breakList(service, 'afterCommit', 'fails');
     await expect(registry.delete('a')).rejects.toMatchObject(failed);
     await settle();
-    expect(service.logged.join()).toContain('the list of databases could not be opened; it is tried again');
+    expect(service.logged.join()).toContain('the list of databases could not be opened; the next request tries again');
     await write(registry, 'b', 'x');
     await expect(registry.create('c')).rejects.toMatchObject(failed);
     // What it took now would be lost, should the deletion turn out to have happened.

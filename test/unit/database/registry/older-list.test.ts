@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { DatabaseError } from '../../../../src/base/errors/database-error.ts';
 import { must } from '../../../../src/base/shared/assert.ts';
-import { REGISTRY_FILE } from '../../../../src/database/registry/registry.ts';
-import type { MemoryFile } from '../../../../src/storage/memory/memory-medium.ts';
+import { REGISTRY_FILE } from '../../../../src/database/registry/database-list.ts';
+import type { MemoryFile } from '../../../../src/storage/memory-page-store.ts';
 import { Gate, settle } from '../store/harness.ts';
 import { count, Service, write } from './service.ts';
 
@@ -43,7 +43,7 @@ describe('a database that an older list does not know', () => {
     expect(await count(registry, name)).toBe(1);
     expect(service.medium.files.has(`${file}.view-1`)).toBe(true);
     expect(service.logged).toEqual([
-      `the list of databases, which is older, does not name the file ${file}; it is now the database ${name}`,
+      `the list of databases does not name the newer file ${file}; its database is now named ${name}`,
     ]);
     await registry.create('late');
     await registry.close();
@@ -68,7 +68,7 @@ describe('a database that an older list does not know', () => {
     await settle();
     expect(registry.names()).toEqual(['early']);
     expect(service.medium.files.has(fileOf(service, 'late'))).toBe(true);
-    expect(service.logged.join()).toContain('it is left alone');
+    expect(service.logged.join()).toContain('it stays unused');
   });
 
   test('is kept where it can not be read, since nobody knows what it has', async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { DatabaseError } from '../../../../src/base/errors/database-error.ts';
 import type { DatabaseEvent } from '../../../../src/database/registry/contract.ts';
-import { REGISTRY_FILE } from '../../../../src/database/registry/registry.ts';
-import { createMemoryPageStore } from '../../../../src/storage/memory/memory-page-store.ts';
+import { REGISTRY_FILE } from '../../../../src/database/registry/database-list.ts';
+import { createMemoryPageStore } from '../../../../src/storage/memory-page-store.ts';
 import { Gate, settle, toWrite } from '../store/harness.ts';
 import { count, Service, write } from './service.ts';
 
@@ -249,7 +249,7 @@ describe('deletion', () => {
     await deleted;
     release();
     await registry.close();
-    expect(service.logged.filter((message) => /given up|not closed in order/.test(message))).toEqual([]);
+    expect(service.logged.filter((message) => /given up|closing the deleted database/.test(message))).toEqual([]);
     expect(service.files()).toEqual([]);
   });
 

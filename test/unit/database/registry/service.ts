@@ -2,10 +2,10 @@ import { expect } from 'vitest';
 import type { CacheBudget } from '../../../../src/base/shared/cache-budget.ts';
 import { createConfig } from '../../../../src/core/config/config-store.ts';
 import type { Registry } from '../../../../src/database/registry/contract.ts';
-import { openRegistry, REGISTRY_FILE } from '../../../../src/database/registry/registry.ts';
+import { REGISTRY_FILE } from '../../../../src/database/registry/database-list.ts';
+import { openRegistry } from '../../../../src/database/registry/registry.ts';
 import type { DatabaseSettings } from '../../../../src/database/store/settings.ts';
-import { MemoryMedium } from '../../../../src/storage/memory/memory-medium.ts';
-import { createMemoryPageStore } from '../../../../src/storage/memory/memory-page-store.ts';
+import { createMemoryPageStore, MemoryMedium } from '../../../../src/storage/memory-page-store.ts';
 import type { PageStoreSupport } from '../../../../src/storage/page-store.ts';
 import { type Gate, HookedStore, ManualClock, type StorageHooks, settle, toWrite } from '../store/harness.ts';
 

@@ -4,7 +4,7 @@ import { must } from '../../../../src/base/shared/assert.ts';
 import { crc32 } from '../../../../src/base/shared/crc32.ts';
 import type { AttachmentReader, AttachmentWrite } from '../../../../src/database/store/contract.ts';
 import type { StoredDatabase } from '../../../../src/database/store/stored-database.ts';
-import type { MemoryFile } from '../../../../src/storage/memory/memory-medium.ts';
+import type { MemoryFile } from '../../../../src/storage/memory-page-store.ts';
 import { addToBytes, checkBytes } from '../../../../src/storage/paging/checksums.ts';
 import { Bench, FILE, id, TINY, TINY_PAGES } from './harness.ts';
 
@@ -68,7 +68,7 @@ describe('a byte of an attachment that is another one', () => {
     const number = must(page);
     const bytes = must(checkBytes(crc32, number, must(file.pages.get(number)) as Uint8Array));
     file.pages.set(number, addToBytes(crc32, number, new Uint8Array(bytes).with(7, must(bytes[7]) ^ 1)));
-    expect((await db.verify()).damage).toEqual([`attachment ${DIGEST} is lost: its bytes are others`]);
+    expect((await db.verify()).damage).toEqual([`attachment ${DIGEST} is lost: its bytes do not match its digest`]);
   });
 });
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { DatabaseError } from '../../../../src/base/errors/database-error.ts';
 import { must } from '../../../../src/base/shared/assert.ts';
 import { toRevision } from '../../../../src/database/documents/revisions/revisions.ts';
-import { PageAttachment } from '../../../../src/database/store/attachments/page-attachment.ts';
+import { PageAttachment } from '../../../../src/database/store/attachment-pages.ts';
 import type { AttachmentWrite, FinishedUpload, StoredBytes } from '../../../../src/database/store/contract.ts';
 import type { StoredDatabase } from '../../../../src/database/store/stored-database.ts';
 import { Bench, FILE, id, put, settle, TINY, TINY_PAGES } from './harness.ts';

@@ -4,7 +4,7 @@ import { crc32 } from '../../../../src/base/shared/crc32.ts';
 import { atOnce } from '../../../../src/base/shared/turn.ts';
 import { BodyStore } from '../../../../src/database/store/bodies/body-store.ts';
 import type { BodyLocation } from '../../../../src/database/store/contract.ts';
-import { createMemoryPageStore } from '../../../../src/storage/memory/memory-page-store.ts';
+import { createMemoryPageStore } from '../../../../src/storage/memory-page-store.ts';
 import type { PageFile } from '../../../../src/storage/page-store.ts';
 import { PageAllocator } from '../../../../src/storage/paging/page-allocator.ts';
 import { PageCache } from '../../../../src/storage/paging/page-cache.ts';

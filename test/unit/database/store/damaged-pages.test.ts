@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { must } from '../../../../src/base/shared/assert.ts';
 import { StoredDatabase } from '../../../../src/database/store/stored-database.ts';
-import type { MemoryFile } from '../../../../src/storage/memory/memory-medium.ts';
+import type { MemoryFile } from '../../../../src/storage/memory-page-store.ts';
 import type { PageValue } from '../../../../src/storage/page-store.ts';
 import { Bench, FILE, id, merge, put, type SeenDatabase, seeAll, TINY, TINY_PAGES } from './harness.ts';
 
@@ -149,7 +149,7 @@ describe('one character of a file', () => {
     const repaired = await crashed.open();
     const behind = [`record ${number + 1} with c`, `record ${number + 2} with d`].join('; ');
     expect(crashed.repairs).toEqual([
-      `dropped from its journal: record ${number} (in file), which is damaged, and 2 behind it, which need it: ${behind}.`,
+      `dropped from its journal: record ${number} (in file), which is damaged, and 2 after it, which need it: ${behind}.`,
     ]);
     expect(Object.keys((await seeAll(repaired)).documents)).toEqual(['a']);
     expect((await repaired.verify()).damage).toEqual([]);

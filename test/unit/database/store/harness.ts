@@ -11,11 +11,10 @@ import {
 } from '../../../../src/database/documents/revisions/revision-hash.ts';
 import { parseRevId, toRevId } from '../../../../src/database/documents/revisions/revisions.ts';
 import type { Database } from '../../../../src/database/store/contract.ts';
-import { openDatabase } from '../../../../src/database/store/open-database.ts';
+import { describeLoss, openDatabase } from '../../../../src/database/store/open-database.ts';
 import type { DatabaseSettings } from '../../../../src/database/store/settings.ts';
 import type { StoredDatabase } from '../../../../src/database/store/stored-database.ts';
-import { MemoryMedium } from '../../../../src/storage/memory/memory-medium.ts';
-import { createMemoryPageStore } from '../../../../src/storage/memory/memory-page-store.ts';
+import { createMemoryPageStore, MemoryMedium } from '../../../../src/storage/memory-page-store.ts';
 import type {
   Commit,
   JournalRecord,
@@ -220,7 +219,8 @@ export class Bench {
       random: (bytes) => bytes.fill(this.#seed++),
       settings: { ...this.#options.settings, ...settings },
       onFailure: (error) => this.failures.push(error),
-      onRepair: this.repairs && ((_file, repair) => this.repairs?.push(repair)),
+      onDamagedRecord:
+        this.repairs && ((file, number, behind) => this.repairs?.push(describeLoss(number, `in ${file}`, behind))),
     });
   }
 

@@ -171,7 +171,7 @@ describe('a snapshot that grew too old', () => {
     });
     await expect(listed).rejects.toMatchObject({
       code: 'cancelled',
-      reason: 'Some changes moved before they were read, from the newest down. Send the request again.',
+      reason: 'Changes moved while they were read from the newest down. Send the request again.',
     });
     await db.close();
   });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { DatabaseError } from '../../../../src/base/errors/database-error.ts';
 import { crc32 } from '../../../../src/base/shared/crc32.ts';
 import type { StoredDatabase } from '../../../../src/database/store/stored-database.ts';
-import type { MemoryFile } from '../../../../src/storage/memory/memory-medium.ts';
+import type { MemoryFile } from '../../../../src/storage/memory-page-store.ts';
 import { addToBytes, addToHead, addToText, checkBytes, checkText } from '../../../../src/storage/paging/checksums.ts';
 import { Bench, FILE, Gate, id, merge, put, seeAll, settle, TINY, TINY_PAGES, toWrite } from './harness.ts';
 

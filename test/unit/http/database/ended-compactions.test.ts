@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { systemRandom } from '../../../../src/base/shared/clock.ts';
 import { createCore } from '../../../../src/core/core.ts';
 import { deferredAtHand } from '../../../../src/core/deferred/deferred-code.ts';
-import { createMemoryPageStore } from '../../../../src/storage/memory/memory-page-store.ts';
+import { createMemoryPageStore } from '../../../../src/storage/memory-page-store.ts';
 import { Gate, HookedStore, settle } from '../../database/store/harness.ts';
 import { ask, askJson, clock, pick } from '../support.ts';
 

@@ -7,8 +7,7 @@ import { systemClock, systemRandom } from '../../../../src/base/shared/clock.ts'
 import { type Core, createCore } from '../../../../src/core/core.ts';
 import { deferredAtHand } from '../../../../src/core/deferred/deferred-code.ts';
 import { startServer } from '../../../../src/node/server/server.ts';
-import { createMemoryFile, MemoryMedium } from '../../../../src/storage/memory/memory-medium.ts';
-import { createMemoryPageStore } from '../../../../src/storage/memory/memory-page-store.ts';
+import { createMemoryFile, createMemoryPageStore, MemoryMedium } from '../../../../src/storage/memory-page-store.ts';
 import { unpackFolder } from '../../../support/packed-folder.ts';
 import { textOf } from '../../http/support.ts';
 import { createTestSandbox } from '../../queries/sandbox/quickjs-files.ts';

@@ -157,7 +157,10 @@ describe('a backup of a folder with damage', () => {
     const answer = await fetch(`${other.url}one`);
     expect([answer.status, await answer.json()]).toEqual([
       500,
-      { error: 'storage_missing', reason: expect.stringMatching(/^There is no file "one\.\w+"; restore it$/) },
+      {
+        error: 'storage_missing',
+        reason: expect.stringMatching(/^There is no file "one\.\w+"; restore it from a backup$/),
+      },
     ]);
     for (const [method, status] of [
       ['DELETE', 200],
@@ -370,7 +373,7 @@ describe('verify', () => {
       code: 0,
       stderr: '',
       stdout: expect.stringMatching(
-        /^two: dropped from its journal: record (\d+) \(byte 0 of journal-.*\.log\), which is damaged, and 2 behind it, which need it: record \d+ with d; record \d+ with e\.\ntwo: 2 documents, \d+ pages, no damage\n$/,
+        /^two: dropped from its journal: record (\d+) \(byte 0 of journal-.*\.log\), which is damaged, and 2 after it, which need it: record \d+ with d; record \d+ with e\.\ntwo: 2 documents, \d+ pages, no damage\n$/,
       ),
     });
     expect(await runCommand(['verify', 'two', '--data', copy])).toMatchObject({ code: 0, stderr: '' });

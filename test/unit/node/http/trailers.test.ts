@@ -7,7 +7,7 @@ import { createCore } from '../../../../src/core/core.ts';
 import { deferredAtHand } from '../../../../src/core/deferred/deferred-code.ts';
 import { listen } from '../../../../src/node/http/http-server.ts';
 import { createListener } from '../../../../src/node/http/listener.ts';
-import { createMemoryPageStore } from '../../../../src/storage/memory/memory-page-store.ts';
+import { createMemoryPageStore } from '../../../../src/storage/memory-page-store.ts';
 import { ask } from '../../http/support.ts';
 
 /** Of `hello`. */

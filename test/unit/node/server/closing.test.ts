@@ -11,7 +11,7 @@ import { startServer } from '../../../../src/node/server/server.ts';
 const storage = vi.hoisted(() => ({ onClose: (): Promise<void> => Promise.resolve() }));
 
 vi.mock('../../../../src/storage/lmdb/lmdb-page-store.ts', async () => {
-  const { createMemoryPageStore } = await import('../../../../src/storage/memory/memory-page-store.ts');
+  const { createMemoryPageStore } = await import('../../../../src/storage/memory-page-store.ts');
   return {
     createLmdbPageStore: () => {
       const store = createMemoryPageStore();

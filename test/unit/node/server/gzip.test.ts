@@ -5,7 +5,7 @@ import { systemRandom } from '../../../../src/base/shared/clock.ts';
 import { createCore } from '../../../../src/core/core.ts';
 import { deferredAtHand } from '../../../../src/core/deferred/deferred-code.ts';
 import { gzip } from '../../../../src/node/server/gzip.ts';
-import { createMemoryPageStore } from '../../../../src/storage/memory/memory-page-store.ts';
+import { createMemoryPageStore } from '../../../../src/storage/memory-page-store.ts';
 import { ask, askJson, clock, pick } from '../../http/support.ts';
 
 /** Words that come again in other places: what is found of that depends on the level. */

@@ -8,7 +8,7 @@ import type { Database } from '../../../../src/database/store/contract.ts';
 import { createFetch } from '../../../../src/http/fetch-adapter.ts';
 import { WriteValidation } from '../../../../src/queries/design/write-validation.ts';
 import type { Program, ProgramSource, Sandbox, ValidatedWrite } from '../../../../src/queries/sandbox/contract.ts';
-import { createMemoryPageStore } from '../../../../src/storage/memory/memory-page-store.ts';
+import { createMemoryPageStore } from '../../../../src/storage/memory-page-store.ts';
 import { Bench, put, settle } from '../../database/store/harness.ts';
 
 /** A sandbox that records its calls, and refuses documents that contain `bad`. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { DatabaseError } from '../../../../src/base/errors/database-error.ts';
 import type { ViewReader } from '../../../../src/queries/views/contract.ts';
-import type { MemoryFile, MemoryMedium } from '../../../../src/storage/memory/memory-medium.ts';
+import type { MemoryFile, MemoryMedium } from '../../../../src/storage/memory-page-store.ts';
 import type { PageNumber, PageStore } from '../../../../src/storage/page-store.ts';
 import { groupsOf, type Json, rowsOf, ViewFixture, withReader } from '../../../support/view-fixture.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { MemoryMedium } from '../../../../src/storage/memory/memory-medium.ts';
+import { MemoryMedium } from '../../../../src/storage/memory-page-store.ts';
 import type { Commit, PageStore } from '../../../../src/storage/page-store.ts';
 import { type Json, rowsOf, ViewFixture, withReader } from '../../../support/view-fixture.ts';
 import { aroundIndexCommits, indexOf, leakedPages } from './leaked-pages.ts';

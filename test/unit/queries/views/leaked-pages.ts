@@ -3,7 +3,7 @@ import { crc32 } from '../../../../src/base/shared/crc32.ts';
 import { decodeIndexHead, decodeIndexRoots } from '../../../../src/queries/views/storing/index-head.ts';
 import { INNER_HEADER } from '../../../../src/storage/btree/nodes/inner.ts';
 import { NodeLink } from '../../../../src/storage/btree/nodes/link.ts';
-import type { MemoryFile, MemoryMedium } from '../../../../src/storage/memory/memory-medium.ts';
+import type { MemoryFile, MemoryMedium } from '../../../../src/storage/memory-page-store.ts';
 import type { Commit, PageStore } from '../../../../src/storage/page-store.ts';
 import { checkText } from '../../../../src/storage/paging/checksums.ts';
 

@@ -12,8 +12,7 @@ import { defaultSettings } from '../../../../src/database/store/settings.ts';
 import type { StoredDatabase } from '../../../../src/database/store/stored-database.ts';
 import type { MapperFactory, ViewIndexes } from '../../../../src/queries/views/contract.ts';
 import { createViewIndexes } from '../../../../src/queries/views/view-indexes.ts';
-import { MemoryMedium } from '../../../../src/storage/memory/memory-medium.ts';
-import { createMemoryPageStore } from '../../../../src/storage/memory/memory-page-store.ts';
+import { createMemoryPageStore, MemoryMedium } from '../../../../src/storage/memory-page-store.ts';
 import type { PageStore } from '../../../../src/storage/page-store.ts';
 import { design, rowsOf } from '../../../support/view-fixture.ts';
 

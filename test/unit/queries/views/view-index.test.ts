@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { must } from '../../../../src/base/shared/assert.ts';
 import type { MapperFactory } from '../../../../src/queries/views/contract.ts';
-import type { MemoryMedium } from '../../../../src/storage/memory/memory-medium.ts';
+import type { MemoryMedium } from '../../../../src/storage/memory-page-store.ts';
 import { design, groupsOf, type Json, rowsOf, ViewFixture, withReader } from '../../../support/view-fixture.ts';
 
 const byYear = { map: 'function (doc) { emit(doc.year, null); }' };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { SliceSize } from '../../../../src/storage/paging/slice-size.ts';
+import { SliceSize } from '../../../../src/storage/paging/slices.ts';
 
 const MEGABYTE = 2 ** 20;
 

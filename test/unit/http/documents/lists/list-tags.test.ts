@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { systemRandom } from '../../../../../src/base/shared/clock.ts';
 import { type Core, createCore } from '../../../../../src/core/core.ts';
 import { deferredAtHand } from '../../../../../src/core/deferred/deferred-code.ts';
-import { createMemoryPageStore } from '../../../../../src/storage/memory/memory-page-store.ts';
+import { createMemoryPageStore } from '../../../../../src/storage/memory-page-store.ts';
 import type { PageStore } from '../../../../../src/storage/page-store.ts';
 import { ask, askJson, clock } from '../../support.ts';
 

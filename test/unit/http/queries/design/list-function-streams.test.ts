@@ -4,7 +4,7 @@ import { systemRandom } from '../../../../../src/base/shared/clock.ts';
 import { type Core, createCore } from '../../../../../src/core/core.ts';
 import { deferredAtHand } from '../../../../../src/core/deferred/deferred-code.ts';
 import { isStream } from '../../../../../src/http/request/bodies.ts';
-import { createMemoryPageStore } from '../../../../../src/storage/memory/memory-page-store.ts';
+import { createMemoryPageStore } from '../../../../../src/storage/memory-page-store.ts';
 import { createTestSandbox } from '../../../queries/sandbox/quickjs-files.ts';
 import { ask, askJson, clock, textOf } from '../../support.ts';
 

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemRandom } from '../../../../../src/base/shared/clock.ts';
 import { type Core, createCore } from '../../../../../src/core/core.ts';
 import { deferredAtHand } from '../../../../../src/core/deferred/deferred-code.ts';
-import { createMemoryPageStore } from '../../../../../src/storage/memory/memory-page-store.ts';
+import { createMemoryPageStore } from '../../../../../src/storage/memory-page-store.ts';
 import { createTestSandbox } from '../../../queries/sandbox/quickjs-files.ts';
 import { FeedLines } from '../../feed-lines.ts';
 import { ask, askJson, clock, pick, textOf } from '../../support.ts';

@@ -9,7 +9,7 @@ import { viewHandlers } from '../../../../../src/http/queries/views/view-handler
 import { isStream } from '../../../../../src/http/request/bodies.ts';
 import { type Answer, Context } from '../../../../../src/http/request/context.ts';
 import type { ViewGroup, ViewIndexes, ViewReader, ViewRow } from '../../../../../src/queries/views/contract.ts';
-import { createMemoryPageStore } from '../../../../../src/storage/memory/memory-page-store.ts';
+import { createMemoryPageStore } from '../../../../../src/storage/memory-page-store.ts';
 import { createTestRouter, services, textOf } from '../../support.ts';
 
 const ROWS = 20_000;

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'vitest';
 import { systemRandom } from '../../../../../src/base/shared/clock.ts';
 import { type Core, createCore } from '../../../../../src/core/core.ts';
 import { deferredAtHand } from '../../../../../src/core/deferred/deferred-code.ts';
-import { createMemoryPageStore } from '../../../../../src/storage/memory/memory-page-store.ts';
+import { createMemoryPageStore } from '../../../../../src/storage/memory-page-store.ts';
 import { askJson, clock } from '../../support.ts';
 
 const cores: Core[] = [];

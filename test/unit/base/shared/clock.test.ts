@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { startBackgroundTimer } from '../../../../src/base/shared/background-timer.ts';
+import { startBackgroundTimer } from '../../../../src/base/shared/clock.ts';
 
 afterEach(() => {
   // In this order: restored later, by any file that shares the process, the spy would put the fake timer back.

@@ -1,6 +1,6 @@
 /** Reads multipart bodies part by part, as they arrive (RFC 2046, 5.1). */
-import type { PlainHeaders } from '../message.ts';
-import { TimeSlice } from '../turn.ts';
+import type { PlainHeaders } from './message.ts';
+import { TimeSlice } from './turn.ts';
 
 export interface IncomingPart {
   /** Names in lower case. */
@@ -41,7 +41,7 @@ export function nameOf(disposition: string | undefined): string | undefined {
 }
 
 /** Makes the error for a body that can't be read, from the reason. */
-export type MultipartFailure = (reason: string) => Error;
+type MultipartFailure = (reason: string) => Error;
 
 /** Yields the parts in their order. Fails with the error that `failure` makes if the body ends before its last boundary. */
 export async function* readParts(

@@ -1,14 +1,13 @@
 /** Reads a client's description of an attachment in a document (docs/http/attachments.md#attachments-in-documents). */
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import { isObject, type JsonObject } from '../../../base/json/objects.ts';
+import { hasLoneSurrogate } from '../../../base/json/portable-values.ts';
 import type { IncomingAttachment } from '../contract.ts';
-import { readDigest } from './digests.ts';
-
-const SURROGATE = /\p{Surrogate}/u;
+import { readDigest } from '../stored-attachments.ts';
 
 export const DEFAULT_CONTENT_TYPE = 'application/octet-stream';
 
-/** Reads an attachment's entry. Fails with `bad_request` if it is invalid. */
+/** Reads a client's entry of an attachment. Fails with `bad_request` if it is invalid. */
 export function parseAttachment(name: string, entry: unknown): IncomingAttachment {
   checkAttachmentName(name);
   if (!isObject(entry)) throw invalid(name, 'it is no object');
@@ -32,7 +31,7 @@ export function checkAttachmentName(name: string): void {
     throw new DatabaseError('bad_request', "Attachment name can't start with '_'");
   }
   if (name === '') throw new DatabaseError('bad_request', 'Attachment name must not be empty');
-  if (SURROGATE.test(name)) throw new DatabaseError('bad_request', 'Attachment name is not UTF-8 encoded');
+  if (hasLoneSurrogate(name)) throw new DatabaseError('bad_request', 'Attachment name is not UTF-8 encoded');
 }
 
 /**
@@ -41,7 +40,7 @@ export function checkAttachmentName(name: string): void {
  */
 export function checkAddressable(name: string): void {
   if (name !== '.' && name !== '..') return;
-  const reason = `An attachment can't be named "${name}", which no address can end in. Give it another name.`;
+  const reason = `An attachment can't be named "${name}", since no URL can end in it. Give it another name.`;
   throw new DatabaseError('bad_request', reason);
 }
 
@@ -49,7 +48,7 @@ export function checkAddressable(name: string): void {
 export const MOST_ATTACHMENTS = 50_000;
 
 export function tooManyAttachments(): DatabaseError {
-  const reason = `A request brings at most ${MOST_ATTACHMENTS} attachments, and a document that comes in one has no more; nothing was changed. Send them in several requests, or distribute them over several documents.`;
+  const reason = `A request or a document can have at most ${MOST_ATTACHMENTS} attachments; nothing was changed. Send them in several requests, or distribute them over several documents.`;
   return new DatabaseError('too_large', reason);
 }
 

@@ -1,6 +1,17 @@
 import { describe, expect, test } from 'vitest';
-import { shortenSpaceInSteps } from '../../../../src/base/json/long-space.ts';
+import { minify, shortenSpaceInSteps } from '../../../../src/base/json/white-space.ts';
 import { atOnce } from '../../../../src/base/shared/turn.ts';
+
+describe('minifying', () => {
+  test('drops white space outside of strings only', () => {
+    expect(minify(' {\n "a b" : [ 1 ,\t" \\" x " ] ,\r\n"c":-1.0 } ')).toBe('{"a b":[1," \\" x "],"c":-1.0}');
+  });
+  test('works within a range', () => {
+    expect(minify('[ 1, { "a": 2 } ]', 5, 15)).toBe('{"a":2}');
+    expect(minify('[1,{"a":2}]', 3, 10)).toBe('{"a":2}');
+  });
+  test('changes nothing where there is none', () => expect(minify('{"a b":[1," "]}')).toBe('{"a b":[1," "]}'));
+});
 
 const short = (text: string) => atOnce(shortenSpaceInSteps(text));
 const LONG = 200_000;

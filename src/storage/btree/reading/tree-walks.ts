@@ -1,0 +1,90 @@
+/** Walks over all nodes of a tree, or over all new ones, that are not methods of the tree. */
+import { must } from '../../../base/shared/assert.ts';
+import { pageNumbers, type TreeEntry, type TreeSpec } from '../contract.ts';
+import type { Inner, Link } from '../nodes/inner.ts';
+import { Leaf } from '../nodes/leaf.ts';
+import type { NodeSource, WholeTree } from '../nodes/node-source.ts';
+import { reductionOf } from '../nodes/reduction.ts';
+import { toEntry } from './entry-walk.ts';
+
+/** Yields the page numbers of all stored nodes of a tree, in batches. Fails like the tree's methods. */
+export async function* treePages<K, R>(tree: WholeTree<K, R>): AsyncGenerator<number[]> {
+  const nodes = await tree.nodes();
+  if (nodes !== undefined) yield* walkPages(nodes.source, nodes.root);
+}
+
+/** Yields the page numbers of the stored nodes below `link`, and of its own; in batches of about one inner node. */
+async function* walkPages<K, R>(source: NodeSource<K, R>, link: Link<K, R>): AsyncGenerator<number[]> {
+  const pages = pageNumbers(link.place);
+  if (pages.length > 0) yield pages;
+  const node = await source.resolve(link);
+  if (!(node instanceof Leaf)) yield* pagesBelow(source, node);
+}
+
+/** All leaves are on one level, so that the first child shows whether the others need to be read. */
+async function* pagesBelow<K, R>(source: NodeSource<K, R>, { slots }: Inner<K, R>): AsyncGenerator<number[]> {
+  const links = Array.from({ length: slots.length }, (_unused, index) => slots.link(index));
+  const pages = links.flatMap((link) => pageNumbers(link.place));
+  if (pages.length > 0) yield pages;
+  if ((await source.resolve(must(links[0]))) instanceof Leaf) return;
+  for (const link of links) {
+    const node = await source.resolve(link);
+    if (!(node instanceof Leaf)) yield* pagesBelow(source, node);
+  }
+}
+
+/**
+ * Yields the entries of a tree in key order, in batches of one leaf, except those in unreadable nodes. `onFailure` gets
+ * the error of each such node.
+ */
+export async function* readableEntries<K, R>(
+  tree: WholeTree<K, R>,
+  onFailure: (error: unknown) => void,
+): AsyncGenerator<TreeEntry<K>[]> {
+  const nodes = await tree.nodes();
+  if (nodes !== undefined) yield* entriesBelow(nodes.source, nodes.root, onFailure);
+}
+
+async function* entriesBelow<K, R>(
+  source: NodeSource<K, R>,
+  link: Link<K, R>,
+  onFailure: (error: unknown) => void,
+): AsyncGenerator<TreeEntry<K>[]> {
+  try {
+    const node = await source.resolve(link);
+    if (node instanceof Leaf) {
+      yield Array.from({ length: node.length }, (_unused, index) => toEntry(source.spec, node, index));
+    } else {
+      for (let index = 0; index < node.length; index += 1) {
+        yield* entriesBelow(source, node.slots.link(index), onFailure);
+      }
+    }
+  } catch (error) {
+    onFailure(error);
+  }
+}
+
+/**
+ * Computes the reductions that new nodes of a tree still lack, one node in each step of the generator. Later requests for a
+ * reduction then find it ready, and need not wait for many at once.
+ */
+export async function missingReductions<K, R>(tree: WholeTree<K, R>): Promise<Generator<void, void>> {
+  const nodes = await tree.nodes();
+  return nodes === undefined ? nothing() : reduceBelow(nodes.source.spec, nodes.root);
+}
+
+function* nothing(): Generator<void, void> {}
+
+/** Computes what a link and those below it lack. */
+function* reduceBelow<K, R>(spec: TreeSpec<K, R>, link: Link<K, R>): Generator<void, void> {
+  const { node, reduction, reductionText } = link;
+  if (node === undefined || reduction !== undefined || reductionText !== undefined) return;
+  if (!(node instanceof Leaf)) {
+    for (let index = 0; index < node.length; index += 1) {
+      const below = node.slots.knownLink(index);
+      if (below !== undefined) yield* reduceBelow(spec, below);
+    }
+  }
+  reductionOf(spec, link);
+  yield;
+}
