@@ -1,8 +1,6 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { isDatabaseError } from '../../base/errors/database-error.ts';
 import { LOG_LEVELS } from '../../base/system/log.ts';
-import type { AddAdminOptions } from '../accounts/add-admin.ts';
-import type { ReplicateOptions } from '../replicate/replicate.ts';
 import { DEMO_PORT } from '../server/demo.ts';
 import type { ServeOptions } from '../server/serve.ts';
 import { assertServerOptions } from '../server/server.ts';
@@ -10,7 +8,9 @@ import { UsageError } from '../terminal/usage-error.ts';
 import { inputFormats } from '../transfer/document-splitter.ts';
 import { type ExportOptions, outputFormats } from '../transfer/export.ts';
 import type { ImportOptions } from '../transfer/import.ts';
+import type { AddAdminOptions } from './add-admin.ts';
 import { type CommandName, commandNames } from './help.ts';
+import type { ReplicateOptions } from './replicate.ts';
 import { replicateFlags, toReplicateOptions } from './replicate-arguments.ts';
 
 /** What the command line asks for, checked. */

@@ -1,7 +1,7 @@
 /** The options of `settee replicate`, as the members of a replication request. */
 import type { JsonObject } from '../../base/json/objects.ts';
-import type { ReplicateOptions } from '../replicate/replicate.ts';
 import { UsageError } from '../terminal/usage-error.ts';
+import type { ReplicateOptions } from './replicate.ts';
 
 /** For `parseArgs`. */
 export const replicateFlags = {

@@ -3,9 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { hasCode } from '../../storage/lmdb/folder.ts';
-import { CONFIG_FILE, replaceSecretFile } from '../config-file/ini-file.ts';
-import { readIni } from '../config-file/ini-text.ts';
-import { hasAdminMark, markAdmins } from './admin-mark.ts';
+import { hasAdminMark, markAdmins } from './data-folder.ts';
+import { CONFIG_FILE, replaceSecretFile } from './ini-file.ts';
+import { readIni } from './ini-text.ts';
 
 /** What happened to the settings. */
 export interface SettingsOutcome {

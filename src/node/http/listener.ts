@@ -9,8 +9,7 @@ import type { Handle, PlainHeaders, PlainRequest } from '../../base/shared/messa
 import { isThreadWanted, roomInTurn } from '../../base/shared/turn.ts';
 import { VERSION } from '../../base/system/version.ts';
 import type { BodyRules } from './body-rules.ts';
-import { toPlainHeaders } from './plain-headers.ts';
-import { readBody } from './request-body.ts';
+import { readBody, toPlainHeaders } from './request-body.ts';
 import { returnWhenSent, toResponse } from './response.ts';
 
 /**

@@ -3,13 +3,11 @@
  * backup without settings, in a copy made by hand, with a wrong `--config`, or without the flags that named the admins.
  */
 import { access } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import type { ConfigStore, Log } from '../../base/system/contract.ts';
-import { CONFIG_FILE, createConfigFile } from '../config-file/ini-file.ts';
-import { hasAdminMark, markAdmins } from '../data-folder/admin-mark.ts';
-import { holdsDatabase } from '../data-folder/data-folder.ts';
-import { adminCommand } from './admin-advice.ts';
+import { hasAdminMark, holdsDatabase, markAdmins } from '../data-folder/data-folder.ts';
+import { CONFIG_FILE, createConfigFile } from '../data-folder/ini-file.ts';
 
 interface AdminGuardOptions {
   readonly dataFolder: string;
@@ -105,4 +103,32 @@ async function isThere(path: string): Promise<boolean> {
   } catch {
     return false;
   }
+}
+
+const DEFAULT_DATA_FOLDER = './data';
+const NEEDS_NO_QUOTES = /^[\w./:\\-]+$/;
+
+/**
+ * The command that sets an admin where this server looks for one. `configFile`: undefined for a server in memory that has none. `settee`: how
+ * to call the program on this machine.
+ */
+export function adminCommand(
+  configFile: string | undefined,
+  dataFolder: string | undefined,
+  settee = nameOfProgram(process.env),
+): string {
+  if (configFile === undefined) return `${settee} serve --memory --set admins/NAME=PASSWORD`;
+  const add = `${settee} admin add NAME`;
+  if (resolve(configFile) === resolve(DEFAULT_DATA_FOLDER, CONFIG_FILE)) return add;
+  const isInFolder = dataFolder !== undefined && resolve(configFile) === resolve(join(dataFolder, CONFIG_FILE));
+  return isInFolder ? `${add} --data ${quoted(dataFolder)}` : `${add} --config ${quoted(resolve(configFile))}`;
+}
+
+/** When started by npm or npx it lies in a project's folder, where a shell does not look for programs. */
+export function nameOfProgram(env: Readonly<Record<string, string | undefined>>): 'settee' | 'npx settee' {
+  return env['npm_execpath'] === undefined ? 'settee' : 'npx settee';
+}
+
+function quoted(path: string): string {
+  return NEEDS_NO_QUOTES.test(path) ? path : JSON.stringify(path);
 }

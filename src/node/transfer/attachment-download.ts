@@ -1,11 +1,10 @@
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { escapeControls } from '../../base/shared/escape-controls.ts';
-import { formatBytes } from '../terminal/format-bytes.ts';
-import { createProgress, type MessageStream, type Progress } from '../terminal/progress.ts';
+import { createProgress, formatBytes, type MessageStream, type Progress } from '../terminal/progress.ts';
 import { AttachmentFolder, type FileRecord } from './attachment-folder.ts';
-import { readStubs, type StubbedDocument } from './attachment-stubs.ts';
 import { DocumentSplitter } from './document-splitter.ts';
+import { readStubs, type StubbedDocument } from './document-text.ts';
 import { openInput } from './input.ts';
 import { ContentError, presentFile, receiveFile, type Wanted } from './received-file.ts';
 import { RefusalError, type RemoteDatabase } from './remote-database.ts';

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { type AttachmentFolder, mismatch, toDigest } from './attachment-folder.ts';
-import { type Stub, type StubbedDocument, withFollowing } from './attachment-stubs.ts';
+import { type Stub, type StubbedDocument, withFollowing } from './document-text.ts';
 import type { Refusal, RemoteDatabase } from './remote-database.ts';
 
 const NO_ID = 'a document whose attachments are files must have an _id';

@@ -2,14 +2,12 @@ import type { WriteStream } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { finished } from 'node:stream/promises';
 import { escapeControls } from '../../base/shared/escape-controls.ts';
-import { formatBytes } from '../terminal/format-bytes.ts';
-import { createProgress, type MessageStream, type Progress } from '../terminal/progress.ts';
+import { createProgress, formatBytes, type MessageStream, type Progress } from '../terminal/progress.ts';
 import { AttachmentFolder } from './attachment-folder.ts';
-import { readStubs } from './attachment-stubs.ts';
 import { AttachmentUpload } from './attachment-upload.ts';
 import { BatchWriter, type InputRefusal } from './batch-writer.ts';
 import { DocumentSplitter, InputError, type InputFormat } from './document-splitter.ts';
-import { memberText, stringMember, withIdFrom } from './document-text.ts';
+import { memberText, readStubs, stringMember, withIdFrom } from './document-text.ts';
 import { openInput, type TextInput } from './input.ts';
 import { RefusalError, RemoteDatabase } from './remote-database.ts';
 

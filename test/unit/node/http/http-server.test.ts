@@ -5,8 +5,8 @@ import { networkInterfaces } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { Handle } from '../../../../src/base/shared/message.ts';
+import { assertListenAllowed } from '../../../../src/node/http/host-check.ts';
 import { listen } from '../../../../src/node/http/http-server.ts';
-import { assertListenAllowed } from '../../../../src/node/http/listen-rights.ts';
 import { createListener } from '../../../../src/node/http/listener.ts';
 
 const listenerOf = (handle: Handle) =>

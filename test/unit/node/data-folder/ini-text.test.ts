@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { DatabaseError } from '../../../../src/base/errors/database-error.ts';
-import { editIni, readIni } from '../../../../src/node/config-file/ini-text.ts';
+import { editIni, readIni } from '../../../../src/node/data-folder/ini-text.ts';
 
 const read = (text: string) => readIni(text, 'settee.ini');
 

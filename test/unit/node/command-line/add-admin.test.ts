@@ -8,8 +8,8 @@ import { Passwords } from '../../../../src/accounts/passwords/passwords.ts';
 import { systemRandom } from '../../../../src/base/shared/clock.ts';
 import { silentLog } from '../../../../src/base/system/log.ts';
 import { createConfig } from '../../../../src/core/config/config-store.ts';
-import { addAdmin } from '../../../../src/node/accounts/add-admin.ts';
-import { IniFile } from '../../../../src/node/config-file/ini-file.ts';
+import { addAdmin } from '../../../../src/node/command-line/add-admin.ts';
+import { IniFile } from '../../../../src/node/data-folder/ini-file.ts';
 
 let folder: string;
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { replicate } from '../../../../src/node/replicate/replicate.ts';
+import { ReplicationProgress, replicate } from '../../../../src/node/command-line/replicate.ts';
 import { type RunningServer, startServer } from '../../../../src/node/server/server.ts';
 import { runCommand } from '../run-command.ts';
 
@@ -198,3 +198,27 @@ async function arrives(id: string): Promise<void> {
   );
   for await (const chunk of feed.body ?? []) if (String.fromCharCode(...chunk).includes(id)) return;
 }
+
+const figures = { docsRead: 0, docWriteFailures: 0, missingChecked: 0, missingFound: 0, bytesRead: 0 };
+const ended = { sourceSeq: 0, checkpointedSourceSeq: 0 };
+
+function terminal() {
+  return Object.assign(new PassThrough(), { isTTY: true, cursorTo: () => true, clearLine: () => true });
+}
+
+test('a bar goes from what is pending to its end, over several attempts', () => {
+  const stream = terminal();
+  const progress = new ReplicationProgress(stream);
+  const first = progress.startReplication();
+  first.update({ ...figures, ...ended, docsWritten: 0, bytesWritten: 0, pending: undefined }, []);
+  expect(stream.read()).toBeNull();
+  first.update({ ...figures, ...ended, docsWritten: 10, bytesWritten: 2_000, pending: 30 }, []);
+  first.end();
+  const second = progress.startReplication();
+  const refused = [{ id: 'd', rev: '1-a', error: 'forbidden', reason: 'no' }];
+  second.update({ ...figures, ...ended, docsWritten: 14, bytesWritten: 3_000, pending: 15 }, refused);
+  expect([progress.written, progress.bytesWritten]).toEqual([24, 5_000]);
+  second.update({ ...figures, ...ended, docsWritten: 29, bytesWritten: 6_000, pending: 0 }, refused);
+  progress.end();
+  expect(String(stream.read())).toContain('100 %  39 written, 8.0 kB, 1 refused, 0 pending');
+});

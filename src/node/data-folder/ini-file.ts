@@ -6,7 +6,7 @@ import { chmod, open, readFile, realpath, rename, rm, stat } from 'node:fs/promi
 import { dirname } from 'node:path';
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import type { Log, SettingName, Settings } from '../../base/system/contract.ts';
-import type { ConfigStorage } from '../../core/config/contract.ts';
+import type { ConfigStorage } from '../../core/config/config-storage.ts';
 import { hasCode, syncPath } from '../../storage/lmdb/folder.ts';
 import { editIni, readIni } from './ini-text.ts';
 

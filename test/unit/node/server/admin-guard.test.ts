@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
-import { adminCommand, nameOfProgram } from '../../../../src/node/server/admin-advice.ts';
+import { adminCommand, nameOfProgram } from '../../../../src/node/server/admin-guard.ts';
 
 test('the command writes where the server reads', () => {
   const command = (configFile: string | undefined, dataFolder: string | undefined) =>

@@ -1,10 +1,10 @@
 /** The command `settee replicate`: copies one database to another, here or elsewhere, with the replicator of the service. */
-
 import { DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
 import { isObject, type JsonObject, ownMember } from '../../base/json/objects.ts';
 import { systemClock, systemRandom } from '../../base/shared/clock.ts';
 import { escapeControls } from '../../base/shared/escape-controls.ts';
 import { atOnce } from '../../base/shared/turn.ts';
+import type { ReplicationTask } from '../../base/system/active-tasks.ts';
 import type { Log } from '../../base/system/contract.ts';
 import { createConfig } from '../../core/config/config-store.ts';
 import type { Replication, ReplicatorHost } from '../../replication/contract.ts';
@@ -19,12 +19,10 @@ import { readFilter } from '../../replication/run/read-filter.ts';
 import { runReplication } from '../../replication/run/replication-run.ts';
 import { GuardedNetwork } from '../network/guarded-network.ts';
 import { ProxiedFetches } from '../network/proxied-fetch.ts';
-import { onEndSignals, type SignalHost } from '../server/end-signals.ts';
 import { type RunningServer, startServer } from '../server/server.ts';
-import { formatBytes } from '../terminal/format-bytes.ts';
-import type { MessageStream } from '../terminal/progress.ts';
+import { onEndSignals, type SignalHost } from '../terminal/end-signals.ts';
+import { createProgress, formatBytes, type MessageStream, type Progress } from '../terminal/progress.ts';
 import { UsageError } from '../terminal/usage-error.ts';
-import { ReplicationProgress } from './replication-progress.ts';
 
 export interface ReplicateOptions {
   /** In the form that `POST /_replicate` takes. */
@@ -214,4 +212,58 @@ function nameRefused(ledger: RefusedLedger, stderr: MessageStream): void {
   }
   const rest = ledger.count - named.length;
   if (rest > 0) stderr.write(`and ${rest} more\n`);
+}
+
+type Figures = Parameters<ReplicationTask['update']>[0];
+
+/** Shows the progress of a replication, as the service reports it for its tasks. */
+export class ReplicationProgress {
+  readonly #stream: MessageStream;
+  #progress: Progress | undefined;
+  /** The number of the source's changes to process, as far as known. */
+  #total = 0;
+  /** For runs before this one: each attempt counts from zero. */
+  #before = { written: 0, bytes: 0 };
+  #figures: Figures | undefined;
+
+  constructor(stream: MessageStream) {
+    this.#stream = stream;
+  }
+
+  get written(): number {
+    return this.#before.written + (this.#figures?.docsWritten ?? 0);
+  }
+
+  get bytesWritten(): number {
+    return this.#before.bytes + (this.#figures?.bytesWritten ?? 0);
+  }
+
+  /** The service calls it for each attempt. */
+  readonly startReplication = (): ReplicationTask => {
+    this.#before = { written: this.written, bytes: this.bytesWritten };
+    this.#figures = undefined;
+    return {
+      update: (figures, refused) => {
+        this.#figures = figures;
+        this.#show(figures, refused.length);
+      },
+      end: () => undefined,
+    };
+  };
+
+  #show({ pending }: Figures, refused: number): void {
+    this.#total = Math.max(this.#total, pending ?? 0);
+    // A bar needs to know the total.
+    if (this.#progress === undefined && pending === undefined) return;
+    this.#progress ??= createProgress(this.#stream, this.#total, { handlesSignals: true });
+    const parts = [`${this.written} written, ${formatBytes(this.bytesWritten)}`];
+    if (refused > 0) parts.push(`${refused} refused`);
+    if (pending !== undefined) parts.push(`${pending} pending`);
+    this.#progress.update(this.#total - (pending ?? this.#total), parts.join(', '), this.#total);
+  }
+
+  end(): void {
+    this.#progress?.end();
+    this.#progress = undefined;
+  }
 }

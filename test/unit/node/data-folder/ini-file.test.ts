@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createConfig } from '../../../../src/core/config/config-store.ts';
-import { IniFile } from '../../../../src/node/config-file/ini-file.ts';
+import { IniFile } from '../../../../src/node/data-folder/ini-file.ts';
 
 let folder: string;
 const logged: string[] = [];

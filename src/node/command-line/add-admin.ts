@@ -7,7 +7,7 @@ import { DatabaseError } from '../../base/errors/database-error.ts';
 import { systemRandom } from '../../base/shared/clock.ts';
 import { silentLog } from '../../base/system/log.ts';
 import { createConfig } from '../../core/config/config-store.ts';
-import { CONFIG_FILE, IniFile } from '../config-file/ini-file.ts';
+import { CONFIG_FILE, IniFile } from '../data-folder/ini-file.ts';
 import type { MessageStream } from '../terminal/progress.ts';
 import { askSecret, readFirstLine, type TypedInput } from '../terminal/read-secret.ts';
 
