@@ -15,6 +15,7 @@ import { type MaybePromise, orElse } from '../base/shared/maybe-promise.ts';
 import type { Handle } from '../base/shared/message.ts';
 import { Notifier } from '../base/shared/notifier.ts';
 import { ActiveTasks } from '../base/system/active-tasks.ts';
+import { followInteger } from '../base/system/config.ts';
 import type { ConfigStore, Gzip, Log, Settings } from '../base/system/contract.ts';
 import { Counters, type Gauges } from '../base/system/counters.ts';
 import { silentLog } from '../base/system/log.ts';
@@ -35,9 +36,8 @@ import type { AccountsPart } from '../http/server/accounts/accounts-part.ts';
 import { WriteValidation } from '../queries/design/write-validation.ts';
 import type { ReplicatorHost } from '../replication/contract.ts';
 import type { PageStore } from '../storage/page-store.ts';
+import { createSettingsDocument } from './config/config-storage.ts';
 import { createConfig, SettingsStore } from './config/config-store.ts';
-import { followInteger } from './config/follow.ts';
-import { createSettingsDocument } from './config/settings-document.ts';
 import type {
   AdministrationOptions,
   DeferredCode,
@@ -48,7 +48,7 @@ import type {
 } from './deferred/contract.ts';
 import { Deferred } from './deferred/deferred.ts';
 import { Replications } from './deferred/replications.ts';
-import { ReplicatorGuard } from './deferred/replicator-guard.ts';
+import { ReplicatorGuard } from './deferred/write-guards.ts';
 
 const defaultBytesInFlight = 268_435_456;
 

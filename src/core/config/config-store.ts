@@ -15,7 +15,7 @@ import type {
   Settings,
 } from '../../base/system/contract.ts';
 import { silentLog } from '../../base/system/log.ts';
-import type { ConfigStorage } from './contract.ts';
+import type { ConfigStorage } from './config-storage.ts';
 import { checkSetting, DEFAULT_SETTINGS } from './known-settings.ts';
 import { Preview } from './preview.ts';
 import { aliasesIn, namesOf, ownName } from './setting-names.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { DatabaseError } from '../../../../src/base/errors/database-error.ts';
 import type { ConfigChange, SettingName, Settings } from '../../../../src/base/system/contract.ts';
+import type { ConfigStorage } from '../../../../src/core/config/config-storage.ts';
 import { createConfig } from '../../../../src/core/config/config-store.ts';
-import type { ConfigStorage } from '../../../../src/core/config/contract.ts';
 
 /** Keeps settings as a file does: what was written is there, also for the next store. */
 class FakeStorage implements ConfigStorage {

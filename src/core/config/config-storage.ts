@@ -1,6 +1,17 @@
-/** Stores settings as one JSON document, for services that have no file for them. */
+/** Where settings are stored from one opening of the service to the next. */
 import type { SettingName, Settings } from '../../base/system/contract.ts';
-import type { ConfigStorage } from './contract.ts';
+
+/** An INI file, or a document. It has one user at a time, with one call after another. */
+export interface ConfigStorage {
+  /** Returns the stored settings. Fails with `bad_request` if a file edited by hand can't be parsed. */
+  load(): Promise<Settings>;
+  /**
+   * Stores a value, or deletes it if it is undefined. `names` are all names of the setting, our own first. The value is stored under one of them:
+   * if a person wrote the setting, under the name that counts there. Deletes the others. Resolves when that would survive a crash.
+   * If it rejects, the old value is kept.
+   */
+  write(names: readonly SettingName[], value: string | undefined): Promise<void>;
+}
 
 /** Where the document is stored. */
 interface KeptText {
@@ -9,6 +20,7 @@ interface KeptText {
   keepSettings(text: string): Promise<void>;
 }
 
+/** Stores settings as one JSON document, for services that have no file for them. */
 export function createSettingsDocument(place: KeptText): ConfigStorage {
   return {
     load: async () => parse(place.settings),

@@ -16,8 +16,7 @@ import { ADMIN_PARTY, USER_PREFIX } from '../contract.ts';
 import { AddressCounts, tooMany } from '../passwords/address-counts.ts';
 import { hashOfUser } from '../passwords/password-hash.ts';
 import type { Passwords } from '../passwords/passwords.ts';
-import { type PlainPassword, readPassword } from './user-passwords.ts';
-import { checkUserChange, type Writer } from './user-rules.ts';
+import { checkUserChange, type PlainPassword, readPassword, type Writer } from './user-documents.ts';
 
 type Refusal = DatabaseError | undefined;
 

@@ -35,7 +35,7 @@ export function isRefused(error: unknown): boolean {
   return isDatabaseError(error) && REFUSALS.includes(error.code);
 }
 
-export class LoginFailures {
+export class LoginFailureLog {
   readonly #log: Log;
   readonly #addresses = new Map<string, FromAddress>();
   /** Failures of all further addresses. */

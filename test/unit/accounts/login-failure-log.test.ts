@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type LoginFailure, LoginFailures } from '../../../src/accounts/accounts/login-failures.ts';
+import { type LoginFailure, LoginFailureLog } from '../../../src/accounts/accounts/login-failure-log.ts';
 import { silentLog } from '../../../src/base/system/log.ts';
 
 beforeEach(() => {
@@ -12,7 +12,7 @@ afterEach(() => {
 
 function scene() {
   const logged: string[] = [];
-  const failures = new LoginFailures({ ...silentLog, info: (message) => logged.push(message) });
+  const failures = new LoginFailureLog({ ...silentLog, info: (message) => logged.push(message) });
   const fail = (address: string, more: Partial<LoginFailure> = {}) =>
     failures.note({ way: 'a password', name: 'ana', address, ...more });
   return { failures, logged, fail };

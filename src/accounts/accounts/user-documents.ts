@@ -1,8 +1,9 @@
 /** What user documents must look like, and who may write which of them (docs/http/accounts.md#writing-users). */
 import { DatabaseError } from '../../base/errors/database-error.ts';
-import { type JsonObject, ownMember } from '../../base/json/objects.ts';
+import { isObject, type JsonObject, ownMember } from '../../base/json/objects.ts';
+import type { DocumentWrite } from '../../database/store/contract.ts';
 import { LONGEST_NAME, USER_PREFIX } from '../contract.ts';
-import { isSalt } from '../passwords/password-hash.ts';
+import { isSalt, PASSWORD_MEMBERS, type PasswordHash, userMembers } from '../passwords/password-hash.ts';
 import { asPrf } from '../settings.ts';
 
 export interface UserChange {
@@ -93,4 +94,41 @@ function checkRights(name: string, roles: readonly string[], before: JsonObject 
 
 function forbidden(reason: string): DatabaseError {
   return new DatabaseError('forbidden', reason);
+}
+
+const PASSWORD = 'password';
+
+/** A write whose document has a password, which is replaced by its hash first (docs/http/accounts.md#passwords-of-users). */
+export interface PlainPassword {
+  readonly password: string;
+  /** Returns the write as it is stored: without the plain password. */
+  withHash(hash: PasswordHash): DocumentWrite;
+}
+
+/** Returns the write itself if there is nothing to hash. A password that is not a string stays in it, and `checkUserChange` refuses it. */
+export function readPassword(write: DocumentWrite): DocumentWrite | PlainPassword {
+  // Avoids parsing if the name does not occur. Any of its letters may be escaped.
+  if (!/"password"|\\u/.test(write.body)) return write;
+  const document: unknown = JSON.parse(write.body);
+  if (!isObject(document) || !Object.hasOwn(document, PASSWORD)) return write;
+  const password = ownMember(document, PASSWORD);
+  if (password === null || write.deleted) return { ...write, body: bodyWith(document, {}, [PASSWORD]) };
+  if (typeof password !== 'string') return write;
+  return {
+    password,
+    withHash: (hash) => ({
+      ...write,
+      body: bodyWith(document, userMembers(hash), [PASSWORD, ...PASSWORD_MEMBERS]),
+    }),
+  };
+}
+
+/** Returns the document with a password's hash in place of the present one. */
+export function bodyWith(
+  document: Readonly<Record<string, unknown>>,
+  members: Readonly<Record<string, string | number>>,
+  without: readonly string[] = PASSWORD_MEMBERS,
+): string {
+  const kept = Object.entries(document).filter(([name]) => !without.includes(name));
+  return JSON.stringify(Object.fromEntries([...kept, ...Object.entries(members)]));
 }
