@@ -1,6 +1,7 @@
 /** What readers who are not admins of a system database see of its documents. */
 import { isObject, type JsonObject, ownMember } from '../../base/json/objects.ts';
 import type { RequestUser } from '../../base/shared/message.ts';
+import { shownAddress } from '../../base/system/shown-address.ts';
 import { isDesignId } from '../../database/documents/identifiers.ts';
 import { USER_PREFIX } from '../contract.ts';
 
@@ -50,9 +51,6 @@ function publicText(body: string, fields: ReadonlySet<string>): string | undefin
 const ENDPOINTS: ReadonlySet<string> = new Set(['source', 'target', 'proxy', 'source_proxy', 'target_proxy']);
 /** Members of an endpoint that everyone may see; others, such as `headers` and `auth`, hold credentials. */
 const SHOWN: ReadonlySet<string> = new Set(['url']);
-/** No database name contains one of these. */
-const NOT_IN_NAMES = /[@:\\?#\s]/;
-const ADDRESS = /^[a-z][a-z\d+.-]*:\/\/[^/]/i;
 /** Replaces an address that can't be shown. */
 const HIDDEN = 'hidden';
 
@@ -79,32 +77,13 @@ function shownText(body: string, name: string | null): string {
 }
 
 function withoutCredentials(endpoint: unknown): unknown {
-  if (typeof endpoint === 'string') return withoutUser(endpoint);
+  if (typeof endpoint === 'string') return shownAddress(endpoint) ?? HIDDEN;
   return isObject(endpoint) ? shownMembers(endpoint) : endpoint;
 }
 
 function shownMembers(endpoint: JsonObject): JsonObject {
   const members = Object.entries(endpoint).filter(([member]) => SHOWN.has(member));
   return Object.fromEntries(
-    members.map(([member, value]) => [member, typeof value === 'string' ? withoutUser(value) : value]),
+    members.map(([member, value]) => [member, typeof value === 'string' ? (shownAddress(value) ?? HIDDEN) : value]),
   );
-}
-
-/**
- * Returns the parsed URL without user, query and fragment. Text that is neither a URL nor a name is not shown: a mistake in a URL, such as a password
- * that is not percent-encoded, may have put a secret anywhere.
- */
-function withoutUser(address: string): string {
-  if (!NOT_IN_NAMES.test(address)) return address;
-  const url = ADDRESS.test(address) ? parseUrl(address) : undefined;
-  if (url === undefined || /@/.test(`${url.pathname}${url.search}${url.hash}`)) return HIDDEN;
-  return `${url.protocol}//${url.host}${url.pathname}`;
-}
-
-function parseUrl(text: string): URL | undefined {
-  try {
-    return new URL(text);
-  } catch {
-    return undefined;
-  }
 }
