@@ -12,7 +12,7 @@ import { type ProcessHost, serve } from './server/serve.ts';
 import { createProgress, type MessageStream, type OnProgress } from './terminal/progress.ts';
 import { UsageError } from './terminal/usage-error.ts';
 import { InputError } from './transfer/document-splitter.ts';
-import { exportDatabase } from './transfer/export.ts';
+import { exportFile } from './transfer/export.ts';
 import { importFile } from './transfer/import.ts';
 import { RefusalError } from './transfer/remote-database.ts';
 
@@ -80,7 +80,7 @@ async function run(command: Command, host: CommandHost): Promise<number> {
     case 'import':
       return (await importFile(command, host)) ? 0 : 1;
     case 'export':
-      return (await exportDatabase(command, host)) ? 0 : 1;
+      return (await exportFile(command, host)) ? 0 : 1;
     case 'replicate':
       return (await replicate(command, host)) ? 0 : 1;
     case 'verify':

@@ -6,8 +6,8 @@ import type { ServeOptions } from '../server/serve.ts';
 import { assertServerOptions } from '../server/server.ts';
 import { UsageError } from '../terminal/usage-error.ts';
 import { inputFormats } from '../transfer/document-splitter.ts';
-import { type ExportOptions, outputFormats } from '../transfer/export.ts';
-import type { ImportOptions } from '../transfer/import.ts';
+import { type ExportFileOptions, outputFormats } from '../transfer/export.ts';
+import type { ImportFileOptions } from '../transfer/import.ts';
 import type { AddAdminOptions } from './add-admin.ts';
 import { type CommandName, commandNames } from './help.ts';
 import type { ReplicateOptions } from './replicate.ts';
@@ -18,8 +18,8 @@ export type Command =
   | { readonly name: 'help'; readonly topic: CommandName | undefined }
   | { readonly name: 'version' }
   | { readonly name: 'serve'; readonly options: ServeOptions }
-  | ({ readonly name: 'import' } & ImportOptions)
-  | ({ readonly name: 'export' } & ExportOptions)
+  | ({ readonly name: 'import' } & ImportFileOptions)
+  | ({ readonly name: 'export' } & ExportFileOptions)
   | ({ readonly name: 'replicate' } & ReplicateOptions)
   | {
       readonly name: 'verify';

@@ -24,13 +24,26 @@ export function memberText(text: string, name: string): string | undefined {
 }
 
 /** A member that is a string; null for anything else, and if the text is not a JSON object. */
-export function stringMember(text: string | undefined, name: string): string | null {
+export function stringMember(text: string, name: string): string | null {
   try {
-    const member = parseObject(text ?? '')[name];
-    return typeof member === 'string' ? member : null;
+    return toName(parseObject(text)[name]);
   } catch {
     return null;
   }
+}
+
+/** Its `_id` and `_rev`; each null if it is not a string, and if the text is not a JSON object. */
+export function namesOf(text: string): { readonly id: string | null; readonly rev: string | null } {
+  try {
+    const { _id: id, _rev: rev } = parseObject(text);
+    return { id: toName(id), rev: toName(rev) };
+  } catch {
+    return { id: null, rev: null };
+  }
+}
+
+export function toName(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
 }
 
 /** Returns the document with its `_id` taken from another member, which must be a string; unchanged if it has an `_id`. */

@@ -11,7 +11,7 @@ import { memberText, readStubs, stringMember, withIdFrom } from './document-text
 import { openInput, type TextInput } from './input.ts';
 import { RefusalError, RemoteDatabase } from './remote-database.ts';
 
-export interface ImportOptions {
+export interface ImportFileOptions {
   readonly url: string;
   /** A path, or `-` for standard input. */
   readonly file: string;
@@ -45,7 +45,7 @@ const shownIdLength = 100;
  *
  * @returns true if every document was written. Rejects if it had to stop early, after that report.
  */
-export async function importFile(options: ImportOptions, streams: ImportStreams): Promise<boolean> {
+export async function importFile(options: ImportFileOptions, streams: ImportStreams): Promise<boolean> {
   const database = new RemoteDatabase(options.url);
   const input = await openInput(options.file, streams.stdin);
   const folder = options.attachments === undefined ? undefined : await AttachmentFolder.open(options.attachments);
@@ -76,7 +76,7 @@ export async function importFile(options: ImportOptions, streams: ImportStreams)
 interface ImportTarget {
   readonly database: RemoteDatabase;
   readonly input: TextInput;
-  readonly options: ImportOptions;
+  readonly options: ImportFileOptions;
   readonly folder: AttachmentFolder | undefined;
   readonly writer: BatchWriter;
   readonly refusals: RefusalList;

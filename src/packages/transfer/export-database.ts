@@ -2,6 +2,7 @@ import type { Fetch } from '../database-client/contract.ts';
 import { answerOf } from '../database-client/requests.ts';
 import { SetteeError } from '../database-client/settee-error.ts';
 import type { ExportOptions } from './contract.ts';
+import { FRAMES, toPieces } from './format.ts';
 import { linesOf, toStream } from './lines.ts';
 
 /** Begins the document in a row. No JSON string contains it, since quotes in strings are escaped. */
@@ -21,10 +22,10 @@ export function exportDatabase(
   address: string,
   options: ExportOptions = {},
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
-  return toStream(exportedLines(fetch, address.replace(/\/+$/, ''), options));
+  return toStream(toPieces(documentsOf(fetch, address.replace(/\/+$/, ''), options), FRAMES.lines));
 }
 
-async function* exportedLines(
+async function* documentsOf(
   fetch: Fetch,
   address: string,
   { attachments = true, onProgress, signal }: ExportOptions,
@@ -44,7 +45,7 @@ async function* exportedLines(
     if (line !== '') last = line;
     if (total === undefined) total = totalOf(line, path);
     else if (line.startsWith('{')) {
-      yield `${documentOf(line)}\n`;
+      yield documentOf(line);
       documents++;
       onProgress?.({ documents, total });
     }
