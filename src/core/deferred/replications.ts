@@ -100,9 +100,7 @@ export class Replications {
     void begun;
   }
 
-  get(): MaybePromise<OwnedReplicatorPart> {
-    return this.#part.get();
-  }
+  readonly get = (): MaybePromise<OwnedReplicatorPart> => this.#part.get();
 
   /** Begins the requests that the host keeps and that do not run yet; call it again if there may be more. */
   resume(): void {
