@@ -133,7 +133,7 @@ async function reportCopies(
   }
   if (losses === 0) return 0;
   stderr.write(
-    `${losses} ${losses === 1 ? 'part is' : 'parts are'} not whole, as said above; all others were ${verb}.\n`,
+    `${losses} ${losses === 1 ? 'part is' : 'parts are'} missing or incomplete, as listed above; all others were ${verb}.\n`,
   );
   return 1;
 }

@@ -70,9 +70,11 @@ export class LoginFailureLog {
   #sumUp(): void {
     this.#stopTimer = undefined;
     for (const { more, last } of this.#addresses.values()) {
-      if (more > 0) this.#log.info(`log-ins that failed in the minute after: ${more}, the last one ${wordsOf(last)}`);
+      if (more > 0)
+        this.#log.info(`log-ins that failed in the minute after that: ${more}, the last one ${wordsOf(last)}`);
     }
-    if (this.#others > 0) this.#log.info(`log-ins that failed from other addresses in a minute: ${this.#others}`);
+    if (this.#others > 0)
+      this.#log.info(`log-ins that failed from other addresses within that minute: ${this.#others}`);
     this.#addresses.clear();
     this.#others = 0;
   }

@@ -54,7 +54,7 @@ export class AdminHashing {
   #note(name: string, text: string): void {
     if (hashOfAdmin(text) === undefined && isHashedAdmin(text)) {
       this.#log.error(
-        `Nobody can log in as the admin ${name}: the text begins as the hash of a password does, and is none.`,
+        `The admin ${name} can't log in: the stored text begins like the hash of a password, but is not one. Set the password again.`,
       );
     }
     if (text === '' || isHashedAdmin(text)) return;
@@ -70,7 +70,10 @@ export class AdminHashing {
     try {
       await this.replace(name, text, await this.#passwords.hash(text));
     } catch (error) {
-      this.#log.error('The password of a server admin could not be hashed; nobody can log in by that name.', error);
+      this.#log.error(
+        "The password of a server admin could not be hashed; this admin can't log in until the password is set again, or the service is started again.",
+        error,
+      );
     }
   }
 }
@@ -98,7 +101,10 @@ export class HashUpgrade {
       await (account.kind === 'admin' ? this.#ofAdmin(account, password) : this.#ofUser(account, password));
       return await this.#options.accounts.find(account.name);
     } catch (error) {
-      this.#options.log.error('The hash of a password could not be replaced by one of the present scheme.', error);
+      this.#options.log.error(
+        'The hash of a password could not be replaced by one of the current scheme; a later log-in of this user tries again.',
+        error,
+      );
       return undefined;
     }
   }

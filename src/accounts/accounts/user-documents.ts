@@ -64,7 +64,7 @@ function checkRoles(after: JsonObject): readonly string[] {
 function checkHash(after: JsonObject): void {
   const member = (name: string) => ownMember(after, name);
   if (member('password_sha') !== undefined && typeof member('salt') !== 'string') {
-    throw forbidden('Users with password_sha must have a salt: a string that was put behind the password.');
+    throw forbidden('Users with password_sha must have a salt: a string that was appended to the password.');
   }
   const salt = member('salt');
   if (typeof salt === 'string' && !isSalt(salt)) throw forbidden('salt must not be empty.');

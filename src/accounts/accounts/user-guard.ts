@@ -26,7 +26,7 @@ export interface PreparedWrites {
   readonly refused: ReadonlyMap<DocumentWrite, DatabaseError>;
 }
 
-const TOO_FAST = 'Too many accounts were made, or passwords set, from this address.';
+const TOO_FAST = 'Too many accounts were created, or passwords set, from this address.';
 
 /** Accounts that one address may create, or passwords it may have hashed, without waiting: more than people on one address need at once. */
 const FREE_OF_ADDRESS = 50;
@@ -160,7 +160,7 @@ function isTooLong({ id, body }: DocumentWrite, { isAdmin }: Writer): boolean {
 }
 
 function tooLong(): DatabaseError {
-  const reason = `A document of an account may have ${LONGEST_OF_USERS} characters, unless an admin writes it. Keep other data in a database of their own, or in attachments.`;
+  const reason = `A document of a user may have at most ${LONGEST_OF_USERS} characters, unless an admin writes it. Keep other data in another database, or in attachments.`;
   return new DatabaseError('too_large', reason);
 }
 

@@ -126,7 +126,7 @@ const createAdministrationPart: DeferredCode['administration'] = ({ clock, confi
 function whyUnusable(config: Config, text: string): string | undefined {
   if (text === '') return 'the password is empty';
   const hash = hashOfAdmin(text);
-  if (hash === undefined) return isHashedAdmin(text) ? 'the text begins as a hash does, and is none' : undefined;
+  if (hash === undefined) return isHashedAdmin(text) ? 'the text begins like a hash, but is not one' : undefined;
   if (hash.scheme === 'simple') return undefined;
   const { least, most } = iterationLimits(config);
   if (hash.iterations >= least && hash.iterations <= most) return undefined;

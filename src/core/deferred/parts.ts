@@ -69,7 +69,7 @@ export function hashAdmins({ accounts }: Parts, { config, log }: Pick<PartsOptio
   if (Object.keys(config.section('admins')).length === 0) return;
   const hashed = orElse(
     () => accounts.use((part) => part.settled()),
-    (error) => log.error('Accounts can not be loaded; the next request that needs them tries again.', error),
+    (error) => log.error("The code of accounts can't be loaded; the next request that needs it tries again.", error),
   );
   // Both results are handled: this never rejects.
   void hashed;

@@ -93,7 +93,10 @@ export class Replications {
     const begun = orElse(
       () => this.#part.use((part) => part.followDocuments()),
       (error) => {
-        if (!isDatabaseError(error, 'shutting_down')) this.#log.info(`the replicator was not loaded: ${String(error)}`);
+        if (!isDatabaseError(error, 'shutting_down'))
+          this.#log.info(
+            `the replicator could not be loaded; the next change of _replicator tries again: ${String(error)}`,
+          );
       },
     );
     // Both results are handled: this never rejects.
@@ -111,7 +114,9 @@ export class Replications {
       () => this.#part.use((part) => part.resume()),
       (failure) => {
         if (this.#closing !== undefined) return;
-        log.info(`a replication that was asked for before could not be begun; it is tried again: ${String(failure)}`);
+        log.info(
+          `a replication that was requested earlier could not begin; it is tried again in ${RESUME_AGAIN_MS / 1000} seconds: ${String(failure)}`,
+        );
         this.#stopResuming = startBackgroundTimer(RESUME_AGAIN_MS, () => this.resume());
       },
     );

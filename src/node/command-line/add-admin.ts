@@ -38,15 +38,17 @@ export async function addAdmin(
   const isNew = config.get('admins', admin) === undefined;
   const hash = await new Passwords(config, systemRandom).hash(password);
   await config.set('admins', admin, adminText(hash));
-  const what = isNew ? `${admin} is a server admin` : `${admin} has another password`;
-  streams.stdout.write(`${what} from the next start of the server on. It is kept in ${configFile}.\n`);
+  const what = isNew ? `${admin} is a server admin` : `${admin} has a new password`;
+  streams.stdout.write(
+    `${what} from the next start of the server. The hash of the password is stored in ${configFile}.\n`,
+  );
 }
 
 /** Twice from a terminal; from elsewhere the first line. */
 async function readPassword(admin: string, { stdin, stderr }: Streams): Promise<string> {
   const first = await askSecret(stdin, stderr, `Password of ${admin}: `);
   if (first === undefined) return readFirstLine(stdin);
-  const second = await askSecret(stdin, stderr, 'Once more: ');
+  const second = await askSecret(stdin, stderr, 'Repeat the password: ');
   if (first === second) return first;
   throw new DatabaseError('bad_request', 'The two passwords differ; nothing was changed.');
 }

@@ -201,7 +201,8 @@ function conclude(
   const bytes = formatBytes(progress.bytesWritten);
   stdout.write(`${progress.written} written, ${ledger.count} refused, ${bytes} (${ends})\n`);
   const isEarly = isSignalled && !continuous;
-  if (isEarly) stderr.write('It was ended before all was copied; the same command goes on from there.\n');
+  if (isEarly)
+    stderr.write('The replication was stopped before everything was copied. Run the same command again to continue.\n');
   return !isEarly && ledger.count === 0;
 }
 

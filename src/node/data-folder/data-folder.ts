@@ -134,7 +134,7 @@ export function damagedList(databases: string): DatabaseError {
  * and without this mark, a copy of the folder would look like one that never had an admin, and would be served to everyone.
  */
 const ADMIN_MARK = 'has-admins';
-const TEXT_OF_MARK = `The server of this data folder has admins. While this file is here the folder is not served without one: "settee admin add NAME" sets one.
+const TEXT_OF_MARK = `The server of this data folder has admins. As long as this file exists, the folder is not served without one: "settee admin add NAME" adds one.
 `;
 
 export async function hasAdminMark(dataFolder: string): Promise<boolean> {

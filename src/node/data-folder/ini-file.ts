@@ -16,8 +16,8 @@ export const CONFIG_FILE = 'settee.ini';
 const OWNER_ONLY = 0o600;
 const OTHERS = 0o077;
 
-const BEGINNING = `; The settings of this server. "a change counts" in docs/http/server.md#settings says when a change made here is seen: at the next start,
-; or after POST /_restart. What is changed by /_config is written here, and counts at once.
+const BEGINNING = `; The settings of this server. A change in this file takes effect at the next start, or after POST /_restart ("a change counts" in
+; docs/http/server.md#settings). A change by /_config is written to this file, and takes effect at once.
 `;
 
 export class IniFile implements ConfigStorage {
@@ -74,10 +74,12 @@ export class IniFile implements ConfigStorage {
       const { mode } = await stat(this.#path);
       if ((mode & OTHERS) === 0) return;
       await chmod(this.#path, OWNER_ONLY);
-      this.#log.info(`${this.#path} could be read by others, though it may hold secrets; now only its owner can.`);
+      this.#log.info(
+        `${this.#path} could be read by other users, although it may contain secrets; now only its owner can read it.`,
+      );
     } catch (error) {
       this.#log.error(
-        `${this.#path} can be read by others, and it may hold secrets: have only its owner read it.`,
+        `${this.#path} can be read by other users, and it may contain secrets. Allow only its owner to read it.`,
         error,
       );
     }
@@ -86,7 +88,7 @@ export class IniFile implements ConfigStorage {
   #unusable(error: unknown): DatabaseError {
     const code = hasCode(error, 'ENOSPC') || hasCode(error, 'EDQUOT') ? 'storage_full' : 'storage_failed';
     const why = error instanceof Error ? error.message : String(error);
-    const reason = `The configuration file ${this.#path} can't be used: ${why}. The settings are as they were; the server must be able to read and write this file and its folder.`;
+    const reason = `The configuration file ${this.#path} can't be used: ${why}. No setting was changed; the server must be able to read and write this file and its folder.`;
     return new DatabaseError(code, reason, { cause: error });
   }
 }

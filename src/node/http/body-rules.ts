@@ -75,8 +75,8 @@ export class ArrivalWatch {
     const seconds = this.#dueMs / 1000;
     const what =
       this.#dueBytes === 1
-        ? `Nothing of the request came for ${seconds} seconds`
-        : `Fewer than ${this.#dueBytes} bytes of the request came within ${seconds} seconds (httpd/min_body_rate)`;
+        ? `No part of the request arrived for ${seconds} seconds`
+        : `Fewer than ${this.#dueBytes} bytes of the request arrived within ${seconds} seconds (httpd/min_body_rate)`;
     const reason = `${what}, after ${this.#received} bytes of its body. Send it again${this.#dueBytes === 1 ? '' : ' over a faster connection'}.`;
     this.#onFailure(new DatabaseError('request_timeout', reason));
   }

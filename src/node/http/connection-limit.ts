@@ -14,7 +14,7 @@ export const TOO_MANY_CONNECTIONS: Refusal = {
   status: 503,
   error: 'service_unavailable',
   reason:
-    'The server has as many connections as httpd/max_connections, or the limit of open files, permits. Nothing was done; try again when another one has ended.',
+    'The server has as many connections as httpd/max_connections, or the limit of open files, permits. The request was not processed; try again when another connection has ended.',
   headers: { 'Retry-After': '5' },
 };
 

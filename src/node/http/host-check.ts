@@ -61,7 +61,7 @@ export class HostCheck {
   refusal(incoming: IncomingMessage): Refusal {
     const refused = hostsOf(incoming).find((host) => !this.#acceptsHost(host)) ?? '';
     const name = withoutPort(refused).slice(0, 255);
-    const reason = `This server does not answer under the host name "${name}", so that no web page can reach it by pointing a name of its own here. Use localhost or 127.0.0.1; or, if the name is yours, start the server with --allow-host ${name}.`;
+    const reason = `This server does not answer under the host name "${name}": a web page may have made that name point to this machine. Use localhost or 127.0.0.1; or, if the name is yours, start the server with --allow-host ${name}.`;
     return { status: 403, error: 'forbidden', reason };
   }
 }
@@ -105,7 +105,7 @@ const NO_ADMIN: Refusal = {
   status: 403,
   error: 'forbidden',
   reason:
-    'This server has no admin any more, so that it answers its own machine alone. Set one there with "settee admin add NAME", and start the server again.',
+    'This server no longer has an admin, so it answers only requests from its own machine. Add one there with "settee admin add NAME", and start the server again.',
 };
 
 /** Why a request from another machine is refused; undefined if it is not. */

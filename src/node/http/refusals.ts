@@ -15,7 +15,7 @@ const NOT_HTTP: Refusal = {
   status: 400,
   error: 'bad_request',
   reason:
-    'This is not a request in HTTP/1.1. If it was meant as one, percent-encode letters beyond ASCII and spaces in its address (ä is %C3%A4), and look at its headers.',
+    'This is not a request in HTTP/1.1. If it was meant to be one, percent-encode spaces and letters outside ASCII in its address (ä is %C3%A4), and check its headers.',
 };
 
 const METHODS = 'COPY,DELETE,GET,HEAD,OPTIONS,POST,PUT';
@@ -31,7 +31,7 @@ export const UNKNOWN_METHOD: Refusal = {
 export const UNKNOWN_EXPECTATION: Refusal = {
   status: 417,
   error: 'expectation_failed',
-  reason: 'The only expectation that is met is "Expect: 100-continue". Send the request without that header.',
+  reason: 'The only supported expectation is "Expect: 100-continue". Send the request without that header.',
 };
 
 export const UNKNOWN_VERSION: Refusal = {
@@ -46,12 +46,12 @@ const refusals: Readonly<Record<string, Refusal>> = {
     status: 431,
     error: 'too_long',
     reason:
-      'The head of the request, its address and headers, has more than 64 KB. Long lists, such as keys, can be sent as the body of a POST.',
+      'The head of the request, its address and headers, is longer than 64 KB. Long lists, such as keys, can be sent as the body of a POST.',
   },
   ERR_HTTP_REQUEST_TIMEOUT: {
     status: 408,
     error: 'timeout',
-    reason: 'The request did not come in time. Send it again.',
+    reason: 'The request did not arrive in time. Send it again.',
   },
   HPE_PAUSED_H2_UPGRADE: UNKNOWN_VERSION,
 };
@@ -145,7 +145,7 @@ function framingFault(incoming: IncomingMessage): string | undefined {
     return 'HTTP/1.0 has no Transfer-Encoding. Send the body with a Content-Length, or the request as HTTP/1.1.';
   }
   if (encoding.trim().toLowerCase() === 'chunked') return undefined;
-  return 'Transfer-Encoding has to be "chunked" alone. Say how the body itself is compressed as Content-Encoding.';
+  return 'Transfer-Encoding must be "chunked" and nothing else. Name the compression of the body in Content-Encoding.';
 }
 
 /**
@@ -158,7 +158,7 @@ function hostFault({ rawHeaders, httpVersion }: IncomingMessage): string | undef
     const name = rawHeaders[at];
     if (name?.length === 4 && name.toLowerCase() === 'host') hosts++;
   }
-  if (hosts > 1) return 'A request has one Host header alone.';
+  if (hosts > 1) return 'A request must have only one Host header.';
   if (hosts === 1 || httpVersion === '1.0') return undefined;
-  return 'A request in HTTP/1.1 has a Host header. Add it, such as "Host: localhost".';
+  return 'A request in HTTP/1.1 must have a Host header. Add one, such as "Host: localhost".';
 }

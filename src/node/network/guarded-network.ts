@@ -37,7 +37,7 @@ const PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443'
 /** Bun brings an `undici` of its own, which does not let its caller choose how to connect. */
 const canChooseAddress = process.versions['bun'] === undefined;
 const NOT_FOR_USERS =
-  'only server admins may have addresses asked that are not public; an admin can permit others by the setting replicator/allowed_hosts.';
+  'only server admins may name addresses that are not public; an admin can permit others with the setting replicator/allowed_hosts.';
 /** The same for every failure: otherwise it would reveal what is behind this server. */
 const UNREACHABLE =
   'there is no such host, it does not answer, or its address is not public and the setting replicator/allowed_hosts does not permit it';

@@ -31,7 +31,7 @@ export class AdminGuard {
   async assertAdmin(config: ConfigStore): Promise<void> {
     const { dataFolder, withoutAdmin } = this.#options;
     if (withoutAdmin || hasAdmin(config) || !(await hasAdminMark(dataFolder))) return;
-    throw this.#refusal('its server has had admins, and with these settings it has none');
+    throw this.#refusal('its server had admins, but these settings have none');
   }
 
   /**
@@ -42,7 +42,7 @@ export class AdminGuard {
     const { configFile, withoutAdmin } = this.#options;
     if (withoutAdmin || hasAdmin(config) || (await isThere(configFile))) return;
     if (await holdsDatabase(databases, '_users')) {
-      throw this.#refusal(`it has users, but the settings of its server, ${configFile}, are not there`);
+      throw this.#refusal(`it has users, but the configuration file of its server, ${configFile}, does not exist`);
     }
   }
 
@@ -63,7 +63,7 @@ export class AdminGuard {
     await createConfigFile(configFile).catch((error: unknown) => {
       // On a full disk everything else goes on.
       const reason = error instanceof Error ? error.message : String(error);
-      log.error(`${configFile} could not be made (${reason}); the next start tries again.`);
+      log.error(`${configFile} could not be created (${reason}); the next start tries again.`);
     });
   }
 
@@ -78,7 +78,9 @@ export class AdminGuard {
     if (this.#isClosed) return this.#marking;
     this.#marking = this.#marking
       .then(() => markAdmins(dataFolder, hasAdmin(config)))
-      .catch((error: unknown) => log.error(`Whether ${dataFolder} has admins could not be noted in it.`, error));
+      .catch((error: unknown) =>
+        log.error(`The file in ${dataFolder} that says whether its server has admins could not be written.`, error),
+      );
     return this.#marking;
   }
 
@@ -87,7 +89,7 @@ export class AdminGuard {
     const set = adminCommand(configFile, dataFolder);
     return new DatabaseError(
       'bad_request',
-      `Settee does not serve ${dataFolder}: ${why}. So everybody who reaches it could do everything with all data. Set an admin with "${set}"; name the server's own configuration file with --config; or serve it without an admin, on purpose, with --without-admin.`,
+      `Settee does not serve ${dataFolder}: ${why}. Everyone who can reach the server could do everything with all data. Add an admin with "${set}"; or name the server's configuration file with --config; or, if you want no admin, use --without-admin.`,
     );
   }
 }

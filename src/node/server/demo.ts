@@ -39,7 +39,7 @@ export const demoPolicy =
 const misdirected = `${JSON.stringify({
   error: 'misdirected_request',
   reason:
-    'This request reached the demo’s server, but the service worker in the browser answers here: open the demo first.',
+    'This request reached the server of the demo, but only the service worker in the browser answers it. Open the demo first.',
 })}\n`;
 
 export interface DemoOptions {
@@ -77,7 +77,7 @@ export async function startDemo(options: DemoOptions): Promise<HttpServer | stri
     });
   } catch (error) {
     if (!isDatabaseError(error, 'storage_blocked')) throw error;
-    return `There is no demo: port ${port} can't be used, because another program has it or rights are missing. Choose another one with --demo-port, or none with --no-demo.`;
+    return `There is no demo: port ${port} can't be used, because another program uses it, or this user may not use it. Choose another one with --demo-port, or none with --no-demo.`;
   }
 }
 
@@ -90,7 +90,8 @@ interface Served {
 async function serve(served: Served, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   const path = served.server === undefined ? undefined : passedOnPath(incoming.url ?? '/');
   if (served.server === undefined || path === undefined) return serveFile(served, incoming, outgoing);
-  if (!isOfDemo(incoming)) return answer(outgoing, 403, 'text/plain', 'Only the demo itself is answered here.\n');
+  if (!isOfDemo(incoming))
+    return answer(outgoing, 403, 'text/plain', 'Only pages of the demo may send requests here.\n');
   passOn(served.server, path, incoming, outgoing);
 }
 
@@ -102,7 +103,7 @@ async function serveFile(
   const path = pathOf(url) ?? '';
   if (/^\/db(\/|$)/.test(path)) return answer(outgoing, 421, 'application/json', misdirected);
   if (method !== 'GET' && method !== 'HEAD')
-    return answer(outgoing, 405, 'text/plain', 'Only GET and HEAD are answered.\n');
+    return answer(outgoing, 405, 'text/plain', 'Only GET and HEAD are supported.\n');
   const file = join(folder, path === '/' ? 'index.html' : path);
   const size = await sizeOf(file);
   if (size === undefined) return answer(outgoing, 404, 'text/plain', 'There is no such file.\n');

@@ -56,7 +56,7 @@ export function createSandboxWorkers(config: Config, log: Log): SandboxWorkers |
     create: () => createThread(file),
     onUnavailable: (cause) =>
       log.error(
-        'No thread for functions of documents can be started; they run in that of requests, with less time.',
+        'No thread for functions of documents can be started; they run in the thread of requests, with less time.',
         cause,
       ),
   };

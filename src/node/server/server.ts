@@ -174,7 +174,7 @@ async function start(options: ServerOptions, undo: CleanupStack): Promise<Runnin
   if (tls !== undefined) undo.add(renewTls(http, config, options.tlsCheckMs, log));
   undo.add(() => running.beginShutdown());
   folder?.announce(http.url);
-  undo.add(() => log.info('the server stops'));
+  undo.add(() => log.info('the server is stopping'));
   log.info(`the server has started: Settee ${VERSION} at ${http.url}`);
   return {
     url: http.url,
@@ -195,7 +195,11 @@ function renewTls(http: HttpServer, config: Config, checkMs: number | undefined,
       http.renewTls(keys);
       log.info(`the certificate ${certFile} was read again`);
     },
-    onFailure: (error) => log.error('The certificate and its key were changed; the old ones are used on.', error),
+    onFailure: (error) =>
+      log.error(
+        "The certificate or its key was changed, but can't be used; the server continues with the old ones.",
+        error,
+      ),
   });
 }
 
@@ -313,7 +317,7 @@ class CleanupStack {
 }
 
 function logAndThrow(log: Log, error: unknown): never {
-  log.error('The server could not be closed in order.', error);
+  log.error('The server could not be closed cleanly.', error);
   throw error;
 }
 

@@ -43,7 +43,7 @@ export class AttachmentFolder {
     if (await folder.#isMarked()) return folder;
     const present = await refused(`${path} can't be read`, readdir(path));
     if (present.length > 0) {
-      throw new InputError(`${path} holds other files than those of an export; name a new or an empty folder.`);
+      throw new InputError(`${path} contains files that are not from an export; name a new or an empty folder.`);
     }
     const marker = `${JSON.stringify({ content: 'attachments', layout: LAYOUT })}\n`;
     await refused(`${path} can't be written`, writeFile(join(path, MARKER), marker));
@@ -53,7 +53,7 @@ export class AttachmentFolder {
   /** For reading. The folder need not come from an export. */
   static async open(path: string): Promise<AttachmentFolder> {
     const status = await refused(`${path} can't be read`, stat(path));
-    if (!status.isDirectory()) throw new InputError(`${path} can't be read: it is no folder`);
+    if (!status.isDirectory()) throw new InputError(`${path} can't be read: it is not a folder`);
     const folder = new AttachmentFolder(path);
     await folder.#isMarked();
     return folder;
@@ -154,7 +154,7 @@ async function makeFolder(path: string): Promise<void> {
   await mkdir(path).catch((error: unknown) => {
     if (!hasCode(error, 'EEXIST')) throw error;
   });
-  if (!(await lstat(path)).isDirectory()) throw new InputError(`${path} is no folder; remove it.`);
+  if (!(await lstat(path)).isDirectory()) throw new InputError(`${path} is not a folder; remove it.`);
 }
 
 async function readJson(path: string): Promise<unknown> {

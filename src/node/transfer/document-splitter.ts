@@ -34,7 +34,7 @@ const containerPrefix =
 const byteOrderMark = 0xfeff;
 
 const secondObject =
-  'there is more text behind the object with its documents; import the parts one by one, or say --format lines if each line is a document';
+  'there is more text after the object with its documents; import the parts one by one, or use --format lines if each line is a document';
 
 /** The number of a document's characters that an error quotes. */
 const SHOWN_LENGTH = 60;
@@ -123,7 +123,7 @@ export class DocumentSplitter {
       return prefix.length;
     }
     if (this.#format === 'docs' || this.#format === 'rows') {
-      this.#fail(`the text is no object that begins with an array "${this.#format}"`);
+      this.#fail(`the text is not an object that begins with an array "${this.#format}"`);
     }
     this.#layout = 'lines';
     return 0;
@@ -153,7 +153,7 @@ export class DocumentSplitter {
     this.#pending = '';
     if (!isPlausible(text)) {
       const shown = JSON.stringify(text.slice(0, SHOWN_LENGTH));
-      this.#fail(`${shown} behind document ${this.#count} is no JSON value`);
+      this.#fail(`${shown} after document ${this.#count} is not a JSON value`);
     }
     this.#count++;
     return text;
@@ -175,7 +175,7 @@ export class DocumentSplitter {
     } else if (!isSpace(code)) {
       const found = JSON.stringify(String.fromCharCode(code));
       const position = `character ${this.#offset + at + 1}`;
-      this.#fail(`${found} at ${position}, behind document ${this.#count}, where an object should begin`);
+      this.#fail(`${found} at ${position}, after document ${this.#count}, where an object should begin`);
     }
     return false;
   }
@@ -189,8 +189,7 @@ export class DocumentSplitter {
   /** Only the rest of the object around the array may follow, and nothing after that, because it would be lost silently. */
   #behindArray(code: number): void {
     if (!this.#isComplete) this.#isComplete = this.#holder.take(code);
-    else if (!isSpace(code))
-      this.#fail(this.#layout === 'array' ? 'there is more text behind the array' : secondObject);
+    else if (!isSpace(code)) this.#fail(this.#layout === 'array' ? 'there is more text after the array' : secondObject);
   }
 
   #fail(what: string): never {

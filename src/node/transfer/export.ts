@@ -88,7 +88,7 @@ async function* documentsOf(chunks: AsyncIterable<Uint8Array>, progress: Progres
 function toDocument(row: string): string {
   const document = memberText(row, 'doc');
   if (document === undefined || document === 'null')
-    throw new Error(`The server gave a row without its document: ${row.slice(0, shownLength)}`);
+    throw new Error(`The server returned a row without its document: ${row.slice(0, shownLength)}`);
   // Line breaks mean nothing between the tokens of JSON, and strings contain none.
   return document.replace(/[\r\n]+/g, '');
 }

@@ -95,9 +95,9 @@ export class RemoteDatabase {
       headers: { 'content-type': 'application/json' },
       body: bulkBody(documents, newEdits),
     });
-    await this.#assertOk(response, `A batch of ${documents.length} was refused`);
+    await this.#assertOk(response, `A batch of ${documents.length} documents was refused`);
     const rows = await this.#json(response, SHORT_BYTES + documents.length * ROW_BYTES);
-    if (!Array.isArray(rows)) throw this.#unexpected('something else than an array');
+    if (!Array.isArray(rows)) throw this.#unexpected('something other than an array');
     const refused = new Map<number, Refusal>();
     let find: ReturnType<typeof createFinder> | undefined;
     if (newEdits && rows.length !== documents.length) {
@@ -176,7 +176,7 @@ export class RemoteDatabase {
   }
 
   #unreachable(cause: unknown): DatabaseError {
-    const reason = `${this.url} can't be reached: ${rootMessage(cause)}. Does the server run?`;
+    const reason = `${this.url} can't be reached: ${rootMessage(cause)}. Is the server running?`;
     return new DatabaseError('storage_failed', reason, { cause });
   }
 
@@ -186,7 +186,7 @@ export class RemoteDatabase {
     if (!isWhole) {
       throw new DatabaseError(
         'storage_failed',
-        `${this.url} answered with more than ${longest} bytes; it is no database.`,
+        `${this.url} answered with more than ${longest} bytes; it is not a database.`,
       );
     }
     try {
@@ -213,7 +213,7 @@ export class RemoteDatabase {
   }
 
   #broken(cause: unknown): DatabaseError {
-    return new DatabaseError('storage_failed', `The answer of ${this.url} broke off: ${rootMessage(cause)}.`, {
+    return new DatabaseError('storage_failed', `The response of ${this.url} broke off: ${rootMessage(cause)}.`, {
       cause,
     });
   }

@@ -35,7 +35,7 @@ export async function answerOf<Answer>(response: Response, request: string): Pro
     throw new SetteeError(
       response.status,
       'no_json',
-      `${request} was not answered by a database. Use the fetch that start() gives, and an address below its base.`,
+      `${request} was not answered by a database. Use the fetch that start() returns, and an address below its base.`,
     );
   }
   if (response.ok) return answer;

@@ -50,14 +50,14 @@ async function* documentsOf(
       onProgress?.({ documents, total });
     }
   }
-  if (!last.endsWith(']}')) throw new Error(`The answer of ${address} was cut off; export it again.`);
+  if (!last.endsWith(']}')) throw new Error(`The response of ${address} was cut off; start the export again.`);
 }
 
 /** The row belongs to the document, and only the end of the row follows it (docs/http/bulk.md#row-framing). */
 function documentOf(line: string): string {
   const row = line.replace(/,$/, '');
   const at = row.indexOf(DOC);
-  if (at < 0) throw new Error(`The database gave a row without its document: ${row.slice(0, 200)}`);
+  if (at < 0) throw new Error(`The database returned a row without its document: ${row.slice(0, 200)}`);
   return row.slice(at + DOC.length, -1);
 }
 
@@ -68,6 +68,6 @@ function totalOf(head: string, path: string): number {
   throw new SetteeError(
     200,
     'no_json',
-    `GET ${path} was not answered by a database. Use the fetch that start() gives, and an address below its base.`,
+    `GET ${path} was not answered by a database. Use the fetch that start() returns, and an address below its base.`,
   );
 }

@@ -84,7 +84,7 @@ export async function importDatabase(
     options.signal?.throwIfAborted();
     const document = parse(text);
     const id = typeof document?._id === 'string' ? document._id : undefined;
-    if (document === undefined) writer.refuse({ line: number, id, error: 'bad_request', reason: 'no JSON object' });
+    if (document === undefined) writer.refuse({ line: number, id, error: 'bad_request', reason: 'not a JSON object' });
     else {
       const isReplica = document._rev !== undefined;
       const batch = isReplica ? batches.ofReplicas : batches.ofEdits;

@@ -4,7 +4,7 @@ import { assertError, assertJson } from '../../support/conformance/answer.ts';
 import { at } from '../../support/conformance/json.ts';
 import { suite, test } from '../../support/conformance/suite.ts';
 
-const APPS = "Settings of an app's own go into a section app or app:NAME.";
+const APPS = 'An app keeps its own settings in the section app or app:NAME.';
 
 /** Settings under the names that other servers of the family have for them, and settings that mean nothing here (docs/http/server.md#names-of-settings). */
 export default suite('config_names', [
@@ -79,7 +79,7 @@ export default suite('config_names', [
       ['couchdb/file_compression', 'its files have a form of their own'],
       ['svc/file_compression', 'its files have a form of their own'],
       ['chttpd/admin_only_all_dbs', 'set svc_httpd_auth/require_valid_user'],
-      ['couch_peruser/enable', 'databases of single users are not made by the service'],
+      ['couch_peruser/enable', 'the service creates no databases for single users'],
       ['smoosh.ratio_dbs/min_priority', 'compaction and caches need no settings'],
       ['httpd_global_handlers/_x', 'no other programs are started'],
     ] as const;

@@ -37,7 +37,7 @@ describe('failed log-ins', () => {
     expect(logged).toEqual(['a log-in failed: "user 0" from 192.0.2.1, by a password']);
     vi.advanceTimersByTime(60_000);
     expect(logged.slice(1)).toEqual([
-      'log-ins that failed in the minute after: 9999, the last one "user 9999" from 192.0.2.1, by a password',
+      'log-ins that failed in the minute after that: 9999, the last one "user 9999" from 192.0.2.1, by a password',
     ]);
     vi.advanceTimersByTime(600_000);
     expect(logged).toHaveLength(2);
@@ -51,7 +51,7 @@ describe('failed log-ins', () => {
     for (let count = 0; count < 50_000; count++) fail(`10.${count >> 16}.${(count >> 8) & 255}.${count & 255}`);
     vi.advanceTimersByTime(60_000);
     expect(logged).toHaveLength(101);
-    expect(logged[100]).toBe('log-ins that failed from other addresses in a minute: 49900');
+    expect(logged[100]).toBe('log-ins that failed from other addresses within that minute: 49900');
     logged.length = 0;
     for (let count = 0; count < 1_000; count++) fail(`2001:db8:1:2::${count.toString(16)}`);
     vi.advanceTimersByTime(60_000);

@@ -33,7 +33,7 @@ async function isPassword(admin: string, password: string): Promise<boolean> {
 test('the first line of what is no terminal is the password, whose hash is kept for the owner alone', async () => {
   const path = join(folder, 'settee.ini');
   expect(await add('ana', 'pass word\r\nrest')).toBe(
-    `ana is a server admin from the next start of the server on. It is kept in ${path}.\n`,
+    `ana is a server admin from the next start of the server. The hash of the password is stored in ${path}.\n`,
   );
   expect(await readFile(path, 'utf8')).toMatch(/^\[admins\]\nana = -pbkdf2-[\da-f]{40},[\da-f]{32},10000$/m);
   expect(await readFile(path, 'utf8')).not.toContain('pass word');
@@ -44,7 +44,7 @@ test('the first line of what is no terminal is the password, whose hash is kept 
 test('another password replaces the one before, and leaves other admins alone', async () => {
   await add('ana', 'first\n');
   await add('bob', 'second\n');
-  expect(await add('ana', 'third')).toMatch(/^ana has another password from the next start/);
+  expect(await add('ana', 'third')).toMatch(/^ana has a new password from the next start/);
   expect(await isPassword('ana', 'third')).toBe(true);
   expect(await isPassword('ana', 'first')).toBe(false);
   expect(await isPassword('bob', 'second')).toBe(true);
@@ -54,7 +54,7 @@ test('a server with a configuration file elsewhere has its admins there', async 
   const configFile = join(folder, 'etc', 'settee.ini');
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
   await addAdmin({ admin: 'ana', dataFolder: folder, configFile }, { stdin: Readable.from(['a\n']), stdout, stderr });
-  expect(`${stdout.read()}`).toContain(`It is kept in ${configFile}.`);
+  expect(`${stdout.read()}`).toContain(`The hash of the password is stored in ${configFile}.`);
   expect(Object.keys((await new IniFile(configFile, silentLog).load())['admins'] ?? {})).toEqual(['ana']);
   await expect(stat(join(folder, 'settee.ini'))).rejects.toMatchObject({ code: 'ENOENT' });
 });

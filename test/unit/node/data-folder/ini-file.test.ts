@@ -54,7 +54,9 @@ describe('the configuration file', () => {
     await chmod(path(), 0o644);
     const config = await open();
     expect((await stat(path())).mode & 0o777).toBe(0o600);
-    expect(logged).toEqual([`${path()} could be read by others, though it may hold secrets; now only its owner can.`]);
+    expect(logged).toEqual([
+      `${path()} could be read by other users, although it may contain secrets; now only its owner can read it.`,
+    ]);
     await chmod(path(), 0o644);
     await config.set('log', 'level', 'error');
     expect((await stat(path())).mode & 0o777).toBe(0o600);

@@ -138,7 +138,7 @@ describe('a failure', () => {
       return new TextEncoder().encode('{"total_rows":2,"rows":[\r\n{"id":"a","doc":{"_id":"a"}}');
     };
     allDocs = () => text({ pull, cancel: async () => undefined });
-    expect((await runCommand(['export', url])).stderr).toMatch(/^The answer of .* broke off: .*\.\n$/);
+    expect((await runCommand(['export', url])).stderr).toMatch(/^The response of .* broke off: .*\.\n$/);
   });
 
   test('for a database that is not there', async () => {

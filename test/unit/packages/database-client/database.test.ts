@@ -337,7 +337,7 @@ describe('an answer that comes from elsewhere', () => {
       status: 200,
       error: 'no_json',
       reason:
-        'GET /db/notes/a was not answered by a database. Use the fetch that start() gives, and an address below its base.',
+        'GET /db/notes/a was not answered by a database. Use the fetch that start() returns, and an address below its base.',
     });
   });
 
