@@ -76,8 +76,8 @@ export default suite('config_names', [
 
   test('a setting of the family that has no effect here is refused with the reason', async (t) => {
     const refused = [
-      ['couchdb/file_compression', 'its files have a form of their own'],
-      ['svc/file_compression', 'its files have a form of their own'],
+      ['couchdb/file_compression', 'its files have their own format'],
+      ['svc/file_compression', 'its files have their own format'],
       ['chttpd/admin_only_all_dbs', 'set svc_httpd_auth/require_valid_user'],
       ['couch_peruser/enable', 'the service creates no databases for single users'],
       ['smoosh.ratio_dbs/min_priority', 'compaction and caches need no settings'],
