@@ -81,7 +81,7 @@ export default suite('config_names', [
       ['chttpd/admin_only_all_dbs', 'set svc_httpd_auth/require_valid_user'],
       ['couch_peruser/enable', 'the service creates no databases for single users'],
       ['smoosh.ratio_dbs/min_priority', 'compaction and caches need no settings'],
-      ['httpd_global_handlers/_x', 'no other programs are started'],
+      ['httpd_global_handlers/_x', 'the service starts no other programs'],
     ] as const;
     for (const [name, why] of refused) {
       const answer = await t.request('PUT', `/_config/${name}`, { json: 'true' });
