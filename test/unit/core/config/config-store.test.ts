@@ -186,7 +186,9 @@ describe('those who listen', () => {
     config.onChange(({ key }) => told.push(key));
     await config.set('app', 'key', 'value');
     expect(told).toEqual(['key']);
-    expect(logged).toEqual(['The change of app/key could not be followed.']);
+    expect(logged).toEqual([
+      'The setting app/key was changed, but the change could not take effect; restart the service.',
+    ]);
   });
 });
 
