@@ -4,17 +4,14 @@
  */
 
 import { Access } from '../accounts/access/access.ts';
-import { AccessGuard } from '../accounts/access/write-guard.ts';
-import { authenticationDatabase } from '../accounts/settings.ts';
-import { functionsUnavailable, isDatabaseError } from '../base/errors/database-error.ts';
 import { ByteBudget, LONGEST_WAIT_MS } from '../base/shared/byte-budget.ts';
 import { CacheBudget } from '../base/shared/cache-budget.ts';
 import type { Clock, RandomBytes } from '../base/shared/clock.ts';
-import { type MaybePromise, orElse } from '../base/shared/maybe-promise.ts';
 import type { Handle } from '../base/shared/message.ts';
 import { Notifier } from '../base/shared/notifier.ts';
 import { ActiveTasks } from '../base/system/active-tasks.ts';
-import { type ConfigStore, type Gzip, type Log, REPLICATOR_DATABASE, type Settings } from '../base/system/contract.ts';
+import { followInteger } from '../base/system/config.ts';
+import type { ConfigStore, Gzip, Log, Settings } from '../base/system/contract.ts';
 import { Counters, type Gauges } from '../base/system/counters.ts';
 import { silentLog } from '../base/system/log.ts';
 import { bufferedLog, LogBuffer, type LogTail } from '../base/system/log-buffer.ts';
@@ -24,29 +21,17 @@ import { DatabaseFeeds } from '../database/changes/feeds.ts';
 import type { Md5 } from '../database/documents/md5.ts';
 import type { Registry } from '../database/registry/contract.ts';
 import { openRegistry } from '../database/registry/registry.ts';
-import type { CreateWriteGuard } from '../database/store/contract.ts';
 import { defaultSettings } from '../database/store/settings.ts';
 import { createHandle } from '../http/http-service.ts';
 import type { Beginnings, Gateway, Services } from '../http/request/context.ts';
-import type { DeferredParts } from '../http/routing/routes.ts';
-import type { AccountsPart } from '../http/server/accounts/accounts-part.ts';
-import { WriteValidation } from '../queries/design/write-validation.ts';
-import type { ReplicatorHost } from '../replication/contract.ts';
+import type { ReplicatorHost, Standings } from '../replication/contract.ts';
 import type { PageStore } from '../storage/page-store.ts';
+import { createSettingsDocument } from './config/config-storage.ts';
 import { createConfig, SettingsStore } from './config/config-store.ts';
-import { followInteger } from './config/follow.ts';
-import { createSettingsDocument } from './config/settings-document.ts';
-import type {
-  AdministrationOptions,
-  DeferredCode,
-  LoadDeferredCode,
-  QueryServer,
-  ViewOptions,
-  ViewService,
-} from './deferred/contract.ts';
-import { Deferred } from './deferred/deferred.ts';
+import type { LoadDeferredCode } from './deferred/contract.ts';
+import { buildSoon, deferParts, hashAdmins, type Parts } from './deferred/parts.ts';
 import { Replications } from './deferred/replications.ts';
-import { ReplicatorGuard } from './deferred/replicator-guard.ts';
+import { createWriteGuards } from './deferred/write-guards.ts';
 
 const defaultBytesInFlight = 268_435_456;
 
@@ -112,98 +97,71 @@ export interface Core {
 
 /** Opens the service. Fails with `bad_request` on an invalid setting, and with any failure of the storage. */
 export async function createCore(options: CoreOptions): Promise<Core> {
-  const { storage, clock, random, basePath = '', engine } = options;
+  const { storage, clock, random, basePath = '', engine, restart, network, ownBase } = options;
+
+  // What all parts use.
   const given = options.config;
   const config = given instanceof SettingsStore ? given : createConfig(given, options.log);
   const { log, logTail } = logOf(options, config);
-  const cache = pageCache(config);
-  const tasks = new ActiveTasks(clock);
-  const common = { store: storage, clock, config, log, cache, tasks };
-  const code = new Deferred(() => loadCode(options.deferred));
-  const queryServer = new Deferred(
-    () => code.use((loaded) => loaded.queryServer({ clock, config, log })),
-    (server) => server.close(),
-  );
+  const common = {
+    store: storage,
+    clock,
+    random,
+    config,
+    log,
+    cache: pageCache(config),
+    tasks: new ActiveTasks(clock),
+  };
+  const counters = new Counters();
+
+  // The parts that are loaded later, and the databases: each needs the other.
+  const parts = deferParts({
+    ...{ ...common, counters, load: options.deferred, engine, logTail, restart },
+    ...{ registry: () => registry, access: () => access },
+  });
   /** The names of databases that have design documents, or may have received one. */
   const designs = new Notifier<string>();
-  const accounts: Deferred<AccountsPart> = new Deferred(
-    () =>
-      code.use((loaded) =>
-        loaded.accounts({
-          ...{ config, clock, random, log },
-          ...{ databases: registry, counters, accountsVersion: () => access.accountsVersion },
-          onSessionEnd: (name) => access.sessionEnded(name),
-        }),
-      ),
-    (part) => part.close(),
-  );
-  const createGuard = guardedBy({
-    ...{ code, queryServer, designs, accounts, config },
+  const createGuard = createWriteGuards({
+    ...{ parts, config },
+    onDesigns: (database) => designs.notify(database),
     expectFunctions: () => options.deferred.expectFunctions?.(config),
   });
-  const counters = new Counters();
-  const registry: Registry = await openRegistry({ ...common, random, createGuard, counters, md5: options.md5 });
+  const registry: Registry = await openRegistry({ ...common, createGuard, counters, md5: options.md5 });
   const access = new Access(config, registry);
   const feeds = new DatabaseFeeds(registry);
   if (config !== given) await config.keepIn(createSettingsDocument(registry), ({ reason }) => log.error(reason));
-  const { views, design, find, administration } = deferParts(code, queryServer, {
-    ...common,
-    databases: registry,
-    engine,
-    random,
-    logTail,
-    restart: options.restart,
+
+  // Replications, which send requests to the service itself.
+  const bytesInFlight = followBytesInFlight(config, options.bytesInFlight ?? new ByteBudget(0, LONGEST_WAIT_MS));
+  const replications = new Replications(parts.code, (request) => handle(request), {
+    ...{ ...common, registry, basePath, bytesInFlight, network, ownBase, ...options.replications },
+    standings: standingsOf(access, parts),
   });
-  designs.listen((database) => buildSoon(views, database, log));
-  hashAdmins(accounts, config, log);
-  const services = servicesOf({ ...common, registry, access, feeds, counters, random, basePath }, options);
-  const replications = new Replications(code, (request) => handle(request), {
-    ...{ ...options, ...options.replications, ...common },
-    ...{ registry, basePath, bytesInFlight: services.bytesInFlight },
-    standings: {
-      of: (name) => (name === null ? access.standingOfNobody : accounts.use((part) => part.standingOf(name))),
-      onChange: (listener) => access.onStandingsChange(listener),
-    },
-  });
+
+  // Requests.
+  const services: Services = {
+    ...{ config, clock, log, tasks: common.tasks, registry, access, feeds, basePath, bytesInFlight },
+    ...{ gzip: options.gzip, beginnings: options.beginnings },
+    uuids: new Uuids(config, clock, random),
+    statistics: new Statistics(clock, config, counters, gaugesOf(registry, feeds, storage)),
+  };
+  const { accounts, views, design, find, administration } = parts;
   const handle = createHandle(
     services,
-    partsOf({ accounts, views, design, find, replicator: replications, administration }),
+    {
+      ...{ accounts: accounts.get, views: views.get, design: design.get, find: find.get },
+      ...{ replicator: replications.get, administration: administration.get },
+    },
     () => running.isClosing,
     options.gateway,
   );
-  const running: RunningCore = new RunningCore({
-    ...{ handle, config, replications, feeds, views, registry },
-    ...{ code, queryServer, accounts, storage },
-  });
+  const running: RunningCore = new RunningCore({ handle, config, replications, feeds, registry, parts, storage });
+
+  // Work in the background.
+  designs.listen((database) => buildSoon(parts, database, common));
+  hashAdmins(parts, common);
   if (options.replicatesByDocuments !== false) replications.begin();
   return running;
-}
-
-interface ServiceOptions {
-  readonly store: PageStore;
-  readonly config: ConfigStore;
-  readonly log: Log;
-  readonly clock: Clock;
-  readonly tasks: ActiveTasks;
-  readonly registry: Registry;
-  readonly access: Access;
-  readonly feeds: DatabaseFeeds;
-  readonly counters: Counters;
-  readonly random: RandomBytes;
-  readonly basePath: string;
-}
-
-/** Services that all requests share. */
-function servicesOf({ store, counters, random, ...shared }: ServiceOptions, options: CoreOptions): Services {
-  const { config, clock, registry, feeds } = shared;
-  return {
-    ...shared,
-    gzip: options.gzip,
-    bytesInFlight: followBytesInFlight(config, options.bytesInFlight ?? new ByteBudget(0, LONGEST_WAIT_MS)),
-    beginnings: options.beginnings,
-    uuids: new Uuids(config, clock, random),
-    statistics: new Statistics(clock, config, counters, gaugesOf(registry, feeds, store)),
-  };
 }
 
 interface CoreServices {
@@ -211,11 +169,8 @@ interface CoreServices {
   readonly config: ConfigStore;
   readonly replications: Replications;
   readonly feeds: DatabaseFeeds;
-  readonly views: Deferred<ViewService>;
   readonly registry: Registry;
-  readonly code: Deferred<DeferredCode>;
-  readonly queryServer: Deferred<QueryServer>;
-  readonly accounts: Deferred<AccountsPart>;
+  readonly parts: Parts;
   readonly storage: PageStore;
 }
 
@@ -246,7 +201,8 @@ class RunningCore implements Core {
   }
 
   async close(): Promise<void> {
-    const { replications, feeds, views, registry, code, queryServer, accounts, storage } = this.#services;
+    const { replications, feeds, registry, parts, storage } = this.#services;
+    const { code, queryServer, accounts, views } = parts;
     this.isClosing = true;
     await replications.close();
     feeds.end();
@@ -255,32 +211,6 @@ class RunningCore implements Core {
     await registry.close().finally(() => Promise.all([code.close(), queryServer.close(), accounts.close()]));
     await storage.close();
   }
-}
-
-interface GuardOptions {
-  readonly code: Deferred<DeferredCode>;
-  readonly queryServer: Deferred<QueryServer>;
-  readonly designs: Notifier<string>;
-  readonly accounts: Deferred<AccountsPart>;
-  readonly config: ConfigStore;
-  /** See `LoadDeferredCode`. */
-  readonly expectFunctions: () => void;
-}
-
-/** Checks each write by its writer, and validates it with the functions of its database's design documents; `designs` is notified of new ones. */
-function guardedBy({ code, queryServer, designs, accounts, config, expectFunctions }: GuardOptions): CreateWriteGuard {
-  const users = () => accounts.use(({ userWrites }) => userWrites);
-  const isUsersDatabase = (name: string) => name === authenticationDatabase(config);
-  return (database) => {
-    const validation = new WriteValidation(
-      database,
-      async (...wanted) => queryServer.use((server) => server.openValidators(...wanted)),
-      { onDesigns: () => designs.notify(database.name), expectFunctions },
-    );
-    const isReplicator = database.name === REPLICATOR_DATABASE;
-    const inner = isReplicator ? new ReplicatorGuard(database, code, validation) : validation;
-    return new AccessGuard({ database, inner, users, isUsersDatabase });
-  };
 }
 
 function logOf({ log = silentLog, logTail, clock }: CoreOptions, config: ConfigStore) {
@@ -303,72 +233,15 @@ function pageCache(config: ConfigStore): CacheBudget {
   return cache;
 }
 
-/** The parts loaded on first use, in the form for the routes. */
-function partsOf(parts: { readonly [Name in keyof DeferredParts]: { get: DeferredParts[Name] } }): DeferredParts {
-  const { accounts, views, design, find, replicator, administration } = parts;
+/** What the service now knows of the users who requested replications. */
+function standingsOf(access: Access, { accounts }: Parts): Standings {
   return {
-    accounts: () => accounts.get(),
-    views: () => views.get(),
-    design: () => design.get(),
-    find: () => find.get(),
-    replicator: () => replicator.get(),
-    administration: () => administration.get(),
+    of: (name) => (name === null ? access.standingOfNobody : accounts.use((part) => part.standingOf(name))),
+    onChange: (listener) => access.onStandingsChange(listener),
   };
-}
-
-/** Replaces plain passwords of server admins by their hashes at once; requests wait for that if it matters. */
-function hashAdmins(accounts: Deferred<AccountsPart>, config: ConfigStore, log: Log): void {
-  if (Object.keys(config.section('admins')).length === 0) return;
-  const hashed = orElse(
-    () => accounts.use((part) => part.settled()),
-    (error) => log.error('Accounts can not be loaded; the next request that needs them tries again.', error),
-  );
-  // Both results are handled: this never rejects.
-  void hashed;
 }
 
 function followBytesInFlight(config: ConfigStore, budget: ByteBudget): ByteBudget {
   followInteger(config, 'httpd', 'max_bytes_in_flight', (bytes = defaultBytesInFlight) => budget.resize(bytes));
   return budget;
-}
-
-/** The parts that hold no resources besides databases. */
-function deferParts(
-  code: Deferred<DeferredCode>,
-  queryServer: Deferred<QueryServer>,
-  needs: Omit<ViewOptions, 'sandbox'> & AdministrationOptions,
-) {
-  const views = new Deferred(
-    () => queryServer.use(({ sandbox }) => code.use((loaded) => loaded.views({ ...needs, sandbox }))),
-    (service) => service.close(),
-  );
-  const design = new Deferred(() =>
-    views.use(({ service }) =>
-      queryServer.use(({ programs }) => code.use((loaded) => loaded.design({ programs, views: service }))),
-    ),
-  );
-  const find = new Deferred(() =>
-    views.use(({ service }) => code.use((loaded) => loaded.find(service, needs.clock, needs.config))),
-  );
-  const administration = new Deferred(() => code.use((loaded) => loaded.administration(needs)));
-  return { views, design, find, administration };
-}
-
-function loadCode(load: LoadDeferredCode): MaybePromise<DeferredCode> {
-  return orElse(load, (cause) => {
-    throw functionsUnavailable('The code that runs views, queries and functions of documents', cause);
-  });
-}
-
-/** The first query then need not wait for an index. */
-function buildSoon(views: Deferred<ViewService>, database: string, log: Log): void {
-  const begun = orElse(
-    () => views.use((service) => service.buildSoon(database)),
-    (error) => {
-      if (isDatabaseError(error, 'shutting_down')) return;
-      log.info(`no index is built in the background in ${database}: ${String(error)}`);
-    },
-  );
-  // Both results are handled: this never rejects.
-  void begun;
 }

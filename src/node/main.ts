@@ -2,17 +2,17 @@ import { setMaxListeners } from 'node:events';
 import { DatabaseError, isDatabaseError } from '../base/errors/database-error.ts';
 import { escapeControls } from '../base/system/log.ts';
 import { VERSION } from '../base/system/version.ts';
-import { addAdmin } from './accounts/add-admin.ts';
+import { addAdmin } from './command-line/add-admin.ts';
 import { type Command, parseCommand } from './command-line/arguments.ts';
 import { helpFor } from './command-line/help.ts';
+import { replicate } from './command-line/replicate.ts';
 import { backupData, type CopiedDatabase, type CopyProblem, restoreData } from './data-folder/backup.ts';
 import { verifyData } from './data-folder/verify.ts';
-import { replicate } from './replicate/replicate.ts';
 import { type ProcessHost, serve } from './server/serve.ts';
 import { createProgress, type MessageStream, type OnProgress } from './terminal/progress.ts';
 import { UsageError } from './terminal/usage-error.ts';
 import { InputError } from './transfer/document-splitter.ts';
-import { exportDatabase } from './transfer/export.ts';
+import { exportFile } from './transfer/export.ts';
 import { importFile } from './transfer/import.ts';
 import { RefusalError } from './transfer/remote-database.ts';
 
@@ -80,7 +80,7 @@ async function run(command: Command, host: CommandHost): Promise<number> {
     case 'import':
       return (await importFile(command, host)) ? 0 : 1;
     case 'export':
-      return (await exportDatabase(command, host)) ? 0 : 1;
+      return (await exportFile(command, host)) ? 0 : 1;
     case 'replicate':
       return (await replicate(command, host)) ? 0 : 1;
     case 'verify':
@@ -133,7 +133,7 @@ async function reportCopies(
   }
   if (losses === 0) return 0;
   stderr.write(
-    `${losses} ${losses === 1 ? 'part is' : 'parts are'} not whole, as said above; all others were ${verb}.\n`,
+    `${losses} ${losses === 1 ? 'part is' : 'parts are'} missing or incomplete, as listed above; all others were ${verb}.\n`,
   );
   return 1;
 }

@@ -30,7 +30,7 @@ export function install(folder = root) {
     npm && /npm-cli\.c?js$/.test(npm)
       ? run(process.execPath, [npm, ...npmArguments], { cwd: folder })
       : run('npm', npmArguments, { cwd: folder, shell: process.platform === 'win32' });
-  if (status !== 0) fail('The dependencies could not be installed; npm says why above.');
+  if (status !== 0) fail('The dependencies could not be installed; the messages of npm above say why.');
 }
 
 /** Builds the Node host, the files for browsers (vite.config.ts) and the demo, unless the build is newer than every source. */
@@ -58,7 +58,7 @@ function runVite(viteArguments) {
   // Started by a test, which has another NODE_ENV, the demo would be built without the service worker that keeps it for use without a network.
   const env = { ...process.env, NODE_ENV: 'production' };
   const status = run(process.execPath, [vite, ...viteArguments, '--logLevel', 'warn'], { env });
-  if (status !== 0) fail('The build failed; the reason stands above.');
+  if (status !== 0) fail('The build failed; the messages above say why.');
 }
 
 function filesBelow(folder) {

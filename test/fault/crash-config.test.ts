@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { readIni } from '../../src/node/config-file/ini-text.ts';
+import { readIni } from '../../src/node/data-folder/ini-text.ts';
 import { buildServer, ServerProcess } from '../support/crash/server-process.ts';
 import { roundsOf } from '../support/long-runs.ts';
 import { SeededRandom } from '../support/seeded-random.ts';

@@ -1,7 +1,7 @@
 import { assert } from 'chai';
 import fc from 'fast-check';
 import { describe, test } from 'vitest';
-import { readQuickJsWasm } from '../../src/node/server/quickjs-wasm.ts';
+import { readQuickJsWasm } from '../../src/node/server/platform.ts';
 import { Answer, assertDecent } from '../support/conformance/answer.ts';
 import { CoreHost, type Storage } from '../support/conformance/core-host.ts';
 import { fillIn, requests } from '../support/conformance/fuzz-requests.ts';

@@ -1,7 +1,7 @@
 import { assert } from 'chai';
 import fc from 'fast-check';
 import { describe, test } from 'vitest';
-import { readQuickJsWasm } from '../../src/node/server/quickjs-wasm.ts';
+import { readQuickJsWasm } from '../../src/node/server/platform.ts';
 import { CoreHost } from '../support/conformance/core-host.ts';
 import type { Host } from '../support/conformance/host.ts';
 import { arrayAt, numberAt } from '../support/conformance/json.ts';

@@ -1,5 +1,10 @@
-/** What rights depend on: whether there is an admin, and the security objects of databases. Notifies listeners when one of these changes. */
-import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
+/**
+ * Whether a user has a right, and what rights depend on: whether there is an admin, and the security objects of databases. Notifies listeners
+ * when one of these changes.
+ */
+
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
 import type { RequestUser } from '../../base/shared/message.ts';
 import { Notifier } from '../../base/shared/notifier.ts';
 import { requiresValidUser } from '../../base/system/config.ts';
@@ -8,7 +13,7 @@ import type { Registry } from '../../database/registry/contract.ts';
 import type { Database } from '../../database/store/contract.ts';
 import { ADMIN_PARTY, ANONYMOUS, type Standing } from '../contract.ts';
 import { authenticationDatabase } from '../settings.ts';
-import { parseSecurity, type Security } from './security.ts';
+import { isDatabaseAdmin, isMember, isServerAdmin, parseSecurity, type Security } from './security.ts';
 
 /** The security objects of databases, each parsed once. */
 class SecurityObjects {
@@ -144,7 +149,7 @@ export class Access {
     return name.startsWith('_') || this.isUsersDatabase(name);
   }
 
-  /** Whether members who are not admins see less of its documents (`read-restrictions/`). */
+  /** Whether members who are not admins see less of its documents (`read-restriction.ts`). */
   hasReadRestrictions(name: string): boolean {
     return name === REPLICATOR_DATABASE || this.isUsersDatabase(name);
   }
@@ -186,4 +191,35 @@ export class Access {
       for (const stop of stops) stop();
     };
   }
+}
+
+interface NeededRight {
+  readonly right: 'anyone' | 'member' | 'databaseAdmin' | 'serverAdmin';
+  readonly database: string | undefined;
+}
+
+const NO_DATABASE = parseSecurity('{}');
+
+/**
+ * Returns the security object of the database: synchronously if the database is open. Fails with `unauthorized` if the user does not have
+ * that right (docs/http/accounts.md#access-rights).
+ */
+export function authorizeUser(
+  access: Access,
+  user: RequestUser,
+  { right, database }: NeededRight,
+): MaybePromise<Security> {
+  if (right === 'anyone' || isServerAdmin(user)) return NO_DATABASE;
+  if (right === 'serverAdmin' || database === undefined) throw refusal('You are not a server admin.');
+  return whenReady(access.securityOf(database), (security) => {
+    if (right === 'databaseAdmin' && !isDatabaseAdmin(user, security)) {
+      throw refusal('You are not a db or server admin.');
+    }
+    if (!isMember(user, security)) throw refusal('You are not authorized to access this db.');
+    return security;
+  });
+}
+
+function refusal(reason: string): DatabaseError {
+  return new DatabaseError('unauthorized', reason);
 }

@@ -59,7 +59,7 @@ export class StoredIterations {
       if (databases.has(name)) await databases.use(name, (database) => noteUsers(database, passwords));
       this.#keep(passwords.mostIterations);
     } catch (error) {
-      log.error('The documents of users could not be looked at for the iterations of their hashes.', error);
+      log.error('The documents of users could not be read to find the most iterations of their hashes.', error);
     }
   }
 
@@ -68,7 +68,10 @@ export class StoredIterations {
     if (this.#database === undefined || !databases.has(this.#database)) return;
     const kept = orElse(
       () => databases.keepNote(NOTE + this.#database, String(iterations)),
-      (error) => log.info(`The iterations of hashes could not be noted; the next start looks again: ${String(error)}`),
+      (error) =>
+        log.info(
+          `the most iterations of hashes could not be stored; the next start determines them again: ${String(error)}`,
+        ),
     );
     // Both results are handled: this never rejects.
     void kept;

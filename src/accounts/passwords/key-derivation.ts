@@ -1,4 +1,4 @@
-/** Derives keys from passwords. WebCrypto does it off this thread, on every host. */
+/** Keys from passwords, and signatures. WebCrypto makes them on another thread, on every host. */
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { toHex } from '../../base/shared/bytes.ts';
 import type { Prf } from '../settings.ts';
@@ -44,4 +44,14 @@ export function requireSubtle(): Subtle {
   if (subtle !== undefined) return subtle;
   const reason = 'This host has no WebCrypto, which accounts need. Serve the page by https or from localhost.';
   throw new DatabaseError('not_implemented', reason);
+}
+
+const HMAC_SHA1 = { name: 'HMAC', hash: 'SHA-1' } as const;
+export const HMAC_BYTES = 20;
+
+/** The family's cookies and tokens use it. `key` must not be empty. */
+export async function hmacSha1(key: string, message: string): Promise<Uint8Array> {
+  const encoder = new TextEncoder();
+  const imported = await requireSubtle().importKey('raw', encoder.encode(key), HMAC_SHA1, false, ['sign']);
+  return new Uint8Array(await requireSubtle().sign('HMAC', imported, encoder.encode(message)));
 }

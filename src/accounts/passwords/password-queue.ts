@@ -78,10 +78,13 @@ function emptyShare(): Share {
 }
 
 function tooBusy(): DatabaseError {
-  return new DatabaseError('too_busy', 'Too many passwords are computed at this moment. Try again in some seconds.');
+  return new DatabaseError(
+    'too_busy',
+    'Too many passwords are being hashed at the moment. Try again in a few seconds.',
+  );
 }
 
 function tooMany(): RetryLaterError {
-  const reason = 'Too many passwords that came from this address wait to be computed. Try again in some seconds.';
+  const reason = 'Too many passwords from this address are waiting to be hashed. Try again in a few seconds.';
   return new RetryLaterError('too_many_requests', reason, 5);
 }

@@ -6,9 +6,8 @@ import type { Clock } from '../../base/shared/clock.ts';
 import { type MaybePromise, orElse, whenReady } from '../../base/shared/maybe-promise.ts';
 import type { RequestUser } from '../../base/shared/message.ts';
 import type { ConfigStore } from '../../base/system/contract.ts';
-import { type Account, saltOf, userOf } from '../accounts/account.ts';
-import type { AccountStore } from '../accounts/account-store.ts';
-import { isRefused, type LoginFailure, type LoginFailures } from '../accounts/login-failures.ts';
+import { type Account, type AccountStore, saltOf, userOf } from '../accounts/account-store.ts';
+import { isRefused, type LoginFailure, type LoginFailureLog } from '../accounts/login-failure-log.ts';
 import { type Logins, usable, wrongPassword } from '../accounts/logins.ts';
 import { ANONYMOUS, type AskingRequest, type Authenticator, type Identity } from '../contract.ts';
 import { handlerNames } from '../settings.ts';
@@ -25,7 +24,7 @@ export interface AuthenticationOptions {
   readonly logins: Logins;
   readonly cookies: SessionCookies;
   readonly oauth: OAuth;
-  readonly failures: LoginFailures;
+  readonly failures: LoginFailureLog;
 }
 
 type Recognise = (request: AskingRequest) => MaybePromise<Identity | undefined>;

@@ -57,7 +57,7 @@ export function isCurrentToken(config: Config, { keyName, keyText }: RecognisedT
 
 function keyNameOf({ alg, kid = NO_ID }: JWTHeaderParameters): string {
   const [, kind] = KINDS.find(([prefix]) => alg.startsWith(prefix)) ?? [];
-  if (kind === undefined) throw refusal('its algorithm is not one that this service takes');
+  if (kind === undefined) throw refusal('this service does not accept its algorithm');
   return `${kind}:${kid}`;
 }
 
@@ -68,19 +68,19 @@ async function importKey(
   if (text === undefined || text === '') throw refusal('the service has no key for it');
   if (alg.startsWith('HS')) {
     const key = fromBase64(text);
-    if (key === undefined || key.length === 0) throw refusal('the key that the service has for it can not be read');
+    if (key === undefined || key.length === 0) throw refusal("the key that the service has for it can't be read");
     return key;
   }
   // A file of lines can't hold line breaks.
   const pem = text.replaceAll('\\n', '\n');
   return importSPKI(pem, alg).catch(() => {
-    throw refusal('the key that the service has for it can not be read');
+    throw refusal("the key that the service has for it can't be read");
   });
 }
 
 function userOf(payload: JWTPayload): RequestUser {
   const { sub: name } = payload;
-  if (typeof name !== 'string' || name === '') throw refusal('it does not say whose it is');
+  if (typeof name !== 'string' || name === '') throw refusal('it does not name its user');
   const roles = isObject(payload) ? ownMember(payload, ROLES_CLAIM) : undefined;
   const texts = Array.isArray(roles) ? roles.filter((role): role is string => typeof role === 'string') : [];
   return { name, roles: outsideRoles(texts) };
@@ -88,7 +88,7 @@ function userOf(payload: JWTPayload): RequestUser {
 
 function assertClaim(payload: JWTPayload, { name, value }: RequiredClaim): void {
   const claim = isObject(payload) ? ownMember(payload, name) : undefined;
-  if (claim === undefined) throw refusal(`it has no claim ${name}, which jwt_auth/required_claims asks for`);
+  if (claim === undefined) throw refusal(`it has no claim ${name}, which jwt_auth/required_claims requires`);
   if (value !== undefined && claim !== value) throw refusal(`its claim ${name} does not hold`);
 }
 
@@ -96,7 +96,7 @@ function refuse(error: unknown): never {
   if (error instanceof DatabaseError) throw error;
   if (error instanceof errors.JWTExpired) throw refusal('it has expired');
   if (error instanceof errors.JWTClaimValidationFailed) throw refusal(`its claim ${error.claim} does not hold`);
-  throw refusal('it can not be read, or its signature is wrong');
+  throw refusal("it can't be read, or its signature is wrong");
 }
 
 function refusal(why: string): DatabaseError {

@@ -10,8 +10,8 @@ import type { RequestUser } from '../../base/shared/message.ts';
 import { addressListSetting } from '../../base/system/config.ts';
 import type { Config } from '../../base/system/contract.ts';
 import { type AskingRequest, SERVER_ADMIN_ROLE } from '../contract.ts';
+import { hmacSha1 } from '../passwords/key-derivation.ts';
 import { authFlag } from '../settings.ts';
-import { hmacSha1 } from './hmac.ts';
 
 const PROXY_HEADERS = ['x_auth_username', 'x_auth_roles', 'x_auth_token'] as const;
 type ProxyHeader = (typeof PROXY_HEADERS)[number];

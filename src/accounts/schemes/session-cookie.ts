@@ -4,20 +4,18 @@
  * text before it, with the service's secret and the account's salt. Other servers of the family have no id in theirs. Nothing is stored for a
  * session while it lasts: it ends with its time, with the account, when the password changes, and when it is ended (`ended-sessions.ts`).
  */
-import { DatabaseError } from '../../base/errors/database-error.ts';
-import { fromBase64, joinBytes, toBase64 } from '../../base/shared/bytes.ts';
+import { DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
+import { fromBase64, joinBytes, randomHex, toBase64 } from '../../base/shared/bytes.ts';
 import type { Clock, RandomBytes } from '../../base/shared/clock.ts';
 import { areEqualSecretBytes } from '../../base/shared/constant-time.ts';
 import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
 import type { Config, ConfigStore } from '../../base/system/contract.ts';
-import { type Account, saltOf } from '../accounts/account.ts';
-import type { AccountStore } from '../accounts/account-store.ts';
+import { type Account, type AccountStore, saltOf } from '../accounts/account-store.ts';
 import type { Way } from '../contract.ts';
+import { HMAC_BYTES, hmacSha1 } from '../passwords/key-derivation.ts';
 import { RecentEntries } from '../recent-entries.ts';
 import { authFlag, cacheSize, sameSite, sessionSeconds } from '../settings.ts';
 import type { EndedSessions, Session } from './ended-sessions.ts';
-import { HMAC_BYTES, hmacSha1 } from './hmac.ts';
-import type { SessionSecret } from './session-secret.ts';
 
 export const SESSION_COOKIE = 'AuthSession';
 
@@ -204,4 +202,44 @@ function malformed(): DatabaseError {
 
 function seconds(clock: Clock): number {
   return Math.floor(clock.now() / 1000);
+}
+
+const SECRET_BYTES = 32;
+
+/** The secret that signs session cookies, `svc_httpd_auth/secret`. If it is unset, one is generated and stored. */
+export class SessionSecret {
+  readonly #config: ConfigStore;
+  readonly #random: RandomBytes;
+  #making: Promise<string> | undefined;
+
+  constructor(config: ConfigStore, random: RandomBytes) {
+    this.#config = config;
+    this.#random = random;
+  }
+
+  /** Undefined if it is unset: nothing was signed with it then. */
+  get current(): string | undefined {
+    return this.#config.get('svc_httpd_auth', 'secret') || undefined;
+  }
+
+  async get(): Promise<string> {
+    const { current } = this;
+    if (current !== undefined) return current;
+    this.#making ??= this.#make().finally(() => {
+      this.#making = undefined;
+    });
+    return this.#making;
+  }
+
+  async #make(): Promise<string> {
+    const secret = randomHex(this.#random, SECRET_BYTES);
+    try {
+      await this.#config.set('svc_httpd_auth', 'secret', secret);
+    } catch (error) {
+      // Set to nothing at the start: this secret lasts until the next start.
+      if (!isDatabaseError(error, 'modification_not_allowed')) throw error;
+      await this.#config.set('svc_httpd_auth', 'secret', secret, { persist: false });
+    }
+    return this.current ?? secret;
+  }
 }

@@ -3,7 +3,7 @@
  * on a value that the setting can't have, and the configuration calls it before it accepts a value.
  */
 import { DatabaseError } from '../errors/database-error.ts';
-import type { Config } from './contract.ts';
+import type { Config, ConfigStore } from './contract.ts';
 
 /** The handlers that determine who sent a request. */
 const AUTHENTICATION_HANDLERS = ['oauth', 'cookie', 'proxy', 'default', 'jwt'] as const;
@@ -16,6 +16,20 @@ export const NO_LIMIT = 'infinity';
 /** Returns a whole number from 0 up, or undefined if the setting is unset. Fails with `bad_request` on any other text. */
 export function integerSetting(config: Config, section: string, key: string): number | undefined {
   return wholeNumber(config, section, key, 0);
+}
+
+/** Calls `use` now, and with each change, with the effective number; undefined if the setting is unset. Returns a function that ends it. */
+export function followInteger(
+  config: ConfigStore,
+  section: string,
+  key: string,
+  use: (value: number | undefined) => void,
+): () => void {
+  const tell = () => use(integerSetting(config, section, key));
+  tell();
+  return config.onChange((change) => {
+    if (change.section === section && change.key === key) tell();
+  });
 }
 
 function wholeNumber(config: Config, section: string, key: string, least: 0 | 1): number | undefined {

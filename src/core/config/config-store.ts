@@ -15,7 +15,7 @@ import type {
   Settings,
 } from '../../base/system/contract.ts';
 import { silentLog } from '../../base/system/log.ts';
-import type { ConfigStorage } from './contract.ts';
+import type { ConfigStorage } from './config-storage.ts';
 import { checkSetting, DEFAULT_SETTINGS } from './known-settings.ts';
 import { Preview } from './preview.ts';
 import { aliasesIn, namesOf, ownName } from './setting-names.ts';
@@ -90,7 +90,10 @@ export class SettingsStore implements ConfigStore {
       try {
         listener(change);
       } catch (error) {
-        this.#log.error(`The change of ${change.section}/${change.key} could not be followed.`, error);
+        this.#log.error(
+          `The setting ${change.section}/${change.key} was changed, but the change could not take effect; restart the service.`,
+          error,
+        );
       }
     });
   }
@@ -149,7 +152,7 @@ export class SettingsStore implements ConfigStore {
   #logMeaningless(kept: Layer): void {
     for (const [section, key] of entriesOf(kept)) {
       const found = meaningless(section, key);
-      const message = `A setting that is kept changes nothing. ${found?.reason}`;
+      const message = `A stored setting has no effect. ${found?.reason}`;
       if (found?.isGrave) this.#log.error(message);
       else if (found !== undefined) this.#log.info(message);
     }
@@ -288,24 +291,25 @@ const LONGEST_VALUE = 65_536;
 
 function checkText(section: string, key: string, value: string): void {
   for (const name of [section, key]) {
-    if (name === '') throw new DatabaseError('bad_request', 'A setting has the name of a section and that of a key.');
+    if (name === '')
+      throw new DatabaseError('bad_request', 'A setting must have the name of a section and the name of a key.');
     if (CONTROLS.test(name) || name.length > LONGEST_NAME) {
       const reason = `Names of settings have at most ${LONGEST_NAME} characters, and no line breaks or other control characters.`;
       throw new DatabaseError('bad_request', reason);
     }
   }
   if (CONTROLS.test(value) || value.length > LONGEST_VALUE) {
-    const reason = `The value of ${section}/${key} can't be kept: it must have at most ${LONGEST_VALUE} characters, and no line breaks or other control characters.`;
+    const reason = `The value of ${section}/${key} can't be stored: it must have at most ${LONGEST_VALUE} characters, and no line breaks or other control characters.`;
     throw new DatabaseError('bad_request', reason);
   }
 }
 
 function givenTwice(own: SettingName, first: SettingName, second: SettingName): DatabaseError {
-  const reason = `Setting ${nameText(own)} is given under two names with different values, ${nameText(first)} and ${nameText(second)}. Give one of them.`;
+  const reason = `Setting ${nameText(own)} is given under two names with different values, ${nameText(first)} and ${nameText(second)}. Set only one of them.`;
   return new DatabaseError('bad_request', reason);
 }
 
 function givenAtStart(section: string, key: string): DatabaseError {
-  const reason = `Setting ${section}/${key} was given when the service was started, which wins over what is kept here: start it without that, or change the setting until the next start, with the header X-Svc-Persist: false.`;
+  const reason = `Setting ${section}/${key} was set when the service was started, and that value takes precedence over stored ones. Start the service without it; or send the header X-Svc-Persist: false, to change the setting only until the next start.`;
   return new DatabaseError('modification_not_allowed', reason);
 }

@@ -13,22 +13,22 @@ interface Group {
 
 const GROUPS: readonly Group[] = [
   {
-    why: 'requests for it are open to everybody who may ask at all; to keep anonymous clients out, set svc_httpd_auth/require_valid_user',
+    why: 'every client may request it; to refuse anonymous clients, set svc_httpd_auth/require_valid_user',
     protects: true,
     names: ['httpd/admin_only_all_dbs'],
   },
   {
-    why: 'a new database is open to everybody who may ask at all; give it a _security object, or set svc_httpd_auth/require_valid_user',
+    why: 'every client may use a new database; give it a _security object, or set svc_httpd_auth/require_valid_user',
     protects: true,
     names: ['svc/default_security'],
   },
   {
-    why: 'certificates of clients are not asked for',
+    why: 'the server does not request certificates of clients',
     protects: true,
     names: ['ssl/verify_ssl_certificates', 'ssl/fail_if_no_peer_cert', 'ssl/cacert_file', 'ssl/verify_fun'],
   },
   {
-    why: 'attempts to log in that fail are always slowed down, and refused when there are too many',
+    why: 'failed log-ins are always slowed down, and refused if there are too many',
     names: ['chttpd_auth_lockout/*'],
   },
   {
@@ -58,7 +58,7 @@ const GROUPS: readonly Group[] = [
     names: ['svc/uuid', 'svc/users_db_suffix', 'svc/users_db_security_editable'],
   },
   {
-    why: 'databases of single users are not made by the service',
+    why: 'the service creates no databases for single users',
     names: ['couch_peruser/*'],
   },
   {
@@ -69,7 +69,7 @@ const GROUPS: readonly Group[] = [
     ],
   },
   {
-    why: 'the data folder is named by the option --data, and its files have a form of their own',
+    why: 'the data folder is named by the option --data, and its files have their own format',
     names: [
       ...['svc/database_dir', 'svc/view_index_dir', 'svc/util_driver_dir', 'svc/plugin_dir', 'svc/uri_file'],
       ...['svc/default_engine', 'couchdb_engines/*', 'svc/file_compression', 'svc/fsync_options'],
@@ -101,7 +101,7 @@ const GROUPS: readonly Group[] = [
     names: ['mango/*', 'indexers/*', 'couch_views/*'],
   },
   {
-    why: 'no other programs are started, and no handlers of paths can be added',
+    why: 'the service starts no other programs, and no handlers for paths can be added',
     names: [
       ...['daemons/*', 'os_daemons/*', 'os_daemon_settings/*', 'external/*', 'update_notification/*', 'dreyfus/*'],
       ...['nouveau/*', 'httpd_global_handlers/*', 'httpd_db_handlers/*', 'httpd_design_handlers/*'],
@@ -118,27 +118,27 @@ const GROUPS: readonly Group[] = [
     ],
   },
   {
-    why: 'the server speaks https where ssl/cert_file and ssl/key_file are set, at httpd/port, as Node does it',
+    why: 'if ssl/cert_file and ssl/key_file are set, the server uses https at httpd/port, with the protocols and ciphers of Node',
     names: [
       ...['ssl/enable', 'ssl/port', 'ssl/password', 'ssl/ssl_certificate_max_depth', 'ssl/secure_renegotiate'],
       ...['ssl/ciphers', 'ssl/tls_versions', 'ssl/ecc_curves', 'ssl/signature_algs'],
     ],
   },
   {
-    why: 'passwords are always hashed by PBKDF2, and hashes are renewed as people log in',
+    why: 'passwords are always hashed by PBKDF2, and outdated hashes are replaced when their users log in',
     names: [...['svc_httpd_auth/password_scheme', 'svc_httpd_auth/upgrade_hash_on_auth']],
   },
   {
-    why: 'passwords are not held against patterns',
+    why: 'passwords are not checked against patterns',
     protects: true,
     names: ['svc_httpd_auth/password_regexp', 'svc_httpd_auth/password_regexp_admin'],
   },
   {
-    why: 'the cookie of a session is signed in one way, for the host that set it, and pages of other sites are refused by other means',
+    why: 'session cookies are always signed in the same way and apply to the host that set them, and requests from pages of other sites are refused by other means',
     names: ['svc_httpd_auth/hash_algorithms', 'svc_httpd_auth/cookie_domain'],
   },
   {
-    why: 'replications here have no such setting, nor certificates of their own',
+    why: 'replications have no such setting, and no certificates of their own',
     names: [
       ...['replicator/db', 'replicator/update_docs', 'replicator/interval_sec', 'replicator/startup_jitter'],
       ...['replicator/cert_file', 'replicator/key_file', 'replicator/password', 'replicator/auth_plugins'],
@@ -152,7 +152,7 @@ const GROUPS: readonly Group[] = [
     ],
   },
   {
-    why: 'certificates of peers are always checked as the host does it, and peers are named by http and https',
+    why: 'the host always checks the certificates of peers, and addresses of peers begin with http: or https:',
     names: [
       ...['replicator/verify_ssl_certificates', 'replicator/verify_ssl_certificates_log'],
       ...['replicator/valid_endpoint_protocols', 'replicator/valid_endpoint_protocols_log'],
@@ -160,7 +160,7 @@ const GROUPS: readonly Group[] = [
     ],
   },
   {
-    why: 'a request for _log gives at most 1000000 bytes',
+    why: 'a request for _log returns at most 1000000 bytes',
     names: ['httpd/log_max_chunk_size'],
   },
   {
@@ -172,11 +172,11 @@ const GROUPS: readonly Group[] = [
     ],
   },
   {
-    why: 'it would say what the service itself says: statistics are set by stats/rate and stats/samples, metrics are at /_node/_local/_prometheus, and the root names the vendor',
+    why: 'the service reports this itself: statistics are set by stats/rate and stats/samples, metrics are at /_node/_local/_prometheus, and the root names the vendor',
     names: ['stats/interval', 'prometheus/*', 'vendor/*'],
   },
   {
-    why: 'there is no page below /_utils; csp/attachments_… and csp/showlist_… are for the answers that strangers make',
+    why: 'there is no page below /_utils; csp/attachments_… and csp/showlist_… are for attachments, and for responses of show and list functions',
     names: ['csp/enable', 'csp/header_value', 'csp/utils_enable', 'csp/utils_header_value'],
   },
 ];

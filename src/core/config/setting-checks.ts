@@ -71,7 +71,7 @@ export const headerValue = text(/^[ -~]*$/, 'printable characters of ASCII, sinc
 export const headerName = text(new RegExp(`^(?:${TOKEN})?$`), 'the name of a header');
 export const tokens = text(
   new RegExp(`^\\s*(?:${TOKEN}\\s*(?:,\\s*|$))*$`),
-  'names of methods or headers with commas between them',
+  'names of methods or headers, separated by commas',
 );
 
 export const host = text(
@@ -86,12 +86,12 @@ const HOST_ENTRY = `(?:\\*|${BLOCK}|(?:${HOST_NAME}|\\[[\\da-f.]*:[\\da-f:.]*:[\
 
 export const allowedHosts = text(
   new RegExp(`^\\s*(?:${HOST_ENTRY}\\s*(?:,\\s*|$))*$`, 'iu'),
-  'hosts with commas between them: names, *.example.org, addresses (all perhaps with :port), blocks such as 10.0.0.0/8, or * for all',
+  'hosts, separated by commas: names, *.example.org, addresses (each optionally with :port), blocks such as 10.0.0.0/8, or * for all',
 );
 
 export const databaseName = text(
   /^(?:_users|[a-z][a-z\d_$()+/-]*)?$/,
-  '_users or the name of a database, which has small letters, digits and _$()+-/ and begins with a letter',
+  '_users or the name of a database, which has lower-case letters, digits and _$()+-/ and begins with a letter',
 );
 
 /**
@@ -103,7 +103,7 @@ export const sharing: Check = (config, section) => {
   if (credentials !== 'false') choiceSetting(config, section, 'credentials', ['true', 'false']);
   const origins = (config.get(section, 'origins') ?? '').split(',').map((origin) => origin.trim());
   if (!origins.includes('*') || credentials !== 'true') return;
-  const reason = `Settings ${section}/origins and ${section}/credentials would let every page act as whoever is logged in: name the origins, or leave credentials off.`;
+  const reason = `Settings ${section}/origins and ${section}/credentials would let every page act with the rights of the user who is logged in. List the origins, or turn credentials off.`;
   throw new DatabaseError('bad_request', reason);
 };
 
@@ -119,7 +119,7 @@ export const iterations: Check = (config, section, key) => {
   const used = integerSetting(config, AUTH, 'iterations') ?? least;
   const most = integerSetting(config, AUTH, 'max_iterations') ?? used;
   if (least <= used && used <= most) return;
-  const words = `such that ${AUTH}/iterations (${used}) is between min_iterations (${least}) and max_iterations (${most}): else nobody could log in whose password is hashed from now on`;
+  const words = `such that ${AUTH}/iterations (${used}) is between min_iterations (${least}) and max_iterations (${most}): otherwise users whose passwords are hashed from now on could not log in`;
   throw refusal(config, section, key, words);
 };
 
@@ -144,7 +144,7 @@ export const admin: Check = (_config, _section, key) => {
   const name = JSON.stringify(key);
   throw new DatabaseError(
     'bad_request',
-    `The admin ${name} could not log in: a name is not empty, and has neither colons nor control characters.`,
+    `The admin ${name} could not log in: a name must not be empty, and must have no colons and no control characters.`,
   );
 };
 
@@ -153,7 +153,7 @@ const BASE64 = /^(?:[\w+/-]{4})*(?:[\w+/-]{2,3}={0,2})?$/;
 
 export const tokenKey: Check = (config, section, key) => {
   if (!KEY_KINDS.test(key)) {
-    const reason = `Setting ${section}/${key} names no key of tokens: its name is hmac:, rsa:, ec: or eddsa: and the id of the key, _default for tokens that name none.`;
+    const reason = `Setting ${section}/${key} does not name a key for tokens: its name must be hmac:, rsa:, ec: or eddsa:, followed by the id of the key, or by _default for tokens that name no key.`;
     throw new DatabaseError('bad_request', reason);
   }
   const value = config.get(section, key) ?? '';
@@ -166,7 +166,7 @@ export const tokenKey: Check = (config, section, key) => {
 
 export const virtualHost: Check = (config, section, key) => {
   if (!key.startsWith('/') && (config.get(section, key) ?? '').startsWith('/')) return;
-  const reason = `Setting ${section}/${key} is no virtual host: its name is a host, perhaps with a port and a path, and its value the path that it stands for, such as /db.`;
+  const reason = `Setting ${section}/${key} is not a virtual host: its name must be a host, optionally with a port and a path, and its value the path that it stands for, such as /db.`;
   throw new DatabaseError('bad_request', reason);
 };
 

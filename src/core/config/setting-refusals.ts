@@ -64,7 +64,7 @@ export function meaningless(section: string, key: string): Meaningless | undefin
   }
   const nearest = nearestTo(section, key);
   const hint = nearest === undefined ? '' : ` The nearest is ${nearest}.`;
-  const reason = `There is no setting ${name}.${hint} Settings of an app's own go into a section app or app:NAME.`;
+  const reason = `There is no setting ${name}.${hint} An app keeps its own settings in the section app or app:NAME.`;
   return { reason, isGrave: true };
 }
 

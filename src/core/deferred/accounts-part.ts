@@ -1,22 +1,19 @@
 /** Assembles the accounts. */
-import type { Account } from '../../accounts/accounts/account.ts';
-import { AccountStore } from '../../accounts/accounts/account-store.ts';
-import { AdminHashing } from '../../accounts/accounts/admin-hashing.ts';
-import { HashUpgrade } from '../../accounts/accounts/hash-upgrade.ts';
-import { isRefused, LoginFailures } from '../../accounts/accounts/login-failures.ts';
+
+import { replicationRestriction, userRestriction } from '../../accounts/access/read-restriction.ts';
+import { type Account, AccountStore } from '../../accounts/accounts/account-store.ts';
+import { isRefused, LoginFailureLog } from '../../accounts/accounts/login-failure-log.ts';
 import { Logins } from '../../accounts/accounts/logins.ts';
 import { DocumentsWithOAuth } from '../../accounts/accounts/oauth-users.ts';
+import { AdminHashing, HashUpgrade } from '../../accounts/accounts/stored-hashes.ts';
 import { StoredIterations } from '../../accounts/accounts/stored-iterations.ts';
+import { UserGuard } from '../../accounts/accounts/user-guard.ts';
 import { Passwords } from '../../accounts/passwords/passwords.ts';
-import { replicationRestriction } from '../../accounts/read-restrictions/replication-restriction.ts';
-import { userRestriction } from '../../accounts/read-restrictions/user-restriction.ts';
 import { Authentication } from '../../accounts/schemes/authentication.ts';
 import { EndedSessions } from '../../accounts/schemes/ended-sessions.ts';
 import { OAuth } from '../../accounts/schemes/oauth.ts';
-import { SessionCookies } from '../../accounts/schemes/session-cookie.ts';
-import { SessionSecret } from '../../accounts/schemes/session-secret.ts';
+import { SessionCookies, SessionSecret } from '../../accounts/schemes/session-cookie.ts';
 import { authenticationDatabase, publicFields, sessionSeconds } from '../../accounts/settings.ts';
-import { UserGuard } from '../../accounts/users-database/user-guard.ts';
 import { orElse } from '../../base/shared/maybe-promise.ts';
 import { REPLICATOR_DATABASE } from '../../base/system/contract.ts';
 import { type AccountsPart, accountsHandlers } from '../../http/server/accounts/accounts-part.ts';
@@ -37,7 +34,7 @@ export function createAccounts(options: AccountOptions): AccountsPart {
   const ended = new EndedSessions({ notes: databases, clock, lastsSeconds: () => sessionSeconds(config) });
   const cookies = new SessionCookies({ config, clock, random, accounts, secret, ended, onEnd: onSessionEnd });
   const oauth = new OAuth(config, clock, accounts, new DocumentsWithOAuth(config, databases));
-  const failures = new LoginFailures(log);
+  const failures = new LoginFailureLog(log);
   return {
     service: {
       logIn: (name, password, address) =>

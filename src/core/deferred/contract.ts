@@ -2,7 +2,7 @@
  * The parts loaded on first use, as the core sees them. Browsers have this code in a separate file, since work on documents alone needs
  * none of it, and many apps never load it; other hosts have it available.
  *
- * To add a part: a row in `DeferredCode`, its factory in `deferred-code.ts`, a `Deferred` for it in `core.ts`, and rows in
+ * To add a part: a row in `DeferredCode`, its factory in `deferred-code.ts`, a `Deferred` for it in `parts.ts`, and rows in
  * `http/routing/routes.ts` for the requests that it handles.
  */
 

@@ -1,11 +1,20 @@
 /** All code loaded on first use. Browsers have this in a separate file, so only entries may import it. */
 
-import { positiveSetting } from '../../base/system/config.ts';
+import { AddressCounts, tooMany } from '../../accounts/passwords/address-counts.ts';
+import { adminText, hashOfAdmin, isHashedAdmin } from '../../accounts/passwords/password-hash.ts';
+import { Passwords } from '../../accounts/passwords/passwords.ts';
+import { iterationLimits } from '../../accounts/settings.ts';
+import { integerSetting, positiveSetting } from '../../base/system/config.ts';
+import type { Config, ConfigStore } from '../../base/system/contract.ts';
+import { networkOf } from '../../base/system/network-of.ts';
 import { designHandlers } from '../../http/queries/design/design-handlers.ts';
 import { functionFilters } from '../../http/queries/design/filter-functions.ts';
 import { findHandlers } from '../../http/queries/find/find-handlers.ts';
 import { selectorFilters } from '../../http/queries/find/selector-filter.ts';
 import { viewHandlers } from '../../http/queries/views/view-handlers.ts';
+import { replicatorHandlers } from '../../http/replication/replicator-handlers.ts';
+import { knowsOtherCredentials, whyNoAdmin } from '../../http/server/accounts/authority.ts';
+import { administrationHandlers } from '../../http/server/administration/administration-handlers.ts';
 import { DesignPrograms } from '../../queries/design/design-programs.ts';
 import { openValidators } from '../../queries/design/validators.ts';
 import { createFinder } from '../../queries/find/finder.ts';
@@ -13,10 +22,14 @@ import { createQueryMappers } from '../../queries/find/query-mapper.ts';
 import type { Sandbox } from '../../queries/sandbox/contract.ts';
 import { BackgroundBuilds } from '../../queries/views/background-builds.ts';
 import { createViewIndexes } from '../../queries/views/view-indexes.ts';
+import { FairConnectionLimits, HostConnectionLimits } from '../../replication/connection-limits.ts';
 import { replicationDocumentGuard } from '../../replication/documents/document-guard.ts';
+import { ReplicationDocuments } from '../../replication/documents/replication-documents.ts';
+import { Replicator } from '../../replication/jobs/replicator.ts';
+import { readReplicatorSettings } from '../../replication/jobs/replicator-settings.ts';
+import { PeerMemory } from '../../replication/peer-memory.ts';
 import { readFilter, runReplication } from '../../replication/run/replication-run.ts';
 import { createAccounts } from './accounts-part.ts';
-import { createAdministrationPart } from './administration-part.ts';
 import type {
   DeferredCode,
   LoadDeferredCode,
@@ -25,7 +38,6 @@ import type {
   ViewOptions,
   ViewService,
 } from './contract.ts';
-import { createReplicatorPart } from './replicator-part.ts';
 
 /** Each core gets its own sandbox, and closes it. Without one functions of documents get a 501. */
 export function createDeferredCode(createSandbox: (options: QueryServerOptions) => Sandbox | undefined): DeferredCode {
@@ -43,7 +55,7 @@ export function createDeferredCode(createSandbox: (options: QueryServerOptions) 
       return { service, handlers: findHandlers, ...selectorFilters(service) };
     },
     administration: createAdministrationPart,
-    replicator: createReplicatorPart(runReplication, readFilter),
+    replicator: createReplicatorPart,
     replicationDocumentGuard,
   };
 }
@@ -83,3 +95,73 @@ function createViews({ databases, engine, ...options }: ViewOptions): ViewServic
     },
   };
 }
+
+/** Entries that one address may write into the log without waiting. */
+const FREE_ENTRIES = 50;
+
+const createAdministrationPart: DeferredCode['administration'] = ({ clock, config, random, ...needs }) => {
+  const entries = new AddressCounts(clock, FREE_ENTRIES);
+  const passwords = new Passwords(config, random);
+  const service = {
+    hashAdminPassword: async (password: string) => adminText(await passwords.hash(password)),
+    isUnreadableHash: (text: string) => isHashedAdmin(text) && hashOfAdmin(text) === undefined,
+    whyUnusable,
+    knowsOthers: knowsOtherCredentials,
+    whyNoAdmin: (next: ConfigStore, context: Parameters<typeof whyNoAdmin>[2], methods: readonly string[]) =>
+      whyNoAdmin(next, clock, context, methods),
+    logTail: needs.logTail,
+    admitEntry: (address: string) => {
+      const network = networkOf(address);
+      const waitMs = entries.wait(network);
+      if (waitMs > 0) throw tooMany('Too many entries for the log were sent from this address.', waitMs);
+      entries.add(network);
+    },
+    restart: needs.restart,
+  };
+  return { service, handlers: administrationHandlers };
+};
+
+function whyUnusable(config: Config, text: string): string | undefined {
+  if (text === '') return 'the password is empty';
+  const hash = hashOfAdmin(text);
+  if (hash === undefined) return isHashedAdmin(text) ? 'the text begins like a hash, but is not one' : undefined;
+  if (hash.scheme === 'simple') return undefined;
+  const { least, most } = iterationLimits(config);
+  if (hash.iterations >= least && hash.iterations <= most) return undefined;
+  return `the password was hashed with ${hash.iterations} iterations, and svc_httpd_auth permits ${least} (min_iterations) to ${most} (max_iterations)`;
+}
+
+/** For requests and peers' responses, if the setting is unset. */
+const DEFAULT_BYTES = 268_435_456;
+
+const createReplicatorPart: DeferredCode['replicator'] = ({ registry, config, tasks, ownBase, ...needs }) => {
+  const { isBrowserFetch, mostConnections } = needs.host;
+  const fair = mostConnections === undefined ? undefined : new FairConnectionLimits(mostConnections);
+  const connectionLimits = isBrowserFetch === true ? new HostConnectionLimits() : fair;
+  const bytes = () => integerSetting(config, 'httpd', 'max_bytes_in_flight') ?? DEFAULT_BYTES;
+  const host = { ...needs.host, connectionLimits, memory: new PeerMemory(bytes, needs.bytesInFlight) };
+  const settings = () => readReplicatorSettings(config);
+  const replicator = new Replicator({ run: runReplication, readFilter, host, settings, tasks, ownBase });
+  const { clock, log } = host;
+  const documents = new ReplicationDocuments({
+    ...{ registry, replicator, clock, log, settings },
+    isAdmin: (name) => config.get('admins', name) !== undefined,
+  });
+  return {
+    service: { replicator, documents },
+    handlers: replicatorHandlers,
+    followDocuments: () => documents.follow(),
+    wake: () => {
+      replicator.jobs.wake();
+      documents.wake();
+    },
+    resume: () => replicator.resume(),
+    get activity() {
+      return replicator.jobs.activity;
+    },
+    close: async () => {
+      await documents.close();
+      await replicator.close();
+    },
+  };
+};

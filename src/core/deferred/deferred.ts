@@ -15,10 +15,8 @@ export class Deferred<T extends object> {
     this.#end = end;
   }
 
-  /** Synchronous if everything needed is available. Fails with `shutting_down` once this is closed. */
-  get(): MaybePromise<T> {
-    return this.#value ?? this.#making ?? this.#begin();
-  }
+  /** Synchronous if everything needed is available. Fails with `shutting_down` once this is closed. Can be passed on as a function. */
+  readonly get = (): MaybePromise<T> => this.#value ?? this.#making ?? this.#begin();
 
   /** Calls `goOn` with the value: synchronously if everything needed is available. Fails as `get`. */
   use<R>(goOn: (value: T) => MaybePromise<R>): MaybePromise<R> {

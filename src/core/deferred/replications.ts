@@ -91,16 +91,17 @@ export class Replications {
     const begun = orElse(
       () => this.#part.use((part) => part.followDocuments()),
       (error) => {
-        if (!isDatabaseError(error, 'shutting_down')) this.#log.info(`the replicator was not loaded: ${String(error)}`);
+        if (!isDatabaseError(error, 'shutting_down'))
+          this.#log.info(
+            `the replicator could not be loaded; the next change of _replicator tries again: ${String(error)}`,
+          );
       },
     );
     // Both results are handled: this never rejects.
     void begun;
   }
 
-  get(): MaybePromise<OwnedReplicatorPart> {
-    return this.#part.get();
-  }
+  readonly get = (): MaybePromise<OwnedReplicatorPart> => this.#part.get();
 
   /** Begins the requests that the host keeps and that do not run yet; call it again if there may be more. */
   resume(): void {
@@ -111,7 +112,9 @@ export class Replications {
       () => this.#part.use((part) => part.resume()),
       (failure) => {
         if (this.#closing !== undefined) return;
-        log.info(`a replication that was asked for before could not be begun; it is tried again: ${String(failure)}`);
+        log.info(
+          `a replication that was requested earlier could not begin; it is tried again in ${RESUME_AGAIN_MS / 1000} seconds: ${String(failure)}`,
+        );
         this.#stopResuming = startBackgroundTimer(RESUME_AGAIN_MS, () => this.resume());
       },
     );

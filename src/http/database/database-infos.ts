@@ -1,5 +1,5 @@
 /** Information on many databases at once (docs/http/server.md#information-on-many-databases). */
-import { authorizeUser } from '../../accounts/access/authorization.ts';
+import { authorizeUser } from '../../accounts/access/access.ts';
 import { DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
 import { ownMember } from '../../base/json/objects.ts';
 import { mapInSteps, runCooperatively } from '../../base/shared/turn.ts';

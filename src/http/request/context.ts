@@ -1,7 +1,7 @@
 /** What a handler gets: the request, read as far as every handler needs it, and the services that it uses. */
 import type { Access } from '../../accounts/access/access.ts';
+import type { ReadRestriction } from '../../accounts/access/read-restriction.ts';
 import { ANONYMOUS, type Identity } from '../../accounts/contract.ts';
-import type { ReadRestriction } from '../../accounts/read-restrictions/read-restriction.ts';
 import { gaveWay, tooBusy } from '../../base/errors/too-busy.ts';
 import { must } from '../../base/shared/assert.ts';
 import { type ByteBudget, type ByteLease, FREE_BYTES } from '../../base/shared/byte-budget.ts';

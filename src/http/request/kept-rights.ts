@@ -2,7 +2,7 @@
  * Whether a user still has the right that a request was granted. What lasts (a response, an upload, or long work) checks
  * again when something that rights depend on has changed: a security object, an account, the configuration (docs/http/accounts.md#rights-that-end).
  */
-import { authorizeUser } from '../../accounts/access/authorization.ts';
+import { authorizeUser } from '../../accounts/access/access.ts';
 import { isDatabaseAdmin } from '../../accounts/access/security.ts';
 import { DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';

@@ -2,7 +2,7 @@
  * The one place that decides who may do what (docs/http/accounts.md#access-rights). Each route names the right that it needs, and what
  * members who are not admins may do with it in system databases; the router asks here before it calls the handler.
  */
-import { authorizeUser } from '../../accounts/access/authorization.ts';
+import { authorizeUser } from '../../accounts/access/access.ts';
 import { isDatabaseAdmin, isServerAdmin } from '../../accounts/access/security.ts';
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';

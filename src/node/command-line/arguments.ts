@@ -1,16 +1,16 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { isDatabaseError } from '../../base/errors/database-error.ts';
 import { LOG_LEVELS } from '../../base/system/log.ts';
-import type { AddAdminOptions } from '../accounts/add-admin.ts';
-import type { ReplicateOptions } from '../replicate/replicate.ts';
 import { DEMO_PORT } from '../server/demo.ts';
 import type { ServeOptions } from '../server/serve.ts';
 import { assertServerOptions } from '../server/server.ts';
 import { UsageError } from '../terminal/usage-error.ts';
 import { inputFormats } from '../transfer/document-splitter.ts';
-import { type ExportOptions, outputFormats } from '../transfer/export.ts';
-import type { ImportOptions } from '../transfer/import.ts';
+import { type ExportFileOptions, outputFormats } from '../transfer/export.ts';
+import type { ImportFileOptions } from '../transfer/import.ts';
+import type { AddAdminOptions } from './add-admin.ts';
 import { type CommandName, commandNames } from './help.ts';
+import type { ReplicateOptions } from './replicate.ts';
 import { replicateFlags, toReplicateOptions } from './replicate-arguments.ts';
 
 /** What the command line asks for, checked. */
@@ -18,8 +18,8 @@ export type Command =
   | { readonly name: 'help'; readonly topic: CommandName | undefined }
   | { readonly name: 'version' }
   | { readonly name: 'serve'; readonly options: ServeOptions }
-  | ({ readonly name: 'import' } & ImportOptions)
-  | ({ readonly name: 'export' } & ExportOptions)
+  | ({ readonly name: 'import' } & ImportFileOptions)
+  | ({ readonly name: 'export' } & ExportFileOptions)
   | ({ readonly name: 'replicate' } & ReplicateOptions)
   | {
       readonly name: 'verify';
@@ -52,7 +52,7 @@ export function parseCommand(argv: readonly string[], environment: Environment):
 function toCommandName(text: string): CommandName {
   const found = commandNames.find((name) => name === text);
   if (found !== undefined) return found;
-  throw new UsageError(`There is no command "${text}". There are: ${commandNames.join(', ')}.`);
+  throw new UsageError(`There is no command "${text}". The commands are: ${commandNames.join(', ')}.`);
 }
 
 function parseOptions(name: CommandName, argv: readonly string[], environment: Environment): Command {
@@ -81,7 +81,7 @@ const parsers: Readonly<Record<CommandName, (argv: readonly string[], environmen
   backup: (argv, environment) => {
     const { values, positionals } = parseFlags('backup', argv, { ...dataOption, config: { type: 'string' } });
     const [target] = atMost(positionals, 1, 'backup');
-    if (target === undefined) throw new UsageError('Say where the backup goes: settee backup TARGET', 'backup');
+    if (target === undefined) throw new UsageError('Name the folder for the backup: settee backup TARGET', 'backup');
     const settings = configFile('backup', values.config, environment);
     return { name: 'backup', dataFolder: dataFolder(values.data, environment), target, configFile: settings };
   },
@@ -90,7 +90,7 @@ const parsers: Readonly<Record<CommandName, (argv: readonly string[], environmen
     const [source] = atMost(positionals, 1, 'restore');
     // Neither the environment nor a default sets the folder, so that no one restores into the one in use by accident.
     if (source === undefined || values.data === undefined) {
-      throw new UsageError('Say both folders: settee restore SOURCE --data FOLDER', 'restore');
+      throw new UsageError('Name both folders: settee restore SOURCE --data FOLDER', 'restore');
     }
     return { name: 'restore', source, dataFolder: values.data };
   },
@@ -101,10 +101,10 @@ function parseAdmin(argv: readonly string[], environment: Environment): Command 
   const { values, positionals } = parseFlags('admin', argv, { ...dataOption, config: { type: 'string' } });
   const [verb, admin] = atMost(positionals, 2, 'admin');
   if (verb !== 'add' || admin === undefined || admin === '') {
-    throw new UsageError('Say who is to be an admin: settee admin add NAME', 'admin');
+    throw new UsageError('Name the admin: settee admin add NAME', 'admin');
   }
   // Names and passwords are sent with a colon between them.
-  if (admin.includes(':')) throw new UsageError('The name of an admin can not have a colon.', 'admin');
+  if (admin.includes(':')) throw new UsageError("The name of an admin can't contain a colon.", 'admin');
   return {
     name: 'admin',
     admin,
@@ -131,7 +131,7 @@ function parseServe(argv: readonly string[], environment: Environment): Command 
   });
   atMost(positionals, 0, 'serve');
   if (values.memory && values.data !== undefined) {
-    throw new UsageError('--memory keeps no data folder; leave out --data or --memory.', 'serve');
+    throw new UsageError('--memory uses no data folder; leave out --data or --memory.', 'serve');
   }
   if (values['no-demo'] && values['demo-port'] !== undefined) {
     throw new UsageError('--no-demo serves no demo; leave out --demo-port or --no-demo.', 'serve');
@@ -177,7 +177,7 @@ function parseImport(argv: readonly string[]): Command {
   });
   const [url, file] = atMost(positionals, 2, 'import');
   if (url === undefined || file === undefined) {
-    throw new UsageError('Say the database and the file: settee import URL FILE', 'import');
+    throw new UsageError('Name the database and the file: settee import URL FILE', 'import');
   }
   return {
     name: 'import',
@@ -203,7 +203,7 @@ function parseExport(argv: readonly string[]): Command {
     attachments: { type: 'string' },
   });
   const [url, file = '-'] = atMost(positionals, 2, 'export');
-  if (url === undefined) throw new UsageError('Say the database: settee export URL [FILE]', 'export');
+  if (url === undefined) throw new UsageError('Name the database: settee export URL [FILE]', 'export');
   return {
     name: 'export',
     url,

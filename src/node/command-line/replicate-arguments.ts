@@ -1,7 +1,7 @@
 /** The options of `settee replicate`, as the members of a replication request. */
 import type { JsonObject } from '../../base/json/objects.ts';
-import type { ReplicateOptions } from '../replicate/replicate.ts';
 import { UsageError } from '../terminal/usage-error.ts';
+import type { ReplicateOptions } from './replicate.ts';
 
 /** For `parseArgs`. */
 export const replicateFlags = {
@@ -38,10 +38,10 @@ export function toReplicateOptions(
 ): ReplicateOptions {
   const [source, target, ...surplus] = positionals;
   if (source === undefined || target === undefined || surplus.length > 0) {
-    throw usage('Say both databases: settee replicate SOURCE TARGET');
+    throw usage('Name both databases: settee replicate SOURCE TARGET');
   }
   if (values.continuous && values['retry-refused']) {
-    throw usage('--retry-refused is done once; leave out --continuous.');
+    throw usage("--retry-refused can't be combined with --continuous; leave one of them out.");
   }
   const members: JsonObject = {
     source,
@@ -74,7 +74,7 @@ function parseJson(flag: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw usage(`${flag} is no JSON: ${text}`);
+    throw usage(`${flag} is not JSON: ${text}`);
   }
 }
 

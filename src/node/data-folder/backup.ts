@@ -42,7 +42,7 @@ export async function* backupData(options: {
 }): AsyncGenerator<CopiedDatabase | CopyProblem> {
   await mustHoldDatabases(options.dataFolder);
   if (await exists(options.target)) {
-    throw new DatabaseError('storage_exists', `${options.target} is there already. Name a folder that is not.`);
+    throw new DatabaseError('storage_exists', `${options.target} exists already. Name a folder that does not exist.`);
   }
   const folder = { path: options.target, databases: join(options.target, DATABASES_FOLDER) };
   await mkdir(folder.path, { recursive: true });
@@ -104,14 +104,14 @@ interface Remedies {
 
 const backupRemedies: Remedies = {
   lostWrites:
-    'A server that has the data folder open still knows them: stop it in order, and make another backup. Without one they are lost; bring them back from an earlier backup or another replica.',
-  missing: 'Its file is gone from the data folder. Look for it in an earlier backup, or delete the database.',
+    'A server that has the data folder open still has them: stop it with SIGTERM, and make another backup. Without such a server they are lost; restore them from an earlier backup or another replica.',
+  missing: 'Its file is missing from the data folder. Restore it from an earlier backup, or delete the database.',
 };
 
 const restoreRemedies: Remedies = {
-  lostWrites: 'They are lost; bring them back from another backup or another replica.',
+  lostWrites: 'They are lost; restore them from another backup or another replica.',
   missing:
-    'The backup does not hold it. Look for it in another backup; requests for it fail until the database is deleted.',
+    'The backup does not contain it. Restore it from another backup; requests for it fail until the database is deleted.',
 };
 
 /** By file of the source, in the order of copying: what is wrong with it, or undefined. */
@@ -157,7 +157,7 @@ async function* copyDatabases(
 function findingOf(copy: CopiedFile | FailedFile, { lostWrites }: Remedies): string | undefined {
   if ('failure' in copy) return notCopied(copy.failure);
   if (copy.hasLostWrites)
-    return `Its journal is damaged, and the copy lacks the last writes, those behind the damage. ${lostWrites}`;
+    return `Its journal is damaged, and the copy lacks the last writes, those after the damage. ${lostWrites}`;
   return undefined;
 }
 
@@ -196,7 +196,7 @@ function problemsOf(
   for (const [file, finding] of findings) {
     if (finding === undefined || named.has(file) || !present.has(file)) continue;
     const isIndex = databaseFileOf(file) !== file;
-    const damagedIndex = 'This index is damaged, and not in the copy; it is made anew when it is asked for.';
+    const damagedIndex = 'This index is damaged, and is not in the copy. It is rebuilt when it is next queried.';
     problems.push({ database: file, problem: isIndex ? damagedIndex : finding, isLoss: false });
   }
   return problems;

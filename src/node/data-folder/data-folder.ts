@@ -1,4 +1,4 @@
-import { chmod, mkdir, stat } from 'node:fs/promises';
+import { access, chmod, mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { systemClock, systemRandom } from '../../base/shared/clock.ts';
@@ -6,7 +6,7 @@ import { silentLog } from '../../base/system/log.ts';
 import { REGISTRY_FILE, readListedFiles } from '../../database/registry/database-list.ts';
 import { createFileName, isDatabaseFile } from '../../database/registry/database-name.ts';
 import { describeLoss } from '../../database/store/open-database.ts';
-import { listFiles } from '../../storage/lmdb/folder.ts';
+import { listFiles, syncPath } from '../../storage/lmdb/folder.ts';
 import { createLmdbPageStore, type OnJournalDamage, refuseDamage } from '../../storage/lmdb/lmdb-page-store.ts';
 import { ReservedFiles } from '../../storage/lmdb/reserved-files.ts';
 import type { PageStore } from '../../storage/page-store.ts';
@@ -18,7 +18,7 @@ export const DATABASES_FOLDER = 'databases';
 
 /**
  * The folder that a server or a maintenance command works on: created if it is not there, and locked against other
- * processes. It contains `databases/`, which belongs to the page store, and `lock/` (folder-lock.ts).
+ * processes. It contains `databases/`, which belongs to the page store, `lock/` (folder-lock.ts), and `has-admins` if its server has admins.
  */
 export interface DataFolder extends FolderLock {
   /** Absolute. */
@@ -126,4 +126,30 @@ export function damagedList(databases: string): DatabaseError {
     'storage_corrupt',
     `The list of databases, ${join(databases, REGISTRY_FILE)}, is damaged and has lost entries. No database was changed. Stop the server and run "settee verify --repair", which reads what is left of it and sets databases aside that it does not name; or restore the data folder from a backup.`,
   );
+}
+
+/**
+ * A file in the data folder that says that its server has admins. Settings may be in a file elsewhere, or come from flags: without them,
+ * and without this mark, a copy of the folder would look like one that never had an admin, and would be served to everyone.
+ */
+const ADMIN_MARK = 'has-admins';
+const TEXT_OF_MARK = `The server of this data folder has admins. As long as this file exists, the folder is not served without one: "settee admin add NAME" adds one.
+`;
+
+export async function hasAdminMark(dataFolder: string): Promise<boolean> {
+  try {
+    await access(join(dataFolder, ADMIN_MARK));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Changes nothing if it is already correct. */
+export async function markAdmins(dataFolder: string, hasAdmins: boolean): Promise<void> {
+  if ((await hasAdminMark(dataFolder)) === hasAdmins) return;
+  const path = join(dataFolder, ADMIN_MARK);
+  if (hasAdmins) await writeFile(path, TEXT_OF_MARK);
+  else await rm(path, { force: true });
+  await syncPath(dataFolder);
 }

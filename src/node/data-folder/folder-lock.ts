@@ -233,7 +233,7 @@ function locked(folder: string, holder: Answer): DatabaseError {
   const where = known?.address ? `, which answers at ${known.address}` : '';
   return new DatabaseError(
     'storage_locked',
-    `The data folder ${folder} is in use by ${who}${where}. Stop that one first, or choose another folder with --data.`,
+    `The data folder ${folder} is in use by ${who}${where}. Stop that process first, or choose another folder with --data.`,
   );
 }
 

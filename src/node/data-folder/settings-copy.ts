@@ -3,9 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { hasCode } from '../../storage/lmdb/folder.ts';
-import { CONFIG_FILE, replaceSecretFile } from '../config-file/ini-file.ts';
-import { readIni } from '../config-file/ini-text.ts';
-import { hasAdminMark, markAdmins } from './admin-mark.ts';
+import { hasAdminMark, markAdmins } from './data-folder.ts';
+import { CONFIG_FILE, replaceSecretFile } from './ini-file.ts';
+import { readIni } from './ini-text.ts';
 
 /** What happened to the settings. */
 export interface SettingsOutcome {
@@ -39,10 +39,10 @@ export async function backUpSettings(options: {
   if (settings !== undefined) return { bytes: settings.length, problem: undefined, isLoss: false };
   const isNamed = configFile !== undefined;
   const missing = isNamed
-    ? `The backup has no settings: ${path} is not there. Name the server's own configuration file.`
+    ? `The backup has no settings: ${path} does not exist. Name the server's configuration file with --config.`
     : undefined;
   const problem = isMarked
-    ? `The backup has no settings and no admins, though the server has admins: ${path} is not there. Make the backup again and name the server's configuration file with --config; where admins are given by flags, a restored folder is served with the same flags.`
+    ? `The backup has no settings and no admins, although the server has admins: ${path} does not exist. Make the backup again and name the server's configuration file with --config. If admins are set by flags, serve a restored folder with the same flags.`
     : missing;
   return { bytes: undefined, problem, isLoss: isMarked };
 }
@@ -67,10 +67,10 @@ export async function restoreSettings(options: {
   await markAdmins(dataFolder, isMarked);
   const problems = [
     isOther
-      ? `${path} was there already and stays; the settings of the backup are in ${join(source, CONFIG_FILE)}.`
+      ? `${path} existed already and was not changed; the settings of the backup are in ${join(source, CONFIG_FILE)}.`
       : '',
     settings === undefined
-      ? 'The backup was made by a version that did not keep them: it has no settings and no admins.'
+      ? 'The backup was made by an older version of Settee: it has no settings and no admins.'
       : '',
     lacksAdmin ? noAdmin(dataFolder) : '',
   ].filter((one) => one !== '');
@@ -82,7 +82,7 @@ export async function restoreSettings(options: {
 }
 
 function noAdmin(dataFolder: string): string {
-  return `THE RESTORED FOLDER HAS NO ADMIN, and is not served until it has one: "settee admin add NAME --data ${dataFolder}" sets one. "settee serve --without-admin" serves it all the same, and then everybody who reaches the server may do everything with all data.`;
+  return `THE RESTORED FOLDER HAS NO ADMIN, and is not served until it has one: "settee admin add NAME --data ${dataFolder}" adds one. "settee serve --without-admin" serves it anyway; then everyone who can reach the server may do everything with all data.`;
 }
 
 function namesAdmin(settings: Buffer | undefined, path: string): boolean {

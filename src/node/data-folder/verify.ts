@@ -124,7 +124,7 @@ async function dropLost(database: Database, lost: VerifyReport['lost']): Promise
   await database.purge(revisions);
   await database.compact();
   return lost.map(({ id, rev }) => {
-    return `dropped revision ${rev} of ${id}, which can't be read; bring it back from a backup or another replica.`;
+    return `dropped revision ${rev} of ${id}, which can't be read; restore it from a backup or another replica.`;
   });
 }
 
@@ -139,6 +139,6 @@ const fileFailures: readonly ErrorCode[] = [
 /** The findings for a database that can't be read at all. Throws errors that are not about its file. */
 function unreadable(error: unknown): Omit<DatabaseFindings, 'database'> {
   if (!(error instanceof DatabaseError && fileFailures.includes(error.code))) throw error;
-  const finding = error.code === 'storage_missing' ? 'Its file is gone; restore it from a backup.' : error.reason;
+  const finding = error.code === 'storage_missing' ? 'Its file is missing; restore it from a backup.' : error.reason;
   return { documents: 0, pages: 0, repairs: [], damage: [finding] };
 }

@@ -1,3 +1,34 @@
+/** Owners take turns: one that asks for much at once keeps no other one waiting. */
+import type { Socket } from 'node:net';
+import { heldMs, nextTurn } from '../../base/shared/turn.ts';
+
+/** Waiting items: the owners take turns, and those of one owner keep their order. */
+class TurnQueue<T> {
+  /** By owner; the next one to be served is first. */
+  readonly #waiting = new Map<string, T[]>();
+
+  get isEmpty(): boolean {
+    return this.#waiting.size === 0;
+  }
+
+  add(owner: string, item: T): void {
+    const queue = this.#waiting.get(owner);
+    if (queue === undefined) this.#waiting.set(owner, [item]);
+    else queue.push(item);
+  }
+
+  take(): T | undefined {
+    for (const [owner, queue] of this.#waiting) {
+      const item = queue.shift();
+      // After all others.
+      this.#waiting.delete(owner);
+      if (queue.length > 0) this.#waiting.set(owner, queue);
+      return item;
+    }
+    return undefined;
+  }
+}
+
 /** Work that is in progress. */
 interface Place {
   /** How often a look found it while others waited. */
@@ -16,8 +47,7 @@ const MOST_LOOKS = 2;
 export class FairWork {
   readonly #most: number;
   readonly #underWay = new Set<Place>();
-  /** By owner; the next one to be served is first. */
-  readonly #waiting = new Map<string, ((place: Place) => void)[]>();
+  readonly #waiting = new TurnQueue<(place: Place) => void>();
   #looking: ReturnType<typeof setTimeout> | undefined;
 
   constructor(most: number) {
@@ -27,7 +57,7 @@ export class FairWork {
   async run<T>(work: () => Promise<T>, owner: string): Promise<T> {
     // Work that ends leaves its place to waiting work, so that nothing comes in between.
     const place =
-      this.#underWay.size < this.#most && this.#waiting.size === 0 ? this.#newPlace() : await this.#wait(owner);
+      this.#underWay.size < this.#most && this.#waiting.isEmpty ? this.#newPlace() : await this.#wait(owner);
     try {
       return await work();
     } finally {
@@ -44,22 +74,13 @@ export class FairWork {
 
   #wait(owner: string): Promise<Place> {
     return new Promise((resolve) => {
-      const queue = this.#waiting.get(owner);
-      if (queue === undefined) this.#waiting.set(owner, [resolve]);
-      else queue.push(resolve);
+      this.#waiting.add(owner, resolve);
       this.#looking ??= setTimeout(() => this.#look(), LOOK_MS);
     });
   }
 
   #serve(): void {
-    for (const [owner, queue] of this.#waiting) {
-      if (this.#underWay.size >= this.#most) return;
-      const next = queue.shift();
-      // After all others.
-      this.#waiting.delete(owner);
-      if (queue.length > 0) this.#waiting.set(owner, queue);
-      next?.(this.#newPlace());
-    }
+    while (!this.#waiting.isEmpty && this.#underWay.size < this.#most) this.#waiting.take()?.(this.#newPlace());
   }
 
   #look(): void {
@@ -68,6 +89,38 @@ export class FairWork {
       if (place.looks > MOST_LOOKS) this.#underWay.delete(place);
     }
     this.#serve();
-    this.#looking = this.#waiting.size === 0 ? undefined : setTimeout(() => this.#look(), LOOK_MS);
+    this.#looking = this.#waiting.isEmpty ? undefined : setTimeout(() => this.#look(), LOOK_MS);
+  }
+}
+
+/** Requests that arrive in a turn of the thread begin in it until it has lasted this many milliseconds; the others wait for later turns. */
+const FULL_TURN_MS = 10;
+
+/** Begins requests in turns, so that a thousand that arrive at once don't hold the thread. Among those that wait, addresses take turns. */
+export class Entrance {
+  /** By address. */
+  readonly #waiting = new TurnQueue<() => void>();
+  #isServing = false;
+
+  /** Calls `begin` at once, or in a later turn unless the connection has ended by then. */
+  enter(socket: Socket, begin: () => void): void {
+    if (this.#waiting.isEmpty && heldMs() < FULL_TURN_MS) {
+      begin();
+      return;
+    }
+    this.#waiting.add(socket.remoteAddress ?? '', () => {
+      if (!socket.destroyed) begin();
+    });
+    if (!this.#isServing) void this.#serve();
+  }
+
+  async #serve(): Promise<void> {
+    this.#isServing = true;
+    while (!this.#waiting.isEmpty) {
+      await nextTurn();
+      do this.#waiting.take()?.();
+      while (!this.#waiting.isEmpty && heldMs() < FULL_TURN_MS);
+    }
+    this.#isServing = false;
   }
 }

@@ -1,5 +1,9 @@
+/**
+ * Who may reach a server: requests for its own names alone, against DNS rebinding; and only this machine while it has no admin, since every client
+ * that can connect may do everything then.
+ */
 import type { IncomingMessage } from 'node:http';
-import { isIP } from 'node:net';
+import { isIP, type Socket } from 'node:net';
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import type { Refusal } from './refusals.ts';
 
@@ -57,7 +61,7 @@ export class HostCheck {
   refusal(incoming: IncomingMessage): Refusal {
     const refused = hostsOf(incoming).find((host) => !this.#acceptsHost(host)) ?? '';
     const name = withoutPort(refused).slice(0, 255);
-    const reason = `This server does not answer under the host name "${name}", so that no web page can reach it by pointing a name of its own here. Use localhost or 127.0.0.1; or, if the name is yours, start the server with --allow-host ${name}.`;
+    const reason = `This server does not answer under the host name "${name}": a web page may have made that name point to this machine. Use localhost or 127.0.0.1; or, if the name is yours, start the server with --allow-host ${name}.`;
     return { status: 403, error: 'forbidden', reason };
   }
 }
@@ -82,4 +86,30 @@ function normalise(name: string): string {
 /** The brackets around an IPv6 address stay. */
 function withoutPort(host: string): string {
   return host.replace(/:\d*$/, '');
+}
+
+export function isLoopback(host: string): boolean {
+  return /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/i.test(host);
+}
+
+/** Fails with `bad_request`. `adminCommand` sets an admin. */
+export function assertListenAllowed(host: string, hasAdmin: boolean, adminCommand = 'settee admin add NAME'): void {
+  if (hasAdmin || isLoopback(host)) return;
+  throw new DatabaseError(
+    'bad_request',
+    `Settee does not listen on ${host}: it has no admin, so anyone who reaches that address could read and delete everything. Set one with "${adminCommand}"; or use 127.0.0.1 (the default), ::1 or localhost.`,
+  );
+}
+
+const NO_ADMIN: Refusal = {
+  status: 403,
+  error: 'forbidden',
+  reason:
+    'This server no longer has an admin, so it answers only requests from its own machine. Add one there with "settee admin add NAME", and start the server again.',
+};
+
+/** Why a request from another machine is refused; undefined if it is not. */
+export function reachRefusal(socket: Socket, hasAdmin: () => boolean): Refusal | undefined {
+  const peer = socket.remoteAddress?.replace(/^::ffff:/, '') ?? '';
+  return isLoopback(peer) || hasAdmin() ? undefined : NO_ADMIN;
 }

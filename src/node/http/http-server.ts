@@ -4,15 +4,19 @@ import { createServer as createTlsServer, Server as TlsServer } from 'node:https
 import type { Socket } from 'node:net';
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { assert } from '../../base/shared/assert.ts';
-import { ConnectionLimit, TOO_MANY_CONNECTIONS } from './connection-limit.ts';
-import { connectionsWithinDescriptors } from './descriptor-share.ts';
-import { Entrance } from './entrance.ts';
+import { ConnectionLimit, connectionsWithinDescriptors, TOO_MANY_CONNECTIONS } from './connection-limit.ts';
 import { Exchanges } from './exchanges.ts';
-import { framingRefusal } from './framing-check.ts';
-import { HostCheck } from './host-check.ts';
-import { assertListenAllowed, isLoopback, reachRefusal } from './listen-rights.ts';
+import { Entrance } from './fair-work.ts';
+import { assertListenAllowed, HostCheck, isLoopback, reachRefusal } from './host-check.ts';
 import type { NodeListener } from './listener.ts';
-import { type Refusal, refuse, refuseAndClose, UNKNOWN_EXPECTATION, UNKNOWN_METHOD } from './refusals.ts';
+import {
+  framingRefusal,
+  type Refusal,
+  refuse,
+  refuseAndClose,
+  UNKNOWN_EXPECTATION,
+  UNKNOWN_METHOD,
+} from './refusals.ts';
 import type { TlsKeys } from './tls-files.ts';
 
 /** At a shutdown, connections whose requests still run after this time are closed. */

@@ -9,8 +9,7 @@ import type { Handle, PlainHeaders, PlainRequest } from '../../base/shared/messa
 import { isThreadWanted, roomInTurn } from '../../base/shared/turn.ts';
 import { VERSION } from '../../base/system/version.ts';
 import type { BodyRules } from './body-rules.ts';
-import { toPlainHeaders } from './plain-headers.ts';
-import { readBody } from './request-body.ts';
+import { readBody, toPlainHeaders } from './request-body.ts';
 import { returnWhenSent, toResponse } from './response.ts';
 
 /**
@@ -166,7 +165,7 @@ const ownHeaders = {
 };
 
 function failedAnswer(more: Readonly<Record<string, string>>): Response {
-  return ownAnswer(500, 'unknown_error', 'The service failed on this request; its log says why.', more);
+  return ownAnswer(500, 'unknown_error', 'The service failed to process this request; its log says why.', more);
 }
 
 function ownAnswer(
@@ -181,6 +180,6 @@ function ownAnswer(
 /** The response if @hono/node-server can't make a `Request` of the message. */
 function invalidAddressAnswer(): Response {
   const reason =
-    'The address or the Host header of this request is not valid; percent-encode what has no place in an address (a backslash is %5C).';
+    "The address or the Host header of this request is not valid; percent-encode characters that an address can't contain (a backslash is %5C).";
   return ownAnswer(400, 'bad_request', reason);
 }

@@ -1,4 +1,5 @@
-import { type ServerResponse, STATUS_CODES } from 'node:http';
+/** Requests that are refused here, without the service: why, and how the refusal is sent. */
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { VERSION } from '../../base/system/version.ts';
 
@@ -14,7 +15,7 @@ const NOT_HTTP: Refusal = {
   status: 400,
   error: 'bad_request',
   reason:
-    'This is not a request in HTTP/1.1. If it was meant as one, percent-encode letters beyond ASCII and spaces in its address (ä is %C3%A4), and look at its headers.',
+    'This is not a request in HTTP/1.1. If it was meant to be one, percent-encode spaces and letters outside ASCII in its address (ä is %C3%A4), and check its headers.',
 };
 
 const METHODS = 'COPY,DELETE,GET,HEAD,OPTIONS,POST,PUT';
@@ -30,7 +31,7 @@ export const UNKNOWN_METHOD: Refusal = {
 export const UNKNOWN_EXPECTATION: Refusal = {
   status: 417,
   error: 'expectation_failed',
-  reason: 'The only expectation that is met is "Expect: 100-continue". Send the request without that header.',
+  reason: 'The only supported expectation is "Expect: 100-continue". Send the request without that header.',
 };
 
 export const UNKNOWN_VERSION: Refusal = {
@@ -45,12 +46,12 @@ const refusals: Readonly<Record<string, Refusal>> = {
     status: 431,
     error: 'too_long',
     reason:
-      'The head of the request, its address and headers, has more than 64 KB. Long lists, such as keys, can be sent as the body of a POST.',
+      'The head of the request, its address and headers, is longer than 64 KB. Long lists, such as keys, can be sent as the body of a POST.',
   },
   ERR_HTTP_REQUEST_TIMEOUT: {
     status: 408,
     error: 'timeout',
-    reason: 'The request did not come in time. Send it again.',
+    reason: 'The request did not arrive in time. Send it again.',
   },
   HPE_PAUSED_H2_UPGRADE: UNKNOWN_VERSION,
 };
@@ -120,4 +121,44 @@ function toAnswer({ error, reason, headers }: Refusal): {
     'X-Content-Type-Options': 'nosniff',
   };
   return { headers: { ...common, ...headers }, body };
+}
+
+/** 400 for a request if it is unclear where it ends, or which host it is for; 505 and 405 for other versions of HTTP, and for no resource. */
+export function framingRefusal(incoming: IncomingMessage): Refusal | undefined {
+  if (!VERSIONS.includes(incoming.httpVersion)) return UNKNOWN_VERSION;
+  if (incoming.url === '*') return UNKNOWN_METHOD;
+  const reason = framingFault(incoming) ?? hostFault(incoming);
+  return reason === undefined ? undefined : { status: 400, error: 'bad_request', reason };
+}
+
+const VERSIONS = ['1.1', '1.0'];
+
+/**
+ * Why it is unclear where a request ends, or undefined. If two readers, such as a proxy and this server, disagree on that, they can be made to
+ * take a part of one request for the next one. So requests that RFC 9112 (6.1) calls faulty are refused, as Node's parser refuses the rest, and
+ * so is every encoding other than `chunked`, since none is decoded here.
+ */
+function framingFault(incoming: IncomingMessage): string | undefined {
+  const encoding = incoming.headers['transfer-encoding'];
+  if (encoding === undefined) return undefined;
+  if (incoming.httpVersion === '1.0') {
+    return 'HTTP/1.0 has no Transfer-Encoding. Send the body with a Content-Length, or the request as HTTP/1.1.';
+  }
+  if (encoding.trim().toLowerCase() === 'chunked') return undefined;
+  return 'Transfer-Encoding must be "chunked" and nothing else. Name the compression of the body in Content-Encoding.';
+}
+
+/**
+ * Node passes on the first of several hosts, and others take the last: a request that a proxy lets through for one of them would be answered for
+ * another (RFC 9112, 3.2). Only HTTP/1.0 may have none.
+ */
+function hostFault({ rawHeaders, httpVersion }: IncomingMessage): string | undefined {
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at];
+    if (name?.length === 4 && name.toLowerCase() === 'host') hosts++;
+  }
+  if (hosts > 1) return 'A request must have only one Host header.';
+  if (hosts === 1 || httpVersion === '1.0') return undefined;
+  return 'A request in HTTP/1.1 must have a Host header. Add one, such as "Host: localhost".';
 }

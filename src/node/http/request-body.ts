@@ -1,9 +1,9 @@
+/** What the core gets of a request of Node's: its body, and its headers. */
 import type { IncomingMessage } from 'node:http';
 import { DatabaseError } from '../../base/errors/database-error.ts';
+import { assert } from '../../base/shared/assert.ts';
 import type { ByteStream, PlainHeaders } from '../../base/shared/message.ts';
-import { ArrivalWatch } from './arrival-watch.ts';
-import { type BodyRules, interrupted, toBytes } from './body-rules.ts';
-import { toPlainHeaders } from './plain-headers.ts';
+import { ArrivalWatch, type BodyRules, interrupted, toBytes } from './body-rules.ts';
 import { collectBody } from './small-body.ts';
 
 /** A body of at most this many bytes is collected before the request is handled; a larger one is streamed. */
@@ -99,4 +99,18 @@ class IncomingStream implements ByteStream {
   #wakeUp(): void {
     this.#wake?.();
   }
+}
+
+type IncomingHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** Node has already lower-cased names and joined repeated lines, except for `Set-Cookie`, which no request should have. */
+export function toPlainHeaders(headers: IncomingHeaders): PlainHeaders {
+  if (isPlain(headers)) return headers;
+  const { 'set-cookie': _, ...others } = headers;
+  assert(isPlain(others), 'only Set-Cookie has several lines');
+  return others;
+}
+
+function isPlain(headers: IncomingHeaders): headers is PlainHeaders {
+  return headers['set-cookie'] === undefined;
 }

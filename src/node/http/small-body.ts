@@ -2,8 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { DatabaseError } from '../../base/errors/database-error.ts';
 import { gaveWay, tooBusy } from '../../base/errors/too-busy.ts';
 import type { ByteLease } from '../../base/shared/byte-budget.ts';
-import { ArrivalWatch } from './arrival-watch.ts';
-import { type BodyRules, interrupted, toBytes } from './body-rules.ts';
+import { ArrivalWatch, type BodyRules, interrupted, toBytes } from './body-rules.ts';
 
 /** As the core counts bodies that it reads itself. */
 const MEMORY_PER_BYTE = 4;

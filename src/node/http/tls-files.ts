@@ -26,7 +26,7 @@ export async function readTlsKeys(
     createSecureContext(keys);
     return keys;
   } catch (cause) {
-    const reason = `The certificate ${certFile} and the key ${keyFile} can't be used: ${messageOf(cause)}. Both have to be PEM, and of one pair.`;
+    const reason = `The certificate ${certFile} and the key ${keyFile} can't be used: ${messageOf(cause)}. Both must be PEM files, and belong to each other.`;
     throw new DatabaseError('bad_request', reason, { cause });
   }
 }

@@ -5,8 +5,7 @@
 import { lookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import type { Agent, buildConnector, Dispatcher } from 'undici';
-import { AllowedHosts } from './allowed-hosts.ts';
-import { isPublic, parseIp } from './ip-address.ts';
+import { type IpAddress, type IpBlock, isIn, isPublic, parseBlock, parseIp } from './ip-address.ts';
 import { isLocalName, isOfThisMachine, type OwnAddresses } from './own-addresses.ts';
 import type { ProxiedFetches } from './proxied-fetch.ts';
 
@@ -38,7 +37,7 @@ const PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443'
 /** Bun brings an `undici` of its own, which does not let its caller choose how to connect. */
 const canChooseAddress = process.versions['bun'] === undefined;
 const NOT_FOR_USERS =
-  'only server admins may have addresses asked that are not public; an admin can permit others by the setting replicator/allowed_hosts.';
+  'only server admins may name addresses that are not public; an admin can permit others with the setting replicator/allowed_hosts.';
 /** The same for every failure: otherwise it would reveal what is behind this server. */
 const UNREACHABLE =
   'there is no such host, it does not answer, or its address is not public and the setting replicator/allowed_hosts does not permit it';
@@ -173,4 +172,64 @@ function always(addresses: readonly string[]): LookupFunction | undefined {
     if (all === true || first === undefined) callback(null, found);
     else callback(null, first.address, first.family);
   };
+}
+
+interface AllowedName {
+  /** In lower case. With `isSuffix` all names with this ending. */
+  readonly name: string;
+  readonly isSuffix: boolean;
+  /** Undefined: all ports. */
+  readonly port: string | undefined;
+}
+
+interface AllowedBlock {
+  readonly block: IpBlock;
+  readonly port: string | undefined;
+}
+
+/** The setting `replicator/allowed_hosts`: hosts that users who are not admins may name. */
+export class AllowedHosts {
+  readonly #names: AllowedName[] = [];
+  readonly #blocks: AllowedBlock[] = [];
+  readonly #takesAll: boolean;
+
+  /** Skips anything that is not an entry: the configuration refuses it. */
+  constructor(setting: string) {
+    const entries = setting.split(/[\s,]+/).filter((entry) => entry !== '');
+    this.#takesAll = entries.includes('*');
+    for (const entry of entries) this.#add(entry.toLowerCase());
+  }
+
+  /** `name` in the form that URLs have. */
+  hasName(name: string, port: string): boolean {
+    const plain = name.replace(/\.$/, '');
+    return (
+      this.#takesAll ||
+      this.#names.some((one) => fitsPort(one, port) && (one.isSuffix ? plain.endsWith(one.name) : plain === one.name))
+    );
+  }
+
+  hasAddress(address: IpAddress, port: string): boolean {
+    return this.#takesAll || this.#blocks.some((one) => fitsPort(one, port) && isIn(address, one.block));
+  }
+
+  #add(entry: string): void {
+    const bare = parseBlock(entry);
+    const [, host = '', port] = /^(\[.*\]|[^:]*)(?::(\d+))?$/.exec(entry) ?? [];
+    const address = parseIp(host) === undefined ? undefined : parseBlock(host.replace(/^\[(.*)\]$/, '$1'));
+    const block = bare ?? address;
+    if (block !== undefined) this.#blocks.push({ block, port: bare === undefined ? port : undefined });
+    else if (host.startsWith('*.')) this.#names.push({ name: nameOf(host.slice(2), '.'), isSuffix: true, port });
+    else if (host !== '') this.#names.push({ name: nameOf(host), isSuffix: false, port });
+  }
+}
+
+function fitsPort({ port }: { readonly port: string | undefined }, asked: string): boolean {
+  return port === undefined || port === asked;
+}
+
+/** Names with letters of other scripts, in the form that URLs have. */
+function nameOf(name: string, before = ''): string {
+  const url = `http://${name}`;
+  return before + (URL.canParse(url) ? new URL(url).hostname : name).replace(/\.$/, '');
 }

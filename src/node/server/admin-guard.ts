@@ -3,13 +3,11 @@
  * backup without settings, in a copy made by hand, with a wrong `--config`, or without the flags that named the admins.
  */
 import { access } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import type { ConfigStore, Log } from '../../base/system/contract.ts';
-import { CONFIG_FILE, createConfigFile } from '../config-file/ini-file.ts';
-import { hasAdminMark, markAdmins } from '../data-folder/admin-mark.ts';
-import { holdsDatabase } from '../data-folder/data-folder.ts';
-import { adminCommand } from './admin-advice.ts';
+import { hasAdminMark, holdsDatabase, markAdmins } from '../data-folder/data-folder.ts';
+import { CONFIG_FILE, createConfigFile } from '../data-folder/ini-file.ts';
 
 interface AdminGuardOptions {
   readonly dataFolder: string;
@@ -33,7 +31,7 @@ export class AdminGuard {
   async assertAdmin(config: ConfigStore): Promise<void> {
     const { dataFolder, withoutAdmin } = this.#options;
     if (withoutAdmin || hasAdmin(config) || !(await hasAdminMark(dataFolder))) return;
-    throw this.#refusal('its server has had admins, and with these settings it has none');
+    throw this.#refusal('its server had admins, but these settings have none');
   }
 
   /**
@@ -44,7 +42,7 @@ export class AdminGuard {
     const { configFile, withoutAdmin } = this.#options;
     if (withoutAdmin || hasAdmin(config) || (await isThere(configFile))) return;
     if (await holdsDatabase(databases, '_users')) {
-      throw this.#refusal(`it has users, but the settings of its server, ${configFile}, are not there`);
+      throw this.#refusal(`it has users, but the configuration file of its server, ${configFile}, does not exist`);
     }
   }
 
@@ -65,7 +63,7 @@ export class AdminGuard {
     await createConfigFile(configFile).catch((error: unknown) => {
       // On a full disk everything else goes on.
       const reason = error instanceof Error ? error.message : String(error);
-      log.error(`${configFile} could not be made (${reason}); the next start tries again.`);
+      log.error(`${configFile} could not be created (${reason}); the next start tries again.`);
     });
   }
 
@@ -80,7 +78,9 @@ export class AdminGuard {
     if (this.#isClosed) return this.#marking;
     this.#marking = this.#marking
       .then(() => markAdmins(dataFolder, hasAdmin(config)))
-      .catch((error: unknown) => log.error(`Whether ${dataFolder} has admins could not be noted in it.`, error));
+      .catch((error: unknown) =>
+        log.error(`The file in ${dataFolder} that says whether its server has admins could not be written.`, error),
+      );
     return this.#marking;
   }
 
@@ -89,7 +89,7 @@ export class AdminGuard {
     const set = adminCommand(configFile, dataFolder);
     return new DatabaseError(
       'bad_request',
-      `Settee does not serve ${dataFolder}: ${why}. So everybody who reaches it could do everything with all data. Set an admin with "${set}"; name the server's own configuration file with --config; or serve it without an admin, on purpose, with --without-admin.`,
+      `Settee does not serve ${dataFolder}: ${why}. Everyone who can reach the server could do everything with all data. Add an admin with "${set}"; or name the server's configuration file with --config; or, if you want no admin, use --without-admin.`,
     );
   }
 }
@@ -105,4 +105,32 @@ async function isThere(path: string): Promise<boolean> {
   } catch {
     return false;
   }
+}
+
+const DEFAULT_DATA_FOLDER = './data';
+const NEEDS_NO_QUOTES = /^[\w./:\\-]+$/;
+
+/**
+ * The command that sets an admin where this server looks for one. `configFile`: undefined for a server in memory that has none. `settee`: how
+ * to call the program on this machine.
+ */
+export function adminCommand(
+  configFile: string | undefined,
+  dataFolder: string | undefined,
+  settee = nameOfProgram(process.env),
+): string {
+  if (configFile === undefined) return `${settee} serve --memory --set admins/NAME=PASSWORD`;
+  const add = `${settee} admin add NAME`;
+  if (resolve(configFile) === resolve(DEFAULT_DATA_FOLDER, CONFIG_FILE)) return add;
+  const isInFolder = dataFolder !== undefined && resolve(configFile) === resolve(join(dataFolder, CONFIG_FILE));
+  return isInFolder ? `${add} --data ${quoted(dataFolder)}` : `${add} --config ${quoted(resolve(configFile))}`;
+}
+
+/** When started by npm or npx it lies in a project's folder, where a shell does not look for programs. */
+export function nameOfProgram(env: Readonly<Record<string, string | undefined>>): 'settee' | 'npx settee' {
+  return env['npm_execpath'] === undefined ? 'settee' : 'npx settee';
+}
+
+function quoted(path: string): string {
+  return NEEDS_NO_QUOTES.test(path) ? path : JSON.stringify(path);
 }

@@ -2,10 +2,9 @@
 
 import type { Log, Settings } from '../../base/system/contract.ts';
 import type { LogLevel } from '../../base/system/log.ts';
+import { type ConfigStorage, createSettingsDocument } from '../../core/config/config-storage.ts';
 import { createConfig, type SettingsStore } from '../../core/config/config-store.ts';
-import type { ConfigStorage } from '../../core/config/contract.ts';
-import { createSettingsDocument } from '../../core/config/settings-document.ts';
-import { IniFile } from '../config-file/ini-file.ts';
+import { IniFile } from '../data-folder/ini-file.ts';
 
 /** The settings that a start passes. */
 export interface GivenOptions {

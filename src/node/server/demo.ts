@@ -2,17 +2,20 @@
  * Serves the files of the demo at an address of its own: if it shared the server's origin, its service worker would
  * take requests that are meant for the server, and would mix the stored data of both. The demo's database runs in the
  * browser.
+ *
+ * Requests to one database are passed on to the database server, so that the demo can show two databases that are kept in sync: one in the browser,
+ * one there. Only pages of the demo may send them: the server sees no origin in these requests that it could refuse.
  */
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type IncomingMessage, request as requestPlainly, type ServerResponse } from 'node:http';
+import { request as requestSecurely } from 'node:https';
 import { extname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { isDatabaseError } from '../../base/errors/database-error.ts';
+import { isLoopback } from '../http/host-check.ts';
 import { type HttpServer, listen } from '../http/http-server.ts';
-import { isLoopback } from '../http/listen-rights.ts';
-import { isOfDemo, passedOnPath, passOn } from './demo-proxy.ts';
 
 /** Beside the built Node host; an installed package has none. */
 const builtDemo = fileURLToPath(new URL('../demo', import.meta.url));
@@ -36,7 +39,7 @@ export const demoPolicy =
 const misdirected = `${JSON.stringify({
   error: 'misdirected_request',
   reason:
-    'This request reached the demo’s server, but the service worker in the browser answers here: open the demo first.',
+    'This request reached the server of the demo, but only the service worker in the browser answers it. Open the demo first.',
 })}\n`;
 
 export interface DemoOptions {
@@ -74,7 +77,7 @@ export async function startDemo(options: DemoOptions): Promise<HttpServer | stri
     });
   } catch (error) {
     if (!isDatabaseError(error, 'storage_blocked')) throw error;
-    return `There is no demo: port ${port} can't be used, because another program has it or rights are missing. Choose another one with --demo-port, or none with --no-demo.`;
+    return `There is no demo: port ${port} can't be used, because another program uses it, or this user may not use it. Choose another one with --demo-port, or none with --no-demo.`;
   }
 }
 
@@ -87,7 +90,8 @@ interface Served {
 async function serve(served: Served, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   const path = served.server === undefined ? undefined : passedOnPath(incoming.url ?? '/');
   if (served.server === undefined || path === undefined) return serveFile(served, incoming, outgoing);
-  if (!isOfDemo(incoming)) return answer(outgoing, 403, 'text/plain', 'Only the demo itself is answered here.\n');
+  if (!isOfDemo(incoming))
+    return answer(outgoing, 403, 'text/plain', 'Only pages of the demo may send requests here.\n');
   passOn(served.server, path, incoming, outgoing);
 }
 
@@ -99,7 +103,7 @@ async function serveFile(
   const path = pathOf(url) ?? '';
   if (/^\/db(\/|$)/.test(path)) return answer(outgoing, 421, 'application/json', misdirected);
   if (method !== 'GET' && method !== 'HEAD')
-    return answer(outgoing, 405, 'text/plain', 'Only GET and HEAD are answered.\n');
+    return answer(outgoing, 405, 'text/plain', 'Only GET and HEAD are supported.\n');
   const file = join(folder, path === '/' ? 'index.html' : path);
   const size = await sizeOf(file);
   if (size === undefined) return answer(outgoing, 404, 'text/plain', 'There is no such file.\n');
@@ -134,4 +138,53 @@ function answer(outgoing: ServerResponse, status: number, type: string, text: st
 async function sizeOf(path: string): Promise<number | undefined> {
   const found = await stat(path).catch(() => undefined);
   return found?.isFile() ? found.size : undefined;
+}
+
+/** The database that the demo shares with the server, below the path at which the demo's server passes requests on. */
+const PASSED_ON = /^\/server(\/settee-demo(?:[/?].*)?)$/s;
+
+/** Headers that say which page sends the request, and those that belong to the one connection. */
+const LEFT_OUT: ReadonlySet<string> = new Set([
+  ...['host', 'origin', 'referer', 'cookie', 'sec-fetch-site', 'sec-fetch-mode', 'sec-fetch-dest', 'sec-fetch-user'],
+  ...['connection', 'keep-alive', 'upgrade', 'te', 'trailer'],
+]);
+
+/** Returns the path at the server; undefined for requests that are not passed on. */
+function passedOnPath(url: string): string | undefined {
+  return PASSED_ON.exec(url)?.[1];
+}
+
+/** Whether a request comes from a page of the demo, or from no page at all. */
+function isOfDemo({ headers }: IncomingMessage): boolean {
+  const { origin, host } = headers;
+  const site = headers['sec-fetch-site'];
+  if (origin !== undefined && origin !== `http://${host}`) return false;
+  return site === undefined || site === 'same-origin';
+}
+
+/**
+ * `server`: its address, such as `http://127.0.0.1:5984/`. Answers 502 if it is not running. With https any certificate is accepted: it is that
+ * of the server in this very process, may be self-signed, and may name a host by which others reach it.
+ */
+function passOn(server: string, path: string, incoming: IncomingMessage, outgoing: ServerResponse): void {
+  const { protocol, hostname, port } = new URL(server);
+  const headers = Object.fromEntries(Object.entries(incoming.headers).filter(([name]) => !LEFT_OUT.has(name)));
+  // Addresses have the brackets of IPv6, connections do not.
+  const host = hostname.replace(/^\[(.*)\]$/, '$1');
+  const send = protocol === 'https:' ? requestSecurely : requestPlainly;
+  const options = { host, port, method: incoming.method, path, headers, rejectUnauthorized: false };
+  const asked = send(options, (answer) => {
+    const { connection: _own, 'keep-alive': _also, ...given } = answer.headers;
+    outgoing.writeHead(answer.statusCode ?? 502, given);
+    // The head of a feed that has nothing to report yet.
+    outgoing.flushHeaders();
+    // A client that goes away early is not a failure.
+    pipeline(answer, outgoing).catch(() => undefined);
+  });
+  asked.on('error', () => {
+    if (outgoing.headersSent) outgoing.destroy();
+    else outgoing.writeHead(502, { 'content-type': 'text/plain' }).end('The database server can’t be reached.\n');
+  });
+  outgoing.on('close', () => asked.destroy());
+  incoming.pipe(asked);
 }

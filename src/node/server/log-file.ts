@@ -114,7 +114,7 @@ export class LogFile {
     this.#waiting = [];
     this.#waitingUnits = 0;
     this.#dropped = 0;
-    return dropped === 0 ? text : `${text}(${dropped} entries were left out: the disk could not follow)\n`;
+    return dropped === 0 ? text : `${text}(${dropped} entries were left out: the disk was too slow)\n`;
   }
 
   async #open(path: string): Promise<OpenFile> {

@@ -116,12 +116,12 @@ export class RestartableCore {
     try {
       // The response to the client that requested this is sent first.
       await new Promise((resolve) => setImmediate(resolve));
-      log.info('the service is opened anew');
+      log.info('the service restarts');
       await this.#closeCore();
       this.#config = config;
       if (!this.#isEnding) this.#core = await this.#options.open(config);
     } catch (error) {
-      log.error('The service could not be opened anew.', error);
+      log.error('The service could not be reopened after a restart.', error);
     }
   }
 
@@ -159,7 +159,7 @@ export class RestartableCore {
 
 function notOpen(): PlainResponse {
   const reason =
-    'The service was to be opened anew, and that failed; its log says why. Try again, or start the server again.';
+    'The service could not be reopened after a restart; its log says why. Try again, or start the server again.';
   return {
     status: 503,
     headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },
@@ -168,6 +168,6 @@ function notOpen(): PlainResponse {
 }
 
 function hangs(closeMs: number): DatabaseError {
-  const reason = `The storage did not close within ${closeMs / 1000} seconds. What was acknowledged is kept; end the process, and look after the disk.`;
+  const reason = `The storage did not close within ${closeMs / 1000} seconds. Acknowledged writes are not lost. End the process, and check the disk.`;
   return new DatabaseError('storage_blocked', reason);
 }

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { VERSION } from '../../base/system/version.ts';
+import { onEndSignals, type SignalHost } from '../terminal/end-signals.ts';
 import { startDemo } from './demo.ts';
-import { onEndSignals, type SignalHost } from './end-signals.ts';
 import { type RunningServer, type ServerOptions, startServer } from './server.ts';
 
 /**

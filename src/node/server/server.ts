@@ -3,41 +3,30 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { ByteBudget, LONGEST_WAIT_MS } from '../../base/shared/byte-budget.ts';
-import { systemClock, systemRandom } from '../../base/shared/clock.ts';
 import type { Handle } from '../../base/shared/message.ts';
-import { clientAddressOf, integerSetting, portSetting, sandboxMemoryBytes } from '../../base/system/config.ts';
+import { clientAddressOf, integerSetting, portSetting } from '../../base/system/config.ts';
 import type { Config, ConfigStore, Log } from '../../base/system/contract.ts';
 import type { LogLevel } from '../../base/system/log.ts';
 import { VERSION } from '../../base/system/version.ts';
 import { createConfig, type SettingsStore } from '../../core/config/config-store.ts';
 import { type Core, createCore } from '../../core/core.ts';
-import { deferredAtHand } from '../../core/deferred/deferred-code.ts';
 import { grantHeaders, grantOf, isCorsEnabled } from '../../http/middleware/cors.ts';
 import { createGateway, followVirtualHosts } from '../../http/middleware/gateway.ts';
 import { VirtualHosts } from '../../http/middleware/virtual-hosts.ts';
-import { createQuickJsSandbox } from '../../queries/sandbox/programs/quickjs-sandbox.ts';
 import { createMemoryPageStore, MemoryMedium } from '../../storage/memory-page-store.ts';
-import { CONFIG_FILE } from '../config-file/ini-file.ts';
 import { holdsDatabases, openDataFolder, openStorage } from '../data-folder/data-folder.ts';
-import { connectionsOfReplications } from '../http/descriptor-share.ts';
-import { FairWork } from '../http/fair-work.ts';
-import { assertHostName } from '../http/host-check.ts';
+import { CONFIG_FILE } from '../data-folder/ini-file.ts';
+import { connectionsOfReplications } from '../http/connection-limit.ts';
+import { assertHostName, assertListenAllowed } from '../http/host-check.ts';
 import { type HttpServer, type ListenOptions, listen } from '../http/http-server.ts';
-import { assertListenAllowed } from '../http/listen-rights.ts';
 import { createListener } from '../http/listener.ts';
 import { followTlsKeys, readTlsKeys } from '../http/tls-files.ts';
 import { ServerNetwork } from '../network/server-network.ts';
-import { adminCommand } from './admin-advice.ts';
-import { AdminGuard, hasAdmin } from './admin-guard.ts';
-import { CleanupStack } from './cleanup-stack.ts';
+import { AdminGuard, adminCommand, hasAdmin } from './admin-guard.ts';
 import { givenSettings, openConfiguration, settingsStorage } from './configuration.ts';
-import { gzip } from './gzip.ts';
-import { HeldLog } from './held-log.ts';
-import { findMd5 } from './md5.ts';
-import { readQuickJsWasm } from './quickjs-wasm.ts';
+import { createPlatform } from './platform.ts';
 import { RestartableCore } from './restartable-core.ts';
-import { createSandboxWorkers } from './sandbox-workers.ts';
-import { createServerLog } from './server-log.ts';
+import { createServerLog, HeldLog } from './server-log.ts';
 
 /**
  * How long the storage may take to close, in milliseconds. It then has at most some megabytes to write for each open
@@ -47,8 +36,6 @@ const longestCloseMs = 20_000;
 
 /** Bytes per second. */
 const DEFAULT_BODY_RATE = 500;
-/** Responses whose first chunk is being produced: each may have read a quarter of a megabyte of documents for it. */
-const MOST_BEGINNINGS = 64;
 
 const DEFAULT_HOST = '127.0.0.1';
 
@@ -164,7 +151,7 @@ async function start(options: ServerOptions, undo: CleanupStack): Promise<Runnin
   const openCore = async (settings: SettingsStore): Promise<Core> => {
     await guard?.follow(settings);
     return createCore({
-      ...platform(settings, log),
+      ...createPlatform(settings, log),
       storage: folder ? openStorage(folder.databases) : createMemoryPageStore({ crc32, medium }),
       config: settings,
       log,
@@ -186,7 +173,7 @@ async function start(options: ServerOptions, undo: CleanupStack): Promise<Runnin
   if (tls !== undefined) undo.add(renewTls(http, config, options.tlsCheckMs, log));
   undo.add(() => running.beginShutdown());
   folder?.announce(http.url);
-  undo.add(() => log.info('the server stops'));
+  undo.add(() => log.info('the server is stopping'));
   log.info(`the server has started: Settee ${VERSION} at ${http.url}`);
   return {
     url: http.url,
@@ -207,7 +194,11 @@ function renewTls(http: HttpServer, config: Config, checkMs: number | undefined,
       http.renewTls(keys);
       log.info(`the certificate ${certFile} was read again`);
     },
-    onFailure: (error) => log.error('The certificate and its key were changed; the old ones are used on.', error),
+    onFailure: (error) =>
+      log.error(
+        "The certificate or its key was changed, but can't be used; the server continues with the old ones.",
+        error,
+      ),
   });
 }
 
@@ -229,22 +220,6 @@ function openNetwork({ settings, url, names = [], undo }: NetworkOptions): Serve
   });
   undo.add(() => network.close());
   return network;
-}
-
-/** What Node provides for a core. */
-function platform(config: Config, log: Log) {
-  const memoryBytes = sandboxMemoryBytes(config);
-  const workers = createSandboxWorkers(config, log);
-  return {
-    clock: systemClock,
-    random: systemRandom,
-    // `icu` is missing if Node was built without it.
-    engine: `node ${process.versions.v8}/${process.versions['icu'] ?? 'none'}`,
-    md5: findMd5(),
-    gzip,
-    beginnings: new FairWork(MOST_BEGINNINGS),
-    deferred: deferredAtHand(createQuickJsSandbox({ loadWasm: readQuickJsWasm, workers, memoryBytes })),
-  };
 }
 
 function listenAt(
@@ -313,8 +288,35 @@ function followAdmins(config: ConfigStore): () => boolean {
   return () => known;
 }
 
+/** Things that were started, to be ended in reverse order; a failure in one step does not keep the others from running. */
+class CleanupStack {
+  readonly #steps: (() => Promise<void> | void)[] = [];
+  #running: Promise<void> | undefined;
+
+  add(step: () => Promise<void> | void): void {
+    this.#steps.push(step);
+  }
+
+  run(): Promise<void> {
+    this.#running ??= this.#run();
+    return this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const failures: unknown[] = [];
+    for (const step of this.#steps.reverse()) {
+      try {
+        await step();
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw failures.length === 1 ? failures[0] : new AggregateError(failures);
+  }
+}
+
 function logAndThrow(log: Log, error: unknown): never {
-  log.error('The server could not be closed in order.', error);
+  log.error('The server could not be closed cleanly.', error);
   throw error;
 }
 

@@ -1,11 +1,10 @@
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { escapeControls } from '../../base/system/log.ts';
-import { formatBytes } from '../terminal/format-bytes.ts';
-import { createProgress, type MessageStream, type Progress } from '../terminal/progress.ts';
+import { createProgress, formatBytes, type MessageStream, type Progress } from '../terminal/progress.ts';
 import { AttachmentFolder, type FileRecord } from './attachment-folder.ts';
-import { readStubs, type StubbedDocument } from './attachment-stubs.ts';
 import { DocumentSplitter } from './document-splitter.ts';
+import { readStubs, type StubbedDocument } from './document-text.ts';
 import { openInput } from './input.ts';
 import { ContentError, presentFile, receiveFile, type Wanted } from './received-file.ts';
 import { RefusalError, type RemoteDatabase } from './remote-database.ts';
@@ -150,14 +149,14 @@ export class AttachmentDownload {
 
   #report(): void {
     const { count, bytes, present } = this.#done;
-    const earlier = present === 0 ? '' : `, ${present} of them there already`;
+    const earlier = present === 0 ? '' : `, ${present} of them present already`;
     this.#stderr.write(`${count} attachments, ${formatBytes(bytes)}${earlier} (${this.#folder.path})\n`);
     const { first, count: failed } = this.#failures;
     if (failed === 0) return;
     this.#stderr.write(`${failed} could not be exported:\n`);
     for (const failure of first) this.#stderr.write(`  ${escapeControls(failure)}\n`);
     if (failed > first.length) this.#stderr.write(`  … and ${failed - first.length} more\n`);
-    this.#stderr.write('The same command tries them again, and reads nothing else anew.\n');
+    this.#stderr.write('Run the same command again to retry them; nothing else is read again.\n');
   }
 }
 

@@ -3,9 +3,8 @@ import { createReadStream, type Stats } from 'node:fs';
 import { lstat, mkdir, readdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isObject } from '../../base/json/objects.ts';
-import type { Stub } from './attachment-stubs.ts';
 import { InputError } from './document-splitter.ts';
-import { toFileName } from './file-names.ts';
+import type { Stub } from './document-text.ts';
 
 /** What is known about an exported file. */
 export interface FileRecord {
@@ -44,7 +43,7 @@ export class AttachmentFolder {
     if (await folder.#isMarked()) return folder;
     const present = await refused(`${path} can't be read`, readdir(path));
     if (present.length > 0) {
-      throw new InputError(`${path} holds other files than those of an export; name a new or an empty folder.`);
+      throw new InputError(`${path} contains files that are not from an export; name a new or an empty folder.`);
     }
     const marker = `${JSON.stringify({ content: 'attachments', layout: LAYOUT })}\n`;
     await refused(`${path} can't be written`, writeFile(join(path, MARKER), marker));
@@ -54,7 +53,7 @@ export class AttachmentFolder {
   /** For reading. The folder need not come from an export. */
   static async open(path: string): Promise<AttachmentFolder> {
     const status = await refused(`${path} can't be read`, stat(path));
-    if (!status.isDirectory()) throw new InputError(`${path} can't be read: it is no folder`);
+    if (!status.isDirectory()) throw new InputError(`${path} can't be read: it is not a folder`);
     const folder = new AttachmentFolder(path);
     await folder.#isMarked();
     return folder;
@@ -155,7 +154,7 @@ async function makeFolder(path: string): Promise<void> {
   await mkdir(path).catch((error: unknown) => {
     if (!hasCode(error, 'EEXIST')) throw error;
   });
-  if (!(await lstat(path)).isDirectory()) throw new InputError(`${path} is no folder; remove it.`);
+  if (!(await lstat(path)).isDirectory()) throw new InputError(`${path} is not a folder; remove it.`);
 }
 
 async function readJson(path: string): Promise<unknown> {
@@ -195,4 +194,38 @@ async function refused<T>(what: string, work: Promise<T>): Promise<T> {
   } catch (error) {
     throw new InputError(`${what}: ${error instanceof Error ? error.message : error}`, { cause: error });
   }
+}
+
+/** Bytes of a name; file systems take 255, and some encrypted ones less. */
+const longestName = 140;
+/** Names that Windows reserves for devices, whatever follows after a dot. */
+const deviceName = /^(?:con|prn|aux|nul|com\d|lpt\d)(?=\.|$)/;
+
+/**
+ * The name of the file, or folder, for any text that is well-formed Unicode: different ones for different texts, even on file systems that
+ * do not distinguish case, that change the form of Unicode, or that reserve names for devices. It is never `.` or `..`,
+ * has no separators, and begins with `~` only if it is a hash.
+ *
+ * - Letters without accents, digits, `_`, `-`, and dots inside stay. Everything else becomes `%` and two hexadecimal digits per byte of UTF-8.
+ * - If there are capital letters, a number and `~` come before: in base 16, with a bit for each letter, 1 for a capital.
+ * - A name that would be longer than 140 bytes is `~` and the SHA-256 of the text.
+ */
+export function toFileName(text: string): string {
+  const name = `${capitals(text)}${escaped(text)}`;
+  if (name !== '' && name.length <= longestName) return name.replace(deviceName, (device) => escapeBytes(device));
+  return `~${createHash('sha256').update(text, 'utf8').digest('hex')}`;
+}
+
+function escaped(text: string): string {
+  return text.replace(/[^\w.-]+|^\.|\.$/g, escapeBytes);
+}
+
+function escapeBytes(text: string): string {
+  return Array.from(Buffer.from(text, 'utf8'), (byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
+}
+
+/** Each letter is one bit, so texts that differ only in case have different numbers. */
+function capitals(text: string): string {
+  const bits = Array.from(text.matchAll(/[a-zA-Z]/g), ([letter]) => (letter < 'a' ? '1' : '0')).join('');
+  return bits.includes('1') ? `${BigInt(`0b${bits}`).toString(16)}~` : '';
 }

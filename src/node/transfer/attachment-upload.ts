@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { type AttachmentFolder, mismatch, toDigest } from './attachment-folder.ts';
-import { type Stub, type StubbedDocument, withFollowing } from './attachment-stubs.ts';
+import { type Stub, type StubbedDocument, withFollowing } from './document-text.ts';
 import type { Refusal, RemoteDatabase } from './remote-database.ts';
 
 const NO_ID = 'a document whose attachments are files must have an _id';
@@ -81,10 +81,11 @@ export class AttachmentUpload {
     const status = await folder.statusOf(id, stub.name).catch((error: unknown) => {
       throw new FileError('missing_attachment', stub.name, path, `can't be read: ${error}`);
     });
-    if (status === undefined) throw new FileError('missing_attachment', stub.name, path, 'is not there');
+    if (status === undefined) throw new FileError('missing_attachment', stub.name, path, 'does not exist');
     const { size: length } = status;
     const reason = mismatch({ ...stub, digest: undefined }, length, '', undefined);
-    if (reason !== undefined) throw new FileError('damaged_attachment', stub.name, path, `is not it: ${reason}`);
+    if (reason !== undefined)
+      throw new FileError('damaged_attachment', stub.name, path, `is not this attachment: ${reason}`);
     return { stub, path, length };
   }
 
@@ -118,7 +119,8 @@ export class AttachmentUpload {
     if (stub.digest === undefined || stub.digest === digest) return;
     const records = await this.#options.folder.records(id);
     const reason = mismatch(stub, length, digest, records.get(stub.name));
-    if (reason !== undefined) throw new FileError('damaged_attachment', stub.name, path, `is not it: ${reason}`);
+    if (reason !== undefined)
+      throw new FileError('damaged_attachment', stub.name, path, `is not this attachment: ${reason}`);
   }
 }
 

@@ -1,3 +1,4 @@
+import { ABOUT_DOCUMENTS, ABOUT_ONE_DOCUMENT, Batch, sendInHalves } from '../../packages/transfer/bulk-writes.ts';
 import { stringMember } from './document-text.ts';
 import { type Refusal, RefusalError, type RemoteDatabase } from './remote-database.ts';
 
@@ -19,15 +20,6 @@ export interface InputRefusal extends Refusal {
   readonly id: string | null;
 }
 
-/**
- * Statuses of a batch for which one of its documents may be the cause. With any other the server says that it can't take documents at
- * all, or that something is broken.
- */
-const ABOUT_DOCUMENTS: ReadonlySet<number> = new Set([400, 409, 412, 413, 414, 415, 417, 422, 501]);
-
-/** The same for a document that is sent alone: an error of a validation function is then a status. */
-const ABOUT_ONE_DOCUMENT: ReadonlySet<number> = new Set([...ABOUT_DOCUMENTS, 401, 403]);
-
 interface BatchWriterOptions {
   readonly database: RemoteDatabase;
   readonly newEdits: boolean;
@@ -45,22 +37,20 @@ export class BatchWriter {
   written = 0;
   readonly #options: BatchWriterOptions;
   readonly #inFlight = new Set<Promise<void>>();
-  #batch: InputDocument[] = [];
-  #length = 0;
+  readonly #batch: Batch<InputDocument>;
   #failure: { readonly error: unknown } | undefined;
   #hasReportedSplit = false;
 
   constructor(options: BatchWriterOptions) {
     this.#options = options;
+    this.#batch = new Batch(options.batchSize, batchLength);
   }
 
   /** Resolves when the next document may be added. */
   async add(document: InputDocument): Promise<void> {
-    const { length } = document.text;
-    if (this.#length + length > batchLength && this.#batch.length > 0) await this.#send();
-    this.#batch.push(document);
-    this.#length += length;
-    if (this.#batch.length >= this.#options.batchSize) await this.#send();
+    if (this.#batch.isFullFor(document)) await this.#send();
+    this.#batch.add(document);
+    if (this.#batch.isFull) await this.#send();
   }
 
   /** Sends a document alone; `send` returns the reason if it did not. Resolves when the next document may be added. */
@@ -77,16 +67,14 @@ export class BatchWriter {
 
   /** Sends what is left and waits for every response. */
   async flush(): Promise<void> {
-    if (this.#batch.length > 0) await this.#send();
+    await this.#send();
     await Promise.all(this.#inFlight);
     if (this.#failure) throw this.#failure.error;
   }
 
   async #send(): Promise<void> {
-    const batch = this.#batch;
-    this.#batch = [];
-    this.#length = 0;
-    await this.#start(() => this.#write(batch));
+    const batch = this.#batch.take();
+    if (batch.length > 0) await this.#start(() => this.#write(batch));
   }
 
   /** Waits for its turn, and starts the work. */
@@ -101,19 +89,18 @@ export class BatchWriter {
     this.#inFlight.add(running);
   }
 
-  async #write(documents: readonly InputDocument[]): Promise<void> {
+  #write(documents: readonly InputDocument[]): Promise<void> {
     const { database, newEdits } = this.#options;
-    try {
-      const texts = documents.map(({ text }) => text);
-      const refused = await database.write(texts, newEdits);
-      this.written += documents.length - refused.size;
-      for (const [index, document] of documents.entries()) this.#refuse(document, refused.get(index));
-    } catch (error) {
-      if (!(error instanceof RefusalError && ABOUT_DOCUMENTS.has(error.status))) throw error;
-      const [document, ...others] = documents;
-      if (document !== undefined && others.length === 0) this.#refuse(document, error);
-      else await this.#writeHalves(documents, error);
-    }
+    return sendInHalves(documents, {
+      send: async (some) => {
+        const refused = await database.write(some, newEdits);
+        this.written += some.length - refused.size;
+        for (const [index, document] of some.entries()) this.#refuse(document, refused.get(index));
+      },
+      isAboutDocuments: (error) => error instanceof RefusalError && ABOUT_DOCUMENTS.has(error.status),
+      refuse: (document, error) => this.#refuse(document, error instanceof RefusalError ? error : undefined),
+      onSplit: (error) => this.#reportSplit(error),
+    });
   }
 
   #refuse({ place, text }: InputDocument, refusal: Refusal | undefined): void {
@@ -122,12 +109,9 @@ export class BatchWriter {
     this.#options.onRefused({ place, id: stringMember(text, '_id'), error, reason });
   }
 
-  /** The whole request is refused because of an invalid document, and nothing written (docs/http/bulk.md#bulk-writes). */
-  async #writeHalves(documents: readonly InputDocument[], error: RefusalError): Promise<void> {
-    if (!this.#hasReportedSplit) this.#options.onSplit(error.message.replace(/\.?$/, '.'));
+  #reportSplit(error: unknown): void {
+    if (!this.#hasReportedSplit && error instanceof RefusalError)
+      this.#options.onSplit(error.message.replace(/\.?$/, '.'));
     this.#hasReportedSplit = true;
-    const middle = documents.length >> 1;
-    await this.#write(documents.slice(0, middle));
-    await this.#write(documents.slice(middle));
   }
 }

@@ -1,6 +1,13 @@
-import { CLOSE_BRACKET, COMMA, isSpace, OPEN_BRACKET } from '../../base/json/characters.ts';
+import {
+  BACKSLASH,
+  CLOSE_BRACKET,
+  COMMA,
+  isSpace,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from '../../base/json/characters.ts';
 import { StreamedContainer } from '../../base/json/streamed-container.ts';
-import { BEHIND, INSIDE, isPlausible, StreamedValue } from './streamed-value.ts';
 
 /** `auto`: one of the others, depending on how the text begins. */
 export const inputFormats = ['auto', 'array', 'lines', 'docs', 'rows'] as const;
@@ -27,7 +34,7 @@ const containerPrefix =
 const byteOrderMark = 0xfeff;
 
 const secondObject =
-  'there is more text behind the object with its documents; import the parts one by one, or say --format lines if each line is a document';
+  'there is more text after the object with its documents; import the parts one by one, or use --format lines if each line is a document';
 
 /** The number of a document's characters that an error quotes. */
 const SHOWN_LENGTH = 60;
@@ -116,7 +123,7 @@ export class DocumentSplitter {
       return prefix.length;
     }
     if (this.#format === 'docs' || this.#format === 'rows') {
-      this.#fail(`the text is no object that begins with an array "${this.#format}"`);
+      this.#fail(`the text is not an object that begins with an array "${this.#format}"`);
     }
     this.#layout = 'lines';
     return 0;
@@ -146,7 +153,7 @@ export class DocumentSplitter {
     this.#pending = '';
     if (!isPlausible(text)) {
       const shown = JSON.stringify(text.slice(0, SHOWN_LENGTH));
-      this.#fail(`${shown} behind document ${this.#count} is no JSON value`);
+      this.#fail(`${shown} after document ${this.#count} is not a JSON value`);
     }
     this.#count++;
     return text;
@@ -168,7 +175,7 @@ export class DocumentSplitter {
     } else if (!isSpace(code)) {
       const found = JSON.stringify(String.fromCharCode(code));
       const position = `character ${this.#offset + at + 1}`;
-      this.#fail(`${found} at ${position}, behind document ${this.#count}, where an object should begin`);
+      this.#fail(`${found} at ${position}, after document ${this.#count}, where an object should begin`);
     }
     return false;
   }
@@ -182,11 +189,72 @@ export class DocumentSplitter {
   /** Only the rest of the object around the array may follow, and nothing after that, because it would be lost silently. */
   #behindArray(code: number): void {
     if (!this.#isComplete) this.#isComplete = this.#holder.take(code);
-    else if (!isSpace(code))
-      this.#fail(this.#layout === 'array' ? 'there is more text behind the array' : secondObject);
+    else if (!isSpace(code)) this.#fail(this.#layout === 'array' ? 'there is more text after the array' : secondObject);
   }
 
   #fail(what: string): never {
     throw new InputError(`The input can't be read: ${what}.`);
   }
+}
+
+/** The position of a character relative to the value: within it, its last one, or the first one after it. */
+const INSIDE = 0;
+const LAST = 1;
+const BEHIND = 2;
+type Position = typeof INSIDE | typeof LAST | typeof BEHIND;
+
+/** The characters of a number, `true`, `false` and `null`. */
+const WORD_CHARACTER = /[\w.+-]/;
+const WORD = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/;
+
+/** Finds the end of any JSON value whose text comes in pieces, character by character. */
+class StreamedValue {
+  readonly #container = new StreamedContainer();
+  #kind: 'container' | 'string' | 'word' | undefined;
+  #isEscaped = false;
+
+  get isOpen(): boolean {
+    return this.#kind !== undefined;
+  }
+
+  /** Whether nothing in it marks its end: a number, or a word such as `null`. */
+  get isWord(): boolean {
+    return this.#kind === 'word';
+  }
+
+  /** Takes the first character. Returns false for a character that no value begins with. */
+  begin(code: number): boolean {
+    if (code === OPEN_BRACE || code === OPEN_BRACKET) {
+      this.#kind = 'container';
+      this.#container.open();
+    } else if (code === QUOTE) this.#kind = 'string';
+    else if (/[-\dtfn]/.test(String.fromCharCode(code))) this.#kind = 'word';
+    return this.isOpen;
+  }
+
+  /** Takes the next character. */
+  take(code: number): Position {
+    const position = this.#positionOf(code);
+    if (position !== INSIDE) this.#kind = undefined;
+    return position;
+  }
+
+  /** Ends a word at the end of the text. */
+  end(): void {
+    this.#kind = undefined;
+  }
+
+  #positionOf(code: number): Position {
+    if (this.#kind === 'container') return this.#container.take(code) ? LAST : INSIDE;
+    if (this.#kind === 'word') return WORD_CHARACTER.test(String.fromCharCode(code)) ? INSIDE : BEHIND;
+    if (this.#isEscaped) this.#isEscaped = false;
+    else if (code === BACKSLASH) this.#isEscaped = true;
+    else if (code === QUOTE) return LAST;
+    return INSIDE;
+  }
+}
+
+/** Whether a supposed number or word is one. The reader of a container or a string finds out whether it is valid JSON. */
+function isPlausible(text: string): boolean {
+  return /^[{["]/.test(text) || WORD.test(text);
 }

@@ -3,18 +3,18 @@ import { open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-
+import { FRAMES, toPieces } from '../../packages/transfer/format.ts';
 import { createProgress, type MessageStream, type Progress } from '../terminal/progress.ts';
 import { AttachmentDownload } from './attachment-download.ts';
 import { DocumentSplitter, InputError } from './document-splitter.ts';
 import { memberText } from './document-text.ts';
 import { RemoteDatabase } from './remote-database.ts';
 
-/** `lines`: one document per line; `array`: one JSON array. */
+/** See `FRAMES`. */
 export const outputFormats = ['lines', 'array'] as const;
 type OutputFormat = (typeof outputFormats)[number];
 
-export interface ExportOptions {
+export interface ExportFileOptions {
   readonly url: string;
   /** A path, or `-` for standard output. */
   readonly file: string;
@@ -30,8 +30,6 @@ interface ExportStreams {
 
 /** Characters of a row that an error shows. */
 const shownLength = 200;
-/** Characters that are collected before they are written. */
-const pieceLength = 64 * 1024;
 
 /**
  * Writes every document of a database as JSON text, exactly as the server sends it. All of them are one response, read as fast
@@ -40,7 +38,7 @@ const pieceLength = 64 * 1024;
  *
  * @returns false if some attachments were not available, after they were reported. Everything else is then written.
  */
-export async function exportDatabase(options: ExportOptions, streams: ExportStreams): Promise<boolean> {
+export async function exportFile(options: ExportFileOptions, streams: ExportStreams): Promise<boolean> {
   const database = new RemoteDatabase(options.url);
   const { attachments: path } = options;
   const total = await database.documentCount();
@@ -53,7 +51,7 @@ export async function exportDatabase(options: ExportOptions, streams: ExportStre
   };
   try {
     const documents = documentsOf(await database.readAll(), progress);
-    const pieces = toPieces(download?.listing(documents) ?? documents, options.format);
+    const pieces = toPieces(download?.listing(documents) ?? documents, FRAMES[options.format]);
     await writePieces(pieces, options.file, streams.stdout, whenWritten);
   } finally {
     progress.end();
@@ -90,23 +88,9 @@ async function* documentsOf(chunks: AsyncIterable<Uint8Array>, progress: Progres
 function toDocument(row: string): string {
   const document = memberText(row, 'doc');
   if (document === undefined || document === 'null')
-    throw new Error(`The server gave a row without its document: ${row.slice(0, shownLength)}`);
+    throw new Error(`The server returned a row without its document: ${row.slice(0, shownLength)}`);
   // Line breaks mean nothing between the tokens of JSON, and strings contain none.
   return document.replace(/[\r\n]+/g, '');
-}
-
-async function* toPieces(documents: AsyncIterable<string>, format: OutputFormat): AsyncGenerator<string> {
-  const isArray = format === 'array';
-  let piece = isArray ? '[' : '';
-  let separator = isArray ? '\n' : '';
-  for await (const document of documents) {
-    piece += isArray ? `${separator}${document}` : `${document}\n`;
-    separator = ',\n';
-    if (piece.length < pieceLength) continue;
-    yield piece;
-    piece = '';
-  }
-  yield isArray ? `${piece}\n]\n` : piece;
 }
 
 /** The file has its name when `whenWritten` has resolved. */

@@ -2,18 +2,16 @@ import type { WriteStream } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { finished } from 'node:stream/promises';
 import { escapeControls } from '../../base/system/log.ts';
-import { formatBytes } from '../terminal/format-bytes.ts';
-import { createProgress, type MessageStream, type Progress } from '../terminal/progress.ts';
+import { createProgress, formatBytes, type MessageStream, type Progress } from '../terminal/progress.ts';
 import { AttachmentFolder } from './attachment-folder.ts';
-import { readStubs } from './attachment-stubs.ts';
 import { AttachmentUpload } from './attachment-upload.ts';
 import { BatchWriter, type InputRefusal } from './batch-writer.ts';
 import { DocumentSplitter, InputError, type InputFormat } from './document-splitter.ts';
-import { memberText, stringMember, withIdFrom } from './document-text.ts';
+import { memberText, readStubs, stringMember, withIdFrom } from './document-text.ts';
 import { openInput, type TextInput } from './input.ts';
 import { RefusalError, RemoteDatabase } from './remote-database.ts';
 
-export interface ImportOptions {
+export interface ImportFileOptions {
   readonly url: string;
   /** A path, or `-` for standard input. */
   readonly file: string;
@@ -47,7 +45,7 @@ const shownIdLength = 100;
  *
  * @returns true if every document was written. Rejects if it had to stop early, after that report.
  */
-export async function importFile(options: ImportOptions, streams: ImportStreams): Promise<boolean> {
+export async function importFile(options: ImportFileOptions, streams: ImportStreams): Promise<boolean> {
   const database = new RemoteDatabase(options.url);
   const input = await openInput(options.file, streams.stdin);
   const folder = options.attachments === undefined ? undefined : await AttachmentFolder.open(options.attachments);
@@ -61,7 +59,7 @@ export async function importFile(options: ImportOptions, streams: ImportStreams)
     onRefused: (refusal) => refusals.add(refusal),
     onSplit: (reason) =>
       streams.stderr.write(
-        `${escapeControls(reason)} It is sent again in halves, to find which documents are at fault.\n`,
+        `${escapeControls(reason)} It is sent again in halves, to find the documents that cause this.\n`,
       ),
   });
   const run = new ImportRun({ database, input, options, folder, writer, refusals, streams });
@@ -78,7 +76,7 @@ export async function importFile(options: ImportOptions, streams: ImportStreams)
 interface ImportTarget {
   readonly database: RemoteDatabase;
   readonly input: TextInput;
-  readonly options: ImportOptions;
+  readonly options: ImportFileOptions;
   readonly folder: AttachmentFolder | undefined;
   readonly writer: BatchWriter;
   readonly refusals: RefusalList;
@@ -163,7 +161,7 @@ async function assertNotSame(input: string, refused: string | undefined): Promis
   if (input === '-' || refused === undefined) return;
   const [first, second] = await Promise.all([input, refused].map((path) => stat(path).catch(() => undefined)));
   if (first === undefined || first.ino !== second?.ino || first.dev !== second.dev || !first.isFile()) return;
-  throw new InputError(`${refused} is what is to be imported; name another file for what is refused`);
+  throw new InputError(`${refused} is the file to be imported; name another file for --refused`);
 }
 
 /** Called before any document is written, because refusals would be lost if the file can't be opened later. */
@@ -212,12 +210,12 @@ function report(url: string, sums: string, refusals: RefusalList, { stdout, stde
   if (more > 0) stderr.write(`  … and ${more} more (--refused FILE writes all of them)\n`);
   if (refusals.conflicts > 0) {
     stderr.write(
-      "A conflict means that the database has the document already, or that the file's document brings a _rev\n",
+      'A conflict means that the database has the document already, or that the document in the file has a _rev\n',
     );
-    stderr.write('which the database does not know; --new-edits false keeps the _rev of each document.\n');
+    stderr.write('that the database does not know; --new-edits false keeps the _rev of each document.\n');
   }
   if (refusals.missingStubs > 0) {
-    stderr.write('The content of attachments comes from the folder that --attachments names.\n');
+    stderr.write('The content of attachments is missing; --attachments DIR names the folder that contains it.\n');
   }
 }
 
@@ -228,5 +226,5 @@ function describeRefusal({ place, id, error, reason }: InputRefusal): string {
 
 function withRemedy(error: unknown): unknown {
   if (!(error instanceof RefusalError) || error.reason !== 'no_db_file') return error;
-  return new RefusalError('There is no such database; --create makes it', error.status, error.error, error.reason);
+  return new RefusalError('There is no such database; --create creates it', error.status, error.error, error.reason);
 }

@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
+import { isGzip } from '../../packages/transfer/format.ts';
 import { InputError } from './document-splitter.ts';
 
 /** A file, or standard input, that is read as text. */
@@ -14,7 +15,7 @@ export interface TextInput {
   text(): AsyncGenerator<string>;
 }
 
-/** Opens a path, or standard input for `-`. Gzip (RFC 1952) is recognized by its first bytes. */
+/** Opens a path, or standard input for `-`. Gzip is recognized by its first bytes. */
 export async function openInput(file: string, stdin: AsyncIterable<Uint8Array | string>): Promise<TextInput> {
   let readBytes = 0;
   async function* counted(): AsyncGenerator<Buffer> {
@@ -46,7 +47,7 @@ async function* decompressed(chunks: AsyncGenerator<Buffer>): AsyncGenerator<Uin
   const { value: first, done } = await chunks.next();
   if (done) return;
   const all = prepended(first, chunks);
-  if (first[0] !== 0x1f || first[1] !== 0x8b) {
+  if (!isGzip(first)) {
     yield* all;
     return;
   }

@@ -4,9 +4,15 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { isDatabaseError } from '../../base/errors/database-error.ts';
-import { type AttachmentFolder, digestOfFile, type FileRecord, mismatch, toDigest } from './attachment-folder.ts';
-import type { Stub } from './attachment-stubs.ts';
-import { toFileName } from './file-names.ts';
+import {
+  type AttachmentFolder,
+  digestOfFile,
+  type FileRecord,
+  mismatch,
+  toDigest,
+  toFileName,
+} from './attachment-folder.ts';
+import type { Stub } from './document-text.ts';
 import type { RemoteDatabase } from './remote-database.ts';
 
 /** An attachment of one revision of a document. */

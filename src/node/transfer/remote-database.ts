@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { DatabaseError } from '../../base/errors/database-error.ts';
-import { isObject, type JsonObject } from '../../base/json/objects.ts';
+import { isObject } from '../../base/json/objects.ts';
+import { bulkBody, createFinder } from '../../packages/transfer/bulk-writes.ts';
 import { UsageError } from '../terminal/usage-error.ts';
-import { stringMember } from './document-text.ts';
+import { namesOf, toName } from './document-text.ts';
 import { type ShortAnswer, shortAnswer, shortMessage } from './short-answer.ts';
 import { BodyError, type StreamedRequest, sendStreamed } from './streamed-request.ts';
 
@@ -85,15 +86,18 @@ export class RemoteDatabase {
   }
 
   /** Sends one `_bulk_docs` request; returns the refusals, by index. Rejects with `RefusalError` if all of it was refused. */
-  async write(documents: readonly string[], newEdits: boolean): Promise<ReadonlyMap<number, Refusal>> {
+  async write(
+    documents: readonly { readonly text: string }[],
+    newEdits: boolean,
+  ): Promise<ReadonlyMap<number, Refusal>> {
     const response = await this.#request('/_bulk_docs', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: `{${newEdits ? '' : '"new_edits":false,'}"docs":[${documents.join(',')}]}`,
+      body: bulkBody(documents, newEdits),
     });
-    await this.#assertOk(response, `A batch of ${documents.length} was refused`);
+    await this.#assertOk(response, `A batch of ${documents.length} documents was refused`);
     const rows = await this.#json(response, SHORT_BYTES + documents.length * ROW_BYTES);
-    if (!Array.isArray(rows)) throw this.#unexpected('something else than an array');
+    if (!Array.isArray(rows)) throw this.#unexpected('something other than an array');
     const refused = new Map<number, Refusal>();
     let find: ReturnType<typeof createFinder> | undefined;
     if (newEdits && rows.length !== documents.length) {
@@ -102,8 +106,8 @@ export class RemoteDatabase {
     for (const [index, row] of rows.entries()) {
       if (!isObject(row) || row['error'] === undefined) continue;
       // Without new revisions only refusals are answered.
-      if (!newEdits) find ??= createFinder(documents);
-      const place = find === undefined ? index : find(row);
+      if (!newEdits) find ??= createFinder(documents.map(({ text }) => namesOf(text)));
+      const place = find === undefined ? index : find({ id: toName(row['id']), rev: toName(row['rev']) });
       if (place === undefined) throw this.#unexpected('about a document that was not sent');
       refused.set(place, { error: `${row['error']}`, reason: toReason(row['reason']) });
     }
@@ -172,7 +176,7 @@ export class RemoteDatabase {
   }
 
   #unreachable(cause: unknown): DatabaseError {
-    const reason = `${this.url} can't be reached: ${rootMessage(cause)}. Does the server run?`;
+    const reason = `${this.url} can't be reached: ${rootMessage(cause)}. Is the server running?`;
     return new DatabaseError('storage_failed', reason, { cause });
   }
 
@@ -182,7 +186,7 @@ export class RemoteDatabase {
     if (!isWhole) {
       throw new DatabaseError(
         'storage_failed',
-        `${this.url} answered with more than ${longest} bytes; it is no database.`,
+        `${this.url} answered with more than ${longest} bytes; it is not a database.`,
       );
     }
     try {
@@ -209,7 +213,7 @@ export class RemoteDatabase {
   }
 
   #broken(cause: unknown): DatabaseError {
-    return new DatabaseError('storage_failed', `The answer of ${this.url} broke off: ${rootMessage(cause)}.`, {
+    return new DatabaseError('storage_failed', `The response of ${this.url} broke off: ${rootMessage(cause)}.`, {
       cause,
     });
   }
@@ -220,20 +224,6 @@ export class RemoteDatabase {
     const { error, reason } = parseErrorBody(text);
     throw new RefusalError(what, response.status, error, reason);
   }
-}
-
-/** Finds the document that a row is about: one document may have several revisions, and each is reported once. */
-function createFinder(documents: readonly string[]): (row: JsonObject) => number | undefined {
-  const indexes = new Map<string | null, number[]>();
-  for (const [index, document] of documents.entries()) {
-    const id = stringMember(document, '_id');
-    indexes.set(id, [...(indexes.get(id) ?? []), index]);
-  }
-  return (row) => {
-    const candidates = indexes.get(typeof row['id'] === 'string' ? row['id'] : null) ?? [];
-    const own = candidates.findIndex((index) => stringMember(documents[index], '_rev') === row['rev']);
-    return candidates.splice(Math.max(own, 0), 1)[0];
-  };
 }
 
 /** The slash of design documents stays, because below their ids others are not accepted (docs/http/requests.md#request-path). */

@@ -38,7 +38,7 @@ export async function sendStreamed(base: string, { method, path, headers, body }
     method,
     headers: { ...headers },
   });
-  request.setTimeout(silenceMs, () => request.destroy(new Error(`nothing came for ${silenceMs / 1000} seconds`)));
+  request.setTimeout(silenceMs, () => request.destroy(new Error(`nothing arrived for ${silenceMs / 1000} seconds`)));
   const answer = answerTo(request);
   if (body === undefined) request.end();
   else await sendBody(request, body, answer);

@@ -1,6 +1,7 @@
 import type { Fetch } from '../database-client/contract.ts';
 import { answerOf, SetteeError } from '../database-client/requests.ts';
 import type { ExportOptions } from './contract.ts';
+import { FRAMES, toPieces } from './format.ts';
 import { linesOf, toStream } from './lines.ts';
 
 /** Begins the document in a row. No JSON string contains it, since quotes in strings are escaped. */
@@ -20,10 +21,10 @@ export function exportDatabase(
   address: string,
   options: ExportOptions = {},
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
-  return toStream(exportedLines(fetch, address.replace(/\/+$/, ''), options));
+  return toStream(toPieces(documentsOf(fetch, address.replace(/\/+$/, ''), options), FRAMES.lines));
 }
 
-async function* exportedLines(
+async function* documentsOf(
   fetch: Fetch,
   address: string,
   { attachments = true, onProgress, signal }: ExportOptions,
@@ -43,19 +44,19 @@ async function* exportedLines(
     if (line !== '') last = line;
     if (total === undefined) total = totalOf(line, path);
     else if (line.startsWith('{')) {
-      yield `${documentOf(line)}\n`;
+      yield documentOf(line);
       documents++;
       onProgress?.({ documents, total });
     }
   }
-  if (!last.endsWith(']}')) throw new Error(`The answer of ${address} was cut off; export it again.`);
+  if (!last.endsWith(']}')) throw new Error(`The response of ${address} was cut off; start the export again.`);
 }
 
 /** The row belongs to the document, and only the end of the row follows it (docs/http/bulk.md#row-framing). */
 function documentOf(line: string): string {
   const row = line.replace(/,$/, '');
   const at = row.indexOf(DOC);
-  if (at < 0) throw new Error(`The database gave a row without its document: ${row.slice(0, 200)}`);
+  if (at < 0) throw new Error(`The database returned a row without its document: ${row.slice(0, 200)}`);
   return row.slice(at + DOC.length, -1);
 }
 
@@ -66,6 +67,6 @@ function totalOf(head: string, path: string): number {
   throw new SetteeError(
     200,
     'no_json',
-    `GET ${path} was not answered by a database. Use the fetch that start() gives, and an address below its base.`,
+    `GET ${path} was not answered by a database. Use the fetch that start() returns, and an address below its base.`,
   );
 }

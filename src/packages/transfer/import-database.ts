@@ -2,18 +2,19 @@ import type { Fetch } from '../database-client/contract.ts';
 import { database } from '../database-client/database.ts';
 import { answerOf, SetteeError } from '../database-client/requests.ts';
 import type { Refused, Written } from '../interface/documents.ts';
+import { ABOUT_ONE_DOCUMENT, Batch, bulkBody, createFinder, sendInHalves } from './bulk-writes.ts';
 import type { ImportOptions, ImportResult, RefusedLine } from './contract.ts';
+import { isGzip } from './format.ts';
 import { linesOf } from './lines.ts';
 
 /** The source of an import: decompressed, and counted as it is read. */
-
 interface Source {
   readonly stream: ReadableStream<Uint8Array>;
   /** Bytes read of the source itself, and how many it has, if it says so. */
   progress(): { readonly bytes: number; readonly total?: number };
 }
 
-/** Decompresses a source that begins like gzip: no JSON begins so. */
+/** Decompresses a source that is compressed. */
 async function openSource(source: Blob | ReadableStream<Uint8Array>): Promise<Source> {
   const total = source instanceof Blob ? { total: source.size } : {};
   const given = source instanceof Blob ? source.stream() : source;
@@ -34,17 +35,14 @@ async function openSource(source: Blob | ReadableStream<Uint8Array>): Promise<So
     },
     { highWaterMark: 0 },
   );
-  const isGzip = first.value?.[0] === 0x1f && (first.value[1] ?? 0x8b) === 0x8b;
-  const stream = isGzip ? counted.pipeThrough(new DecompressionStream('gzip')) : counted;
+  const stream =
+    first.value !== undefined && isGzip(first.value) ? counted.pipeThrough(new DecompressionStream('gzip')) : counted;
   return { stream, progress: () => ({ bytes, ...total }) };
 }
 
 /** Documents and characters of one request, unless a single document is longer. */
 const BATCH_DOCUMENTS = 500;
 const BATCH_LENGTH = 1024 * 1024;
-
-/** Statuses of a request for which one of its documents may be the cause. With any other the database can't take documents at all. */
-const ABOUT_DOCUMENTS: ReadonlySet<number> = new Set([400, 401, 403, 409, 412, 413, 414, 415, 417, 422, 501]);
 
 interface Line {
   readonly line: number;
@@ -75,7 +73,8 @@ export async function importDatabase(
   const { stream, progress } = await openSource(source);
   const show = () => options.onProgress?.({ ...progress(), ...writer.result });
   await database(fetch, path).create();
-  const batches = { ofReplicas: new Batch(), ofEdits: new Batch() };
+  const newBatch = () => new Batch<Line>(BATCH_DOCUMENTS, BATCH_LENGTH);
+  const batches = { ofReplicas: newBatch(), ofEdits: newBatch() };
   let number = 0;
   for await (const line of linesOf(stream)) {
     number++;
@@ -84,41 +83,18 @@ export async function importDatabase(
     options.signal?.throwIfAborted();
     const document = parse(text);
     const id = typeof document?._id === 'string' ? document._id : undefined;
-    if (document === undefined) writer.refuse({ line: number, id, error: 'bad_request', reason: 'no JSON object' });
+    if (document === undefined) writer.refuse({ line: number, id, error: 'bad_request', reason: 'not a JSON object' });
     else {
       const isReplica = document._rev !== undefined;
       const batch = isReplica ? batches.ofReplicas : batches.ofEdits;
-      if (batch.isFull(text.length)) await writer.write(batch.take(), isReplica).then(show);
-      batch.add({ line: number, id, rev: document._rev, text });
+      const item = { line: number, id, rev: document._rev, text };
+      if (batch.isFullFor(item)) await writer.write(batch.take(), isReplica).then(show);
+      batch.add(item);
     }
   }
   await writer.write(batches.ofReplicas.take(), true);
   await writer.write(batches.ofEdits.take(), false).then(show);
   return writer.result;
-}
-
-class Batch {
-  #lines: Line[] = [];
-  #length = 0;
-
-  /** Whether it must be sent before a document of that length is added. */
-  isFull(length: number): boolean {
-    const { length: count } = this.#lines;
-    return count > 0 && (count >= BATCH_DOCUMENTS || this.#length + length > BATCH_LENGTH);
-  }
-
-  add(line: Line): void {
-    this.#lines.push(line);
-    this.#length += line.text.length;
-  }
-
-  /** Empties it and returns its content. */
-  take(): readonly Line[] {
-    const lines = this.#lines;
-    this.#lines = [];
-    this.#length = 0;
-    return lines;
-  }
 }
 
 class Writer {
@@ -143,42 +119,36 @@ class Writer {
     this.#options.onRefused?.(refusal);
   }
 
-  /** The whole request is refused because of a malformed document, and none of it written: so this looks for that document in halves. */
-  async write(lines: readonly Line[], isReplica: boolean): Promise<void> {
-    const [first, ...others] = lines;
-    if (first === undefined) return;
-    try {
-      const rows = await this.#send(lines, isReplica);
-      this.#written += lines.length;
-      for (const [index, row] of rows.entries()) {
-        if (row.ok) continue;
-        this.#written--;
-        const { id, rev, error, reason } = row;
-        // For replicas only the refused ones are answered; for edits there is a row for each, in their order.
-        const found = isReplica ? lines.find((one) => one.id === id && one.rev === rev) : lines[index];
-        this.refuse({ line: (found ?? first).line, id, error, reason });
-      }
-    } catch (error) {
-      if (!(error instanceof SetteeError) || !ABOUT_DOCUMENTS.has(error.status)) throw error;
-      if (others.length === 0)
-        return this.refuse({ line: first.line, id: first.id, error: error.error, reason: error.reason });
-      const middle = lines.length >> 1;
-      await this.write(lines.slice(0, middle), isReplica);
-      await this.write(lines.slice(middle), isReplica);
-    }
+  write(lines: readonly Line[], isReplica: boolean): Promise<void> {
+    return sendInHalves(lines, {
+      send: (some) => this.#send(some, isReplica),
+      isAboutDocuments: (error) => error instanceof SetteeError && ABOUT_ONE_DOCUMENT.has(error.status),
+      refuse: ({ line, id }, error) => {
+        if (error instanceof SetteeError) this.refuse({ line, id, error: error.error, reason: error.reason });
+      },
+    });
   }
 
-  /** Texts are sent unchanged, so that numbers keep their digits. */
-  async #send(lines: readonly Line[], isReplica: boolean): Promise<(Written | Refused)[]> {
+  async #send(lines: readonly Line[], isReplica: boolean): Promise<void> {
     const { signal } = this.#options;
     const address = `${this.#path}/_bulk_docs`;
     const response = await this.#fetch(address, {
       method: 'POST',
       headers: { accept: 'application/json', 'content-type': 'application/json' },
-      body: `{"new_edits":${!isReplica},"docs":[${lines.map(({ text }) => text).join(',')}]}`,
+      body: bulkBody(lines, !isReplica),
       ...(signal && { signal }),
     });
-    return answerOf(response, `POST ${address}`);
+    const rows = await answerOf<(Written | Refused)[]>(response, `POST ${address}`);
+    this.#written += lines.length;
+    const find = createFinder(lines);
+    for (const [index, row] of rows.entries()) {
+      if (row.ok) continue;
+      this.#written--;
+      const { id, error, reason } = row;
+      // For edits there is a row for each, in their order.
+      const found = lines[(isReplica ? find(row) : index) ?? 0] ?? lines[0];
+      if (found !== undefined) this.refuse({ line: found.line, id, error, reason });
+    }
   }
 }
 

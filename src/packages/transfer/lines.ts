@@ -1,7 +1,4 @@
-/** Bytes to lines of text and back, piece by piece. */
-
-/** Characters that are collected before they are passed on. */
-const PIECE_LENGTH = 64 * 1024;
+/** Bytes to lines of text, and pieces of text to bytes. */
 
 /** Returns lines without their ends. Cancels the stream if its reader stops early. Fails for bytes that are not UTF-8. */
 export async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<string, void, void> {
@@ -27,25 +24,17 @@ export async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerat
 }
 
 /** Requests nothing from the source before it is read. */
-export function toStream(texts: AsyncGenerator<string, void, void>): ReadableStream<Uint8Array<ArrayBuffer>> {
+export function toStream(pieces: AsyncGenerator<string, void, void>): ReadableStream<Uint8Array<ArrayBuffer>> {
   const encoder = new TextEncoder();
   return new ReadableStream(
     {
       pull: async (controller) => {
-        let piece = '';
-        while (piece.length < PIECE_LENGTH) {
-          const { done, value } = await texts.next();
-          if (done) {
-            if (piece !== '') controller.enqueue(encoder.encode(piece));
-            controller.close();
-            return;
-          }
-          piece += value;
-        }
-        controller.enqueue(encoder.encode(piece));
+        const { done, value } = await pieces.next();
+        if (done) controller.close();
+        else controller.enqueue(encoder.encode(value));
       },
       cancel: async () => {
-        await texts.return();
+        await pieces.return();
       },
     },
     { highWaterMark: 0 },

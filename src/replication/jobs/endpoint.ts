@@ -3,6 +3,7 @@
  * with a URL, headers and credentials.
  */
 import { isObject, type JsonObject, ownMember } from '../../base/json/objects.ts';
+import { mayBeName, shownAddress } from '../../base/system/shown-address.ts';
 import type { Asker, Credentials, Endpoint } from '../contract.ts';
 import { invalid, memberOf, textsByName } from './request-members.ts';
 
@@ -23,8 +24,6 @@ export interface EndpointOptions {
   readonly isOwn?: (url: string) => Promise<boolean>;
 }
 
-/** No database name contains one of these. A URL with a mistake in it does, and it may hold a password. */
-const NOT_IN_NAMES = /[@:\\?#\s]/;
 const ADDRESS = /^[a-z][a-z\d+.-]*:\/\//i;
 const SIGNATURE_METHODS = ['HMAC-SHA1', 'PLAINTEXT'] as const;
 
@@ -58,7 +57,7 @@ function toEndpoint(
   const headers = parseHeaders(`${side}.headers`, memberOf(details, 'headers'), rules);
   const given = parseAuth(side, memberOf(details, 'auth'));
   if (!ADDRESS.test(text)) {
-    if (NOT_IN_NAMES.test(text)) throw neither(side);
+    if (!mayBeName(text)) throw neither(side);
     if (given !== undefined || Object.keys(headers).length > 0) throw localSecrets(side);
     return { kind: 'local', name: text };
   }
@@ -220,12 +219,9 @@ export function describeEndpoint(endpoint: Endpoint): string {
 
 /** As `describeEndpoint`, for a document's text that was not parsed, or need not be; null if nothing can be shown of it. */
 export function describeEndpointText(text: string): string | null {
-  if (!ADDRESS.test(text)) return NOT_IN_NAMES.test(text) ? null : text;
-  const url = parseUrl(text);
-  // Part of a password that was not percent-encoded may have become the path.
-  return url === undefined || url.pathname.includes('@')
-    ? null
-    : `${url.protocol}//${url.host}${url.pathname.replace(/\/+$/, '')}/`;
+  const shown = shownAddress(text);
+  if (shown === undefined) return null;
+  return mayBeName(shown) ? shown : `${shown.replace(/\/+$/, '')}/`;
 }
 
 /** Returns a proxy's address, without its credentials. */

@@ -4,7 +4,7 @@ import { assertError, assertJson } from '../../support/conformance/answer.ts';
 import { at } from '../../support/conformance/json.ts';
 import { suite, test } from '../../support/conformance/suite.ts';
 
-const APPS = "Settings of an app's own go into a section app or app:NAME.";
+const APPS = 'An app keeps its own settings in the section app or app:NAME.';
 
 /** Settings under the names that other servers of the family have for them, and settings that mean nothing here (docs/http/server.md#names-of-settings). */
 export default suite('config_names', [
@@ -76,12 +76,12 @@ export default suite('config_names', [
 
   test('a setting of the family that has no effect here is refused with the reason', async (t) => {
     const refused = [
-      ['couchdb/file_compression', 'its files have a form of their own'],
-      ['svc/file_compression', 'its files have a form of their own'],
+      ['couchdb/file_compression', 'its files have their own format'],
+      ['svc/file_compression', 'its files have their own format'],
       ['chttpd/admin_only_all_dbs', 'set svc_httpd_auth/require_valid_user'],
-      ['couch_peruser/enable', 'databases of single users are not made by the service'],
+      ['couch_peruser/enable', 'the service creates no databases for single users'],
       ['smoosh.ratio_dbs/min_priority', 'compaction and caches need no settings'],
-      ['httpd_global_handlers/_x', 'no other programs are started'],
+      ['httpd_global_handlers/_x', 'the service starts no other programs'],
     ] as const;
     for (const [name, why] of refused) {
       const answer = await t.request('PUT', `/_config/${name}`, { json: 'true' });

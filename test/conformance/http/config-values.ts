@@ -93,7 +93,7 @@ export default suite('config_values', [
         answer,
         400,
         'bad_request',
-        'Settings cors:example.com/origins and cors:example.com/credentials would let every page act as whoever is logged in: name the origins, or leave credentials off.',
+        'Settings cors:example.com/origins and cors:example.com/credentials would let every page act with the rights of the user who is logged in. List the origins, or turn credentials off.',
       );
     } finally {
       await t.request('DELETE', '/_config/cors:example.com/origins');

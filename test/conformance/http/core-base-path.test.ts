@@ -1,5 +1,4 @@
-import { readQuickJsWasm } from '../../../src/node/server/quickjs-wasm.ts';
-import { createSandboxWorkers } from '../../../src/node/server/sandbox-workers.ts';
+import { createSandboxWorkers, readQuickJsWasm } from '../../../src/node/server/platform.ts';
 import { CoreHost } from '../../support/conformance/core-host.ts';
 import { memoryStorage } from '../../support/conformance/memory-storage.ts';
 import { registerSuites } from '../../support/conformance/register.ts';

@@ -1,6 +1,6 @@
 import { type SetupServer, setupServer } from 'msw/node';
 import { handlers, type SetteeHandlers } from '../../../src/browser/msw/index.ts';
-import { readQuickJsWasm } from '../../../src/node/server/quickjs-wasm.ts';
+import { readQuickJsWasm } from '../../../src/node/server/platform.ts';
 import { FetchHost } from '../../support/conformance/fetch-host.ts';
 import type { Settings } from '../../support/conformance/host.ts';
 import { registerSuites } from '../../support/conformance/register.ts';

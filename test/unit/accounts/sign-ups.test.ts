@@ -51,7 +51,7 @@ describe('what is refused costs no hash', () => {
     expect(refused.status).toBe(413);
     expect(JSON.parse(String(refused.body))).toEqual({
       error: 'too_large',
-      reason: expect.stringContaining('may have 65536 characters, unless an admin writes it'),
+      reason: expect.stringContaining('may have at most 65536 characters, unless an admin writes it'),
     });
     expect(derive).not.toHaveBeenCalled();
     // The request's own JSON was read once; nobody read the document's text again.
@@ -104,7 +104,7 @@ describe('passwords that are set', () => {
     const { error, reason } = JSON.parse(await textOf(refused.body));
     expect([error, reason]).toEqual([
       'too_many_requests',
-      'Too many accounts were made, or passwords set, from this address. Try again in 1 s.',
+      'Too many accounts were created, or passwords set, from this address. Try again in 1 s.',
     ]);
     expect((await signUp('more', {}, { peer: '203.0.113.2' })).status).toBe(201);
     expect((await signUp('further', {}, { peer, headers: ROOT })).status).toBe(201);

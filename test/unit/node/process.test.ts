@@ -83,7 +83,7 @@ describe('the process', () => {
       const told = server.stderr.trimEnd().split('\n');
       expect(told.map((line) => line.replace(/^\S+ /, ''))).toEqual([
         `[info] the server has started: Settee 0.1.0 at ${url}`,
-        '[info] the server stops',
+        '[info] the server is stopping',
         '[info] the server has stopped',
       ]);
     },
@@ -130,7 +130,7 @@ describe('the process', () => {
     expect(await second.exited).toEqual({ code: 1, signal: null });
     expect(second.stdout).toBe('');
     expect(second.stderr).toBe(
-      `The data folder ${folder} is in use by process ${first.child.pid}, which answers at ${url}. Stop that one first, or choose another folder with --data.\n`,
+      `The data folder ${folder} is in use by process ${first.child.pid}, which answers at ${url}. Stop that process first, or choose another folder with --data.\n`,
     );
   });
 

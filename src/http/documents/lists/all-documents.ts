@@ -1,4 +1,4 @@
-import type { ReadRestriction } from '../../../accounts/read-restrictions/read-restriction.ts';
+import type { ReadRestriction } from '../../../accounts/access/read-restriction.ts';
 import { must } from '../../../base/shared/assert.ts';
 import { allReady } from '../../../base/shared/maybe-promise.ts';
 import type { DocId } from '../../../database/documents/contract.ts';

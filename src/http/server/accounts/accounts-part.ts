@@ -1,6 +1,6 @@
+import type { ReadRestriction } from '../../../accounts/access/read-restriction.ts';
 import type { UserWrites } from '../../../accounts/access/write-guard.ts';
 import type { Authenticator, Standing } from '../../../accounts/contract.ts';
-import type { ReadRestriction } from '../../../accounts/read-restrictions/read-restriction.ts';
 import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
 import type { RequestUser } from '../../../base/shared/message.ts';
 import type { Answer, Context } from '../../request/context.ts';

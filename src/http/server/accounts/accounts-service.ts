@@ -1,4 +1,4 @@
-import type { Account } from '../../../accounts/accounts/account.ts';
+import type { Account } from '../../../accounts/accounts/account-store.ts';
 import type { Way } from '../../../accounts/contract.ts';
 import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
 

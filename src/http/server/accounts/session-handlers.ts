@@ -1,5 +1,5 @@
 /** `_session`: logging in and out, and who is logged in (docs/http/accounts.md#sessions). */
-import type { Account } from '../../../accounts/accounts/account.ts';
+import type { Account } from '../../../accounts/accounts/account-store.ts';
 import { endedCookie, sessionValue } from '../../../accounts/schemes/session-cookie.ts';
 import { authenticationDatabase, handlerNames } from '../../../accounts/settings.ts';
 import { DatabaseError, isDatabaseError } from '../../../base/errors/database-error.ts';

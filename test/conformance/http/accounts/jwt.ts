@@ -120,7 +120,7 @@ export default suite('accounts_jwt', [
       const t = await withKeys(given);
       const head = { alg: 'HS256' };
       const endless = await signed(head, { sub: 'ana', exp: undefined, iss: 'us' });
-      const refused = 'The bearer token is refused: it has no claim exp, which jwt_auth/required_claims asks for.';
+      const refused = 'The bearer token is refused: it has no claim exp, which jwt_auth/required_claims requires.';
       assertError(await t.request('GET', '/', { headers: endless }), 401, 'unauthorized', refused);
       const set = async (json: string) => {
         const path = '/_config/jwt_auth/required_claims';

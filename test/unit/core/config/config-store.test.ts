@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { DatabaseError } from '../../../../src/base/errors/database-error.ts';
 import type { ConfigChange, SettingName, Settings } from '../../../../src/base/system/contract.ts';
+import type { ConfigStorage } from '../../../../src/core/config/config-storage.ts';
 import { createConfig } from '../../../../src/core/config/config-store.ts';
-import type { ConfigStorage } from '../../../../src/core/config/contract.ts';
 
 /** Keeps settings as a file does: what was written is there, also for the next store. */
 class FakeStorage implements ConfigStorage {
@@ -186,7 +186,9 @@ describe('those who listen', () => {
     config.onChange(({ key }) => told.push(key));
     await config.set('app', 'key', 'value');
     expect(told).toEqual(['key']);
-    expect(logged).toEqual(['The change of app/key could not be followed.']);
+    expect(logged).toEqual([
+      'The setting app/key was changed, but the change could not take effect; restart the service.',
+    ]);
   });
 });
 

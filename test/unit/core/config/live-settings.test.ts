@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { systemRandom } from '../../../../src/base/shared/clock.ts';
+import { followInteger } from '../../../../src/base/system/config.ts';
 import { createConfig } from '../../../../src/core/config/config-store.ts';
-import { followInteger } from '../../../../src/core/config/follow.ts';
 import { createCore } from '../../../../src/core/core.ts';
 import { deferredAtHand } from '../../../../src/core/deferred/deferred-code.ts';
 import { createMemoryPageStore, MemoryMedium } from '../../../../src/storage/memory-page-store.ts';

@@ -97,7 +97,7 @@ describe('serve', () => {
     ['--port 1e3', '--port is "1e3"; it must be a whole number from 0 to 65535.'],
     ['--log-level loud', '--log-level is "loud"; it must be one of none, error, info, debug, request.'],
     ['--set nonsense', '--set is "nonsense"; it must be SECTION/KEY=VALUE, as in svc/max_dbs_open=200.'],
-    ['--memory --data x', '--memory keeps no data folder; leave out --data or --memory.'],
+    ['--memory --data x', '--memory uses no data folder; leave out --data or --memory.'],
     ['--prot 1', "Unknown option '--prot'."],
     [
       '--set uuids/algorithm=bogus',
@@ -106,11 +106,11 @@ describe('serve', () => {
     ['--set svc/max_dbs_open=many', 'Setting svc/max_dbs_open is "many"; it must be a whole number from 0 up.'],
     [
       '--set chttpd/require_valid_usr=true',
-      "There is no setting chttpd/require_valid_usr. The nearest is chttpd/require_valid_user. Settings of an app's own go into a section app or app:NAME.",
+      'There is no setting chttpd/require_valid_usr. The nearest is chttpd/require_valid_user. An app keeps its own settings in the section app or app:NAME.',
     ],
     [
       '--set __proto__/x=1',
-      "There is no setting __proto__/x. Settings of an app's own go into a section app or app:NAME.",
+      'There is no setting __proto__/x. An app keeps its own settings in the section app or app:NAME.',
     ],
     [
       '--set couchdb/single_node=true',
@@ -118,7 +118,7 @@ describe('serve', () => {
     ],
     [
       '--set svc/max_dbs_open=1 --set couchdb/max_dbs_open=2',
-      'Setting svc/max_dbs_open is given under two names with different values, svc/max_dbs_open and couchdb/max_dbs_open. Give one of them.',
+      'Setting svc/max_dbs_open is given under two names with different values, svc/max_dbs_open and couchdb/max_dbs_open. Set only one of them.',
     ],
     ['--set httpd/max_connections=-1', 'Setting httpd/max_connections is "-1"; it must be a whole number from 0 up.'],
     [
@@ -134,7 +134,7 @@ describe('serve', () => {
   test('is not what happens with a command that is not there', () => {
     expect(() => parse('start')).toThrow(
       new UsageError(
-        'There is no command "start". There are: serve, import, export, replicate, verify, backup, restore, admin.',
+        'There is no command "start". The commands are: serve, import, export, replicate, verify, backup, restore, admin.',
       ),
     );
   });
@@ -180,7 +180,7 @@ describe('import', () => {
   });
 
   test.each([
-    ['import http://h/db', 'Say the database and the file: settee import URL FILE'],
+    ['import http://h/db', 'Name the database and the file: settee import URL FILE'],
     ['import a b c', '"c" is one argument too many.'],
     ['import a b --batch-size 0', '--batch-size is "0"; it must be a whole number from 1 to 100000.'],
     ['import a b --new-edits no', '--new-edits is "no"; it must be one of true, false.'],
@@ -203,7 +203,7 @@ describe('the other commands', () => {
     });
     expect(parse('export http://h/db --attachments f')).toMatchObject({ file: '-', attachments: 'f' });
     expect(() => parse('export http://h/db --attachments=')).toThrow('--attachments is empty; name a folder.');
-    expect(() => parse('export')).toThrow('Say the database: settee export URL [FILE]');
+    expect(() => parse('export')).toThrow('Name the database: settee export URL [FILE]');
   });
 
   test('verify, backup, restore', () => {
@@ -221,8 +221,8 @@ describe('the other commands', () => {
     });
     expect(parse('backup /t')).toEqual({ name: 'backup', dataFolder: './data', target: '/t' });
     expect(parse('restore /s --data /d')).toEqual({ name: 'restore', source: '/s', dataFolder: '/d' });
-    expect(() => parse('backup')).toThrow('Say where the backup goes');
-    expect(() => parse('restore /s', { SETTEE_DATA: '/e' })).toThrow('Say both folders');
+    expect(() => parse('backup')).toThrow('Name the folder for the backup');
+    expect(() => parse('restore /s', { SETTEE_DATA: '/e' })).toThrow('Name both folders');
   });
 
   test('help and version, wherever they are asked for', () => {

@@ -120,7 +120,7 @@ describe('a backup', () => {
     });
     expect(await runCommand(['serve', '--port', '0', '--no-demo', '--data', at('restored')])).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/Settee does not serve .*restored: its server has had admins/),
+      stderr: expect.stringMatching(/Settee does not serve .*restored: its server had admins/),
     });
     const open = await start('restored', { withoutAdmin: true });
     expect((await ask(open, 'PUT', 'another', {})).status).toBe(201);
@@ -138,7 +138,7 @@ describe('a backup', () => {
     await mkdir(at('restored'));
     await writeFile(at('restored/settee.ini'), '[uuids]\nmax_count = 7\n', { mode: 0o600 });
     const restored = await runCommand(['restore', at('backup'), '--data', at('restored')]);
-    expect(restored.stderr).toMatch(/settee\.ini was there already and stays; .* HAS NO ADMIN/);
+    expect(restored.stderr).toMatch(/settee\.ini existed already and was not changed; .* HAS NO ADMIN/);
     expect(await readFile(at('restored/settee.ini'), 'utf8')).toBe('[uuids]\nmax_count = 7\n');
     await expect(start('restored')).rejects.toMatchObject(REFUSED);
   });

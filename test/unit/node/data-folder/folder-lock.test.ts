@@ -56,7 +56,7 @@ describe('a data folder', () => {
     expect(says).toBe('held');
     await expect(lockFolder(path)).rejects.toMatchObject({
       code: 'storage_locked',
-      reason: `The data folder ${path} is in use by process ${child.pid}, which answers at http://127.0.0.1:1234/. Stop that one first, or choose another folder with --data.`,
+      reason: `The data folder ${path} is in use by process ${child.pid}, which answers at http://127.0.0.1:1234/. Stop that process first, or choose another folder with --data.`,
     });
   });
 

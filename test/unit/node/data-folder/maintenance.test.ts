@@ -48,7 +48,7 @@ describe('backup and restore', () => {
     expect(backup).toEqual({
       code: 1,
       stdout: '',
-      stderr: `${temporary} is there already. Name a folder that is not.\n`,
+      stderr: `${temporary} exists already. Name a folder that does not exist.\n`,
     });
   });
 
@@ -141,7 +141,7 @@ describe('a backup of a folder with damage', () => {
       /^settings: copied, \d+ bytes\ntwo\.\w+: copied, \d+ bytes\nlist of databases: copied, \d+ bytes\n$/,
     );
     expect(backup.stderr).toMatch(
-      /^one: It is not in the copy\. File "one\.\w+" is damaged: \S+ is cut off after 5000 bytes; restore it from a backup\.\n1 part is not whole, as said above; all others were copied\.\n$/,
+      /^one: It is not in the copy\. File "one\.\w+" is damaged: \S+ is cut off after 5000 bytes; restore it from a backup\.\n1 part is missing or incomplete, as listed above; all others were copied\.\n$/,
     );
     const restore = await runCommand(['restore', target, '--data', restored]);
     expect(restore.code).toBe(1);
@@ -149,10 +149,10 @@ describe('a backup of a folder with damage', () => {
       /^settings: restored, \d+ bytes\ntwo\.\w+: restored, \d+ bytes\nlist of databases: restored, \d+ bytes\n$/,
     );
     expect(restore.stderr).toBe(
-      'one: The backup does not hold it. Look for it in another backup; requests for it fail until the database is deleted.\n1 part is not whole, as said above; all others were restored.\n',
+      'one: The backup does not contain it. Restore it from another backup; requests for it fail until the database is deleted.\n1 part is missing or incomplete, as listed above; all others were restored.\n',
     );
     const verify = await runCommand(['verify', '--data', restored]);
-    expect(verify.stdout).toMatch(/^one: .*\n {2}Its file is gone; .*\ntwo: 1 documents, \d+ pages, no damage\n$/);
+    expect(verify.stdout).toMatch(/^one: .*\n {2}Its file is missing; .*\ntwo: 1 documents, \d+ pages, no damage\n$/);
     const other = await startServer({ port: 0, dataFolder: restored, logLevel: 'none' });
     const answer = await fetch(`${other.url}one`);
     expect([answer.status, await answer.json()]).toEqual([
@@ -182,7 +182,7 @@ describe('a backup of a folder with damage', () => {
     expect(restore).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(
-        /^one: It is not in the copy\. The head of one\.\w+ is damaged\. Restore the file from a backup\.\n1 part is not whole, /,
+        /^one: It is not in the copy\. The head of one\.\w+ is damaged\. Restore the file from a backup\.\n1 part is missing or incomplete, /,
       ),
     });
     const verify = await runCommand(['verify', '--data', join(temporary, 'bad-head-restored')]);
@@ -194,7 +194,9 @@ describe('a backup of a folder with damage', () => {
     await rm((await copyOf(source)).one, { recursive: true });
     const backup = await runCommand(['backup', `${source}-backup`, '--data', source]);
     expect(backup.code).toBe(1);
-    expect(backup.stderr).toContain('one: Its file is gone from the data folder. Look for it in an earlier backup, ');
+    expect(backup.stderr).toContain(
+      'one: Its file is missing from the data folder. Restore it from an earlier backup, ',
+    );
   });
 
   test('reports writes that a damaged journal has lost, and so does its restoration', async () => {
@@ -204,7 +206,7 @@ describe('a backup of a folder with damage', () => {
     const journal = join(one, (await readdir(one)).find((name) => name.endsWith('.log')) ?? '');
     await writeFile(journal, (await readFile(journal)).fill('x', 20, 24));
     const target = join(temporary, 'lost-backup');
-    const lost = 'one: Its journal is damaged, and the copy lacks the last writes, those behind the damage. ';
+    const lost = 'one: Its journal is damaged, and the copy lacks the last writes, those after the damage. ';
     const backup = await runCommand(['backup', target, '--data', source]);
     expect(backup).toMatchObject({ code: 1, stderr: expect.stringContaining(`${lost}A server that has `) });
     const restore = await runCommand(['restore', target, '--data', join(temporary, 'lost-restored')]);
@@ -219,7 +221,7 @@ describe('a backup of a folder with damage', () => {
     await truncate(join(index, 'data-1.mdb'), 5000);
     const backup = await runCommand(['backup', `${source}-backup`, '--data', source]);
     expect(backup.code).toBe(0);
-    expect(backup.stderr).toMatch(/^one\.\w+\.\w+: This index is damaged, and not in the copy; it is made anew /);
+    expect(backup.stderr).toMatch(/^one\.\w+\.\w+: This index is damaged, and is not in the copy. It is rebuilt /);
   });
 });
 
@@ -258,7 +260,7 @@ describe('verify', () => {
     const gone = await runCommand(['verify', '--data', copy]);
     expect(gone).toMatchObject({ code: 1, stderr: '' });
     expect(gone.stdout).toContain(
-      'one: 0 documents, 0 pages, 1 findings\n  Its file is gone; restore it from a backup.\ntwo: ',
+      'one: 0 documents, 0 pages, 1 findings\n  Its file is missing; restore it from a backup.\ntwo: ',
     );
   });
 

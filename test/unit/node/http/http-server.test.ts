@@ -5,8 +5,8 @@ import { networkInterfaces } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { Handle } from '../../../../src/base/shared/message.ts';
+import { assertListenAllowed } from '../../../../src/node/http/host-check.ts';
 import { listen } from '../../../../src/node/http/http-server.ts';
-import { assertListenAllowed } from '../../../../src/node/http/listen-rights.ts';
 import { createListener } from '../../../../src/node/http/listener.ts';
 
 const listenerOf = (handle: Handle) =>
@@ -216,7 +216,7 @@ describe('the Host header', () => {
     expect(JSON.parse(text)).toEqual({
       error: 'forbidden',
       reason:
-        'This server does not answer under the host name "evil.example", so that no web page can reach it by pointing a name of its own here. Use localhost or 127.0.0.1; or, if the name is yours, start the server with --allow-host evil.example.',
+        'This server does not answer under the host name "evil.example": a web page may have made that name point to this machine. Use localhost or 127.0.0.1; or, if the name is yours, start the server with --allow-host evil.example.',
     });
     expect(asked).toEqual([]);
     await server.close();
@@ -299,7 +299,7 @@ describe('a request whose end could be seen in two places, or which is for two h
       'HTTP/1.0 has no Transfer-Encoding. Send the body with a Content-Length, or the request as HTTP/1.1.',
     );
     expect((await exchange(head('1.1', 'Transfer-Encoding: gzip, chunked') + chunked)).answer).toContain(
-      'Transfer-Encoding has to be \\"chunked\\" alone. Say how the body itself is compressed as Content-Encoding.',
+      'Transfer-Encoding must be \\"chunked\\" and nothing else. Name the compression of the body in Content-Encoding.',
     );
   });
 

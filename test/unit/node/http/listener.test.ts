@@ -406,7 +406,7 @@ describe('the connection', () => {
       text: 'GET /db/\u00e4 HTTP/1.1\r\nHost: localhost\r\n\r\n',
       start: '400 Bad Request',
       error: 'bad_request',
-      reason: 'percent-encode letters beyond ASCII and spaces in its address (ä is %C3%A4)',
+      reason: 'percent-encode spaces and letters outside ASCII in its address (ä is %C3%A4)',
     },
     {
       what: 'a head beyond 64 KB',

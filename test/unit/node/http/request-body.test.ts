@@ -28,7 +28,7 @@ test('a sender of a small body that is silent for two minutes has its request fa
   const incoming = requestOf(6);
   const outcome = expect(readBody(incoming)).rejects.toMatchObject({
     code: 'request_timeout',
-    reason: 'Nothing of the request came for 120 seconds, after 3 bytes of its body. Send it again.',
+    reason: 'No part of the request arrived for 120 seconds, after 3 bytes of its body. Send it again.',
   });
   vi.advanceTimersByTime(100_000);
   incoming.write('abc');
@@ -50,7 +50,7 @@ test('a sender below the least rate has its request failed, however often someth
   const outcome = expect(readBody(incoming, rules)).rejects.toMatchObject({
     code: 'request_timeout',
     reason:
-      'Fewer than 600 bytes of the request came within 60 seconds (httpd/min_body_rate), after 605 bytes of its body. Send it again over a faster connection.',
+      'Fewer than 600 bytes of the request arrived within 60 seconds (httpd/min_body_rate), after 605 bytes of its body. Send it again over a faster connection.',
   });
   // A good minute, in which a pause is no harm, excuses nothing later.
   vi.advanceTimersByTime(50_000);

@@ -44,10 +44,10 @@ describe('a storage whose close does not end', () => {
     await expect(server.close()).rejects.toMatchObject({
       code: 'storage_blocked',
       reason:
-        'The storage did not close within 0.05 seconds. What was acknowledged is kept; end the process, and look after the disk.',
+        'The storage did not close within 0.05 seconds. Acknowledged writes are not lost. End the process, and check the disk.',
     });
     expect(logged.join('\n')).toMatch(
-      /The server could not be closed in order\.[\s\S]*did not close within 0\.05 seconds/,
+      /The server could not be closed cleanly\.[\s\S]*did not close within 0\.05 seconds/,
     );
     await expect(fetch(server.url)).rejects.toThrow();
     await expect(startServer({ port: 0, dataFolder: folder })).rejects.toMatchObject({ code: 'storage_locked' });

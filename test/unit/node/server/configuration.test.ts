@@ -67,7 +67,7 @@ describe('the configuration file', () => {
     expect(await ask(server, 'GET', '_config/log/level')).toBe('error');
     expect(await ask(server, 'PUT', '_config/uuids/max_count', '8')).toMatchObject({
       error: 'modification_not_allowed',
-      reason: expect.stringContaining('uuids/max_count was given when the service was started'),
+      reason: expect.stringContaining('uuids/max_count was set when the service was started'),
     });
     expect(await readFile(file(), 'utf8')).toBe('[uuids]\nmax_count = 7\n[log]\nlevel = debug\n');
   });
@@ -99,9 +99,9 @@ describe('the configuration file', () => {
     const server = await start();
     const entries = logged.map((entry) => entry.slice(entry.indexOf('[')));
     expect(entries).toEqual([
-      "[error] A setting that is kept changes nothing. There is no setting httpd/port_. The nearest is httpd/port. Settings of an app's own go into a section app or app:NAME.",
-      '[info] A setting that is kept changes nothing. Setting couchdb/uuid has no effect here: a server makes its own uuid, and the database of users is named by svc_httpd_auth/authentication_db.',
-      '[info] A setting that is kept changes nothing. Setting smoosh.ratio_dbs/min_priority has no effect here: compaction and caches need no settings.',
+      '[error] A stored setting has no effect. There is no setting httpd/port_. The nearest is httpd/port. An app keeps its own settings in the section app or app:NAME.',
+      '[info] A stored setting has no effect. Setting couchdb/uuid has no effect here: a server makes its own uuid, and the database of users is named by svc_httpd_auth/authentication_db.',
+      '[info] A stored setting has no effect. Setting smoosh.ratio_dbs/min_priority has no effect here: compaction and caches need no settings.',
       expect.stringMatching(/^\[info\] the server has started: /),
     ]);
     // They are shown, and can be deleted, but not changed.

@@ -142,7 +142,7 @@ describe('the demo', () => {
     running.push(other);
     const { port } = new URL(other.url);
     expect(await startDemo({ port: Number(port), folder })).toBe(
-      `There is no demo: port ${port} can't be used, because another program has it or rights are missing. Choose another one with --demo-port, or none with --no-demo.`,
+      `There is no demo: port ${port} can't be used, because another program uses it, or this user may not use it. Choose another one with --demo-port, or none with --no-demo.`,
     );
   });
 });

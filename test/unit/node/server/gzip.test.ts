@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { systemRandom } from '../../../../src/base/shared/clock.ts';
 import { createCore } from '../../../../src/core/core.ts';
 import { deferredAtHand } from '../../../../src/core/deferred/deferred-code.ts';
-import { gzip } from '../../../../src/node/server/gzip.ts';
+import { gzip } from '../../../../src/node/server/platform.ts';
 import { createMemoryPageStore } from '../../../../src/storage/memory-page-store.ts';
 import { ask, askJson, clock, pick } from '../../http/support.ts';
 

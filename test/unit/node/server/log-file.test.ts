@@ -85,7 +85,7 @@ test('a server writes its log there, and _log reads it', async () => {
   expect(entries).toEqual([
     `[info] the server has started: Settee ${VERSION} at ${server.url}`,
     '[info] somebody from an unknown address wrote: hello',
-    '[info] the server stops',
+    '[info] the server is stopping',
     '[info] the server has stopped',
     '',
   ]);

@@ -57,7 +57,7 @@ describe('a server on a folder', () => {
     const first = await start({ dataFolder });
     await expect(startServer({ port: 0, dataFolder })).rejects.toMatchObject({
       code: 'storage_locked',
-      reason: `The data folder ${dataFolder} is in use by process ${process.pid}, which answers at ${first.url}. Stop that one first, or choose another folder with --data.`,
+      reason: `The data folder ${dataFolder} is in use by process ${process.pid}, which answers at ${first.url}. Stop that process first, or choose another folder with --data.`,
     });
   });
 

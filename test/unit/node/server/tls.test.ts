@@ -104,7 +104,7 @@ describe.skipIf(!hasOpenSsl)('a server with a certificate', () => {
     expect((await ask(server.url, 'GET', '', { agent: kept })).statusCode).toBe(200);
     const refused = once(log, 'entry');
     await put('two', 'pem');
-    expect(String(await refused)).toContain('the old ones are used on');
+    expect(String(await refused)).toContain('the server continues with the old ones');
     expect((await ask(server.url)).statusCode).toBe(200);
     const renewed = once(log, 'entry');
     await put('two', 'key');
@@ -123,8 +123,8 @@ describe.skipIf(!hasOpenSsl)('a server with a certificate', () => {
     for (const [options, reason] of [
       [{ tlsCert: both.tlsCert }, 'https needs both a certificate and its key'],
       [{ tlsKey: both.tlsKey }, 'https needs both a certificate and its key'],
-      [{ ...both, tlsKey: file('two.key') }, 'and of one pair'],
-      [{ ...both, tlsCert: file('text.pem') }, 'Both have to be PEM'],
+      [{ ...both, tlsKey: file('two.key') }, 'and belong to each other'],
+      [{ ...both, tlsCert: file('text.pem') }, 'Both must be PEM'],
       [{ ...both, tlsCert: file('absent.pem') }, `${file('absent.pem')} can't be read`],
     ] as const) {
       await expect(start(options)).rejects.toMatchObject({

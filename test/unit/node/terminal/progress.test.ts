@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { afterEach, expect, test, vi } from 'vitest';
-import { createProgress } from '../../../../src/node/terminal/progress.ts';
+import { createProgress, formatBytes } from '../../../../src/node/terminal/progress.ts';
 
 const hidesCursor = '\u001b[?25l';
 const showsCursor = '\u001b[?25h';
@@ -38,4 +38,18 @@ test('a bar takes a total that has changed, and leaves signals to a caller who h
   progress.update(10, 'ten', 40);
   progress.end();
   expect(String(stream.read())).toContain('25 %  ten');
+});
+
+test.each([
+  [0, '0 bytes'],
+  [1, '1 byte'],
+  [999, '999 bytes'],
+  [1000, '1.0 kB'],
+  [999_949, '999.9 kB'],
+  [999_950, '1.0 MB'],
+  [20_100_000, '20.1 MB'],
+  [4_294_967_296, '4.3 GB'],
+  [5e15, '5000.0 TB'],
+])('%i bytes are %s', (bytes, text) => {
+  expect(formatBytes(bytes)).toBe(text);
 });

@@ -7,9 +7,9 @@ import { PassThrough } from 'node:stream';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { type RunningServer, startServer } from '../../../../src/node/server/server.ts';
 import { AttachmentFolder } from '../../../../src/node/transfer/attachment-folder.ts';
-import { readStubs } from '../../../../src/node/transfer/attachment-stubs.ts';
 import { AttachmentUpload } from '../../../../src/node/transfer/attachment-upload.ts';
-import { exportDatabase } from '../../../../src/node/transfer/export.ts';
+import { readStubs } from '../../../../src/node/transfer/document-text.ts';
+import { exportFile } from '../../../../src/node/transfer/export.ts';
 import { RemoteDatabase } from '../../../../src/node/transfer/remote-database.ts';
 import { runCommand } from '../run-command.ts';
 import { openRelay, type Relay } from './relay.ts';
@@ -71,7 +71,7 @@ test('an attachment is on the disk before all of it has come, and its progress i
     format: 'lines',
     attachments: files,
   } as const;
-  expect(await exportDatabase(options, { stdout: new PassThrough(), stderr })).toBe(true);
+  expect(await exportFile(options, { stdout: new PassThrough(), stderr })).toBe(true);
   expect(digestOf(await readFile(join(files, 'd/large')))).toBe(digestOf(large));
   const shown = String(stderr.read());
   expect(shown).toContain('1 of 1 attachments, 20.0 MB of 20.0 MB');

@@ -214,7 +214,7 @@ describe('an export into a folder', () => {
     relay.requests.length = 0;
     expect(await exportAll()).toMatchObject({
       code: 0,
-      stderr: `8 attachments, 120.0 kB, 4 of them there already (${folder})\n`,
+      stderr: `8 attachments, 120.0 kB, 4 of them present already (${folder})\n`,
     });
     expect(attachmentReads()).toBe(4);
     expect(await importAll('--new-edits', 'false')).toMatchObject({ code: 0 });
@@ -232,7 +232,10 @@ describe('an export into a folder', () => {
     await exportAll();
     await writeFile(join(folder, 'd/a'), 'two');
     await writeFile(join(folder, 'd/b.txt'), text.replace('happy', 'HAPPY'));
-    expect(await exportAll()).toMatchObject({ code: 0, stderr: expect.stringContaining(', 1 of them there already') });
+    expect(await exportAll()).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining(', 1 of them present already'),
+    });
     expect(await readFile(join(folder, 'd/a'), 'utf8')).toBe('one');
     expect(await readFile(join(folder, 'd/b.txt'), 'utf8')).toBe(text);
   });
@@ -254,7 +257,7 @@ describe('an export into a folder', () => {
     expect(await exportAll()).toEqual({
       code: 1,
       stdout: '',
-      stderr: `${folder} holds other files than those of an export; name a new or an empty folder.\n`,
+      stderr: `${folder} contains files that are not from an export; name a new or an empty folder.\n`,
     });
     expect(await filesBelow(folder)).toEqual(['mine']);
     expect(existsSync(lines)).toBe(false);
@@ -272,7 +275,10 @@ describe('an export into a folder', () => {
     expect(await readFile(join(folder, 'd/a'), 'utf8')).toBe('one');
     await rm(join(folder, 'e'), { recursive: true });
     await symlink(outside, join(folder, 'e'));
-    expect(await exportAll()).toMatchObject({ code: 1, stderr: expect.stringContaining('is no folder; remove it.') });
+    expect(await exportAll()).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('is not a folder; remove it.'),
+    });
     expect(await filesBelow(outside)).toEqual(['kept']);
     expect(await readFile(join(outside, 'kept'), 'utf8')).toBe('kept');
   });
@@ -300,9 +306,9 @@ describe('an export into a folder', () => {
       '  document "d", attachment "wrong": its digest is md5-ndTkYSaMgDT1yFZOFVxnpg==, not md5-yB5yjZ1ML2NvBn+JzBSGLA==',
       '  document "d", attachment "long": it has more than 1 bytes',
       '  document "d", attachment "short": it has 0 bytes, not 1',
-      expect.stringMatching(/^ {2}document "d", attachment "broken": The answer of .* broke off: /),
+      expect.stringMatching(/^ {2}document "d", attachment "broken": The response of .* broke off: /),
       expect.stringMatching(/^ {2}document "d", attachment "page": its gzip can't be decoded: /),
-      'The same command tries them again, and reads nothing else anew.',
+      'Run the same command again to retry them; nothing else is read again.',
       '',
     ]);
     expect(await filesBelow(folder)).toEqual(['d/fine', 'd/~attachments.json', '~settee.json']);
@@ -352,23 +358,28 @@ describe('an import refuses documents', () => {
     });
     const path = (id: string) => `attachment "x": ${join(folder, id, 'x')}`;
     expect(refused).toEqual([
-      { place: 2, id: 'b', error: 'missing_attachment', reason: `${path('b')} is not there` },
+      { place: 2, id: 'b', error: 'missing_attachment', reason: `${path('b')} does not exist` },
       {
         place: 3,
         id: 'c',
         error: 'damaged_attachment',
-        reason: `${path('c')} is not it: its digest is md5-PPU7dgHuRjQSvuojKUvTRw==, not md5-RswN9V0i1utsN8q7wJ9Rkw==`,
+        reason: `${path('c')} is not this attachment: its digest is md5-PPU7dgHuRjQSvuojKUvTRw==, not md5-RswN9V0i1utsN8q7wJ9Rkw==`,
       },
-      { place: 4, id: 'd', error: 'damaged_attachment', reason: `${path('d')} is not it: it has 18 bytes, not 6` },
+      {
+        place: 4,
+        id: 'd',
+        error: 'damaged_attachment',
+        reason: `${path('d')} is not this attachment: it has 18 bytes, not 6`,
+      },
       {
         place: 5,
         id: 'e',
         error: 'damaged_attachment',
-        reason: expect.stringContaining('is not it: its digest is md5-'),
+        reason: expect.stringContaining('is not this attachment: its digest is md5-'),
       },
-      { place: 6, id: 'f', error: 'missing_attachment', reason: `${path('f')} is not there` },
-      { place: 7, id: 'g', error: 'missing_attachment', reason: `${path('g')} is not there` },
-      { place: 9, id: 'i', error: 'missing_attachment', reason: `${path('i')} is not there` },
+      { place: 6, id: 'f', error: 'missing_attachment', reason: `${path('f')} does not exist` },
+      { place: 7, id: 'g', error: 'missing_attachment', reason: `${path('g')} does not exist` },
+      { place: 9, id: 'i', error: 'missing_attachment', reason: `${path('i')} does not exist` },
     ]);
     expect(await allOf(target)).toMatchObject([{ id: 'a' }, { id: 'h' }]);
   });
@@ -405,7 +416,9 @@ describe('an import refuses documents', () => {
     expect(await runCommand(['import', target, lines, '--new-edits', 'false'])).toMatchObject({
       code: 1,
       stdout: `1 written, 1 refused (${target})\n`,
-      stderr: expect.stringContaining('The content of attachments comes from the folder that --attachments names.'),
+      stderr: expect.stringContaining(
+        'The content of attachments is missing; --attachments DIR names the folder that contains it.',
+      ),
     });
   });
 });
@@ -417,7 +430,7 @@ test('an import ends where the database is gone, with sums', async () => {
   expect(await importAll()).toMatchObject({
     code: 1,
     stdout: `0 written, 0 refused, 0 attachments of 0 bytes (${target})\n`,
-    stderr: 'There is no such database; --create makes it: 404 not_found, no_db_file\n',
+    stderr: 'There is no such database; --create creates it: 404 not_found, no_db_file\n',
   });
 });
 

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { InputFormat } from '../../../../src/node/transfer/document-splitter.ts';
-import { DocumentSplitter, InputError } from '../../../../src/node/transfer/document-splitter.ts';
+import { DocumentSplitter, InputError, type InputFormat } from '../../../../src/node/transfer/document-splitter.ts';
 
 function split(text: string, format: InputFormat = 'auto', pieceLength = text.length || 1): string[] {
   const splitter = new DocumentSplitter(format);
@@ -61,15 +60,15 @@ describe('the layouts', () => {
   test('can be said, where guessing would go wrong', () => {
     expect(split('{"docs":[{"a":1}]}\n{"docs":[]}', 'lines')).toEqual(['{"docs":[{"a":1}]}', '{"docs":[]}']);
     expect(split('{"docs":[{"a":1}]}', 'docs')).toEqual(['{"a":1}']);
-    expect(() => split('[{"a":1}]', 'rows')).toThrow('the text is no object that begins with an array "rows"');
-    expect(() => split('{"docs":[]}', 'rows')).toThrow('the text is no object that begins with an array "rows"');
+    expect(() => split('[{"a":1}]', 'rows')).toThrow('the text is not an object that begins with an array "rows"');
+    expect(() => split('{"docs":[]}', 'rows')).toThrow('the text is not an object that begins with an array "rows"');
     expect(() => split('{"a":1}', 'array')).toThrow('the text does not begin with [');
   });
 });
 
 describe('what is no such text', () => {
   const secondObject =
-    'there is more text behind the object with its documents; import the parts one by one, or say --format lines if each line is a document';
+    'there is more text after the object with its documents; import the parts one by one, or use --format lines if each line is a document';
   test.each([
     ['[{"a":1}', 'the text ends before the closing bracket of its array'],
     ['[{"a":1},{"b":', 'the text ends inside document 2, which begins {"b":'],
@@ -77,18 +76,18 @@ describe('what is no such text', () => {
     [`{"a":"${'x'.repeat(90)}`, `the text ends inside document 1, which begins {"a":"${'x'.repeat(54)}`],
     ['{"docs":[{"a":1}]', 'the text ends before the closing brace of its object'],
     ['{"rows":[\n', 'the text ends before the closing bracket of its array'],
-    ['[{"a":1} {"b":2}]', '"{" at character 10, behind document 1, where an object should begin'],
-    ['[{"a":1},]', '"]" at character 10, behind document 1, where an object should begin'],
-    ['[1,x]', '"x" at character 4, behind document 1, where an object should begin'],
-    ['[1 2]', '"2" at character 4, behind document 1, where an object should begin'],
-    ['[{"a":1},nil]', '"nil" behind document 1 is no JSON value'],
-    ['name,id\n1,x', '"name" behind document 0 is no JSON value'],
-    ['1.5.2', '"1.5.2" behind document 0 is no JSON value'],
+    ['[{"a":1} {"b":2}]', '"{" at character 10, after document 1, where an object should begin'],
+    ['[{"a":1},]', '"]" at character 10, after document 1, where an object should begin'],
+    ['[1,x]', '"x" at character 4, after document 1, where an object should begin'],
+    ['[1 2]', '"2" at character 4, after document 1, where an object should begin'],
+    ['[{"a":1},nil]', '"nil" after document 1 is not a JSON value'],
+    ['name,id\n1,x', '"name" after document 0 is not a JSON value'],
+    ['1.5.2', '"1.5.2" after document 0 is not a JSON value'],
     ['[1', 'the text ends inside document 1, which begins 1'],
     ['["a', 'the text ends inside document 1, which begins "a'],
-    ['id,name\n1,x', '"i" at character 1, behind document 0, where an object should begin'],
-    ['{"a":1},{"b":2}', '"," at character 8, behind document 1, where an object should begin'],
-    ['[{"a":1}] [', 'there is more text behind the array'],
+    ['id,name\n1,x', '"i" at character 1, after document 0, where an object should begin'],
+    ['{"a":1},{"b":2}', '"," at character 8, after document 1, where an object should begin'],
+    ['[{"a":1}] [', 'there is more text after the array'],
     ['{"docs":[{"a":1}]}\n{"docs":[{"a":2}]}\n', secondObject],
     ['{"rows":[{"id":"a"}],"x":"}{"}{', secondObject],
     ['{"docs":[{"a":1}],"x":{"y":"}"}', 'the text ends before the closing brace of its object'],

@@ -56,7 +56,7 @@ test('of an attachment that is refused, too', async () => {
 test('rows about documents that were written are as many as fit', async () => {
   answer = (_path, response) => endless(response, 201, '[{"id":"');
   const database = new RemoteDatabase(url);
-  await expect(database.write(['{}', '{}'], true)).rejects.toMatchObject({
+  await expect(database.write([{ text: '{}' }, { text: '{}' }], true)).rejects.toMatchObject({
     reason: expect.stringContaining('more than'),
   });
 });

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { PlainResponse } from '../../../../src/base/shared/message.ts';
 import { type HttpServer, listen } from '../../../../src/node/http/http-server.ts';
 import { createListener } from '../../../../src/node/http/listener.ts';
-import { exportDatabase } from '../../../../src/node/transfer/export.ts';
+import { exportFile } from '../../../../src/node/transfer/export.ts';
 import { runCommand } from '../run-command.ts';
 
 let server: HttpServer;
@@ -95,7 +95,7 @@ describe('export', () => {
         cancel: async () => onCancelled(),
       });
     const stdout = new PassThrough();
-    const running = exportDatabase(
+    const running = exportFile(
       { url, file: '-', format: 'lines', attachments: undefined },
       { stdout, stderr: new PassThrough() },
     );
@@ -138,7 +138,7 @@ describe('a failure', () => {
       return new TextEncoder().encode('{"total_rows":2,"rows":[\r\n{"id":"a","doc":{"_id":"a"}}');
     };
     allDocs = () => text({ pull, cancel: async () => undefined });
-    expect((await runCommand(['export', url])).stderr).toMatch(/^The answer of .* broke off: .*\.\n$/);
+    expect((await runCommand(['export', url])).stderr).toMatch(/^The response of .* broke off: .*\.\n$/);
   });
 
   test('for a database that is not there', async () => {

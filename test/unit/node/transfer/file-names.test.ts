@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { toFileName } from '../../../../src/node/transfer/file-names.ts';
+import { toFileName } from '../../../../src/node/transfer/attachment-folder.ts';
 
 const long = 'x'.repeat(300);
 

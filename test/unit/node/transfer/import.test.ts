@@ -225,7 +225,7 @@ describe('what is refused', () => {
       const { code, stdout, stderr } = await runCommand(['import', url, '-'], lines);
       expect({ code, stdout }).toEqual({ code: 1, stdout: `3 written, 1 refused (${url})\n` });
       expect(stderr).toBe(
-        `A batch of 4 was refused: 400 doc_validation, ${reason.replace('stop.', 'stop')}. It is sent again in halves, to find which documents are at fault.\n  document 3 (c): doc_validation, ${reason}\n`,
+        `A batch of 4 documents was refused: 400 doc_validation, ${reason.replace('stop.', 'stop')}. It is sent again in halves, to find the documents that cause this.\n  document 3 (c): doc_validation, ${reason}\n`,
       );
     },
   );
@@ -319,7 +319,7 @@ describe('what stops it', () => {
     expect({ code, stdout, stderr }).toEqual({
       code: 1,
       stdout: `0 written, 0 refused (${url})\n`,
-      stderr: 'There is no such database; --create makes it: 404 not_found, no_db_file\n',
+      stderr: 'There is no such database; --create creates it: 404 not_found, no_db_file\n',
     });
   });
 
@@ -329,14 +329,14 @@ describe('what stops it', () => {
     const { code, stdout, stderr } = await runCommand(['import', url, '-', '--batch-size', '5'], lines);
     expect(code).toBe(1);
     expect(stdout).toBe(`10 written, 0 refused (${url})\n`);
-    expect(stderr).toBe('A batch of 5 was refused: 500 unknown_error, broken\n');
+    expect(stderr).toBe('A batch of 5 documents was refused: 500 unknown_error, broken\n');
     expect(requests.length).toBeLessThan(8);
   });
 
   test('a server that is not there', async () => {
     const { code, stderr } = await runCommand(['import', 'http://127.0.0.1:1/db', '-'], '{"_id":"a"}');
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^http:\/\/127\.0\.0\.1:1\/db can't be reached: .*\. Does the server run\?\n$/);
+    expect(stderr).toMatch(/^http:\/\/127\.0\.0\.1:1\/db can't be reached: .*\. Is the server running\?\n$/);
   });
 
   test('input that breaks off; what was complete before is written', async () => {
@@ -385,7 +385,7 @@ describe('what stops it', () => {
     const file = join(folder, 'both.jsonl');
     await writeFile(file, '{"_id":"a"}');
     const result = await runCommand(['import', url, file, '--refused', `${folder}/./both.jsonl`]);
-    expect(result).toMatchObject({ code: 1, stderr: expect.stringContaining('name another file for what is refused') });
+    expect(result).toMatchObject({ code: 1, stderr: expect.stringContaining('name another file for --refused') });
     expect(await readFile(file, 'utf8')).toBe('{"_id":"a"}');
     expect(requests.length).toBe(0);
   });

@@ -100,7 +100,7 @@ describe('an export', () => {
     const answering = (body: string) => textOf(exportDatabase(async () => new Response(body), '/db/notes'));
     const head = '{"total_rows":2,"offset":0,"rows":[\r\n';
     await expect(answering(`${head}{"id":"a","key":"a","value":{"rev":"1-a"},"doc":{"_id":"a"}},\r\n`)).rejects.toThrow(
-      'The answer of /db/notes was cut off; export it again.',
+      'The response of /db/notes was cut off; start the export again.',
     );
     await expect(answering('<!doctype html>\n<p>]}')).rejects.toMatchObject({ error: 'no_json' });
     await expect(answering(`${head}{"id":"a","key":"a","value":{"rev":"1-a"}}\r\n]}\n`)).rejects.toThrow(
@@ -152,8 +152,8 @@ describe('an import', () => {
     expect(result).toEqual({ written: 3, refused: 7 });
     expect(refusals.sort((one, other) => one.line - other.line)).toEqual([
       { line: 3, id: 'b', error: 'forbidden', reason: 'not that' },
-      { line: 4, id: undefined, error: 'bad_request', reason: 'no JSON object' },
-      { line: 5, id: undefined, error: 'bad_request', reason: 'no JSON object' },
+      { line: 4, id: undefined, error: 'bad_request', reason: 'not a JSON object' },
+      { line: 5, id: undefined, error: 'bad_request', reason: 'not a JSON object' },
       { line: 6, id: '_wrong', error: 'bad_request', reason: 'Only reserved document ids may start with underscore.' },
       { line: 7, id: 'there', error: 'conflict', reason: 'Document update conflict.' },
       { line: 8, id: 'c', error: 'forbidden', reason: 'not that' },

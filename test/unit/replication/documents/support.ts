@@ -6,7 +6,7 @@ import type { Log, Settings } from '../../../../src/base/system/contract.ts';
 import { type Core, createCore } from '../../../../src/core/core.ts';
 import { deferredAtHand } from '../../../../src/core/deferred/deferred-code.ts';
 import type { DatabaseUser } from '../../../../src/database/store/contract.ts';
-import { readQuickJsWasm } from '../../../../src/node/server/quickjs-wasm.ts';
+import { readQuickJsWasm } from '../../../../src/node/server/platform.ts';
 import { createQuickJsSandbox } from '../../../../src/queries/sandbox/programs/quickjs-sandbox.ts';
 import { memoryStorage } from '../../../support/conformance/memory-storage.ts';
 import { textOf } from '../../http/support.ts';
