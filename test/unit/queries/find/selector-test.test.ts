@@ -9,6 +9,7 @@ import type { Condition, Selector } from '../../../../src/queries/find/selectors
 import { createCheck } from '../../../../src/queries/find/selectors/selector-check.ts';
 import { parseSelector } from '../../../../src/queries/find/selectors/selector-parser.ts';
 import { createTest } from '../../../../src/queries/find/selectors/selector-test.ts';
+import { roundsOf } from '../../../support/long-runs.ts';
 
 const order = createKeyOrder('unicode');
 const idOrder = createKeyOrder('raw');
@@ -146,7 +147,7 @@ describe('a test of a selector', () => {
           expect(new Effort(undefined).attempt(check, document), 'at once again').toBe(meant);
         }
       }),
-      { numRuns: 3_000 },
+      { numRuns: roundsOf(1_200, 3_000) },
     );
   });
 
