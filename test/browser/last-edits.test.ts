@@ -36,6 +36,7 @@ const rounds = { chromium: roundsOf(10, 50), firefox: roundsOf(5, 10), webkit: r
 const roundsBeside = roundsOf(5, 10);
 /** Ten rounds in a row differ in how and when the page is left; SETTEE_FIRST_ROUND repeats with which one this run begins. */
 const firstRound = Number(process.env['SETTEE_FIRST_ROUND'] ?? Date.now() % 10);
+console.info(`SETTEE_FIRST_ROUND=${firstRound} repeats how pages are left`);
 
 /** Firefox may lose what is sent in `pagehide` while the tab is closed (docs/browser.md#the-last-edit-of-a-page). */
 const mayBeLost = (engine: Engine, isAtEnd: boolean, round: number) =>
@@ -99,7 +100,6 @@ describe.each(chosenEngines())('the last edit before a page is left, in %s', (en
     const names: string[] = [];
     const lossy: string[] = [];
     let tab: Tab | undefined;
-    console.info(`SETTEE_FIRST_ROUND=${firstRound} repeats how the page is left`);
     for (let round = firstRound; round < firstRound + count; round += 1) {
       if (tab === undefined) tab = await openPage(isReplaced);
       else await start(tab, isReplaced);
