@@ -30,6 +30,7 @@ import type { EnvironmentOptions, Plugin } from 'vite';
 import { defineConfig } from 'vitest/config';
 import { sandboxProgram } from './src/packages/build/sandbox-program.ts';
 import { guardModule } from './src/queries/sandbox/isolates/loop-guard.ts';
+import { longestFirst } from './test/support/longest-first.ts';
 
 /** The oldest browsers with everything that Settee needs: module workers, Web Locks, private methods, static blocks. */
 const browserTarget = ['chrome111', 'firefox114', 'safari16.4'];
@@ -253,6 +254,27 @@ const present = Object.fromEntries(
   Object.entries(environments).filter(([, { build }]) => existsSync(String(build?.rolldownOptions?.input))),
 );
 
+/** Tests that take a quarter of a minute or more. */
+const longTests = [
+  'docs/console',
+  'core-lmdb',
+  'crash-views',
+  'replication-lies',
+  'core-memory',
+  'http/node-server',
+  'replication-network',
+  'http/msw',
+  'isolate-pool',
+  'core-base-path',
+  'core-fetch',
+  'transfer/import',
+  'fault/',
+  'build/packages',
+  'sandbox/safety',
+  'build/types',
+  'property/',
+];
+
 export default defineConfig(({ command, mode }) => ({
   ...(command === 'build' && mode !== 'test'
     ? {
@@ -269,5 +291,6 @@ export default defineConfig(({ command, mode }) => ({
     pool: 'forks',
     // By default it is one processor less, which of two leaves one idle.
     maxWorkers: '100%',
+    sequence: { sequencer: longestFirst(longTests) },
   },
 }));

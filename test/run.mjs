@@ -5,24 +5,23 @@
  * with `✗ failed:`; the last line is `N passed, N failed`, and the exit code is 1 when anything failed.
  *
  * Arguments are passed on to vitest (`npm test -- test/unit/node`, `npm test -- test/browser/bodies`); then only those
- * tests run, with no checks before. `--chromium-features=NAMES` switches on features that Chromium does not have by default yet: `npm run
- * test:sqlite` is this with its other storage backend. `npm run test:browsers` is this with `--browsers=firefox,webkit`: only the tests in
- * browsers, in those. `--long` (`npm run test:long`) runs kills and random choices for more rounds, and the whole HTTP conformance suite on every
- * host and every way in a browser. Without it memory, LMDB and one way in each browser run all of it, and the others the cases that depend on
- * how requests and responses travel.
+ * tests run, with no checks before. `npm run test:browsers` is this with `--browsers=firefox,webkit`: only the tests in
+ * browsers, in those. `npm run test:all` is this with `--all`: everything, in all three. `--chromium-features=NAMES` switches on features
+ * that Chromium does not have by default yet: `npm run test:sqlite` is this with its other storage backend. `--long` (`npm run test:long`) runs
+ * kills and random choices for more rounds, and the whole HTTP conformance suite on every host and every way in a browser. Without it memory, LMDB
+ * and one way in each browser run all of it, and the others the cases that depend on how requests and responses travel.
  *
  * All files of a process share the modules that it has loaded: no module of ours keeps state (src/README.md#one-door), and loading them again for
  * each file takes as long as most tests. Outside of browsers, chosen files are run each by itself.
  *
- * Most browser tests spend a part of the time waiting, so two files run at a time, each with a browser of
- * its own: two of Chromium, or one of Firefox and one of WebKit. Tests that measure response times run before them, alone; tests that
- * wait for minutes run beside them.
+ * Most tests spend a part of the time waiting, so one file more runs at a time than there are processors. Which browser tests run alone, and
+ * which first, is in test/browser/vitest.config.ts.
  */
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { basename, dirname, join, relative } from 'node:path';
+import { availableParallelism, tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
 import { build, checkNode, install, PreparationError, root } from '../src/node/prepare.mjs';
 
 const checks = [
@@ -37,18 +36,10 @@ const unprepared = { name: 'install and build', passed: 0, failed: 1, skipped: 0
 
 /** Files that mock a module, which must not be loaded yet, or that count the process's timers, which other files may also set. */
 const inOwnProcess = ['test/unit/node/server/closing.test.ts', 'test/unit/http/response/live-body.test.ts'];
-/** Files of browser tests that measure milliseconds: nothing else may run. */
-const measuring = ['test/browser/faults-ownership.test.ts', 'test/browser/functions-beside.test.ts'];
-/** How many files run at a time, if more than one. */
-const sideBySide = { chromium: ['--fileParallelism', '--maxWorkers=2'] };
-/** Files that take minutes in which almost nothing happens. */
-const waiting = ['test/browser/long-bodies.test.ts'];
-/** What the other engines test in two other setups, through a page and through a service worker; and what only Chromium can measure. */
-const inChromiumOnly = ['test/browser/http-conformance-core.test.ts', 'test/browser/large-attachments.test.ts'];
 
 checkNode();
-const options = ['--browsers=', '--chromium-features=', '--long'];
-const [browsers, chromiumFeatures, long] = options.map((option) =>
+const options = ['--browsers=', '--chromium-features=', '--long', '--all'];
+const [browsers, chromiumFeatures, long, all] = options.map((option) =>
   process.argv.find((argument) => argument.startsWith(option))?.slice(option.length),
 );
 const chosen = process.argv.slice(2).filter((argument) => !options.some((option) => argument.startsWith(option)));
@@ -81,127 +72,99 @@ async function runAll(filters) {
   const isOfBrowsers = (filter) => filter.startsWith('test/browser');
   const inBrowsers = filters.filter(isOfBrowsers);
   const others = filters.filter((filter) => !isOfBrowsers(filter));
-  if (browsers !== undefined) return runInBrowsers(browsers.split(','), inBrowsers);
-  if (filters.length === 0) {
-    return [...checks.map(check), await runOutsideBrowsers(), ...(await runInBrowsers(['chromium'], []))];
-  }
+  if (browsers !== undefined) return runInBrowsers(browsers, inBrowsers);
+  const engines = all === undefined ? 'chromium' : 'chromium,firefox,webkit';
+  if (filters.length === 0)
+    return [...(await runChecks()), ...(await runOutsideBrowsers()), ...(await runInBrowsers(engines))];
   return [
-    ...(others.length > 0 ? [await runTests('tests', others)] : []),
-    ...(inBrowsers.length > 0 ? await runInBrowsers(['chromium'], inBrowsers) : []),
+    ...(others.length > 0 ? await runTests('tests', others) : []),
+    ...(inBrowsers.length > 0 ? await runInBrowsers(engines, inBrowsers) : []),
   ];
 }
 
-async function runOutsideBrowsers() {
-  const shared = await runTests('tests', ['--no-isolate', ...without(inOwnProcess)]);
-  return sumOf([shared, await runTests('tests', inOwnProcess)]);
-}
-
-/** Chosen files run one after another, engine after engine. */
-async function runInBrowsers(engines, filters) {
+/** As many at a time as there are processors. */
+async function runChecks() {
   const outcomes = [];
-  for (const engine of engines) outcomes.push(await runInBrowser(engine, filters.length > 0 ? filters : measuring));
-  if (filters.length > 0) return outcomes;
-  const rest = await Promise.all(engines.map((engine, index) => runRest(engine, index > 0)));
-  return outcomes.map((measured, index) => sumOf([measured, rest[index]]));
+  const waiting = [...checks.entries()];
+  async function work() {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const [index, one] = next;
+      outcomes[index] = await check(one);
+    }
+  }
+  await Promise.all(Array.from({ length: availableParallelism() }, work));
+  return outcomes;
 }
 
-/** Runs everything that does not measure. */
-async function runRest(engine, isShownLater) {
-  const elsewhere = engine === 'chromium' ? [] : inChromiumOnly;
-  const others = [...(sideBySide[engine] ?? []), ...without([...measuring, ...waiting, ...elsewhere])];
-  return sumOf(await Promise.all([runInBrowser(engine, others, isShownLater), runInBrowser(engine, waiting, true)]));
+async function runOutsideBrowsers() {
+  const excluded = inOwnProcess.map((file) => `--exclude=${file}`);
+  const together = ['--no-isolate', `--maxWorkers=${availableParallelism() + 1}`, ...excluded];
+  const outcomes = [...(await runTests('tests', together)), ...(await runTests('tests', inOwnProcess))];
+  return [outcomes.reduce(sumOf)];
 }
 
-function runInBrowser(engine, vitestArguments, isShownLater = false) {
+function runInBrowsers(engines, filters = []) {
   const common = ['--config', 'test/browser/vitest.config.ts', '--reporter=./test/browser/second-attempts.ts'];
-  return runTests(`tests in ${engine}`, [...common, ...vitestArguments], {
-    isShownLater,
-    variables: { SETTEE_BROWSERS: engine, ...(chromiumFeatures && { SETTEE_CHROMIUM_FEATURES: chromiumFeatures }) },
+  return runTests('tests in', [...common, ...filters], {
+    SETTEE_BROWSERS: engines,
+    ...(chromiumFeatures && { SETTEE_CHROMIUM_FEATURES: chromiumFeatures }),
   });
 }
 
-function without(files) {
-  return files.map((file) => `--exclude=${file}`);
-}
-
-/** Combines runs of one name into one. */
-function sumOf(outcomes) {
-  return outcomes.reduce((total, { passed, failed, skipped, failures }) => ({
+function sumOf(total, { passed, failed, skipped, failures }) {
+  return {
     name: total.name,
     passed: total.passed + passed,
     failed: total.failed + failed,
     skipped: total.skipped + skipped,
     failures: [...total.failures, ...failures],
-  }));
+  };
 }
 
 /** Runs a tool from node_modules, whose output is shown only when it fails. */
-function check({ name, command: [script, ...toolArguments] }) {
-  const { status, stdout, stderr } = spawnSync(
-    process.execPath,
-    [join(root, 'node_modules', script), ...toolArguments],
-    {
-      cwd: root,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      encoding: 'utf8',
-      maxBuffer: 64 * 1024 * 1024,
-    },
-  );
+async function check({ name, command: [script, ...toolArguments] }) {
+  const tool = spawn(process.execPath, [join(root, 'node_modules', script), ...toolArguments], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const printed = [];
+  for (const stream of [tool.stdout, tool.stderr]) stream.on('data', (chunk) => printed.push(chunk));
+  const [status] = await once(tool, 'close');
   const ok = status === 0;
-  if (!ok) process.stdout.write(`${stdout}${stderr}`);
+  if (!ok) process.stdout.write(Buffer.concat(printed));
   return { name, passed: ok ? 1 : 0, failed: ok ? 0 : 1, skipped: 0, failures: ok ? [] : ['see above'] };
 }
 
-async function runTests(name, testArguments, options = {}) {
+/** One outcome for each project of vitest's, under this name and that of the project. */
+async function runTests(name, testArguments, variables = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'settee-test-'));
-  const outputFile = join(folder, 'report.json');
-  const stuckRun = '--reporter=./test/support/stuck-run.ts';
-  const reporters = ['--reporter=dot', stuckRun, '--reporter=json', `--outputFile.json=${outputFile}`];
-  const ok = await runVitest(['run', ...reporters, ...testArguments], options);
-  const counts = readReport(outputFile);
+  const file = join(folder, 'outcomes.json');
+  const reporters = ['dot', './test/support/stuck-run.ts', './test/support/outcomes.ts'];
+  const reporting = reporters.map((reporter) => `--reporter=${reporter}`);
+  const ok = await runVitest(['run', ...reporting, ...testArguments], { ...variables, SETTEE_OUTCOMES: file });
+  const outcomes = readOutcomes(file, name);
   rmSync(folder, { recursive: true, force: true });
   // Errors outside of any test (an unhandled rejection, a worker that died) fail the run, so they must show here.
-  if (!ok && counts.failed === 0) {
-    counts.failed = 1;
-    counts.failures = ['an error outside of any test: see above'];
+  if (!ok && outcomes.every(({ failed }) => failed === 0)) {
+    outcomes.push({ name, passed: 0, failed: 1, skipped: 0, failures: ['an error outside of any test: see above'] });
   }
-  return { name, ...counts };
+  return outcomes;
 }
 
-/** A file that can't even be loaded has no tests in the report; it counts as one failed test. */
-function readReport(file) {
+function readOutcomes(file, name) {
   try {
-    const report = JSON.parse(readFileSync(file, 'utf8'));
-    const failures = report.testResults.flatMap(describeFailures);
-    return {
-      passed: report.numPassedTests,
-      failed: failures.length,
-      skipped: report.numPendingTests + report.numTodoTests,
-      failures,
-    };
+    const outcomes = Object.entries(JSON.parse(readFileSync(file, 'utf8')));
+    return outcomes.map(([project, outcome]) => ({ name: `${name} ${project}`.trim(), ...outcome }));
   } catch (error) {
-    return { passed: 0, failed: 1, skipped: 0, failures: [`vitest left no readable report: ${error.message}`] };
+    const failures = [`vitest left no readable report: ${error.message}`];
+    return [{ name, passed: 0, failed: 1, skipped: 0, failures }];
   }
 }
 
-/** A line for each failed test of a file, and one for a file that failed by itself. */
-function describeFailures({ name, status, message, assertionResults }) {
-  const describe = (test, reason) => `${relative(root, name)}: ${test}${firstLine(reason)}`;
-  const failed = assertionResults.filter((assertion) => assertion.status === 'failed');
-  if (failed.length === 0 && status === 'failed') return [describe("can't be run: ", message)];
-  return failed.map(({ fullName, failureMessages }) => describe(`${fullName}: `, failureMessages[0]));
-}
-
-function firstLine(text = '') {
-  return text.trim().split('\n', 1)[0].slice(0, 300);
-}
-
-/** If another run is in progress beside it, its output is shown at its end. */
-async function runVitest(vitestArguments, { variables = {}, isShownLater = false }) {
-  const output = isShownLater ? 'pipe' : 'inherit';
+async function runVitest(vitestArguments, variables) {
   const vitest = spawn(process.execPath, [join(root, 'node_modules/vitest/vitest.mjs'), ...vitestArguments], {
     cwd: root,
-    stdio: ['ignore', output, output],
+    stdio: ['ignore', 'inherit', 'inherit'],
     env: {
       ...(process.stdout.isTTY ? {} : { NO_COLOR: '1' }),
       ...(long === undefined ? {} : { SETTEE_LONG: '1' }),
@@ -209,10 +172,7 @@ async function runVitest(vitestArguments, { variables = {}, isShownLater = false
       ...variables,
     },
   });
-  const printed = [];
-  for (const stream of [vitest.stdout, vitest.stderr]) stream?.on('data', (chunk) => printed.push(chunk));
   const [code] = await once(vitest, 'close');
-  for (const chunk of printed) process.stdout.write(chunk);
   return code === 0;
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { roundsOf } from '../support/long-runs.ts';
 import { pause, type Site, useBrowserSession } from './browser-session.ts';
 import { call } from './controls.ts';
 import type { Tab } from './drivers/browser.ts';
@@ -45,7 +46,7 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
     if (stopServiceWorkers !== true) skip(stopServiceWorkers);
     await openControl();
     await tab.evaluate(`void (globalThis.writes = ${writeUntilStopped.toString()}('${database}'))`);
-    for (let stops = 0; stops < 20; stops += 1) {
+    for (let stops = 0; stops < roundsOf(8, 20); stops += 1) {
       const before = Number(await tab.evaluate('globalThis.written'));
       await expect.poll(async () => Number(await tab.evaluate('globalThis.written'))).toBeGreaterThan(before + 10);
       await session.browser.stopServiceWorkers(site.server.origin);

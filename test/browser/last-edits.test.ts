@@ -1,5 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
+import { roundsOf } from '../support/long-runs.ts';
 import { type Site, useBrowserSession } from './browser-session.ts';
 import { call } from './controls.ts';
 import type { Engine, Tab } from './drivers/browser.ts';
@@ -31,7 +32,11 @@ const bypassed = (engine: Engine, way: Way, isReplaced: boolean) =>
   engine === 'firefox' && !isReplaced && !way.startsWith('settee');
 
 /** How often a page is left in each way. Those of Chromium are the most likely to show a loss that is rare. */
-const rounds = { chromium: 50, firefox: 10, webkit: 10 };
+const rounds = { chromium: roundsOf(10, 50), firefox: roundsOf(5, 10), webkit: roundsOf(5, 10) };
+const roundsBeside = roundsOf(5, 10);
+/** Ten rounds in a row differ in how and when the page is left; SETTEE_FIRST_ROUND repeats with which one this run begins. */
+const firstRound = Number(process.env['SETTEE_FIRST_ROUND'] ?? Date.now() % 10);
+console.info(`SETTEE_FIRST_ROUND=${firstRound} repeats how pages are left`);
 
 /** Firefox may lose what is sent in `pagehide` while the tab is closed (docs/browser.md#the-last-edit-of-a-page). */
 const mayBeLost = (engine: Engine, isAtEnd: boolean, round: number) =>
@@ -95,7 +100,7 @@ describe.each(chosenEngines())('the last edit before a page is left, in %s', (en
     const names: string[] = [];
     const lossy: string[] = [];
     let tab: Tab | undefined;
-    for (let round = 0; round < count; round += 1) {
+    for (let round = firstRound; round < firstRound + count; round += 1) {
       if (tab === undefined) tab = await openPage(isReplaced);
       else await start(tab, isReplaced);
       const name = `edit-${`${round}`.padStart(2, '0')}`;
@@ -126,7 +131,7 @@ describe.each(chosenEngines())('the last edit before a page is left, in %s', (en
     test.skipIf(isBypassed)('beside another tab: each is stored, once', { timeout: 300_000 }, async () => {
       site = await session.openSite();
       await openPage(false);
-      await leaveAgainAndAgain(way, isReplaced, 10);
+      await leaveAgainAndAgain(way, isReplaced, roundsBeside);
     });
   });
 

@@ -1,39 +1,86 @@
-import { defineConfig } from 'vitest/config';
-import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import { sandboxProgram } from '../../src/packages/build/sandbox-program.ts';
+import { longestFirst } from '../support/longest-first.ts';
 
-/** The longest first: where two run at a time (test/run.mjs), none of them is left to run alone at the end. */
-const longest = ['http-conformance-fetch', 'http-conformance', 'faults-service-worker', 'tabs', 'bodies'];
+const root = `${import.meta.dirname}/../..`;
+const engines = (process.env['SETTEE_BROWSERS'] ?? 'chromium').split(',');
 
-class LongestFirst extends BaseSequencer {
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    return files.toSorted((one, other) => rankOf(one) - rankOf(other));
-  }
+/** They measure milliseconds: nothing else may run, so they run before all others. */
+const measuring = ['test/browser/faults-ownership.test.ts', 'test/browser/functions-beside.test.ts'];
+/** It takes minutes in which almost nothing happens: all engines at the same time. */
+const waiting = ['test/browser/long-bodies.test.ts'];
+/** What the other engines test in two other setups, through a page and through a service worker; and what only Chromium can measure. */
+const inChromiumOnly = ['test/browser/http-conformance-core.test.ts', 'test/browser/large-attachments.test.ts'];
+
+const long = [
+  'http-conformance',
+  'last-edits',
+  'demo',
+  'faults-s',
+  'replication',
+  'tabs',
+  'precache',
+  'bodies',
+  'first-app',
+];
+
+interface Files {
+  readonly include: string[];
+  readonly exclude?: string[];
+  /** The engines, separated by commas. */
+  readonly browsers: string;
+  /** Files at a time. */
+  readonly workers: number;
+  /** Projects with a lower number run before. */
+  readonly order: number;
 }
 
-function rankOf({ moduleId }: TestSpecification): number {
-  const rank = longest.findIndex((name) => moduleId.includes(`/${name}`));
-  return rank < 0 ? longest.length : rank;
+function project(name: string, files: Files): TestProjectInlineConfiguration {
+  return {
+    // Of the Node server, with which pages exchange documents.
+    plugins: [sandboxProgram(`${root}/src/queries/sandbox/runtime/main.ts`)],
+    test: {
+      name,
+      root,
+      include: files.include,
+      exclude: files.exclude ?? [],
+      env: { SETTEE_BROWSERS: files.browsers },
+      maxWorkers: files.workers,
+      sequence: { groupOrder: files.order },
+      testTimeout: 60_000,
+      hookTimeout: 60_000,
+      // A browser, or what drives it, now and then loses an answer. What fails in any other way fails at once. See second-attempts.ts.
+      retry: { count: 1, condition: /^Test timed out in/ },
+      // No module keeps anything, and loading the drivers anew for each file takes a second of a processor.
+      isolate: false,
+      // Those that do run at once only wait.
+      maxConcurrency: 20,
+      pool: 'forks',
+    },
+  };
 }
 
-/** The tests that drive browsers: one file after another but where `test/run.mjs` says otherwise, since some measure how soon things happen. */
+/** Most tests spend a part of the time waiting: three files at a time keep two processors busy. */
+const besideOthers = { workers: 3, order: 1 };
+
+function projectsOf(engine: string): TestProjectInlineConfiguration[] {
+  const elsewhere = engine === 'chromium' ? [] : inChromiumOnly;
+  const exclude = [...measuring, ...waiting, ...elsewhere];
+  return [
+    project(`${engine}, alone`, { include: measuring, browsers: engine, workers: 1, order: 0 }),
+    project(engine, { include: ['test/browser/**/*.test.ts'], exclude, browsers: engine, ...besideOthers }),
+  ];
+}
+
+/** The tests that drive browsers, in the engines that `SETTEE_BROWSERS` lists: Chromium, if it is not set. */
 export default defineConfig({
-  // Of the Node server, with which pages exchange documents.
-  plugins: [sandboxProgram(`${import.meta.dirname}/../../src/queries/sandbox/runtime/main.ts`)],
   test: {
-    root: `${import.meta.dirname}/../..`,
-    include: ['test/browser/**/*.test.ts'],
+    root,
     globalSetup: `${import.meta.dirname}/global-setup.ts`,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    // A browser, or what drives it, now and then loses an answer. What fails in any other way fails at once. See second-attempts.ts.
-    retry: { count: 1, condition: /^Test timed out in/ },
-    fileParallelism: false,
-    // No module keeps anything, and loading the drivers anew for each file takes a second of a processor.
-    isolate: false,
-    sequence: { sequencer: LongestFirst },
-    // Those that do run at once only wait.
-    maxConcurrency: 20,
-    pool: 'forks',
+    sequence: { sequencer: longestFirst(waiting, long) },
+    projects: [
+      ...engines.flatMap(projectsOf),
+      project(`${engines.join()}, waiting`, { include: waiting, browsers: engines.join(), ...besideOthers }),
+    ],
   },
 });

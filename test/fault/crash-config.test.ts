@@ -10,9 +10,9 @@ import { SeededRandom } from '../support/seeded-random.ts';
 
 /**
  * A server process is killed again and again while its configuration is changed. Its file is then the old or the new one, to the letter.
- * SETTEE_CRASH_ROUNDS says how often (15, in a long run 50), SETTEE_CRASH_SEED repeats a run's choices.
+ * SETTEE_CRASH_ROUNDS says how often (8, in a long run 50), SETTEE_CRASH_SEED repeats a run's choices.
  */
-const rounds = Number(process.env['SETTEE_CRASH_ROUNDS'] ?? roundsOf(15, 50));
+const rounds = Number(process.env['SETTEE_CRASH_ROUNDS'] ?? roundsOf(8, 50));
 const seed = Number(process.env['SETTEE_CRASH_SEED'] ?? Date.now() % 2 ** 31);
 
 /** So long that writing it takes a while. */

@@ -20,7 +20,7 @@ import { seeAll } from '../unit/database/store/harness.ts';
  * every filter, and go on from what they had. In the end every one knows the last state of every document, and no feed told anything out
  * of order, or twice, or ended as if it were whole. SETTEE_CRASH_SEED repeats a run's choices.
  */
-const ROUNDS = roundsOf(5, 10);
+const ROUNDS = roundsOf(3, 10);
 const seed = Number(process.env['SETTEE_CRASH_SEED'] ?? Date.now() % 2 ** 31);
 
 const DATABASE = 'crash';

@@ -16,7 +16,7 @@ import { SeededRandom } from '../support/seeded-random.ts';
  * document without an acknowledged upload as it was or wholly as it was to be, and what broken-off uploads had stored must be gone.
  * SETTEE_CRASH_SEED repeats a run's choices.
  */
-const ROUNDS = roundsOf(12, 30);
+const ROUNDS = roundsOf(6, 30);
 const seed = Number(process.env['SETTEE_CRASH_SEED'] ?? Date.now() % 2 ** 31);
 
 const DATABASE = 'crash';

@@ -20,7 +20,7 @@ import { SeededRandom } from '../support/seeded-random.ts';
  * Each build that has something stored must go on from there, which never goes back, and end in the right rows. A kill that
  * comes late must leave more stored than the one before. SETTEE_CRASH_SEED repeats a run's choices.
  */
-const KILLS = roundsOf(9, 20);
+const KILLS = roundsOf(6, 20);
 const seed = Number(process.env['SETTEE_CRASH_SEED'] ?? Date.now() % 2 ** 31);
 
 const DOCUMENTS = 20_000;

@@ -15,9 +15,9 @@ import { SeededRandom } from '../support/seeded-random.ts';
 /**
  * A server process is killed again and again while clients write, and started again on the same folder, which goes on
  * growing. What was acknowledged must be there, what was not must be there whole or not at all, and no number may be
- * given twice. SETTEE_CRASH_ROUNDS says how often (20, in a long run 50), SETTEE_CRASH_SEED repeats a run's choices.
+ * given twice. SETTEE_CRASH_ROUNDS says how often (10, in a long run 50), SETTEE_CRASH_SEED repeats a run's choices.
  */
-const rounds = Number(process.env['SETTEE_CRASH_ROUNDS'] ?? roundsOf(20, 50));
+const rounds = Number(process.env['SETTEE_CRASH_ROUNDS'] ?? roundsOf(10, 50));
 const seed = Number(process.env['SETTEE_CRASH_SEED'] ?? Date.now() % 2 ** 31);
 
 const DATABASE = 'crash';

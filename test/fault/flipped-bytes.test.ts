@@ -16,6 +16,7 @@ import type { PageFile, PageStore } from '../../src/storage/page-store.ts';
 import { copyFolder, filesIn, flipByte } from '../hostile/support/flips.ts';
 import { parseJson } from '../support/conformance/json.ts';
 import { answersOf, type Client, fill, type KnownQuestion } from '../support/known-database.ts';
+import { roundsOf } from '../support/long-runs.ts';
 import { flipValue } from '../support/medium-flips.ts';
 import { SeededRandom } from '../support/seeded-random.ts';
 import { createTestSandbox } from '../unit/queries/sandbox/quickjs-files.ts';
@@ -26,7 +27,7 @@ import { createTestSandbox } from '../unit/queries/sandbox/quickjs-files.ts';
  *
  * SETTEE_FLIPS says how many bytes a test changes, SETTEE_FLIPS_SEED repeats a run's choices.
  */
-const FLIPS = Number(process.env['SETTEE_FLIPS'] ?? 30);
+const FLIPS = Number(process.env['SETTEE_FLIPS'] ?? roundsOf(12, 30));
 const FIXED_SEED = 20_261_123;
 const seed = Number(process.env['SETTEE_FLIPS_SEED'] ?? Date.now() % 2 ** 31);
 

@@ -22,7 +22,7 @@ import { SeededRandom } from '../support/seeded-random.ts';
 import { askJson, begin, must, pick, treesOf } from '../unit/replication/support.ts';
 
 const seed = Number(process.env['SETTEE_LIES_SEED'] ?? Date.now() % 2 ** 31);
-const rounds = Number(process.env['SETTEE_LIES_ROUNDS'] ?? roundsOf(10, 25));
+const rounds = Number(process.env['SETTEE_LIES_ROUNDS'] ?? roundsOf(5, 25));
 
 const ends = useFlakyEnds();
 

@@ -19,6 +19,7 @@ import { treePages } from '../../src/storage/btree/reading/tree-walks.ts';
 import { Tree, type TreeOptions } from '../../src/storage/btree/tree.ts';
 import { PageCache } from '../../src/storage/paging/page-cache.ts';
 import { cutText, pageCount } from '../../src/storage/paging/page-texts.ts';
+import { roundsOf } from '../support/long-runs.ts';
 
 /**
  * The tree against a sorted array. Nodes are a few entries large, so that a hundred entries make a deep tree; reductions
@@ -407,7 +408,7 @@ describe('a tree is a sorted array', () => {
     const firstOf = (text: string) => text.codePointAt(0);
     await fc.assert(
       fc.asyncProperty(scriptOf(key, textSpec), (script) => play(script, textSpec, firstOf)),
-      { numRuns: 100 },
+      { numRuns: roundsOf(40, 100) },
     );
   });
 
@@ -417,7 +418,7 @@ describe('a tree is a sorted array', () => {
       fc.asyncProperty(scriptOf(fc.integer({ min: -60, max: 200 }), numberSpec), (script) =>
         play(script, numberSpec, tens),
       ),
-      { numRuns: 100 },
+      { numRuns: roundsOf(40, 100) },
     );
   });
 
@@ -427,7 +428,7 @@ describe('a tree is a sorted array', () => {
       fc.asyncProperty(scriptOf(fc.integer({ min: 0, max: 300 }), numberSpec), (script) =>
         play(script, numberSpec, hundreds),
       ),
-      { numRuns: 50 },
+      { numRuns: roundsOf(20, 50) },
     );
   });
 });
@@ -484,7 +485,7 @@ test('reductions that are adjusted are those of the entries', async () => {
         expect(tree.reduction()).toBe(values.size === 0 ? undefined : lengthOf([...values.values()]));
       }
     }),
-    { numRuns: 200 },
+    { numRuns: roundsOf(80, 200) },
   );
 });
 
@@ -560,7 +561,7 @@ test('a tree with delayed changes has the same entries as one with those changes
       expect(applied.tree.hasDelayedChanges).toBe(false);
       expect(await list(checkTree(reopened(applied.tree, options, pages)))).toEqual([]);
     }),
-    { numRuns: 200 },
+    { numRuns: roundsOf(80, 200) },
   );
 });
 

@@ -15,6 +15,7 @@ import { toStream } from '../support/conformance/body-stream.ts';
 import { withDeadline } from '../support/conformance/with-deadline.ts';
 import { allFilters, FILTER_DESIGN, FILTER_FUNCTIONS } from '../support/feeds/feed-filters.ts';
 import { BrokenOff, FEED_KINDS, type FollowedFeed, type FollowedService, Follower } from '../support/feeds/follower.ts';
+import { roundsOf } from '../support/long-runs.ts';
 import { SeededRandom } from '../support/seeded-random.ts';
 import { Service } from '../unit/database/registry/service.ts';
 import { id, leavesOf, merge, put, rev, seeAll, TINY, TINY_PAGES } from '../unit/database/store/harness.ts';
@@ -28,7 +29,7 @@ import { createTestSandbox } from '../unit/queries/sandbox/quickjs-files.ts';
  * SETTEE_CHANGES_RUNS says how many runs there are.
  */
 const firstSeed = Number(process.env['SETTEE_CHANGES_SEED'] ?? Date.now() % 2 ** 31);
-const runs = Number(process.env['SETTEE_CHANGES_RUNS'] ?? 8);
+const runs = Number(process.env['SETTEE_CHANGES_RUNS'] ?? roundsOf(3, 8));
 
 const NAMES = Array.from({ length: 40 }, (_, n) => (n % 10 === 0 ? `_design/d${n}` : `doc${n}`));
 const WRITERS = 3;

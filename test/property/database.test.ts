@@ -4,6 +4,7 @@ import { isDatabaseError } from '../../src/base/errors/database-error.ts';
 import { must } from '../../src/base/shared/assert.ts';
 import type { DocumentWrite, Snapshot, WriteOutcome } from '../../src/database/store/contract.ts';
 import type { StoredDatabase } from '../../src/database/store/stored-database.ts';
+import { roundsOf } from '../support/long-runs.ts';
 import {
   Bench,
   id,
@@ -385,7 +386,7 @@ describe('any history of a database', () => {
         }
         await run.finish();
       }),
-      { numRuns: 200 },
+      { numRuns: roundsOf(80, 200) },
     );
   }, 120_000);
 });

@@ -17,6 +17,7 @@ import {
 import { compareRevisions, toRevId } from '../../src/database/documents/revisions/revisions.ts';
 import { decodeTree, encodeTree } from '../../src/database/documents/revisions/tree-codec.ts';
 import { appendRevision } from '../support/append-revision.ts';
+import { roundsOf } from '../support/long-runs.ts';
 import { parseTree, printTree } from '../support/tree-notation.ts';
 
 type Tree = readonly RevisionNode<string>[];
@@ -265,7 +266,7 @@ describe('a tree', () => {
         expect(describeTree(take(cut))).toEqual(describeTree(take(path)));
         if (tree.length === 0) expect(cut.ids.length).toBeLessThanOrEqual(limit);
       }),
-      { numRuns: 1_000 },
+      { numRuns: roundsOf(400, 1_000) },
     );
   });
 
@@ -388,7 +389,7 @@ describe('a tree that takes in one path after another', () => {
         expect(describeTree(growing.leaves)).toEqual(describeTree(expected));
         expectWellFormed(growing.leaves);
       }),
-      { numRuns: 1_000 },
+      { numRuns: roundsOf(400, 1_000) },
     );
   });
 
@@ -428,7 +429,7 @@ describe('a tree that takes in one path after another', () => {
         expectWellFormed(growing.leaves);
         expect(growing.leaves.filter(isOther)).toHaveLength(beside.length);
       }),
-      { numRuns: 1_000 },
+      { numRuns: roundsOf(400, 1_000) },
     );
   });
 });

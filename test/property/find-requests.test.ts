@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Core } from '../../src/core/core.ts';
 import { at } from '../support/conformance/json.ts';
+import { roundsOf } from '../support/long-runs.ts';
 import { askJson, openCore } from '../unit/http/support.ts';
 
 const operators = [
@@ -99,7 +100,7 @@ test('whatever is asked, the answer is one, or says what is wrong', async () => 
       expect(error).not.toBe('unknown_error');
       seen.set(`${path} ${status}`, (seen.get(`${path} ${status}`) ?? 0) + 1);
     }),
-    { numRuns: 3_000 },
+    { numRuns: roundsOf(1_200, 3_000) },
   );
   for (const what of ['_find 200', '_find 400', '_explain 200', '_index 200', '_index 400', '_bulk_delete 200']) {
     expect(

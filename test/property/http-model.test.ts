@@ -11,6 +11,7 @@ import { checkDocument, runStep, type Step, steps } from '../support/conformance
 import { NodeHost } from '../support/conformance/node-host.ts';
 import { DatabaseModel } from '../support/conformance/revision-model.ts';
 import { Toolkit } from '../support/conformance/toolkit.ts';
+import { roundsOf } from '../support/long-runs.ts';
 
 /**
  * Random sequences of writes against the service and against a model of it: whatever was done, reads, listings and
@@ -115,14 +116,20 @@ async function compare(host: Host, numRuns: number): Promise<void> {
 
 describe('the service agrees with a model of it', () => {
   test('on memory', { timeout: 300_000 }, async () => {
-    await compare(await CoreHost.start({ name: 'memory', newStorage: memoryStorage, loadWasm: readQuickJsWasm }), 200);
+    await compare(
+      await CoreHost.start({ name: 'memory', newStorage: memoryStorage, loadWasm: readQuickJsWasm }),
+      roundsOf(80, 200),
+    );
   });
 
   test('through node:http', { timeout: 300_000 }, async () => {
-    await compare(await NodeHost.start(), 15);
+    await compare(await NodeHost.start(), roundsOf(6, 15));
   });
 
   test('on LMDB', { timeout: 300_000 }, async () => {
-    await compare(await CoreHost.start({ name: 'LMDB', newStorage: lmdbStorage, loadWasm: readQuickJsWasm }), 15);
+    await compare(
+      await CoreHost.start({ name: 'LMDB', newStorage: lmdbStorage, loadWasm: readQuickJsWasm }),
+      roundsOf(6, 15),
+    );
   });
 });

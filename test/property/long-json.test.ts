@@ -6,6 +6,7 @@ import { minify, minifyInSteps } from '../../src/base/json/white-space.ts';
 import { atOnce } from '../../src/base/shared/turn.ts';
 import { encodeInSteps } from '../../src/base/shared/utf8.ts';
 import { readDocument, readDocumentInSteps } from '../../src/database/documents/incoming/read-document.ts';
+import { roundsOf } from '../support/long-runs.ts';
 
 const jsonText = fc
   .record({ value: fc.jsonValue({ maxDepth: 6 }), indent: fc.constantFrom(0, 1, 2) })
@@ -32,7 +33,7 @@ test('the end of a value is the same in steps of any length', () => {
       expect(atOnce(long.valueEnd(0, 0))).toBe(end);
       if (end === text.length) expect(long.sawSpace).toBe(whole.sawSpace);
     }),
-    { numRuns: 5_000 },
+    { numRuns: roundsOf(2_000, 5_000) },
   );
 });
 

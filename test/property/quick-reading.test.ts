@@ -10,6 +10,7 @@ import {
   scanBulkInSteps,
 } from '../../src/database/documents/incoming/read-bulk.ts';
 import { scanDocument } from '../../src/database/documents/incoming/read-document.ts';
+import { roundsOf } from '../support/long-runs.ts';
 
 const scanBulk = (text: string): IncomingBulk | undefined => atOnce(scanBulkInSteps(text));
 const parseBulk = (text: string): IncomingBulk => atOnce(parseBulkInSteps(text, parseJson(text)));
@@ -99,7 +100,7 @@ describe('what is read part by part', () => {
         const document = outcomeOf(() => scanDocument(text));
         if (document !== undefined) expect(document).toEqual(outcomeOf(() => parseDocument(text)));
       }),
-      { numRuns: 3000 },
+      { numRuns: roundsOf(1_200, 3_000) },
     );
   });
 
@@ -117,7 +118,7 @@ describe('what is read part by part', () => {
         const bulk = scanBulk(text);
         if (bulk !== undefined) expect(bulk).toEqual(parseBulk(text));
       }),
-      { numRuns: 3000 },
+      { numRuns: roundsOf(1_200, 3_000) },
     );
   });
 });

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ViewGroup, ViewReader } from '../../src/queries/views/contract.ts';
 import type { PageStore } from '../../src/storage/page-store.ts';
+import { roundsOf } from '../support/long-runs.ts';
 import { groupsOf, type Json, rowsOf, ViewFixture } from '../support/view-fixture.ts';
 import { emittedRows, folds, type ModelQuery, type ModelRow, queryGroups, queryRows } from './views-model.ts';
 
@@ -138,7 +139,7 @@ describe('a view against a plain sort and fold', () => {
           });
         },
       ),
-      { numRuns: 150 },
+      { numRuns: roundsOf(60, 150) },
     );
   }, 120_000);
 });

@@ -23,17 +23,17 @@ export default class StuckRun implements Reporter {
     }, 60_000);
   }
 
-  onTestModuleStart({ relativeModuleId }: TestModule): void {
-    this.#running.set(relativeModuleId, 'none');
+  onTestModuleStart(module: TestModule): void {
+    this.#running.set(nameOf(module), 'none');
   }
 
   onTestCaseResult({ module, fullName }: TestCase): void {
     this.#minutes = 0;
-    this.#running.set(module.relativeModuleId, fullName);
+    this.#running.set(nameOf(module), fullName);
   }
 
-  onTestModuleEnd({ relativeModuleId }: TestModule): void {
-    this.#running.delete(relativeModuleId);
+  onTestModuleEnd(module: TestModule): void {
+    this.#running.delete(nameOf(module));
   }
 
   onTestRunEnd(): void {
@@ -47,4 +47,9 @@ export default class StuckRun implements Reporter {
     spawnSync('pkill', ['-KILL', '-P', String(process.pid)]);
     process.exit(1);
   }
+}
+
+/** The file, and the project, since each browser runs a file in one of its own. */
+function nameOf({ relativeModuleId, project }: TestModule): string {
+  return project.name === '' ? relativeModuleId : `${relativeModuleId} (${project.name})`;
 }

@@ -2,12 +2,12 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Builder, type WebDriver } from 'selenium-webdriver';
 import { must } from '../../../src/base/shared/assert.ts';
 import type { Abilities, Browser, LaunchOptions, SavedFile, Tab } from './browser.ts';
 import { findWebKit } from './find-browser.ts';
 import { burnProcessor, busiestProcess, processesBelow } from './processes.ts';
 import { Turns } from './turns.ts';
+import { WebDriver } from './webdriver.ts';
 
 const WEB_PROCESS = 'WebKitWebProcess';
 
@@ -25,14 +25,11 @@ export async function startWebKit(_options: LaunchOptions = {}): Promise<Browser
     });
     processes.push(service);
     await listens(port, service);
-    const driver = await new Builder()
-      .usingServer(`http://127.0.0.1:${port}`)
-      .withCapabilities({
-        browserName: 'MiniBrowser',
-        'webkitgtk:browserOptions': { binary: programs.browser, args: ['--automation'] },
-      })
-      .build();
-    return new WebKit(driver, await driver.getWindowHandle(), must(service.pid, 'driver process'), processes);
+    const driver = await WebDriver.start(`http://127.0.0.1:${port}`, {
+      browserName: 'MiniBrowser',
+      'webkitgtk:browserOptions': { binary: programs.browser, args: ['--automation'] },
+    });
+    return new WebKit(driver, await driver.window(), must(service.pid, 'driver process'), processes);
   } catch (error) {
     for (const each of processes) each.kill();
     throw error;
@@ -77,7 +74,7 @@ async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** By Selenium, over WebKitWebDriver, which runs one command at a time for all windows. */
+/** Over WebKitWebDriver, which runs one command at a time for all windows. */
 class WebKit implements Browser {
   readonly engine = 'webkit';
   readonly can: Abilities = {
@@ -108,9 +105,9 @@ class WebKit implements Browser {
 
   open(url: string): Promise<Tab> {
     return this.#turns.take(async () => {
-      await this.#driver.switchTo().window(this.#home);
-      await this.#driver.switchTo().newWindow('tab');
-      const handle = await this.#driver.getWindowHandle();
+      await this.#driver.switchTo(this.#home);
+      const handle = await this.#driver.newTab();
+      await this.#driver.switchTo(handle);
       await goTo(this.#driver, url);
       return new WebKitTab(this.#driver, handle, this.#root, this.#turns);
     });
@@ -157,9 +154,9 @@ class WebKitTab implements Tab {
 
   /** Begins the work in one command and asks for its result in others, so that other tabs get their turn in between. */
   async evaluate(expression: string): Promise<unknown> {
-    const key = await this.#inTab(() => this.#driver.executeScript(beginning, expression));
+    const key = await this.#inTab(() => this.#driver.execute(beginning, expression));
     for (;;) {
-      const outcome = await this.#inTab(() => this.#driver.executeAsyncScript(asking, key));
+      const outcome = await this.#inTab(() => this.#driver.executeAsync(asking, key));
       if (typeof outcome !== 'string') continue;
       const parsed: { value?: unknown; error?: string } = JSON.parse(outcome);
       if (parsed.error !== undefined) throw new Error(parsed.error);
@@ -177,26 +174,26 @@ class WebKitTab implements Tab {
 
   reload(how?: 'hard'): Promise<void> {
     if (how === 'hard') throw new Error('no command for a hard reload');
-    return this.#inTab(() => leaveBy(this.#driver, 'a reload', () => this.#driver.navigate().refresh()));
+    return this.#inTab(() => leaveBy(this.#driver, 'a reload', () => this.#driver.refresh()));
   }
 
   back(): Promise<void> {
-    return this.#inTab(() => leaveBy(this.#driver, 'a step back', () => this.#driver.navigate().back()));
+    return this.#inTab(() => leaveBy(this.#driver, 'a step back', () => this.#driver.back()));
   }
 
   close(): Promise<void> {
-    return this.#inTab(() => this.#driver.close());
+    return this.#inTab(() => this.#driver.closeWindow());
   }
 
   process(): Promise<number> {
     return busiestProcess(this.#root, WEB_PROCESS, () =>
-      this.#inTab(() => this.#driver.executeScript(`return ${burnProcessor}`)),
+      this.#inTab(() => this.#driver.execute(`return ${burnProcessor}`)),
     );
   }
 
   #inTab<T>(command: () => Promise<T>): Promise<T> {
     return this.#turns.take(async () => {
-      await this.#driver.switchTo().window(this.#handle);
+      await this.#driver.switchTo(this.#handle);
       return command();
     });
   }
@@ -204,7 +201,7 @@ class WebKitTab implements Tab {
 
 /** In a new window the driver sometimes takes the load of the empty page for the one that it waits for. */
 function goTo(driver: WebDriver, url: string): Promise<void> {
-  return leaveBy(driver, url, () => driver.get(url));
+  return leaveBy(driver, url, () => driver.goTo(url));
 }
 
 /**
@@ -213,11 +210,14 @@ function goTo(driver: WebDriver, url: string): Promise<void> {
  */
 async function leaveBy(driver: WebDriver, what: string, command: () => Promise<void>): Promise<void> {
   const mark = Math.random();
-  await driver.executeScript('window.driverLeaves = arguments[0]', mark);
+  await driver.execute('window.driverLeaves = arguments[0]', mark);
   await command();
   const hasCome = `return document.readyState === 'complete' && location.href !== 'about:blank'
     && window.driverLeaves !== arguments[0]`;
-  await driver.wait(() => driver.executeScript<boolean>(hasCome, mark), 20_000, `${what} should have brought a page`);
+  for (const giveUpAt = Date.now() + 20_000; Date.now() < giveUpAt; await pause(20)) {
+    if ((await driver.execute(hasCome, mark)) === true) return;
+  }
+  throw new Error(`${what} should have brought a page`);
 }
 
 const beginning = `

@@ -5,6 +5,8 @@ import type { Toolkit } from './toolkit.ts';
 export interface Case {
   readonly name: string;
   readonly needs: readonly Capability[];
+  /** Shows what the core does with much data, which takes seconds, and nothing of how requests and responses travel. */
+  readonly isOfCore: boolean;
   readonly run: (t: Toolkit) => Promise<void>;
 }
 
@@ -24,5 +26,10 @@ export function suite(name: string, cases: readonly Case[]): Suite {
 }
 
 export function test(name: string, run: (t: Toolkit) => Promise<void>, options: CaseOptions = {}): Case {
-  return { name, run, needs: options.needs ?? [] };
+  return { name, run, needs: options.needs ?? [], isOfCore: false };
+}
+
+/** Marks cases as those of the core alone. */
+export function ofCore(cases: readonly Case[]): Case[] {
+  return cases.map((each) => ({ ...each, isOfCore: true }));
 }

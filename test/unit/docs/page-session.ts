@@ -18,6 +18,7 @@ export class PageSession {
   readonly #folder: string;
   #server: ChildProcess | undefined;
   #port = '';
+  #hasUsedNpx = false;
 
   private constructor(folder: string) {
     this.#folder = folder;
@@ -62,7 +63,7 @@ export class PageSession {
 
   async #runCommand(command: string): Promise<string> {
     const here = command.replaceAll(':5984', `:${this.#port}`).replaceAll('/tmp/', `${this.#folder}/tmp/`);
-    const { stdout } = await run('bash', ['-c', here], {
+    const { stdout } = await run('bash', ['-c', this.#withoutNpx(here)], {
       cwd: repository,
       env: { ...process.env, SETTEE_DATA: this.#dataFolder },
     });
@@ -70,6 +71,14 @@ export class PageSession {
     if (command.includes('/_compact')) await this.#compacted();
     // As a terminal shows it: lines may end in carriage returns, such as those of lists and of headers.
     return stdout.trim().replaceAll('\r\n', '\n').replaceAll(`:${this.#port}`, ':5984');
+  }
+
+  /** npx shows once in a session that it finds the command, which takes it a second. */
+  #withoutNpx(command: string): string {
+    if (!command.startsWith('npx settee ')) return command;
+    if (this.#hasUsedNpx) return command.replace('npx settee ', 'node_modules/.bin/settee ');
+    this.#hasUsedNpx = true;
+    return command;
   }
 
   /** Resolves when no compaction runs any more. */
