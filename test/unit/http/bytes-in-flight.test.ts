@@ -103,7 +103,7 @@ test('one of which nothing more comes gives way to another one, and is told so',
   vi.advanceTimersByTime(1_000);
   const { status, headers, body } = await refused;
   expect([status, headers['retry-after']]).toEqual([503, '5']);
-  expect(JSON.parse(String(body)).reason).toMatch(/^The request came too slowly while others waited for memory/);
+  expect(JSON.parse(String(body)).reason).toMatch(/^The request arrived too slowly while others waited for memory/);
   expect((await other).status).toBe(201);
 });
 

@@ -91,7 +91,7 @@ const DAMAGE: Readonly<
     harm: (file) => replaceBody(file, '{"n":"conflict"}', '["n","conflict"]'),
     found: /d10 is not JSON/,
   },
-  'a body page lists nothing': { harm: (file) => replaceBody(file, '["d', '!!d'), found: /listing/ },
+  'a body page lists nothing': { harm: (file) => replaceBody(file, '["d', '!!d'), found: /list of documents/ },
   'a body page lists another document': { harm: (file) => replaceBody(file, '"d33"', '"dxx"'), found: /d33.*listed/ },
   'a leaf is gone': { harm: (file) => file.pages.delete(first(textPages(file, '\nd33\t'))[0]), found: /is missing/ },
   'two leaves are swapped': {
