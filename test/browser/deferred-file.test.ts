@@ -11,7 +11,7 @@ const FILE = '/settee-functions.js';
 const script = readFileSync(join(import.meta.dirname, '../../dist/browser', FILE), 'utf8');
 const otherBuild = script.replace(/settee [0-9a-f]{16}/, 'settee of-another-day');
 
-describe.each(chosenEngines())('the file that is loaded on first use in %s', (engine) => {
+describe.each(chosenEngines())('the script that the worker loads on first use, in %s', (engine) => {
   let session: BrowserSession;
   let site: Site;
   let tab: Tab;
@@ -80,7 +80,7 @@ describe.each(chosenEngines())('the file that is loaded on first use in %s', (en
     expect(loads()).toHaveLength(0);
   });
 
-  test('is loaded by the first who needs it, once, and by a worker whose address has a query', async () => {
+  test('is loaded once, by the first request that needs it, also by a worker whose address has a query', async () => {
     await begin('/settee-worker.js?v=7');
     expect(loads()).toEqual([]);
     await addView();
@@ -93,7 +93,7 @@ describe.each(chosenEngines())('the file that is loaded on first use in %s', (en
     ['is missing', { status: 404, text: 'gone' }],
     ['is of another build', { status: 200, text: otherBuild }],
   ] as const)(
-    'where it %s all that needs it is answered 503, documents are not, and it is tried again',
+    'where it %s, requests that need it are answered 503, document requests still work, and loading is retried',
     async ([, answer]) => {
       await begin();
       instead = answer;
@@ -110,7 +110,7 @@ describe.each(chosenEngines())('the file that is loaded on first use in %s', (en
     },
   );
 
-  test('is loaded all the same where the server is busy at first', async () => {
+  test('is loaded even if the server is busy at first', async () => {
     await begin();
     let refused = 0;
     site.server.intercept((request, response) => {
@@ -124,7 +124,7 @@ describe.each(chosenEngines())('the file that is loaded on first use in %s', (en
     expect(refused).toBe(1);
   });
 
-  test('is loaded while the engine is, where a design document with functions is written, and without that where it has none', async () => {
+  test('is loaded together with QuickJS when a design document with functions is written, and without QuickJS if it has no functions', async () => {
     await begin();
     let letGo = () => {};
     const held = new Promise<void>((resolve) => {
@@ -146,7 +146,7 @@ describe.each(chosenEngines())('the file that is loaded on first use in %s', (en
     expect(engineFiles().filter((path) => path.endsWith('.wasm'))).toHaveLength(1);
   });
 
-  test('where the engine is missing queries are answered 503, and it is tried again', async () => {
+  test("if QuickJS can't be loaded, queries are answered 503, and loading is retried", async () => {
     await begin();
     instead = { file: '/settee-quickjs.wasm', status: 404, text: 'gone' };
     await addView();

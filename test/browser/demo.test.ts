@@ -54,7 +54,7 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
     return tab;
   }
 
-  test('keeps a list in sync with the server: offline, a conflict, and its end', async () => {
+  test('synchronizes a list with the server: offline, with a conflict, and after the list is removed', async () => {
     database = await NodeHost.start();
     await serveDemo();
     const tab = await open('#/sync');
@@ -82,7 +82,7 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
     }
   });
 
-  test('tells that the server is away, and what waits for it', async () => {
+  test('says that the server is unreachable, and how many changes wait for it', async () => {
     database = await NodeHost.start();
     await serveDemo();
     const tab = await open('#/sync');
@@ -107,7 +107,7 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
     await shows(tab, '.line-pending', '1 change here waits to be sent');
   });
 
-  test('tells what to do where the server has an admin, and goes on when that is done', async () => {
+  test('says what to do if the server has an admin, and continues once that is done', async () => {
     database = await NodeHost.start({ admins: { root: 'secret' } });
     await serveDemo();
     const tab = await open('#/sync');
@@ -119,7 +119,7 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
     await until(tab, `document.querySelectorAll('[data-side=there] .packing li').length === 4`);
   });
 
-  test('loads the countries, and finds them by how their ids begin', async () => {
+  test('loads the countries, and finds them by the prefix of their ids', async () => {
     const tab = await openWithCountries();
     expect(await text(tab, '.rows li:first-child .row-title')).toBe('Afghanistan');
     await click(tab, '[aria-label="Next page"]');
@@ -141,7 +141,7 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
     expect(await tab.evaluate('document.querySelector("#search").value')).toBe('new');
   });
 
-  test('cuts nothing off where a name is one long word', async () => {
+  test("doesn't cut off a name that is one long word", async () => {
     const tab = await openWithCountries();
     const id = 'a'.repeat(2_000);
     await tab.evaluate(create(id));
@@ -153,7 +153,7 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
     expect(await tab.evaluate(wide)).toEqual([]);
   });
 
-  test('shows in one tab what another one saved', async () => {
+  test('shows in one tab what another tab saved', async () => {
     const writer = await openWithCountries();
     const reader = await open('#/countries/austria');
     await shows(reader, 'h1', 'Austria');
@@ -166,7 +166,7 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
     expect(await value(reader)).toContain('"common": "Austria, edited"');
   });
 
-  test('keeps a photo that is dropped, and shows it in another tab', async () => {
+  test('stores a dropped photo, and shows it in another tab', async () => {
     const tab = await openWithCountries();
     await navigateTo(tab, '#/countries/austria');
     await shows(tab, '.photo p', 'Drop a photo here. It is stored in this browser, and shown without a network.');
@@ -188,7 +188,7 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
     await shows(tab, '.photo p', 'Drop a photo here. It is stored in this browser, and shown without a network.');
   });
 
-  test('list, map and counters follow what another tab does', async () => {
+  test('updates list, map and counters when another tab changes documents', async () => {
     const writer = await openWithCountries();
     const reader = await open('#/countries');
     await shows(reader, '.range', '1–40 of 250');
@@ -219,7 +219,7 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
     expect(await reader.evaluate('recorded.requests')).toEqual([]);
   });
 
-  test('pages and what is found follow without asking again', async () => {
+  test('updates pages and search results without a new request by the user', async () => {
     const writer = await openWithCountries();
     const reader = await open('#/countries');
     await shows(reader, '.range', '1–40 of 250');
@@ -248,7 +248,7 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
     expect(await reader.evaluate('recorded.requests')).toEqual([]);
   });
 
-  test('shows what another tab loads, while it loads and after the database was deleted', async () => {
+  test('shows what another tab loads while it loads, and again after the database was deleted', async () => {
     await serveDemo();
     const loader = await open('#/countries');
     const reader = await open('#/countries');
@@ -279,7 +279,7 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
     }
   });
 
-  test('goes on when the tab is closed that keeps the data', async () => {
+  test('continues when the tab that owns the storage is closed', async () => {
     const owner = await openWithCountries();
     const writer = await open('#/countries/albania');
     const reader = await open('#/countries');
@@ -302,7 +302,7 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
     await shows(reader, '.live', 'Live');
   });
 
-  test('goes on when the page is shown again that was left', async () => {
+  test('continues when a page that was left is shown again', async () => {
     const writer = await openWithCountries();
     const reader = await open('#/countries');
     await shows(reader, '.range', '1–40 of 250');
@@ -316,7 +316,7 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
     await shows(reader, `${row('albania')} .row-subtitle`, 'Vlorë · Europe');
   });
 
-  test('shows who was quicker, and combines what both changed', async () => {
+  test('shows a save conflict with another tab, and merges both changes', async () => {
     const slower = await openWithCountries();
     await navigateTo(slower, '#/countries/austria');
     const quicker = await open('#/countries/austria');
@@ -334,7 +334,7 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
     expect(await value(quicker)).toContain('"area": 83879');
   });
 
-  test('keeps an edit that is not saved, and brings back what was deleted', async () => {
+  test('keeps an unsaved edit, and restores a deleted document', async () => {
     const tab = await openWithCountries();
     await navigateTo(tab, '#/countries/austria');
     await edit(tab, '"Vienna"', '"Wien"');
@@ -352,7 +352,7 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
     await shows(tab, '.range', '1–40 of 250');
   });
 
-  test('starts and answers when its server has gone', async () => {
+  test('starts and answers after its server is gone', async () => {
     const tab = await openWithCountries();
     await server.close();
     await tab.reload();
@@ -368,7 +368,7 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
     await until(tab, 'document.querySelector(".photo img")?.naturalWidth === 12');
   });
 
-  test('deletes a database, in every tab', async () => {
+  test('deletes a database in every tab', async () => {
     const list = await openWithCountries();
     const tab = await open('#/browser');
     await bringToSight(tab);
@@ -380,7 +380,7 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
     await shows(list, '.load h2', 'No countries yet');
   });
 
-  test('writes a database to a file, and reads it back', async () => {
+  test('exports a database to a file, and imports it again', async () => {
     await openWithCountries();
     const tab = await open('#/browser');
     await bringToSight(tab);

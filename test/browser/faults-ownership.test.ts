@@ -33,7 +33,7 @@ interface Pair {
   readonly other: Tab;
 }
 
-describe.each(chosenEngines())('the owner is lost in %s', (engine) => {
+describe.each(chosenEngines())('the loss of the storage owner in %s', (engine) => {
   let session: BrowserSession;
   let site: Site | undefined;
 
@@ -105,8 +105,8 @@ describe.each(chosenEngines())('the owner is lost in %s', (engine) => {
     expect.soft(median(silences), gaps.join('; ')).toBeLessThanOrEqual(boundMs);
   }
 
-  describe.each(ways)('asked by %s', (way) => {
-    test('its tab is closed', { timeout: 120_000 }, () =>
+  describe.each(ways)('requests by %s', (way) => {
+    test("are answered after the owner's tab is closed", { timeout: 120_000 }, () =>
       inTime(async () => {
         const pair = await openPair();
         const report = await loseAmidWork(pair, way, () => pair.owner.close());
@@ -116,7 +116,7 @@ describe.each(chosenEngines())('the owner is lost in %s', (engine) => {
       }),
     );
 
-    test('its tab is reloaded', { timeout: 120_000 }, () =>
+    test("are answered after the owner's tab is reloaded", { timeout: 120_000 }, () =>
       inTime(async () => {
         const pair = await openPair();
         const report = await loseAmidWork(pair, way, () => pair.owner.reload());
@@ -127,7 +127,7 @@ describe.each(chosenEngines())('the owner is lost in %s', (engine) => {
       }),
     );
 
-    test('its tab goes to another page, and back', { timeout: 120_000 }, () =>
+    test("are answered after the owner's tab goes to another page and back", { timeout: 120_000 }, () =>
       inTime(async () => {
         const pair = await openPair();
         const elsewhere = pair.site.server.page('empty');
@@ -145,7 +145,7 @@ describe.each(chosenEngines())('the owner is lost in %s', (engine) => {
     );
   });
 
-  test('its process is killed', { timeout: 120_000 }, ({ skip }) =>
+  test("requests are answered after the owner's process is killed", { timeout: 120_000 }, ({ skip }) =>
     inTime(async () => {
       const pair = await openPair();
       const id = await ownProcess(pair, 'kill', skip);
@@ -157,9 +157,9 @@ describe.each(chosenEngines())('the owner is lost in %s', (engine) => {
     }),
   );
 
-  test('its process is frozen: taken over within 5 s, and what it wakes with is refused', { timeout: 180_000 }, async ({
-    skip,
-  }) => {
+  test("another tab takes over within 5 s when the owner's process is frozen, and what the owner sends after it wakes is refused", {
+    timeout: 180_000,
+  }, async ({ skip }) => {
     // Firefox can't be told to commit a checkpoint at once (docs/browser.md#when-a-tab-goes-away): a round that froze it amid one doesn't count.
     const freezings = engine === 'firefox' ? 3 : 1;
     for (let round = 1; ; round += 1) {

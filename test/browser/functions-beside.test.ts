@@ -65,7 +65,7 @@ describe.each(chosenEngines())('functions of documents in %s', (engine) => {
     ],
   ];
 
-  test.for(attacks)('%s without end holds up nobody', async ([, design, beside]) => {
+  test.for(attacks)("%s without end doesn't delay other requests", async ([, design, beside]) => {
     const tab = await begin(design);
     let seen = '';
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
@@ -81,7 +81,7 @@ describe.each(chosenEngines())('functions of documents in %s', (engine) => {
     expect.fail(`a reader was held up: ${seen}`);
   });
 
-  test('a worker that is stuck in a map function is ended, and another one takes its place', async () => {
+  test('a worker that is stuck in a map function is terminated, and another one replaces it', async () => {
     const stuck = `
       const stickInMap = ({ data }) => { if (data?.call?.operation === 'map') for (;;); };
       addEventListener('message', (event) => {
@@ -103,7 +103,7 @@ describe.each(chosenEngines())('functions of documents in %s', (engine) => {
     expect(loads()).toBeGreaterThan(1);
   });
 
-  test('with no page open they run in the service worker, with a tenth of their time', async () => {
+  test('run in the service worker when no page is open, with a tenth of its time', async () => {
     const tab = await begin({ views: { v: { map: `function () { ${endless} }` } } });
     expect(await call(tab, 'request', 'settee', 'PUT', '/db/strange/_design/e', emitView)).toMatchObject({
       status: 201,
@@ -122,7 +122,7 @@ describe.each(chosenEngines())('functions of documents in %s', (engine) => {
   test.for([
     ['is missing', { status: 404, text: 'gone' }],
     ['is of another build', { status: 200, text: ofAnotherBuild }],
-  ] as const)('where its file %s they run in the thread of requests', async ([, { status, text }]) => {
+  ] as const)("run in the request thread if the sandbox worker's script %s", async ([, { status, text }]) => {
     const tab = await begin({ views: { v: { map: slow } } }, 5_000, ({ server }) =>
       server.intercept(({ url }, response) => {
         if (url !== FILE) return false;

@@ -64,18 +64,18 @@ describe.concurrent.each(chosenEngines())('long bodies in %s', (engine) => {
   }
 
   test.each<Way>(['fetch', 'settee'])(
-    'a feed with long silences, by %s: whole, and each line as it is made',
+    'a feed with long silences, by %s, arrives whole, and each line arrives when it is written',
     { timeout },
     (way) => followWhole(way),
   );
 
-  test('a feed of a worker that the service worker does not control: kept up by its page', { timeout }, () =>
+  test("a feed through a service worker that doesn't control the page is kept alive by the page", { timeout }, () =>
     followWhole('fetch', { serviceWorker: narrow }),
   );
 
-  test('a feed that nothing keeps up fails before the browser cuts it as if it were whole', { timeout }, async ({
-    skip,
-  }) => {
+  test('a feed that nothing keeps alive fails before the browser can end it as if it were complete', {
+    timeout,
+  }, async ({ skip }) => {
     if (!isLong) skip(onlyFirefox);
     const options = { serviceWorker: narrow, worker: '/workers/feed.js?silent' };
     const { lines, error } = await follow('fetch', { pauses: [100, twoMinutesMs] }, options);
@@ -83,7 +83,7 @@ describe.concurrent.each(chosenEngines())('long bodies in %s', (engine) => {
     expect(lines).toHaveLength(1);
   });
 
-  test('a download that is made in two minutes arrives whole', { timeout }, async ({ skip }) => {
+  test('a download that takes two minutes to generate arrives whole', { timeout }, async ({ skip }) => {
     if (!isLong) skip(onlyFirefox);
     const pauses = Array.from({ length: 120 }, () => 1000);
     const read = await follow('fetch', { pauses, bytes: megabyte });
@@ -91,7 +91,7 @@ describe.concurrent.each(chosenEngines())('long bodies in %s', (engine) => {
     expect(read.bytes).toBeGreaterThan(120 * megabyte);
   });
 
-  test('a download of two minutes arrives whole', { timeout }, async ({ skip }) => {
+  test('a download that takes two minutes to transfer arrives whole', { timeout }, async ({ skip }) => {
     if (!isLong) skip(onlyFirefox);
     const tab = await (await session.openSite()).open('control');
     await call(tab, 'start', { base, settings: { svc: { max_document_size: `${200 * megabyte}` } } });

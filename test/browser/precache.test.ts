@@ -90,7 +90,7 @@ describe.each(chosenEngines())('an app that keeps its own files, in %s', (engine
     return tab;
   }
 
-  test('starts without a server, with its pages, its files and its data', async () => {
+  test('starts without a server, with its pages, files and data', async () => {
     const created = app();
     await build(created, { precache: true });
     const server = await serve(created.outDir);
@@ -115,7 +115,7 @@ describe.each(chosenEngines())('an app that keeps its own files, in %s', (engine
     await tab.close();
   });
 
-  test('shows a new build when that takes over, and keeps nothing of the old one', async () => {
+  test('shows a new build once its service worker takes over, and deletes all files of the old build', async () => {
     const created = app();
     await build(created, { precache: true });
     const server = await serve(created.outDir);
@@ -138,7 +138,7 @@ describe.each(chosenEngines())('an app that keeps its own files, in %s', (engine
     await tab.close();
   });
 
-  test('answers addresses of its routes by one page, where it says so, but none of the database', async () => {
+  test('serves its routes from one page if configured so, but no address of the database', async () => {
     const created = app();
     await build(created, { precache: { fallback: 'index.html', exclude: [/^about/] } });
     const server = await serve(created.outDir);
@@ -151,7 +151,7 @@ describe.each(chosenEngines())('an app that keeps its own files, in %s', (engine
     await tab.close();
   });
 
-  test('keeps nothing of what it no longer wants to be kept', async () => {
+  test('deletes files that are no longer in its list', async () => {
     const created = app();
     await build(created, { precache: true });
     const server = await serve(created.outDir);
@@ -172,7 +172,7 @@ describe.each(chosenEngines())('an app that keeps its own files, in %s', (engine
     await tab.close();
   });
 
-  test('needs no bundler: a list of its files will do', async () => {
+  test('needs no bundler: a plain list of its files suffices', async () => {
     const created = app();
     const folder = join(created.path, 'site');
     cpSync(join(import.meta.dirname, '../../dist/browser'), folder, { recursive: true });
@@ -210,14 +210,14 @@ describe.each(chosenEngines())('an app that keeps its own files, in %s', (engine
   });
 });
 
-describe('an app that keeps nothing', () => {
+describe('an app that precaches nothing', () => {
   let created: AppFolder;
   beforeAll(async () => {
     created = createApp({ ...files, 'main.js': main('first', 'settee') });
     await build(created, {});
   });
 
-  test('has the service worker as it is, and not what keeps files', () => {
+  test('has the plain service worker, without the precaching script', () => {
     const own = join(import.meta.dirname, '../../dist/browser/settee-sw.js');
     expect(readFileSync(join(created.outDir, 'settee-sw.js'), 'utf8')).toBe(readFileSync(own, 'utf8'));
     expect(() => readFileSync(join(created.outDir, 'settee-sw-precache.js'))).toThrow('ENOENT');
