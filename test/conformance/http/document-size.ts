@@ -79,7 +79,7 @@ const SHORT_BODIES: readonly (readonly [string, string, string, number])[] = [
 export default suite('document_size', [
   ...Object.entries(WAYS).map(([what, send]) =>
     test(
-      `bounds ${what}`,
+      `the document size limit applies to ${what}`,
       async (given) => {
         const t = await given.withSettings(SETTINGS);
         for (const bytes of [LIMIT + 1, 50 * LIMIT, 1_000 * LIMIT]) {
@@ -96,7 +96,7 @@ export default suite('document_size', [
   ),
 
   test(
-    'bounds no bytes of attachments, whether they come alone or behind a document',
+    "the document size limit doesn't count attachments, alone or with a document",
     async (given) => {
       const t = await given.withSettings(SETTINGS);
       const body = 'x'.repeat(50 * LIMIT);
@@ -111,7 +111,7 @@ export default suite('document_size', [
 
   ...SHORT_BODIES.map(([method, path, value, most]) =>
     test(
-      `${method} ${path} takes ${most} bytes at most`,
+      `${method} ${path} accepts at most ${most} bytes`,
       async (given) => {
         const t = await given.withSettings({});
         const send = (text: string) => {
@@ -128,7 +128,7 @@ export default suite('document_size', [
     ),
   ),
 
-  test('a form that logs somebody in has the same bound', async (t) => {
+  test('a log-in form has the same limit', async (t) => {
     const form = {
       body: `name=a&password=${'x'.repeat(65_536)}`,
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
@@ -138,7 +138,7 @@ export default suite('document_size', [
   }),
 
   test(
-    'a document that is larger than a limit of today is read, copied and left out of replications by name',
+    'a document larger than a later limit can be read and copied, and replications skip it by name',
     async (given) => {
       const t = await given.withSettings({});
       await t.put('small', {});
@@ -162,7 +162,7 @@ export default suite('document_size', [
   ),
 
   test(
-    'is answered, also to a client that sends everything before it reads',
+    'a document over the limit is answered 413, also to a client that reads only after sending everything',
     async (given) => {
       const t = await given.withSettings(SETTINGS);
       const body = textOf(8_000_000);
@@ -179,7 +179,7 @@ export default suite('document_size', [
   ),
 
   test(
-    'the lowest limit lets users log in, and the setting be changed',
+    'the lowest limit still lets users log in and the setting be changed',
     async (given) => {
       const t = await given.withSettings({});
       const path = '/_config/svc/max_document_size';

@@ -110,7 +110,7 @@ export default suite('errors', [
     ),
   ),
 
-  test('an unknown resource below a database', async (t) => {
+  test('an unknown resource below a database is answered 404', async (t) => {
     for (const path of ['/_nonsense', '/_Security']) {
       const answer = await t.get(path);
       assert.include([400, 404], answer.status, path);

@@ -38,7 +38,7 @@ const refused: readonly [string, string][] = [
 
 /** What a query can't ask, and what a view's functions can do wrong (docs/http/bulk.md#parameter-errors). */
 export default suite('view_errors', [
-  test('parameters that can not be are refused, with the parameter named', async (t) => {
+  test('invalid parameters are refused, and the reason names the parameter', async (t) => {
     await putBoth(t);
     for (const [what, reason] of refused) {
       assertError(await t.get(`/_design/test/_view/${what}`), 400, 'query_parse_error', reason);
@@ -65,20 +65,20 @@ export default suite('view_errors', [
     assertError(list, 400, 'bad_request', 'Request body must be a JSON object');
   }),
 
-  test('grouping that is switched off does no harm to a map view', async (t) => {
+  test('group=false is accepted by a map view', async (t) => {
     await putBoth(t);
     assertJson(await query(t, 'plain?group=false'), 200, { total_rows: 0, offset: 0, rows: [] });
     assertJson(await query(t, 'reduced?reduce=false&include_docs=true'), 200, { total_rows: 0, offset: 0, rows: [] });
   }),
 
-  test('a map that throws skips the document, and no other', async (t) => {
+  test('a map function that throws leaves out that document only', async (t) => {
     await putViews(t, { v: 'function (doc) { emit(doc.a.b, null); }', w: 'function (doc) { emit(doc._id, null); }' });
     await t.bulk([{ _id: '1', a: { b: 1 } }, { _id: '2' }, { _id: '3', a: { b: 3 } }]);
     assert.deepEqual(at((await query(t, 'v')).json, 'total_rows'), 2);
     assert.deepEqual(at((await query(t, 'w')).json, 'total_rows'), 3);
   }),
 
-  test('a map with a syntax error is told as such', async (t) => {
+  test('a map function with a syntax error is reported as such', async (t) => {
     await putViews(t, { v: 'function (doc) { emit(doc._id' });
     await t.put('a', {});
     const answer = await t.get('/_design/test/_view/v');
@@ -87,19 +87,19 @@ export default suite('view_errors', [
     assert.equal(at((await t.get('/_design/test/_view/v')).json, 'error'), 'compilation_error');
   }),
 
-  test('a fatal throw ends the build', async (t) => {
+  test('throwing fatal_error ends the build', async (t) => {
     await putViews(t, { v: 'function (doc) { throw ["fatal", "out_of_paper", "no more " + doc._id]; }' });
     await t.put('a', {});
     assertError(await t.get('/_design/test/_view/v'), 500, 'out_of_paper', 'no more a');
   }),
 
-  test('a reduce that throws yields null', async (t) => {
+  test('a reduce function that throws returns null', async (t) => {
     await putViews(t, { v: { map, reduce: 'function (keys, values) { throw new Error("no"); }' } });
     await t.put('a', { integer: 1 });
     assertJson(await query(t, 'v'), 200, { rows: [{ key: null, value: null }] });
   }),
 
-  test('a reduction must shrink', async (t) => {
+  test("a reduction that doesn't shrink is refused", async (t) => {
     await putViews(t, {
       v: {
         map,
@@ -113,7 +113,7 @@ export default suite('view_errors', [
     assert.match(`${at(answer.json, 'reason')}`, /^Reduce output must shrink more rapidly: /);
   }),
 
-  test('_sum of what is no number', async (t) => {
+  test('_sum of a value that is not a number is an error', async (t) => {
     await putViews(t, { v: { map: 'function (doc) { emit(1, doc.value); }', reduce: '_sum' } });
     await t.bulk([{ value: 1 }, { value: 'two' }]);
     const answer = await t.get('/_design/test/_view/v');
@@ -126,7 +126,7 @@ export default suite('view_errors', [
   }),
 
   test(
-    'a document that takes for ever ends the build, and holds up nobody meanwhile',
+    'a map function that never ends is stopped, and other requests are answered meanwhile',
     async (t) => {
       // Where there are no settings it takes 5 s. Whoever were held up would wait for all of it.
       const hasSettings = t.host.capabilities.settings === true;
