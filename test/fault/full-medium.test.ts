@@ -158,37 +158,41 @@ async function prepared(seed: number): Promise<Scenario> {
 }
 
 describe('a medium that is full', () => {
-  test.each(Array.from({ length: STEPS }, (_, step) => step))('from step %i on', { timeout: 60_000 }, async (full) => {
-    const scenario = await prepared(1_000 + full);
-    for (let step = 0; step < full; step += 1) await scenario.step();
-    scenario.quota.fill();
-    for (let step = 0; step < 4; step += 1) await orRefused(scenario.step());
-    await scenario.restart();
-    await scenario.mustHoldAll();
-    // Deletions of every second document, one by one, with a start in between.
-    for (const [name, documents] of scenario.stored) {
-      for (const [index, docId] of [...documents.keys()].entries())
-        if (index % 2 === 0) await scenario.delete(name, docId);
-    }
-    await scenario.restart();
-    await scenario.mustHoldAll();
-    await must(scenario.registry).delete('c');
-    scenario.stored.delete('c');
-    for (const name of ['a', 'b']) await scenario.use(name, (database) => database.compact());
-    await scenario.restart();
-    await scenario.mustHoldAll();
-    await vi.waitFor(() => scenario.write('a', 5, 1_000), { timeout: 20_000 });
-    await must(scenario.registry).create('d');
-    scenario.stored.set('d', new Map());
-    await scenario.mustHoldAll();
-    for (const name of ['a', 'b']) {
-      expect((await scenario.use(name, (database) => database.verify())).damage).toEqual([]);
-    }
-    await must(scenario.registry).close();
-    expect(scenario.quota.refusals).toBeGreaterThan(0);
-  });
+  test.each(Array.from({ length: STEPS }, (_, step) => step))(
+    'keeps all acknowledged data when it is full from step %i on',
+    { timeout: 60_000 },
+    async (full) => {
+      const scenario = await prepared(1_000 + full);
+      for (let step = 0; step < full; step += 1) await scenario.step();
+      scenario.quota.fill();
+      for (let step = 0; step < 4; step += 1) await orRefused(scenario.step());
+      await scenario.restart();
+      await scenario.mustHoldAll();
+      // Deletions of every second document, one by one, with a start in between.
+      for (const [name, documents] of scenario.stored) {
+        for (const [index, docId] of [...documents.keys()].entries())
+          if (index % 2 === 0) await scenario.delete(name, docId);
+      }
+      await scenario.restart();
+      await scenario.mustHoldAll();
+      await must(scenario.registry).delete('c');
+      scenario.stored.delete('c');
+      for (const name of ['a', 'b']) await scenario.use(name, (database) => database.compact());
+      await scenario.restart();
+      await scenario.mustHoldAll();
+      await vi.waitFor(() => scenario.write('a', 5, 1_000), { timeout: 20_000 });
+      await must(scenario.registry).create('d');
+      scenario.stored.set('d', new Map());
+      await scenario.mustHoldAll();
+      for (const name of ['a', 'b']) {
+        expect((await scenario.use(name, (database) => database.verify())).damage).toEqual([]);
+      }
+      await must(scenario.registry).close();
+      expect(scenario.quota.refusals).toBeGreaterThan(0);
+    },
+  );
 
-  test('what may not use the reserve is refused while it is given up, and after a restart too', async () => {
+  test('refuses what may not use the reserve, also after a restart', async () => {
     const scenario = await prepared(1);
     scenario.quota.fill();
     await scenario.delete('a', 'doc-0');
@@ -203,7 +207,7 @@ describe('a medium that is full', () => {
     await scenario.mustHoldAll();
   });
 
-  test('a deletion is not refused with a write that came together with it', async () => {
+  test('accepts a deletion that arrives together with a refused write', async () => {
     const scenario = await prepared(2);
     scenario.quota.fill();
     const outcomes = await Promise.allSettled([

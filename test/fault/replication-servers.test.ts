@@ -63,7 +63,7 @@ async function expectSame(): Promise<void> {
 }
 
 describe('connections', () => {
-  test('that are reset in the middle of answers and of long bodies are made again', async () => {
+  test('that are reset in the middle of responses and long bodies are opened again', async () => {
     const { revisions } = await fill(core, 'db', 60);
     relay.resetAfter(100, 3_000, 0, 700, 150, 1_000, 0);
     const out = await run(host(), ...push());
@@ -81,7 +81,7 @@ describe('connections', () => {
     await expect(treesOf(core, 'db')).resolves.toEqual(await treesOf(core, 'there'));
   });
 
-  test('that are refused for a while, and go silent, end no continuous replication', async () => {
+  test('that are refused for a while, then silent, end no continuous replication', async () => {
     const running = new KeptRun(host(), ...push());
     const answering = new KeptRun(host(), ...pull());
     await fill(core, 'db', 20);
@@ -121,7 +121,7 @@ async function isOpen(url: string): Promise<boolean> {
 }
 
 describe('a server that is restored from a backup', () => {
-  test('as a target, between two runs, gets what it has lost', async () => {
+  test('as a target between two runs, gets what it lost', async () => {
     await fill(core, 'db', 20);
     await run(host(), ...push());
     await server.backUp();
@@ -135,7 +135,7 @@ describe('a server that is restored from a backup', () => {
     await expectSame();
   });
 
-  test('as a target, while a continuous replication runs, gets what it has lost', async () => {
+  test('as a target during a continuous replication, gets what it lost', async () => {
     await fill(core, 'db', 20);
     await run(host(), ...push());
     await server.backUp();
@@ -152,7 +152,7 @@ describe('a server that is restored from a backup', () => {
     await expectSame();
   });
 
-  test('as a source gives what was written after that, under numbers that it had given before', async () => {
+  test('as a source, delivers later writes that reuse sequence numbers', async () => {
     await put('/a', {});
     await run(host(), ...pull());
     await server.backUp();
