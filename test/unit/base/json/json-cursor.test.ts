@@ -44,7 +44,7 @@ describe('a cursor', () => {
     expect(elementsOf('[]!')).toEqual([[], '!']);
   });
 
-  test('passes white space, and tells of it', () => {
+  test('skips white space, and reports that there was some', () => {
     const text = ' \r\n{\t"a" : 1 ,\n "b":\t[ 1 , 2 ]\n} ';
     expect(membersOf(text)).toEqual([
       [
@@ -67,7 +67,7 @@ describe('a cursor', () => {
     ['{"a":1,\n"b":2}', true],
     ['{"a":{"b":[1, 2]}}', true],
     ['{"a":[1\t]}', true],
-  ])('tells whether %j has white space outside of strings', (text, expected) => {
+  ])('reports whether %j has white space outside of strings', (text, expected) => {
     const cursor = new JsonCursor(text);
     cursor.enter();
     while (cursor.nextMember());
@@ -137,7 +137,7 @@ describe('a text that ends too early', () => {
     '{"a":"\\"',
     '{"a":[',
     '{"a":[{"b":"]}"}',
-  ])('does not keep the walk for ever: %s', (text) => {
+  ])('never makes a walk endless: %s', (text) => {
     expect(() => {
       const cursor = new JsonCursor(text);
       cursor.enter();
@@ -145,7 +145,7 @@ describe('a text that ends too early', () => {
     }).toThrow(SyntaxError);
   });
 
-  test.each(['[', '[1', '[1,', '["', '[[', '[{"a":1}'])('nor in a list: %s', (text) => {
+  test.each(['[', '[1', '[1,', '["', '[[', '[{"a":1}'])('never makes a walk through a list endless: %s', (text) => {
     expect(() => {
       const cursor = new JsonCursor(text);
       cursor.enter();

@@ -9,5 +9,5 @@ describe('minifying', () => {
     expect(minify('[ 1, { "a": 2 } ]', 5, 15)).toBe('{"a":2}');
     expect(minify('[1,{"a":2}]', 3, 10)).toBe('{"a":2}');
   });
-  test('changes nothing where there is none', () => expect(minify('{"a b":[1," "]}')).toBe('{"a b":[1," "]}'));
+  test('changes nothing if there is no white space', () => expect(minify('{"a b":[1," "]}')).toBe('{"a b":[1," "]}'));
 });

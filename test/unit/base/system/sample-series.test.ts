@@ -3,7 +3,7 @@ import { SampleSeries } from '../../../../src/base/system/sample-series.ts';
 
 const NONE = { sum: 0, mean: 0, stddev: 0, min: 0, max: 0 };
 
-test('nothing is 0', () => {
+test('an empty series has zeros', () => {
   const series = new SampleSeries(4);
   expect(series.total()).toEqual(NONE);
   expect(series.latest(4)).toEqual(NONE);
@@ -11,7 +11,7 @@ test('nothing is 0', () => {
   expect(series.latest(4)).toEqual(NONE);
 });
 
-test('all samples, and the latest ones', () => {
+test('a series covers all samples and the latest ones', () => {
   const series = new SampleSeries(4);
   for (const sample of [2, 4, 4, 4, 5, 5, 7, 9]) series.push(sample, 0, 0);
   // The example of a standard deviation that is a whole number.
@@ -20,7 +20,7 @@ test('all samples, and the latest ones', () => {
   expect(series.latest(100)).toEqual({ sum: 26, mean: 6.5, stddev: Math.sqrt(2.75), min: 5, max: 9 });
 });
 
-test('intervals in which nothing came count, however many', () => {
+test('intervals without events count, however many', () => {
   const series = new SampleSeries(4);
   series.push(8, 0, 1);
   expect(series.latest(4)).toEqual({ sum: 8, mean: 4, stddev: 4, min: 0, max: 8 });
@@ -31,7 +31,7 @@ test('intervals in which nothing came count, however many', () => {
   expect(series.latest(4)).toEqual({ sum: 3, mean: 0.75, stddev: Math.sqrt(27) / 4, min: 0, max: 3 });
 });
 
-test('what could not be sampled counts for nothing', () => {
+test('a sample that failed counts for nothing', () => {
   const series = new SampleSeries(4);
   series.push(10, Number.NaN, 2);
   series.push(20, Number.NaN, 0);

@@ -26,7 +26,7 @@ function open(settings = {}) {
   };
 }
 
-test('requests are counted by the intervals in which they came', () => {
+test('requests are counted in the interval in which they arrive', () => {
   const { clock, statistics, shown } = open();
   const requests = (count: number) => {
     for (let n = 0; n < count; n++) statistics.noteRequest('GET', clock.time);
@@ -50,7 +50,7 @@ test('requests are counted by the intervals in which they came', () => {
   expect(shown('httpd_request_methods/PUT').sum).toBe(0);
 });
 
-test('a window of time forgets what came before it', () => {
+test('a window of time excludes what came before it', () => {
   const { clock, statistics, shown } = open();
   statistics.noteRequest('PUT', clock.time);
   clock.time += 59_000;
@@ -74,7 +74,7 @@ test('the time of requests is sampled as the mean of an interval', () => {
   expect(shown('httpd_status_codes/404').sum).toBe(1);
 });
 
-test('what is open is shown as it is', () => {
+test('open things are shown as their current number', () => {
   const { clock, shown, openDatabases } = open();
   openDatabases(4);
   clock.time += 1_000;
@@ -83,7 +83,7 @@ test('what is open is shown as it is', () => {
   expect(shown('svc/open_databases')).toEqual({ current: 2, sum: 2, mean: 4, stddev: 0, min: 4, max: 4 });
 });
 
-test('only windows that are set can be asked for, and others may be set', async () => {
+test('only configured windows can be requested, and others can be configured', async () => {
   const { config, clock, statistics, shown } = open({ stats: { samples: '[0, 10]', rate: '100' } });
   expect(() => shown('httpd/requests', 60)).toThrow('bad_request: range is "60"; it must be one of 0, 10.');
   statistics.noteRequest('GET', clock.time);
@@ -102,7 +102,7 @@ test.each([
   ['samples', '[0, 4000]'],
   ['rate', '0'],
   ['rate', '10'],
-])('%s can not be %s', async (key, value) => {
+])("setting %s can't be %s", async (key, value) => {
   const { config } = open();
   await expect(config.set('stats', key, value)).rejects.toMatchObject({ code: 'bad_request' });
 });

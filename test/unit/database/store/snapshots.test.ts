@@ -28,7 +28,7 @@ async function churn(db: StoredDatabase): Promise<void> {
 }
 
 describe('a snapshot', () => {
-  test('shows its moment through writes, checkpoints and compaction', async () => {
+  test('shows its state through writes, checkpoints and compaction', async () => {
     const db = await tinyBench().open();
     await fill(db);
     const before = await seeAll(db);
@@ -46,7 +46,7 @@ describe('a snapshot', () => {
     await db.close();
   });
 
-  test('holds the pages that it needs, and they go when it is released', async () => {
+  test('keeps the pages that it needs, which are dropped when it is released', async () => {
     const bench = tinyBench();
     const db = await bench.open();
     await fill(db);
@@ -65,7 +65,7 @@ describe('a snapshot', () => {
     await db.close();
   });
 
-  test('released twice lets go once', async () => {
+  test('that is released twice is released once', async () => {
     const db = await tinyBench().open();
     const [one, other] = [db.snapshot(), db.snapshot()];
     one.release();
@@ -78,7 +78,7 @@ describe('a snapshot', () => {
   });
 });
 
-describe('a snapshot that grew too old', () => {
+describe('a snapshot that became too old', () => {
   const MINUTE = 61_000;
 
   async function outlive(bench: Bench, db: StoredDatabase): Promise<void> {
@@ -87,7 +87,7 @@ describe('a snapshot that grew too old', () => {
     await settle();
   }
 
-  test('goes on with its list of rows behind the last one it gave', async () => {
+  test('continues its list of rows after the last returned row', async () => {
     const bench = tinyBench();
     const db = await bench.open();
     await fill(db);
@@ -102,7 +102,7 @@ describe('a snapshot that grew too old', () => {
     await db.close();
   });
 
-  test('goes on descending, with skip, and in local documents', async () => {
+  test('continues descending, with skip, and in local documents', async () => {
     const bench = tinyBench();
     const db = await bench.open();
     await fill(db);
@@ -147,7 +147,7 @@ describe('a snapshot that grew too old', () => {
     return given;
   }
 
-  test('changes from the newest down go on where only listed and new documents have changed', async () => {
+  test('continues changes in descending order if only listed and new documents have changed', async () => {
     const bench = tinyBench();
     const db = await bench.open();
     await fill(db);
@@ -161,7 +161,7 @@ describe('a snapshot that grew too old', () => {
     await db.close();
   });
 
-  test('changes from the newest down fail where one that was not listed has moved up', async () => {
+  test('fails changes in descending order if an unlisted document has moved up', async () => {
     const bench = tinyBench();
     const db = await bench.open();
     await fill(db);
@@ -176,7 +176,7 @@ describe('a snapshot that grew too old', () => {
     await db.close();
   });
 
-  test('misses no change: what it had not given yet comes at its new place', async () => {
+  test('misses no change: unlisted ones are returned at their new place', async () => {
     const bench = tinyBench();
     const db = await bench.open();
     await fill(db);
@@ -197,7 +197,7 @@ describe('a snapshot that grew too old', () => {
     await db.close();
   });
 
-  test('goes on with a list while others use the same snapshot', async () => {
+  test('continues a list while others use the same snapshot', async () => {
     const bench = tinyBench();
     const db = await bench.open();
     await fill(db);
@@ -216,7 +216,7 @@ describe('a snapshot that grew too old', () => {
     await db.close();
   });
 
-  test('says `cancelled`, and not that the file is damaged, where a body is gone', async () => {
+  test('fails with `cancelled`, not with damage, if a body is gone', async () => {
     const bench = tinyBench();
     const db = await bench.open();
     await fill(db);
@@ -233,7 +233,7 @@ describe('a snapshot that grew too old', () => {
     await db.close();
   });
 
-  test('does not keep garbage on the medium', async () => {
+  test('keeps no garbage on the medium', async () => {
     const bench = tinyBench();
     const db = await bench.open();
     await fill(db);
@@ -248,7 +248,7 @@ describe('a snapshot that grew too old', () => {
 });
 
 describe('reading while the medium is slow', () => {
-  test('a read that is under way finds its pages, whatever checkpoints end meanwhile', async () => {
+  test('finds its pages for a read in progress, whatever checkpoints end meanwhile', async () => {
     let slow = false;
     const hooks = {
       onRead: async (_page: number, value: string | Uint8Array | undefined) => {
@@ -279,8 +279,8 @@ describe('reading while the medium is slow', () => {
   });
 });
 
-describe('of a database that was opened after a crash', () => {
-  test('what is read through the first checkpoint is there, also where that stores nothing but what was replayed', async () => {
+describe('a snapshot of a database opened after a crash', () => {
+  test('is readable through the first checkpoint, even if that stores nothing but replayed writes', async () => {
     const before = tinyBench();
     const db = await before.open();
     // So full that no page is repacked: that would make a state of its own.
