@@ -35,7 +35,7 @@ async function readAll(stream: ByteStream, text: string): Promise<void> {
   while (!read.includes(text)) read += new TextDecoder().decode(await stream.pull());
 }
 
-test.each(live)('a %s feed that nobody reads gives back what it took', async (feed) => {
+test.each(live)('a %s feed that its client closes unread releases what it took', async (feed) => {
   const { watched, budget, follow } = await openService();
   await watched.write('a');
   const stream = await follow(`/db/_changes?feed=${feed}`);
@@ -46,7 +46,7 @@ test.each(live)('a %s feed that nobody reads gives back what it took', async (fe
 });
 
 test.each(['continuous', 'eventsource'])(
-  'a %s feed that waits holds nothing, and ends when it is given up',
+  'a waiting %s feed holds nothing, and ends when it is closed',
   async (feed) => {
     const { watched, budget, follow } = await openService();
     await watched.write('a');
@@ -64,7 +64,7 @@ test.each(['continuous', 'eventsource'])(
   },
 );
 
-test('a longpoll that waits holds nothing', async () => {
+test('a waiting longpoll holds nothing', async () => {
   const { watched, budget, follow } = await openService();
   const stream = await follow('/db/_changes?feed=longpoll');
   await readAll(stream, '{"results":[\n');
@@ -76,7 +76,7 @@ test('a longpoll that waits holds nothing', async () => {
   expect([await stream.pull(), watched.held, budget.used]).toEqual([undefined, none, 0]);
 });
 
-test('feeds that wait keep no other request from its bytes, and those that are read take their share', async () => {
+test('waiting feeds leave all bytes to other requests, and feeds being read take their share', async () => {
   const { watched, budget, follow } = await openService();
   await watched.write('a');
   const streams: ByteStream[] = [];
@@ -88,7 +88,7 @@ test('feeds that wait keep no other request from its bytes, and those that are r
   await Promise.all(pulls);
 });
 
-test.each([...live, 'normal'])('HEAD, and what can not be answered, of a %s feed hold nothing', async (feed) => {
+test.each([...live, 'normal'])('HEAD and an invalid request of a %s feed hold nothing', async (feed) => {
   const { watched, budget, ask } = await openService();
   expect(await ask(`/db/_changes?feed=${feed}`, { method: 'HEAD' })).toMatchObject({ status: 200, body: null });
   for (const parameters of ['since=x', 'filter=_nonsense', 'filter=_doc_ids']) {
@@ -98,7 +98,7 @@ test.each([...live, 'normal'])('HEAD, and what can not be answered, of a %s feed
   expect([watched.held, budget.used]).toEqual([none, 0]);
 });
 
-test('what the client has already holds nothing', async () => {
+test('a changes feed answered with 304 holds nothing', async () => {
   const { watched, budget, ask } = await openService();
   const first = await ask('/db/_changes');
   const tag = first.headers['etag'] ?? '';
@@ -106,7 +106,7 @@ test('what the client has already holds nothing', async () => {
   expect([first.status, again.status, watched.held, budget.used]).toEqual([200, 304, none, 0]);
 });
 
-test('a long normal feed is given back at its end, and where nobody reads on', async () => {
+test('a long normal feed is released at its end, and when its client stops reading', async () => {
   const { watched, budget, follow } = await openService();
   const docs = Array.from({ length: 3_000 }, (_, n) => `document-${n}`);
   await watched.write(...docs);
@@ -121,7 +121,7 @@ test('a long normal feed is given back at its end, and where nobody reads on', a
   expect([watched.held, budget.used]).toEqual([none, 0]);
 });
 
-test.each(live)('a %s feed that breaks off gives back what it took', async (feed) => {
+test.each(live)('a %s feed that is aborted releases what it took', async (feed) => {
   const { watched, budget, follow } = await openService();
   await watched.write('a');
   watched.hooks.beforeRows = () => Promise.reject(new Error('unexpected'));
@@ -130,7 +130,7 @@ test.each(live)('a %s feed that breaks off gives back what it took', async (feed
   expect([watched.held, budget.used]).toEqual([none, 0]);
 });
 
-test('feeds of database events hold nothing but while they tell', async () => {
+test('feeds of database events hold memory only while they send', async () => {
   const { watched, budget, follow } = await openService();
   const stream = await follow('/_db_updates?feed=continuous');
   expect(new TextDecoder().decode(await stream.pull())).toBe('\n');
@@ -144,7 +144,7 @@ test('feeds of database events hold nothing but while they tell', async () => {
 });
 
 // Once more where there is one: a database of a test before may have set it meanwhile. What a feed leaves is there each time.
-test('feeds leave no timer behind', { retry: 2 }, async () => {
+test('feeds leave no timer', { retry: 2 }, async () => {
   const { watched, follow } = await openService();
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   for (const parameters of ['feed=continuous&heartbeat=5000', 'feed=continuous', 'feed=longpoll', 'feed=eventsource']) {

@@ -44,7 +44,7 @@ async function beginUpload(url: string, length: number): Promise<ClientRequest> 
 }
 
 describe('the process', () => {
-  test('says where it answers and where its data is', async () => {
+  test('prints where it answers and where its data is', async () => {
     const folder = await newFolder();
     const server = settee('--port', '0', '--data', folder);
     const line = await server.startUpLine();
@@ -55,41 +55,38 @@ describe('the process', () => {
     expect(server.stdout.trimEnd().endsWith(` --data ${folder}`)).toBe(true);
   });
 
-  test.each(['SIGINT', 'SIGTERM'] as const)(
-    '%s lets running requests end, then ends it with exit code 0',
-    async (signal) => {
-      const folder = await newFolder();
-      const server = settee('--port', '0', '--data', folder);
-      const url = await server.url();
-      expect(await put(`${url}db`, '')).toBe(201);
-      const outgoing = await beginUpload(`${url}db/slow`, 2_000_014);
-      const answered = once(outgoing, 'response');
-      outgoing.write('{"text":"');
-      server.child.kill(signal);
-      await expect
-        .poll(() =>
-          fetch(url).then(
-            () => 'open',
-            () => 'closed',
-          ),
-        )
-        .toBe('closed');
-      outgoing.end(`${'x'.repeat(2_000_003)}"}`);
-      const [incoming] = await answered;
-      incoming.resume();
-      await once(incoming, 'end');
-      expect(incoming.statusCode).toBe(201);
-      expect(await server.exited).toEqual({ code: 0, signal: null });
-      const told = server.stderr.trimEnd().split('\n');
-      expect(told.map((line) => line.replace(/^\S+ /, ''))).toEqual([
-        `[info] the server has started: Settee 0.1.0 at ${url}`,
-        '[info] the server stops',
-        '[info] the server has stopped',
-      ]);
-    },
-  );
+  test.each(['SIGINT', 'SIGTERM'] as const)('%s lets running requests end, then exits with code 0', async (signal) => {
+    const folder = await newFolder();
+    const server = settee('--port', '0', '--data', folder);
+    const url = await server.url();
+    expect(await put(`${url}db`, '')).toBe(201);
+    const outgoing = await beginUpload(`${url}db/slow`, 2_000_014);
+    const answered = once(outgoing, 'response');
+    outgoing.write('{"text":"');
+    server.child.kill(signal);
+    await expect
+      .poll(() =>
+        fetch(url).then(
+          () => 'open',
+          () => 'closed',
+        ),
+      )
+      .toBe('closed');
+    outgoing.end(`${'x'.repeat(2_000_003)}"}`);
+    const [incoming] = await answered;
+    incoming.resume();
+    await once(incoming, 'end');
+    expect(incoming.statusCode).toBe(201);
+    expect(await server.exited).toEqual({ code: 0, signal: null });
+    const told = server.stderr.trimEnd().split('\n');
+    expect(told.map((line) => line.replace(/^\S+ /, ''))).toEqual([
+      `[info] the server has started: Settee 0.1.0 at ${url}`,
+      '[info] the server stops',
+      '[info] the server has stopped',
+    ]);
+  });
 
-  test('a second signal ends it at once', async () => {
+  test('is ended at once by a second signal', async () => {
     const server = settee('--port', '0', '--memory');
     const url = await server.url();
     await put(`${url}db`, '');
@@ -109,7 +106,7 @@ describe('the process', () => {
     expect(await server.exited).toEqual({ code: 1, signal: null });
   });
 
-  test('keeps what was acknowledged when it is killed, and starts again at once', async () => {
+  test('keeps acknowledged writes when it is killed, and starts again at once', async () => {
     const folder = await newFolder();
     const first = settee('--port', '0', '--data', folder);
     const url = await first.url();
@@ -144,7 +141,7 @@ describe('the process', () => {
     );
   });
 
-  test('passes its arguments and its exit code on', async () => {
+  test('passes on arguments and exit code', async () => {
     const version = settee('--version');
     expect(await version.exited).toEqual({ code: 0, signal: null });
     expect(version.stdout).toBe('0.1.0\n');
@@ -153,7 +150,7 @@ describe('the process', () => {
     expect(wrong.stderr).toBe('Unknown option \'--prot\'.\nTry "settee serve --help".\n');
   });
 
-  test('ends quietly when the reader of its output has read enough', async () => {
+  test('ends without an error when the reader of its output closes the pipe', async () => {
     const server = settee('--port', '0', '--memory');
     const url = await server.url();
     await put(`${url}db`, '');
@@ -165,7 +162,7 @@ describe('the process', () => {
     expect(reader.stderr).toBe('');
   });
 
-  test('a continuous replication whose peers are not there waits for them, until a signal', async () => {
+  test('waits for the missing peers of a continuous replication until a signal', async () => {
     const peer = 'http://ana:hidden@127.0.0.1:1';
     const command = settee('replicate', `${peer}/a`, `${peer}/b`, '--continuous', '--retries', '0');
     await command.says(/; tried again in 5 s\n/);

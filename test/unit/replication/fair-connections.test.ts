@@ -13,21 +13,21 @@ function takeAll(places: FairPlaces, holder: { readonly user: string; held: numb
   return holder.held;
 }
 
-test('a run takes a third of what is there at most, and the next one a third of the rest', () => {
+test('a run takes at most a third of the connections, and the next one a third of the rest', () => {
   const places = new FairPlaces(64);
   expect(takeAll(places, holderOf('greedy'))).toBe(22);
   expect(takeAll(places, holderOf('other'))).toBe(14);
   expect(takeAll(places, holderOf('third'))).toBe(10);
 });
 
-test('sixty runs of one user leave another one the half of all', () => {
+test('sixty runs of one user leave half of the connections to others', () => {
   const places = new FairPlaces(64);
   for (let n = 0; n < 60; n++) takeAll(places, holderOf('greedy'));
   expect(places.used).toBe(32);
   expect(takeAll(places, holderOf('admin'))).toBe(11);
 });
 
-test('a run leaves another one of its user something', () => {
+test('a run leaves another run of the same user at least one connection', () => {
   const places = new FairPlaces(64);
   const [first, second] = [holderOf('one'), holderOf('one')];
   takeAll(places, first);
@@ -36,7 +36,7 @@ test('a run leaves another one of its user something', () => {
   expect(places.tryEnter(second)).toBe(true);
 });
 
-test('who waits goes on when there is a place for it; who gives up takes none', async () => {
+test('a waiting request continues when a connection is free, and an aborted one takes none', async () => {
   const places = new FairPlaces(2);
   const [first, second] = [holderOf('one'), holderOf('two')];
   expect([places.tryEnter(first), places.tryEnter(first), places.tryEnter(second)]).toEqual([true, false, true]);
@@ -51,7 +51,7 @@ test('who waits goes on when there is a place for it; who gives up takes none', 
   await expect(places.enter(first, leaving.signal)).rejects.toThrow('left');
 });
 
-test('requests to sources take none from those to targets, which they may wait for', async () => {
+test('requests to sources take no connection from those to targets, for which they could wait', async () => {
   const connections = new FairConnections(16);
   const source = connections.of({ side: 'source', user: 'one' });
   await Promise.all([source.requests.enter(signal), source.requests.enter(signal)]);

@@ -6,7 +6,7 @@ afterEach(() => vi.useRealTimers());
 
 const { signal } = new AbortController();
 
-test('a host has two places for feeds and three for requests, other hosts have their own', async () => {
+test('a host has two connections for feeds and three for requests, and other hosts have their own', async () => {
   const connections = new HostConnections();
   const { feeds, requests } = connections.of({ url: 'https://a.example/one' });
   expect([feeds.tryEnter(), feeds.tryEnter(), feeds.tryEnter()]).toEqual([true, true, false]);
@@ -19,7 +19,7 @@ test('a host has two places for feeds and three for requests, other hosts have t
   expect(isLetIn).not.toHaveBeenCalled();
 });
 
-test('who waits is let in in order; who gives up does not take a place', async () => {
+test('waiting requests continue in order, and an aborted one takes no connection', async () => {
   const places = new Semaphore(1);
   const order: string[] = [];
   const enter = async (name: string, by = signal) => {
@@ -39,7 +39,7 @@ test('who waits is let in in order; who gives up does not take a place', async (
   await expect(places.enter(leaving.signal)).rejects.toThrow('left');
 });
 
-test('nobody waits for ever: after two seconds one goes on, and the places are fewer until it is done', async () => {
+test('after two seconds a waiting request continues anyway, and there are fewer connections until it is done', async () => {
   const places = new Semaphore(1);
   expect(places.tryEnter()).toBe(true);
   const waiting = places.enter(signal);

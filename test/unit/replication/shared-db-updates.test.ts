@@ -61,7 +61,7 @@ async function expectCopied({ source, target }: Pull, id: string): Promise<void>
   await expect.poll(async () => (await target.ask('GET', `/${id}`)).value, soon).toMatchObject({ in: id });
 }
 
-test('ten pulls hold two connections, and none of them waits; who reads the news may go', async () => {
+test('ten pulls use two connections without waiting, and the pull that reads the news can end', async () => {
   const network = new Network();
   const all = await pulls(network, 10);
   await Promise.all(all.map(({ run }) => run.idle()));
@@ -77,7 +77,7 @@ test('ten pulls hold two connections, and none of them waits; who reads the news
   await expect.poll(() => network.feeds, soon).toEqual({ news: 0, ofDatabases: 0 });
 });
 
-test('a source that is deleted is noticed through the news', async () => {
+test('the deletion of a source is noticed through the shared feed', async () => {
   const network = new Network();
   const all = await pulls(network, 3);
   await Promise.all(all.map(({ run }) => run.idle()));
@@ -88,7 +88,7 @@ test('a source that is deleted is noticed through the news', async () => {
   await Promise.all(all.map(({ run }) => run.stop()));
 });
 
-test('from a server that tells us no news two pulls have feeds of their own', async () => {
+test('two pulls from a server without _db_updates have feeds of their own', async () => {
   const network = new Network();
   network.refusesNews = true;
   const all = await pulls(network, 3);

@@ -18,7 +18,7 @@ describe('a body', () => {
     );
   });
 
-  test('that is text crosses as text, on credit like any other, and is UTF-8 to who reads bytes', async () => {
+  test('that is text crosses as text, on credit like any other, and is UTF-8 for a reader of bytes', async () => {
     const texts = ['Trom', '', 'sø ', '🎉'];
     let pulls = 0;
     const [make, read] = pipePair();
@@ -42,7 +42,7 @@ describe('a body', () => {
     ]);
   });
 
-  test('is not made before it is read, and never further ahead than credit goes', async () => {
+  test('is not produced before it is read, and never further ahead than the credit', async () => {
     const [make, read] = pipePair();
     const source = sourceOf(Array.from({ length: 100 }, (_, index) => bytes(index)));
     serveBody(source, make);
@@ -60,14 +60,14 @@ describe('a body', () => {
     await body.cancel();
   });
 
-  test('costs fewer grants than chunks', async () => {
+  test('needs fewer grants than chunks', async () => {
     const [make, read] = pipePair();
     serveBody(sourceOf(Array.from({ length: 100 }, () => bytes(1))), make);
     expect(await readAll(openBody(read))).toHaveLength(100);
     expect(read.sent.length).toBeLessThanOrEqual(52);
   });
 
-  test('is made no further once its reader cancelled', async () => {
+  test('stops being produced when its reader cancels', async () => {
     const [make, read] = pipePair();
     const source = sourceOf(Array.from({ length: 100 }, () => bytes(1)));
     serveBody(source, make);
@@ -80,7 +80,7 @@ describe('a body', () => {
     await expect(body.pull()).rejects.toThrow('seen enough');
   });
 
-  test('fails at its reader when its source fails, after what came before', async () => {
+  test('fails at its reader when its source fails, after everything sent before', async () => {
     const [make, read] = pipePair();
     serveBody(sourceOf([bytes(1), bytes(2)], { failure: new Error('page 7 is damaged') }), make);
     const body = openBody(read);
@@ -97,7 +97,7 @@ describe('a body', () => {
     await expect(body.pull()).rejects.toThrow('3 bytes came where 5 were announced');
   });
 
-  test('fails when it is longer than its length, and is then made no further', async () => {
+  test('fails when it is longer than its length, and stops being produced', async () => {
     const [make, read] = pipePair();
     const source = sourceOf([bytes(1, 2, 3), bytes(4)], { isEndless: true });
     serveBody(source, make);
@@ -108,7 +108,7 @@ describe('a body', () => {
   });
 });
 
-describe('the lease', () => {
+describe('the lease of a body', () => {
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   });
@@ -121,7 +121,7 @@ describe('the lease', () => {
     await messagesArrived();
   }
 
-  test('ends when nothing comes from the reader for 30 s', async () => {
+  test('ends when the reader sends nothing for 30 s', async () => {
     const [make, read] = pipePair();
     const source = sourceOf([bytes(1)]);
     serveBody(source, make);
@@ -133,7 +133,7 @@ describe('the lease', () => {
     expect(make.sent.at(-1)).toEqual({ step: 'fail', reason: source.cancelled });
   });
 
-  test('lasts as long as the reader is there, though it reads nothing', async () => {
+  test('lasts as long as the reader exists, even if it reads nothing', async () => {
     const [make, read] = pipePair();
     const source = sourceOf([bytes(1), bytes(2)]);
     serveBody(source, make);
@@ -143,7 +143,7 @@ describe('the lease', () => {
     expect(await readAll(body)).toEqual([1, 2]);
   });
 
-  test('holds the other way round too: a watched body fails when its maker is silent', async () => {
+  test('works in the other direction: a watched body fails when its producer is silent', async () => {
     const [make, read] = pipePair();
     const body = openBody(read, undefined, { isWatched: true });
     const failing = expect(body.pull()).rejects.toThrow('its maker was silent for 30 s');
@@ -153,7 +153,7 @@ describe('the lease', () => {
     expect(read.isClosed).toBe(true);
   });
 
-  test('of a watched body is kept by a maker that has nothing to give', async () => {
+  test('of a watched body is renewed by a producer without new data', async () => {
     const [make, read] = pipePair();
     serveBody(sourceOf([bytes(1)], { isEndless: true }), make);
     const body = openBody(read, undefined, { isWatched: true });

@@ -95,7 +95,7 @@ const pings = () => new Promise((resolve) => setTimeout(resolve, 150));
 const suspect = (owner: string) => all.postMessage({ protocol: PROTOCOL, from: 'sender', kind: 'suspect', owner });
 
 describe('a tab', () => {
-  it('becomes the owner, listens before it can be found, and says so', async () => {
+  it('becomes the owner, listens before it can be found, and announces itself', async () => {
     const tab = new Candidate();
     await becomesOwner(tab);
     expect(tab.events).toEqual(['listen', 'become']);
@@ -107,7 +107,7 @@ describe('a tab', () => {
     expect(heard[1]?.from).toBe(tab.ownerId);
   });
 
-  it('waits for its turn, and gets it when the owner closes', async () => {
+  it('waits for its turn, and becomes the owner when the previous one closes', async () => {
     const first = new Candidate();
     const second = new Candidate();
     await becomesOwner(first);
@@ -118,7 +118,7 @@ describe('a tab', () => {
     expect(second.ownerId).not.toBe(first.ownerId);
   });
 
-  it('gets it when the owner is killed', async () => {
+  it('becomes the owner when the previous one is killed', async () => {
     const first = new Candidate();
     const second = new Candidate();
     await becomesOwner(first);
@@ -132,7 +132,7 @@ describe('a tab', () => {
     expect(tab.events).toEqual(['listen', 'Error: blocked', 'Error: blocked', 'become']);
   });
 
-  it('lets go in order of a storage that it never got hold of', async () => {
+  it('properly releases a storage that it never opened', async () => {
     const tab = new Candidate({ failures: Number.POSITIVE_INFINITY });
     await vi.waitFor(() => expect(tab.events).toContain('Error: blocked'));
     await tab.ownership.close();
@@ -149,7 +149,7 @@ describe('a tab', () => {
     expect(locks.snapshot().pending).toEqual([]);
   });
 
-  it('keeps the storage when another tab of its protocol asks', async () => {
+  it('keeps the storage when another tab of the same protocol requests it', async () => {
     const tab = new Candidate();
     await becomesOwner(tab);
     all.postMessage({ protocol: PROTOCOL, from: 'other', kind: 'wanted' });
@@ -157,7 +157,7 @@ describe('a tab', () => {
     expect(tab.events).toEqual(['listen', 'become']);
   });
 
-  it('gives way to a tab of a newer protocol, and queues behind it', async () => {
+  it('gives the storage to a tab of a newer protocol, and queues behind it', async () => {
     const old = new Candidate();
     await becomesOwner(old);
     const newer = new Candidate({ protocol: PROTOCOL + 1 });
@@ -167,7 +167,7 @@ describe('a tab', () => {
     await becomesOwner(old);
   });
 
-  it('gets the storage though several older tabs are ahead of it', async () => {
+  it('becomes the owner even if several older tabs are ahead of it', async () => {
     const old = [new Candidate(), new Candidate(), new Candidate()];
     await vi.waitFor(() => expect(old.some(({ isOwner }) => isOwner)).toBe(true));
     const newer = new Candidate({ protocol: PROTOCOL + 1 });
@@ -175,8 +175,8 @@ describe('a tab', () => {
   });
 });
 
-describe('theft', () => {
-  it('ends the leadership without delay; the robbed one queues again under a new id', async () => {
+describe('stealing the storage', () => {
+  it('ends the ownership at once, and the previous owner queues again under a new id', async () => {
     const tab = new Candidate();
     await becomesOwner(tab);
     const { ownerId } = tab;
@@ -190,7 +190,7 @@ describe('theft', () => {
     expect(tab.events).toEqual(['listen', 'become', 'stolen', 'listen', 'become']);
   });
 
-  it('happens to a suspect that answers no ping; its life ends with it', async () => {
+  it('happens to a suspect that answers no ping, and frees its alive lock', async () => {
     const frozen = new Candidate();
     await becomesOwner(frozen);
     const { ownerId } = frozen;
@@ -213,7 +213,7 @@ describe('theft', () => {
     life.close();
   });
 
-  it('does not happen to a suspect that said that it would be busy, until that time is over', async () => {
+  it('does not happen to a suspect that announced to be busy, until that time is over', async () => {
     const owner = new Candidate();
     await becomesOwner(owner);
     const tab = new Candidate();
@@ -226,7 +226,7 @@ describe('theft', () => {
     await becomesOwner(tab);
   });
 
-  it('happens after 20 s, however long it said that it would be busy', async () => {
+  it('happens after 20 s, however long the suspect announced to be busy', async () => {
     const owner = new Candidate();
     await becomesOwner(owner);
     const tab = new Candidate();
@@ -242,7 +242,7 @@ describe('theft', () => {
     await becomesOwner(tab);
   });
 
-  it('does not happen for the sake of an owner that is gone already', async () => {
+  it('does not happen when the owner is already gone', async () => {
     const owner = new Candidate();
     await becomesOwner(owner);
     const tab = new Candidate();
@@ -252,7 +252,7 @@ describe('theft', () => {
     expect(tab.events).toEqual([]);
   });
 
-  it('leaves one owner where many tabs are told at once', async () => {
+  it('leaves exactly one owner when many tabs are notified at once', async () => {
     const frozen = new Candidate();
     await becomesOwner(frozen);
     const tabs = Array.from({ length: 8 }, () => new Candidate());
@@ -265,7 +265,7 @@ describe('theft', () => {
 });
 
 describe('a gap in the clock', () => {
-  it('means nothing while the lock is held', async () => {
+  it('has no effect while the lock is held', async () => {
     const tab = new Candidate();
     await becomesOwner(tab);
     const { leadership } = tab.ownership;
@@ -276,7 +276,7 @@ describe('a gap in the clock', () => {
     expect(tab.isOwner).toBe(true);
   });
 
-  it('brings to light that the storage belongs to another', async () => {
+  it('reveals that the storage belongs to another owner', async () => {
     const tab = new Candidate();
     await becomesOwner(tab);
     const { leadership } = tab.ownership;
@@ -287,7 +287,7 @@ describe('a gap in the clock', () => {
     expect(tab.events.at(-1)).toBe('stolen');
   });
 
-  it('is noticed also when nobody asks', async () => {
+  it('is noticed even without requests', async () => {
     const tab = new Candidate();
     await becomesOwner(tab);
     tab.kill();
@@ -297,14 +297,14 @@ describe('a gap in the clock', () => {
 });
 
 describe('a service worker', () => {
-  it('takes no part by itself', async () => {
+  it('never queues for the storage by itself', async () => {
     const worker = new Candidate({ kind: 'service-worker' });
     await pings();
     expect(worker.events).toEqual([]);
     expect(locks.snapshot()).toEqual({ held: [], pending: [] });
   });
 
-  it('takes the storage where nobody has it, and gives it up when told', async () => {
+  it('takes the storage if no client has it, and releases it on request', async () => {
     const worker = new Candidate({ kind: 'service-worker' });
     expect(await worker.ownership.takeIfFree()).toBe(true);
     expect(await worker.ownership.takeIfFree()).toBe(true);
@@ -315,7 +315,7 @@ describe('a service worker', () => {
     expect(await worker.ownership.takeIfFree()).toBe(true);
   });
 
-  it('leaves it to a tab that has it', async () => {
+  it('leaves the storage to a tab that has it', async () => {
     const tab = new Candidate();
     await becomesOwner(tab);
     const worker = new Candidate({ kind: 'service-worker' });
@@ -323,7 +323,7 @@ describe('a service worker', () => {
     expect(worker.events).toEqual([]);
   });
 
-  it('gives way as soon as a tab comes', async () => {
+  it('gives the storage to a tab as soon as it appears', async () => {
     const worker = new Candidate({ kind: 'service-worker' });
     await worker.ownership.takeIfFree();
     const tab = new Candidate();
@@ -331,7 +331,7 @@ describe('a service worker', () => {
     expect(worker.events).toEqual(['listen', 'become', 'asked']);
   });
 
-  it('gives way to a tab that came while it was taking hold', async () => {
+  it('gives the storage to a tab that appeared while it was opening it', async () => {
     const worker = new Candidate({ kind: 'service-worker', failures: 1 });
     const taking = worker.ownership.takeIfFree();
     const tab = new Candidate();
@@ -340,7 +340,7 @@ describe('a service worker', () => {
     expect(worker.events.at(-1)).toBe('asked');
   });
 
-  it('steals from nobody', async () => {
+  it('never steals the storage', async () => {
     const worker = new Candidate({ kind: 'service-worker' });
     const frozen = new Candidate();
     await becomesOwner(frozen);
@@ -351,8 +351,8 @@ describe('a service worker', () => {
   });
 });
 
-describe('a service worker whose storage does not close in order', () => {
-  it('lets go of it all the same, says so, and can take it again', async () => {
+describe('a service worker whose storage fails to close', () => {
+  it('releases it anyway, logs that, and can take it again', async () => {
     const unhandled = vi.fn();
     process.on('unhandledRejection', unhandled);
     const worker = new Candidate({ kind: 'service-worker', leaveFails: true });

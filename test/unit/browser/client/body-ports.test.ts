@@ -69,7 +69,7 @@ describe('a body from the worker', () => {
     expect(onEnd).toHaveBeenCalledWith(body);
   });
 
-  test('is not made before it is read, and no further than it is read', async () => {
+  test('is not produced before it is read, and no further than it is read', async () => {
     const { stream, seen } = countedStream([bytes(1), bytes(2), bytes(3)]);
     const { body } = receiveFrom(stream);
     const reader = body.readable.getReader();
@@ -81,7 +81,7 @@ describe('a body from the worker', () => {
     await reader.cancel();
   });
 
-  test('is text where all of it is wanted so, whether it came as text or as bytes', async () => {
+  test('is read as text, whether it was sent as text or as bytes', async () => {
     const encoded = new TextEncoder().encode('Tromsø 🎉');
     const inBytes = countedStream([encoded.subarray(0, 6), encoded.subarray(6)]).stream;
     expect(await textOf(receiveFrom(inBytes, encoded.length).body)).toBe('Tromsø 🎉');
@@ -90,7 +90,7 @@ describe('a body from the worker', () => {
     expect(onEnd).toHaveBeenCalledTimes(1);
   });
 
-  test('is given as text piece by piece, while the rest is not there yet', async () => {
+  test("is returned as text piece by piece, while the rest isn't there yet", async () => {
     const { body } = receiveFrom(textStream(['a', 'b'], true));
     const take = vi.fn();
     const reading = body.readText(take);
@@ -99,7 +99,7 @@ describe('a body from the worker', () => {
     await expect(reading).rejects.toThrow('enough');
   });
 
-  test('that is wanted as text is granted some chunks ahead, and as many as came once half of them did', async () => {
+  test('read as text is granted 16 chunks ahead, and more once half of them arrived', async () => {
     const { port1, port2 } = channel();
     const granted: unknown[] = [];
     port1.onmessage = ({ data }) => granted.push(data);
@@ -111,18 +111,18 @@ describe('a body from the worker', () => {
     expect(await reading).toBe('aaaaaaaa');
   });
 
-  test('that is text still can be read as bytes', async () => {
+  test('that was sent as text can be read as bytes', async () => {
     const { body } = receiveFrom(textStream(['Trom', 'sø 🎉']));
     expect(await new Response(body.readable).text()).toBe('Tromsø 🎉');
   });
 
-  test('is no text while somebody reads it as bytes', () => {
+  test("can't be read as text while it is read as bytes", () => {
     const { body } = receiveFrom(textStream(['a']));
     body.readable.getReader();
     expect(() => body.readText(() => {})).toThrow(TypeError);
   });
 
-  test('that breaks off is no text: before it is read, in the middle, or short of its length', async () => {
+  test("that breaks off can't be read as text: before it is read, in the middle, or short of its length", async () => {
     const early = receiveFrom(textStream(['a'])).body;
     early.fail(new TypeError('The page was left'));
     await expect(textOf(early)).rejects.toThrow('The page was left');
@@ -136,7 +136,7 @@ describe('a body from the worker', () => {
     await expect(reading).rejects.toThrow('The page was left');
   });
 
-  test.for([7, 5])('fails when it has another length than was announced: %d', async (length) => {
+  test.for([7, 5])('fails when its length differs from the announced one: %d', async (length) => {
     const { stream } = countedStream([bytes(1, 2, 3, 4, 5, 6)]);
     const { body } = receiveFrom(stream, length);
     await expect(new Response(body.readable).arrayBuffer()).rejects.toThrow(
@@ -144,7 +144,7 @@ describe('a body from the worker', () => {
     );
   });
 
-  test('fails as its source fails', async () => {
+  test('fails when its source fails', async () => {
     const { stream } = countedStream([bytes(1)], new Error('the snapshot was lost'));
     const { body, onEnd } = receiveFrom(stream);
     const reader = body.readable.getReader();
@@ -153,7 +153,7 @@ describe('a body from the worker', () => {
     expect(onEnd).toHaveBeenCalledTimes(1);
   });
 
-  test('tells its source when nobody reads on', async () => {
+  test('notifies its source when the reader cancels', async () => {
     const { stream, seen } = countedStream([bytes(1), bytes(2)]);
     const { body, onEnd } = receiveFrom(stream);
     await body.readable.cancel('enough');
@@ -161,7 +161,7 @@ describe('a body from the worker', () => {
     expect(onEnd).toHaveBeenCalledTimes(1);
   });
 
-  test('fails for whoever reads it, and its source hears, when it is broken off', async () => {
+  test('that is aborted fails for its reader, and notifies its source', async () => {
     const { stream, seen } = countedStream([bytes(1), bytes(2)]);
     const { body } = receiveFrom(stream);
     const reader = body.readable.getReader();
@@ -187,7 +187,7 @@ describe('a body for the worker', () => {
     return openBody(portPipe(port));
   }
 
-  test('arrives whole and in order, and is read only as it is asked for', async () => {
+  test('arrives whole and in order, and is read only on demand', async () => {
     let pulls = 0;
     const stream = offered({
       pull: (controller) => {
@@ -203,7 +203,7 @@ describe('a body for the worker', () => {
     expect(rest.map(([first]) => first)).toEqual([2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20]);
   });
 
-  test('fails as its source fails', async () => {
+  test('fails when its source fails', async () => {
     const stream = offered({
       pull: () => {
         throw new Error('the camera was unplugged');
@@ -212,12 +212,12 @@ describe('a body for the worker', () => {
     await expect(stream.pull()).rejects.toThrow('the camera was unplugged');
   });
 
-  test('fails when it gives something else than bytes', async () => {
+  test('fails when its source produces anything but bytes', async () => {
     const stream = offered({ pull: (controller) => controller.enqueue('text') });
     await expect(stream.pull()).rejects.toThrow('must give Uint8Arrays');
   });
 
-  test('is cancelled when the worker wants no more', async () => {
+  test('is cancelled when the worker cancels it', async () => {
     const cancel = vi.fn();
     const stream = offered({ pull: (controller) => controller.enqueue(bytes(1)), cancel });
     await stream.pull();

@@ -54,13 +54,13 @@ function nextReason(control: MessagePort): Promise<unknown> {
   });
 }
 
-test('a worker is started from the file, and given the port for its messages', () => {
+test('a worker is started from the file, and gets the port for its messages', () => {
   const { messages } = start(new PageSandboxes());
   expect(workers.map(({ file }) => file)).toEqual(['https://app.example/settee-sandbox.js']);
   expect(workers[0]?.sent).toEqual([[null, [messages]]]);
 });
 
-test('why it ended, or could not be started, is told', async () => {
+test('the reason why a worker ended or could not be started is reported', async () => {
   const sandboxes = new PageSandboxes();
   const broken = start(sandboxes);
   workers[0]?.onerror?.({ message: 'out of memory', preventDefault: vi.fn() });
@@ -72,7 +72,7 @@ test('why it ended, or could not be started, is told', async () => {
   expect(await nextReason(forbidden.control)).toBe('Error: the policy forbids it');
 });
 
-test('it ends when its owner says so, and all of them with their owner', async () => {
+test('a worker ends when its owner ends it, and all workers end with their owner', async () => {
   const sandboxes = new PageSandboxes();
   const { control } = start(sandboxes);
   start(sandboxes);

@@ -30,7 +30,7 @@ function asked(call: number, isAbortable = false): PageCall {
   return [call, method, url, headers, body, isAbortable];
 }
 
-test('answers that are ready together come as one message, the others as they come', async () => {
+test('responses that are ready together are sent as one message, and the others as they come', async () => {
   let release: (response: WireResponse) => void = () => {};
   const handle = vi.fn(async (_request: WireRequest) => found);
   handle.mockImplementationOnce(() => new Promise((resolve) => (release = resolve)));
@@ -50,7 +50,7 @@ test('answers that are ready together come as one message, the others as they co
   ]);
 });
 
-test('a request that can’t be carried out fails, and no other with it', async () => {
+test("a request that can't be carried out fails, and no other with it", async () => {
   const handle = vi.fn(async () => found);
   handle.mockRejectedValueOnce(new Error('the stream broke'));
   const { messages, say } = pageOf({ handle });
@@ -64,7 +64,7 @@ test('a request that can’t be carried out fails, and no other with it', async 
   );
 });
 
-test('a request that may be aborted is handled under its number, and its abortion passed on', async () => {
+test('a request that can be aborted is handled under its number, and an abort is passed on', async () => {
   const handle = vi.fn(() => new Promise<never>(() => {}));
   const abort = vi.fn();
   const { say } = pageOf({ handle, abort });
@@ -77,7 +77,7 @@ test('a request that may be aborted is handled under its number, and its abortio
   expect(abort.mock.calls).toEqual([[2]]);
 });
 
-test('a body’s port goes with its answer', async () => {
+test("a body's port is sent with its response", async () => {
   const { port1, port2 } = new MessageChannel();
   ports.push(port1);
   const { messages, say } = pageOf({ handle: async () => ({ ...found, body: { stream: port2 } }) });
@@ -92,7 +92,7 @@ test('a body’s port goes with its answer', async () => {
   body.stream.close();
 });
 
-test('messages of others on the same way are left alone', async () => {
+test('other messages on the same port are ignored', async () => {
   const handle = vi.fn(async () => found);
   const { messages, say, port1 } = pageOf({ handle });
   for (const other of [{ id: 'x', type: 'APPLY', path: ['open'] }, 'text', null, 5]) port1.postMessage(other);
@@ -101,7 +101,7 @@ test('messages of others on the same way are left alone', async () => {
   expect(handle).toHaveBeenCalledTimes(1);
 });
 
-test('the worker hears of requests before they are handled, and of answers when they have left', async () => {
+test('the worker is notified of requests before they are handled, and of responses after they were sent', async () => {
   const { port1, port2 } = new MessageChannel();
   ports.push(port1, port2);
   const happened: string[] = [];

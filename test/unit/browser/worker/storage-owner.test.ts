@@ -27,7 +27,7 @@ const request = (method: string, path: string, body: string | null = null) => ({
 });
 
 describe('a service worker without a page', () => {
-  it('owns the storage while it works, and gives it up when it rests', async () => {
+  it('owns the storage while it works, and releases it when idle', async () => {
     const owner = origin.createServiceWorker({ idleMs: 50 });
     expect(await owner.handle(request('GET', ''))).toBeUndefined();
     expect(await owner.takeIfFree()).toBe(true);
@@ -38,7 +38,7 @@ describe('a service worker without a page', () => {
     expect(await owner.handle(request('GET', 'notes'))).toMatchObject({ status: 200 });
   });
 
-  it('keeps it while a body is open', async () => {
+  it('keeps the storage while a body is open', async () => {
     const owner = origin.createServiceWorker({ idleMs: 20 });
     await owner.takeIfFree();
     await owner.handle(request('PUT', 'notes'));
@@ -51,7 +51,7 @@ describe('a service worker without a page', () => {
     await vi.waitFor(() => expect(owner.isOwner).toBe(false));
   });
 
-  it('answers through a link that finds nobody else', async () => {
+  it('answers through a link that finds no other owner', async () => {
     const owner = origin.createServiceWorker();
     const whenNobody = async () => {
       await owner.takeIfFree();
@@ -63,7 +63,7 @@ describe('a service worker without a page', () => {
     link.close();
   });
 
-  it('hands over to a tab that comes, without losing a request', async () => {
+  it('gives the storage to a tab that appears, without losing a request', async () => {
     const owner = origin.createServiceWorker();
     const whenNobody = async () => {
       await owner.takeIfFree();
@@ -84,7 +84,7 @@ describe('a service worker without a page', () => {
   });
 });
 
-describe('a service worker that gives way to a tab', () => {
+describe('a service worker that gives the storage to a tab', () => {
   const linkTo = (owner: ReturnType<Origin['createServiceWorker']>) => {
     const whenNobody = async () => {
       await owner.takeIfFree();
@@ -93,7 +93,7 @@ describe('a service worker that gives way to a tab', () => {
     return createLink({ instance: origin.instance, carrier: 'service-worker', locks, whenNobody });
   };
 
-  it('lets a body that is being read come to its end', async () => {
+  it('lets a body that is being read finish', async () => {
     const owner = origin.createServiceWorker();
     const link = linkTo(owner);
     await link.handle(request('PUT', 'notes'));
@@ -107,7 +107,7 @@ describe('a service worker that gives way to a tab', () => {
     link.close();
   });
 
-  it('while it opens the storage leaves to it all that waits for that', async () => {
+  it('while opening the storage leaves all waiting requests to the tab', async () => {
     await (await origin.openTab()).ask('PUT', 'notes');
     await origin.close();
     const owner = origin.createServiceWorker();
@@ -128,7 +128,7 @@ describe('a worker that lost the storage', () => {
     await thief.request(`${origin.instance.name}|${name}`, { steal: true }, () => undefined);
   };
 
-  it('answers nothing from then on', async () => {
+  it('answers no more requests', async () => {
     const owner = origin.createServiceWorker();
     await owner.takeIfFree();
     await owner.handle(request('PUT', 'notes'));
@@ -150,12 +150,12 @@ describe('a worker that lost the storage', () => {
   });
 });
 
-describe('an owner that lets go of the storage', () => {
+describe('an owner that releases the storage', () => {
   afterEach(() => {
     vi.useRealTimers();
   });
 
-  it('refuses what comes for as long as that takes, so that the next owner gets it', async () => {
+  it('refuses requests meanwhile, so that the next owner gets them', async () => {
     const owner = await origin.openTab();
     await owner.ask('PUT', 'notes');
     const link = createLink({ instance: origin.instance, carrier: 'tab', locks: origin.locks.client() });
@@ -186,8 +186,8 @@ describe('an owner that lets go of the storage', () => {
   });
 });
 
-describe('an owner whose files somebody else opened', () => {
-  it('opens them again where the lock is still its own, and the request is carried out once', async () => {
+describe('an owner whose files another worker opened', () => {
+  it('opens them again if it still has the lock, and the request is carried out once', async () => {
     const tab = await origin.openTab();
     await tab.ask('PUT', 'notes');
     // As one would that missed the loss of its lock.
@@ -204,7 +204,7 @@ describe('the session', () => {
   const createJar = (base: string, onChange = () => {}) =>
     new CookieJar({ base, clock: { now: () => 0, monotonic: () => 0 }, onChange });
 
-  it('outlives its owner: a service worker relays it to the next one', async () => {
+  it('outlives its owner: a service worker passes it to the next one', async () => {
     const { instance } = origin;
     const relay = createSessionRelay();
     const kept = shareSession(instance, relay);
@@ -232,8 +232,8 @@ describe('the session', () => {
   });
 });
 
-describe('a restart that a request asks for', () => {
-  it('keeps the owner, the session and what is under way, and ends feeds', async () => {
+describe('a restart by request', () => {
+  it('keeps the owner, the session and requests in progress, and ends feeds', async () => {
     const [owner, follower] = [await origin.openTab(), await origin.openTab()];
     for (const name of ['notes', 'quiet', '_users']) await owner.ask('PUT', name);
     const ana = { type: 'user', name: 'ana', roles: [], password: 'secret' };
@@ -253,7 +253,7 @@ describe('a restart that a request asks for', () => {
     expect([await owner.role(), await follower.role()]).toEqual(['owner', 'follower']);
   });
 
-  it('opens a new core: what was not to persist is forgotten, once, however often it is asked for', async () => {
+  it("opens a new core once, however often it is requested, and drops settings that don't persist", async () => {
     const opened = vi.spyOn(CoreSupervisor.prototype, 'open');
     const tab = await origin.openTab({ settings: { app: { given: 'app' } } });
     const headers = { 'content-type': 'application/json', 'x-svc-persist': 'false' };
@@ -265,7 +265,7 @@ describe('a restart that a request asks for', () => {
     expect(opened).toHaveBeenCalledTimes(1);
   });
 
-  it('comes to nothing where the storage is let go meanwhile', async () => {
+  it('does nothing if the storage is released meanwhile', async () => {
     const [owner, follower] = [await origin.openTab(), await origin.openTab()];
     await owner.ask('PUT', 'notes');
     expect((await owner.ask('POST', '_restart', {})).status).toBe(202);

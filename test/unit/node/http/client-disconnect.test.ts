@@ -97,8 +97,8 @@ const requests = [
   ],
 ] as const;
 
-describe.each(requests)('a client that goes away from %s', (_name, request) => {
-  test('in the middle of the answer ends the reading', async () => {
+describe.each(requests)('a client that disconnects from %s', (_name, request) => {
+  test('in the middle of the response ends the reading', async () => {
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
     socket.write(request);
     await once(socket, 'data');
@@ -109,7 +109,7 @@ describe.each(requests)('a client that goes away from %s', (_name, request) => {
     expect(failures).toEqual([]);
   });
 
-  test('before the answer begins has nothing read', async () => {
+  test('before the response begins causes no reading', async () => {
     const isAnswered = new Promise<void>((resolve) => {
       beforeAnswer = async ({ signal }) => {
         const gone = signal && once(signal, 'abort');
@@ -129,7 +129,7 @@ describe.each(requests)('a client that goes away from %s', (_name, request) => {
 });
 
 test.each(['longpoll', 'continuous', 'eventsource'])(
-  'a client that goes away from a %s feed which waits ends it',
+  'a client that disconnects from a waiting %s feed ends it',
   async (feed) => {
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
     socket.write(`GET /db/_changes?feed=${feed}&since=now HTTP/1.1\r\nHost: localhost\r\n\r\n`);

@@ -30,7 +30,7 @@ function works(fair: FairWork) {
   };
 }
 
-test('so many are under way, and the others begin when one ends, also where that fails', async () => {
+test('a limited number of jobs run, and the others begin when one ends, even if it fails', async () => {
   const fair = new FairWork(2);
   const { begun, begin, end } = works(fair);
   const failed = fair.run(() => Promise.reject(new Error('no')), '');
@@ -44,7 +44,7 @@ test('so many are under way, and the others begin when one ends, also where that
   expect(await Promise.all(all)).toEqual(['a', 'b', 'c', 'd']);
 });
 
-test('owners take turns', async () => {
+test('owners alternate', async () => {
   const { begun, begin, end } = works(new FairWork(1));
   for (const name of ['a1', 'a2', 'a3']) void begin(name, 'a');
   for (const name of ['b1', 'b2']) void begin(name, 'b');
@@ -53,7 +53,7 @@ test('owners take turns', async () => {
   expect(begun).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2']);
 });
 
-test('who takes long keeps others waiting for three quarters of a second', async () => {
+test('a slow owner delays others for at most three quarters of a second', async () => {
   const { begun, begin, end } = works(new FairWork(2));
   for (const name of ['slow', 'slower', 'next', 'last']) void begin(name);
   await vi.advanceTimersByTimeAsync(500);

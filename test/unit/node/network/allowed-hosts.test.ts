@@ -11,7 +11,7 @@ function allows(setting: string, host: string, port = '5984'): boolean {
   return hosts.hasName(host, port) || (address !== undefined && hosts.hasAddress(address, port));
 }
 
-describe('names', () => {
+describe('allowed host names', () => {
   test.each([
     ['db.example.org', 'db.example.org', true],
     ['db.example.org', 'db.example.org.', true],
@@ -34,7 +34,7 @@ describe('names', () => {
   });
 });
 
-describe('addresses', () => {
+describe('allowed addresses', () => {
   test.each([
     ['127.0.0.1', '127.0.0.1', true],
     ['127.0.0.1', '127.0.0.2', false],

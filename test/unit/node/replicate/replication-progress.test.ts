@@ -9,7 +9,7 @@ function terminal() {
   return Object.assign(new PassThrough(), { isTTY: true, cursorTo: () => true, clearLine: () => true });
 }
 
-test('a bar goes from what is pending to its end, over several attempts', () => {
+test('the progress bar goes from pending to done over several attempts', () => {
   const stream = terminal();
   const progress = new ReplicationProgress(stream);
   const first = progress.startReplication();

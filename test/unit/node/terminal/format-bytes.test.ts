@@ -11,6 +11,6 @@ test.each([
   [20_100_000, '20.1 MB'],
   [4_294_967_296, '4.3 GB'],
   [5e15, '5000.0 TB'],
-])('%i bytes are %s', (bytes, text) => {
+])('%i bytes are shown as %s', (bytes, text) => {
   expect(formatBytes(bytes)).toBe(text);
 });

@@ -63,7 +63,7 @@ describe('a pattern', () => {
     );
   });
 
-  test('ends before a line feed at the end, as in PCRE', () => {
+  test('with $ ends before a line feed at the end, as in PCRE', () => {
     expect(parsePattern('a$').isIn('a\n')).toBe(true);
     expect(parsePattern('a$').isIn('a\n\n')).toBe(false);
     expect(parsePattern('a\\z').isIn('a\n')).toBe(false);
@@ -71,7 +71,7 @@ describe('a pattern', () => {
     expect(parsePattern('\\Ab').isIn('ab')).toBe(false);
   });
 
-  test('keeps flags to their group', () => {
+  test('limits flags to their group', () => {
     expect(parsePattern('^a(?i)b$').isIn('aB')).toBe(true);
     expect(parsePattern('^a(?i)b$').isIn('AB')).toBe(false);
     expect(parsePattern('^(?:(?i)a)b$').isIn('Ab')).toBe(true);
@@ -82,7 +82,7 @@ describe('a pattern', () => {
     expect(parsePattern('(?i)a(?-i)b').isIn('AB')).toBe(false);
   });
 
-  test('knows sets within sets, and what is literal in them', () => {
+  test('supports nested character classes, and literals in them', () => {
     expect(parsePattern('^[]^-]+$').isIn(']^-')).toBe(true);
     expect(parsePattern('^[[:upper:]\\d-]+$').isIn('A-1')).toBe(true);
     expect(parsePattern('^[[:^upper:]]$').isIn('A')).toBe(false);

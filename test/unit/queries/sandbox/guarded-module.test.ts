@@ -18,7 +18,7 @@ beforeAll(async () => {
   guarded = guardModule(bytes);
 });
 
-test('say what their loops call, and only they do', () => {
+test("guarded modules name the functions that their loops call, and unguarded ones don't", () => {
   const names = { tick: must(atOnce(guardLoops(bytes))).tick, localTime: findLocalTime(bytes) };
   expect(names.localTime).toBeDefined();
   expect(namesOfGuarded(guarded)).toMatchObject({
@@ -28,13 +28,13 @@ test('say what their loops call, and only they do', () => {
   expect(namesOfGuarded(bytes)).toBeUndefined();
 });
 
-test('are not guarded a second time, and can be what another thread has compiled', async () => {
+test('guarded modules are not guarded again, and can be compiled in another thread', async () => {
   const compiled = await new QuickJsInstanceFactory(async () => guarded, MOST_BYTES).compiled();
   expect(compiled).toMatchObject({ ...namesOfGuarded(guarded) });
   expect(await new QuickJsInstanceFactory(async () => compiled, MOST_BYTES).compiled()).toBe(compiled);
 });
 
-test('have their native loops stopped, and run in UTC', async () => {
+test('guarded modules have their native loops stopped, and run in UTC', async () => {
   const sandbox = createTestSandbox({ loadWasm: async () => guarded });
   const { program } = await openProgram(sandbox, {}, { timeoutMs: 200 });
   const zone = await program.mapper(['function () { emit(new Date(2024, 6, 1).getTimezoneOffset(), null); }']);

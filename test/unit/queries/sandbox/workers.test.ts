@@ -35,7 +35,7 @@ async function prove(workers: InProcessWorkers, call: () => Promise<unknown>): P
   }
 }
 
-test('another worker is started where calls wait for long, and for no quick ones', async () => {
+test('another worker is started if calls wait for long, and not for quick calls', async () => {
   const { sandbox, workers } = start(2);
   const { program } = await openProgram(sandbox);
   const mapper = await program.mapper([emitting]);
@@ -57,14 +57,14 @@ test('another worker is started where calls wait for long, and for no quick ones
 describe('a small call', () => {
   const twoShows = { s: 'function () { return "here"; }', other: 'function () { return "there"; }' };
 
-  test('of a function that nothing is known of is run in a worker', async () => {
+  test('of an unknown function runs in a worker', async () => {
     const { sandbox, workers } = start(1);
     const { program } = await openProgram(sandbox, { shows: twoShows });
     expect((await program.show('s', 'null', '{}')).body).toBe('here');
     expect(must(workers.started[0]).received).toEqual(['start', 'open', 'call', 'call']);
   });
 
-  test('of a function that a worker found quick is run in this thread', async () => {
+  test('of a function that was quick in a worker runs in this thread', async () => {
     const { sandbox, workers } = start(1);
     const { program } = await openProgram(sandbox, { shows: twoShows });
     await prove(workers, async () => program.show('s', 'null', '{}'));
@@ -76,7 +76,7 @@ describe('a small call', () => {
     expect(callsOf(workers)).toBe(calls + 1);
   });
 
-  test('of a function that took long in a worker is run there again', async () => {
+  test('of a function that was slow in a worker runs there again', async () => {
     const { sandbox, workers } = start(1);
     const { program } = await openProgram(sandbox, { shows: { s: 'function () { return "here"; }' } });
     const { program: slowProgram } = await openProgram(sandbox, {
@@ -88,7 +88,7 @@ describe('a small call', () => {
     expect(callsOf(workers)).toBe(calls + 3);
   });
 
-  test('that takes longer than its slice is run again in a worker, and has to be quick there before it begins here', async () => {
+  test('that exceeds its slice runs again in a worker, and must be quick there before the function runs here', async () => {
     const { sandbox, workers } = start(1);
     const show =
       'function (doc) { if (doc) { var until = Date.now() + 60; while (Date.now() < until); log("done"); } return "there"; }';
@@ -102,7 +102,7 @@ describe('a small call', () => {
     expect(callsOf(workers)).toBe(calls + 2);
   });
 
-  test('of a reduce function begins in this thread once that has its sandbox', async () => {
+  test('of a reduce function runs in this thread once this thread has its sandbox', async () => {
     const { sandbox, workers } = start(1);
     const { program } = await openProgram(sandbox);
     const source = 'function () { return 7; }';
@@ -123,7 +123,7 @@ describe('a small call', () => {
     expect(callsOf(workers)).toBe(calls);
   });
 
-  test('fails by the time that the program has', async () => {
+  test("fails at the program's time limit", async () => {
     const { sandbox } = start();
     const { program } = await openProgram(
       sandbox,
@@ -135,7 +135,7 @@ describe('a small call', () => {
     });
   });
 
-  test('fails as it does in this thread', async () => {
+  test('fails as in this thread', async () => {
     const { sandbox } = start();
     const wait = 'var until = Date.now() + 60; while (Date.now() < until);';
     const shows = {
@@ -149,8 +149,8 @@ describe('a small call', () => {
   });
 });
 
-describe('maps', () => {
-  test('of many documents run in several workers at a time', async () => {
+describe('map calls', () => {
+  test('over many documents run in several workers at a time', async () => {
     const { sandbox, workers } = start();
     const { program } = await openProgram(sandbox);
     const mapper = await program.mapper([emitting]);
@@ -160,7 +160,7 @@ describe('maps', () => {
     expect(workers.started.length).toBeGreaterThan(0);
   });
 
-  test('that are stuck inside the engine lose their worker, and others are given to another one', async () => {
+  test('that hang inside the engine lose their worker, and others run in another one', async () => {
     const { sandbox, workers } = start(1);
     const { program } = await openProgram(sandbox, {}, { timeoutMs: 50 });
     const mapper = await program.mapper([emitting]);
@@ -182,7 +182,7 @@ describe('maps', () => {
     expect(must(workers.started[0]).isEnded).toBe(true);
   });
 
-  test('that use up all memory lose their worker', async () => {
+  test('that exhaust the memory lose their worker', async () => {
     const { sandbox, workers } = start(1, 96 * 1024 * 1024);
     const { program } = await openProgram(sandbox, {}, { timeoutMs: 20_000 });
     const hungry = 'function () { var a = []; for (;;) a.push(new Array(1000000).join("x") + a.length); }';
@@ -195,7 +195,7 @@ describe('maps', () => {
   });
 });
 
-test('reductions that are made in one turn hold it for 40 ms together, and are left to a worker then', async () => {
+test('reductions in one turn hold the thread for at most 40 ms together, and then run in a worker', async () => {
   const { sandbox, workers } = start(1);
   const { program } = await openProgram(sandbox);
   const reducers: Reducer[] = [];
@@ -231,10 +231,10 @@ test('reductions that are made in one turn hold it for 40 ms together, and are l
   expect(callsOf(workers)).toBe(before + pending.length);
 });
 
-describe('a list', () => {
+describe('a list in a worker', () => {
   const list = { lists: { l: 'function () { var row; while (row = getRow()) send(row); }' } };
 
-  test('waits in its worker for its rows', async () => {
+  test('waits there for its rows', async () => {
     const { sandbox, workers } = start(1);
     const { program } = await openProgram(sandbox, list);
     const rows = ['["a","b"]', '["c"]'];
@@ -245,7 +245,7 @@ describe('a list', () => {
     await vi.waitFor(() => expect(must(workers.started[0]).received.at(-1)).toBe('releaseList'));
   });
 
-  test('fails where its worker is lost', async () => {
+  test('fails if its worker is lost', async () => {
     const { sandbox, workers } = start(1);
     const { program } = await openProgram(sandbox, list);
     const rows = ['["a"]', '["b"]', '["c"]'];
@@ -256,7 +256,7 @@ describe('a list', () => {
   });
 });
 
-test('where no worker can be started all is run in this thread, in a tenth of the time', async () => {
+test('if no worker can be started everything runs in this thread, with a tenth of the time limit', async () => {
   const { sandbox, workers } = start();
   workers.failure = new Error('refused by a policy');
   const { program } = await openProgram(
@@ -271,7 +271,7 @@ test('where no worker can be started all is run in this thread, in a tenth of th
   expect(workers.unavailable).toEqual([workers.failure]);
 });
 
-test('where requests are answered in this thread and there are no workers, limits are a tenth', async () => {
+test('without workers and with requests answered in this thread, limits are a tenth', async () => {
   sandbox = createTestSandbox({ sharesThread: true });
   const endless = 'function () { while (true); }';
   const design = { shows: { s: endless }, lists: { l: endless } };
@@ -286,7 +286,7 @@ test('where requests are answered in this thread and there are no workers, limit
   }
 });
 
-test('after a minute it is tried again to start a worker', async () => {
+test('starting a worker is tried again after a minute', async () => {
   const workers = new InProcessWorkers(1);
   let now = 0;
   sandbox = createTestSandbox({ workers, clock: { now: () => Date.now(), monotonic: () => performance.now() + now } });
@@ -304,8 +304,8 @@ test('after a minute it is tried again to start a worker', async () => {
   expect(mapper.concurrency).toBe(2);
 });
 
-describe('a worker with nothing to do', () => {
-  test('is ended after a minute, and started again when it is needed', async () => {
+describe('an idle worker', () => {
+  test('is ended after a minute, and started again when needed', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const { sandbox, workers } = start(1);
     const { program } = await openProgram(sandbox);
@@ -338,7 +338,7 @@ describe('a worker with nothing to do', () => {
   });
 });
 
-test('what waits when the sandbox is closed fails', async () => {
+test('calls that wait when the sandbox is closed fail', async () => {
   const { sandbox, workers } = start(1);
   const { program } = await openProgram(sandbox);
   const mapper = await program.mapper([emitting]);
@@ -354,7 +354,7 @@ describe('a long call', () => {
   // A piece that is cut anywhere ends within a character.
   const long = (characters: number) => JSON.stringify({ s: '\u{1f600}'.repeat(characters / 2) });
 
-  test('passes its texts as they are', async () => {
+  test('passes its texts unchanged', async () => {
     const { sandbox } = start(1);
     const { program } = await openProgram(sandbox, { shows: { s: length } });
     for (const characters of [3_000_000, 3_000_002]) {
@@ -363,7 +363,7 @@ describe('a long call', () => {
     }
   });
 
-  test('waits while others have as much as may be passed at a time', async () => {
+  test('waits while other calls pass as much as the limit', async () => {
     const { sandbox, workers } = start(2);
     const { program } = await openProgram(sandbox, { shows: { s: 'function () { return "here"; }' } });
     const text = JSON.stringify({ s: 'x'.repeat(9_000_000) });
@@ -387,7 +387,7 @@ describe('a long call', () => {
     expect(await program.validate([write])).toEqual([undefined]);
   });
 
-  test('that needs much memory gives it back with its worker, whose place another one takes', async () => {
+  test('that needs much memory releases it by ending its worker, which is replaced', async () => {
     const { sandbox, workers } = start(1);
     const show = 'function (doc) { return doc.n ? "" + new Array(doc.n).join("x").length : "small"; }';
     const { program } = await openProgram(sandbox, { shows: { s: show } });

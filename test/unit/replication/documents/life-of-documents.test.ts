@@ -17,7 +17,7 @@ async function jobs(service: Service): Promise<unknown> {
   return (await service.must('GET /_scheduler/jobs'))['jobs'];
 }
 
-test('they end with their database, and those of a new one begin', async () => {
+test('replications by documents end with their database, and those in a new database start', async () => {
   const service = await started();
   await service.must('PUT /_replicator/live', LIVE);
   await service.untilRead('b', 'd1', () => true);
@@ -28,7 +28,7 @@ test('they end with their database, and those of a new one begin', async () => {
   expect(await jobs(service)).toMatchObject([{ doc_id: 'live', target: 'c' }]);
 });
 
-test('they end when their documents are purged', async () => {
+test('replications by documents end when their documents are purged', async () => {
   const service = await started();
   await service.must('PUT /_replicator/live', LIVE);
   const { _rev } = await service.untilState('live', 'triggered');
@@ -38,7 +38,7 @@ test('they end when their documents are purged', async () => {
   await expect.poll(() => jobs(service)).toMatchObject([{ doc_id: 'other' }]);
 });
 
-test('a conflict that wins is what counts', async () => {
+test('the winning revision of a conflict counts', async () => {
   const service = await started();
   await service.must('PUT /_replicator/live', LIVE);
   await service.untilState('live', 'triggered');
@@ -53,7 +53,7 @@ test('a conflict that wins is what counts', async () => {
   expect(await jobs(service)).toMatchObject([{ doc_id: 'live', target: 'c' }]);
 });
 
-test('a document takes over what a request began, and requests attach to it', async () => {
+test('a document takes over the replication of a request, and requests attach to that of a document', async () => {
   const service = await started();
   const { _local_id } = await service.must('POST /_replicate', LIVE);
   await service.untilRead('b', 'd1', () => true);
@@ -65,7 +65,7 @@ test('a document takes over what a request began, and requests attach to it', as
   expect(await jobs(service)).toHaveLength(1);
 });
 
-test('what is given up says so, and begins anew when the document is written again', async () => {
+test('a replication that was given up says so in its document, and starts again when the document is written', async () => {
   const service = await started({ replicator: { max_replication_retry_count: '0' } });
   await service.must('PUT /_replicator/copy', { source: 'none', target: 'b' });
   const failed = await service.untilState('copy', 'error');
@@ -79,7 +79,7 @@ test('what is given up says so, and begins anew when the document is written aga
   await service.untilState('copy', 'completed');
 });
 
-test('what could not be begun is tried when the network is back', async () => {
+test("a replication that couldn't start is tried when the network is back", async () => {
   const service = await started();
   await service.must('PUT /_replicator/copy', { source: 'a', target: 'b', filter: 'd/all' });
   await service.untilState('copy', 'error');
@@ -90,7 +90,7 @@ test('what could not be begun is tried when the network is back', async () => {
   expect(await service.must('GET /b/d1')).toMatchObject({ _id: 'd1' });
 });
 
-test('rights of a user who may not read are not exceeded', async () => {
+test("a replication fails if its user can't read the source", async () => {
   const service = await started();
   const joe = { name: 'joe', roles: [] };
   await service.must('PUT /a/_security', { members: { names: ['ann'], roles: [] } });
@@ -99,7 +99,7 @@ test('rights of a user who may not read are not exceeded', async () => {
   expect(document['_replication_state_reason']).toMatch(/^unauthorized: /);
 });
 
-test('attachments of a document stay when its state is written', async () => {
+test('a replication document keeps its attachments when its state is written', async () => {
   const service = await started();
   const attachments = { note: { content_type: 'text/plain', data: 'QSB3YWxr' } };
   await service.must('PUT /_replicator/copy', { source: 'a', target: 'b', _attachments: attachments });
@@ -107,7 +107,7 @@ test('attachments of a document stay when its state is written', async () => {
   expect(document['_attachments']).toMatchObject({ note: { length: 6, revpos: 1 } });
 });
 
-test('a hundred documents, of which three may run at a time, are all done', async () => {
+test('a hundred replication documents, of which three can run at a time, are all carried out', async () => {
   const service = await started({ replicator: { max_jobs: '3' } });
   const docs = Array.from({ length: 100 }, (_, n) => ({
     _id: `r${n}`,
@@ -123,7 +123,7 @@ test('a hundred documents, of which three may run at a time, are all done', asyn
   expect(rev).toBe((await service.must('GET /a/d1'))['_rev']);
 }, 30_000);
 
-test('a document that was written with batch=ok is done', async () => {
+test('a replication document written with batch=ok is carried out', async () => {
   const service = await started();
   await service.must('PUT /_replicator');
   expect((await service.ask('PUT /_replicator/copy?batch=ok', { source: 'a', target: 'b' })).status).toBe(202);
@@ -131,7 +131,7 @@ test('a document that was written with batch=ok is done', async () => {
   expect(await service.untilState('copy', 'completed')).toMatchObject({ owner: null });
 });
 
-test('what other members say does not matter, and a refusal by a design document is obeyed', async () => {
+test('unknown members of a replication document are ignored, and a validation function can refuse it', async () => {
   const service = await started();
   const refuse = "function (doc) { if (doc.note === 'no') throw { forbidden: 'no notes' }; }";
   await service.must('PUT /_replicator/_design/rules', { validate_doc_update: refuse });

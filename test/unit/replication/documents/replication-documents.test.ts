@@ -9,7 +9,7 @@ async function withSource(count = 3): Promise<Service> {
   return service;
 }
 
-test('a document is done, and says so', async () => {
+test('a replication document is carried out, and has the state completed', async () => {
   const service = await withSource();
   expect((await service.ask('PUT /_replicator/copy', { source: 'a', target: 'b' })).status).toBe(201);
   const document = await service.untilState('copy', 'completed');
@@ -22,7 +22,7 @@ test('a document is done, and says so', async () => {
   expect(await service.must('GET /_scheduler/jobs')).toMatchObject({ total_rows: 0 });
 });
 
-test('a continuous one goes on after a restart, and ends with its document', async () => {
+test('a continuous replication document continues after a restart, and ends when it is deleted', async () => {
   const service = await withSource();
   await service.must('PUT /_replicator/live', { source: 'a', target: 'b', continuous: true });
   const triggered = await service.untilState('live', 'triggered');
@@ -43,7 +43,7 @@ test('a continuous one goes on after a restart, and ends with its document', asy
   expect((await service.ask('GET /b/d5')).status).toBe(404);
 });
 
-test('of two that ask for the same one is done, and the other says why it is not', async () => {
+test("of two equal replication documents one is carried out, and the other says why it isn't", async () => {
   const service = await withSource();
   const body = { source: 'a', target: 'b', continuous: true };
   await service.must('PUT /_replicator/one', body);
@@ -59,7 +59,7 @@ test('of two that ask for the same one is done, and the other says why it is not
   expect(taken).not.toHaveProperty('_replication_state_reason');
 });
 
-test('one that can not be done says so, and is begun anew when it was changed', async () => {
+test('a replication document that fails says so, and starts again when it is changed', async () => {
   const service = await withSource();
   await service.must('PUT /_replicator/bad', { source: 'none', target: 'b' });
   const failed = await service.untilState('bad', 'error');
@@ -68,7 +68,7 @@ test('one that can not be done says so, and is begun anew when it was changed', 
   expect(await service.untilState('bad', 'completed')).not.toHaveProperty('_replication_state_reason');
 });
 
-test('refused documents are in the state, and are copied when they are tried again', async () => {
+test('refused documents are in the state, and are copied when the replication is repeated', async () => {
   const service = await withSource(1);
   const refuse = "function (doc) { if (doc.n === 2) throw { forbidden: 'no twos' }; }";
   const { rev } = await service.must('PUT /b/_design/rules', { validate_doc_update: refuse });
@@ -89,7 +89,7 @@ test('refused documents are in the state, and are copied when they are tried aga
   expect(await service.must('GET /b/d2')).toMatchObject({ n: 2 });
 }, 20_000);
 
-test('a document can ask for a retry of what another one could not copy', async () => {
+test('a replication document can retry the refused documents of another one', async () => {
   const service = await withSource(2);
   const refuse = "function (doc) { if (doc.n === 2) throw { forbidden: 'no twos' }; }";
   const { rev } = await service.must('PUT /b/_design/rules', { validate_doc_update: refuse });
@@ -104,7 +104,7 @@ test('a document can ask for a retry of what another one could not copy', async 
   expect(await service.must('GET /b/d2')).toMatchObject({ n: 2 });
 });
 
-test('the list of documents', async () => {
+test('the list of replication documents has every state', async () => {
   const service = await withSource(2);
   expect(await service.must('GET /_scheduler/docs')).toEqual({ total_rows: 0, offset: 0, docs: [] });
   expect((await service.ask('GET /_scheduler/docs/_replicator/copy')).status).toBe(404);

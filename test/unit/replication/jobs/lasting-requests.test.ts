@@ -32,8 +32,8 @@ function createStore(text = ''): RequestStore {
   return store;
 }
 
-describe('requests that outlive the core', () => {
-  test('the next core goes on with the continuous ones, with the rights of whoever asked', async () => {
+describe('replication requests that outlive the core', () => {
+  test('continue in the next core if they are continuous, with the rights of their user', async () => {
     const requests = createStore();
     const first = open({ requests });
     await post(first, LIVE, { name: 'joe', roles: ['x'] });
@@ -51,7 +51,7 @@ describe('requests that outlive the core', () => {
     expect(next.runs).toHaveLength(1);
   });
 
-  test('what was cancelled is forgotten, and a request for the same takes the place of the earlier one', async () => {
+  test('are forgotten when cancelled, and an equal request replaces the earlier one', async () => {
     const requests = createStore();
     const service = open({ requests });
     await post(service, { ...REMOTE, source: 'http://joe:wrong@peer/a' });
@@ -66,7 +66,7 @@ describe('requests that outlive the core', () => {
     expect(JSON.parse(requests.text)).toMatchObject([{ body: corrected }]);
   });
 
-  test('what can not be begun stays, and is tried again', async () => {
+  test("that can't start are kept and tried again", async () => {
     const body = { ...LIVE, filter: 'd/f' };
     const requests = createStore(JSON.stringify([{ body, origin: { user: ADMIN, ownBases: [] } }]));
     let isThere = false;
@@ -81,8 +81,8 @@ describe('requests that outlive the core', () => {
   });
 });
 
-describe('the network is back', () => {
-  test('what waits is tried at once, and what runs over the network begins again; the rest goes on', async () => {
+describe('when the network is back', () => {
+  test('waiting replications are tried at once, replications over the network restart, and local ones continue', async () => {
     const service = open();
     await post(service, REMOTE);
     await post(service, { ...REMOTE, target: 'c' });
@@ -98,7 +98,7 @@ describe('the network is back', () => {
   });
 });
 
-test('tells whether anything is being copied', async () => {
+test('the replicator reports whether anything is being copied', async () => {
   const told: ReplicationActivity[] = [];
   const service = open({ onActivity: (activity) => told.push(activity) });
   await post(service, LIVE);
