@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { StoredDatabase } from '../../../../src/database/store/stored-database.ts';
 import { Bench, id, leavesOf, merge, put, seeAll, settle, TINY, TINY_PAGES, toWrite } from './harness.ts';
 
@@ -6,14 +6,31 @@ const NEW_EDITS = { newEdits: true, durability: 'relaxed' } as const;
 // Without a cache every read goes to the medium, so that a page that was dropped too early is missed.
 const UNCACHED = { ...TINY, cacheBytes: 0 };
 
-function tinyBench(): Bench {
-  return new Bench({ settings: UNCACHED, supports: TINY_PAGES });
+function tinyBench(hooks = {}): Bench {
+  return new Bench({ settings: UNCACHED, supports: TINY_PAGES, hooks });
 }
 
 const NAMES = Array.from({ length: 50 }, (_unused, index) => `d${String(index).padStart(2, '0')}`);
 
 async function fill(db: StoredDatabase): Promise<void> {
   for (const name of NAMES) await put(db, name, { body: JSON.stringify({ name, old: 'x'.repeat(40) }) });
+}
+
+/** A database with fifty documents, which is closed after the test. */
+async function openFilled(hooks = {}): Promise<{ readonly bench: Bench; readonly db: StoredDatabase }> {
+  const bench = tinyBench(hooks);
+  const db = await bench.open();
+  onTestFinished(() => db.close());
+  await fill(db);
+  return { bench, db };
+}
+
+/** The same, with a snapshot of it, which is released after the test. */
+async function openWithSnapshot() {
+  const { bench, db } = await openFilled();
+  const snapshot = db.snapshot();
+  onTestFinished(() => snapshot.release());
+  return { bench, db, snapshot };
 }
 
 /** Replaces every document, twice, and compacts: all pages there were are garbage then. */
@@ -29,10 +46,8 @@ async function churn(db: StoredDatabase): Promise<void> {
 
 describe('a snapshot', () => {
   test('shows its state through writes, checkpoints and compaction', async () => {
-    const db = await tinyBench().open();
-    await fill(db);
+    const { db, snapshot } = await openWithSnapshot();
     const before = await seeAll(db);
-    const snapshot = db.snapshot();
     await churn(db);
     expect([snapshot.updateSeq, snapshot.docCount, snapshot.docDelCount]).toEqual([50, 50, 0]);
     const records = await snapshot.documents(NAMES.map(id));
@@ -42,14 +57,10 @@ describe('a snapshot', () => {
     for await (const batch of snapshot.changes({ since: 0 }))
       for (const row of batch) changes.push(`${row.seq} ${row.id}`);
     expect(changes).toEqual(before.changes);
-    snapshot.release();
-    await db.close();
   });
 
   test('keeps the pages that it needs, which are dropped when it is released', async () => {
-    const bench = tinyBench();
-    const db = await bench.open();
-    await fill(db);
+    const { bench, db } = await openFilled();
     await db.verify();
     const pages = () => new Set(bench.medium.files.get('file')?.pages.keys());
     const held = pages();
@@ -62,7 +73,6 @@ describe('a snapshot', () => {
     const left = [...held].filter((page) => pages().has(page));
     expect(left).toEqual([]);
     expect((await db.verify()).damage).toEqual([]);
-    await db.close();
   });
 
   test('that is released twice is released once', async () => {
@@ -88,26 +98,20 @@ describe('a snapshot that became too old', () => {
   }
 
   test('continues its list of rows after the last returned row', async () => {
-    const bench = tinyBench();
-    const db = await bench.open();
-    await fill(db);
-    const snapshot = db.snapshot();
+    const { bench, db, snapshot } = await openWithSnapshot();
     const rows: string[] = [];
     for await (const batch of snapshot.rows({})) {
       if (rows.length === 0) await outlive(bench, db);
       rows.push(...batch.map((row) => row.id));
     }
     expect(rows).toEqual(NAMES);
-    snapshot.release();
-    await db.close();
   });
 
   test('continues descending, with skip, and in local documents', async () => {
-    const bench = tinyBench();
-    const db = await bench.open();
-    await fill(db);
+    const { bench, db } = await openFilled();
     for (const name of NAMES) await db.writeLocal(id(`_local/${name}`), undefined, '{}', { durability: 'relaxed' });
     const snapshot = db.snapshot();
+    onTestFinished(() => snapshot.release());
     const rows: string[] = [];
     for await (const batch of snapshot.rows({ descending: true, skip: 3 })) {
       if (rows.length === 0) await outlive(bench, db);
@@ -124,12 +128,11 @@ describe('a snapshot that became too old', () => {
       locals.push(...batch.map((local) => local.id));
     }
     expect(locals).toEqual(NAMES.map((name) => `_local/${name}`));
-    snapshot.release();
-    await db.close();
   });
 
   async function listDown(bench: Bench, db: StoredDatabase, meanwhile: () => Promise<void>): Promise<string[]> {
     const snapshot = db.snapshot();
+    onTestFinished(() => snapshot.release());
     const given: string[] = [];
     try {
       for await (const batch of snapshot.changes({ since: 0, descending: true })) {
@@ -148,9 +151,7 @@ describe('a snapshot that became too old', () => {
   }
 
   test('continues changes in descending order if only listed and new documents have changed', async () => {
-    const bench = tinyBench();
-    const db = await bench.open();
-    await fill(db);
+    const { bench, db } = await openFilled();
     const before = (await seeAll(db)).changes;
     const given = await listDown(bench, db, async () => {
       const [leaf = ''] = await leavesOf(db, 'd49');
@@ -158,13 +159,10 @@ describe('a snapshot that became too old', () => {
       for (let index = 0; index < 20; index++) await put(db, `new ${index}`);
     });
     expect(given).toEqual(before.toReversed());
-    await db.close();
   });
 
   test('fails changes in descending order if an unlisted document has moved up', async () => {
-    const bench = tinyBench();
-    const db = await bench.open();
-    await fill(db);
+    const { bench, db } = await openFilled();
     const listed = listDown(bench, db, async () => {
       const [leaf = ''] = await leavesOf(db, 'd00');
       await put(db, 'd00', { rev: leaf.slice(0, leaf.indexOf('=')), body: '{"again":true}' });
@@ -173,14 +171,10 @@ describe('a snapshot that became too old', () => {
       code: 'cancelled',
       reason: 'Some changes moved before they were read, from the newest down. Send the request again.',
     });
-    await db.close();
   });
 
   test('misses no change: unlisted ones are returned at their new place', async () => {
-    const bench = tinyBench();
-    const db = await bench.open();
-    await fill(db);
-    const snapshot = db.snapshot();
+    const { bench, db, snapshot } = await openWithSnapshot();
     const given: string[] = [];
     let last = 0;
     for await (const batch of snapshot.changes({ since: 0 })) {
@@ -193,15 +187,10 @@ describe('a snapshot that became too old', () => {
     }
     expect(new Set(given)).toEqual(new Set(NAMES));
     expect(given.slice(-50)).toEqual(NAMES);
-    snapshot.release();
-    await db.close();
   });
 
   test('continues a list while others use the same snapshot', async () => {
-    const bench = tinyBench();
-    const db = await bench.open();
-    await fill(db);
-    const snapshot = db.snapshot();
+    const { bench, db, snapshot } = await openWithSnapshot();
     const rows: string[] = [];
     for await (const batch of snapshot.rows({})) {
       if (rows.length === 0) {
@@ -212,15 +201,10 @@ describe('a snapshot that became too old', () => {
       rows.push(...batch.map((row) => row.id));
     }
     expect(rows).toEqual(NAMES);
-    snapshot.release();
-    await db.close();
   });
 
   test('fails with `cancelled`, not with damage, if a body is gone', async () => {
-    const bench = tinyBench();
-    const db = await bench.open();
-    await fill(db);
-    const snapshot = db.snapshot();
+    const { bench, db, snapshot } = await openWithSnapshot();
     const [record] = await snapshot.documents([id('d00')]);
     const [leaf] = record?.leaves ?? [];
     if (leaf === undefined) throw new Error('no leaf');
@@ -229,21 +213,15 @@ describe('a snapshot that became too old', () => {
     await expect(snapshot.bodies([leaf])).rejects.toMatchObject({ code: 'cancelled' });
     // A fresh look finds the document as it is now.
     expect((await leavesOf(db, 'd00'))[0]).toContain('"round":2');
-    snapshot.release();
-    await db.close();
   });
 
   test('keeps no garbage on the medium', async () => {
-    const bench = tinyBench();
-    const db = await bench.open();
-    await fill(db);
-    const snapshot = db.snapshot();
+    const { bench, db, snapshot } = await openWithSnapshot();
     await outlive(bench, db);
     const pages = bench.medium.files.get('file')?.pages.size ?? 0;
     snapshot.release();
     await settle();
     expect(bench.medium.files.get('file')?.pages.size).toBe(pages);
-    await db.close();
   });
 });
 
@@ -256,9 +234,7 @@ describe('reading while the medium is slow', () => {
         return value;
       },
     };
-    const bench = new Bench({ settings: UNCACHED, supports: TINY_PAGES, hooks });
-    const db = await bench.open();
-    await fill(db);
+    const { db } = await openFilled(hooks);
     for (const name of NAMES) await db.writeLocal(id(`_local/${name}`), undefined, '{}', { durability: 'relaxed' });
     await db.verify();
     slow = true;
@@ -275,7 +251,6 @@ describe('reading while the medium is slow', () => {
     expect(local).toEqual({ id: '_local/d33', rev: '0-1', body: '{}' });
     expect(leaves.length).toBe(1);
     expect(seen.rows).toEqual(NAMES);
-    await db.close();
   });
 });
 
