@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import { patient } from '../support/patience.ts';
 import { type Site, useBrowserSession } from './browser-session.ts';
 import { call } from './controls.ts';
 import type { Tab } from './drivers/browser.ts';
@@ -46,8 +47,8 @@ describe.each(chosenEngines())('clearing the data of the site in %s', (engine) =
 
   test('both open tabs continue with one empty storage, and a tab opened later shares it', async () => {
     await clear();
-    await expect.poll(() => statusOf(owner, 'settee', 'GET', database)).toBe(404);
-    await expect.poll(() => statusOf(other, 'settee', 'GET', database)).toBe(404);
+    await expect.poll(() => statusOf(owner, 'settee', 'GET', database), patient).toBe(404);
+    await expect.poll(() => statusOf(other, 'settee', 'GET', database), patient).toBe(404);
     expect(await statusOf(owner, 'settee', 'PUT', database)).toBe(201);
     expect(await statusOf(other, 'settee', 'PUT', `${database}/by-other`, {})).toBe(201);
     expect(await statusOf(owner, 'settee', 'PUT', `${database}/by-owner`, {})).toBe(201);

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { patient } from '../support/patience.ts';
 import { type BrowserSession, openBrowserSession, type Site } from './browser-session.ts';
 import { call } from './controls.ts';
 import type { Tab } from './drivers/browser.ts';
@@ -137,10 +138,10 @@ describe.each(chosenEngines())('the script that the worker loads on first use, i
     });
     const engineFiles = () => site.server.seen.filter((path) => /sandbox|quickjs/.test(path)).sort();
     await call(tab, 'request', 'settee', 'PUT', '/db/notes/_design/q', { language: 'query', views: {} });
-    await expect.poll(loads).toHaveLength(1);
+    await expect.poll(loads, patient).toHaveLength(1);
     expect(engineFiles()).toEqual([]);
     await addView();
-    await expect.poll(engineFiles).toEqual(['/settee-quickjs.wasm', '/settee-sandbox.js']);
+    await expect.poll(engineFiles, patient).toEqual(['/settee-quickjs.wasm', '/settee-sandbox.js']);
     letGo();
     expect(await query()).toMatchObject({ status: 200, json: { rows: [{ id: 'a', key: 1 }] } });
     expect(engineFiles().filter((path) => path.endsWith('.wasm'))).toHaveLength(1);

@@ -87,7 +87,7 @@ describe.each(chosenEngines())('the loss of the storage owner in %s', (engine) =
   async function inTime(round: () => Promise<WorkReport>): Promise<void> {
     const gaps: string[] = [];
     const silences: number[] = [];
-    const boundMs = answerWithinMs * Math.max(1, (loadavg()[0] ?? 0) / availableParallelism() / ownLoad);
+    const boundMs = answerWithinMs * otherLoad();
     for (let number = 0; number < rounds && !isClear(silences, boundMs); number += 1) {
       const report = await round().catch((error: unknown) => {
         if (engine === 'webkit' && error instanceof StorageBlocked) return undefined;
@@ -179,8 +179,9 @@ describe.each(chosenEngines())('the loss of the storage owner in %s', (engine) =
     try {
       const report = await loseAmidWork(pair, 'settee', () => freezeProcess(id));
       console.info(`${engine}: taken over after ${Math.round(report.longestWriteGapMs)} ms`);
-      expect(report.longestWriteGapMs).toBeLessThanOrEqual(5000);
-      expect(report.longestReadGapMs).toBeLessThanOrEqual(5000);
+      const boundMs = 5000 * otherLoad();
+      expect(report.longestWriteGapMs).toBeLessThanOrEqual(boundMs);
+      expect(report.longestReadGapMs).toBeLessThanOrEqual(boundMs);
       expect(await call(other, 'role')).toBe('owner');
       await call(other, 'request', 'settee', 'PUT', `${database}/after`, { fresh: true });
     } finally {
@@ -230,6 +231,11 @@ async function workedOn(tab: Tab, count: number): Promise<void> {
     }
     await pause(10);
   }
+}
+
+/** How many times slower a machine is that has other work: 1 if it has none. */
+function otherLoad(): number {
+  return Math.max(1, (loadavg()[0] ?? 0) / availableParallelism() / ownLoad);
 }
 
 /** Whether most of the rounds that there may be were in time, or too late. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { patient } from '../support/patience.ts';
 import { pause, type Site, useBrowserSession } from './browser-session.ts';
 import { call } from './controls.ts';
 import type { Tab } from './drivers/browser.ts';
@@ -17,11 +18,13 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
   let site: Site;
   let tab: Tab;
 
-  async function openControl(): Promise<void> {
+  /** Returns how long the start took. */
+  async function openControl(): Promise<number> {
     site = await session.openSite();
     tab = await site.open('control');
-    await call(tab, 'start', { base, settings: { svc: { max_document_size: '200000000' } } });
+    const startMs = await call(tab, 'start', { base, settings: { svc: { max_document_size: '200000000' } } });
     expect((await call(tab, 'request', 'fetch', 'PUT', database)).status).toBe(201);
+    return startMs;
   }
 
   async function writeLarge(): Promise<void> {
@@ -49,7 +52,9 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
     await tab.evaluate(`void (globalThis.writes = ${writeUntilStopped.toString()}('${database}'))`);
     for (let stops = 0; stops < 20; stops += 1) {
       const before = Number(await tab.evaluate('globalThis.written'));
-      await expect.poll(async () => Number(await tab.evaluate('globalThis.written'))).toBeGreaterThan(before + 10);
+      await expect
+        .poll(async () => Number(await tab.evaluate('globalThis.written')), patient)
+        .toBeGreaterThan(before + 10);
       await session.browser.stopServiceWorkers(site.server.origin);
     }
     await tab.evaluate('globalThis.isStopped = true');
@@ -218,7 +223,7 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
   test("answers when no page's worker is left, and gives the storage up to the next worker", {
     timeout: 120_000,
   }, async () => {
-    await openControl();
+    const firstMs = await openControl();
     await call(tab, 'request', 'fetch', 'PUT', `${database}/kept`, { n: 1 });
     await call(tab, 'close');
     expect(await call(tab, 'request', 'fetch', 'GET', `${database}/kept`)).toMatchObject({
@@ -227,8 +232,8 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
     });
     expect(await call(tab, 'request', 'fetch', 'PUT', `${database}/alone`, { n: 2 })).toMatchObject({ status: 201 });
     const other = await site.open('control');
-    const startMs = await call(other, 'start', { base });
-    expect(startMs).toBeLessThan(5000);
+    // It waits for no deadline: those are longer, and a busy machine was slow the first time, too.
+    expect(await call(other, 'start', { base })).toBeLessThan(5000 + 10 * firstMs);
     expect(await call(other, 'role')).toBe('owner');
     expect(await call(other, 'request', 'settee', 'GET', `${database}/alone`)).toMatchObject({
       status: 200,
@@ -339,7 +344,7 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
     await call(tab, 'start', { base, worker: '/workers/feed.js' });
     await call(tab, 'request', 'fetch', 'PUT', database);
     expect(await call(tab, 'beginFeed', 'fetch', `${database}/_index?pauses=0,600000`)).toBe(0);
-    await expect.poll(async () => (await call(tab, 'feed', 0)).lines.length).toBe(1);
+    await expect.poll(async () => (await call(tab, 'feed', 0)).lines.length, patient).toBe(1);
   }
 
   /** The feed ended, and not as if it were whole. */

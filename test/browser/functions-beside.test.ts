@@ -114,8 +114,8 @@ describe.each(chosenEngines())('functions of documents in %s', (engine) => {
     expect(harmless).toMatchObject({ status: 200, json: { total_rows: 20 } });
     const { status, json, ms } = await call(tab, 'request', 'fetch', 'GET', '/db/strange/_design/d/_view/v');
     expect([status, json]).toMatchObject([500, { error: 'os_process_error' }]);
-    // It has its own settings: 5 s for a function, which would be used up twice.
-    expect(ms).toBeLessThan(8_000);
+    // It has its own settings: 5 s for a function, which would be used up twice. The first query shows how quick the machine is.
+    expect(ms).toBeLessThan(8_000 + 3 * harmless.ms);
     expect(loads()).toBe(before);
   });
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { patient } from '../support/patience.ts';
 import { type Site, useBrowserSession } from './browser-session.ts';
 import { call } from './controls.ts';
 import type { Tab } from './drivers/browser.ts';
@@ -89,7 +90,7 @@ describe.each(chosenEngines())('journal files in %s', (engine) => {
   test.runIf(hasFiles)('are deleted with their database', async () => {
     await beginSegment();
     expect(await call(tab, 'request', 'settee', 'DELETE', database)).toMatchObject({ status: 200 });
-    await expect.poll(() => tab.evaluate(segmentBytes)).toBe(0);
+    await expect.poll(() => tab.evaluate(segmentBytes), patient).toBe(0);
   });
 
   test.for([

@@ -2,6 +2,7 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { settee } from 'settee/vite';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { patient } from '../support/patience.ts';
 import { type AppFolder, createApp } from './app-builds.ts';
 import { useBrowserSession } from './browser-session.ts';
 import type { Tab } from './drivers/browser.ts';
@@ -161,14 +162,14 @@ describe.each(chosenEngines())('an app that keeps its own files, in %s', (engine
     expect(await tab.evaluate('settee.update()')).toBe(true);
     // A service worker is in control a little before it has tidied up.
     const isKept = async (path: string) => String(await tab.evaluate(kept)).includes(path);
-    await expect.poll(() => isKept('/about.html')).toBe(false);
-    await expect.poll(() => isKept('/logo%20one.svg')).toBe(false);
+    await expect.poll(() => isKept('/about.html'), patient).toBe(false);
+    await expect.poll(() => isKept('/logo%20one.svg'), patient).toBe(false);
     expect(await isKept('/index.html')).toBe(true);
     created.write('main.js', main('second', 'settee'));
     await build(created, {});
     await updates(tab);
     await tab.evaluate('ready');
-    await expect.poll(() => tab.evaluate('caches.keys()')).toEqual([]);
+    await expect.poll(() => tab.evaluate('caches.keys()'), patient).toEqual([]);
     await tab.close();
   });
 

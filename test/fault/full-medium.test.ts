@@ -9,6 +9,7 @@ import { openRegistry } from '../../src/database/registry/registry.ts';
 import type { Database, DocumentWrite } from '../../src/database/store/contract.ts';
 import { MemoryMedium } from '../../src/storage/memory/memory-medium.ts';
 import { createMemoryPageStore } from '../../src/storage/memory/memory-page-store.ts';
+import { patient } from '../support/patience.ts';
 import { Quota } from '../support/quota-store.ts';
 import { SeededRandom } from '../support/seeded-random.ts';
 import { id, seeAll } from '../unit/database/store/harness.ts';
@@ -153,14 +154,14 @@ async function prepared(seed: number): Promise<Scenario> {
   for (const name of ['a', 'b', 'c']) await scenario.create(name);
   for (const name of ['a', 'b', 'c']) await scenario.write(name, 30, 1_000);
   await scenario.use('a', (database) => database.compact());
-  await vi.waitFor(() => expect(scenario.quota.reserved).toEqual({ deletions: 2 ** 20, upkeep: 2 ** 20 }));
+  await vi.waitFor(() => expect(scenario.quota.reserved).toEqual({ deletions: 2 ** 20, upkeep: 2 ** 20 }), patient);
   return scenario;
 }
 
 describe('a medium that is full', () => {
   test.each(Array.from({ length: STEPS }, (_, step) => step))(
     'keeps all acknowledged data when it is full from step %i on',
-    { timeout: 60_000 },
+    { timeout: 180_000 },
     async (full) => {
       const scenario = await prepared(1_000 + full);
       for (let step = 0; step < full; step += 1) await scenario.step();
@@ -180,7 +181,7 @@ describe('a medium that is full', () => {
       for (const name of ['a', 'b']) await scenario.use(name, (database) => database.compact());
       await scenario.restart();
       await scenario.mustHoldAll();
-      await vi.waitFor(() => scenario.write('a', 5, 1_000), { timeout: 20_000 });
+      await vi.waitFor(() => scenario.write('a', 5, 1_000), patient);
       await must(scenario.registry).create('d');
       scenario.stored.set('d', new Map());
       await scenario.mustHoldAll();
@@ -202,7 +203,7 @@ describe('a medium that is full', () => {
     await expect(scenario.write('a', 1, 10)).rejects.toMatchObject({ code: 'storage_full' });
     await expect(must(scenario.registry).create('d')).rejects.toMatchObject({ code: 'storage_full' });
     scenario.quota.capacity += 4 * 2 ** 20;
-    await vi.waitFor(() => scenario.write('a', 1, 10), { timeout: 20_000 });
+    await vi.waitFor(() => scenario.write('a', 1, 10), patient);
     expect(scenario.quota.reserved).toEqual({ deletions: 2 ** 20, upkeep: 2 ** 20 });
     await scenario.mustHoldAll();
   });

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import { patient } from '../support/patience.ts';
 import { fill } from '../support/replication/documents.ts';
 import { type Direction, expectCopied, sidesOf, useFlakyEnds } from '../support/replication/flaky-ends.ts';
 import { cutOff, every, type Fault, failure, refused } from '../support/replication/flaky-peer.ts';
@@ -119,7 +120,7 @@ describe.each(directions)('a replication by %s', (direction) => {
       return answer();
     };
     const attempt = await run(ends.host, replication).catch((failed: unknown) => failed);
-    await expect.poll(() => isNew).toBe(true);
+    await expect.poll(() => isNew, patient).toBe(true);
     ends.peer.fault = undefined;
     if (attempt instanceof Error) expect(attempt).toMatchObject({ code: 'db_not_found', isRetryable: true });
     await run(ends.host, replication);
@@ -147,7 +148,7 @@ describe.each(directions)('a replication by %s', (direction) => {
     await run(ends.host, replication).catch((failed: unknown) => {
       expect(failed).toMatchObject({ code: 'db_not_found', isRetryable: true });
     });
-    await expect.poll(() => isDone).toBe(true);
+    await expect.poll(() => isDone, patient).toBe(true);
     ends.peer.fault = undefined;
     await run(ends.host, replication);
     await expectCopied(source, target, revisions);

@@ -1,5 +1,6 @@
 /** Peers whose answers are meant to break something: very deep, very long, broken in the middle, never at an end. */
 import { describe, expect, test } from 'vitest';
+import { patient } from '../support/patience.ts';
 import { sidesOf, useFlakyEnds } from '../support/replication/flaky-ends.ts';
 import { type Fault, failure } from '../support/replication/flaky-peer.ts';
 import {
@@ -175,7 +176,7 @@ describe('replicating from a source', () => {
     };
     const running = begin(ends.host, { ...replication, continuous: true });
     await running.idle();
-    await expect.poll(() => running.refused.length).toBeGreaterThan(1);
+    await expect.poll(() => running.refused.length, patient).toBeGreaterThan(1);
     expect(running.refused.slice(0, 2)).toMatchObject([{ id: '\ufffd' }, { id: 'odd', rev: '' }]);
     await running.stop();
     expect(Object.keys(await treesOf(target, 'db')).length).toBe(8);
@@ -228,4 +229,4 @@ test("replicating a document on which a selector takes too long, and which the s
     { id: 'slow', rev: expect.any(String), error: 'too_many_steps', reason: expect.stringContaining('20000000') },
   ]);
   expect(Object.keys(await treesOf(target, 'db'))).toEqual(['chosen']);
-}, 60_000);
+});

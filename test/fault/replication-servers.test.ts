@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Core } from '../../src/core/core.ts';
 import type { Replication } from '../../src/replication/contract.ts';
+import { patient } from '../support/patience.ts';
 import { RestorableServer } from '../support/replication/backups.ts';
 import { fill } from '../support/replication/documents.ts';
 import { KeptRun } from '../support/replication/kept-run.ts';
@@ -93,7 +94,7 @@ describe('connections', () => {
     await expect.poll(() => askCore('/there-while-refused'), { timeout: 20_000 }).toBe(200);
     relay.isSilent = true;
     await fill(core, 'db', 20, 'while-silent');
-    await expect.poll(() => isOpen(`${relay.url}/db`), { timeout: 5_000 }).toBe(false);
+    await expect.poll(() => isOpen(`${relay.url}/db`), patient).toBe(false);
     relay.isSilent = false;
     relay.resetAll();
     await put('/there-while-silent', {});
@@ -142,7 +143,7 @@ describe('a server that is restored from a backup', () => {
     const running = new KeptRun(host(), ...push());
     await fill(core, 'db', 20, 'later');
     await expect.poll(() => status('/later-19'), { timeout: 20_000 }).toBe(200);
-    await expect.poll(() => running.current.figures().checkpointedSourceSeq).toBe(44);
+    await expect.poll(() => running.current.figures().checkpointedSourceSeq, patient).toBe(44);
     await server.restore();
     expect(await status('/later-19')).toBe(404);
     await fill(core, 'db', 1, 'last');
@@ -159,7 +160,7 @@ describe('a server that is restored from a backup', () => {
     const running = new KeptRun(host(), ...pull());
     for (const id of ['b', 'c', 'd']) await put(`/${id}`, {});
     await expect.poll(() => askCore('/d'), { timeout: 20_000 }).toBe(200);
-    await expect.poll(() => running.current.figures().checkpointedSourceSeq).toBe(4);
+    await expect.poll(() => running.current.figures().checkpointedSourceSeq, patient).toBe(4);
     await relay.refuse().then(async (port) => {
       await server.restore();
       for (const id of ['new-1', 'new-2', 'new-3']) await put(`/${id}`, {});

@@ -387,5 +387,5 @@ describe('any history of a database', () => {
       }),
       { numRuns: 200 },
     );
-  }, 120_000);
+  }, 300_000);
 });

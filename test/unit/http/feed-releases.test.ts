@@ -4,6 +4,7 @@ import { ByteBudget } from '../../../src/base/shared/byte-budget.ts';
 import type { ByteStream, PlainRequest } from '../../../src/base/shared/message.ts';
 import { createHandle } from '../../../src/http/http-service.ts';
 import { isStream } from '../../../src/http/request/bodies.ts';
+import { patient } from '../../support/patience.ts';
 import { Watched } from '../database/changes/watched-databases.ts';
 import { JSON_HEADERS, noParts, services } from './support.ts';
 
@@ -53,12 +54,12 @@ test.each(['continuous', 'eventsource'])(
     const stream = await follow(`/db/_changes?feed=${feed}&heartbeat=60000`);
     await readAll(stream, '"id":"a"');
     const next = stream.pull();
-    await vi.waitFor(() => expect([watched.held, budget.used]).toEqual([none, 0]));
+    await vi.waitFor(() => expect([watched.held, budget.used]).toEqual([none, 0]), patient);
     await watched.write('b');
     expect(new TextDecoder().decode(await next)).toContain('"id":"b"');
     expect(budget.used).toBeGreaterThan(0);
     const last = stream.pull();
-    await vi.waitFor(() => expect(budget.used).toBe(0));
+    await vi.waitFor(() => expect(budget.used).toBe(0), patient);
     await stream.cancel();
     expect([await last, watched.held, budget.used]).toEqual([undefined, none, 0]);
   },
@@ -69,7 +70,7 @@ test('a waiting longpoll holds nothing', async () => {
   const stream = await follow('/db/_changes?feed=longpoll');
   await readAll(stream, '{"results":[\n');
   const row = stream.pull();
-  await vi.waitFor(() => expect([watched.held, budget.used]).toEqual([none, 0]));
+  await vi.waitFor(() => expect([watched.held, budget.used]).toEqual([none, 0]), patient);
   await watched.write('a');
   expect(new TextDecoder().decode(await row)).toContain('"id":"a"');
   await readAll(stream, '"last_seq":1');
@@ -83,7 +84,7 @@ test('waiting feeds leave all bytes to other requests, and feeds being read take
   for (let n = 0; n < 50; n += 1) streams.push(await follow('/db/_changes?feed=continuous&since=now&heartbeat=60000'));
   expect(budget.used).toBe(50 * 262_144);
   const pulls = streams.map((stream) => stream.pull());
-  await vi.waitFor(() => expect(budget.used).toBe(0));
+  await vi.waitFor(() => expect(budget.used).toBe(0), patient);
   for (const stream of streams) await stream.cancel();
   await Promise.all(pulls);
 });
@@ -135,7 +136,7 @@ test('feeds of database events hold memory only while they send', async () => {
   const stream = await follow('/_db_updates?feed=continuous');
   expect(new TextDecoder().decode(await stream.pull())).toBe('\n');
   const event = stream.pull();
-  await vi.waitFor(() => expect(budget.used).toBe(0));
+  await vi.waitFor(() => expect(budget.used).toBe(0), patient);
   await watched.write('a');
   expect(new TextDecoder().decode(await event)).toBe('{"db_name":"db","ok":true,"type":"updated"}\n');
   const last = stream.pull();
@@ -151,7 +152,7 @@ test('feeds leave no timer', { retry: 2 }, async () => {
     const stream = await follow(`/db/_changes?since=now&${parameters}`);
     await stream.pull();
     const next = stream.pull();
-    await vi.waitFor(() => expect(watched.held).toEqual(none));
+    await vi.waitFor(() => expect(watched.held).toEqual(none), patient);
     await stream.cancel();
     await next;
   }

@@ -4,6 +4,7 @@ import { type ClientRequest, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { patient } from '../../support/patience.ts';
 import { SetteeProcess } from './settee-process.ts';
 
 let temporary = '';
@@ -51,7 +52,9 @@ describe('the process', () => {
     expect(line).toMatch(/^Settee 0\.1\.0 answers at http:\/\/127\.0\.0\.1:\d+\/ and keeps its data in /);
     expect(line.endsWith(` and keeps its data in ${folder}`)).toBe(true);
     // With the folder, without which the command would write to another one.
-    await expect.poll(() => server.stdout).toMatch(/ Set one with: (npx )?settee admin add NAME --data \S+\n$/);
+    await expect
+      .poll(() => server.stdout, patient)
+      .toMatch(/ Set one with: (npx )?settee admin add NAME --data \S+\n$/);
     expect(server.stdout.trimEnd().endsWith(` --data ${folder}`)).toBe(true);
   });
 
@@ -65,11 +68,13 @@ describe('the process', () => {
     outgoing.write('{"text":"');
     server.child.kill(signal);
     await expect
-      .poll(() =>
-        fetch(url).then(
-          () => 'open',
-          () => 'closed',
-        ),
+      .poll(
+        () =>
+          fetch(url).then(
+            () => 'open',
+            () => 'closed',
+          ),
+        patient,
       )
       .toBe('closed');
     outgoing.end(`${'x'.repeat(2_000_003)}"}`);
@@ -94,11 +99,13 @@ describe('the process', () => {
     outgoing.on('error', () => undefined);
     server.child.kill('SIGTERM');
     await expect
-      .poll(() =>
-        fetch(url).then(
-          () => 'open',
-          () => 'closed',
-        ),
+      .poll(
+        () =>
+          fetch(url).then(
+            () => 'open',
+            () => 'closed',
+          ),
+        patient,
       )
       .toBe('closed');
     await new Promise((resolve) => setTimeout(resolve, 600));

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../../src/base/shared/clock.ts';
 import { silentLog } from '../../../src/base/system/log.ts';
 import type { PeerOutage } from '../../../src/replication/contract.ts';
@@ -210,8 +210,12 @@ describe('a silent peer', () => {
       cookies: [],
       body: { pullText: late, pull: () => new Promise(() => {}), cancel: async () => {} },
     });
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const client = clientOf(new ScriptedTransport([reply]), { connectionTimeoutMs: 100, retriesPerRequest: 0 });
-    expect(await json(client)).toEqual([1, 2, 3]);
+    const read = json(client);
+    for (let piece = 0; piece < 5; piece++) await vi.advanceTimersByTimeAsync(40);
+    vi.useRealTimers();
+    expect(await read).toEqual([1, 2, 3]);
   });
 });
 

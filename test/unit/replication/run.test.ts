@@ -166,10 +166,8 @@ describe('a replication within one service', () => {
     await running.idle();
     expect(running.figures()).toMatchObject({ docsWritten: 3, pending: 0 });
     const feed = must(core, 'GET /to/_changes?feed=longpoll&since=3');
-    const begun = performance.now();
     await fill('from', 1, 3);
     expect(pick(await feed, 'results', 0, 'id')).toBe('doc-3');
-    expect(performance.now() - begun).toBeLessThan(500);
     expect(await running.stop()).toMatchObject({ code: 'cancelled' });
     expect(pick(await must(core, 'GET /to/_local/checkpoint'), 'source_last_seq')).toBe(4);
     expect((await run(hostOf(core.handle), copy)).no_changes).toBe(true);

@@ -134,7 +134,7 @@ class Succession {
   }
 }
 
-test('every opening finds acknowledged writes, whatever other owners are awake', { timeout: 120_000 }, async () => {
+test('every opening finds acknowledged writes, whatever other owners are awake', { timeout: 300_000 }, async () => {
   for (let seed = 1; seed <= SEEDS; seed += 1) {
     await new Succession(seed).run().catch((cause: unknown) => {
       throw new Error(`seed ${seed}: ${cause}`, { cause });

@@ -11,6 +11,7 @@ import { mergeJournal } from '../../../src/storage/indexeddb/journal-merge.ts';
 import { createOpfsJournalFiles } from '../../../src/storage/indexeddb/opfs-journal-files.ts';
 import type { JournalRecord, PageFile, PageStore } from '../../../src/storage/page-store.ts';
 import { rejects, relaxed } from '../../conformance/storage/expectations.ts';
+import { patient } from '../../support/patience.ts';
 import { FakeFileSystem } from './fake-file-system.ts';
 
 /** The journal in files beside IndexedDB, on a made-up file system that can be looked into and made to fail. */
@@ -75,7 +76,7 @@ class Writing {
       await this.append();
       expect(files.paths.map(sizeOf)).not.toEqual(before);
       expect(Math.max(...files.paths.map(sizeOf))).toBeGreaterThan(8);
-    });
+    }, patient);
   }
 }
 
@@ -153,7 +154,7 @@ describe('journal records', () => {
     }
     expect(files.paths).toEqual([]);
     await writing.appendMany(9);
-    await vi.waitFor(() => expect(files.paths).toHaveLength(1));
+    await vi.waitFor(() => expect(files.paths).toHaveLength(1), patient);
   });
 
   test('are written to IndexedDB in between if they have pages, a head or strict durability', async () => {
@@ -227,7 +228,7 @@ describe('durability with journal files', () => {
       if (name === 'removeEntry') order.push('removal');
     };
     await writing.file.commit(relaxed({ head: 'head', truncateJournal: writing.next }));
-    await vi.waitFor(() => expect(files.paths).not.toContain(segment));
+    await vi.waitFor(() => expect(files.paths).not.toContain(segment), patient);
     expect(order).toEqual(['relaxed commit', 'strict commit', 'removal']);
   });
 
@@ -256,7 +257,7 @@ describe('durability with journal files', () => {
     const plain = createIndexedDbPageStore({ prefix: 'settee:', indexedDB: factory });
     stores.push(plain);
     expect((await plain.open('file', 'open')).opening.journal.map(({ text }) => text)).toEqual(writing.texts);
-    await vi.waitFor(() => expect(files.paths).toEqual([]));
+    await vi.waitFor(() => expect(files.paths).toEqual([]), patient);
   });
 
   test('records after a truncation that keeps them are kept', async () => {
@@ -304,7 +305,7 @@ describe('durability with journal files', () => {
       await again.append();
       expect(files.paths).toHaveLength(1);
       expect(files.paths).not.toContain(stranger);
-    });
+    }, patient);
     await again.appendMany(3);
     expect((await reopened()).texts).toEqual(again.texts);
   });
@@ -373,7 +374,7 @@ describe('owners of journal files', () => {
     await gate.reached;
     const next = new Writing((await reopened()).file);
     await next.appendMany(2);
-    await vi.waitFor(() => expect(files.paths).toHaveLength(2));
+    await vi.waitFor(() => expect(files.paths).toHaveLength(2), patient);
     await next.appendMany(5);
     gate.open();
     await refused;

@@ -6,6 +6,7 @@ import { type EarlyCommits, earlyCommitsFor } from '../../../src/storage/indexed
 import { createIndexedDbPageStore } from '../../../src/storage/indexeddb/indexeddb-page-store.ts';
 import type { Commit, PageFile, PageStore } from '../../../src/storage/page-store.ts';
 import { allPages, rejects, relaxed, storedContent } from '../../conformance/storage/expectations.ts';
+import { patient } from '../../support/patience.ts';
 
 let factory: IDBFactory;
 let stores: PageStore[];
@@ -337,7 +338,7 @@ describe('deadlines', () => {
       const commits = vi.spyOn(IDBTransaction.prototype, 'commit');
       const done = file.commit(commit);
       // Pages of an earlier epoch are looked up first; these are of no epoch.
-      if (commit === checkpoint) await vi.waitFor(() => expect(transactions).toHaveLength(2));
+      if (commit === checkpoint) await vi.waitFor(() => expect(transactions).toHaveLength(2), patient);
       expect(commits).toHaveBeenCalledTimes(expected);
       await done;
     },

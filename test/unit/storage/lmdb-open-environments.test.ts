@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createLmdbPageStore } from '../../../src/storage/lmdb/lmdb-page-store.ts';
 import type { PageFile, PageStore } from '../../../src/storage/page-store.ts';
 import { rejects, relaxed, storedContent } from '../../conformance/storage/expectations.ts';
+import { patient } from '../../support/patience.ts';
 import { temporaryFolder } from './backends.ts';
 
 /** A store has many files open, and few LMDB environments: those of files that nobody uses are closed, and opened again on use. */
@@ -55,10 +56,10 @@ function mappedFiles(): string[] {
 
 describe.skipIf(process.platform !== 'linux')('open LMDB environments', () => {
   test('are limited to the most recently used', async () => {
-    await expect.poll(mappedFiles).toHaveLength(MAX_OPEN);
+    await expect.poll(mappedFiles, patient).toHaveLength(MAX_OPEN);
     for (const n of [0, 5, 0, 2, 1]) await fileOf(n).read(2, 'text');
     const expected = [0, 1, 2].map((n) => join(folder, nameOf(n), 'data-1.mdb'));
-    await expect.poll(() => mappedFiles().sort()).toEqual(expected);
+    await expect.poll(() => mappedFiles().sort(), patient).toEqual(expected);
   });
 
   test('are limited while more files commit at a time, and some files wait', async () => {
@@ -83,7 +84,7 @@ describe.skipIf(process.platform !== 'linux')('open LMDB environments', () => {
     const used = mappedFiles().length;
     await compacted;
     expect(used).toBe(FILES);
-    await expect.poll(mappedFiles).toHaveLength(MAX_OPEN);
+    await expect.poll(mappedFiles, patient).toHaveLength(MAX_OPEN);
     expect(files.map((file) => file.read(2, 'text'))).toEqual(files.map((_, n) => `text ${n}`));
   });
 

@@ -13,6 +13,7 @@ import type { PageStore } from '../../../src/storage/page-store.ts';
 import { withReserve } from '../../../src/storage/reserving-store.ts';
 import type { ReservedSpace } from '../../../src/storage/space-reserve.ts';
 import { relaxed } from '../../conformance/storage/expectations.ts';
+import { patient } from '../../support/patience.ts';
 import { Quota } from '../../support/quota-store.ts';
 
 const MEBIBYTE = 2 ** 20;
@@ -99,7 +100,7 @@ describe('a store with reserved space', () => {
     const file = await store.open('file', 'create');
     await file.commit(relaxed({ writePages: [page(1, MEBIBYTE)] }));
     await file.commit(relaxed({ head: 'head', truncateJournal: file.opening.nextJournal, reserve: 'upkeep' }));
-    await vi.waitFor(() => expect(quota.reserved).toEqual({ deletions: MEBIBYTE, upkeep: MEBIBYTE }));
+    await vi.waitFor(() => expect(quota.reserved).toEqual({ deletions: MEBIBYTE, upkeep: MEBIBYTE }), patient);
     quota.fill();
     return { quota, store, file };
   }

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ByteBudget } from '../../../../src/base/shared/byte-budget.ts';
+import { patient } from '../../../support/patience.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
 afterEach(() => void vi.useRealTimers());
@@ -139,7 +140,7 @@ test('the lease that holds least is served first, then the one that wants least'
   const more = budget.open('many');
   more.add(50);
   full.release();
-  await vi.waitFor(() => expect(granted).toHaveLength(3));
+  await vi.waitFor(() => expect(granted).toHaveLength(3), patient);
   expect(granted).toEqual(['other', 'small', 'large']);
 });
 

@@ -7,6 +7,7 @@ import { createLink } from '../../../../src/browser/bridge/link/link.ts';
 import { type OwnerChannel, serveOwner } from '../../../../src/browser/bridge/link/owner-channel.ts';
 import { type FromOwner, PROTOCOL, type ToOwner, type WireRequest } from '../../../../src/browser/bridge/wire/wire.ts';
 import { FakeLocks } from '../../../support/fake-locks.ts';
+import { patient } from '../../../support/patience.ts';
 
 const OWNER = 'owner-id';
 const SENDER = 'sender-id';
@@ -48,7 +49,7 @@ function ask(id: number, request: Partial<WireRequest> = {}, carrier: 'tab' | 's
   send({ kind: 'request', id, request: { ...GET, ...request }, carrier });
 }
 
-const hears = (count: number) => vi.waitFor(() => expect(heard.length).toBeGreaterThanOrEqual(count));
+const hears = (count: number) => vi.waitFor(() => expect(heard.length).toBeGreaterThanOrEqual(count), patient);
 const envelope = { protocol: PROTOCOL, from: OWNER };
 
 /** Settles when told to. */
@@ -131,9 +132,9 @@ describe('requests', () => {
     });
     ask(1);
     ask(2);
-    await vi.waitFor(() => expect(signal).toBeDefined());
+    await vi.waitFor(() => expect(signal).toBeDefined(), patient);
     send({ kind: 'abort', id: 2 });
-    await vi.waitFor(() => expect(signal?.aborted).toBe(true));
+    await vi.waitFor(() => expect(signal?.aborted).toBe(true), patient);
   });
 
   it('whose reader is gone release the body of their response', async () => {
@@ -148,7 +149,7 @@ describe('requests', () => {
     send({ kind: 'ping' });
     await hears(1);
     open();
-    await vi.waitFor(() => expect(log).toHaveLength(1));
+    await vi.waitFor(() => expect(log).toHaveLength(1), patient);
     expect(heard.map(({ kind }) => kind)).toEqual(['pong']);
   });
 
@@ -272,7 +273,7 @@ describe('an owner that has left', () => {
     channel?.leave();
     send({ kind: 'ping', pending: [1] });
     ask(2);
-    await vi.waitFor(() => expect(heard.at(-1)?.kind).toBe('refused'));
+    await vi.waitFor(() => expect(heard.at(-1)?.kind).toBe('refused'), patient);
     expect(heard.filter((message) => 'unknown' in message)).toEqual([]);
   });
 });

@@ -5,6 +5,7 @@ import type { LeaveReason } from '../../../../src/browser/bridge/ownership/leade
 import { createOwnership, type Ownership } from '../../../../src/browser/bridge/ownership/ownership.ts';
 import { PROTOCOL, type ToAll } from '../../../../src/browser/bridge/wire/wire.ts';
 import { type FakeLockClient, FakeLocks } from '../../../support/fake-locks.ts';
+import { patient } from '../../../support/patience.ts';
 
 let locks: FakeLocks;
 let instance: Instance;
@@ -22,6 +23,7 @@ beforeEach(() => {
 });
 
 afterEach(async () => {
+  vi.restoreAllMocks();
   for (const candidate of candidates) if (!candidate.isKilled) await candidate.ownership.close();
   all.close();
 });
@@ -29,6 +31,8 @@ afterEach(async () => {
 interface CandidateOptions {
   readonly kind?: 'tab' | 'service-worker';
   readonly protocol?: number;
+  /** How long it waits for the answer to a ping. */
+  readonly pingMs?: number;
   /** How often opening the storage fails before it succeeds. */
   readonly failures?: number;
   readonly leaveFails?: boolean;
@@ -43,14 +47,20 @@ class Candidate {
   now = 0;
   ownerId = '';
 
-  constructor({ kind = 'tab', protocol = PROTOCOL, failures = 0, leaveFails = false }: CandidateOptions = {}) {
+  constructor({
+    kind = 'tab',
+    protocol = PROTOCOL,
+    pingMs = 20,
+    failures = 0,
+    leaveFails = false,
+  }: CandidateOptions = {}) {
     let left = failures;
     this.ownership = createOwnership({
       instance,
       locks: this.client,
       kind,
       protocol,
-      pingMs: 20,
+      pingMs,
       clock: { now: () => this.now, monotonic: () => this.now },
       listen: (ownerId) => {
         this.ownerId = ownerId;
@@ -79,18 +89,20 @@ class Candidate {
   }
 }
 
-/** Answers pings as a live owner does. */
-function answerPings(ownerId: string): BroadcastChannel {
+/** Answers pings as a live owner does, and counts them. */
+function answerPings(ownerId: string): { readonly channel: BroadcastChannel; count: number } {
   const channel = new BroadcastChannel(`${instance.name}|${ownerId}`);
+  const life = { channel, count: 0 };
   channel.onmessage = ({ data }) => {
+    life.count++;
     const sender = new BroadcastChannel(`${instance.name}|${data.from}`);
     sender.postMessage({ protocol: PROTOCOL, from: ownerId, kind: 'pong' });
     sender.close();
   };
-  return channel;
+  return life;
 }
 
-const becomesOwner = (candidate: Candidate) => vi.waitFor(() => expect(candidate.isOwner).toBe(true));
+const becomesOwner = (candidate: Candidate) => vi.waitFor(() => expect(candidate.isOwner).toBe(true), patient);
 const pings = () => new Promise((resolve) => setTimeout(resolve, 150));
 const suspect = (owner: string) => all.postMessage({ protocol: PROTOCOL, from: 'sender', kind: 'suspect', owner });
 
@@ -103,7 +115,7 @@ describe('a tab', () => {
       `${instance.name}|owner`,
       `${instance.name}|alive|${tab.ownerId}`,
     ]);
-    await vi.waitFor(() => expect(heard.map(({ kind }) => kind)).toEqual(['wanted', 'owner']));
+    await vi.waitFor(() => expect(heard.map(({ kind }) => kind)).toEqual(['wanted', 'owner']), patient);
     expect(heard[1]?.from).toBe(tab.ownerId);
   });
 
@@ -134,7 +146,7 @@ describe('a tab', () => {
 
   it('properly releases a storage that it never opened', async () => {
     const tab = new Candidate({ failures: Number.POSITIVE_INFINITY });
-    await vi.waitFor(() => expect(tab.events).toContain('Error: blocked'));
+    await vi.waitFor(() => expect(tab.events).toContain('Error: blocked'), patient);
     await tab.ownership.close();
     expect(tab.events.at(-1)).toBe('closing');
     expect(locks.snapshot()).toEqual({ held: [], pending: [] });
@@ -169,7 +181,7 @@ describe('a tab', () => {
 
   it('becomes the owner even if several older tabs are ahead of it', async () => {
     const old = [new Candidate(), new Candidate(), new Candidate()];
-    await vi.waitFor(() => expect(old.some(({ isOwner }) => isOwner)).toBe(true));
+    await vi.waitFor(() => expect(old.some(({ isOwner }) => isOwner)).toBe(true), patient);
     const newer = new Candidate({ protocol: PROTOCOL + 1 });
     await becomesOwner(newer);
   });
@@ -183,7 +195,7 @@ describe('stealing the storage', () => {
     let release = () => {};
     const thief = locks.client();
     void thief.request(`${instance.name}|owner`, { steal: true }, () => new Promise<void>((done) => (release = done)));
-    await vi.waitFor(() => expect(tab.events.at(-1)).toBe('stolen'));
+    await vi.waitFor(() => expect(tab.events.at(-1)).toBe('stolen'), patient);
     release();
     await becomesOwner(tab);
     expect(tab.ownerId).not.toBe(ownerId);
@@ -205,12 +217,15 @@ describe('stealing the storage', () => {
     const owner = new Candidate();
     await becomesOwner(owner);
     const life = answerPings(owner.ownerId);
-    const tab = new Candidate();
+    // So long that any machine answers in time; the pause before the first ping is a part of it.
+    vi.spyOn(Math, 'random').mockReturnValue(0);
+    const tab = new Candidate({ pingMs: 10_000 });
     suspect(owner.ownerId);
+    await vi.waitFor(() => expect(life.count).toBe(1), patient);
     await pings();
     expect(owner.events).toEqual(['listen', 'become']);
     expect(tab.events).toEqual([]);
-    life.close();
+    life.channel.close();
   });
 
   it('does not happen to a suspect that announced to be busy, until that time is over', async () => {
@@ -257,7 +272,7 @@ describe('stealing the storage', () => {
     await becomesOwner(frozen);
     const tabs = Array.from({ length: 8 }, () => new Candidate());
     suspect(frozen.ownerId);
-    await vi.waitFor(() => expect(tabs.filter(({ isOwner }) => isOwner)).toHaveLength(1));
+    await vi.waitFor(() => expect(tabs.filter(({ isOwner }) => isOwner)).toHaveLength(1), patient);
     await pings();
     expect(tabs.filter(({ isOwner }) => isOwner)).toHaveLength(1);
     expect(locks.snapshot().held).toHaveLength(2);
@@ -292,7 +307,7 @@ describe('a gap in the clock', () => {
     await becomesOwner(tab);
     tab.kill();
     tab.now += 5000;
-    await vi.waitFor(() => expect(tab.events.at(-1)).toBe('stolen'));
+    await vi.waitFor(() => expect(tab.events.at(-1)).toBe('stolen'), patient);
   });
 });
 
@@ -310,7 +325,7 @@ describe('a service worker', () => {
     expect(await worker.ownership.takeIfFree()).toBe(true);
     expect(worker.events).toEqual(['listen', 'become']);
     worker.ownership.giveWay();
-    await vi.waitFor(() => expect(locks.snapshot().held).toEqual([]));
+    await vi.waitFor(() => expect(locks.snapshot().held).toEqual([]), patient);
     expect(worker.events).toEqual(['listen', 'become', 'asked']);
     expect(await worker.ownership.takeIfFree()).toBe(true);
   });
@@ -358,7 +373,7 @@ describe('a service worker whose storage fails to close', () => {
     const worker = new Candidate({ kind: 'service-worker', leaveFails: true });
     expect(await worker.ownership.takeIfFree()).toBe(true);
     worker.ownership.giveWay();
-    await vi.waitFor(() => expect(locks.snapshot().held).toEqual([]));
+    await vi.waitFor(() => expect(locks.snapshot().held).toEqual([]), patient);
     await pings();
     process.off('unhandledRejection', unhandled);
     expect(unhandled).not.toHaveBeenCalled();

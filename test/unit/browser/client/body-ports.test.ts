@@ -6,6 +6,7 @@ import { openBody } from '../../../../src/browser/bridge/bodies/body-reader.ts';
 import { portPipe } from '../../../../src/browser/bridge/bodies/port-transport.ts';
 import type { BodyStep } from '../../../../src/browser/bridge/wire/wire.ts';
 import { type IncomingBody, offerBody, receiveBody } from '../../../../src/browser/client/body-ports.ts';
+import { patient } from '../../../support/patience.ts';
 
 const ports: MessagePort[] = [];
 
@@ -94,7 +95,7 @@ describe('a body from the worker', () => {
     const { body } = receiveFrom(textStream(['a', 'b'], true));
     const take = vi.fn();
     const reading = body.readText(take);
-    await vi.waitFor(() => expect(take.mock.calls).toEqual([['a'], ['b']]));
+    await vi.waitFor(() => expect(take.mock.calls).toEqual([['a'], ['b']]), patient);
     body.fail(new TypeError('enough'));
     await expect(reading).rejects.toThrow('enough');
   });
@@ -104,9 +105,9 @@ describe('a body from the worker', () => {
     const granted: unknown[] = [];
     port1.onmessage = ({ data }) => granted.push(data);
     const reading = textOf(receiveBody(port2, undefined, () => {}));
-    await vi.waitFor(() => expect(granted).toEqual([{ step: 'pull', chunks: 16 }]));
+    await vi.waitFor(() => expect(granted).toEqual([{ step: 'pull', chunks: 16 }]), patient);
     for (let chunk = 0; chunk < 8; chunk++) port1.postMessage({ step: 'text', text: 'a' });
-    await vi.waitFor(() => expect(granted.slice(1)).toEqual([{ step: 'pull', chunks: 8 }]));
+    await vi.waitFor(() => expect(granted.slice(1)).toEqual([{ step: 'pull', chunks: 8 }]), patient);
     port1.postMessage({ step: 'end' });
     expect(await reading).toBe('aaaaaaaa');
   });
@@ -157,7 +158,7 @@ describe('a body from the worker', () => {
     const { stream, seen } = countedStream([bytes(1), bytes(2)]);
     const { body, onEnd } = receiveFrom(stream);
     await body.readable.cancel('enough');
-    await vi.waitFor(() => expect(seen.cancelled).toBe('enough'));
+    await vi.waitFor(() => expect(seen.cancelled).toBe('enough'), patient);
     expect(onEnd).toHaveBeenCalledTimes(1);
   });
 
@@ -168,7 +169,7 @@ describe('a body from the worker', () => {
     await reader.read();
     body.fail(new TypeError('left'));
     await expect(reader.read()).rejects.toThrow('left');
-    await vi.waitFor(() => expect(seen.cancelled).toBe('TypeError: left'));
+    await vi.waitFor(() => expect(seen.cancelled).toBe('TypeError: left'), patient);
   });
 
   test('keeps its lease while it is not read', async () => {
@@ -222,7 +223,7 @@ describe('a body for the worker', () => {
     const stream = offered({ pull: (controller) => controller.enqueue(bytes(1)), cancel });
     await stream.pull();
     await stream.cancel('too large');
-    await vi.waitFor(() => expect(cancel).toHaveBeenCalledWith('too large'));
+    await vi.waitFor(() => expect(cancel).toHaveBeenCalledWith('too large'), patient);
   });
 
   const failing = () => {

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, type Mock, test, vi } from 'vitest';
 import { PROTOCOL, type WireResponse } from '../../../../src/browser/bridge/wire/wire.ts';
 import { LastingRequests } from '../../../../src/browser/client/lasting-requests.ts';
+import { patient } from '../../../support/patience.ts';
 
 const base = 'https://app.example/db/';
 
@@ -100,7 +101,7 @@ describe('a request with keepalive', () => {
     const answer = put(createRequests(), '{}');
     controller = serviceWorker;
     resolve();
-    await vi.waitFor(() => expect(posted).toHaveLength(1));
+    await vi.waitFor(() => expect(posted).toHaveLength(1), patient);
     reply(undefined);
     reply(created);
     expect(await statusOf(answer)).toBe(201);

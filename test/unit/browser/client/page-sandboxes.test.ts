@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { SandboxRequest } from '../../../../src/browser/bridge/wire/control.ts';
 import { PageSandboxes } from '../../../../src/browser/client/worker-supervisor.ts';
+import { patient } from '../../../support/patience.ts';
 
 const request: SandboxRequest = { type: 'SETTEE_SANDBOX', file: 'https://app.example/settee-sandbox.js' };
 const ports: MessagePort[] = [];
@@ -78,7 +79,7 @@ test('a worker ends when its owner ends it, and all workers end with their owner
   start(sandboxes);
   const closed = once(control, 'close');
   control.postMessage('end');
-  await vi.waitFor(() => expect(workers.map(({ isTerminated }) => isTerminated)).toEqual([true, false]));
+  await vi.waitFor(() => expect(workers.map(({ isTerminated }) => isTerminated)).toEqual([true, false]), patient);
   await closed;
   sandboxes.end();
   expect(workers.map(({ isTerminated }) => isTerminated)).toEqual([true, true]);

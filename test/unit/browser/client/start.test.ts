@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Settee, StartOptions } from '../../../../src/browser/client/contract.ts';
 import { start } from '../../../../src/browser/client/index.ts';
 import { servePageCalls } from '../../../../src/browser/worker/page-calls.ts';
+import { patient } from '../../../support/patience.ts';
 
 /** Several parts of a page start the database of one base, and close it, in any order. */
 
@@ -112,7 +113,7 @@ describe('calls of start for one base', () => {
     open = () => new Promise((resolve) => (opened = resolve));
     const [first, second] = [startIt(), startIt()];
     void first.then((settee) => settee.close());
-    await vi.waitFor(() => expect(workers).toHaveLength(1));
+    await vi.waitFor(() => expect(workers).toHaveLength(1), patient);
     await new Promise((resolve) => setTimeout(resolve));
     opened();
     await (await first).close();

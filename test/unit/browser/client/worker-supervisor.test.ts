@@ -5,6 +5,7 @@ import type { WireRequest, WireResponse } from '../../../../src/browser/bridge/w
 import type { Outgoing } from '../../../../src/browser/client/outgoing-request.ts';
 import { WorkerSupervisor } from '../../../../src/browser/client/worker-supervisor.ts';
 import { servePageCalls } from '../../../../src/browser/worker/page-calls.ts';
+import { patient } from '../../../support/patience.ts';
 
 const base = 'https://app.example/db/';
 const script = new URL('https://app.example/settee-worker.js');
@@ -165,7 +166,7 @@ describe('a worker', () => {
     nextEndpoint = () => ({ open: never });
     vi.stubGlobal('fetch', async () => found);
     const opening = createSupervisor().whenRunning();
-    await vi.waitFor(() => expect(workers[0]?.onerror).toBeTypeOf('function'));
+    await vi.waitFor(() => expect(workers[0]?.onerror).toBeTypeOf('function'), patient);
     workers[0]?.onerror?.({});
     await expect(opening).rejects.toThrow(reason);
     await expect(opening).rejects.toThrow(script.href);
@@ -237,7 +238,7 @@ describe('a worker', () => {
       nextEndpoint = () => ({ open: () => opened, status, handle: echo });
       vi.stubGlobal('fetch', async () => script200());
       const answer = createSupervisor().handle(outgoing());
-      await vi.waitFor(() => expect(status).toHaveBeenCalledTimes(1));
+      await vi.waitFor(() => expect(status).toHaveBeenCalledTimes(1), patient);
       await vi.advanceTimersByTimeAsync(60_000);
       open();
       expect((await answer).status).toBe(200);
@@ -256,7 +257,7 @@ describe('a worker', () => {
     nextEndpoint = () => ({ open: never });
     vi.stubGlobal('fetch', async () => new Response(null));
     const opening = createSupervisor().whenRunning();
-    await vi.waitFor(() => expect(workers[0]?.onerror).toBeTypeOf('function'));
+    await vi.waitFor(() => expect(workers[0]?.onerror).toBeTypeOf('function'), patient);
     page.dispatchEvent(Object.assign(new Event('securitypolicyviolation'), { effectiveDirective: 'child-src' }));
     workers[0]?.onerror?.({});
     await expect(opening).rejects.toThrow("the page's Content-Security-Policy forbids it by child-src");
@@ -279,11 +280,11 @@ describe('a call', () => {
     nextEndpoint = () => ({ handle, abort });
     const controller = new AbortController();
     const answer = createSupervisor().handle(outgoing({ signal: controller.signal }));
-    await vi.waitFor(() => expect(handle).toHaveBeenCalled());
+    await vi.waitFor(() => expect(handle).toHaveBeenCalled(), patient);
     const reason = new Error('enough');
     controller.abort(reason);
     await expect(answer).rejects.toBe(reason);
-    await vi.waitFor(() => expect(abort).toHaveBeenCalledTimes(1));
+    await vi.waitFor(() => expect(abort).toHaveBeenCalledTimes(1), patient);
     expect(abort.mock.calls[0]?.[0]).toBe(handle.mock.calls[0]?.[1]);
   });
 
@@ -380,7 +381,7 @@ describe('a worker that stops answering', () => {
     const supervisor = createSupervisor();
     const read = supervisor.handle(outgoing());
     const write = supervisor.handle(outgoing({ method: 'PUT', body: '{}' }));
-    await vi.waitFor(() => expect(handle).toHaveBeenCalledTimes(2));
+    await vi.waitFor(() => expect(handle).toHaveBeenCalledTimes(2), patient);
     isStuck = true;
     nextEndpoint = () => ({ handle: echo });
     await vi.advanceTimersByTimeAsync(24_000);
@@ -399,7 +400,7 @@ describe('a worker that stops answering', () => {
     const supervisor = createSupervisor(onLoss, () => {}, onCleared);
     const read = supervisor.handle(outgoing());
     const write = supervisor.handle(outgoing({ method: 'PUT', body: '{}' }));
-    await vi.waitFor(() => expect(handle).toHaveBeenCalledTimes(2));
+    await vi.waitFor(() => expect(handle).toHaveBeenCalledTimes(2), patient);
     nextEndpoint = () => ({ handle: echo });
     workers[0]?.dispatchEvent(new MessageEvent('message', { data: { type: 'SETTEE_CLEARED' } }));
     expect(workers[0]?.isTerminated).toBe(true);
@@ -420,7 +421,7 @@ describe('a worker that stops answering', () => {
     createSupervisor()
       .handle(outgoing())
       .catch(() => undefined);
-    await vi.waitFor(() => expect(handle).toHaveBeenCalledTimes(1));
+    await vi.waitFor(() => expect(handle).toHaveBeenCalledTimes(1), patient);
     for (let second = 0; second < 600; second++) await vi.advanceTimersByTimeAsync(1_000);
     expect(workers.map(({ isTerminated }) => isTerminated)).toEqual([false]);
   });
@@ -435,7 +436,7 @@ describe('leaving the page', () => {
     expect(workers.map(({ isTerminated }) => isTerminated)).toEqual([true]);
     expect(onLoss).toHaveBeenCalledTimes(1);
     page.dispatchEvent(new Event('pageshow'));
-    await vi.waitFor(() => expect(workers).toHaveLength(2));
+    await vi.waitFor(() => expect(workers).toHaveLength(2), patient);
     expect((await supervisor.handle(outgoing())).status).toBe(200);
   });
 
@@ -446,7 +447,7 @@ describe('leaving the page', () => {
     const read = supervisor.handle(outgoing());
     const query = supervisor.handle(outgoing({ method: 'POST', url: `${base}n/_all_docs`, body: '{"keys":[]}' }));
     const write = supervisor.handle(outgoing({ method: 'PUT', body: '{}' }));
-    await vi.waitFor(() => expect(handle).toHaveBeenCalledTimes(3));
+    await vi.waitFor(() => expect(handle).toHaveBeenCalledTimes(3), patient);
     nextEndpoint = () => ({ handle: echo });
     page.dispatchEvent(new Event('pagehide'));
     const { status, body } = await write;
@@ -464,7 +465,7 @@ describe('leaving the page', () => {
     nextEndpoint = () => ({ open: never });
     const supervisor = createSupervisor();
     const opening = supervisor.whenRunning();
-    await vi.waitFor(() => expect(workers).toHaveLength(1));
+    await vi.waitFor(() => expect(workers).toHaveLength(1), patient);
     page.dispatchEvent(new Event('pagehide'));
     const later = supervisor.handle(outgoing());
     nextEndpoint = () => ({ handle: echo });

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { channelName, toNetworkAddress } from '../../../../src/browser/bridge/instance.ts';
 import { PROTOCOL } from '../../../../src/browser/bridge/wire/wire.ts';
 import { ServiceWorkerHost } from '../../../../src/browser/sw/service-worker-host.ts';
+import { patient } from '../../../support/patience.ts';
 import { Origin, type Tab } from '../worker/origin.ts';
 import { FakeFetch, FakeScope } from './fake-scope.ts';
 
@@ -136,7 +137,7 @@ describe('with a page that owns the storage', () => {
     await new Promise((resolve) => setImmediate(resolve));
     expect(over).not.toHaveBeenCalled();
     while (!(await reader?.read())?.done);
-    await vi.waitFor(() => expect(over).toHaveBeenCalled());
+    await vi.waitFor(() => expect(over).toHaveBeenCalled(), patient);
   });
 
   test('a drain fails open bodies after three seconds, and answers when their readers know', async () => {
@@ -197,7 +198,7 @@ describe('with no page', () => {
   test('the service worker gives the storage to a page that appears', async () => {
     await answerTo('notes', { method: 'PUT' });
     const tab = await origin.openTab();
-    await vi.waitFor(async () => expect(await tab.role()).toBe('owner'));
+    await vi.waitFor(async () => expect(await tab.role()).toBe('owner'), patient);
     expect((await answerTo('notes')).status).toBe(200);
   });
 

@@ -1,5 +1,6 @@
 import { forceCloseDatabase } from 'fake-indexeddb';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { patient } from '../../../support/patience.ts';
 import { Origin, type Tab } from './origin.ts';
 
 /** The browser closes the storage by force, as when it clears the data of a site. */
@@ -37,7 +38,7 @@ test('when data are cleared, each page is notified once, that of the owner and t
   expect((await owner.ask('PUT', 'notes')).status).toBe(201);
   closeByForce();
   expect(owner.cleared).toBe(1);
-  await vi.waitFor(() => expect(other.cleared).toBe(1));
+  await vi.waitFor(() => expect(other.cleared).toBe(1), patient);
   await new Promise((resolve) => setTimeout(resolve, 50));
   expect([owner.cleared, other.cleared]).toEqual([1, 1]);
 });

@@ -3,6 +3,7 @@ import type { PageAnswers, PageCall, WireRequest, WireResponse } from '../../../
 import { isWireStream } from '../../../../src/browser/bridge/wire/wire-codec.ts';
 import { createBusyPoll } from '../../../../src/browser/worker/busy-poll.ts';
 import { servePageCalls } from '../../../../src/browser/worker/page-calls.ts';
+import { patient } from '../../../support/patience.ts';
 
 const request: WireRequest = { method: 'GET', url: 'https://app.example/db/a', headers: {}, body: null };
 const found: WireResponse = { status: 200, headers: {}, body: '{}' };
@@ -36,9 +37,9 @@ test('responses that are ready together are sent as one message, and the others 
   handle.mockImplementationOnce(() => new Promise((resolve) => (release = resolve)));
   const { messages, say } = pageOf({ handle });
   say(asked(7), asked(8), asked(9));
-  await vi.waitFor(() => expect(messages).toHaveLength(1));
+  await vi.waitFor(() => expect(messages).toHaveLength(1), patient);
   release({ ...found, status: 404 });
-  await vi.waitFor(() => expect(messages).toHaveLength(2));
+  await vi.waitFor(() => expect(messages).toHaveLength(2), patient);
   expect(messages).toEqual([
     {
       answers: [
@@ -55,7 +56,7 @@ test("a request that can't be carried out fails, and no other with it", async ()
   handle.mockRejectedValueOnce(new Error('the stream broke'));
   const { messages, say } = pageOf({ handle });
   say(asked(1), asked(2));
-  await vi.waitFor(() => expect(messages.flatMap(({ answers }) => answers)).toHaveLength(2));
+  await vi.waitFor(() => expect(messages.flatMap(({ answers }) => answers)).toHaveLength(2), patient);
   expect(messages.flatMap(({ answers }) => answers)).toEqual(
     expect.arrayContaining([
       [1, 'Error: the stream broke'],
@@ -69,7 +70,7 @@ test('a request that can be aborted is handled under its number, and an abort is
   const abort = vi.fn();
   const { say } = pageOf({ handle, abort });
   say(asked(1), asked(2, true), [2]);
-  await vi.waitFor(() => expect(abort).toHaveBeenCalled());
+  await vi.waitFor(() => expect(abort).toHaveBeenCalled(), patient);
   expect(handle.mock.calls).toEqual([
     [request, undefined],
     [request, 2],
@@ -82,7 +83,7 @@ test("a body's port is sent with its response", async () => {
   ports.push(port1);
   const { messages, say } = pageOf({ handle: async () => ({ ...found, body: { stream: port2 } }) });
   say(asked(1));
-  await vi.waitFor(() => expect(messages).toHaveLength(1));
+  await vi.waitFor(() => expect(messages).toHaveLength(1), patient);
   const heard = new Promise((resolve) => (port1.onmessage = ({ data }) => resolve(data)));
   const body = messages[0]?.answers[0]?.[3];
   if (body === undefined || !isWireStream(body)) throw new Error('There is no stream');
@@ -97,7 +98,7 @@ test('other messages on the same port are ignored', async () => {
   const { messages, say, port1 } = pageOf({ handle });
   for (const other of [{ id: 'x', type: 'APPLY', path: ['open'] }, 'text', null, 5]) port1.postMessage(other);
   say(asked(1));
-  await vi.waitFor(() => expect(messages).toHaveLength(1));
+  await vi.waitFor(() => expect(messages).toHaveLength(1), patient);
   expect(handle).toHaveBeenCalledTimes(1);
 });
 
@@ -120,5 +121,5 @@ test('the worker is notified of requests before they are handled, and of respons
   servePageCalls(page, { abort: () => {}, handle }, busyPoll);
   port2.start();
   port1.postMessage({ calls: [asked(1)] });
-  await vi.waitFor(() => expect(happened).toEqual(['asked', 'handled', 'sent', 'answered']));
+  await vi.waitFor(() => expect(happened).toEqual(['asked', 'handled', 'sent', 'answered']), patient);
 });

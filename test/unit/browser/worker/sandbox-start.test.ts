@@ -5,6 +5,7 @@ import { SandboxStart } from '../../../../src/browser/worker/sandbox-start.ts';
 import { guardModule } from '../../../../src/queries/sandbox/isolates/guarded-module.ts';
 import type { SandboxPort } from '../../../../src/queries/sandbox/programs/quickjs-sandbox.ts';
 import { createQuickJsSandbox } from '../../../../src/queries/sandbox/programs/quickjs-sandbox.ts';
+import { patient } from '../../../support/patience.ts';
 import { InProcessWorkers } from '../../queries/sandbox/in-process-workers.ts';
 import { openProgram, quickJsPath } from '../../queries/sandbox/quickjs-files.ts';
 
@@ -50,7 +51,7 @@ async function emitted(create = (): SandboxPort => start.take() ?? workers.creat
 test('a sandbox worker is started once, with QuickJS, and is the first that the sandbox uses', async () => {
   start.begin(config);
   start.begin(config);
-  await vi.waitFor(() => expect(received(0)).toEqual(['start']));
+  await vi.waitFor(() => expect(received(0)).toEqual(['start']), patient);
   expect(asked).toEqual(['/files/settee-quickjs.wasm']);
   expect(await emitted()).toBe('7');
   expect(workers.started).toHaveLength(1);

@@ -154,7 +154,7 @@ describe.each([
   ['it fails', failAs('UnknownError')],
   ['there is no space', failAs('QuotaExceededError')],
 ] as const)('where %s, nothing is lost or carried out twice', (_, strike) => {
-  test.each(['readonly', 'readwrite'] as const)('in any transaction that is %s', { timeout: 60_000 }, async (mode) => {
+  test.each(['readonly', 'readwrite'] as const)('in any transaction that is %s', async (mode) => {
     const count = await workWith(strike, mode, 0);
     expect(count).toBeGreaterThan(1);
     for (let at = 1; at <= count; at++) await workWith(strike, mode, at);

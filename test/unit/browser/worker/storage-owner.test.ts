@@ -6,6 +6,7 @@ import { CookieJar } from '../../../../src/browser/cookies/cookie-jar.ts';
 import { CoreSupervisor } from '../../../../src/browser/worker/core-supervisor.ts';
 import { SessionRequests } from '../../../../src/browser/worker/session-requests.ts';
 import { createIndexedDbPageStore } from '../../../../src/storage/indexeddb/indexeddb-page-store.ts';
+import { patient } from '../../../support/patience.ts';
 import { Origin, toText } from './origin.ts';
 
 let origin: Origin;
@@ -32,7 +33,7 @@ describe('a service worker without a page', () => {
     expect(await owner.handle(request('GET', ''))).toBeUndefined();
     expect(await owner.takeIfFree()).toBe(true);
     expect(await owner.handle(request('PUT', 'notes'))).toMatchObject({ status: 201 });
-    await vi.waitFor(() => expect(origin.locks.snapshot().held).toEqual([]));
+    await vi.waitFor(() => expect(origin.locks.snapshot().held).toEqual([]), patient);
     expect(await owner.handle(request('GET', 'notes'))).toBeUndefined();
     expect(await owner.takeIfFree()).toBe(true);
     expect(await owner.handle(request('GET', 'notes'))).toMatchObject({ status: 200 });
@@ -48,7 +49,7 @@ describe('a service worker without a page', () => {
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(owner.isOwner).toBe(true);
     expect(JSON.parse(await toText(answer?.body ?? null)).rows).toHaveLength(2000);
-    await vi.waitFor(() => expect(owner.isOwner).toBe(false));
+    await vi.waitFor(() => expect(owner.isOwner).toBe(false), patient);
   });
 
   it('answers through a link that finds no other owner', async () => {
@@ -101,7 +102,7 @@ describe('a service worker that gives the storage to a tab', () => {
     await link.handle(request('POST', 'notes/_bulk_docs', JSON.stringify({ docs })));
     const { body } = await link.handle(request('GET', 'notes/_all_docs?include_docs=true'));
     const opening = origin.openTab();
-    await vi.waitFor(() => expect(owner.isOwner).toBe(false));
+    await vi.waitFor(() => expect(owner.isOwner).toBe(false), patient);
     expect(JSON.parse(await toText(body)).rows).toHaveLength(500);
     await opening;
     link.close();
@@ -133,7 +134,7 @@ describe('a worker that lost the storage', () => {
     await owner.takeIfFree();
     await owner.handle(request('PUT', 'notes'));
     await steal('owner');
-    await vi.waitFor(() => expect(owner.isOwner).toBe(false));
+    await vi.waitFor(() => expect(owner.isOwner).toBe(false), patient);
     expect(await owner.handle(request('GET', 'notes'))).toBeUndefined();
   });
 
@@ -144,7 +145,7 @@ describe('a worker that lost the storage', () => {
     await owner.handle(request('PUT', 'notes/a', '{}'));
     const commits = vi.spyOn(IDBDatabase.prototype, 'transaction');
     await steal('owner');
-    await vi.waitFor(() => expect(origin.locks.snapshot().held).toEqual([]));
+    await vi.waitFor(() => expect(origin.locks.snapshot().held).toEqual([]), patient);
     const written = commits.mock.calls.filter(([stores, mode]) => mode === 'readwrite' && stores !== 'head');
     expect(written.filter(([stores]) => [stores].flat().includes('pages'))).toEqual([]);
   });
@@ -173,7 +174,7 @@ describe('an owner that releases the storage', () => {
     });
     vi.useFakeTimers({ toFake: ['setTimeout'] });
     const closed = owner.close();
-    await vi.waitFor(() => expect(closing).toHaveBeenCalledTimes(1));
+    await vi.waitFor(() => expect(closing).toHaveBeenCalledTimes(1), patient);
     await vi.advanceTimersByTimeAsync(5000);
     const write = link.handle(request('PUT', 'notes/a', '{}'));
     await vi.advanceTimersByTimeAsync(100);
@@ -213,8 +214,8 @@ describe('the session', () => {
     const firstShare = shareSession(instance, { cookies: first, replications: firstRequests });
     first.take('AuthSession=abc; Path=/; HttpOnly', `${instance.base}_session`);
     firstRequests.save('[{"body":{},"origin":{}}]');
-    await vi.waitFor(() => expect(relay.cookies.text).toContain('abc'));
-    await vi.waitFor(() => expect(relay.replications.text).toContain('origin'));
+    await vi.waitFor(() => expect(relay.cookies.text).toContain('abc'), patient);
+    await vi.waitFor(() => expect(relay.replications.text).toContain('origin'), patient);
     firstShare.close();
 
     const second = createJar(instance.base);
@@ -224,8 +225,8 @@ describe('the session', () => {
     // A tab's worker tells that it comes; whoever keeps the session tells it.
     const tab = origin.createTab();
     void tab.open();
-    await vi.waitFor(() => expect(second.header(instance.base)).toBe('AuthSession=abc'));
-    await vi.waitFor(() => expect(secondRequests.requests).toBe('[{"body":{},"origin":{}}]'));
+    await vi.waitFor(() => expect(second.header(instance.base)).toBe('AuthSession=abc'), patient);
+    await vi.waitFor(() => expect(secondRequests.requests).toBe('[{"body":{},"origin":{}}]'), patient);
     expect(onLoad).toHaveBeenCalledTimes(1);
     secondShare.close();
     kept.close();

@@ -5,6 +5,7 @@ import type { ByteStream } from '../../../../src/base/shared/message.ts';
 import { PROTOCOL } from '../../../../src/browser/bridge/wire/wire.ts';
 import { WorkerEndpoint } from '../../../../src/browser/worker/worker-endpoint.ts';
 import { FakeLocks } from '../../../support/fake-locks.ts';
+import { patient } from '../../../support/patience.ts';
 import { deferred, Origin } from './origin.ts';
 
 let origin: Origin;
@@ -102,7 +103,7 @@ describe('a single tab', () => {
     const tab = await origin.openTab();
     expect(origin.locks.snapshot().held).not.toEqual([]);
     await tab.close();
-    await vi.waitFor(() => expect(origin.locks.snapshot()).toEqual({ held: [], pending: [] }));
+    await vi.waitFor(() => expect(origin.locks.snapshot()).toEqual({ held: [], pending: [] }), patient);
   });
 });
 
@@ -116,7 +117,7 @@ describe('a tab of another version', () => {
     const tab = await origin.openTab();
     const newer = origin.createServiceWorker({ kind: 'tab', protocol: PROTOCOL + 1 });
     await newer.opened;
-    await vi.waitFor(() => expect(tab.outdated).toBe(1));
+    await vi.waitFor(() => expect(tab.outdated).toBe(1), patient);
     await expect(origin.openTab()).rejects.toMatchObject({ name: 'OtherProtocol' });
     expect(await tab.ask('GET')).toMatchObject({ status: 503 });
   });
@@ -384,7 +385,7 @@ describe('abort', () => {
     };
     const answer = await tab.send('PUT', 'notes/a', {}, { pull, cancel }, 7).catch(() => undefined);
     expect(answer?.status).not.toBe(201);
-    await vi.waitFor(() => expect(cancel).toHaveBeenCalled());
+    await vi.waitFor(() => expect(cancel).toHaveBeenCalled(), patient);
     expect(await tab.ask('GET', 'notes/a')).toMatchObject({ status: 404 });
   });
 });

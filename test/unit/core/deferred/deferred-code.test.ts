@@ -4,6 +4,7 @@ import { type Core, createCore } from '../../../../src/core/core.ts';
 import type { DeferredCode, LoadDeferredCode } from '../../../../src/core/deferred/contract.ts';
 import { createDeferredCode } from '../../../../src/core/deferred/deferred-code.ts';
 import { createMemoryPageStore } from '../../../../src/storage/memory/memory-page-store.ts';
+import { patient } from '../../../support/patience.ts';
 import { ask, askJson } from '../../http/support.ts';
 import { createTestSandbox } from '../../queries/sandbox/quickjs-files.ts';
 
@@ -57,7 +58,7 @@ test('writing a design document loads the deferred code for its index', async ()
   const load = vi.fn(async () => code);
   const opened = await open(load);
   await ask(opened, 'PUT /db/_design/d', { body: DESIGN });
-  await vi.waitFor(() => expect(load).toHaveBeenCalledTimes(1));
+  await vi.waitFor(() => expect(load).toHaveBeenCalledTimes(1), patient);
 });
 
 test('requests of replicators load no deferred code', async () => {

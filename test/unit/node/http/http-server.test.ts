@@ -502,9 +502,9 @@ describe('closing the server', () => {
     await once(socket, 'connect');
     // Answered behind the connection above, so the server knows of it.
     await (await fetch(server.url)).text();
-    const start = performance.now();
     await server.close();
-    expect(performance.now() - start).toBeLessThan(1_000);
+    // The client still has it open.
+    expect(socket.writable).toBe(true);
     socket.destroy();
   });
 

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type HttpServer, listen } from '../../../../src/node/http/http-server.ts';
 import { type DemoOptions, startDemo } from '../../../../src/node/server/demo.ts';
+import { patient } from '../../../support/patience.ts';
 import { SetteeProcess } from '../settee-process.ts';
 
 let parent = '';
@@ -153,7 +154,7 @@ describe('npm start', () => {
     running.push({ close: () => settee.stop('SIGKILL') });
     await settee.startUpLine();
     await expect
-      .poll(() => settee.stdout)
+      .poll(() => settee.stdout, patient)
       .toMatch(
         /^Settee .*\nThe demo is at http:\/\/127\.0\.0\.1:\d+\/\nIt has no admin: anyone who can reach it may do everything\. Set one with: (npx )?settee serve --memory --set admins\/NAME=PASSWORD\n$/,
       );

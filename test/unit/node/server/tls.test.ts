@@ -85,7 +85,7 @@ describe.skipIf(!hasOpenSsl)('a server with a certificate', () => {
     const closed = once(silent, 'close');
     await server.close();
     await closed;
-  }, 40_000);
+  });
 
   test('loads a renewed certificate, and keeps the old one until both files are there', async () => {
     const pair = { tlsCert: file('served.pem'), tlsKey: file('served.key') };

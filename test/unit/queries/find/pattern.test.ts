@@ -94,12 +94,8 @@ describe('a pattern', () => {
 
   test('takes time in proportion to the text, also where backtracking would not', () => {
     const pattern = parsePattern('^(?:a|aa)+$');
-    const times = [20_000, 40_000].map((length) => {
-      const startedAt = performance.now();
-      expect(pattern.isIn(`${'a'.repeat(length)}b`)).toBe(false);
-      return performance.now() - startedAt;
-    });
-    expect(times[1]).toBeLessThan(2_000);
+    // With a square of the length it would take more than the 20,000,000 steps that a pattern may take.
+    for (const length of [20_000, 40_000]) expect(pattern.isIn(`${'a'.repeat(length)}b`)).toBe(false);
   });
 
   test('gives up on a text that would take seconds', () => {

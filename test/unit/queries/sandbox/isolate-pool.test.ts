@@ -196,7 +196,7 @@ test("where WebAssembly can't run the sandbox says so", async () => {
   await expect(openProgram(sandbox)).rejects.toMatchObject({ code: 'not_implemented', reason });
 });
 
-test('1,000 programs are created and dropped in bounded memory', { timeout: 120_000 }, async () => {
+test('1,000 programs are created and dropped in bounded memory', { timeout: 300_000 }, async () => {
   const sandbox = createTestSandbox({ maxIsolates: 4 });
   const build = async (count: number) => {
     for (let index = 0; index < count; index++) {

@@ -1,21 +1,9 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { DatabaseError } from '../../../../src/base/errors/database-error.ts';
-import type { Clock } from '../../../../src/base/shared/clock.ts';
-import { createTestSandbox, openProgram } from './quickjs-files.ts';
+import { createTestSandbox, openProgram, TickingClock } from './quickjs-files.ts';
 
 const sandbox = createTestSandbox();
 afterAll(() => sandbox.close());
-
-/** Each look at it takes a millisecond, so that time is up after so much work on any machine. */
-class TickingClock implements Clock {
-  time = 0;
-  now(): number {
-    return this.time;
-  }
-  monotonic(): number {
-    return ++this.time;
-  }
-}
 
 describe('a reduce', () => {
   const reducer = async (source: string, limit: 'true' | 'false' | 'log' = 'true') => {
@@ -61,11 +49,13 @@ describe('a reduce', () => {
   });
 
   test('that loops endlessly ends, and the next call works', async () => {
-    const { program } = await openProgram(sandbox, {}, { timeoutMs: 100 });
+    const ticking = createTestSandbox({ clock: new TickingClock() });
+    const { program } = await openProgram(ticking, {}, { timeoutMs: 5_000 });
     const endless = await program.reducer('function () { while (true); }', 'true');
     const count = await program.reducer('function (k, v) { return v.length; }', 'true');
     expect(() => endless.reduce([{ keys: '[]', values: '[]' }])).toThrow('os_process_error: OS process timed out.');
     expect(count.reduce([{ keys: '[]', values: '[1,2]' }])).toEqual(['2']);
+    ticking.close();
   });
 });
 

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import type { ListResult } from '../../../../src/queries/sandbox/contract.ts';
-import { createTestSandbox, openProgram } from './quickjs-files.ts';
+import { createTestSandbox, openProgram, TickingClock } from './quickjs-files.ts';
 
 const sandbox = createTestSandbox();
 afterAll(() => sandbox.close());
@@ -386,11 +386,24 @@ describe('a list that can wait', () => {
   });
 
   test('has its time limit for each batch of rows', async () => {
+    const ticking = new TickingClock();
+    const patient = createTestSandbox({ clock: ticking });
     const source =
-      'function () { var row, end; while (row = getRow()) { end = Date.now() + 120; while (Date.now() < end); send("."); } }';
-    const { program } = await openProgram(sandbox, { lists: { l: source } }, { timeoutMs: 200 });
-    const made = await program.list('l', '{}', request(), new CountedRows(3));
-    expect(await chunksOf(made)).toEqual(['.', '.', '.']);
+      'function () { var row; while (row = getRow()) { for (var n = 0; n < 3e5 || row.key === "endless"; n++); send("."); } }';
+    const listOf = async (rows: { next(): string | undefined }, timeoutMs: number) => {
+      const { program } = await openProgram(patient, { lists: { l: source } }, { timeoutMs });
+      const before = ticking.time;
+      const chunks = await chunksOf(await program.list('l', '{}', request(), rows));
+      return { chunks, ticks: ticking.time - before };
+    };
+    const { ticks } = await listOf(new CountedRows(1), 1e6);
+    // Enough for a row, and not for all of them.
+    expect((await listOf(new CountedRows(30), 3 * ticks)).chunks).toEqual(Array.from({ length: 30 }, () => '.'));
+    const endless = ['[{"key":0}]', '[{"key":"endless"}]'];
+    await expect(listOf({ next: () => endless.shift() }, 3 * ticks)).rejects.toMatchObject({
+      code: 'os_process_error',
+    });
+    patient.close();
   });
 });
 

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { ownMember } from '../../../../src/base/json/objects.ts';
 import type { Settings } from '../../../../src/base/system/contract.ts';
+import { patient } from '../../../support/patience.ts';
 import { Service } from './support.ts';
 
 async function started(config: Settings = {}): Promise<Service> {
@@ -22,7 +23,7 @@ test('replications by documents end with their database, and those in a new data
   await service.must('PUT /_replicator/live', LIVE);
   await service.untilRead('b', 'd1', () => true);
   await service.must('DELETE /_replicator');
-  await expect.poll(() => jobs(service)).toEqual([]);
+  await expect.poll(() => jobs(service), patient).toEqual([]);
   await service.must('PUT /_replicator/live', { ...LIVE, target: 'c' });
   await service.untilRead('c', 'd1', () => true);
   expect(await jobs(service)).toMatchObject([{ doc_id: 'live', target: 'c' }]);
@@ -35,7 +36,7 @@ test('replications by documents end when their documents are purged', async () =
   await service.must('PUT /_replicator/other', { ...LIVE, target: 'c' });
   await service.untilState('other', 'triggered');
   await service.must('POST /_replicator/_purge', { live: [_rev] });
-  await expect.poll(() => jobs(service)).toMatchObject([{ doc_id: 'other' }]);
+  await expect.poll(() => jobs(service), patient).toMatchObject([{ doc_id: 'other' }]);
 });
 
 test('the winning revision of a conflict counts', async () => {
@@ -121,7 +122,7 @@ test('a hundred replication documents, of which three can run at a time, are all
   expect(names).toHaveLength(104);
   const { rev } = Object(ownMember(await service.must('GET /t99/_all_docs'), 'rows'))[0].value;
   expect(rev).toBe((await service.must('GET /a/d1'))['_rev']);
-}, 30_000);
+});
 
 test('a replication document written with batch=ok is carried out', async () => {
   const service = await started();

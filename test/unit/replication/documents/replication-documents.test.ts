@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { patient } from '../../../support/patience.ts';
 import { Service } from './support.ts';
 
 async function withSource(count = 3): Promise<Service> {
@@ -38,7 +39,7 @@ test('a continuous replication document continues after a restart, and ends when
     jobs: [{ database: '_replicator', doc_id: 'live', state: 'running' }],
   });
   await service.must(`DELETE /_replicator/live?rev=${String(triggered['_rev'])}`);
-  await expect.poll(async () => service.must('GET /_scheduler/jobs')).toMatchObject({ total_rows: 0 });
+  await expect.poll(async () => service.must('GET /_scheduler/jobs'), patient).toMatchObject({ total_rows: 0 });
   await service.must('PUT /a/d5', {});
   expect((await service.ask('GET /b/d5')).status).toBe(404);
 });
@@ -84,10 +85,10 @@ test('refused documents are in the state, and are copied when the replication is
   await service.restart();
   await service.must(`DELETE /b/_design/rules?rev=${String(rev)}`);
   const retry = { retry_refused: true, replication_id: before['_replication_id'] };
-  await expect.poll(async () => (await service.ask('POST /_replicate', retry)).status).toBe(200);
+  await expect.poll(async () => (await service.ask('POST /_replicate', retry)).status, patient).toBe(200);
   await service.until('live', (document) => !('_replication_stats' in document));
   expect(await service.must('GET /b/d2')).toMatchObject({ n: 2 });
-}, 20_000);
+});
 
 test('a replication document can retry the refused documents of another one', async () => {
   const service = await withSource(2);
@@ -147,7 +148,9 @@ test('the list of replication documents has every state', async () => {
     },
     { ...common, doc_id: 'wrong', id: null, state: 'failed', source: 'a', target: 'b', info: { error: reason } },
   ];
-  await expect.poll(() => service.must('GET /_scheduler/docs')).toEqual({ total_rows: 3, offset: 0, docs: rows });
+  await expect
+    .poll(() => service.must('GET /_scheduler/docs'), patient)
+    .toEqual({ total_rows: 3, offset: 0, docs: rows });
   expect(await service.must('GET /_scheduler/docs/_replicator?skip=1&limit=1')).toEqual({
     total_rows: 3,
     offset: 1,

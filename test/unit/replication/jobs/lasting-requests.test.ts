@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { ReplicationActivity, RequestStore } from '../../../../src/replication/contract.ts';
+import { patient } from '../../../support/patience.ts';
 import { ADMIN, type FakeOptions, type FakeService, failure, openReplicator, settle } from './support.ts';
 
 const LIVE = { source: 'a', target: 'b', continuous: true };
@@ -102,12 +103,12 @@ test('the replicator reports whether anything is being copied', async () => {
   const told: ReplicationActivity[] = [];
   const service = open({ onActivity: (activity) => told.push(activity) });
   await post(service, LIVE);
-  await expect.poll(() => told).toEqual(['busy']);
+  await expect.poll(() => told, patient).toEqual(['busy']);
   service.runs[0]?.observer.idle(true);
-  await expect.poll(() => told).toEqual(['busy', 'resting']);
+  await expect.poll(() => told, patient).toEqual(['busy', 'resting']);
   service.runs[0]?.observer.idle(false);
-  await expect.poll(() => told).toEqual(['busy', 'resting', 'busy']);
+  await expect.poll(() => told, patient).toEqual(['busy', 'resting', 'busy']);
   service.runs[0]?.fail(failure());
-  await expect.poll(() => told).toEqual(['busy', 'resting', 'busy', 'failing']);
+  await expect.poll(() => told, patient).toEqual(['busy', 'resting', 'busy', 'failing']);
   expect(service.replicator.jobs.activity).toBe('failing');
 });

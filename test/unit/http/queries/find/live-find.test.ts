@@ -1,6 +1,7 @@
 /** Selector queries that stay alive (docs/http/find.md#live-selector-queries). */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Core } from '../../../../../src/core/core.ts';
+import { patient } from '../../../../support/patience.ts';
 import { FeedLines } from '../../feed-lines.ts';
 import { ask, askJson, openCore, pick, textOf } from '../../support.ts';
 
@@ -64,7 +65,7 @@ test('a live query continues from a sequence number without the answer', async (
 test('a live query treats a document as part of the answer if its earlier revisions are gone', async () => {
   await put('d1', { n: 0 });
   await ask(core, 'POST /db/_compact');
-  await expect.poll(async () => pick((await askJson(core, 'GET /db'))[1], 'compact_running')).toBe(false);
+  await expect.poll(async () => pick((await askJson(core, 'GET /db'))[1], 'compact_running'), patient).toBe(false);
   const feed = await follow('&since=3');
   expect(await feed.next()).toEqual({ seq: 4, removed: ['d1'] });
 });
