@@ -286,8 +286,9 @@ export default defineConfig(({ command, mode }) => ({
     : { plugins: [program] }),
   test: {
     include: ['test/{unit,property,conformance,fault}/**/*.test.ts'],
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // A busy machine slows tests down, and fails none.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     pool: 'forks',
     // By default it is one processor less, which of two leaves one idle.
     maxWorkers: '100%',

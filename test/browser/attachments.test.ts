@@ -16,7 +16,7 @@ describe.each(chosenEngines())('attachments in %s', (engine) => {
     return tab;
   }
 
-  test('a picture is stored as a Blob, and shown by an element', async () => {
+  test('a picture is stored as a Blob, and an <img> element shows it', async () => {
     const tab = await openTab();
     const shown = await tab.evaluate(`(async () => {
       const canvas = document.createElement('canvas');
@@ -49,7 +49,7 @@ describe.each(chosenEngines())('attachments in %s', (engine) => {
     expect(stored).toEqual([201, 'x/y', 'hello', 1]);
   });
 
-  test('a part of a large one is read, and a large one comes back whole', async () => {
+  test('a range of a large attachment is read, and the whole attachment comes back unchanged', async () => {
     const tab = await openTab();
     const parts = await tab.evaluate(`(async () => {
       const bytes = new Uint8Array(5_000_000).map((_, index) => (index * 31 + (index >> 8)) % 256);
@@ -65,7 +65,7 @@ describe.each(chosenEngines())('attachments in %s', (engine) => {
   });
 
   test.each(['plain', 'compressed'])(
-    'a long recording, stored %s, is played from any place, of which no more is read than is needed',
+    'a long recording, stored %s, plays from any position, and no more of it is read than playing needs',
     async (form) => {
       const tab = await openTab();
       const played = await tab.evaluate(`(async () => {
@@ -109,7 +109,7 @@ describe.each(chosenEngines())('attachments in %s', (engine) => {
     },
   );
 
-  test('a link saves what it leads to, under the name that it gives, and the network is not asked', async ({
+  test("a download link saves the attachment under the link's file name, without a network request", async ({
     skip,
   }) => {
     if (session.browser.can.download !== true) skip(session.browser.can.download);
@@ -156,7 +156,7 @@ describe.each(chosenEngines())('attachments in %s', (engine) => {
       expect(stored).toEqual([201, ['x/file', 'of a file'], ...expected]);
     });
 
-    test('an upload that the page breaks off leaves nothing, or is there wholly', async () => {
+    test('an upload that the page aborts is stored either completely or not at all', async () => {
       const tab = await openTab();
       const outcome = await tab.evaluate(`(async () => {
         const bytes = new Uint8Array(20_000_000).map((_, index) => (index * 31 + (index >> 8)) % 256);
@@ -180,7 +180,7 @@ describe.each(chosenEngines())('attachments in %s', (engine) => {
       expect(outcome).toEqual([[], 201, 20_000_000]);
     });
 
-    test('what is too large, or has another digest, is refused, and leaves nothing', async () => {
+    test('an upload that is too large or has the wrong digest is refused, and nothing is stored', async () => {
       const tab = await openTab({ svc: { max_attachment_chunk_size: '1000000' } });
       const refused = await tab.evaluate(`(async () => {
         const put = async (size, headers) => {

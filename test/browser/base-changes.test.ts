@@ -78,18 +78,21 @@ describe.each(chosenEngines())('a release that changes in %s', (engine) => {
       'the base and the scope of the service worker',
       { base: '/page/db/', serviceWorker: '/page/settee-sw.js?base=/page/db/' },
     ],
-  ])('%s: it takes over on the first visit, and again when the change is taken back', async (_, release) => {
-    tab = await site.open('control');
-    await visit(old);
-    await visit(old);
-    await expectTakenOver(old.base);
-    await visit(release);
-    await expectTakenOver(release.base);
-    await visit(old);
-    await expectTakenOver(old.base);
-  });
+  ])(
+    '%s: the new release takes over on the first visit, and so does the old one when the change is reverted',
+    async (_, release) => {
+      tab = await site.open('control');
+      await visit(old);
+      await visit(old);
+      await expectTakenOver(old.base);
+      await visit(release);
+      await expectTakenOver(release.base);
+      await visit(old);
+      await expectTakenOver(old.base);
+    },
+  );
 
-  test('the base and the build: it takes over on the first visit', async () => {
+  test('the base and the build: the new release takes over on the first visit', async () => {
     tab = await site.open('control');
     await visit(old);
     await visit(old);
@@ -99,7 +102,7 @@ describe.each(chosenEngines())('a release that changes in %s', (engine) => {
     expect(await tab.evaluate("caches.has('newer version')")).toBe(true);
   });
 
-  test('the base, while a tab of the release before is open: both go on with their own storage', async () => {
+  test('the base, while a tab of the previous release is open: both releases continue, each with its own storage', async () => {
     tab = await site.open('control');
     await visit(old);
     await visit(old);

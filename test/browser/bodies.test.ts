@@ -27,7 +27,7 @@ describe.each(chosenEngines())('bodies in %s', (engine) => {
   });
 
   describe.each(ways)('by %s', (way) => {
-    test('a thousand GETs at once', async () => {
+    test('a thousand simultaneous GETs are all answered', async () => {
       const database = `/db/gets_${way}`;
       await call(tab, 'request', way, 'PUT', database);
       const docs = Array.from({ length: 50 }, (_, number) => ({ _id: `at-once-${number}`, number }));
@@ -38,7 +38,7 @@ describe.each(chosenEngines())('bodies in %s', (engine) => {
       expect(wrong).toBe(0);
     });
 
-    test('a thousand PUTs of 100 KB at once', { timeout: 120_000 }, async () => {
+    test('a thousand simultaneous PUTs of 100 KB are all answered', { timeout: 120_000 }, async () => {
       const database = `/db/puts_${way}`;
       await call(tab, 'request', way, 'PUT', database);
       const { statuses, wrong, ms } = await call(tab, 'putsAtOnce', way, database, 1000, 100_000);
@@ -50,7 +50,7 @@ describe.each(chosenEngines())('bodies in %s', (engine) => {
       await call(tab, 'request', way, 'DELETE', database);
     });
 
-    test('a body of 100 MB, there and back', { timeout: 180_000 }, async () => {
+    test('a body of 100 MB is uploaded and downloaded without a change', { timeout: 180_000 }, async () => {
       const database = `/db/large_${way}`;
       await call(tab, 'request', way, 'PUT', database);
       expect(await call(tab, 'sendLarge', way, database, 100, megabyte)).toBe(201);

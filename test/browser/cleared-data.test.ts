@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import { patient } from '../support/patience.ts';
 import { type Site, useBrowserSession } from './browser-session.ts';
 import { call } from './controls.ts';
 import type { Tab } from './drivers/browser.ts';
@@ -8,7 +9,7 @@ const base = '/db/';
 const database = '/db/notes';
 
 /** The browser clears all that the site has stored, as the user may ask for at any time, while pages of it are open. */
-describe.each(chosenEngines())('the data of the site are cleared in %s', (engine) => {
+describe.each(chosenEngines())('clearing the data of the site in %s', (engine) => {
   const session = useBrowserSession(engine);
   let site: Site;
   let owner: Tab;
@@ -44,10 +45,10 @@ describe.each(chosenEngines())('the data of the site are cleared in %s', (engine
   const statusOf = async (tab: Tab, way: 'settee' | 'fetch', method: string, path: string, json?: unknown) =>
     (await call(tab, 'request', way, method, path, json)).status;
 
-  test('both tabs go on, on one empty storage, which a tab that comes later shares', async () => {
+  test('both open tabs continue with one empty storage, and a tab opened later shares it', async () => {
     await clear();
-    await expect.poll(() => statusOf(owner, 'settee', 'GET', database)).toBe(404);
-    await expect.poll(() => statusOf(other, 'settee', 'GET', database)).toBe(404);
+    await expect.poll(() => statusOf(owner, 'settee', 'GET', database), patient).toBe(404);
+    await expect.poll(() => statusOf(other, 'settee', 'GET', database), patient).toBe(404);
     expect(await statusOf(owner, 'settee', 'PUT', database)).toBe(201);
     expect(await statusOf(other, 'settee', 'PUT', `${database}/by-other`, {})).toBe(201);
     expect(await statusOf(owner, 'settee', 'PUT', `${database}/by-owner`, {})).toBe(201);
@@ -60,7 +61,7 @@ describe.each(chosenEngines())('the data of the site are cleared in %s', (engine
     expect(roles.toSorted()).toEqual(['follower', 'follower', 'owner']);
   });
 
-  test('plain fetch reaches the empty storage as soon as there is a service worker again', async () => {
+  test('plain fetch reaches the empty storage as soon as a service worker is registered again', async () => {
     await clear();
     for (const tab of [owner, other]) {
       const answered = async () => (await call(tab, 'request', 'fetch', 'GET', base)).json;
@@ -72,7 +73,7 @@ describe.each(chosenEngines())('the data of the site are cleared in %s', (engine
     expect(await call(owner, 'status')).toMatchObject({ controlled: true });
   });
 
-  test('feeds that are open end with an error, and a write that is under way has an answer', async () => {
+  test('open feeds end with an error, and a write in progress is answered', async () => {
     const feeds = [owner, other];
     const numbers: number[] = [];
     for (const tab of feeds) {

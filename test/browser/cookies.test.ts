@@ -39,7 +39,7 @@ describe.each(chosenEngines())('cookies in %s', (engine) => {
     return answer.json;
   }
 
-  test.each(ways)('set by %s: sent by every way and tab, shown to none', async (way) => {
+  test.each(ways)("a cookie set by %s is sent by every transport and tab, and scripts can't read it", async (way) => {
     await openTabs();
     const answer = await call(second, 'request', way, 'GET', `${set}?value=1`);
     expect(answer).toMatchObject({ status: 200, json: {} });
@@ -50,7 +50,7 @@ describe.each(chosenEngines())('cookies in %s', (engine) => {
     }
   });
 
-  test.each(ways)('by %s without credentials none is sent, and none is taken', async (way) => {
+  test.each(ways)('requests by %s without credentials send no cookie, and store none', async (way) => {
     await openTabs();
     const omitted = await call(first, 'request', way, 'GET', `${set}?value=1`, undefined, 'omit');
     expect(omitted.status).toBe(200);
@@ -60,7 +60,7 @@ describe.each(chosenEngines())('cookies in %s', (engine) => {
     expect(await cookies(first, way, 'include')).toEqual({ 'made-up': '2' });
   });
 
-  test('outlive the tab that kept them, and all tabs while the service worker is there', async () => {
+  test('cookies outlive the tab that stored them, and outlive all tabs while the service worker runs', async () => {
     await openTabs();
     await call(first, 'request', 'settee', 'GET', `${set}?value=kept`);
     expect(await call(first, 'role')).toBe('owner');

@@ -33,7 +33,7 @@ describe.each(chosenEngines())('a page of another origin in %s', (engine) => {
     )`);
   }
 
-  test('that is listed logs in, reads and writes with its cookie', async () => {
+  test('logs in, reads and writes with its cookie if CORS lists the origin', async () => {
     const site = await session.openSite();
     const tab = await site.open('empty');
     const { url } = await start(site.server.origin);
@@ -55,7 +55,7 @@ describe.each(chosenEngines())('a page of another origin in %s', (engine) => {
     expect(await ask(tab, `${url}_active_tasks`, basic)).toMatchObject({ status: 200, json: [] });
   });
 
-  test('that is not listed gets nothing, and has nothing done', async () => {
+  test("can't read or write anything if CORS doesn't list the origin", async () => {
     const site = await session.openSite();
     const other = await session.openSite();
     const { url } = await start(site.server.origin);

@@ -34,7 +34,7 @@ describe.each(chosenEngines())('a form in %s', (engine) => {
     }
   }
 
-  test('is answered where it is the own page that sends it, and refused from another site, and from nowhere', async () => {
+  test('is accepted from a page of the same origin, and refused from another site or an opaque origin', async () => {
     const site = await session.openSite();
     const app = await site.open('control');
     await call(app, 'start', { base: '/db/' });

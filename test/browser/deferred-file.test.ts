@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { patient } from '../support/patience.ts';
 import { type BrowserSession, openBrowserSession, type Site } from './browser-session.ts';
 import { call } from './controls.ts';
 import type { Tab } from './drivers/browser.ts';
@@ -11,7 +12,7 @@ const FILE = '/settee-functions.js';
 const script = readFileSync(join(import.meta.dirname, '../../dist/browser', FILE), 'utf8');
 const otherBuild = script.replace(/settee [0-9a-f]{16}/, 'settee of-another-day');
 
-describe.each(chosenEngines())('the file that is loaded on first use in %s', (engine) => {
+describe.each(chosenEngines())('the script that the worker loads on first use, in %s', (engine) => {
   let session: BrowserSession;
   let site: Site;
   let tab: Tab;
@@ -80,7 +81,7 @@ describe.each(chosenEngines())('the file that is loaded on first use in %s', (en
     expect(loads()).toHaveLength(0);
   });
 
-  test('is loaded by the first who needs it, once, and by a worker whose address has a query', async () => {
+  test('is loaded once, by the first request that needs it, also by a worker whose address has a query', async () => {
     await begin('/settee-worker.js?v=7');
     expect(loads()).toEqual([]);
     await addView();
@@ -93,7 +94,7 @@ describe.each(chosenEngines())('the file that is loaded on first use in %s', (en
     ['is missing', { status: 404, text: 'gone' }],
     ['is of another build', { status: 200, text: otherBuild }],
   ] as const)(
-    'where it %s all that needs it is answered 503, documents are not, and it is tried again',
+    'where it %s, requests that need it are answered 503, document requests still work, and loading is retried',
     async ([, answer]) => {
       await begin();
       instead = answer;
@@ -110,7 +111,7 @@ describe.each(chosenEngines())('the file that is loaded on first use in %s', (en
     },
   );
 
-  test('is loaded all the same where the server is busy at first', async () => {
+  test('is loaded even if the server is busy at first', async () => {
     await begin();
     let refused = 0;
     site.server.intercept((request, response) => {
@@ -124,7 +125,7 @@ describe.each(chosenEngines())('the file that is loaded on first use in %s', (en
     expect(refused).toBe(1);
   });
 
-  test('is loaded while the engine is, where a design document with functions is written, and without that where it has none', async () => {
+  test('is loaded together with QuickJS when a design document with functions is written, and without QuickJS if it has no functions', async () => {
     await begin();
     let letGo = () => {};
     const held = new Promise<void>((resolve) => {
@@ -137,16 +138,16 @@ describe.each(chosenEngines())('the file that is loaded on first use in %s', (en
     });
     const engineFiles = () => site.server.seen.filter((path) => /sandbox|quickjs/.test(path)).sort();
     await call(tab, 'request', 'settee', 'PUT', '/db/notes/_design/q', { language: 'query', views: {} });
-    await expect.poll(loads).toHaveLength(1);
+    await expect.poll(loads, patient).toHaveLength(1);
     expect(engineFiles()).toEqual([]);
     await addView();
-    await expect.poll(engineFiles).toEqual(['/settee-quickjs.wasm', '/settee-sandbox.js']);
+    await expect.poll(engineFiles, patient).toEqual(['/settee-quickjs.wasm', '/settee-sandbox.js']);
     letGo();
     expect(await query()).toMatchObject({ status: 200, json: { rows: [{ id: 'a', key: 1 }] } });
     expect(engineFiles().filter((path) => path.endsWith('.wasm'))).toHaveLength(1);
   });
 
-  test('where the engine is missing queries are answered 503, and it is tried again', async () => {
+  test("if QuickJS can't be loaded, queries are answered 503, and loading is retried", async () => {
     await begin();
     instead = { file: '/settee-quickjs.wasm', status: 404, text: 'gone' };
     await addView();

@@ -1,63 +1,51 @@
-import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { must } from '../../src/base/shared/assert.ts';
-import type { HttpServer } from '../../src/node/http/http-server.ts';
-import { demoPolicy, startDemo } from '../../src/node/server/demo.ts';
+import { describe, expect, test } from 'vitest';
 import { NodeHost } from '../support/conformance/node-host.ts';
 import { pause } from './browser-session.ts';
-import type { Browser, Tab } from './drivers/browser.ts';
-import { chosenEngines, startBrowser } from './drivers/start.ts';
+import {
+  bringToSight,
+  click,
+  create,
+  dropBesideFrame,
+  dropPhoto,
+  edit,
+  importKept,
+  keepExport,
+  lastId,
+  navigateTo,
+  put,
+  recordMapAndRequests,
+  remove,
+  retype,
+  row,
+  shows,
+  text,
+  tooWide,
+  type,
+  until,
+  value,
+} from './demo-page.ts';
+import { type Demo, useDemo } from './demo-session.ts';
+import { chosenEngines } from './drivers/start.ts';
 
-/** The built demo, used as somebody uses it: by its buttons and its editor, in two tabs, one of which follows the other by feeds. */
-const folder = join(import.meta.dirname, '../../dist/demo');
-
+/** The built demo, used by its buttons and its editor, in two tabs, one of which follows the other by feeds. */
 describe.each(chosenEngines())('the demo in %s', (engine) => {
-  let browser: Browser;
-  let server: HttpServer;
-  let tabs: Tab[] = [];
-  /** Beside the demo, for its page that is kept in sync with it. */
-  let database: NodeHost | undefined;
+  const demo = useDemo(engine);
+  synchronization(demo);
+  outage(demo);
+  countries(demo);
+  otherTabs(demo);
+  liveList(demo);
+  livePages(demo);
+  loading(demo);
+  losses(demo);
+  databases(demo);
+});
 
-  beforeAll(async () => {
-    browser = await startBrowser(engine);
-  });
-  afterAll(() => browser?.close());
-  afterEach(async ({ task }) => {
-    if (task.result?.state === 'fail') console.info(browser.messages.slice(-30).join('\n'));
-    for (const tab of tabs) await tab.close().catch(() => undefined);
-    tabs = [];
-    await server.close();
-    await database?.close();
-    database = undefined;
-  });
-
-  /** On an origin of its own, with empty storage. */
-  async function serveDemo(): Promise<void> {
-    // The driver of WebKit evaluates what it is told.
-    const policy = engine === 'webkit' ? demoPolicy.replace("'wasm-unsafe-eval'", "'unsafe-eval'") : demoPolicy;
-    const started = await startDemo({ port: 0, folder, policy, server: database?.baseUrl });
-    if (started === undefined || typeof started === 'string') throw new Error('the demo is not built; run npm test');
-    server = started;
-  }
-
-  async function open(hash: string): Promise<Tab> {
-    const tab = await browser.open(`${server.url}${hash}`);
-    tabs.push(tab);
-    return tab;
-  }
-
-  async function openWithCountries(): Promise<Tab> {
-    await serveDemo();
-    const tab = await open('#/countries');
-    await click(tab, '[data-action=load]');
-    await shows(tab, '.range', '1–40 of 250');
-    return tab;
-  }
-
-  test('keeps a list in sync with the server: offline, a conflict, and its end', async () => {
-    database = await NodeHost.start();
-    await serveDemo();
-    const tab = await open('#/sync');
+/** The page that keeps a list in sync with a server. */
+function synchronization(demo: Demo): void {
+  test('synchronizes a list with the server: offline, with a conflict, and when that is resolved', async () => {
+    await demo.serve(await NodeHost.start());
+    const tab = await demo.open('#/sync');
     const here = (rest: string) => `[data-side=here] ${rest}`;
     const there = (rest: string) => `[data-side=there] ${rest}`;
     const first = '.packing li:first-child input[type=text]';
@@ -82,14 +70,26 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
     }
   });
 
-  test('tells that the server is away, and what waits for it', async () => {
-    database = await NodeHost.start();
-    await serveDemo();
-    const tab = await open('#/sync');
+  test('says what to do if the server has an admin, and continues once that is done', async () => {
+    const database = await NodeHost.start({ admins: { root: 'secret' } });
+    await demo.serve(database);
+    const tab = await demo.open('#/sync');
+    await until(tab, `document.querySelector('.failure')?.textContent.startsWith('The server has an admin, and only')`);
+    const authorization = `Basic ${Buffer.from('root:secret').toString('base64')}`;
+    await fetch(`${database.baseUrl}/settee-demo`, { method: 'PUT', headers: { authorization } });
+    await shows(tab, '.line-state', 'In sync');
+    await shows(tab, '.failure', '');
+    await until(tab, `document.querySelectorAll('[data-side=there] .packing li').length === 4`);
+  });
+}
+
+function outage(demo: Demo): void {
+  test('says that the server is unreachable, and how many changes wait for it', async () => {
+    await demo.serve(await NodeHost.start());
+    const tab = await demo.open('#/sync');
     await shows(tab, '.line-state', 'In sync');
     await shows(tab, '.line-pending', 'Nothing left to copy');
-    await database.close();
-    database = undefined;
+    await demo.stopDatabase();
     await shows(tab, '.line-state', 'The server can’t be reached');
     await shows(tab, '.line-pending', 'Nothing here waits to be sent');
     expect(await text(tab, '.line-trouble')).toMatch(
@@ -106,21 +106,11 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
     await shows(tab, '.line-state', 'Offline: each side goes its own way');
     await shows(tab, '.line-pending', '1 change here waits to be sent');
   });
+}
 
-  test('tells what to do where the server has an admin, and goes on when that is done', async () => {
-    database = await NodeHost.start({ admins: { root: 'secret' } });
-    await serveDemo();
-    const tab = await open('#/sync');
-    await until(tab, `document.querySelector('.failure')?.textContent.startsWith('The server has an admin, and only')`);
-    const authorization = `Basic ${Buffer.from('root:secret').toString('base64')}`;
-    await fetch(`${database.baseUrl}/settee-demo`, { method: 'PUT', headers: { authorization } });
-    await shows(tab, '.line-state', 'In sync');
-    await shows(tab, '.failure', '');
-    await until(tab, `document.querySelectorAll('[data-side=there] .packing li').length === 4`);
-  });
-
-  test('loads the countries, and finds them by how their ids begin', async () => {
-    const tab = await openWithCountries();
+function countries(demo: Demo): void {
+  test('loads the countries, and finds them by the prefix of their ids', async () => {
+    const tab = await demo.openWithCountries();
     expect(await text(tab, '.rows li:first-child .row-title')).toBe('Afghanistan');
     await click(tab, '[aria-label="Next page"]');
     await shows(tab, '.range', '41–80 of 250');
@@ -141,21 +131,39 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
     expect(await tab.evaluate('document.querySelector("#search").value')).toBe('new');
   });
 
-  test('cuts nothing off where a name is one long word', async () => {
-    const tab = await openWithCountries();
+  test("doesn't cut off a name that is one long word", async () => {
+    const tab = await demo.openWithCountries();
     const id = 'a'.repeat(2_000);
     await tab.evaluate(create(id));
     await navigateTo(tab, `#/countries/${id}`);
     await shows(tab, 'h1', id);
-    const wide = `[...document.querySelectorAll('.document, .document > *, .document header > *, .document .marks > *')]
-      .filter((element) => element.getBoundingClientRect().right > innerWidth)
-      .map(({ tagName, className }) => \`\${tagName} \${className}\`)`;
-    expect(await tab.evaluate(wide)).toEqual([]);
+    expect(await tooWide(tab)).toEqual([]);
   });
 
-  test('shows in one tab what another one saved', async () => {
-    const writer = await openWithCountries();
-    const reader = await open('#/countries/austria');
+  test('keeps an unsaved edit, and restores a deleted document', async () => {
+    const tab = await demo.openWithCountries();
+    await navigateTo(tab, '#/countries/austria');
+    await edit(tab, '"Vienna"', '"Wien"');
+    await navigateTo(tab, '#/countries/peru');
+    await shows(tab, 'h1', 'Peru');
+    await navigateTo(tab, '#/countries/austria');
+    expect(await value(tab)).toContain('"Wien"');
+    await click(tab, '[data-action=revert]');
+    expect(await value(tab)).toContain('"Vienna"');
+    await click(tab, '[data-action=delete]');
+    await shows(tab, 'h1', 'Deleted');
+    await shows(tab, '.range', '1–40 of 249');
+    await click(tab, '[data-action=restore]');
+    await shows(tab, 'h1', 'Austria');
+    await shows(tab, '.range', '1–40 of 250');
+  });
+}
+
+/** What one tab saves, another one shows. */
+function otherTabs(demo: Demo): void {
+  test('shows in one tab what another tab saved', async () => {
+    const writer = await demo.openWithCountries();
+    const reader = await demo.open('#/countries/austria');
     await shows(reader, 'h1', 'Austria');
     await navigateTo(writer, '#/countries/austria');
     await edit(writer, '"common": "Austria"', '"common": "Austria, edited"');
@@ -166,31 +174,46 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
     expect(await value(reader)).toContain('"common": "Austria, edited"');
   });
 
-  test('keeps a photo that is dropped, and shows it in another tab', async () => {
-    const tab = await openWithCountries();
+  test('stores a dropped photo, and shows it in another tab', async () => {
+    const tab = await demo.openWithCountries();
     await navigateTo(tab, '#/countries/austria');
     await shows(tab, '.photo p', 'Drop a photo here. It is stored in this browser, and shown without a network.');
-    const other = await open('#/countries/austria');
+    const other = await demo.open('#/countries/austria');
     await shows(other, '.photo p', 'Drop a photo here. It is stored in this browser, and shown without a network.');
     await dropPhoto(tab, 'the alps.png');
     await until(tab, 'document.querySelector(".photo img")?.naturalWidth === 12');
     expect(await value(tab)).toContain('"content_type": "image/png"');
-    // Beside the frame the browser would open it, in place of the page.
-    const dropped = `document.querySelector('h1').dispatchEvent(new DragEvent('drop', {
-      dataTransfer: (() => { const files = new DataTransfer(); files.items.add(new File(['x'], 'x.png')); return files; })(),
-      bubbles: true,
-      cancelable: true,
-    }))`;
-    expect(await tab.evaluate(dropped)).toBe(false);
+    expect(await dropBesideFrame(tab)).toBe(false);
     await until(other, 'document.querySelector(".photo img")?.naturalWidth === 12');
     expect(await text(other, '.photo figcaption span')).toBe('the alps.png');
     await click(other, '[data-action=remove-photo]');
     await shows(tab, '.photo p', 'Drop a photo here. It is stored in this browser, and shown without a network.');
   });
 
-  test('list, map and counters follow what another tab does', async () => {
-    const writer = await openWithCountries();
-    const reader = await open('#/countries');
+  test('shows a save conflict with another tab, and merges both changes', async () => {
+    const slower = await demo.openWithCountries();
+    await navigateTo(slower, '#/countries/austria');
+    const quicker = await demo.open('#/countries/austria');
+    await edit(slower, '"Vienna"', '"Wien"');
+    await edit(quicker, '"area": 83871', '"area": 83879');
+    await click(quicker, '[data-action=save]');
+    await shows(quicker, '.message', 'Saved.');
+    await shows(slower, '.message', 'Another tab has changed this document meanwhile.');
+    await click(slower, '[data-action=save]');
+    await shows(slower, '.conflict h3', 'Another tab was quicker');
+    expect(await text(slower, '.conflict tbody')).toBe('capital["Wien"]["Vienna"]area8387183879');
+    await click(slower, '.conflict .primary');
+    await shows(slower, '.message', 'Saved.');
+    await shows(quicker, '.subtitle', 'Wien · Europe');
+    expect(await value(quicker)).toContain('"area": 83879');
+  });
+}
+
+/** The list follows changes without reading it again. */
+function liveList(demo: Demo): void {
+  test('updates list, map and counters when another tab changes documents', async () => {
+    const writer = await demo.openWithCountries();
+    const reader = await demo.open('#/countries');
     await shows(reader, '.range', '1–40 of 250');
     await shows(reader, '.live', 'Live');
     await recordMapAndRequests(reader);
@@ -218,10 +241,12 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
     await until(reader, `document.querySelector('${row('albania')}')?.classList.contains('is-news') === true`);
     expect(await reader.evaluate('recorded.requests')).toEqual([]);
   });
+}
 
-  test('pages and what is found follow without asking again', async () => {
-    const writer = await openWithCountries();
-    const reader = await open('#/countries');
+function livePages(demo: Demo): void {
+  test('updates pages and search results without a new request by the user', async () => {
+    const writer = await demo.openWithCountries();
+    const reader = await demo.open('#/countries');
     await shows(reader, '.range', '1–40 of 250');
     await click(reader, '[aria-label="Next page"]');
     await shows(reader, '.range', '41–80 of 250');
@@ -247,11 +272,13 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
     expect(await text(reader, '.rows li:first-child .row-id')).toBe('austen');
     expect(await reader.evaluate('recorded.requests')).toEqual([]);
   });
+}
 
-  test('shows what another tab loads, while it loads and after the database was deleted', async () => {
-    await serveDemo();
-    const loader = await open('#/countries');
-    const reader = await open('#/countries');
+function loading(demo: Demo): void {
+  test('shows what another tab loads while it loads, and again after the database was deleted', async () => {
+    await demo.serve();
+    const loader = await demo.open('#/countries');
+    const reader = await demo.open('#/countries');
     await recordMapAndRequests(reader);
     for (let round = 1; round <= 2; round++) {
       await shows(reader, '.load h2', 'No countries yet');
@@ -278,11 +305,14 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
       await loader.evaluate('fetch("/db/countries", { method: "DELETE" }).then(() => undefined)');
     }
   });
+}
 
-  test('goes on when the tab is closed that keeps the data', async () => {
-    const owner = await openWithCountries();
-    const writer = await open('#/countries/albania');
-    const reader = await open('#/countries');
+/** Tabs, pages and the server go. */
+function losses(demo: Demo): void {
+  test('continues when the tab that owns the storage is closed', async () => {
+    const owner = await demo.openWithCountries();
+    const writer = await demo.open('#/countries/albania');
+    const reader = await demo.open('#/countries');
     // The list is read once the changes are followed.
     await shows(reader, '.range', '1–40 of 250');
     await shows(writer, 'h1', 'Albania');
@@ -302,59 +332,23 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
     await shows(reader, '.live', 'Live');
   });
 
-  test('goes on when the page is shown again that was left', async () => {
-    const writer = await openWithCountries();
-    const reader = await open('#/countries');
+  test('continues when a page that was left is shown again', async () => {
+    const writer = await demo.openWithCountries();
+    const reader = await demo.open('#/countries');
     await shows(reader, '.range', '1–40 of 250');
     await reader.evaluate('globalThis.isTheSame = true');
-    await reader.navigate(`${server.url}/favicon.svg`);
+    await reader.navigate(`${demo.url}/favicon.svg`);
     await writer.evaluate(put('countries/albania', '"Tirana"', '"Durrës"'));
     await reader.back();
     await shows(reader, `${row('albania')} .row-subtitle`, 'Durrës · Europe');
-    if (browser.can.backForwardCache === true) expect(await reader.evaluate('globalThis.isTheSame')).toBe(true);
+    if (demo.browser.can.backForwardCache === true) expect(await reader.evaluate('globalThis.isTheSame')).toBe(true);
     await writer.evaluate(put('countries/albania', '"Durrës"', '"Vlorë"'));
     await shows(reader, `${row('albania')} .row-subtitle`, 'Vlorë · Europe');
   });
 
-  test('shows who was quicker, and combines what both changed', async () => {
-    const slower = await openWithCountries();
-    await navigateTo(slower, '#/countries/austria');
-    const quicker = await open('#/countries/austria');
-    await edit(slower, '"Vienna"', '"Wien"');
-    await edit(quicker, '"area": 83871', '"area": 83879');
-    await click(quicker, '[data-action=save]');
-    await shows(quicker, '.message', 'Saved.');
-    await shows(slower, '.message', 'Another tab has changed this document meanwhile.');
-    await click(slower, '[data-action=save]');
-    await shows(slower, '.conflict h3', 'Another tab was quicker');
-    expect(await text(slower, '.conflict tbody')).toBe('capital["Wien"]["Vienna"]area8387183879');
-    await click(slower, '.conflict .primary');
-    await shows(slower, '.message', 'Saved.');
-    await shows(quicker, '.subtitle', 'Wien · Europe');
-    expect(await value(quicker)).toContain('"area": 83879');
-  });
-
-  test('keeps an edit that is not saved, and brings back what was deleted', async () => {
-    const tab = await openWithCountries();
-    await navigateTo(tab, '#/countries/austria');
-    await edit(tab, '"Vienna"', '"Wien"');
-    await navigateTo(tab, '#/countries/peru');
-    await shows(tab, 'h1', 'Peru');
-    await navigateTo(tab, '#/countries/austria');
-    expect(await value(tab)).toContain('"Wien"');
-    await click(tab, '[data-action=revert]');
-    expect(await value(tab)).toContain('"Vienna"');
-    await click(tab, '[data-action=delete]');
-    await shows(tab, 'h1', 'Deleted');
-    await shows(tab, '.range', '1–40 of 249');
-    await click(tab, '[data-action=restore]');
-    await shows(tab, 'h1', 'Austria');
-    await shows(tab, '.range', '1–40 of 250');
-  });
-
-  test('starts and answers when its server has gone', async () => {
-    const tab = await openWithCountries();
-    await server.close();
+  test('starts and answers after its server is gone', async () => {
+    const tab = await demo.openWithCountries();
+    await demo.stopServer();
     await tab.reload();
     await shows(tab, '.range', '1–40 of 250');
     await navigateTo(tab, '#/countries/peru');
@@ -367,10 +361,13 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
     await shows(tab, '.subtitle', 'Lima, offline · Americas');
     await until(tab, 'document.querySelector(".photo img")?.naturalWidth === 12');
   });
+}
 
-  test('deletes a database, in every tab', async () => {
-    const list = await openWithCountries();
-    const tab = await open('#/browser');
+/** The page of what this browser keeps. */
+function databases(demo: Demo): void {
+  test('deletes a database in every tab', async () => {
+    const list = await demo.openWithCountries();
+    const tab = await demo.open('#/browser');
     await bringToSight(tab);
     await shows(tab, '.databases tbody tr:first-child td', '250');
     expect(await text(tab, '.card-title')).toBe('Another tab owns the storage');
@@ -380,153 +377,19 @@ describe.each(chosenEngines())('the demo in %s', (engine) => {
     await shows(list, '.load h2', 'No countries yet');
   });
 
-  test('writes a database to a file, and reads it back', async () => {
-    await openWithCountries();
-    const tab = await open('#/browser');
+  test('exports a database to a file, and imports it again', async () => {
+    await demo.openWithCountries();
+    const tab = await demo.open('#/browser');
     await bringToSight(tab);
     await shows(tab, '.databases tbody tr:first-child td', '250');
-    // What the browser would save is kept for the test.
-    await tab.evaluate(`{
-      const { createObjectURL } = URL;
-      globalThis.saved = new Promise((resolve) => {
-        URL.createObjectURL = (blob) => {
-          resolve(blob);
-          return createObjectURL.call(URL, blob);
-        };
-      });
-      HTMLAnchorElement.prototype.click = () => {};
-    }`);
+    await keepExport(tab);
     await click(tab, '[data-action=export-countries]');
     await until(tab, `/^251 documents, \\d+ KB$/.test(document.querySelector('.transfer .told').textContent)`);
     await click(tab, '.databases .danger');
     await click(tab, 'dialog .danger');
     await shows(tab, '.databases tbody tr:first-child td', 'not there');
-    await tab.evaluate(`saved.then((blob) => {
-      const files = new DataTransfer();
-      files.items.add(new File([blob], 'countries.jsonl.gz'));
-      const input = document.querySelector('.transfer input');
-      input.files = files.files;
-      input.dispatchEvent(new Event('change'));
-    })`);
+    await importKept(tab);
     await shows(tab, '.transfer .told', '251 documents');
     await shows(tab, '.databases tbody tr:first-child td', '250');
   });
-});
-
-/** The state of the storage, which has no feed, is asked for only while somebody sees it. */
-async function bringToSight(tab: Tab): Promise<void> {
-  await tab.evaluate(`{
-    Object.defineProperty(document, 'hidden', { value: false });
-    document.dispatchEvent(new Event('visibilitychange'));
-  }`);
-}
-
-const row = (id: string): string => `.rows a[data-id="${id}"]`;
-
-/** What a script in the page does with a document: replaces some of its text. */
-function put(path: string, before: string, after: string): string {
-  return `(async () => {
-    const body = await (await fetch('/db/${path}')).text();
-    const answer = await fetch('/db/${path}', { method: 'PUT', body: body.replace(${JSON.stringify(before)}, ${JSON.stringify(after)}) });
-    if (!answer.ok) throw new Error(await answer.text());
-  })()`;
-}
-
-const lastId = '.rows li:last-child .row-id';
-
-/** As another page would. */
-function create(id: string): string {
-  return `fetch('/db/countries/${id}', { method: 'PUT', body: '{"name":{"common":"${id}"}}' }).then(({ ok }) => {
-    if (!ok) throw new Error('not written');
-  })`;
-}
-
-function remove(id: string): string {
-  return `(async () => {
-    const { _rev } = await (await fetch('/db/countries/${id}')).json();
-    await fetch('/db/countries/${id}?rev=' + _rev, { method: 'DELETE' });
-  })()`;
-}
-
-async function dropPhoto(tab: Tab, name: string): Promise<void> {
-  await tab.evaluate(`(async () => {
-    const canvas = document.createElement('canvas');
-    [canvas.width, canvas.height] = [12, 8];
-    canvas.getContext('2d').fillRect(0, 0, 12, 8);
-    const blob = await new Promise((resolve) => canvas.toBlob(resolve, 'image/png'));
-    const dataTransfer = new DataTransfer();
-    dataTransfer.items.add(new File([blob], ${JSON.stringify(name)}, { type: 'image/png' }));
-    document.querySelector('.photo').dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }));
-  })()`);
-}
-
-/** From now on: where the map pulses, and what the page asks the database. */
-async function recordMapAndRequests(tab: Tab): Promise<void> {
-  await tab.evaluate(`{
-    globalThis.recorded = { pulses: [], requests: [] };
-    const record = ({ addedNodes }) => {
-      for (const node of addedNodes) if (node.className === 'pulse') recorded.pulses.push(node.getAttribute('style'));
-    };
-    new MutationObserver((mutations) => mutations.forEach(record)).observe(document.body, { subtree: true, childList: true });
-    // The page asks its worker.
-    const post = Worker.prototype.postMessage;
-    Worker.prototype.postMessage = function (message, ...ports) {
-      for (const [, , url] of message.calls ?? []) if (url) recorded.requests.push(url.replace(location.origin, ''));
-      return post.call(this, message, ...ports);
-    };
-  }`);
-}
-
-/** Waits until the element has this text. */
-async function shows(tab: Tab, selector: string, expected: string): Promise<void> {
-  await expect.poll(() => text(tab, selector), { timeout: 20_000, interval: 100 }).toBe(expected);
-}
-
-async function text(tab: Tab, selector: string): Promise<unknown> {
-  return tab.evaluate(`document.querySelector(${JSON.stringify(selector)})?.textContent ?? null`);
-}
-
-async function value(tab: Tab): Promise<string> {
-  return String(await tab.evaluate('document.querySelector("#editor")?.value ?? ""'));
-}
-
-/** Waits for the element, and clicks it once it can be used. */
-async function click(tab: Tab, selector: string): Promise<void> {
-  await until(tab, `document.querySelector(${JSON.stringify(`${selector}:not(:disabled)`)}) !== null`);
-  await tab.evaluate(`document.querySelector(${JSON.stringify(selector)}).click()`);
-}
-
-async function type(tab: Tab, selector: string, content: string): Promise<void> {
-  await tab.evaluate(`{
-    const input = document.querySelector(${JSON.stringify(selector)});
-    input.value = ${JSON.stringify(content)};
-    input.dispatchEvent(new InputEvent('input', { bubbles: true }));
-  }`);
-}
-
-async function edit(tab: Tab, before: string, after: string): Promise<void> {
-  await until(tab, `document.querySelector("#editor")?.value.includes(${JSON.stringify(before)}) === true`);
-  await type(tab, '#editor', must((await value(tab)).replace(before, after), 'the edited text'));
-}
-
-/** In a field that takes what was typed when it is left. */
-async function retype(tab: Tab, field: string, text: string): Promise<void> {
-  await tab.evaluate(`(() => {
-    const field = document.querySelector(${JSON.stringify(field)});
-    field.value = ${JSON.stringify(text)};
-    field.dispatchEvent(new Event('change'));
-  })()`);
-}
-
-/** Within the page, as a link does. */
-async function navigateTo(tab: Tab, hash: string): Promise<void> {
-  await tab.evaluate(`location.hash = ${JSON.stringify(hash)}`);
-}
-
-async function until(tab: Tab, condition: string): Promise<void> {
-  const deadline = Date.now() + 20_000;
-  while ((await tab.evaluate(condition)) !== true) {
-    if (Date.now() > deadline) throw new Error(`the demo never came to this: ${condition}`);
-    await pause(50);
-  }
 }

@@ -34,7 +34,7 @@ interface Pair {
   readonly other: Tab;
 }
 
-describe.each(chosenEngines())('the owner is lost in %s', (engine) => {
+describe.each(chosenEngines())('the loss of the storage owner in %s', (engine) => {
   let session: BrowserSession;
   let site: Site | undefined;
 
@@ -88,7 +88,7 @@ describe.each(chosenEngines())('the owner is lost in %s', (engine) => {
   async function inTime(round: () => Promise<WorkReport>): Promise<void> {
     const gaps: string[] = [];
     const silences: number[] = [];
-    const boundMs = answerWithinMs * Math.max(1, (loadavg()[0] ?? 0) / availableParallelism() / ownLoad);
+    const boundMs = answerWithinMs * otherLoad();
     for (let number = 0; number < rounds && !isClear(silences, boundMs); number += 1) {
       const report = await round().catch((error: unknown) => {
         if (engine === 'webkit' && error instanceof StorageBlocked) return undefined;
@@ -106,8 +106,8 @@ describe.each(chosenEngines())('the owner is lost in %s', (engine) => {
     expect.soft(median(silences), gaps.join('; ')).toBeLessThanOrEqual(boundMs);
   }
 
-  describe.each(ways)('asked by %s', (way) => {
-    test('its tab is closed', { timeout: 120_000 }, () =>
+  describe.each(ways)('requests by %s', (way) => {
+    test("are answered after the owner's tab is closed", { timeout: 120_000 }, () =>
       inTime(async () => {
         const pair = await openPair();
         const report = await loseAmidWork(pair, way, () => pair.owner.close());
@@ -117,7 +117,7 @@ describe.each(chosenEngines())('the owner is lost in %s', (engine) => {
       }),
     );
 
-    test('its tab is reloaded', { timeout: 120_000 }, () =>
+    test("are answered after the owner's tab is reloaded", { timeout: 120_000 }, () =>
       inTime(async () => {
         const pair = await openPair();
         const report = await loseAmidWork(pair, way, () => pair.owner.reload());
@@ -128,7 +128,7 @@ describe.each(chosenEngines())('the owner is lost in %s', (engine) => {
       }),
     );
 
-    test('its tab goes to another page, and back', { timeout: 120_000 }, () =>
+    test("are answered after the owner's tab goes to another page and back", { timeout: 120_000 }, () =>
       inTime(async () => {
         const pair = await openPair();
         const elsewhere = pair.site.server.page('empty');
@@ -146,7 +146,7 @@ describe.each(chosenEngines())('the owner is lost in %s', (engine) => {
     );
   });
 
-  test('its process is killed', { timeout: 120_000 }, ({ skip }) =>
+  test("requests are answered after the owner's process is killed", { timeout: 120_000 }, ({ skip }) =>
     inTime(async () => {
       const pair = await openPair();
       const id = await ownProcess(pair, 'kill', skip);
@@ -158,9 +158,9 @@ describe.each(chosenEngines())('the owner is lost in %s', (engine) => {
     }),
   );
 
-  test('its process is frozen: taken over within 5 s, and what it wakes with is refused', { timeout: 180_000 }, async ({
-    skip,
-  }) => {
+  test("another tab takes over within 5 s when the owner's process is frozen, and what the owner sends after it wakes is refused", {
+    timeout: 180_000,
+  }, async ({ skip }) => {
     // Firefox can't be told to commit a checkpoint at once (docs/browser.md#when-a-tab-goes-away): a round that froze it amid one doesn't count.
     const freezings = engine === 'firefox' ? 3 : 1;
     for (let round = 1; ; round += 1) {
@@ -180,8 +180,9 @@ describe.each(chosenEngines())('the owner is lost in %s', (engine) => {
     try {
       const report = await loseAmidWork(pair, 'settee', () => freezeProcess(id));
       console.info(`${engine}: taken over after ${Math.round(report.longestWriteGapMs)} ms`);
-      expect(report.longestWriteGapMs).toBeLessThanOrEqual(5000);
-      expect(report.longestReadGapMs).toBeLessThanOrEqual(5000);
+      const boundMs = 5000 * otherLoad();
+      expect(report.longestWriteGapMs).toBeLessThanOrEqual(boundMs);
+      expect(report.longestReadGapMs).toBeLessThanOrEqual(boundMs);
       expect(await call(other, 'role')).toBe('owner');
       await call(other, 'request', 'settee', 'PUT', `${database}/after`, { fresh: true });
     } finally {
@@ -231,6 +232,11 @@ async function workedOn(tab: Tab, count: number): Promise<void> {
     }
     await pause(10);
   }
+}
+
+/** How many times slower a machine is that has other work: 1 if it has none. */
+function otherLoad(): number {
+  return Math.max(1, (loadavg()[0] ?? 0) / availableParallelism() / ownLoad);
 }
 
 /** Whether most of the rounds that there may be were in time, or too late. */

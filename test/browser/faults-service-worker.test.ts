@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { roundsOf } from '../support/long-runs.ts';
+import { patient } from '../support/patience.ts';
 import { pause, type Site, useBrowserSession } from './browser-session.ts';
 import { call } from './controls.ts';
 import type { Tab } from './drivers/browser.ts';
@@ -18,11 +19,13 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
   let site: Site;
   let tab: Tab;
 
-  async function openControl(): Promise<void> {
+  /** Returns how long the start took. */
+  async function openControl(): Promise<number> {
     site = await session.openSite();
     tab = await site.open('control');
-    await call(tab, 'start', { base, settings: { svc: { max_document_size: '200000000' } } });
+    const startMs = await call(tab, 'start', { base, settings: { svc: { max_document_size: '200000000' } } });
     expect((await call(tab, 'request', 'fetch', 'PUT', database)).status).toBe(201);
+    return startMs;
   }
 
   async function writeLarge(): Promise<void> {
@@ -30,7 +33,7 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
     expect(await call(tab, 'sendLarge', 'settee', database, documents, bytes)).toBe(201);
   }
 
-  test('answers on when the browser stopped it between requests', async ({ skip }) => {
+  test('still answers after the browser stopped it between requests', async ({ skip }) => {
     const { stopServiceWorkers } = session.browser.can;
     if (stopServiceWorkers !== true) skip(stopServiceWorkers);
     await openControl();
@@ -41,14 +44,18 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
     }
   });
 
-  test('stopped in the middle of writes: none is carried out twice', { timeout: 120_000 }, async ({ skip }) => {
+  test('carries out no write twice when it is stopped in the middle of writes', { timeout: 120_000 }, async ({
+    skip,
+  }) => {
     const { stopServiceWorkers } = session.browser.can;
     if (stopServiceWorkers !== true) skip(stopServiceWorkers);
     await openControl();
     await tab.evaluate(`void (globalThis.writes = ${writeUntilStopped.toString()}('${database}'))`);
     for (let stops = 0; stops < roundsOf(8, 20); stops += 1) {
       const before = Number(await tab.evaluate('globalThis.written'));
-      await expect.poll(async () => Number(await tab.evaluate('globalThis.written'))).toBeGreaterThan(before + 10);
+      await expect
+        .poll(async () => Number(await tab.evaluate('globalThis.written')), patient)
+        .toBeGreaterThan(before + 10);
       await session.browser.stopServiceWorkers(site.server.origin);
     }
     await tab.evaluate('globalThis.isStopped = true');
@@ -59,9 +66,9 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
     expect(json).toMatchObject({ doc_count: (put['201'] ?? 0) + (posted['201'] ?? 0) });
   });
 
-  test('stopped in the middle of a body: the reader gets an error or the whole', { timeout: 120_000 }, async ({
-    skip,
-  }) => {
+  test('stopped in the middle of a body, leaves its reader with an error or the whole body', {
+    timeout: 120_000,
+  }, async ({ skip }) => {
     const { stopServiceWorkers } = session.browser.can;
     if (stopServiceWorkers !== true) skip(stopServiceWorkers);
     await openControl();
@@ -73,7 +80,7 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
     expect(await call(tab, 'request', 'fetch', 'GET', database)).toMatchObject({ status: 200 });
   });
 
-  test('stopped in the middle of a feed, with nothing on its way: the reader gets an error', async ({ skip }) => {
+  test('stopped in the middle of an idle feed, leaves its reader with an error', async ({ skip }) => {
     const { stopServiceWorkers } = session.browser.can;
     if (stopServiceWorkers !== true) skip(stopServiceWorkers);
     await openFeed();
@@ -81,7 +88,7 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
     await expectBroken();
   });
 
-  test('its process is killed: at most an error, then it answers again', { timeout: 120_000 }, async ({ skip }) => {
+  test('answers again after its process was killed, with at most one error', { timeout: 120_000 }, async ({ skip }) => {
     if (session.browser.can.kill !== true) skip(session.browser.can.kill);
     await openControl();
     const other = await site.open('control');
@@ -97,7 +104,9 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
     expect(answer).toMatchObject({ status: 200 });
   });
 
-  test('a new version takes over while a body is open, which is not cut in silence', { timeout: 120_000 }, async () => {
+  test("is replaced by a new version while a body is open, which isn't cut off silently", {
+    timeout: 120_000,
+  }, async () => {
     await openControl();
     await writeLarge();
     await call(tab, 'beginSlowRead', 'fetch', `${database}/_all_docs?include_docs=true`, 10 * largeBody.bytes);
@@ -108,7 +117,7 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
     expect(await tab.evaluate('caches.has("newer version")')).toBe(true);
   });
 
-  test('a new version takes over while a feed is open, which ends with an error', async () => {
+  test('is replaced by a new version while a feed is open, which ends with an error', async () => {
     await openFeed();
     await replaceServiceWorker(site.server);
     expect(await call(tab, 'update')).toBe(true);
@@ -116,7 +125,7 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
     expect(await call(tab, 'request', 'fetch', 'GET', database)).toMatchObject({ status: 200 });
   });
 
-  test('without the script of its core it is not installed, and start says so', async () => {
+  test("isn't installed without the script of its core, and start reports that", async () => {
     site = await session.openSite();
     site.server.intercept((request, response) => {
       if (request.url?.startsWith('/settee-sw-core.js') !== true) return false;
@@ -127,7 +136,7 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
     await expect(call(tab, 'start', { base })).rejects.toThrow('settee-sw-core.js must be in the same folder');
   });
 
-  test('fails sooner than the page’s worker, and start says what that one knows of the reason', async () => {
+  test("fails earlier than the page's worker, and start reports the reason that the worker knows", async () => {
     site = await session.openSite();
     site.server.intercept((request, response) => {
       if (request.url !== '/settee-worker.js') return false;
@@ -138,7 +147,7 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
     await expect(call(tab, 'start', { base: '/' })).rejects.toThrow("the site's own files are below it");
   });
 
-  test('a new version that can’t be installed ends nothing', async () => {
+  test("survives a new version that can't be installed", async () => {
     await openFeed();
     await replaceServiceWorker(site.server);
     site.server.intercept((request, response) => {
@@ -151,7 +160,7 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
     expect(await call(tab, 'feed', 0)).toMatchObject({ isOver: false });
   });
 
-  test('a new version that waits is told of, once and again after a reload, until it takes over', async () => {
+  test('is reported as waiting to be updated, once and again after a reload, until the new version takes over', async () => {
     await openControl();
     await replaceServiceWorker(site.server);
     await call(tab, 'lookForUpdate');
@@ -171,7 +180,7 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
     expect(await call(other, 'request', 'fetch', 'GET', database)).toMatchObject({ status: 200 });
   });
 
-  test('has a page that it controls start while the browser is still looking for a new version', async () => {
+  test('lets a page that it controls start while the browser still looks for a new version', async () => {
     await openControl();
     let asked = 0;
     site.server.intercept((request) => {
@@ -188,7 +197,7 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
     expect(await call(other, 'request', 'fetch', 'GET', database)).toMatchObject({ status: 200 });
   });
 
-  test('without a newer version, update changes nothing', async () => {
+  test("isn't changed by update() if there is no newer version", async () => {
     await openControl();
     expect(await call(tab, 'update')).toBe(false);
     expect(await call(tab, 'updates')).toBe(0);
@@ -206,14 +215,16 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
     expect(await call(tab, 'request', 'fetch', 'GET', database)).toMatchObject({ status: 200 });
   });
 
-  test('answers a page that never called start', async () => {
+  test('answers a page that never called start()', async () => {
     await openControl();
     const other = await site.open('control');
     expect(await call(other, 'request', 'fetch', 'GET', database)).toMatchObject({ status: 200 });
   });
 
-  test('answers with no worker of a page left, and gives way to the next', { timeout: 120_000 }, async () => {
-    await openControl();
+  test("answers when no page's worker is left, and gives the storage up to the next worker", {
+    timeout: 120_000,
+  }, async () => {
+    const firstMs = await openControl();
     await call(tab, 'request', 'fetch', 'PUT', `${database}/kept`, { n: 1 });
     await call(tab, 'close');
     expect(await call(tab, 'request', 'fetch', 'GET', `${database}/kept`)).toMatchObject({
@@ -222,8 +233,8 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
     });
     expect(await call(tab, 'request', 'fetch', 'PUT', `${database}/alone`, { n: 2 })).toMatchObject({ status: 201 });
     const other = await site.open('control');
-    const startMs = await call(other, 'start', { base });
-    expect(startMs).toBeLessThan(5000);
+    // It waits for no deadline: those are longer, and a busy machine was slow the first time, too.
+    expect(await call(other, 'start', { base })).toBeLessThan(5000 + 10 * firstMs);
     expect(await call(other, 'role')).toBe('owner');
     expect(await call(other, 'request', 'settee', 'GET', `${database}/alone`)).toMatchObject({
       status: 200,
@@ -231,7 +242,7 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
     });
   });
 
-  test('answers with settings of its own when no worker of a page is left', async () => {
+  test("answers with its own settings when no page's worker is left", async () => {
     site = await session.openSite();
     tab = await site.open('control');
     const settings = { svc: { max_document_size: '100' } };
@@ -244,7 +255,7 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
     expect(await call(tab, 'request', 'fetch', 'PUT', `${database}/other`, { text })).toMatchObject({ status: 413 });
   });
 
-  test('answers below several bases, for tabs that start one each, and keeps them apart', async () => {
+  test('serves several bases, each started by another tab, and keeps their data apart', async () => {
     site = await session.openSite();
     const bases = [base, '/data/'];
     const serviceWorker = `/settee-sw.js?${new URLSearchParams(bases.map((one): [string, string] => ['base', one]))}`;
@@ -263,7 +274,7 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
     }
   });
 
-  test('answers a link that is opened when no page is there at all', async () => {
+  test('answers a link that is opened when no page is open', async () => {
     await openControl();
     await call(tab, 'request', 'fetch', 'PUT', `${database}/kept`, { text: 'kept' });
     await tab.close();
@@ -278,7 +289,7 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
     expect(asked.filter((path) => !own.includes(path))).toEqual([]);
   });
 
-  test('is given a port by the owner in Chromium, and also when it was stopped; then nothing goes over channels', async () => {
+  test('receives a port from the owner in Chromium, also after it was stopped; then no message goes over channels', async () => {
     await openControl();
     if (engine !== 'chromium') {
       // There a channel is quicker.
@@ -293,7 +304,7 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
     expect(seen).toBeGreaterThan(0);
   });
 
-  test('leaves requests alone that are not below the base', async () => {
+  test('ignores requests that are not below the base', async () => {
     await openControl();
     expect(await call(tab, 'request', 'fetch', 'GET', '/dbx/notes')).toMatchObject({ status: 404 });
     expect(site.server.seen).toContain('/dbx/notes');
@@ -334,7 +345,7 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
     await call(tab, 'start', { base, worker: '/workers/feed.js' });
     await call(tab, 'request', 'fetch', 'PUT', database);
     expect(await call(tab, 'beginFeed', 'fetch', `${database}/_index?pauses=0,600000`)).toBe(0);
-    await expect.poll(async () => (await call(tab, 'feed', 0)).lines.length).toBe(1);
+    await expect.poll(async () => (await call(tab, 'feed', 0)).lines.length, patient).toBe(1);
   }
 
   /** The feed ended, and not as if it were whole. */

@@ -37,18 +37,23 @@ describe.each(chosenEngines())('the storage in %s', (engine) => {
     return json instanceof Object ? Reflect.get(json, 'uuid') : undefined;
   }
 
-  test.each(ways)('deleted underneath: asked by %s, an empty service with another uuid answers', async (way) => {
-    await openControl();
-    await call(tab, 'request', way, 'PUT', `${database}/doc`, {});
-    const before = await serverUuid(way);
-    expect(await call(tab, 'deleteStorage')).toBeGreaterThan(0);
-    expect(await call(tab, 'request', way, 'GET', `${database}/doc`)).toMatchObject({ status: 404 });
-    expect(await serverUuid(way)).not.toBe(before);
-    expect(await call(tab, 'request', way, 'PUT', database)).toMatchObject({ status: 201 });
-    expect(await call(tab, 'request', way, 'PUT', `${database}/doc`, {})).toMatchObject({ status: 201 });
-  });
+  test.each(ways)(
+    'deleted while in use: a request by %s is answered by an empty service with a new uuid',
+    async (way) => {
+      await openControl();
+      await call(tab, 'request', way, 'PUT', `${database}/doc`, {});
+      const before = await serverUuid(way);
+      expect(await call(tab, 'deleteStorage')).toBeGreaterThan(0);
+      expect(await call(tab, 'request', way, 'GET', `${database}/doc`)).toMatchObject({ status: 404 });
+      expect(await serverUuid(way)).not.toBe(before);
+      expect(await call(tab, 'request', way, 'PUT', database)).toMatchObject({ status: 201 });
+      expect(await call(tab, 'request', way, 'PUT', `${database}/doc`, {})).toMatchObject({ status: 201 });
+    },
+  );
 
-  test('full: 507, nothing half-written, and it reads on', { timeout: 120_000 }, async ({ skip }) => {
+  test('full: writes are answered 507, nothing is half-written, and reads still work', { timeout: 120_000 }, async ({
+    skip,
+  }) => {
     if (engine === 'webkit') skip(String(session.browser.can.limitStorage));
     await openControl(session.browser.can.limitStorage === true ? quotaBytes : undefined);
     expect(await call(tab, 'request', 'settee', 'PUT', `${database}/small`, { n: 1 })).toMatchObject({ status: 201 });
@@ -64,7 +69,9 @@ describe.each(chosenEngines())('the storage in %s', (engine) => {
     expect(await call(tab, 'request', 'settee', 'PUT', `${database}/again`, {})).toMatchObject({ status: 201 });
   });
 
-  test('full in the middle of an upload: 507, and nothing of it is stored', { timeout: 120_000 }, async ({ skip }) => {
+  test('full in the middle of an upload: the upload is answered 507, and no part of it is stored', {
+    timeout: 120_000,
+  }, async ({ skip }) => {
     if (engine !== 'chromium')
       skip('the bound of the others is that of all storage, which the test before has used up');
     if (process.env['SETTEE_CHROMIUM_FEATURES']?.includes('IdbSqliteBackingStore') === true)
@@ -98,9 +105,9 @@ describe.each(chosenEngines())('the storage in %s', (engine) => {
 describe.each(chosenEngines())('a full storage in %s', (engine) => {
   const session = useBrowserSession(engine, launch[engine]);
 
-  test('full: a start reads on, deletes documents and databases, and then writes again', { timeout: 300_000 }, async ({
-    skip,
-  }) => {
+  test('at the start: reads work, documents and databases can be deleted, and then writes work again', {
+    timeout: 300_000,
+  }, async ({ skip }) => {
     if (engine === 'webkit') skip(String(session.browser.can.limitStorage));
     const site = await session.openSite();
     if (session.browser.can.limitStorage === true) {
@@ -142,7 +149,7 @@ describe.each(chosenEngines())('a full storage in %s', (engine) => {
     expect(await everything(tab)).toEqual(new Map([[database, ['again', ...left].sort()]]));
   });
 
-  test('a bound below what is stored: a start reads on, and writes again once there is room', {
+  test('with a bound below what is stored: reads work, and writes work again once there is room', {
     timeout: 300_000,
   }, async ({ skip }) => {
     if (session.browser.can.limitStorage !== true) skip('its bound is set when it starts');
@@ -180,7 +187,7 @@ describe.each(chosenEngines())('a full storage in %s', (engine) => {
 describe.each(chosenEngines())('a storage without a bound in %s', (engine) => {
   const session = useBrowserSession(engine);
 
-  test('full, as far as a wrapper around it says: 507, nothing half-written, and it reads on', async () => {
+  test('full according to a wrapper around the storage: writes are answered 507, nothing is half-written, and reads still work', async () => {
     const site = await session.openSite();
     const outcome = await collectOutcome(await site.open('worker-suite', { worker: 'full-storage' }), session.browser);
     expect(outcome.failed).toEqual([]);

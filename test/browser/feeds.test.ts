@@ -32,7 +32,7 @@ describe.each(chosenEngines())('feeds in %s', (engine) => {
     expect(await call(tab, 'request', 'settee', 'PUT', `/db/notes/${id}`, {})).toMatchObject({ status: 201 });
   }
 
-  test.each<Way>(['settee', 'fetch'])('a continuous feed, by %s, tells what another page writes', async (way) => {
+  test.each<Way>(['settee', 'fetch'])('a continuous feed, by %s, reports what another page writes', async (way) => {
     const [owner, follower] = await openTabs();
     await write(owner, 'before');
     const feed = await call(follower, 'beginFeed', way, `${changes}?feed=continuous&heartbeat=1000`);
@@ -50,15 +50,18 @@ describe.each(chosenEngines())('feeds in %s', (engine) => {
     ]);
   });
 
-  test.each<Way>(['settee', 'fetch'])('a longpoll, by %s, is answered by the write of another page', async (way) => {
-    const [owner, follower] = await openTabs();
-    const answer = call(follower, 'request', way, 'GET', `${changes}?feed=longpoll&since=now`);
-    await pause(200);
-    await write(owner, 'a');
-    expect(await answer).toMatchObject({ status: 200, json: { results: [{ seq: 1, id: 'a' }], last_seq: 1 } });
-  });
+  test.each<Way>(['settee', 'fetch'])(
+    'a longpoll request, by %s, is answered when another page writes',
+    async (way) => {
+      const [owner, follower] = await openTabs();
+      const answer = call(follower, 'request', way, 'GET', `${changes}?feed=longpoll&since=now`);
+      await pause(200);
+      await write(owner, 'a');
+      expect(await answer).toMatchObject({ status: 200, json: { results: [{ seq: 1, id: 'a' }], last_seq: 1 } });
+    },
+  );
 
-  test('an event source goes on where it was when the page is gone that owned the storage', async () => {
+  test('an EventSource continues at its position when the page that owned the storage is closed', async () => {
     const [owner, follower] = await openTabs();
     await write(owner, 'earlier');
     const events = await call(follower, 'openEvents', `${changes}?feed=eventsource&since=now&heartbeat=1000`);
@@ -73,7 +76,7 @@ describe.each(chosenEngines())('feeds in %s', (engine) => {
     await expect.poll(ids, { timeout: 30_000 }).toEqual(['one', 'two', 'three']);
   });
 
-  test('PouchDB in a page follows the service worker; when the owner goes it goes on, or is told of an error', async () => {
+  test('PouchDB in a page follows changes through the service worker, and either continues or gets an error when the owner is closed', async () => {
     const site = await session.openSite();
     const owner = await startTab(site);
     await call(owner, 'request', 'settee', 'PUT', '/db/notes');
@@ -101,7 +104,7 @@ describe.each(chosenEngines())('feeds in %s', (engine) => {
   });
 
   test.each(['at rest', 'while it writes'])(
-    'a new service worker takes over from one with open feeds, of a database %s: none is short in silence',
+    'a new service worker replaces one with open feeds of a database %s: no feed ends early without an error',
     { timeout: 120_000 },
     async (how) => {
       const site = await session.openSite();

@@ -33,7 +33,7 @@ describe.each(chosenEngines())('the first app, in %s', (engine) => {
     settee?.remove();
   });
 
-  test('is installed, checked, tested, built, and works offline', { timeout: 300_000 }, async () => {
+  test('is installed, type-checked, tested and built, and works offline', { timeout: 300_000 }, async () => {
     const [init = '', install = '', installTools = '', check = '', serve = ''] = commands;
     for (const command of [init, install, installTools]) await reader.run(command);
     reader.write(files);

@@ -34,7 +34,7 @@ describe.each(chosenEngines())('functions of documents in %s', (engine) => {
     ],
   ];
 
-  test.for(attacks)('%s without end holds up nobody', async ([, design, beside]) => {
+  test.for(attacks)("%s without end doesn't delay other requests", async ([, design, beside]) => {
     const tab = await openStrangeDatabase(await session.openSite(), design);
     let seen = '';
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {

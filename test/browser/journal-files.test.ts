@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { patient } from '../support/patience.ts';
 import { type Site, useBrowserSession } from './browser-session.ts';
 import { call } from './controls.ts';
 import type { Tab } from './drivers/browser.ts';
@@ -56,46 +57,46 @@ describe.each(chosenEngines())('journal files in %s', (engine) => {
     }
   }
 
+  test.runIf(hasFiles)('hold what was written, and the next tab reads them after their tab is closed', async () => {
+    const written = await beginSegment();
+    await tab.close();
+    await openControl();
+    expect(await call(tab, 'ids', 'settee', database)).toHaveLength(written);
+    expect(await call(tab, 'writeMany', 'settee', database, 'more-', WRITES, 1)).toBe(WRITES);
+    await tab.reload();
+    await call(tab, 'start', { base });
+    expect(await call(tab, 'ids', 'settee', database)).toHaveLength(written + WRITES);
+  });
+
   test.runIf(hasFiles)(
-    'hold what was written one after another, and a tab that is gone leaves them to the next',
+    'are read by the service worker when no page is open, and by the next page after that',
     async () => {
       const written = await beginSegment();
       await tab.close();
+      const shown = await session.browser.open(`${site.server.origin}${database}/_all_docs?limit=1`);
+      expect(await shown.evaluate('document.body.innerText')).toContain(`"total_rows":${written}`);
+      await shown.close();
       await openControl();
-      expect(await call(tab, 'ids', 'settee', database)).toHaveLength(written);
-      expect(await call(tab, 'writeMany', 'settee', database, 'more-', WRITES, 1)).toBe(WRITES);
-      await tab.reload();
-      await call(tab, 'start', { base });
-      expect(await call(tab, 'ids', 'settee', database)).toHaveLength(written + WRITES);
+      expect(await call(tab, 'ids', 'fetch', database)).toHaveLength(written);
     },
   );
 
-  test.runIf(hasFiles)('are read by the service worker where no page is there, and by the next page then', async () => {
-    const written = await beginSegment();
-    await tab.close();
-    const shown = await session.browser.open(`${site.server.origin}${database}/_all_docs?limit=1`);
-    expect(await shown.evaluate('document.body.innerText')).toContain(`"total_rows":${written}`);
-    await shown.close();
-    await openControl();
-    expect(await call(tab, 'ids', 'fetch', database)).toHaveLength(written);
-  });
-
-  test.runIf(hasFiles)('are gone when the service was closed in order', async () => {
+  test.runIf(hasFiles)('are removed when the service is closed properly', async () => {
     await beginSegment();
     await call(tab, 'close');
     expect(await tab.evaluate(segmentBytes)).toBe(0);
   });
 
-  test.runIf(hasFiles)('go with their database', async () => {
+  test.runIf(hasFiles)('are deleted with their database', async () => {
     await beginSegment();
     expect(await call(tab, 'request', 'settee', 'DELETE', database)).toMatchObject({ status: 200 });
-    await expect.poll(() => tab.evaluate(segmentBytes)).toBe(0);
+    await expect.poll(() => tab.evaluate(segmentBytes), patient).toBe(0);
   });
 
   test.for([
     ['is missing', { status: 404, text: 'gone' }],
     ['is of another build', { status: 200, text: 'throw new TypeError("another build");' }],
-  ] as const)('where what makes them %s all is written without them', async ([, answer]) => {
+  ] as const)('where the script that writes them %s, everything is written without them', async ([, answer]) => {
     await begin(answer);
     expect(site.server.seen.some((path) => path.startsWith(FILE))).toBe(hasFiles);
     if (hasFiles) expect(await tab.evaluate(segmentBytes)).toBe('NotFoundError');

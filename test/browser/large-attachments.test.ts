@@ -53,78 +53,89 @@ const FILM = `(() => {
   };
 })()`;
 
-describe.runIf(chosenEngines().includes('chromium') && seesProcesses === true)('300 MB in chromium', () => {
-  const session = useBrowserSession('chromium');
+describe.runIf(chosenEngines().includes('chromium') && seesProcesses === true)(
+  'an attachment of 300 MB in chromium',
+  () => {
+    const session = useBrowserSession('chromium');
 
-  /** A tab whose worker owns the storage, and another one, so that what a page holds of its own does not count. */
-  async function openTabs(site: Site): Promise<Pair> {
-    const owner = await site.open('control');
-    await call(owner, 'start', { base: '/db/' });
-    const other = await site.open('control');
-    await call(other, 'start', { base: '/db/' });
-    expect(await call(owner, 'role')).toBe('owner');
-    await other.evaluate(FILM);
-    return { owner, other };
-  }
+    /** A tab whose worker owns the storage, and another one, so that what a page holds of its own does not count. */
+    async function openTabs(site: Site): Promise<Pair> {
+      const owner = await site.open('control');
+      await call(owner, 'start', { base: '/db/' });
+      const other = await site.open('control');
+      await call(other, 'start', { base: '/db/' });
+      expect(await call(owner, 'role')).toBe('owner');
+      await other.evaluate(FILM);
+      return { owner, other };
+    }
 
-  async function openBareTabs(): Promise<Pair> {
-    const site = await session.openSite();
-    const owner = await site.open('empty');
-    await beginBareRelay(site, owner);
-    const other = await site.open('empty');
-    await other.evaluate(FILM);
-    return { owner, other };
-  }
+    async function openBareTabs(): Promise<Pair> {
+      const site = await session.openSite();
+      const owner = await site.open('empty');
+      await beginBareRelay(site, owner);
+      const other = await site.open('empty');
+      await other.evaluate(FILM);
+      return { owner, other };
+    }
 
-  /**
-   * What all processes but that of the page that asks take beyond what they had: the owner's, and the service worker's, which may be the same.
-   * Closes the tabs: what is left in a process of one direction must not hide what the other takes.
-   */
-  async function growth({ owner, other }: Pair, script: Script, result: (pieces: number) => unknown): Promise<number> {
-    expect(await other.evaluate(script('small', FIRST_PIECES))).toEqual(result(FIRST_PIECES));
-    const reader = await other.process();
-    const processes = (await session.browser.processes()).filter((id) => id !== reader);
-    const measured = await highestMemory(processes, () => other.evaluate(script('large', PIECES)));
-    expect(measured.result).toEqual(result(PIECES));
-    await owner.close();
-    await other.close();
-    return measured.highest - measured.before;
-  }
+    /**
+     * What all processes but that of the page that asks take beyond what they had: the owner's, and the service worker's, which may be the same.
+     * Closes the tabs: what is left in a process of one direction must not hide what the other takes.
+     */
+    async function growth(
+      { owner, other }: Pair,
+      script: Script,
+      result: (pieces: number) => unknown,
+    ): Promise<number> {
+      expect(await other.evaluate(script('small', FIRST_PIECES))).toEqual(result(FIRST_PIECES));
+      const reader = await other.process();
+      const processes = (await session.browser.processes()).filter((id) => id !== reader);
+      const measured = await highestMemory(processes, () => other.evaluate(script('large', PIECES)));
+      expect(measured.result).toEqual(result(PIECES));
+      await owner.close();
+      await other.close();
+      return measured.highest - measured.before;
+    }
 
-  async function measureBareRelay(): Promise<Growth> {
-    const put: Script = (_id, pieces) =>
-      `fetch('/bare/in', { method: 'PUT', body: film.blob(${pieces}) }).then(({ status }) => status)`;
-    const get: Script = (_id, pieces) =>
-      `fetch('/bare/out?pieces=${pieces}').then(({ body }) => film.wrong(body)).then((read) => ({ ...read, wrong: 0 }))`;
-    return {
-      in: await growth(await openBareTabs(), put, created),
-      out: await growth(await openBareTabs(), get, right),
-    };
-  }
+    async function measureBareRelay(): Promise<Growth> {
+      const put: Script = (_id, pieces) =>
+        `fetch('/bare/in', { method: 'PUT', body: film.blob(${pieces}) }).then(({ status }) => status)`;
+      const get: Script = (_id, pieces) =>
+        `fetch('/bare/out?pieces=${pieces}').then(({ body }) => film.wrong(body)).then((read) => ({ ...read, wrong: 0 }))`;
+      return {
+        in: await growth(await openBareTabs(), put, created),
+        out: await growth(await openBareTabs(), get, right),
+      };
+    }
 
-  async function measure(way: Way): Promise<Growth> {
-    const site = await session.openSite();
-    const put: Script = (id, pieces) =>
-      `send('${way}', '/db/films/${id}/film', { method: 'PUT', body: film.blob(${pieces}) }).then(({ status }) => status)`;
-    const get: Script = (id) => `send('${way}', '/db/films/${id}/film').then(({ body }) => film.wrong(body))`;
-    const writing = await openTabs(site);
-    await call(writing.other, 'request', 'fetch', 'PUT', '/db/films');
-    const written = await growth(writing, put, created);
-    return { in: written, out: await growth(await openTabs(site), get, right) };
-  }
+    async function measure(way: Way): Promise<Growth> {
+      const site = await session.openSite();
+      const put: Script = (id, pieces) =>
+        `send('${way}', '/db/films/${id}/film', { method: 'PUT', body: film.blob(${pieces}) }).then(({ status }) => status)`;
+      const get: Script = (id) => `send('${way}', '/db/films/${id}/film').then(({ body }) => film.wrong(body))`;
+      const writing = await openTabs(site);
+      await call(writing.other, 'request', 'fetch', 'PUT', '/db/films');
+      const written = await growth(writing, put, created);
+      return { in: written, out: await growth(await openTabs(site), get, right) };
+    }
 
-  test.each<Way>(['settee', 'fetch'])('by %s, in and out, in bounded memory', { timeout: 180_000 }, async (way) => {
-    const more = await measure(way);
-    // By `fetch` the bytes go through the service worker as well, and there is a least that this takes.
-    const least = way === 'settee' ? { in: COLLECTED_AT, out: COLLECTED_AT } : await measureBareRelay();
-    const shown = ({ in: written, out }: Growth) => `${megabytes(written)} in, ${megabytes(out)} out`;
-    console.info(`${way}: ${shown(more)}; the least: ${shown(least)}`);
-    expect.soft(more.in - least.in).toBeLessThan(MOST_MORE);
-    expect.soft(more.out - least.out).toBeLessThan(MOST_MORE);
-    // The service worker gives back what was read, which the bare relay does not.
-    expect(more.out - COLLECTED_AT).toBeLessThan(MOST_MORE);
-  });
-});
+    test.each<Way>(['settee', 'fetch'])(
+      'is uploaded and downloaded by %s in bounded memory',
+      { timeout: 180_000 },
+      async (way) => {
+        const more = await measure(way);
+        // By `fetch` the bytes go through the service worker as well, and there is a least that this takes.
+        const least = way === 'settee' ? { in: COLLECTED_AT, out: COLLECTED_AT } : await measureBareRelay();
+        const shown = ({ in: written, out }: Growth) => `${megabytes(written)} in, ${megabytes(out)} out`;
+        console.info(`${way}: ${shown(more)}; the least: ${shown(least)}`);
+        expect.soft(more.in - least.in).toBeLessThan(MOST_MORE);
+        expect.soft(more.out - least.out).toBeLessThan(MOST_MORE);
+        // The service worker gives back what was read, which the bare relay does not.
+        expect(more.out - COLLECTED_AT).toBeLessThan(MOST_MORE);
+      },
+    );
+  },
+);
 
 /** Gives a page's script for a document with that id and so many pieces. */
 type Script = (id: string, pieces: number) => string;

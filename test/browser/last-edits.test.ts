@@ -46,7 +46,7 @@ const isClosed = (round: number) => round % 5 === 4;
 /** WebKit now and then leaves a transaction of a closed page open, which blocks the storage (docs/browser.md#when-a-tab-goes-away). */
 const isBlocked = (error: unknown) => /storage_blocked|No tab offered the database/.test(inspect(error));
 
-describe.each(chosenEngines())('the last edit before a page is left, in %s', (engine) => {
+describe.each(chosenEngines())('an edit sent while its page is left, in %s', (engine) => {
   const session = useBrowserSession(engine);
   let site: Site;
 
@@ -118,7 +118,7 @@ describe.each(chosenEngines())('the last edit before a page is left, in %s', (en
 
     const options = { timeout: 300_000, retry: engine === 'webkit' ? 2 : 0 };
 
-    test.skipIf(isBypassed)('of the only tab: each is stored, once', options, async ({ skip }) => {
+    test.skipIf(isBypassed)('each edit of the only tab is stored once', options, async ({ skip }) => {
       site = await session.openSite();
       try {
         await leaveAgainAndAgain(way, isReplaced, rounds[engine]);
@@ -128,14 +128,14 @@ describe.each(chosenEngines())('the last edit before a page is left, in %s', (en
       }
     });
 
-    test.skipIf(isBypassed)('beside another tab: each is stored, once', { timeout: 300_000 }, async () => {
+    test.skipIf(isBypassed)('each edit of a tab beside another one is stored once', { timeout: 300_000 }, async () => {
       site = await session.openSite();
       await openPage(false);
       await leaveAgainAndAgain(way, isReplaced, roundsBeside);
     });
   });
 
-  test('is refused at once, with what to do, where no service worker can take it', async () => {
+  test('is refused at once, with a remedy, if no service worker can take it', async () => {
     site = await session.openSite();
     const tab = await site.open('control');
     const refusals = await tab.evaluate(`(async () => {
@@ -154,7 +154,7 @@ describe.each(chosenEngines())('the last edit before a page is left, in %s', (en
     expect(refusals).toEqual([remedy, remedy, false, 200]);
   });
 
-  test('is answered while the page stays, and refused beyond 64 KiB or as a stream', async () => {
+  test('is answered if the page stays, and refused if its body is a stream or larger than 64 KiB', async () => {
     site = await session.openSite();
     const tab = await openPage(false);
     const answers = await tab.evaluate(`(async () => {
@@ -176,7 +176,7 @@ describe.each(chosenEngines())('the last edit before a page is left, in %s', (en
     ]);
   });
 
-  test('is carried out when it is given as a Request, where the browser can', async () => {
+  test('is stored when sent as a Request, if the browser supports that', async () => {
     site = await session.openSite();
     const tab = await openPage(false);
     const sent = await tab.evaluate(`(async () => {

@@ -35,7 +35,7 @@ describe.each(chosenEngines())('a base on another origin in %s', (engine) => {
     expect((await call(tab, 'request', way, 'GET', `${database}/doc`)).headers).toContain('etag');
   }
 
-  test.each(ways)('answers by %s where nobody listens, also when the page itself has no server', async (way) => {
+  test.each(ways)('is answered by %s where no server listens, also when the page itself has no server', async (way) => {
     const base = 'https://db.example.com/';
     await openControl(base);
     await use(base, way);
@@ -43,7 +43,7 @@ describe.each(chosenEngines())('a base on another origin in %s', (engine) => {
     expect(await call(tab, 'request', way, 'GET', `${base}notes-${way}/doc`)).toMatchObject({ status: 200 });
   });
 
-  test('answers instead of a server that listens there, and leaves it what is not below the base', async () => {
+  test('is answered instead of a server at that origin, which still gets requests outside of the base', async () => {
     const { server } = await session.openSite();
     const base = `${server.origin}/db/`;
     await openControl(base);
@@ -56,7 +56,7 @@ describe.each(chosenEngines())('a base on another origin in %s', (engine) => {
     expect(server.seen).toEqual(ways.map((way) => `/${way}`));
   });
 
-  test('two tabs share what is below it, and a relative base is another service', async () => {
+  test('is shared by two tabs, and a relative base is another service', async () => {
     const base = 'https://db.example.com/';
     await openControl(base);
     expect(await call(tab, 'request', 'settee', 'PUT', `${base}shared`)).toMatchObject({ status: 201 });

@@ -2,6 +2,7 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { settee } from 'settee/vite';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { patient } from '../support/patience.ts';
 import { type AppFolder, createApp } from './app-builds.ts';
 import { useBrowserSession } from './browser-session.ts';
 import type { Tab } from './drivers/browser.ts';
@@ -90,7 +91,7 @@ describe.each(chosenEngines())('an app that keeps its own files, in %s', (engine
     return tab;
   }
 
-  test('starts without a server, with its pages, its files and its data', async () => {
+  test('starts without a server, with its pages, files and data', async () => {
     const created = app();
     await build(created, { precache: true });
     const server = await serve(created.outDir);
@@ -115,7 +116,7 @@ describe.each(chosenEngines())('an app that keeps its own files, in %s', (engine
     await tab.close();
   });
 
-  test('shows a new build when that takes over, and keeps nothing of the old one', async () => {
+  test('shows a new build once its service worker takes over, and deletes all files of the old build', async () => {
     const created = app();
     await build(created, { precache: true });
     const server = await serve(created.outDir);
@@ -138,7 +139,7 @@ describe.each(chosenEngines())('an app that keeps its own files, in %s', (engine
     await tab.close();
   });
 
-  test('answers addresses of its routes by one page, where it says so, but none of the database', async () => {
+  test('serves its routes from one page if configured so, but no address of the database', async () => {
     const created = app();
     await build(created, { precache: { fallback: 'index.html', exclude: [/^about/] } });
     const server = await serve(created.outDir);
@@ -151,7 +152,7 @@ describe.each(chosenEngines())('an app that keeps its own files, in %s', (engine
     await tab.close();
   });
 
-  test('keeps nothing of what it no longer wants to be kept', async () => {
+  test('deletes files that are no longer in its list', async () => {
     const created = app();
     await build(created, { precache: true });
     const server = await serve(created.outDir);
@@ -161,18 +162,18 @@ describe.each(chosenEngines())('an app that keeps its own files, in %s', (engine
     expect(await tab.evaluate('settee.update()')).toBe(true);
     // A service worker is in control a little before it has tidied up.
     const isKept = async (path: string) => String(await tab.evaluate(kept)).includes(path);
-    await expect.poll(() => isKept('/about.html')).toBe(false);
-    await expect.poll(() => isKept('/logo%20one.svg')).toBe(false);
+    await expect.poll(() => isKept('/about.html'), patient).toBe(false);
+    await expect.poll(() => isKept('/logo%20one.svg'), patient).toBe(false);
     expect(await isKept('/index.html')).toBe(true);
     created.write('main.js', main('second', 'settee'));
     await build(created, {});
     await updates(tab);
     await tab.evaluate('ready');
-    await expect.poll(() => tab.evaluate('caches.keys()')).toEqual([]);
+    await expect.poll(() => tab.evaluate('caches.keys()'), patient).toEqual([]);
     await tab.close();
   });
 
-  test('needs no bundler: a list of its files will do', async () => {
+  test('needs no bundler: a plain list of its files suffices', async () => {
     const created = app();
     const folder = join(created.path, 'site');
     cpSync(join(import.meta.dirname, '../../dist/browser'), folder, { recursive: true });
@@ -210,14 +211,14 @@ describe.each(chosenEngines())('an app that keeps its own files, in %s', (engine
   });
 });
 
-describe('an app that keeps nothing', () => {
+describe('an app that precaches nothing', () => {
   let created: AppFolder;
   beforeAll(async () => {
     created = createApp({ ...files, 'main.js': main('first', 'settee') });
     await build(created, {});
   });
 
-  test('has the service worker as it is, and not what keeps files', () => {
+  test('has the plain service worker, without the precaching script', () => {
     const own = join(import.meta.dirname, '../../dist/browser/settee-sw.js');
     expect(readFileSync(join(created.outDir, 'settee-sw.js'), 'utf8')).toBe(readFileSync(own, 'utf8'));
     expect(() => readFileSync(join(created.outDir, 'settee-sw-precache.js'))).toThrow('ENOENT');

@@ -14,7 +14,7 @@ const pouchDb = join(import.meta.dirname, '../../node_modules/pouchdb/dist/pouch
 
 const loaded = "performance.getEntriesByType('resource').map(({ name }) => name).join()";
 
-describe.each(chosenEngines())('in %s', (engine) => {
+describe.each(chosenEngines())('an app of the recipes in %s', (engine) => {
   const session = useBrowserSession(engine);
 
   function follow(name: string, packages: readonly string[] = []): { app: AppFolder; commands: readonly string[] } {
@@ -30,7 +30,7 @@ describe.each(chosenEngines())('in %s', (engine) => {
     return server;
   }
 
-  test('the app without a build keeps its notes, and itself', async () => {
+  test('written without a build keeps its notes and works offline', async () => {
     const { app, commands } = follow('cdn');
     // The app's folder is there already.
     const copy = String(commands[1]).replace('mkdir site && ', '');
@@ -49,7 +49,7 @@ describe.each(chosenEngines())('in %s', (engine) => {
     await tab.close();
   });
 
-  test('the app that had PouchDB takes its notes along, once', async ({ skip }) => {
+  test('that used PouchDB migrates its notes once', async ({ skip }) => {
     if (engine === 'webkit')
       skip('PouchDB waits for ever in a private session of WebKit, which keeps no Blobs in IndexedDB');
     const { app } = follow('pouchdb', ['pouchdb', 'vite']);

@@ -67,7 +67,7 @@ describe.each(chosenEngines())('replication in %s', (engine) => {
     await expect.poll(() => read(tab, `${name}-of-server`), soon).toMatchObject({ by: 'server' });
   }
 
-  test('a document asks for it: it goes on when the tab is closed, when the page is reloaded, and when all were closed', async () => {
+  test('requested by a document continues when its tab is closed, when the page is reloaded, and after all pages were closed', async () => {
     const tab = await openSite();
     await keepInSync(tab);
     await expectSync(tab, 'first');
@@ -84,7 +84,7 @@ describe.each(chosenEngines())('replication in %s', (engine) => {
     await expectSync(next, 'next');
   });
 
-  test('the server is away, and back', async () => {
+  test('continues after the server was unreachable', async () => {
     const tab = await openSite();
     await keepInSync(tab);
     await expectSync(tab, 'before');
@@ -96,7 +96,7 @@ describe.each(chosenEngines())('replication in %s', (engine) => {
     await expectSync(tab, 'after');
   });
 
-  test('offline, and back: it goes on at once', async ({ skip }) => {
+  test('continues at once when the browser is online again', async ({ skip }) => {
     const { setOffline } = session.browser.can;
     if (setOffline !== true) skip(setOffline);
     const tab = await openSite();
@@ -118,7 +118,7 @@ describe.each(chosenEngines())('replication in %s', (engine) => {
     await expect.poll(() => read(tab, 'elsewhere'), atOnce).toMatchObject({ by: 'server' });
   });
 
-  test('the only page goes while something waits: the service worker goes on with it', async () => {
+  test('continues in the service worker when the only page closes while something waits', async () => {
     const tab = await openSite();
     await keepInSync(tab);
     await expectSync(tab, 'before');
@@ -131,7 +131,7 @@ describe.each(chosenEngines())('replication in %s', (engine) => {
     await expectSync(await openTab(), 'after');
   });
 
-  test('the owner goes amid what was asked for once: that is answered 503, and can be sent again', async () => {
+  test('requested once is answered 503 when the owner closes in the middle, and can be requested again', async () => {
     const owner = await openSite();
     const other = await openTab();
     await server.ask('PUT', '/notes/doc', { by: 'server' });
@@ -146,7 +146,7 @@ describe.each(chosenEngines())('replication in %s', (engine) => {
     expect(await read(other, 'doc')).toMatchObject({ by: 'server' });
   });
 
-  test('background synchronization starts the service worker for what was left behind', async ({ skip }) => {
+  test('is continued by the service worker after background synchronization starts it', async ({ skip }) => {
     const { dispatchSync, stopServiceWorkers } = session.browser.can;
     if (dispatchSync !== true) skip(dispatchSync);
     if (stopServiceWorkers !== true) skip(stopServiceWorkers);
@@ -165,7 +165,7 @@ describe.each(chosenEngines())('replication in %s', (engine) => {
     await expect.poll(() => server.ask('GET', '/notes/left-behind'), soon).toMatchObject({ by: 'page' });
   });
 
-  test(`the tab is killed ${kills} times amid ${documents} documents: its successor goes on from the checkpoint`, {
+  test(`continues from the checkpoint in the next tab after its tab is killed ${kills} times amid ${documents} documents`, {
     timeout: 60_000 + kills * 30_000,
   }, async () => {
     let owner = await openSite();

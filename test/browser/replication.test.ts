@@ -56,7 +56,7 @@ describe.each(chosenEngines())('replication in %s', (engine) => {
     return arrayAt(json, 'jobs').map((job) => at(job, 'state'));
   }
 
-  test.each(ways)('live in both directions, asked for by %s', async (way) => {
+  test.each(ways)('runs live in both directions when requested by %s', async (way) => {
     const tab = await openSite();
     await make(tab);
     for (const direction of ['pull', 'push'] as const) {
@@ -70,7 +70,7 @@ describe.each(chosenEngines())('replication in %s', (engine) => {
     await expect.poll(() => server.ask('GET', '/notes/here'), soon).toMatchObject({ n: 2 });
   });
 
-  test('the owner of the storage goes: its successor goes on with what was asked for', async () => {
+  test('requested of an owner that closes is continued by the next owner', async () => {
     const tab = await openSite();
     await make(tab);
     const other = await openTab();
@@ -89,7 +89,7 @@ describe.each(chosenEngines())('replication in %s', (engine) => {
     expect(await jobs(other)).toEqual(['running', 'running']);
   });
 
-  test('a base that is the address of the server: pages are answered here, replications reach the server', async () => {
+  test('reaches the server even if its address is the base, below which pages are answered locally', async () => {
     const elsewhere = await session.openSite();
     server = await startProxiedServer(elsewhere);
     await server.ask('PUT', '/notes');
@@ -118,7 +118,7 @@ describe.each(chosenEngines())('replication in %s', (engine) => {
     expect(server.seen.filter((line) => line.startsWith('PUT /notes/here') || line.includes('#'))).toEqual([]);
   });
 
-  test('once: conflicts, deletions and attachments travel both ways, and both sides have the same winners', async () => {
+  test('copies conflicts, deletions and attachments both ways once, and both sides have the same winners', async () => {
     const tab = await openSite();
     await make(tab);
     await write(tab, 'both');
@@ -152,7 +152,7 @@ describe.each(chosenEngines())('replication in %s', (engine) => {
     expect(server.seen.length).toBeLessThanOrEqual(6);
   });
 
-  test('many databases of one server keep two connections, and the page is answered meanwhile', async () => {
+  test('of many databases with one server uses two connections, and the page is answered meanwhile', async () => {
     const tab = await openSite();
     const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'];
     for (const name of names) {
@@ -162,8 +162,9 @@ describe.each(chosenEngines())('replication in %s', (engine) => {
     }
     await expect.poll(() => server.seen.filter((line) => line.includes('feed=continuous')).length, soon).toBe(2);
     await expect.poll(() => server.open, soon).toBe(2);
-    const { ms } = await call(tab, 'request', 'fetch', 'GET', server.url);
-    expect(ms).toBeLessThan(3_000);
+    // If the feeds took all the connections that a browser has for a host, it would be answered when one of them ends.
+    expect(await call(tab, 'request', 'fetch', 'GET', server.url)).toMatchObject({ status: 200 });
+    expect(server.open).toBe(2);
     const news = () => server.seen.filter((line) => line.startsWith('GET /_db_updates')).length;
     expect(news()).toBe(1);
     for (const name of names) await server.ask('PUT', `/${name}/doc`, { in: name });
@@ -174,7 +175,7 @@ describe.each(chosenEngines())('replication in %s', (engine) => {
     await expect.poll(() => server.open, soon).toBe(2);
   });
 
-  test('the example of the documentation does what it says', async () => {
+  test('works as in the example of the documentation', async () => {
     const tab = await openSite();
     await make(tab);
     const page = readFileSync(join(import.meta.dirname, '../../docs/browser.md'), 'utf8');

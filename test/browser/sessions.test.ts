@@ -18,31 +18,34 @@ describe.each(chosenEngines())('sessions in %s', (engine) => {
     return Object(json).userCtx;
   }
 
-  test.each(ways)('begun by %s: known on every way, after the owner has gone, and ended', async (way) => {
-    const site = await browser.openSite();
-    const [first, second] = [await site.open('control'), await site.open('control')];
-    for (const tab of [first, second]) await call(tab, 'start', { base });
-    const ana = { type: 'user', name: 'ana', roles: ['editor'], password: 'secret' };
-    expect((await call(first, 'request', way, 'PUT', '/db/_users')).status).toBe(201);
-    expect((await call(first, 'request', way, 'PUT', user, ana)).status).toBe(201);
-    expect(await whoIs(second, way)).toEqual({ name: null, roles: ['_admin'] });
-    const begun = await call(first, 'request', way, 'POST', session, { name: 'ana', password: 'secret' });
-    expect(begun).toMatchObject({ status: 200, json: { ok: true, name: 'ana', roles: ['editor'] } });
-    expect(begun.headers).not.toContain('set-cookie');
-    const known = { name: 'ana', roles: ['editor'] };
-    for (const tab of [first, second]) for (const each of ways) expect(await whoIs(tab, each)).toEqual(known);
-    await first.close();
-    expect(await whoIs(second, 'settee')).toEqual(known);
-    await call(second, 'close');
-    expect(await whoIs(second, 'fetch')).toEqual(known);
-    const third = await site.open('control');
-    await call(third, 'start', { base });
-    expect(await whoIs(third, 'settee')).toEqual(known);
-    expect((await call(third, 'request', way, 'DELETE', session)).status).toBe(200);
-    expect(await whoIs(third, way)).toEqual({ name: null, roles: ['_admin'] });
-  });
+  test.each(ways)(
+    'begun by %s are valid over every transport, also after the owner closed, until logout',
+    async (way) => {
+      const site = await browser.openSite();
+      const [first, second] = [await site.open('control'), await site.open('control')];
+      for (const tab of [first, second]) await call(tab, 'start', { base });
+      const ana = { type: 'user', name: 'ana', roles: ['editor'], password: 'secret' };
+      expect((await call(first, 'request', way, 'PUT', '/db/_users')).status).toBe(201);
+      expect((await call(first, 'request', way, 'PUT', user, ana)).status).toBe(201);
+      expect(await whoIs(second, way)).toEqual({ name: null, roles: ['_admin'] });
+      const begun = await call(first, 'request', way, 'POST', session, { name: 'ana', password: 'secret' });
+      expect(begun).toMatchObject({ status: 200, json: { ok: true, name: 'ana', roles: ['editor'] } });
+      expect(begun.headers).not.toContain('set-cookie');
+      const known = { name: 'ana', roles: ['editor'] };
+      for (const tab of [first, second]) for (const each of ways) expect(await whoIs(tab, each)).toEqual(known);
+      await first.close();
+      expect(await whoIs(second, 'settee')).toEqual(known);
+      await call(second, 'close');
+      expect(await whoIs(second, 'fetch')).toEqual(known);
+      const third = await site.open('control');
+      await call(third, 'start', { base });
+      expect(await whoIs(third, 'settee')).toEqual(known);
+      expect((await call(third, 'request', way, 'DELETE', session)).status).toBe(200);
+      expect(await whoIs(third, way)).toEqual({ name: null, roles: ['_admin'] });
+    },
+  );
 
-  test('outlives the service worker, and is known to validation functions', async ({ skip }) => {
+  test('outlive the service worker, and validation functions see their user', async ({ skip }) => {
     const { stopServiceWorkers } = browser.browser.can;
     if (stopServiceWorkers !== true) skip(stopServiceWorkers);
     const site = await browser.openSite();

@@ -6,7 +6,7 @@ import { chosenEngines } from './drivers/start.ts';
 const base = '/db/';
 
 /** What stands in a page's way, and what `start` says of it. */
-describe.each(chosenEngines())('a start that fails in %s', (engine) => {
+describe.each(chosenEngines())('settee.start() in %s, where something is missing or forbidden', (engine) => {
   const session = useBrowserSession(engine);
 
   /** The site answers requests to `path` with these headers besides its own. */
@@ -29,7 +29,7 @@ describe.each(chosenEngines())('a start that fails in %s', (engine) => {
   test.each([
     ['worker', { worker: '/missing.js' }],
     ['service worker', { serviceWorker: '/missing.js' }],
-  ])('names the address of the %s where nothing is, and what to do', async (what, options) => {
+  ])('names the address of a missing %s, and the remedy', async (what, options) => {
     const site = await session.openSite();
     const failure = await failureOn(site, options);
     expect(failure).toContain(`The ${what} ${site.server.origin}/missing.js did not start`);
@@ -42,13 +42,13 @@ describe.each(chosenEngines())('a start that fails in %s', (engine) => {
   test.each([
     ['worker', { worker: '/page/control' }],
     ['service worker', { serviceWorker: '/page/control' }],
-  ])('tells that a page is where the %s should be', async (what, options) => {
+  ])('says that a page was served instead of the %s', async (what, options) => {
     const failure = await failureOn(await session.openSite(), options);
     expect(failure).toMatch(new RegExp(`The ${what} .*/page/control did not start: .*answers 200 text/html`));
     expect(failure).toContain('with Vite add the plugin settee/vite');
   });
 
-  test('tells that a service worker of the app is a module', async () => {
+  test("says that the app's service worker is a module", async () => {
     const site = await session.openSite();
     site.server.intercept(({ url }, response) => {
       if (url !== '/module.js') return false;
@@ -61,7 +61,7 @@ describe.each(chosenEngines())('a start that fails in %s', (engine) => {
   test.each([
     ['worker', {}],
     ['service worker', { serviceWorker: '/settee-sw.js?base=/db/' }],
-  ])('names the directive that forbids the script of the %s', async (what, options) => {
+  ])('names the CSP directive that forbids the script of the %s', async (what, options) => {
     const directive = what === 'worker' ? "worker-src 'none'" : 'worker-src /settee-worker.js';
     const site = await siteWith('/page/', {
       'content-security-policy': directive.replace(' /', ' http://127.0.0.1:*/'),
@@ -74,7 +74,7 @@ describe.each(chosenEngines())('a start that fails in %s', (engine) => {
   });
 
   test.runIf(engine === 'chromium')(
-    'names the directive trusted-types, and the policy that it must allow',
+    'names the CSP directive trusted-types, and the policy that it must allow',
     async () => {
       const policy = "require-trusted-types-for 'script'; trusted-types other";
       const site = await siteWith('/page/', { 'content-security-policy': policy });
@@ -84,7 +84,7 @@ describe.each(chosenEngines())('a start that fails in %s', (engine) => {
     },
   );
 
-  test('starts everything it has where scripts need trusted types', async () => {
+  test('starts completely if scripts need trusted types and the policy is allowed', async () => {
     const policy = "require-trusted-types-for 'script'; trusted-types settee";
     // The driver of WebKit evaluates what it is told, in the page.
     const site = await siteWith(engine === 'webkit' ? '/settee-' : '/', { 'content-security-policy': policy });
@@ -102,12 +102,12 @@ describe.each(chosenEngines())('a start that fails in %s', (engine) => {
     expect(session.browser.messages.slice(asked).join('\n')).not.toContain('No worker for functions');
   });
 
-  test('tells that a page in a sandbox has no place for data', async () => {
+  test('says that a sandboxed page has no storage', async () => {
     const site = await siteWith('/page/', { 'content-security-policy': 'sandbox allow-scripts' });
     expect(await failureOn(site, { serviceWorker: '/settee-sw.js?base=/db/' })).toMatch(/did not start: .*sandbox/);
   });
 
-  test('needs no WebAssembly but for functions of design documents, which say so', async () => {
+  test('starts without WebAssembly, and only functions of design documents fail, with an error that says so', async () => {
     const strict = { 'content-security-policy': "default-src 'self'; script-src 'self'" };
     const site = await session.openSite();
     site.server.intercept(({ url = '' }, response) => {
@@ -139,7 +139,7 @@ describe.each(chosenEngines().filter((engine) => engine !== 'webkit'))(
   (engine) => {
     const session = useBrowserSession(engine, { blocksSiteData: true });
 
-    test('a start says so, and what to do', async () => {
+    test('start fails, and says why and what to do', async () => {
       const site = await session.openSite();
       // The page of the other tests needs a channel, which it can't have here.
       const tab = await site.open('empty');

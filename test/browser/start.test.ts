@@ -14,7 +14,7 @@ describe.each(chosenEngines())('a start in %s', (engine) => {
     return site.open('control');
   }
 
-  test('may wait for the database alone; the service worker follows', async () => {
+  test('can wait for the database alone, and the service worker is registered later', async () => {
     const tab = await openControl();
     await call(tab, 'start', { base, waitFor: 'database' });
     expect((await call(tab, 'request', 'settee', 'PUT', '/db/notes')).status).toBe(201);
@@ -26,7 +26,7 @@ describe.each(chosenEngines())('a start in %s', (engine) => {
   test.each([
     ['database', ['started', 'registers', true]],
     ['control', ['registers', 'started', true]],
-  ])('that waits for %s registers the service worker in its time', async (waitFor, order) => {
+  ])('that waits for %s registers the service worker at the right time', async (waitFor, order) => {
     const tab = await openControl();
     const steps = await tab.evaluate(`(async () => {
       const { start } = await import('/settee.js');
@@ -44,7 +44,7 @@ describe.each(chosenEngines())('a start in %s', (engine) => {
     expect(steps).toEqual(order);
   });
 
-  test('that waits for the database alone tells later what became of the service worker', async () => {
+  test('that waits for the database alone reports later whether the service worker works', async () => {
     const tab = await openControl();
     await call(tab, 'start', { base, waitFor: 'database', serviceWorker: '/missing.js' });
     expect((await call(tab, 'request', 'settee', 'PUT', '/db/notes')).status).toBe(201);
@@ -52,7 +52,7 @@ describe.each(chosenEngines())('a start in %s', (engine) => {
     expect((await call(tab, 'status')).uncontrolledBecause).toContain('missing.js did not start');
   });
 
-  test('without a service worker says so', async () => {
+  test('without a service worker reports that', async () => {
     const tab = await openControl();
     await call(tab, 'start', { base, serviceWorker: false });
     expect(await call(tab, 'controlled')).toBe(false);
@@ -61,7 +61,7 @@ describe.each(chosenEngines())('a start in %s', (engine) => {
     expect(status.uncontrolledBecause).toContain('use settee.fetch');
   });
 
-  test('where the browser has no service workers says so', async () => {
+  test('in a browser without service workers reports that', async () => {
     const tab = await openControl();
     await tab.evaluate('void delete Navigator.prototype.serviceWorker');
     await call(tab, 'start', { base });
@@ -69,7 +69,7 @@ describe.each(chosenEngines())('a start in %s', (engine) => {
     expect((await call(tab, 'status')).uncontrolledBecause).toContain('private window of Firefox');
   });
 
-  test('does not wait for what the user says to a question of the browser', async () => {
+  test("doesn't wait for the user's answer to a permission prompt", async () => {
     const tab = await openControl();
     await tab.evaluate(`void Object.defineProperty(navigator, 'storage', {
       value: { persist: () => ((globalThis.asked = true), new Promise(() => {})) },
@@ -101,7 +101,7 @@ describe.each(chosenEngines())('a start in %s', (engine) => {
     ['ftp://db.example.com/', 'its protocol is ftp:'],
     ['/', "the site's own files are below it"],
     ['/db/?a=b', 'it has a query or a fragment'],
-  ])('says of the base "%s" what is wrong with it, and which are right', async (wrong, why) => {
+  ])('rejects the base "%s", says why, and which bases are valid', async (wrong, why) => {
     const tab = await openControl();
     const failure = await call(tab, 'start', { base: wrong, replaceFetch: true }).then(() => 'it started', String);
     expect(failure).toContain(why);

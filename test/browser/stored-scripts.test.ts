@@ -53,7 +53,7 @@ describe.each(chosenEngines())('what users stored, from a page on another port, 
     })`);
   }
 
-  test('scripts do not run, styles do not apply, images are shown', async () => {
+  test('runs no scripts, applies no styles, and shows images', async () => {
     const tab = await site.open('empty');
     const [, , color] = Object(await load(tab, 'img', { src: `${database}/image/a.gif` }));
     for (const path of ['script/a.js', '_design/d/_show/script', 'script/a.js?x=1']) {
@@ -64,13 +64,13 @@ describe.each(chosenEngines())('what users stored, from a page on another port, 
     expect(await load(tab, 'img', { src: `${database}/image/a.gif?x=1` })).toEqual(['loaded', false, color]);
   });
 
-  test('a page of an origin that CORS permits may ask for it by name', async () => {
+  test('can be read by a page of an origin that CORS lists', async () => {
     const tab = await site.open('empty');
     const asked = { crossOrigin: 'anonymous', src: `${database}/script/a.js` };
     expect(await load(tab, 'script', asked)).toEqual(['loaded', true, expect.any(String)]);
   });
 
-  test('a page of the own origin runs it', async () => {
+  test('runs in a page of the same origin', async () => {
     const tab = await site.open('empty');
     await tab.navigate(`${database}/_all_docs`);
     expect(await load(tab, 'script', { src: `${database}/script/a.js` })).toEqual(['loaded', true, expect.any(String)]);

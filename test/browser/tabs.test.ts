@@ -33,7 +33,7 @@ describe.each(chosenEngines())('tabs of %s', (engine) => {
     ['settee', 'settee'],
     ['fetch', 'fetch'],
     ['settee', 'fetch'],
-  ])('two that write the same document, by %s and by %s: exactly one conflict', async (first, second) => {
+  ])('that write the same document, by %s and by %s, cause exactly one conflict', async (first, second) => {
     const [one, other] = await openTabs(2);
     for (let number = 0; number < 20; number += 1) {
       const answers = await Promise.all([
@@ -44,7 +44,7 @@ describe.each(chosenEngines())('tabs of %s', (engine) => {
     }
   });
 
-  test(`eight that write ${perTab} documents each: all are there, once`, { timeout: 180_000 }, async () => {
+  test('of which eight write a thousand documents each store every document once', { timeout: 180_000 }, async () => {
     const tabs = await openTabs(8);
     const began = performance.now();
     const acknowledged = await Promise.all(

@@ -43,7 +43,7 @@ describe.each(chosenEngines())('pages of two versions in %s', (engine) => {
 
   const write = (of: Tab, id: string) => call(of, 'request', 'settee', 'PUT', `/db/notes/${id}`, {});
 
-  test('the older one is told, goes on by the service worker, and is as new after update() and a reload', async () => {
+  test('the older page learns that it is outdated, continues through the service worker, and is current after update() and a reload', async () => {
     expect(await call(tab, 'status')).toMatchObject({ outdated: false });
     deploy();
     const other = await site.open('control');
@@ -60,7 +60,7 @@ describe.each(chosenEngines())('pages of two versions in %s', (engine) => {
     expect(await call(tab, 'ids', 'settee', '/db/notes')).toEqual(['by the newer', 'by the older']);
   });
 
-  test('one that was kept while the worker was replaced starts, and is told', async () => {
+  test('a page from the cache starts after its worker was replaced, and learns that it is outdated', async () => {
     deploy({ isPageKept: true });
     await tab.reload();
     await call(tab, 'start', { base });
@@ -69,7 +69,7 @@ describe.each(chosenEngines())('pages of two versions in %s', (engine) => {
     expect(await write(tab, 'by a page that was kept')).toMatchObject({ status: 201 });
   });
 
-  test('one that was kept starts where its worker, in a folder of its version, is no longer there', async () => {
+  test('a page from the cache starts when its worker, in a folder of its version, no longer exists', async () => {
     let isThere = true;
     site.server.intercept(({ url = '' }, response) => {
       if (url === '/settee.js') {
@@ -97,7 +97,7 @@ describe.each(chosenEngines())('pages of two versions in %s', (engine) => {
     await expect(starting).rejects.toThrow('The file is not there');
   });
 
-  test('one that was kept says why it can not start where there is no service worker', async () => {
+  test("a page from the cache says why it can't start without a service worker", async () => {
     deploy({ isPageKept: true });
     const alone = await site.open('control');
     const starting = call(alone, 'start', { base: '/other/', serviceWorker: false });

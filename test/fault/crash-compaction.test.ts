@@ -13,7 +13,7 @@ const DROPPED = 256;
  * After a compacting copy LMDB has no list of free pages at all. lmdb-js 3.5.6 does not survive a transaction there
  * that begins that list with a long one: the process aborts in mdb_page_alloc, or commits fail with MDB_BAD_TXN.
  */
-test('a file that was compacted takes large drops as its first commits', async () => {
+test('a file that was compacted before a crash accepts large drops as its first commits', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'settee-compaction-'));
   const store = createLmdbPageStore(folder);
   const file = await store.open('a', 'create');

@@ -50,7 +50,7 @@ async function count(url: URL, from: number, onAcknowledged: () => void): Promis
 }
 
 test(
-  `a configuration file is the old or the new one, however the server ends, ${rounds} times over`,
+  `the configuration file is the old or the new one after ${rounds} crashes of the server`,
   async () => {
     console.log(`SETTEE_CRASH_SEED=${seed} repeats what this run chooses`);
     const random = new SeededRandom(seed);

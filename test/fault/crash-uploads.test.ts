@@ -45,7 +45,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test(`uploads that kill -9 ends, ${ROUNDS} times over, are there wholly or leave nothing`, {
+test(`uploads interrupted by kill -9 (${ROUNDS} times) are stored completely or not at all`, {
   timeout: 180_000,
 }, async () => {
   console.log(`SETTEE_CRASH_SEED=${seed} repeats what this run chooses`);

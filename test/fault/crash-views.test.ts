@@ -56,7 +56,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test(`the build of an index goes on after kill -9, ${KILLS} times over`, { timeout: 300_000 }, async () => {
+test(`building an index continues after kill -9 (${KILLS} times)`, { timeout: 300_000 }, async () => {
   console.log(`SETTEE_CRASH_SEED=${seed} repeats what this run chooses`);
   const random = new SeededRandom(seed);
   server = await ServerProcess.start(folder);

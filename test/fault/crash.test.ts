@@ -49,7 +49,7 @@ afterEach(async () => {
 });
 
 test(
-  `acknowledged writes survive kill -9, ${rounds} times over`,
+  `acknowledged writes survive kill -9 (${rounds} times)`,
   async () => {
     console.log(`SETTEE_CRASH_SEED=${seed} repeats what this run chooses`);
     const run = new CrashRun(seed);

@@ -42,8 +42,8 @@ async function attempt(step: Step, db: StoredDatabase): Promise<unknown> {
   }
 }
 
-describe('one storage operation fails', () => {
-  test('for an unknown reason: the database is opened again, finds out what happened, and goes on', async () => {
+describe('a storage operation that fails', () => {
+  test('for an unknown reason makes the database reopen, determine the outcome, and continue', async () => {
     const seen = await runUndisturbed();
     const operations = await listOperations();
     for (let failAt = 1; failAt <= operations.length; failAt++) {
@@ -75,7 +75,7 @@ describe('one storage operation fails', () => {
     }
   }, 240_000);
 
-  test('because the medium is full: nothing of the refused request is seen, and the same handle goes on', async () => {
+  test('because the medium is full leaves no trace of the refused request, and the same handle continues', async () => {
     const seen = await runUndisturbed();
     const operations = await listOperations();
     const commits = operations.filter((operation) => operation.includes('commit')).length;
@@ -104,7 +104,7 @@ describe('one storage operation fails', () => {
   }, 240_000);
 });
 
-describe('the medium stays full for a while', () => {
+describe('a medium that stays full for a while', () => {
   /** Refuses commits while `isFull`, and counts the attempts. */
   function fillable() {
     const state = { isFull: false, attempts: 0, commits: 0 };
@@ -119,7 +119,7 @@ describe('the medium stays full for a while', () => {
     return { state, bench: workBench({ hooks }) };
   }
 
-  test('requests are refused one by one, reads go on, nothing spins, and all goes on when there is space again', async () => {
+  test('refuses requests one by one, serves reads without busy loops, and works again once there is space', async () => {
     const seen = await runUndisturbed();
     for (let from = 1; from < SCRIPT.length; from += 2) {
       const { state, bench } = fillable();
@@ -145,7 +145,7 @@ describe('the medium stays full for a while', () => {
     }
   }, 120_000);
 
-  test('for checkpoints alone: writes are refused before journal and memory outgrow their bounds', async () => {
+  test('for checkpoints only has writes refused before journal and memory exceed their limits', async () => {
     let isFull = true;
     const bench = workBench({
       hooks: {
@@ -176,7 +176,7 @@ describe('the medium stays full for a while', () => {
     await db.close();
   });
 
-  test('after a crash: what is there can be read, and written to again later', async () => {
+  test('after a crash lets stored data be read, and writes work later', async () => {
     const { state, bench } = fillable();
     const first = await bench.open();
     await put(first, 'a');
@@ -191,7 +191,7 @@ describe('the medium stays full for a while', () => {
     await db.close();
   });
 
-  test('a thousand refused writes leave nothing behind in memory or on the medium', async () => {
+  test('leaves nothing of a thousand refused writes in memory or on the medium', async () => {
     const { state, bench } = fillable();
     const db = await bench.open();
     for (const step of SCRIPT) await step.run(db);

@@ -28,7 +28,7 @@ async function runUntilDeath(stopAt: number, stopped: 'before' | 'after') {
 }
 
 test.each(['before', 'after'] as const)(
-  'a process that dies %s any storage operation loses nothing, leaves nothing half done, and no damage',
+  'a process that dies %s any storage operation loses no write, and leaves nothing half-done or damaged',
   async (stopped) => {
     const seen = await runUndisturbed();
     const { operations } = await runUntilDeath(Number.POSITIVE_INFINITY, stopped);
@@ -48,7 +48,7 @@ test.each(['before', 'after'] as const)(
   240_000,
 );
 
-test('an owner that died while its file was repaired leaves the same state to the next one', async () => {
+test('an owner that dies while its file is repaired leaves the same state to the next owner', async () => {
   const { bench } = await runUntilDeath(70, 'after');
   const first = await workBench({ medium: bench.medium.clone() }).open();
   const expected = await look(first);

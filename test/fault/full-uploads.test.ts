@@ -43,7 +43,7 @@ function form(rev: string, bytes: Uint8Array): Uint8Array {
 describe.each([
   ['memory', memoryStorage],
   ['lmdb', lmdbStorage],
-] as const)('on %s', (_name, newStorage) => {
+] as const)('an upload on %s', (_name, newStorage) => {
   let storage: Storage;
   let core: Core;
   let server: HttpServer;
@@ -129,7 +129,7 @@ describe.each([
     };
   }
 
-  test('a quota: 507, nothing is stored, its room is there for others at once, and the connection goes on', async () => {
+  test('beyond a quota is answered 507, stores nothing, frees its space at once, and the connection continues', async () => {
     const setLimit = limitPages(3 * MEGABYTE);
     const first = await written(put('db/doc', '{"n":1}'));
     const rev = await written(put(`db/doc/kept?rev=${first}`, bytesOf(1), BINARY));
@@ -166,7 +166,7 @@ describe.each([
     expect(await damage()).toEqual([]);
   });
 
-  test('any commit of an upload: 507, nothing is stored, and the same upload goes through afterwards', async () => {
+  test('of which any commit fails is answered 507, stores nothing, and succeeds when repeated', async () => {
     const large = bytesOf(3);
     let refused = 0;
     for (let isRefused = true; isRefused; ) {
@@ -194,7 +194,7 @@ describe.each([
     expect(await damage()).toEqual([]);
   });
 
-  test('what is refused for itself: the exact error, nothing is stored, and the connection goes on', async () => {
+  test('that is refused for its content gets the exact error, stores nothing, and the connection continues', async () => {
     const kept = await written(put('db/doc/kept', bytesOf(1), BINARY));
     const before = await connection.ask({ method: 'GET', path: 'db/doc' });
     const mixed = { 'content-type': 'multipart/related; boundary=b' };

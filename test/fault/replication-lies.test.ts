@@ -77,12 +77,12 @@ function without(leaves: Record<string, string>, refused: Refused): Record<strin
   return Object.fromEntries(Object.entries(leaves).filter(([name]) => !names.has(name)));
 }
 
-describe('a source as CouchDB 3', () => {
-  test.each(WAYS)('gives losing leaves and tombstones with long attachments (%s)', async (_, faults) => {
+describe('replication from a source like CouchDB 3', () => {
+  test.each(WAYS)('copies losing leaves and tombstones with long attachments (%s)', async (_, faults) => {
     await expectOutcome('pull', all(...faults, asCouchDB3(ends.peer.core)), COPIED);
   });
 
-  test('gives a losing leaf that was replaced meanwhile in its newer revision', async () => {
+  test('copies the newer revision of a losing leaf that was replaced meanwhile', async () => {
     const { source, target, replication } = sidesOf(ends, 'pull');
     await fillWithAllKinds(source);
     let isEdited = false;
@@ -104,7 +104,7 @@ describe('a source as CouchDB 3', () => {
   });
 });
 
-describe.each(WAYS)('a source that is read by %s', (_, faults) => {
+describe.each(WAYS)('replication from a source that is read by %s and lies', (_, faults) => {
   const DOCUMENTS = /^(POST .*_bulk_get|GET .*open_revs)/;
   const change = (id: string, make: (document: object) => unknown): Fault =>
     lying(DOCUMENTS, (told) => {
@@ -236,7 +236,7 @@ describe.each(WAYS)('a source that is read by %s', (_, faults) => {
     await expectOutcome('pull', all(...faults, fault), outcome);
   });
 
-  test('has an id twice in a document', async () => {
+  test('refuses a document that has an id twice', async () => {
     const fault = lying(
       DOCUMENTS,
       (told) => new RawText(JSON.stringify(told).replaceAll('"_id":"plain",', '"_id":"plain","\\u005fid":"evil",')),
@@ -245,7 +245,7 @@ describe.each(WAYS)('a source that is read by %s', (_, faults) => {
   });
 });
 
-describe('the changes of a source', () => {
+describe('replication from a source with false changes', () => {
   const rows = (make: (rows: readonly object[]) => readonly unknown[]): Fault =>
     lying(/^GET .*_changes/, (told) => ({ ...Object(told), results: make(Object(told).results) }));
   const added = (id: unknown, ...revs: unknown[]): Fault =>
@@ -297,7 +297,7 @@ describe('the changes of a source', () => {
     await expectOutcome('pull', fault, outcome);
   });
 
-  test('have more documents than were asked for by their ids', async () => {
+  test('copies only the requested ids if the source lists more', async () => {
     const { source, target, replication } = sidesOf(ends, 'pull');
     await fillWithAllKinds(source);
     ends.peer.fault = lying(/_changes/, (told) => {
@@ -310,7 +310,7 @@ describe('the changes of a source', () => {
     expect(attempt.figures()).toMatchObject({ missingChecked: 1 });
   });
 
-  test('bring nothing into a checkpoint that can not be stored, however often they are read', async () => {
+  test("stores nothing in a checkpoint that can't be stored, however often it runs", async () => {
     const { source, target, replication } = sidesOf(ends, 'pull');
     await fillWithAllKinds(source);
     ends.peer.fault = added('\ud800'.repeat(20_000), '1-a');
@@ -332,7 +332,7 @@ describe('the changes of a source', () => {
   });
 });
 
-describe('a target', () => {
+describe('replication to a target that lies', () => {
   const DIFF = /^POST .*_revs_diff/;
   const WRITES = /^POST .*_bulk_docs/;
   const cases: readonly Case[] = [
@@ -418,7 +418,7 @@ describe('a target', () => {
     expect(attempt.refused).toMatchObject([{ id: 'plain', rev: '2-p', error: 'forbidden', reason: 'no' }]);
   });
 
-  test('that names what it was not offered gets nothing outside of the selection', async () => {
+  test('sends nothing outside of the selection if the target asks for it', async () => {
     const { source, target, replication } = sidesOf(ends, 'push');
     await fillWithAllKinds(source);
     ends.peer.fault = lying(DIFF, (told) => ({
@@ -430,7 +430,7 @@ describe('a target', () => {
     expect(Object.keys(await leavesOf(target))).toEqual(['plain 2-p']);
   });
 
-  test('that lets the source go on before it says what it lacks gets no newer revision outside of the selector', async () => {
+  test('sends no newer revision outside of the selector if the source changes before the target answers', async () => {
     const { source, target, replication } = sidesOf(ends, 'push');
     const [open, leaves] = [
       { _id: 'open', isOpen: true },
@@ -450,7 +450,7 @@ describe('a target', () => {
     expect(Object.keys(await leavesOf(target)).map((name) => name.split(' ')[0])).toEqual(['open']);
   });
 
-  test('that writes a document as another revision does not have it', async () => {
+  test('reports a document for which the target answers with another revision', async () => {
     const { source, replication } = sidesOf(ends, 'push');
     await fillWithAllKinds(source);
     ends.peer.fault = all(
@@ -464,7 +464,7 @@ describe('a target', () => {
     expect(refused).toContainEqual(['plain', 'bad_answer']);
   });
 
-  test('that can not take an id or a revision gets all others', async () => {
+  test("copies all other documents if the target can't take an id or a revision", async () => {
     const { source, target, replication } = sidesOf(ends, 'push');
     await fillWithAllKinds(source);
     ends.peer.fault = async ({ request, path }) => {
@@ -482,13 +482,13 @@ describe('a target', () => {
     );
   });
 
-  test('that refuses all questions fails the run', async () => {
+  test('fails if the target refuses all _revs_diff requests', async () => {
     await expectOutcome('push', ({ path }) => (path.includes('_revs_diff') ? failure(400) : undefined), {
       fails: /answered POST .*_revs_diff with 400/,
     });
   });
 
-  test('that can not store the details of a checkpoint gets it without them', async () => {
+  test("stores a checkpoint without details if the target can't store them", async () => {
     const { source, target, replication } = sidesOf(ends, 'push');
     await fillWithAllKinds(source);
     ends.peer.fault = async ({ request, path }) => {

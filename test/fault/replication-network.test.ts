@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import { patient } from '../support/patience.ts';
 import { fill } from '../support/replication/documents.ts';
 import { type Direction, expectCopied, sidesOf, useFlakyEnds } from '../support/replication/flaky-ends.ts';
 import { cutOff, every, type Fault, failure, refused } from '../support/replication/flaky-peer.ts';
@@ -28,8 +29,8 @@ const passing: readonly [string, Fault][] = [
   ],
 ];
 
-describe.each(directions)('a %s', (direction) => {
-  test.each(passing)('copies all though %s', async (_, fault) => {
+describe.each(directions)('a replication by %s', (direction) => {
+  test.each(passing)('copies everything although %s', async (_, fault) => {
     const { source, target, replication } = sidesOf(ends, direction);
     const { revisions } = await fill(source, 'db', 60);
     await fill(target, 'db', 10);
@@ -76,7 +77,7 @@ describe.each(directions)('a %s', (direction) => {
     ],
   ];
 
-  test.each(lasting)('fails when %s from some time on, and goes on afterwards', async (_, fault, told) => {
+  test.each(lasting)('fails when %s from some time on, and continues later', async (_, fault, told) => {
     const { source, target, replication } = sidesOf(ends, direction);
     const { revisions } = await fill(source, 'db', 60);
     ends.peer.fault = (asked) => (asked.number > 12 ? fault(asked) : undefined);
@@ -90,7 +91,7 @@ describe.each(directions)('a %s', (direction) => {
     await expectCopied(source, target, revisions);
   });
 
-  test('begins anew with a source that was made anew between two runs', async () => {
+  test('starts again with a source that was recreated between two runs', async () => {
     const { source, target, replication } = sidesOf(ends, direction);
     await fill(source, 'db', 30);
     await run(ends.host, replication);
@@ -105,7 +106,7 @@ describe.each(directions)('a %s', (direction) => {
     expect(Object.keys(has)).toHaveLength(90);
   });
 
-  test('copies the new source when it was made anew meanwhile', async () => {
+  test('copies the new source if it was recreated during the run', async () => {
     const { source, target, replication } = sidesOf(ends, direction);
     await fill(source, 'db', 60);
     let isNew = false;
@@ -119,14 +120,14 @@ describe.each(directions)('a %s', (direction) => {
       return answer();
     };
     const attempt = await run(ends.host, replication).catch((failed: unknown) => failed);
-    await expect.poll(() => isNew).toBe(true);
+    await expect.poll(() => isNew, patient).toBe(true);
     ends.peer.fault = undefined;
     if (attempt instanceof Error) expect(attempt).toMatchObject({ code: 'db_not_found', isRetryable: true });
     await run(ends.host, replication);
     expect(await treesOf(target, 'db')).toMatchObject(await treesOf(source, 'db'));
   });
 
-  test('copies all again to a target that comes back empty, between two runs and meanwhile', async () => {
+  test('copies everything again to a target that comes back empty, between two runs or during one', async () => {
     const { source, target, replication } = sidesOf(ends, direction);
     const { revisions } = await fill(source, 'db', 60);
     await run(ends.host, replication);
@@ -147,13 +148,13 @@ describe.each(directions)('a %s', (direction) => {
     await run(ends.host, replication).catch((failed: unknown) => {
       expect(failed).toMatchObject({ code: 'db_not_found', isRetryable: true });
     });
-    await expect.poll(() => isDone).toBe(true);
+    await expect.poll(() => isDone, patient).toBe(true);
     ends.peer.fault = undefined;
     await run(ends.host, replication);
     await expectCopied(source, target, revisions);
   });
 
-  test('that has nothing to do fills a target that comes back empty', async () => {
+  test('without new changes fills a target that comes back empty', async () => {
     const { source, target, replication } = sidesOf(ends, direction);
     const { revisions } = await fill(source, 'db', 40);
     const running = new KeptRun(ends.host, replication);
@@ -166,7 +167,7 @@ describe.each(directions)('a %s', (direction) => {
     await expectCopied(source, target, revisions);
   });
 
-  test('goes on continuously with a target that comes back empty', async () => {
+  test('continues continuously with a target that comes back empty', async () => {
     const { source, target, replication } = sidesOf(ends, direction);
     const { revisions } = await fill(source, 'db', 40);
     const running = new KeptRun(ends.host, replication);
@@ -181,7 +182,7 @@ describe.each(directions)('a %s', (direction) => {
   });
 });
 
-test('a clock that is set back changes nothing', async () => {
+test("a clock set back doesn't affect a replication", async () => {
   const { source, target, replication } = sidesOf(ends, 'pull');
   let now = Date.UTC(2031, 0, 1);
   const clock = { ...ends.host.clock, now: () => now };

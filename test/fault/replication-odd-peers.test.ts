@@ -1,5 +1,6 @@
 /** Peers whose answers are meant to break something: very deep, very long, broken in the middle, never at an end. */
 import { describe, expect, test } from 'vitest';
+import { patient } from '../support/patience.ts';
 import { sidesOf, useFlakyEnds } from '../support/replication/flaky-ends.ts';
 import { type Fault, failure } from '../support/replication/flaky-peer.ts';
 import {
@@ -41,7 +42,7 @@ const spelled = (id: string, change: (text: string) => string): Fault =>
     return new RawText(marked.replace(/\{"marked":("(?:[^"\\]|\\.)*")\}/g, (_, text) => change(JSON.parse(text))));
   });
 
-describe('a document', () => {
+describe('replicating a document', () => {
   const cases: readonly [string, Fault][] = [
     ['is very deep', spelled('plain', (text) => text.replace('{', `{"deep":${DEEP},`))],
     ['has very deep attachments', spelled('plain', (text) => text.replace('{', `{"_attachments":{"a":${DEEP}},`))],
@@ -73,7 +74,7 @@ describe('a document', () => {
   const names = ['', '..', '_x', '\ud800', '__proto__', 'a\r\nb: c', '"', 'x'.repeat(50_000)];
 
   test.each(names.map((name) => [JSON.stringify(name).slice(0, 30), name]))(
-    'with an attachment that is named %s is copied, or refused by name',
+    'with an attachment named %s copies it, or reports it as refused',
     async (_, name) => {
       const rename = (text: string) => text.replace('"big":', `${JSON.stringify(name)}:`);
       const { outcome, refused, there } = await pulled(all(spelled('gone', rename)));
@@ -83,7 +84,7 @@ describe('a document', () => {
     },
   );
 
-  test('whose multipart body is none is read in another way', async () => {
+  test('whose multipart body is invalid reads it in another way', async () => {
     const bodies = [
       '',
       '--x',
@@ -108,7 +109,7 @@ describe('a document', () => {
     }
   });
 
-  test('of which each attachment is answered with 400 is read with its content inside', async () => {
+  test('whose attachments are each answered with 400 reads it with inline content', async () => {
     const single: Fault = ({ path, request }) =>
       /\/db\/[^/?]+\/[^/?]+\?/.test(path) || request.headers.get('accept') === 'multipart/related'
         ? failure(400)
@@ -120,7 +121,7 @@ describe('a document', () => {
   });
 });
 
-describe('a source', () => {
+describe('replicating from a source', () => {
   test.each([
     [
       'a checkpoint of nonsense',
@@ -130,7 +131,7 @@ describe('a source', () => {
       'a checkpoint with a sequence that is none',
       '{"_id":"x","_rev":"0-1","session_id":"a","source_last_seq":1e999,"history":[{"session_id":"a","recorded_seq":{}}]}',
     ],
-  ])('with %s is read from the beginning', async (_, text) => {
+  ])('with %s starts from the beginning', async (_, text) => {
     let reads = 0;
     const fault: Fault = ({ request, path }) =>
       request.method === 'GET' && path.includes('/_local/') && ++reads === 1 ? new Response(text) : undefined;
@@ -139,13 +140,13 @@ describe('a source', () => {
     expect(there.length).toBe(8);
   });
 
-  test('with a very deep checkpoint fails the run with a reason', async () => {
+  test('with a very deep checkpoint fails with a reason', async () => {
     const fault: Fault = ({ request, path }) =>
       request.method === 'GET' && path.includes('/_local/') ? new Response(`{"history":${DEEP}}`) : undefined;
     expect((await pulled(fault)).outcome).toMatchObject({ reason: expect.stringContaining('unusable response') });
   });
 
-  test('whose failures can not be told in a document is told of all the same', async () => {
+  test("whose failures can't be stored in a document still reports them", async () => {
     const reason = '\ud800'.repeat(50);
     const fault: Fault = ({ path }) =>
       path.includes('_changes') ? Response.json({ error: reason, reason }, { status: 400 }) : undefined;
@@ -154,13 +155,13 @@ describe('a source', () => {
     expect(/\p{Surrogate}/u.test(String(pick(outcome, 'reason')))).toBe(false);
   });
 
-  test('that asks for a pause of many years is asked again in a day', async () => {
+  test('that asks for a pause of many years retries within a day', async () => {
     const headers = { 'retry-after': '9'.repeat(400) };
     const { outcome } = await pulled(({ path }) => (path.includes('_changes') ? failure(503, headers) : undefined));
     expect(outcome).toMatchObject({ isRetryable: true, retryAfterMs: 86_400_000 });
   });
 
-  test('whose continuous feed names what no document can have gives all else', async () => {
+  test('whose continuous feed lists an invalid document id copies everything else', async () => {
     const { source, target, replication } = sidesOf(ends, 'pull');
     await fillWithAllKinds(source);
     ends.peer.fault = ({ path }) => {
@@ -175,20 +176,20 @@ describe('a source', () => {
     };
     const running = begin(ends.host, { ...replication, continuous: true });
     await running.idle();
-    await expect.poll(() => running.refused.length).toBeGreaterThan(1);
+    await expect.poll(() => running.refused.length, patient).toBeGreaterThan(1);
     expect(running.refused.slice(0, 2)).toMatchObject([{ id: '\ufffd' }, { id: 'odd', rev: '' }]);
     await running.stop();
     expect(Object.keys(await treesOf(target, 'db')).length).toBe(8);
   });
 
-  test('that answers each request with the same object is given up with a reason', async () => {
+  test('that answers each request with the same object fails with a reason', async () => {
     const { outcome } = await pulled(() => Response.json({ ok: true }));
     expect(outcome).toMatchObject({ name: 'ReplicationError', reason: expect.stringContaining('unusable response') });
   });
 });
 
-describe('a target', () => {
-  test('that accepts no documents at all fails the run', async () => {
+describe('replicating to a target', () => {
+  test('that accepts no documents fails', async () => {
     const { source, target, replication } = sidesOf(ends, 'push');
     await fillWithAllKinds(source);
     ends.peer.fault = ({ path }) => (path.includes('_bulk_docs') ? failure(400) : undefined);
@@ -199,7 +200,7 @@ describe('a target', () => {
     expect((await askJson(target, 'GET /db/_local/checkpoint'))[0]).toBe(404);
   });
 
-  test('that can not read multipart bodies and says 400 gets attachments inside', async () => {
+  test('that answers multipart bodies with 400 sends attachments inline', async () => {
     const { source, target, replication } = sidesOf(ends, 'push');
     await fillWithAllKinds(source);
     ends.peer.fault = ({ request, path }) =>
@@ -211,7 +212,7 @@ describe('a target', () => {
   });
 });
 
-test('a document on which a selector takes too long, where the source knows none, is refused by name', async () => {
+test("replicating a document on which a selector takes too long, and which the source can't filter, reports it as refused", async () => {
   const { source, target, replication } = sidesOf(ends, 'pull');
   const docs = [
     { _id: 'chosen', is: true, t: 'ac0' },
@@ -228,4 +229,4 @@ test('a document on which a selector takes too long, where the source knows none
     { id: 'slow', rev: expect.any(String), error: 'too_many_steps', reason: expect.stringContaining('20000000') },
   ]);
   expect(Object.keys(await treesOf(target, 'db'))).toEqual(['chosen']);
-}, 60_000);
+});

@@ -9,14 +9,14 @@ import { begin, must, run, treesOf } from '../unit/replication/support.ts';
 
 const ends = useFlakyEnds();
 
-describe('peers that take not everything', () => {
+describe('peers that refuse some requests', () => {
   const readOnly: readonly [string, number][] = [
     ['403', 403],
     ['405', 405],
   ];
 
   test.each(readOnly)(
-    'a source that is to be read only (%s) is read, and need not be read again',
+    'a source that is read-only (%s) is read, and not read again in the next run',
     async (_, status) => {
       const { source, target, replication } = sidesOf(ends, 'pull');
       const { revisions } = await fill(source, 'db', 60);
@@ -33,7 +33,7 @@ describe('peers that take not everything', () => {
     },
   );
 
-  test('a source that is full is read, and need not be read again', async () => {
+  test('a source that is full is read, and not read again in the next run', async () => {
     const { source, target, replication } = sidesOf(ends, 'pull');
     const { revisions } = await fill(source, 'db', 60);
     ends.peer.fault = ({ request, path }) =>
@@ -43,7 +43,7 @@ describe('peers that take not everything', () => {
     expect(await run(ends.host, replication)).toMatchObject({ no_changes: true, session_id: first.session_id });
   });
 
-  test('a source that takes no POST at all is read document by document', async () => {
+  test('a source that refuses every POST is read document by document', async () => {
     const { source, target, replication } = sidesOf(ends, 'pull');
     const { revisions } = await fill(source, 'db', 60);
     ends.peer.fault = ({ request }) => (request.method === 'GET' ? undefined : failure(405));
@@ -51,7 +51,7 @@ describe('peers that take not everything', () => {
     await expectCopied(source, target, revisions);
   });
 
-  test('a target that takes no checkpoints is written, and need not be looked through again', async () => {
+  test('a target that refuses checkpoints is written, and not compared again in the next run', async () => {
     const { source, target, replication } = sidesOf(ends, 'push');
     const { revisions } = await fill(source, 'db', 60);
     ends.peer.fault = ({ request, path }) =>
@@ -68,7 +68,7 @@ describe('peers that take not everything', () => {
     await expectCopied(source, target, revisions + 1);
   });
 
-  test('a target that takes short requests only gets them, and what is too long is named', async () => {
+  test('a target that limits the length of requests gets shorter ones, and longer documents are reported', async () => {
     const { source, target, replication } = sidesOf(ends, 'push');
     await fill(source, 'db', 60);
     await must(source, 'PUT /db/too-long', { text: 'x'.repeat(50_000) });
@@ -83,7 +83,7 @@ describe('peers that take not everything', () => {
     expect(await treesOf(target, 'db')).toEqual(trees);
   });
 
-  test('a source without _bulk_get whose answers break off gives each document once', async () => {
+  test('a source without _bulk_get whose responses break off delivers each document once', async () => {
     const { source, target, replication } = sidesOf(ends, 'pull');
     const { revisions } = await fill(source, 'db', 60);
     ends.peer.fault = async ({ number, path, answer }) => {
@@ -104,7 +104,7 @@ describe('peers that take not everything', () => {
     await expectCopied(source, target, revisions);
   });
 
-  test('a source that allows one request at a time gives long attachments one by one, beside long documents', async () => {
+  test('a source that allows one request at a time delivers long attachments one by one, besides long documents', async () => {
     const { source, target, replication } = sidesOf(ends, 'pull');
     const { revisions } = await fill(source, 'db', 60);
     const attachment = { content_type: 'application/octet-stream', data: 'AAAA'.repeat(30_000) };
@@ -122,8 +122,8 @@ describe('peers that take not everything', () => {
   });
 });
 
-describe('peers that answer in a way of their own', () => {
-  test('an attachment that came too short, where each comes by itself, is asked for again with its document', async () => {
+describe('peers with unusual responses', () => {
+  test('an attachment that arrives too short when read alone is requested again with its document', async () => {
     const { source, target, replication } = sidesOf(ends, 'pull');
     const { revisions } = await fill(source, 'db', 60);
     let short = 0;
@@ -137,7 +137,7 @@ describe('peers that answer in a way of their own', () => {
     await expectCopied(source, target, revisions);
   });
 
-  test('of a source that can choose no documents those that were meant are taken, wherever they are in its feed', async () => {
+  test("from a source that can't filter, the selected documents are copied wherever they are in its feed", async () => {
     const { source, target, replication } = sidesOf(ends, 'pull');
     await fill(source, 'db', 60);
     ends.peer.fault = ({ path }) => (path.includes('filter=_') ? failure(400) : undefined);
@@ -146,7 +146,7 @@ describe('peers that answer in a way of their own', () => {
     expect(Object.keys(await treesOf(target, 'db'))).toEqual(ids);
   });
 
-  test('what _bulk_get fails on is read by itself', async () => {
+  test('a document on which _bulk_get fails is read by itself', async () => {
     const { source, target, replication } = sidesOf(ends, 'pull');
     const { revisions } = await fill(source, 'db', 30);
     let failures = 0;
@@ -166,7 +166,7 @@ describe('peers that answer in a way of their own', () => {
     await expectCopied(source, target, revisions);
   });
 
-  test('a source whose feed makes no sense is told of, and not read for ever', async () => {
+  test('a source with an invalid feed is reported, and not read endlessly', async () => {
     const { source, replication } = sidesOf(ends, 'pull');
     await fill(source, 'db', 5);
     ends.peer.fault = ({ path }) =>
@@ -179,7 +179,7 @@ describe('peers that answer in a way of their own', () => {
     });
   });
 
-  test('a source that gives the same changes again and again is told of', async () => {
+  test('a source that repeats the same changes is reported', async () => {
     const { source, replication } = sidesOf(ends, 'pull');
     await fill(source, 'db', 30);
     ends.peer.fault = async ({ path, request }) =>
@@ -194,7 +194,7 @@ describe('peers that answer in a way of their own', () => {
     });
   });
 
-  test('a run that reaches nobody tells of no progress', async () => {
+  test('a run that reaches no peer reports no progress', async () => {
     const { replication } = sidesOf(ends, 'pull');
     ends.peer.fault = refused;
     const attempt = begin(ends.host, { ...replication, retriesPerRequest: 0 });

@@ -145,7 +145,7 @@ async function leavesOf(core: Core): Promise<Map<string, Leaf>> {
 }
 
 test.each(Array.from({ length: rounds }, (_, round) => [seed + round]))(
-  'nothing is lost in silence, whatever peers say (seed %i)',
+  'a replication never loses documents silently, whatever peers answer (seed %i)',
   async (one) => {
     const random = new SeededRandom(one);
     const direction = random.chance(70) ? 'pull' : 'push';

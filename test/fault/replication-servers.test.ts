@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Core } from '../../src/core/core.ts';
 import type { Replication } from '../../src/replication/contract.ts';
+import { patient } from '../support/patience.ts';
 import { RestorableServer } from '../support/replication/backups.ts';
 import { fill } from '../support/replication/documents.ts';
 import { KeptRun } from '../support/replication/kept-run.ts';
@@ -63,7 +64,7 @@ async function expectSame(): Promise<void> {
 }
 
 describe('connections', () => {
-  test('that are reset in the middle of answers and of long bodies are made again', async () => {
+  test('that are reset in the middle of responses and long bodies are opened again', async () => {
     const { revisions } = await fill(core, 'db', 60);
     relay.resetAfter(100, 3_000, 0, 700, 150, 1_000, 0);
     const out = await run(host(), ...push());
@@ -81,7 +82,7 @@ describe('connections', () => {
     await expect(treesOf(core, 'db')).resolves.toEqual(await treesOf(core, 'there'));
   });
 
-  test('that are refused for a while, and go silent, end no continuous replication', async () => {
+  test('that are refused for a while, then silent, end no continuous replication', async () => {
     const running = new KeptRun(host(), ...push());
     const answering = new KeptRun(host(), ...pull());
     await fill(core, 'db', 20);
@@ -93,7 +94,7 @@ describe('connections', () => {
     await expect.poll(() => askCore('/there-while-refused'), { timeout: 20_000 }).toBe(200);
     relay.isSilent = true;
     await fill(core, 'db', 20, 'while-silent');
-    await expect.poll(() => isOpen(`${relay.url}/db`), { timeout: 5_000 }).toBe(false);
+    await expect.poll(() => isOpen(`${relay.url}/db`), patient).toBe(false);
     relay.isSilent = false;
     relay.resetAll();
     await put('/there-while-silent', {});
@@ -121,7 +122,7 @@ async function isOpen(url: string): Promise<boolean> {
 }
 
 describe('a server that is restored from a backup', () => {
-  test('as a target, between two runs, gets what it has lost', async () => {
+  test('as a target between two runs, gets what it lost', async () => {
     await fill(core, 'db', 20);
     await run(host(), ...push());
     await server.backUp();
@@ -135,14 +136,14 @@ describe('a server that is restored from a backup', () => {
     await expectSame();
   });
 
-  test('as a target, while a continuous replication runs, gets what it has lost', async () => {
+  test('as a target during a continuous replication, gets what it lost', async () => {
     await fill(core, 'db', 20);
     await run(host(), ...push());
     await server.backUp();
     const running = new KeptRun(host(), ...push());
     await fill(core, 'db', 20, 'later');
     await expect.poll(() => status('/later-19'), { timeout: 20_000 }).toBe(200);
-    await expect.poll(() => running.current.figures().checkpointedSourceSeq).toBe(44);
+    await expect.poll(() => running.current.figures().checkpointedSourceSeq, patient).toBe(44);
     await server.restore();
     expect(await status('/later-19')).toBe(404);
     await fill(core, 'db', 1, 'last');
@@ -152,14 +153,14 @@ describe('a server that is restored from a backup', () => {
     await expectSame();
   });
 
-  test('as a source gives what was written after that, under numbers that it had given before', async () => {
+  test('as a source, delivers later writes that reuse sequence numbers', async () => {
     await put('/a', {});
     await run(host(), ...pull());
     await server.backUp();
     const running = new KeptRun(host(), ...pull());
     for (const id of ['b', 'c', 'd']) await put(`/${id}`, {});
     await expect.poll(() => askCore('/d'), { timeout: 20_000 }).toBe(200);
-    await expect.poll(() => running.current.figures().checkpointedSourceSeq).toBe(4);
+    await expect.poll(() => running.current.figures().checkpointedSourceSeq, patient).toBe(4);
     await relay.refuse().then(async (port) => {
       await server.restore();
       for (const id of ['new-1', 'new-2', 'new-3']) await put(`/${id}`, {});

@@ -137,7 +137,7 @@ describe.each(backends)('$name', ({ factory }) => {
     });
   }
 
-  test('a failure at any operation leaves exactly what was acknowledged', { timeout: 120_000 }, async () => {
+  test('a failure of any operation leaves exactly what was acknowledged', { timeout: 120_000 }, async () => {
     const operations = await countOperations();
     const error = new DatabaseError('storage_full', 'No space is left, says the test');
     for (let failAt = 1; failAt <= operations; failAt += 1) {
@@ -147,7 +147,7 @@ describe.each(backends)('$name', ({ factory }) => {
   });
 
   test.each(['before', 'after'] as const)(
-    'a death at any operation, %s it took effect, leaves what was acknowledged and perhaps what was in flight',
+    'a crash at any operation, %s it took effect, leaves what was acknowledged and perhaps the operation in progress',
     { timeout: 120_000 },
     async (stopped) => {
       const operations = await countOperations();
@@ -160,7 +160,7 @@ describe.each(backends)('$name', ({ factory }) => {
 });
 
 describe('the fault wrapper', () => {
-  test('a store that hangs settles nothing from the stop on', async () => {
+  test('a store that hangs settles no operation after the stop', async () => {
     const context = await backends[0]?.factory.create();
     const store = createFaultStore(context?.createStore() ?? expect.unreachable(), { stopAt: 2, ending: 'hang' });
     await store.open('file', 'create');
@@ -172,7 +172,7 @@ describe('the fault wrapper', () => {
     expect(store.log).toEqual(['create file', 'list', 'open file']);
   });
 
-  test('operations keep their nature: a synchronous read stays synchronous', async () => {
+  test('synchronous reads stay synchronous', async () => {
     const context = await backends[0]?.factory.create();
     const store = createFaultStore(context?.createStore() ?? expect.unreachable());
     const file = await store.open('file', 'create');

@@ -68,8 +68,8 @@ async function assertBounded(name: string, requests: readonly (() => Promise<num
 
 const twice = <T>(one: T): readonly T[] => [one, one];
 
-describe.skipIf(noProcessFiles !== undefined)('an answer takes bounded memory', () => {
-  test('_bulk_get of one large document again and again', { timeout }, async () => {
+describe.skipIf(noProcessFiles !== undefined)('the memory of responses is bounded', () => {
+  test('for _bulk_get of one large document many times', { timeout }, async () => {
     const docs = Array.from({ length: 40 }, () => ({ id: 'huge' }));
     const length = await assertBounded(
       '_bulk_get, 40 × 8 MB, twice',
@@ -78,26 +78,26 @@ describe.skipIf(noProcessFiles !== undefined)('an answer takes bounded memory', 
     expect(length).toBeGreaterThan(40 * HUGE_BYTES);
   });
 
-  test('_all_docs with the key of one large document again and again', { timeout }, async () => {
+  test('for _all_docs with the key of one large document many times', { timeout }, async () => {
     const keys = Array.from({ length: 40 }, () => 'huge');
     const ask = () => post('/db/_all_docs?include_docs=true', { keys });
     expect(await assertBounded('_all_docs by keys, 40 × 8 MB, twice', twice(ask))).toBeGreaterThan(40 * HUGE_BYTES);
   });
 
-  test('_bulk_get of many large documents', { timeout }, async () => {
+  test('for _bulk_get of many large documents', { timeout }, async () => {
     const docs = LARGE.map((id) => ({ id }));
     const length = await assertBounded('_bulk_get, 24 × 4 MB', [() => post('/db/_bulk_get', { docs })]);
     expect(length).toBeGreaterThan(LARGE.length * LARGE_BYTES);
   });
 
-  test('lists and changes with all documents', { timeout }, async () => {
+  test('for lists and changes with all documents', { timeout }, async () => {
     const get = (path: string) => () => server.client.drain('GET', path).then(({ length }) => length);
     const paths = ['/db/_all_docs?include_docs=true', '/db/_changes?include_docs=true'];
     const length = await assertBounded('_all_docs and _changes with documents', paths.map(get));
     expect(length).toBeGreaterThan(LARGE.length * LARGE_BYTES);
   });
 
-  test('clients that do not read', { timeout }, async () => {
+  test("for clients that don't read", { timeout }, async () => {
     const sockets: Socket[] = [];
     const asked = [
       'GET /db/huge',
@@ -123,13 +123,13 @@ describe.skipIf(noProcessFiles !== undefined)('an answer takes bounded memory', 
     }
   });
 
-  test('_bulk_get of one document with many conflicts again and again', { timeout }, async () => {
+  test('for _bulk_get of one document with many conflicts many times', { timeout }, async () => {
     const docs = Array.from({ length: 20 }, () => ({ id: 'torn' }));
     const ask = () => post('/db/_bulk_get', { docs });
     expect(await assertBounded('_bulk_get, 20 × 20,000 conflicts', [ask])).toBeGreaterThan(20 * CONFLICTS * 50);
   });
 
-  test('each of many conflicts with the names of all', { timeout }, async () => {
+  test('for each of many conflicts with the ids of all', { timeout }, async () => {
     const docs = Array.from({ length: 100 }, (_, n) => ({ id: 'torn', rev: revOf(n * 100) }));
     const ask = () => post('/db/_bulk_get?conflicts=true&revs=true', { docs });
     await assertBounded('_bulk_get of 100 revisions with 20,000 conflicts each', [ask]);

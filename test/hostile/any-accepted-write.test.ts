@@ -26,7 +26,7 @@ beforeEach(async () => {
 afterEach(() => server.remove());
 
 test(
-  `all that is accepted is stored, in ${rounds} groups of writes`,
+  `everything that is accepted is stored, in ${rounds} groups of writes`,
   async () => {
     console.log(`SETTEE_HOSTILE_SEED=${seed} repeats what this run chooses`);
     const random = new SeededRandom(seed);

@@ -52,26 +52,32 @@ test.skipIf(noProcessFiles !== undefined)('30,000 attachments are read', { timeo
   for (const [, method, path, options] of reads) await server.client.must(200, method, path, options);
 });
 
-test.skipIf(noProcessFiles !== undefined)('they are kept by edits, and go with them', { timeout }, async () => {
-  const { client } = server;
-  const read = await client.must(200, 'GET', '/db/doc');
-  const document = Object(read.json);
-  const put = await client.must(201, 'PUT', '/db/doc', { json: { ...document, n: 1 } });
-  rev = stringAt(put.json, 'rev');
-  const bulk = await client.must(201, 'POST', '/db/_bulk_docs', { json: { docs: [{ ...document, _rev: rev, n: 2 }] } });
-  rev = stringAt(bulk.json, 0, 'rev');
-  const added = await client.must(201, 'PUT', `/db/doc/one-more?rev=${rev}`, { body: 'text' });
-  const less = await client.must(200, 'DELETE', `/db/doc/one-more?rev=${stringAt(added.json, 'rev')}`);
-  const revisions = { start: 6, ids: ['a', stringAt(less.json, 'rev').slice(2)] };
-  const replicated = { ...document, _rev: '6-a', _revisions: revisions };
-  await client.must(201, 'POST', '/db/_bulk_docs', { json: { new_edits: false, docs: [replicated] } });
-  await client.must(201, 'COPY', '/db/doc', { headers: { destination: 'copy' } });
-  await client.must(202, 'POST', '/db/_compact', { json: {} });
-  await client.must(200, 'DELETE', '/db/doc?rev=6-a');
-  await client.must(200, 'DELETE', '/db');
-});
+test.skipIf(noProcessFiles !== undefined)(
+  '30,000 attachments are kept by edits, and removed with their document',
+  { timeout },
+  async () => {
+    const { client } = server;
+    const read = await client.must(200, 'GET', '/db/doc');
+    const document = Object(read.json);
+    const put = await client.must(201, 'PUT', '/db/doc', { json: { ...document, n: 1 } });
+    rev = stringAt(put.json, 'rev');
+    const bulk = await client.must(201, 'POST', '/db/_bulk_docs', {
+      json: { docs: [{ ...document, _rev: rev, n: 2 }] },
+    });
+    rev = stringAt(bulk.json, 0, 'rev');
+    const added = await client.must(201, 'PUT', `/db/doc/one-more?rev=${rev}`, { body: 'text' });
+    const less = await client.must(200, 'DELETE', `/db/doc/one-more?rev=${stringAt(added.json, 'rev')}`);
+    const revisions = { start: 6, ids: ['a', stringAt(less.json, 'rev').slice(2)] };
+    const replicated = { ...document, _rev: '6-a', _revisions: revisions };
+    await client.must(201, 'POST', '/db/_bulk_docs', { json: { new_edits: false, docs: [replicated] } });
+    await client.must(201, 'COPY', '/db/doc', { headers: { destination: 'copy' } });
+    await client.must(202, 'POST', '/db/_compact', { json: {} });
+    await client.must(200, 'DELETE', '/db/doc?rev=6-a');
+    await client.must(200, 'DELETE', '/db');
+  },
+);
 
-test.skipIf(noProcessFiles !== undefined)('functions see their document', { timeout }, async () => {
+test.skipIf(noProcessFiles !== undefined)('functions see a document with 30,000 attachments', { timeout }, async () => {
   const { client } = server;
   const functions = {
     validate_doc_update: 'function () {}',
@@ -83,7 +89,11 @@ test.skipIf(noProcessFiles !== undefined)('functions see their document', { time
   await client.must(201, 'PUT', '/db/_design/d/_update/u/doc');
 });
 
-test.skipIf(noProcessFiles !== undefined)('a database with them is replicated', { timeout }, async () => {
-  const answer = await server.client.must(200, 'POST', '/_replicate', { json: { source: 'db', target: 'other' } });
-  expect(at(arrayAt(answer.json, 'history')[0], 'docs_written')).toBe(1);
-});
+test.skipIf(noProcessFiles !== undefined)(
+  'a database with 30,000 attachments per document is replicated',
+  { timeout },
+  async () => {
+    const answer = await server.client.must(200, 'POST', '/_replicate', { json: { source: 'db', target: 'other' } });
+    expect(at(arrayAt(answer.json, 'history')[0], 'docs_written')).toBe(1);
+  },
+);

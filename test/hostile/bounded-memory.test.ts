@@ -12,7 +12,7 @@ let server: AttackedServer;
 afterEach(() => server.remove());
 
 describe.skipIf(noProcessFiles !== undefined)('memory', () => {
-  test('of 200 clients that do not read their answers is 1 MB each at most', { timeout }, async () => {
+  test("of 200 clients that don't read their responses is at most 1 MB each", { timeout }, async () => {
     server = await AttackedServer.start({ settings: [`svc/page_cache_bytes=${PAGE_CACHE_BYTES}`] });
     await server.client.must(201, 'PUT', '/db');
     for (let from = 0; from < 20_000; from += 5_000) {
@@ -36,7 +36,7 @@ describe.skipIf(noProcessFiles !== undefined)('memory', () => {
     }
   });
 
-  test('of 500 open databases is 150 MB at most beyond the cache', { timeout }, async () => {
+  test('of 500 open databases is at most 150 MB beyond the cache', { timeout }, async () => {
     server = await AttackedServer.start({
       settings: ['svc/max_dbs_open=500', `svc/page_cache_bytes=${PAGE_CACHE_BYTES}`],
     });
@@ -51,7 +51,7 @@ describe.skipIf(noProcessFiles !== undefined)('memory', () => {
     assert.isAtMost(more, PAGE_CACHE_BYTES + 150_000_000, `${megabytes(more)} for 500 databases and the cache`);
   });
 
-  test('of twelve views with a sandbox each that takes all it can is bounded', { timeout }, async () => {
+  test('of twelve views whose sandboxes each take all they can is bounded', { timeout }, async () => {
     server = await AttackedServer.start({ settings: ['svc/os_process_timeout=1000'] });
     await server.client.must(201, 'PUT', '/db');
     await server.client.must(201, 'PUT', '/db/doc', { json: {} });

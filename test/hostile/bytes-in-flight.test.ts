@@ -104,19 +104,19 @@ describe('a request that holds most of the budget', () => {
 
   afterEach(() => holding.destroy());
 
-  test('gives way to another one, when nothing more comes', { timeout }, async () => {
+  test('gives way to another one when its client sends nothing more', { timeout }, async () => {
     const answered = new Promise<IncomingMessage>((resolve) => holding.on('response', resolve));
     expect((await server.client.ask('POST', '/db', { body: other, headers })).status).toBe(201);
     const { statusCode, headers: given } = await answered;
     expect([statusCode, given['retry-after'], given.connection]).toEqual([503, '5', 'close']);
   });
 
-  test('keeps no small one from its answer', { timeout }, async () => {
+  test("doesn't delay small requests", { timeout }, async () => {
     await server.client.must(200, 'GET', '/db');
     await server.client.must(201, 'PUT', '/db/small', { json: {} });
   });
 
-  test('lets the waiting one go on when it ends', { timeout }, async () => {
+  test('lets the waiting request continue when it ends', { timeout }, async () => {
     const large = server.client.ask('POST', '/db', { body: other, headers });
     const answered = new Promise<ClientRequest>((resolve) => holding.on('response', () => resolve(holding)));
     holding.end('{}');
@@ -124,7 +124,7 @@ describe('a request that holds most of the budget', () => {
     expect((await large).status).toBe(201);
   });
 
-  test('lets the waiting one go on when its client goes away', { timeout }, async () => {
+  test('lets the waiting request continue when its client disconnects', { timeout }, async () => {
     const large = server.client.ask('POST', '/db', { body: other, headers });
     const closed = new Promise((resolve) => holding.on('close', resolve));
     holding.destroy();
@@ -133,7 +133,7 @@ describe('a request that holds most of the budget', () => {
   });
 });
 
-test('requests that each hold a part of the budget do not wait for each other for ever', { timeout }, async () => {
+test("requests that each hold a part of the budget don't deadlock", { timeout }, async () => {
   const body = Buffer.from(`{"text":"${'x'.repeat(30_000_000)}"}`);
   const answers = await Promise.all(
     Array.from({ length: 8 }, () => server.client.ask('POST', '/db', { body, headers })),

@@ -54,19 +54,22 @@ afterEach(async () => {
   await server.remove();
 });
 
-describe.skipIf(noProcessFiles !== undefined)('takes no more memory than all requests may, and no long turn', () => {
-  test.each(requests)('%s: %s', { timeout }, async (what, request, body, status, count) => {
-    const [method = '', path = ''] = request.split(' ');
-    const headers = { 'content-type': 'application/json' };
-    const ask = () => server.client.ask(method, path, { body, headers });
-    const { result, gained, latencies } = await attack(server, neighbour, `${what}: ${request}`, {
-      work: () => Promise.all(Array.from({ length: count }, ask)),
-      outcome: (answers) => answers.map((answer) => answer.status).join(' '),
+describe.skipIf(noProcessFiles !== undefined)(
+  "costly JSON takes no more memory than all requests share, and doesn't block other requests",
+  () => {
+    test.each(requests)('%s: %s', { timeout }, async (what, request, body, status, count) => {
+      const [method = '', path = ''] = request.split(' ');
+      const headers = { 'content-type': 'application/json' };
+      const ask = () => server.client.ask(method, path, { body, headers });
+      const { result, gained, latencies } = await attack(server, neighbour, `${what}: ${request}`, {
+        work: () => Promise.all(Array.from({ length: count }, ask)),
+        outcome: (answers) => answers.map((answer) => answer.status).join(' '),
+      });
+      for (const answer of result) expect([status, count > 1 ? 503 : status], answer.summary).toContain(answer.status);
+      if (status === 413)
+        for (const { json } of result) expect(at(json, 'error')).toMatch(/^(too_large|service_unavailable)$/);
+      assert.isAtMost(gained, MOST_MEMORY, megabytes(gained));
+      assert.isAtMost(latencies.longestTurn ?? 0, LONGEST_TURN_MS);
     });
-    for (const answer of result) expect([status, count > 1 ? 503 : status], answer.summary).toContain(answer.status);
-    if (status === 413)
-      for (const { json } of result) expect(at(json, 'error')).toMatch(/^(too_large|service_unavailable)$/);
-    assert.isAtMost(gained, MOST_MEMORY, megabytes(gained));
-    assert.isAtMost(latencies.longestTurn ?? 0, LONGEST_TURN_MS);
-  });
-});
+  },
+);

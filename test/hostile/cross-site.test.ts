@@ -57,7 +57,7 @@ describe.for(foreign)('a request with %s of another site is refused', ([, header
   });
 });
 
-test('nothing is written for another site, though its page were let', async () => {
+test('a cross-site request writes nothing, even if CORS allows reading', async () => {
   const headers = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' };
   await server.client.must(403, 'PUT', '/db/new', { json: {}, headers });
   await server.client.must(403, 'DELETE', `/db/doc?rev=${rev}`, { headers });
@@ -68,13 +68,13 @@ test('nothing is written for another site, though its page were let', async () =
   expect((await server.client.must(200, 'GET', '/_all_dbs')).json).toEqual(['db']);
 });
 
-test('it is refused before its body has come', async () => {
+test('a cross-site request is refused before its body arrives', async () => {
   const lines = ['POST /db/_all_docs HTTP/1.1', 'Host: localhost', 'Origin: https://evil.example', 'Connection: close'];
   const head = `${lines.join('\r\n')}\r\nContent-Type: text/plain\r\nContent-Length: 60000000\r\n\r\n`;
   assert.match(await server.client.sendRaw(`${head}{"keys":[`), /^HTTP\/1\.1 403 /);
 });
 
-test('a form that a page sends by itself is refused', async () => {
+test('a form submitted by a script of another site is refused', async () => {
   const headers = {
     origin: 'https://evil.example',
     'sec-fetch-site': 'cross-site',
@@ -85,7 +85,7 @@ test('a form that a page sends by itself is refused', async () => {
   await server.client.must(403, 'POST', '/db/_design/d/_update/touch/doc', { body: 'a=b', headers });
 });
 
-describe('goes on as before', () => {
+describe('these requests still work beside the cross-site protection', () => {
   const passed: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
     ['who says nothing', {}],
     [
@@ -117,7 +117,7 @@ describe('goes on as before', () => {
     await server.client.must(201, 'PUT', '/db/own', { json: {}, headers });
   });
 
-  test('a page of the name under which a proxy makes this server known', async () => {
+  test('a page under the name by which a proxy publishes this server', async () => {
     const headers = { host: 'db.example.org', origin: 'https://db.example.org' };
     await server.client.must(200, 'POST', '/db/_all_docs', { body: '{}', headers });
   });

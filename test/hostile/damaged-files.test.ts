@@ -59,7 +59,7 @@ describe('a damaged text of a document', () => {
   test.for([
     ['small', 100],
     ['large', 300_000],
-  ] as const)('that is %s is an error where it is read, and verify names its database', async ([, length]) => {
+  ] as const)('that is %s is an error on reading, and verify names its database', async ([, length]) => {
     const filler = 'x'.repeat(length);
     await server.client.must(201, 'PUT', '/damaged/doc', { json: { text: `to be damaged ${filler}` } });
     await server.stop();
@@ -80,7 +80,7 @@ describe('a damaged text of a document', () => {
 });
 
 describe('a damaged index', () => {
-  test('is set aside, built anew, and found by verify', async () => {
+  test('is set aside, rebuilt, and found by verify', async () => {
     const map = 'function (doc) { emit(doc._id, "row of " + doc._id); }';
     await server.client.must(201, 'PUT', '/damaged/_design/d', { json: { views: { v: { map } } } });
     const right = (await server.client.must(200, 'GET', '/damaged/_design/d/_view/v')).text;
@@ -106,7 +106,7 @@ describe('a damaged record of a journal', () => {
     await server.kill();
   }
 
-  test('with good ones behind it stops the opening of its database, and of no other', async () => {
+  test('with intact records after it keeps its database closed, and no other', async () => {
     await writeAndKill();
     damage('damaged', 'record of two');
     await server.startAgain();
@@ -122,7 +122,7 @@ describe('a damaged record of a journal', () => {
     await expectCorrupt('GET', '/damaged/first');
   });
 
-  test('is named by verify, and dropped by its --repair, which says what goes', async () => {
+  test('is reported by verify, and dropped by --repair, which lists the loss', async () => {
     await writeAndKill();
     const file = damage('damaged', 'record of two');
     const found = await settee(['verify', '--data', server.folder]);
@@ -138,7 +138,7 @@ describe('a damaged record of a journal', () => {
     await server.client.must(201, 'PUT', '/damaged/four', { json: {} });
   });
 
-  test('at its end is what a killed process leaves, and no damage', async () => {
+  test('at the end is treated as the trace of a killed process, not as damage', async () => {
     await writeAndKill();
     const file = filesIn(server.folder).find((path) => /\/damaged\..*journal/.test(path));
     if (file === undefined) return assert.fail('the database has no journal');

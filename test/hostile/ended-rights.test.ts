@@ -54,8 +54,8 @@ afterEach(async () => {
   await server.remove();
 });
 
-describe.skipIf(noProcessFiles !== undefined)('of an account that is deleted', () => {
-  test(`${REPLICATIONS} replications to another server end`, { timeout }, async () => {
+describe.skipIf(noProcessFiles !== undefined)('when an account is deleted', () => {
+  test(`its ${REPLICATIONS} replications to another server end`, { timeout }, async () => {
     for (let n = 0; n < REPLICATIONS; n++) {
       const target = `${other.url}loot`;
       const json = { source: 'priv', target, continuous: true, doc_ids: [`before${n}`, `hidden${n}`] };
@@ -87,7 +87,7 @@ describe.skipIf(noProcessFiles !== undefined)('of an account that is deleted', (
     }
   });
 
-  test('lists and uploads that are under way break off', { timeout }, async () => {
+  test('its lists and uploads in progress are aborted', { timeout }, async () => {
     const docs = Array.from({ length: DOCUMENTS }, (_, n) => ({ _id: `doc${n}`, text: 'x'.repeat(100_000) }));
     await must(201, 'POST', '/priv/_bulk_docs', { docs });
     const list = await server.client.begin('GET', '/priv/_all_docs?include_docs=true', { headers: TIM });

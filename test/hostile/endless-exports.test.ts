@@ -47,7 +47,7 @@ function endless(response: ServerResponse, status: number, first: string, piece:
 
 const INFO = '{"db_name":"db","update_seq":1,"doc_count":1}';
 
-describe.skipIf(noProcessFiles !== undefined)('settee export of a server', () => {
+describe.skipIf(noProcessFiles !== undefined)('settee export of a server with endless output', () => {
   const cases: readonly (readonly [what: string, answer: typeof answer, said: RegExp])[] = [
     [
       'whose database has a description without an end',

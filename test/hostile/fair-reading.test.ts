@@ -132,7 +132,7 @@ function assertAnswer(answer: DrainedAnswer, status: number, tail: RegExp): void
 
 const rows = /\}\r\n\]\}\n$/;
 
-describe('who asks for many', () => {
+describe('other clients are served in time while one asks for many items', () => {
   const attacks: readonly Attack[] = [
     ['documents', 200, rows, 'GET', '/many/_all_docs'],
     ['documents with their bodies', 200, rows, 'GET', '/many/_all_docs?include_docs=true'],
@@ -162,7 +162,7 @@ describe('who asks for many', () => {
   test.for(attacks)('%s', { timeout }, (each) => attack(each, 3));
 });
 
-describe('who asks for much', () => {
+describe('other clients are served in time while one asks for large results', () => {
   const attacks: readonly Attack[] = [
     [
       'documents that no index knows',
@@ -221,7 +221,7 @@ describe('who asks for much', () => {
   test.for(attacks)('%s', { timeout }, (each) => attack(each));
 });
 
-describe('who names many', () => {
+describe('other clients are served in time while one names many items', () => {
   const ids = () => numbers.map(idOf);
   const revisions = () => Object.fromEntries(ids().map((id) => [id, [`1-${'a'.repeat(32)}`]]));
   const attacks: readonly Attack[] = [
@@ -313,7 +313,7 @@ describe('who names many', () => {
   test.for(attacks)('%s', { timeout }, (each) => attack(each));
 });
 
-describe('who brings much', () => {
+describe('other clients are served in time while one sends large bodies', () => {
   const written = /"rev":"[^"]+"\}\]?\n$/;
   const long = 50_000_000;
   const attacks: readonly Attack[] = [

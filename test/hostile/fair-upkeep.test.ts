@@ -63,21 +63,27 @@ function documentOf(n: number) {
 
 const nothing = async () => undefined;
 
-test('a database is opened again after the process was killed', { timeout }, async () => {
+test('other requests are served in time while a database is opened after its process was killed', {
+  timeout,
+}, async () => {
   await assertUndisturbed(neighbour, limits, {
     prepare: nothing,
     disturb: () => server.client.must(201, 'PUT', `/large/after-${++count}`, { json: {} }),
   });
 });
 
-test('a database is opened again whose journal has one record of very many documents', { timeout }, async () => {
+test('other requests are served in time while a database with one huge journal record is opened', {
+  timeout,
+}, async () => {
   await assertUndisturbed(neighbour, limits, {
     prepare: nothing,
     disturb: () => server.client.must(201, 'PUT', `/bulk/after-${++count}`, { json: {} }),
   });
 });
 
-test('a database with a long local document is opened, read and written', { timeout }, async () => {
+test('other requests are served in time while a database with a long local document is opened, read and written', {
+  timeout,
+}, async () => {
   const { result } = await assertUndisturbed(neighbour, limits, {
     prepare: nothing,
     disturb: async () => {
@@ -90,7 +96,7 @@ test('a database with a long local document is opened, read and written', { time
   expect(result.length).toBeGreaterThan(50_000_000);
 });
 
-test('a database is compacted', { timeout }, async () => {
+test('other requests are served in time while a database is compacted', { timeout }, async () => {
   await assertUndisturbed(neighbour, limits, {
     prepare: nothing,
     disturb: async () => {
@@ -101,7 +107,7 @@ test('a database is compacted', { timeout }, async () => {
   });
 });
 
-test('an index is built over all documents', { timeout }, async () => {
+test('other requests are served in time while a _find index is built', { timeout }, async () => {
   await assertUndisturbed(neighbour, limits, {
     prepare: async () => {
       const name = `by-group-${++count}`;
@@ -112,7 +118,7 @@ test('an index is built over all documents', { timeout }, async () => {
   });
 });
 
-test('a view is built over all documents', { timeout }, async () => {
+test('other requests are served in time while a view is built', { timeout }, async () => {
   const { result } = await assertUndisturbed(neighbour, limits, {
     prepare: async () => {
       const name = `_design/by-text-${++count}`;
@@ -125,7 +131,7 @@ test('a view is built over all documents', { timeout }, async () => {
   expect(arrayAt(result.json, 'rows')).toHaveLength(1);
 });
 
-test('a database is deleted', { timeout }, async () => {
+test('other requests are served in time while a database is deleted', { timeout }, async () => {
   await assertUndisturbed(neighbour, limits, {
     // On a busy machine it is done twice.
     prepare: async () => {

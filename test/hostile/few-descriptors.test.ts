@@ -30,8 +30,8 @@ async function connectMany(): Promise<void> {
   );
 }
 
-describe.skipIf(noProcessFiles !== undefined)('with 80 descriptors', () => {
-  test('a server without descriptors to spare goes on', { timeout }, async () => {
+describe.skipIf(noProcessFiles !== undefined)('with 80 file descriptors', () => {
+  test('a server that runs out of descriptors continues', { timeout }, async () => {
     server = await AttackedServer.start({ descriptors: DESCRIPTORS });
     // Has a connection of its own before the others come.
     await server.client.must(201, 'PUT', '/first');

@@ -26,7 +26,7 @@ function documentOf(n: number) {
 }
 
 describe.skipIf(noProcessFiles !== undefined)('the first build of three views', () => {
-  test('stays within its memory', { timeout }, async () => {
+  test('stays within its memory limit', { timeout }, async () => {
     await server.client.must(201, 'PUT', '/large');
     for (let from = 0; from < DOCUMENTS; from += PER_REQUEST) {
       const docs = Array.from({ length: PER_REQUEST }, (_, index) => documentOf(from + index));

@@ -105,7 +105,7 @@ function describe({ file, position, mask }: Flip): string {
 }
 
 test(
-  `of ${rounds * DATABASES.length} changed bytes none makes a wrong answer, and verify finds those that change one`,
+  `no wrong answer after ${rounds * DATABASES.length} flipped bytes, and verify finds those that change one`,
   async () => {
     console.log(`SETTEE_HOSTILE_SEED=${seed} repeats what this run chooses`);
     const random = new SeededRandom(seed);

@@ -77,7 +77,7 @@ test.skipIf(reason !== undefined)(
 );
 
 test.skipIf(reason !== undefined).for([4_096, 16_384, 20_480, 40_960, 81_920, 90_112, 150_000, 200_000, 260_000])(
-  'a start with %i bytes left is refused, or works, and so is each new database',
+  'a start with %i bytes left is refused or works, and so does each new database',
   async (left) => {
     const disk = diskFor();
     const folder = join(disk, 'data');
@@ -98,7 +98,7 @@ test.skipIf(reason !== undefined).for([4_096, 16_384, 20_480, 40_960, 81_920, 90
 );
 
 test.skipIf(reason !== undefined)(
-  'a start with databases on a disk that is full now keeps them, and says what is wrong',
+  'a start with existing databases on a full disk keeps them, and says what is wrong',
   async () => {
     const disk = diskFor();
     const folder = join(disk, 'data');
@@ -138,7 +138,7 @@ async function writeWhenFreed(client: AttackedServer['client'], path: string, qu
 }
 
 test.skipIf(reason !== undefined)(
-  'an upload that fills the disk is refused, stores nothing, and leaves its room to others',
+  'an upload that fills the disk is refused, stores nothing, and frees its space',
   async () => {
     const disk = diskFor();
     const server = await AttackedServer.start({ folder: join(disk, 'data') });
@@ -221,7 +221,7 @@ test.skipIf(reason !== undefined).for(['documents', 'a file beside them'])(
   },
 );
 
-test.skipIf(reason !== undefined)('a full disk does not keep its data folder from being copied elsewhere', async () => {
+test.skipIf(reason !== undefined)('a data folder on a full disk can be copied elsewhere', async () => {
   const disk = diskFor();
   const folder = join(disk, 'data');
   const server = await AttackedServer.start({ folder });

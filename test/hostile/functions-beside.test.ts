@@ -73,13 +73,13 @@ const further: Readonly<Record<string, string>> = {
     'for (;;) try { new Function("return " + new Array(100000).join("[") + new Array(100000).join("]")); } catch (e) {}',
 };
 
-describe('a map function', () => {
+describe("a map function doesn't delay other requests", () => {
   test.for(Object.entries({ ...common, ...further }))('with %s', async ([, statements]) => {
     const map = `function (doc) { if (doc.n === 10) { ${statements} } emit(doc.n, null); }`;
     await attack({ views: { v: { map } } }, 'GET', '_design/d/_view/v');
   });
 
-  test('that takes a little long for each document', async () => {
+  test('that takes 100 ms for each document', async () => {
     const map = 'function (doc) { var until = Date.now() + 100; while (Date.now() < until); emit(doc.n, null); }';
     const { result } = await assertUndisturbed(neighbour, limits, {
       prepare: () => prepare({ views: { v: { map } } }),
@@ -88,12 +88,12 @@ describe('a map function', () => {
     expect(at(result.json, 'total_rows')).toBe(20);
   });
 
-  test('whose library loops when it is loaded', async () => {
+  test('whose library loops when it is required', async () => {
     const map = 'function (doc) { require("views/lib/endless"); emit(doc.n, null); }';
     await attack({ views: { lib: { endless: 'while (true);' }, v: { map } } }, 'GET', '_design/d/_view/v');
   });
 
-  test('of which there are eight at once', { timeout: 60_000 }, async () => {
+  test('of which eight run at once', { timeout: 60_000 }, async () => {
     const views = { v: { map: 'function () { while (true); }' } };
     const { prepared: paths } = await assertUndisturbed(neighbour, limits, {
       prepare: () => Promise.all(Array.from({ length: 8 }, () => prepare({ views }))),
@@ -135,15 +135,15 @@ const callers: readonly (readonly [string, object, string, string])[] = [
   ['a validator', { validate_doc_update: 'function (doc) { if (doc._id === "bad") { % } }' }, 'PUT', 'bad'],
 ];
 
-describe.for(callers)('%s', ([, designDocument, method, below]) => {
+describe.for(callers)("%s doesn't delay other requests", ([, designDocument, method, below]) => {
   test.for(Object.entries(common))('with %s', async ([, statements]) => {
     const source = JSON.stringify(designDocument).replace('%', () => JSON.stringify(statements).slice(1, -1));
     await attack(JSON.parse(source), method, below);
   });
 });
 
-describe('a design document', () => {
-  test('with 20,000 views is written', async () => {
+describe("a design document doesn't delay other requests", () => {
+  test('with 20,000 views, while it is written', async () => {
     const views = Object.fromEntries(
       Array.from({ length: 20_000 }, (_, n) => [`v${n}`, { map: `function (doc) { emit(doc.n, ${n}); }` }]),
     );
@@ -154,7 +154,9 @@ describe('a design document', () => {
     });
   });
 
-  test('with 5,000 views of one map, reduced in as many ways, has one asked for', { timeout: 120_000 }, async () => {
+  test('with 5,000 views of one map, reduced in different ways, while one is queried', {
+    timeout: 120_000,
+  }, async () => {
     const map = 'function (doc) { emit(doc.n, 1); }';
     const views = Object.fromEntries(
       Array.from({ length: 5_000 }, (_, n) => [`v${n}`, { map, reduce: `function () { return ${n}; }` }]),
@@ -170,7 +172,9 @@ describe('a design document', () => {
     expect(result.json).toEqual({ rows: [{ key: null, value: 4_999 }] });
   });
 
-  test('whose map emits 90,000 rows for each of three documents has it asked for', { timeout: 120_000 }, async () => {
+  test('whose map emits 90,000 rows for each of three documents, while it is queried', {
+    timeout: 120_000,
+  }, async () => {
     const map = 'function (doc) { if (doc.n < 3) for (var i = 0; i < 90000; i++) emit("key", 90000 - i); }';
     const { result } = await assertUndisturbed(
       neighbour,
@@ -183,7 +187,7 @@ describe('a design document', () => {
     expect(at(result.json, 'total_rows')).toBe(270_000);
   });
 
-  test('with 2,000 views has one asked for', { timeout: 60_000 }, async () => {
+  test('with 2,000 views, while one is queried', { timeout: 60_000 }, async () => {
     const views = Object.fromEntries(
       Array.from({ length: 2_000 }, (_, n) => [`v${n}`, { map: `function (doc) { emit(doc.n, ${n}); }` }]),
     );
@@ -193,7 +197,7 @@ describe('a design document', () => {
     });
   });
 
-  test('with 20,000 functions beside a validator judges a document', { timeout: 60_000 }, async () => {
+  test('with 20,000 functions beside a validator, while a document is written', { timeout: 60_000 }, async () => {
     const updates = Object.fromEntries(
       Array.from({ length: 20_000 }, (_, n) => [`f${n}`, `function () { return ${n}; }`]),
     );
@@ -204,7 +208,7 @@ describe('a design document', () => {
     });
   });
 
-  test('that validates is one of 200, and a document is written', { timeout: 120_000 }, async () => {
+  test('that is one of 200 with validators, while a document is written', { timeout: 120_000 }, async () => {
     const docs = Array.from({ length: 200 }, (_, n) => ({
       _id: `_design/v${n}`,
       validate_doc_update: `function (doc) { if (doc.n === ${n}) throw { forbidden: "no" }; }`,
@@ -219,7 +223,7 @@ describe('a design document', () => {
     });
   });
 
-  test('whose source is nested without end is compiled', async () => {
+  test('with endlessly nested source, while it is compiled', async () => {
     const map = `function (doc) { emit(${'['.repeat(200_000)}${']'.repeat(200_000)}); }`;
     const { prepared, result } = await assertUndisturbed(neighbour, limits, {
       prepare: () => prepare({ views: { v: { map } } }),
@@ -229,7 +233,7 @@ describe('a design document', () => {
     await assertAlive(prepared);
   });
 
-  test('whose source has 10 MB is compiled', { timeout: 60_000 }, async () => {
+  test('with 10 MB of source, while it is compiled', { timeout: 60_000 }, async () => {
     const map = `function (doc) { var text = "${'x'.repeat(5_000_000)}"; ${'emit(1);'.repeat(600_000)} }`;
     await attack({ views: { v: { map } } }, 'GET', '_design/d/_view/v?limit=1');
   });

@@ -27,7 +27,7 @@ beforeAll(async () => {
 
 afterAll(() => server.remove());
 
-test('a hundred wrong passwords a second', async () => {
+test("a hundred wrong passwords a second don't delay other clients", async () => {
   const quiet: number[] = [];
   for (let n = 0; n < 10; n++) quiet.push(await timeOf(100 + n));
   const began = performance.now();
@@ -49,7 +49,7 @@ test('a hundred wrong passwords a second', async () => {
   assert.isBelow(median(waits), SLOWED_DOWN * median(quiet) + BESIDES_MS, `${waits} instead of ${quiet}`);
 });
 
-test('the right one does not get in either, from there, until the time is up; from elsewhere it does', async () => {
+test('while wrong passwords are guessed, the right one is refused from that address until the time is up, and accepted from another', async () => {
   const headers = basic('root', 'secret of root');
   const guesser = from('203.0.113.10');
   await Promise.all(Array.from({ length: 5 }, (_, n) => guess(n, guesser)));

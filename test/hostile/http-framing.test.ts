@@ -46,7 +46,7 @@ const ambiguous: readonly (readonly [string, string])[] = [
   ['a chunk whose length is none', `${head('1.1', 'Transfer-Encoding: chunked')}0x2\r\n{}\r\n0\r\n\r\n${smuggled}`],
 ];
 
-describe('refused', () => {
+describe('ambiguous framing of a request is refused', () => {
   test.for(ambiguous)('%s', async ([, text]) => {
     const answer = await server.client.sendRaw(text);
     assert.match(answer, /^HTTP\/1\.1 400 /);
@@ -55,15 +55,15 @@ describe('refused', () => {
   });
 });
 
-describe('taken', () => {
-  test('chunked alone, in whatever case', async () => {
+describe('valid framing of a request is accepted', () => {
+  test('chunked encoding alone, in any case', async () => {
     const answer = await server.client.sendRaw(
       `${head('1.1', 'Connection: close', 'transfer-encoding: CHUNKED')}2\r\n{}\r\n0\r\n\r\n`,
     );
     assert.match(answer, /^HTTP\/1\.1 201 /);
   });
 
-  test('a length on HTTP/1.0', async () => {
+  test('a content length in HTTP/1.0', async () => {
     assert.match(await server.client.sendRaw(`${head('1.0', 'Content-Length: 2')}{}`), /^HTTP\/1\.[01] 201 /);
   });
 });

@@ -55,7 +55,7 @@ function expectSums({ outcome }: Imported, written: number, refused: number): vo
 /** Its bytes are nowhere. */
 const stub = '{"_id":"with-stub","_attachments":{"a":{"stub":true}}}';
 
-describe('a document that is refused with', () => {
+describe('an import with a document that is refused for', () => {
   const long = 'i'.repeat(10_000);
   const cases: readonly (readonly [string, string, string])[] = [
     ['412, for a stub', stub, 'with-stub'],
@@ -66,7 +66,7 @@ describe('a document that is refused with', () => {
     ['400, for a number that no double holds', '{"_id":"number","n":1e999}', 'number'],
   ];
 
-  test.for(cases)('%s keeps no other one out', async ([, document, id]) => {
+  test.for(cases)('%s imports all others', async ([, document, id]) => {
     const others = Array.from({ length: 20 }, (_, n) => `{"_id":"doc-${String(n).padStart(2, '0')}"}`);
     const imported = await importText(`[${[...others.slice(0, 7), document, ...others.slice(7)].join(',\n')}]`);
     expectSums(imported, 20, 1);
@@ -78,10 +78,10 @@ describe('a document that is refused with', () => {
   });
 });
 
-describe('elements that are no objects', () => {
+describe('an import with elements that are not objects', () => {
   const elements = ['42', 'null', 'true', '"text"', '[{"_id":"inner"}]', '-1.5e3', '{}'];
 
-  test('of an array are refused one by one', async () => {
+  test('in an array refuses them one by one', async () => {
     const imported = await importText(`[{"_id":"first"},${elements.slice(0, -1).join()},{"_id":"last"}]`);
     expectSums(imported, 2, 6);
     expect(imported.ids).toEqual(['first', 'last']);
@@ -90,13 +90,13 @@ describe('elements that are no objects', () => {
     for (const each of imported.refused) assert.isString(at(each, 'reason'));
   });
 
-  test('in lines are refused one by one', async () => {
+  test('in lines refuses them one by one', async () => {
     const imported = await importText(`{"_id":"first"}\n${elements.slice(0, -1).join('\n')}\n{"_id":"last"}\n`);
     expectSums(imported, 2, 6);
     expect(imported.refused.map((each) => at(each, 'place'))).toEqual([2, 3, 4, 5, 6, 7]);
   });
 
-  test('among docs and rows are refused one by one', async () => {
+  test('among docs and rows refuses them one by one', async () => {
     const docs = await importText('{"docs":[{"_id":"first"},7,{"_id":"last"}]}');
     expectSums(docs, 2, 1);
     const rows = await importText(
@@ -107,7 +107,7 @@ describe('elements that are no objects', () => {
   });
 });
 
-test('many refusals among many documents add up', { timeout: 60_000 }, async () => {
+test('an import reports many refusals among many documents', { timeout: 60_000 }, async () => {
   const elements = Array.from({ length: 3_000 }, (_, n) => {
     if (n % 500 === 3) return stub.replace('with-stub', `stub-${n}`);
     if (n % 700 === 5) return `${n}`;
@@ -121,7 +121,7 @@ test('many refusals among many documents add up', { timeout: 60_000 }, async () 
   expect(found).toEqual(places);
 });
 
-test('the server that goes away is no refusal: the import ends, and says how far it came', async () => {
+test('an import ends when the server goes away, and says how far it came', async () => {
   const outcome = await settee(['import', 'http://127.0.0.1:1/db', '-'], '[{"_id":"a"}]');
   expect(outcome.code).toBe(1);
   assert.match(outcome.stdout, /0 written, 0 refused/);

@@ -25,7 +25,7 @@ beforeEach(async () => {
 afterEach(() => server.remove());
 
 describe.skipIf(noProcessFiles !== undefined)(`memory (${noProcessFiles ?? 'on Linux'})`, () => {
-  test(`${megabytes(BYTES)} go in and out, whole`, async () => {
+  test(`${megabytes(BYTES)} are uploaded and downloaded unchanged`, async () => {
     const url = `${server.url.href}db/doc/large`;
     const written = await highestMemory(server.pid, () => upload(url, BYTES));
     const read = await highestMemory(server.pid, () => digestAt(url));
@@ -38,7 +38,7 @@ describe.skipIf(noProcessFiles !== undefined)(`memory (${noProcessFiles ?? 'on L
     expect(grownOut).toBeLessThanOrEqual(MOST_GROWTH);
   });
 
-  test('readers that read nothing hold back what is read for them', async () => {
+  test('downloads that nobody reads hold no memory beyond the buffers', async () => {
     await upload(`${server.url.href}db/doc/large`, READ_SLOWLY_BYTES);
     const sockets: Socket[] = [];
     const held = await highestMemory(server.pid, async () => {
@@ -56,7 +56,7 @@ describe.skipIf(noProcessFiles !== undefined)(`memory (${noProcessFiles ?? 'on L
   });
 });
 
-test('a writer that stops in the middle holds nothing else up', async () => {
+test('a writer that stops in the middle of an attachment delays no other request', async () => {
   const { client } = server;
   let goOn: () => void = () => undefined;
   const waiting = new Promise<void>((resolve) => {

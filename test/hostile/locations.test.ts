@@ -12,7 +12,7 @@ beforeEach(async () => {
 
 afterEach(() => server.remove());
 
-describe('what a stranger says of the host', () => {
+describe('the Location header', () => {
   const hosts = [
     'evil.example',
     'evil.example:8080',
@@ -25,7 +25,7 @@ describe('what a stranger says of the host', () => {
     'x'.repeat(9_000),
   ];
 
-  test.for(hosts)('is not echoed: %s', async (host) => {
+  test.for(hosts)('ignores a forwarded host from an untrusted client: %s', async (host) => {
     const headers = { 'x-forwarded-host': host };
     const answer = await server.client.must(201, 'PUT', '/db/doc', { json: {}, headers });
     expect(answer.headers.location).toBe(new URL('/db/doc', server.url).href);
@@ -34,7 +34,7 @@ describe('what a stranger says of the host', () => {
   });
 
   test.for(['javascript', 'https, http', 'https://evil.example/?', 'gopher'])(
-    'nor of the protocol: %s',
+    'ignores a forwarded protocol from an untrusted client: %s',
     async (protocol) => {
       const headers = { 'x-forwarded-proto': protocol };
       const answer = await server.client.must(201, 'PUT', '/db/doc', { json: {}, headers });
@@ -43,7 +43,7 @@ describe('what a stranger says of the host', () => {
   );
 });
 
-describe('the id in it', () => {
+describe('the document id in the Location header', () => {
   const ids = ['größe', '語😀', 'a b"c<d>', '%41', 'new\nline', 'a/b?c#d', '\u0000\u001b', "it's"];
 
   test.for(ids)('is percent-encoded: %s', async (id) => {
@@ -56,7 +56,7 @@ describe('the id in it', () => {
     expect(at(read.json, '_id')).toBe(id);
   });
 
-  test('makes no longer one than 8 kB', async () => {
+  test('never makes it longer than 8 kB', async () => {
     for (const _id of ['i'.repeat(8_192), 'é'.repeat(4_096), '語'.repeat(2_700), '"'.repeat(8_000)]) {
       const answer = await server.client.must(201, 'POST', '/db', { json: { _id } });
       const location = answer.headers.location ?? '';
@@ -65,7 +65,7 @@ describe('the id in it', () => {
     }
   });
 
-  test('makes no head that ordinary clients refuse, of whatever is written', async () => {
+  test('never makes a head that ordinary clients refuse', async () => {
     const make = 'function (doc, req) { return [{ _id: JSON.parse(req.body)._id }, "made"]; }';
     await server.client.must(201, 'PUT', '/db/_design/d', { json: { updates: { make } } });
     for (const [n, character] of ['i', 'é', '語', '"'].entries()) {

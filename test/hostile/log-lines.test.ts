@@ -27,7 +27,7 @@ async function expectPlainLog(about: RegExp): Promise<void> {
   await server.startAgain();
 }
 
-test('of a document on which a map function throws', async () => {
+test('log lines of a document on which a map function throws are short and escaped', async () => {
   const map = 'function (doc) { throw new Error(doc.text); }';
   await server.client.must(201, 'PUT', '/db/_design/d', { json: { views: { v: { map } } } });
   await server.client.must(201, 'POST', '/db', { json: { _id: `doc${nasty}`, text: `thrown${nasty}` } });
@@ -35,7 +35,7 @@ test('of a document on which a map function throws', async () => {
   await expectPlainLog(/thrown/);
 });
 
-test('of what a function logs itself', async () => {
+test('log lines that a function writes are short and escaped', async () => {
   const map = 'function (doc) { log("said" + doc.text); emit(1); }';
   await server.client.must(201, 'PUT', '/db/_design/d', { json: { views: { v: { map } } } });
   await server.client.must(201, 'PUT', '/db/doc', { json: { text: nasty } });
@@ -43,7 +43,7 @@ test('of what a function logs itself', async () => {
   await expectPlainLog(/said/);
 });
 
-test('of the names of a design document and its functions', async () => {
+test('log lines with names of a design document and its functions are short and escaped', async () => {
   const views = { [`view${nasty}`]: { map: `function (doc) { throw ${JSON.stringify(`thrown${nasty}`)}; }` } };
   const name = encodeURIComponent(`named${nasty}`);
   await server.client.must(201, 'PUT', `/db/_design/${name}`, {
@@ -55,7 +55,7 @@ test('of the names of a design document and its functions', async () => {
   await expectPlainLog(/^/);
 });
 
-test('of addresses, methods and headers', async () => {
+test('log lines with addresses, methods and headers are short and escaped', async () => {
   const path = `/db/${encodeURIComponent(nasty)}`;
   for (const [method, target] of [
     ['GET', path],

@@ -49,7 +49,7 @@ const WAYS: readonly (readonly [string, (name: string, from: object) => Promise<
   ],
 ];
 
-test.for(WAYS)('a log-in that fails takes as long whether the name exists, by %s', async ([, tryName]) => {
+test.for(WAYS)('a failed log-in takes the same time whether the name exists, by %s', async ([, tryName]) => {
   const times = new Map<string, number[]>(['ana', 'root', 'without', 'old', 'absent'].map((name) => [name, []]));
   for (let round = 0; round < ROUNDS; round++) {
     const from = { 'x-forwarded-for': `2001:db8:0:${round.toString(16)}::1` };
@@ -65,7 +65,7 @@ test.for(WAYS)('a log-in that fails takes as long whether the name exists, by %s
   assert.isBelow(Math.max(...all) / Math.min(...all), MOST_APART, `milliseconds by name: ${shown}`);
 });
 
-test('and who gives the right password of another name is told the same', async () => {
+test('the right password of another name gets the same answer as a wrong one', async () => {
   const known = await server.client.ask('GET', '/', { headers: basic('ana', 'wrong') });
   const unknown = await server.client.ask('GET', '/', { headers: basic('absent', 'secret of ana') });
   assert.deepEqual([known.status, at(known.json, 'reason')], [401, 'Name or password is incorrect.']);
@@ -73,7 +73,7 @@ test('and who gives the right password of another name is told the same', async 
 });
 
 /** The first log-in after a start is the one in which nothing was learnt from others yet. */
-test('so does the first one after a start, where a hash has other iterations than are set', async () => {
+test('the first failed log-in after a start takes the same time, even if a hash has other iterations than the setting', async () => {
   const headers = ROOT;
   const hash = { password_scheme: 'pbkdf2', iterations: 300_000, derived_key: '0'.repeat(40), salt: 'salt' };
   const json = { type: 'user', name: 'strong', roles: [], ...hash };

@@ -36,12 +36,12 @@ async function assertBounded(name: string, count: number, ask: (n: number) => Pr
   for (const { status } of result) assert.include([200, 201, 503], status);
 }
 
-describe.skipIf(noProcessFiles !== undefined)('a document of 12 MB takes bounded memory', () => {
-  test('that a show function sees, twelve at once', { timeout }, () =>
+describe.skipIf(noProcessFiles !== undefined)('a document of 12 MB', () => {
+  test('in twelve show functions at once takes bounded memory', { timeout }, () =>
     assertBounded('12 × a show of 12 MB', 12, () => server.client.ask('GET', '/db/_design/d/_show/s/long')),
   );
 
-  test('that is copied, ten at once', { timeout }, () =>
+  test('copied ten times at once takes bounded memory', { timeout }, () =>
     assertBounded('10 × a COPY of 12 MB', 10, (n) =>
       server.client.ask('COPY', '/db/long', { headers: { destination: `copy-${n}` } }),
     ),

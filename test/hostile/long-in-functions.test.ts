@@ -61,14 +61,14 @@ function assertAnswers(answers: readonly string[], whole: RegExp, others = /^503
 
 describe.skipIf(noProcessFiles !== undefined)('thirty documents of 20 MB', () => {
   for (const [view, map] of Object.entries(maps)) {
-    test(`are in a view that sees them: ${view}`, { timeout }, async () => {
+    test(`in a view that reads them take bounded memory: ${view}`, { timeout }, async () => {
       await server.client.must(201, 'PUT', `/db/_design/${view}`, { json: { views: { v: { map } } } });
       const answers = await ask(`a view of them: ${view}`, 1, () => `/db/_design/${view}/_view/v?limit=30`);
       assert.match(answers[0] ?? '', /^200 .*doc-9/s);
     });
   }
 
-  test('are in a list', { timeout }, async () => {
+  test('in a list take bounded memory', { timeout }, async () => {
     const answers = await ask(
       'a list of 20',
       1,
@@ -77,7 +77,7 @@ describe.skipIf(noProcessFiles !== undefined)('thirty documents of 20 MB', () =>
     assertAnswers(answers, /^200 (20000000\n){20}$/);
   });
 
-  test('are in three lists at once', { timeout }, async () => {
+  test('in three lists at once take bounded memory', { timeout }, async () => {
     const answers = await ask(
       'three lists of 5',
       3,
@@ -86,7 +86,7 @@ describe.skipIf(noProcessFiles !== undefined)('thirty documents of 20 MB', () =>
     assertAnswers(answers, /^200 (20000000\n){5}$/);
   });
 
-  test('are in a list that can not wait', { timeout }, async () => {
+  test("in a list that can't wait take bounded memory", { timeout }, async () => {
     const answers = await ask(
       'a list at once',
       1,
@@ -95,12 +95,12 @@ describe.skipIf(noProcessFiles !== undefined)('thirty documents of 20 MB', () =>
     assertAnswers(answers, /^200 (20000000\n){3}$/, /^(413|500) /);
   });
 
-  test('are shown, thirty at once', { timeout }, async () => {
+  test('in thirty shows at once take bounded memory', { timeout }, async () => {
     const answers = await ask('30 shows', 30, () => '/db/_design/d/_show/s/doc-1');
     assertAnswers(answers, /^200 20000000$/);
   });
 
-  test('are written where a function validates them', { timeout }, async () => {
+  test('written through a validation function take bounded memory', { timeout }, async () => {
     const validator = 'function (doc, old) { if (old && old.s.length > doc.s.length) throw { forbidden: "shorter" }; }';
     await server.client.must(201, 'PUT', '/valid');
     await server.client.must(201, 'PUT', '/valid/_design/v', { json: { validate_doc_update: validator } });

@@ -62,7 +62,7 @@ afterAll(async () => {
   await server.remove();
 });
 
-describe.skipIf(noProcessFiles !== undefined)('a body of 60 MB', () => {
+describe.skipIf(noProcessFiles !== undefined)('a body of 60 MB takes bounded memory', () => {
   test.for(requests)('%s: %s', { timeout }, async ([what, path, status, make]) => {
     const body = Buffer.from(make());
     const headers = { 'content-type': 'application/json' };

@@ -41,7 +41,7 @@ test('60,000 conflicts of one document are written, read and survive a restart',
 });
 
 test.skipIf(noProcessFiles !== undefined)(
-  'eight times as many cost about eight times as much',
+  'eight times as many conflicts cost about eight times the time',
   { timeout },
   async () => {
     const costOf = async (id: string, count: number) => {
@@ -58,14 +58,14 @@ test.skipIf(noProcessFiles !== undefined)(
   },
 );
 
-test('conflicts that come little by little are written', { timeout }, async () => {
+test('20,000 conflicts that arrive in small groups are written', { timeout }, async () => {
   for (let from = 0; from < 20_000; from += 500) await replicate(conflictsOf('doc', from, from + 500));
   const read = await server.client.must(200, 'GET', '/db/doc?conflicts=true');
   expect(arrayAt(read.json, '_conflicts')).toHaveLength(19_999);
 });
 
 test.skipIf(noProcessFiles !== undefined)(
-  'one of 100,000 is replaced, and some are purged, in turns with others',
+  'of 100,000 conflicts one is replaced and some are purged without delaying other requests',
   { timeout },
   async () => {
     for (let from = 0; from < 100_000; from += 25_000) await replicate(conflictsOf('doc', from, from + 25_000));

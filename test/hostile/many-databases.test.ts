@@ -35,14 +35,14 @@ afterEach(async () => {
 const each = <T>(count: number, act: (n: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_, n) => act(n)));
 
-describe.skipIf(noProcessFiles !== undefined)('2,000 databases', () => {
+describe.skipIf(noProcessFiles !== undefined)("2,000 databases don't exhaust the server", () => {
   const cases: readonly (readonly [what: string, status: number, ask: (n: number) => Promise<{ status: number }>])[] = [
     ['asked what they are', 200, (n) => server.client.ask('GET', `/db${n}`)],
     ['asked for a document', 404, (n) => server.client.ask('GET', `/db${n}/doc`)],
     ['written to', 201, (n) => server.client.ask('PUT', `/db${n}/doc`, { json: { n } })],
   ];
 
-  test.for(cases)('at once, %s', { timeout }, async ([what, status, ask]) => {
+  test.for(cases)('when all are used at once: %s', { timeout }, async ([what, status, ask]) => {
     const { result, gained, latencies } = await attack(server, neighbour, `2,000 databases at once, ${what}`, {
       work: () => each(DATABASES, ask),
       outcome: (answers) => `${answers.filter((answer) => answer.status === status).length} × ${status}`,

@@ -81,7 +81,7 @@ describe('the memory of feeds that wait', () => {
   });
 });
 
-describe.skipIf(noProcessFiles !== undefined)('a server with feeds that wait', () => {
+describe.skipIf(noProcessFiles !== undefined)('a server with waiting feeds', () => {
   let server: AttackedServer;
   const clients: Client[] = [];
 
@@ -99,7 +99,7 @@ describe.skipIf(noProcessFiles !== undefined)('a server with feeds that wait', (
     }
   }
 
-  test('tells all of them of a write at once', async () => {
+  test('notifies all of them of a write at once', async () => {
     server = await AttackedServer.start({ settings: [`httpd/max_connections=${2 * FEEDS}`] });
     await server.client.must(201, 'PUT', '/db');
     const times: number[] = [];
@@ -117,7 +117,7 @@ describe.skipIf(noProcessFiles !== undefined)('a server with feeds that wait', (
     assert.isAtMost(Math.min(...times), MOST_DELIVERY_MS);
   });
 
-  test('has nothing to do', async () => {
+  test('is idle while nothing is written', async () => {
     server = await AttackedServer.start({ isAtRest: true, settings: [`httpd/max_connections=${2 * FEEDS}`] });
     await server.client.must(201, 'PUT', '/db');
     await follow('/db/_changes?feed=continuous&heartbeat=60000', '\r\n\r\n');

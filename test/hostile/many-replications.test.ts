@@ -131,7 +131,7 @@ describe.skipIf(noProcessFiles !== undefined)('20,000 continuous replications', 
     }
   });
 
-  test('those that wait say so, and one more is begun for one that is deleted', { timeout }, async () => {
+  test('report those that wait, and start one more for each one that is deleted', { timeout }, async () => {
     assert.equal(await countOf('pending,running,crashing,error'), COUNT);
     const waiting = await server.client.must(200, 'GET', `/_scheduler/docs/_replicator/d${COUNT - 1}`, {
       headers: ROOT,

@@ -30,16 +30,16 @@ async function ask(): Promise<{ readonly socket: Socket; readonly answer: string
   return { socket, answer };
 }
 
-test('a setting that the server reads', () => {
+test('max_connections is a setting that the server reads', () => {
   expect(server.log).not.toMatch(/max_connections/);
 });
 
-test('the sixth of five is turned away, by 503 or the end of the connection', async () => {
+test('with a limit of five, the sixth connection is answered 503 or closed', async () => {
   for (let n = 0; n < 5; n++) assert.match((await ask()).answer, /^HTTP\/1\.1 200 /);
   assert.match((await ask()).answer, /^$|^HTTP\/1\.1 503 /);
 });
 
-test('connections that ask nothing count as well', async () => {
+test('connections without a request count towards the limit', async () => {
   for (let n = 0; n < 5; n++) {
     const socket = connect({ host: server.url.hostname, port: Number(server.url.port) });
     sockets.push(socket);
@@ -48,7 +48,7 @@ test('connections that ask nothing count as well', async () => {
   assert.match((await ask()).answer, /^$|^HTTP\/1\.1 503 /);
 });
 
-test('when one has gone there is room again', async () => {
+test('a closed connection makes room for another', async () => {
   const asked = [];
   for (let n = 0; n < 5; n++) asked.push(await ask());
   const [first] = asked;

@@ -31,19 +31,19 @@ async function revisionOf(id: string): Promise<string> {
   return stringAt(listed.json, 'rows', 0, 'value', 'rev');
 }
 
-test.for(depths)('a document %i levels deep is deleted', async (depth) => {
+test.for(depths)('deleting a document %i levels deep works', async (depth) => {
   await server.client.must(200, 'DELETE', `/db/a-${depth}?rev=${await revisionOf(`a-${depth}`)}`);
   await server.client.must(404, 'GET', `/db/a-${depth}`);
 });
 
-test.for(depths)('a document %i levels deep is deleted in bulk', async (depth) => {
+test.for(depths)('deleting a document %i levels deep in bulk works', async (depth) => {
   const docs = [{ _id: `b-${depth}`, _rev: await revisionOf(`b-${depth}`), _deleted: true }];
   const answer = await server.client.must(201, 'POST', '/db/_bulk_docs', { json: { docs } });
   expect(at(answer.json, 0, 'ok'), answer.summary).toBe(true);
 });
 
 test.for(depths)(
-  'a document %i levels deep is replaced by a shallow one, which the validator judges',
+  'a document %i levels deep can be replaced by a shallow one, which the validator checks',
   async (depth) => {
     const _rev = await revisionOf(`c-${depth}`);
     await server.client.must(403, 'PUT', `/db/c-${depth}`, { json: { _rev, bad: true } });
@@ -51,7 +51,7 @@ test.for(depths)(
   },
 );
 
-test('a document as deep as may be is judged, and deleted', async () => {
+test('a document of the maximum depth is validated, and deleted', async () => {
   const deep = `${'['.repeat(999)}${']'.repeat(999)}`;
   await server.client.must(403, 'PUT', '/db/new', { body: `{"bad":true,"deep":${deep}}` });
   const written = await server.client.must(201, 'PUT', '/db/new', { body: `{"deep":${deep}}` });

@@ -37,7 +37,7 @@ function filesWith(text: string): readonly string[] {
   return filesIn(server.folder).filter((file) => readFileSync(join(server.folder, file)).includes(text));
 }
 
-test('a database that is not in the list is kept under a name, and the log says so', async () => {
+test('a database that is missing in the list is kept under a name, and the log says so', async () => {
   await server.client.must(201, 'PUT', '/late');
   await server.client.must(201, 'PUT', '/late/doc', { json: { text: 'what the late one has' } });
   await putBackList();
@@ -47,7 +47,7 @@ test('a database that is not in the list is kept under a name, and the log says 
   assert.match(server.log, /late/);
 });
 
-test('it stays there after further starts, and beside a new one of the same name', async () => {
+test('a database that was found stays after further starts, and beside a new one of the same name', async () => {
   await server.client.must(201, 'PUT', '/late');
   await server.client.must(201, 'PUT', '/late/doc', { json: { text: 'what the late one has' } });
   await putBackList();
@@ -59,7 +59,7 @@ test('it stays there after further starts, and beside a new one of the same name
   assert.isNotEmpty(filesWith('what the late one has'));
 });
 
-test('a database that was deleted since is not there, which says so; the others are', async () => {
+test('a database deleted after the older list was made stays deleted, which the log says, and the others exist', async () => {
   await server.client.must(200, 'DELETE', '/early');
   await server.client.must(201, 'PUT', '/late');
   await putBackList();

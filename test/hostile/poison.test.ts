@@ -56,7 +56,7 @@ describe('a large local document', () => {
     await client.must(201, 'PUT', '/db/_local/x', { json: { _rev: '0-1', text: `${text}y` } });
   });
 
-  test('written in bulk, and by a replicator, is kept as well', async () => {
+  test('of 1.5 MB in a bulk write or from a replicator is kept', async () => {
     const text = 'x'.repeat(1.5 * MB);
     await client.must(201, 'POST', '/db/_bulk_docs', { json: { docs: [{ _id: '_local/one', text }] } });
     await client.must(201, 'POST', '/db/_bulk_docs', {
@@ -77,7 +77,7 @@ describe('a security object', () => {
     assert.isTrue((await client.must(200, 'GET', '/db/_security')).text === `${JSON.stringify(json)}\n`);
   });
 
-  test('of 3 MB is refused, and the one before stays', async () => {
+  test('of 3 MB is refused, and the previous one stays', async () => {
     const before = { members: { names: ['ann'], roles: [] } };
     await client.must(200, 'PUT', '/db/_security', { json: before });
     await client.must([400, 413], 'PUT', '/db/_security', { json: { note: 'x'.repeat(3 * MB) } });
@@ -87,12 +87,12 @@ describe('a security object', () => {
 });
 
 describe('an id of 2 MB is refused', () => {
-  test('by POST', async () => {
+  test('in a POST', async () => {
     await expectRefused(await client.ask('POST', '/db', { json: { _id: id } }));
     await expectUnharmed();
   });
 
-  test('in bulk, of documents and of local documents, also from a replicator', async () => {
+  test('in bulk writes of documents and local documents, also from a replicator', async () => {
     const _rev = `1-${'a'.repeat(32)}`;
     for (const _id of [id, `_local/${id}`, `_design/${id}`]) {
       const docs = [{ _id: 'harmless', _rev }, _id.startsWith('_local/') ? { _id } : { _id, _rev }];
@@ -102,7 +102,7 @@ describe('an id of 2 MB is refused', () => {
     await expectUnharmed();
   });
 
-  test('by an update function', async () => {
+  test('in an update function', async () => {
     const large = 'function (doc, req) { return [{ _id: new Array(2000001).join("i") }, "made"]; }';
     await client.must(201, 'PUT', '/db/_design/d', { json: { updates: { large } } });
     const answer = await client.ask('POST', '/db/_design/d/_update/large', { body: '' });
@@ -111,13 +111,13 @@ describe('an id of 2 MB is refused', () => {
     await expectUnharmed();
   });
 
-  test('of 1.1 MB too, which says nothing of an invariant in the log', async () => {
+  test('and so is one of 1.1 MB, without an internal error in the log', async () => {
     await expectRefused(await client.ask('POST', '/db', { json: { _id: 'i'.repeat(1.1 * MB) } }));
     expect(server.log).not.toMatch(/Invariant|\[error\]/);
     await expectUnharmed();
   });
 
-  test('8,192 bytes are none too many', async () => {
+  test('and one of 8,192 bytes is accepted', async () => {
     for (const _id of ['i'.repeat(8_192), 'é'.repeat(4_096), `_local/${'i'.repeat(8_185)}`]) {
       const answer = await client.must(201, 'POST', '/db/_bulk_docs', { json: { docs: [{ _id }] } });
       expect(at(answer.json, 0, 'ok'), `${_id.length} characters`).toBe(true);
@@ -148,14 +148,14 @@ describe('revisions', () => {
     await expectUnharmed();
   });
 
-  test('with such a hash among their ancestors are refused', async () => {
+  test('with a hash of 2 MB among their ancestors are refused', async () => {
     const ids = ['b'.repeat(32), 'a'.repeat(2 * MB)];
     const json = { _rev: `2-${ids[0]}`, _revisions: { start: 2, ids } };
     await expectRefused(await client.ask('PUT', '/db/doc?new_edits=false', { json }));
     await expectUnharmed();
   });
 
-  test('with a hash of 128 characters are taken, with one of 129 refused', async () => {
+  test('with a hash of 128 characters are accepted, and of 129 refused', async () => {
     const taken = `1-${'a'.repeat(128)}`;
     await expectRefused(await client.ask('PUT', '/db/doc?new_edits=false', { json: { _rev: `1-${'a'.repeat(129)}` } }));
     await client.must(201, 'PUT', '/db/doc?new_edits=false', { json: { _rev: taken } });
@@ -173,7 +173,7 @@ describe('revisions', () => {
     expect(arrayAt(read.json, '_revisions', 'ids')).toEqual(ids.slice(0, 1_000));
   });
 
-  test('of 60 branches, each 1,000 deep, make no entry that can not be stored', async () => {
+  test("on 60 branches, each 1,000 deep, make no entry that can't be stored", async () => {
     const docs = Array.from({ length: 60 }, (_, branch) => {
       const ids = Array.from({ length: 1_000 }, (_, index) =>
         `${branch}-${index}`.padStart(128, 'f').replace('-', 'e'),
@@ -201,7 +201,7 @@ describe('revisions', () => {
 describe('an index', () => {
   const map = 'function (doc) { emit(doc.text ? doc.text : doc.n, doc.text ? [doc.text] : null); }';
 
-  test('over keys and values of 1.5 MB is built, and goes on', async () => {
+  test('over keys and values of 1.5 MB is built and updated', async () => {
     await client.must(201, 'PUT', '/db/large', { json: { text: 'x'.repeat(1.5 * MB) } });
     await client.must(201, 'PUT', '/db/_design/d', { json: { views: { v: { map } } } });
     await client.must(200, 'GET', '/db/_design/d/_view/v?limit=1');
@@ -213,7 +213,7 @@ describe('an index', () => {
     expect(arrayAt(more.json, 'rows')).toHaveLength(1);
   });
 
-  test('of a query over a field of 1.5 MB is built, and goes on', async () => {
+  test('of a query over a field of 1.5 MB is built and updated', async () => {
     await client.must(201, 'PUT', '/db/large', { json: { n: 0, text: 'x'.repeat(1.5 * MB) } });
     const index = { fields: ['text', 'n'] };
     await client.must(200, 'POST', '/db/_index', { json: { index, name: 'by-text', ddoc: 'by-text' } });

@@ -34,12 +34,12 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test.for(databases)('a poisoned database is whole to `verify`, without any server before: %s', async (database) => {
+test.for(databases)('a poisoned database passes verify before any server opens it: %s', async (database) => {
   const { code, stderr } = await settee(['verify', database, '--data', folder]);
   expect({ code, stderr: stderr.slice(0, 1_000) }).toEqual({ code: 0, stderr: '' });
 });
 
-test.for(databases)('a poisoned database is opened, written and verified again: %s', async (database) => {
+test.for(databases)('a poisoned database can be opened, written and verified again: %s', async (database) => {
   server = await AttackedServer.start({ folder });
   expect((await server.client.must(200, 'GET', `/${database}/first`)).json).toMatchObject({ n: 1 });
   await server.client.must(201, 'PUT', `/${database}/third`, { json: { n: 3 } });
@@ -51,7 +51,7 @@ test.for(databases)('a poisoned database is opened, written and verified again: 
   expect((await server.client.must(200, 'GET', `/${database}/third`)).json).toMatchObject({ n: 3 });
 });
 
-test('what poisoned a database is not lost, since it was acknowledged', async () => {
+test('the write that poisoned a database is not lost, as it was acknowledged', async () => {
   server = await AttackedServer.start({ folder });
   const { client } = server;
   for (const database of databases) await client.must(201, 'PUT', `/${database}/third`, { json: { n: 3 } });

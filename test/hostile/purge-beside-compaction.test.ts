@@ -15,7 +15,7 @@ beforeEach(async () => {
 
 afterEach(() => server.remove());
 
-test('purges beside a compaction are all carried out', { timeout: 120_000 }, async () => {
+test('purges during a compaction are all carried out', { timeout: 120_000 }, async () => {
   const docs = Array.from({ length: DOCUMENTS }, (_, n) => ({ _id: `doc-${n}`, text: 'x'.repeat(1_000) }));
   // Each look at an answer's `json` parses it.
   const first = (await server.client.must(201, 'POST', '/db/_bulk_docs', { json: { docs } })).json;

@@ -28,7 +28,7 @@ const WARMING_BYTES = 4_000_000;
 describe.skipIf(noProcessFiles !== undefined)(
   `an attachment of ${megabytes(bytes)} (${noProcessFiles ?? 'on Linux'})`,
   () => {
-    test.each(['pulled', 'pushed'] as const)('is %s with little memory, and never again', async (how) => {
+    test.each(['pulled', 'pushed'] as const)('is %s with little memory, and not copied again', async (how) => {
       const way = (from: string, to: string) =>
         how === 'pulled' ? { source: from, target: 'db' } : { source: 'db', target: to };
       const runner = how === 'pulled' ? target : source;

@@ -71,7 +71,7 @@ async function attack(count: number): Promise<readonly string[]> {
   return Promise.all(Array.from({ length: count }, (_, n) => ask(n)));
 }
 
-describe.skipIf(noProcessFiles !== undefined)('a source that answers', () => {
+describe.skipIf(noProcessFiles !== undefined)('a replication takes bounded memory if the source answers', () => {
   const cases: readonly (readonly [name: string, count: number, make: () => RequestListener])[] = [
     [
       'with a million rows of nothing, compressed',

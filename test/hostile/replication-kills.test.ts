@@ -9,7 +9,7 @@ const seed = Number(process.env['SETTEE_HOSTILE_SEED'] ?? Date.now() % 2 ** 31);
 beforeAll(buildServer, 300_000);
 
 describe.each(['pull', 'push'] as const)('a server that is killed in a %s', (direction) => {
-  test('goes on from its checkpoint, and copies all', async () => {
+  test('continues from its checkpoint, and copies everything', async () => {
     console.log(`SETTEE_HOSTILE_SEED=${seed} repeats what this run chooses`);
     const random = new SeededRandom(seed);
     const told = await replicateWithKills({ direction, documents: 20_000, kills: 20, random });

@@ -146,7 +146,7 @@ function ownNames(): readonly string[] {
   return hosts.map((host) => `http://${host}:${port}`);
 }
 
-describe('headers that only proxies may send', () => {
+describe('a replication with headers that only proxies may send', () => {
   const names = [
     ...['X-Auth-Svc-UserName', 'x-auth-couchdb-roles', 'X_Auth_Svc_Roles', 'X-Forwarded-For', 'Forwarded', 'X-Real-IP'],
     ...[
@@ -167,7 +167,7 @@ describe('headers that only proxies may send', () => {
     ],
   ];
 
-  test('are refused by name, from whomever and to wherever', { timeout }, async () => {
+  test('is refused by name, whoever requests it and whatever its peer', { timeout }, async () => {
     for (const name of names) {
       for (const url of [`${server.url.origin}/priv`, `http://127.0.0.1:${attacker.port}/db`, 'http://192.0.2.1/db']) {
         const { status, text } = await replicate({ source: { url, headers: { [name]: '_admin' } }, target: 'pub' });
@@ -180,7 +180,7 @@ describe('headers that only proxies may send', () => {
     tell(`headers of proxies: ${names.length} names refused, ${await got()} documents got`);
   });
 
-  test('are refused in documents, too', { timeout }, async () => {
+  test('is refused in documents as well', { timeout }, async () => {
     await server.client.must([201, 412], 'PUT', '/_replicator', { headers: ROOT });
     const ana = basic('ana', 'ana');
     const json = {
@@ -198,8 +198,8 @@ describe('headers that only proxies may send', () => {
   });
 });
 
-describe('the server itself', () => {
-  test('is asked with the rights of who asks, by whatever name', { timeout }, async () => {
+describe('a replication with this server as its peer', () => {
+  test('has the rights of its user, whatever name the server is called by', { timeout }, async () => {
     for (const base of ownNames()) {
       for (const headers of [{}, { 'x-note': 'not what it seems' }]) {
         const { status, text } = await replicate({ source: { url: `${base}/priv`, headers }, target: 'pub' });
@@ -217,7 +217,7 @@ describe('the server itself', () => {
     tell(`the server by ${ownNames().length} names of its own, anonymous: ${await got()} documents got`);
   });
 
-  test('takes right credentials as those of the user, by its own names', { timeout }, async () => {
+  test("accepts credentials of the user, under the server's own names", { timeout }, async () => {
     const auth = { basic: { username: 'ana', password: 'ana' } };
     const url = `${server.url.origin}/priv`;
     const { status, text } = await replicate({
@@ -228,7 +228,7 @@ describe('the server itself', () => {
     assert.equal(await got(), 1);
   });
 
-  test('slows down who guesses passwords by it, at the address of who asks', { timeout }, async () => {
+  test("slows down guessing passwords through it, at the client's address", { timeout }, async () => {
     const from = { 'x-forwarded-for': '203.0.113.77' };
     const guess = (password: string, headers: Readonly<Record<string, string>>) => {
       const auth = { basic: { username: 'root', password } };
@@ -245,7 +245,7 @@ describe('the server itself', () => {
     assert.include((await guess('rootpw', { 'x-forwarded-for': '198.51.100.3' })).text, 'absent');
   });
 
-  test('gets nothing by a redirection that a proxy alone may say, not even from an admin', { timeout }, async () => {
+  test('fails if its peer redirects it to this server, also for an admin', { timeout }, async () => {
     attacker.redirectTo(`${server.url.origin}/priv`);
     const url = `http://127.0.0.1:${attacker.port}/db`;
     for (const [source, headers] of [
@@ -264,8 +264,8 @@ describe('the server itself', () => {
   });
 });
 
-describe('headers and credentials', () => {
-  test('do not follow a redirection to another origin', { timeout }, async () => {
+describe('headers and credentials of a replication', () => {
+  test('are not sent to another origin after a redirection', { timeout }, async () => {
     attacker.redirectTo(`http://127.0.0.1:${permitted.port}/db`);
     permitted.seen.length = 0;
     const source = {
@@ -284,7 +284,7 @@ describe('headers and credentials', () => {
   });
 });
 
-describe('what only this machine reaches', () => {
+describe('an address that only this machine can reach', () => {
   /** Anonymous, with what it was answered, without the address in it. */
   async function reason(json: object): Promise<string> {
     const { status, text } = await replicate(json);
@@ -293,7 +293,7 @@ describe('what only this machine reaches', () => {
     return `${status} ${text.replace(/https?:\/\/[^\s"\\]+/g, 'URL')}`;
   }
 
-  test('is not asked', { timeout }, async () => {
+  test('is not requested for a user', { timeout }, async () => {
     const hosts = [
       '127.0.0.1',
       'localhost',
@@ -325,7 +325,7 @@ describe('what only this machine reaches', () => {
     assert.deepEqual(inner.seen, []);
   });
 
-  test('is not asked by a redirection for an admin either', { timeout }, async () => {
+  test('is not requested after a redirection for an admin either', { timeout }, async () => {
     attacker.redirectTo(`http://127.0.0.1:${inner.port}/db`);
     const { status, text } = await replicate({ source: `http://127.0.0.1:${attacker.port}/db`, target: 'pub' }, ROOT);
     assert.equal(status, 500, text);
@@ -334,20 +334,20 @@ describe('what only this machine reaches', () => {
     assert.deepEqual(inner.seen, []);
   });
 
-  test('is there for admins', { timeout }, async () => {
+  test('can be requested by admins', { timeout }, async () => {
     const { text } = await replicate({ source: `http://127.0.0.1:${inner.port}/db`, target: 'pub' }, ROOT);
     assert.include(text, SECRET);
     assert.isNotEmpty(inner.seen);
   });
 
-  test('tells no words of its own where it is permitted', { timeout }, async () => {
+  test('returns none of its text where it is permitted', { timeout }, async () => {
     attacker.answer = inner.answer;
     const told = await reason({ source: `http://127.0.0.1:${attacker.port}/db`, target: 'pub' });
     assert.match(told, /answered GET with 500/);
     assert.isNotEmpty(attacker.seen);
   });
 
-  test('is not told apart from what is not there', { timeout }, async () => {
+  test('looks the same as a closed port', { timeout }, async () => {
     const { port } = attacker;
     attacker.close();
     const closed = await reason({ source: `http://127.0.0.1:${port}/db`, target: 'pub' });
@@ -357,7 +357,7 @@ describe('what only this machine reaches', () => {
   });
 });
 
-test('who asks as an admin is none beside the proxy', async () => {
+test('an anonymous client behind the proxy is not an admin', async () => {
   const { json } = await server.client.must(200, 'GET', '/_session', { headers: { 'x-forwarded-for': '203.0.113.5' } });
   assert.isEmpty(arrayAt(json, 'userCtx', 'roles'));
 });

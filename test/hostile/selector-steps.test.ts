@@ -181,7 +181,7 @@ const attacks: readonly Attack[] = [
   ['a write that is validated by slow patterns', 403, /steps/, '/guarded', () => ({ t: text })],
 ];
 
-describe.skipIf(noProcessFiles !== undefined)('a neighbour of who sends', () => {
+describe.skipIf(noProcessFiles !== undefined)('other requests are served in time beside a costly selector', () => {
   test.for(attacks)('%s', { timeout }, async ([what, status, tail, path, body, count = 1]) => {
     const sent = { json: body() };
     const before = anonymousMemory(server.pid);
@@ -206,7 +206,7 @@ describe.skipIf(noProcessFiles !== undefined)('a neighbour of who sends', () => 
     }
   });
 
-  test('a hundred live queries with slow patterns on a database that is written at speed', { timeout }, async () => {
+  test('of a hundred live queries with slow patterns on a database with rapid writes', { timeout }, async () => {
     const { client } = server;
     await client.must(201, 'PUT', '/written');
     const sent = { json: { selector: { $or: slowPatterns(3) } } };

@@ -60,7 +60,7 @@ const ATTACKS: readonly (readonly [string, (n: number) => object, readonly numbe
 ];
 
 test.skipIf(noProcessFiles !== undefined).for(ATTACKS)(
-  '650 sign-ups at once with %s',
+  '650 simultaneous sign-ups with %s delay no other request',
   { timeout },
   async ([what, members, expected]) => {
     const attack = () =>

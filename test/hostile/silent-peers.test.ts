@@ -49,7 +49,7 @@ afterEach(async () => {
 });
 
 describe.skipIf(noProcessFiles !== undefined)('with 400 descriptors', () => {
-  test('replications that are never answered leave connections for all others', { timeout }, async () => {
+  test('replications that are never answered leave connections for other requests', { timeout }, async () => {
     const address = source.address();
     const port = typeof address === 'object' ? address?.port : 0;
     const settings = ['admins/root=rootpw', 'replicator/allowed_hosts=127.0.0.1'];

@@ -162,7 +162,7 @@ const requests: readonly (readonly [what: string, request: () => string | Buffer
   ['compressed bodies', compressed],
 ];
 
-describe.skipIf(noProcessFiles !== undefined)('a thousand at once', () => {
+describe.skipIf(noProcessFiles !== undefined)('a thousand simultaneous requests take bounded memory', () => {
   test.for(requests)('%s', { timeout }, async ([what, request]) => {
     const because = 'that much a bare node:http server makes its neighbour wait, too';
     observed().permit({ waitMs: LONGEST_MS + bareMs, because });

@@ -76,7 +76,7 @@ async function writeOne(bytes: number, localAddress = OTHERS): Promise<number> {
   return Math.round(performance.now() - begun);
 }
 
-test('two that announce 67 MB and send a byte keep no body from being taken', { timeout }, async () => {
+test("two requests that announce 67 MB and send one byte don't block other bodies", { timeout }, async () => {
   const attacks = [await begin('/db', 60_000_000, 1), await begin('/db', 7_090_000, 1)];
   const times = [];
   for (const bytes of [10_000, 100_000, 200_000, 5_000_000]) times.push(await writeOne(bytes, ATTACKERS));
@@ -105,7 +105,7 @@ describe.skipIf(noProcessFiles !== undefined)('memory stays within the budget', 
     ['2,000 with all but one byte of 64 kB', '/db', 65_536, 65_535],
     ['600 with 3 MB of 60 MB', '/db', 60_000_000, 3_000_000],
   ] as const) {
-    test(`with ${what}, and others are served`, { timeout }, async () => {
+    test(`with ${what}, and other clients are served`, { timeout }, async () => {
       const count = Number(what.replace(',', '').split(' ', 1)[0]);
       const neighbour = await Neighbour.moveIn(server);
       const quiet = await neighbour.quiet();
@@ -129,7 +129,7 @@ describe.skipIf(noProcessFiles !== undefined)('memory stays within the budget', 
     });
   }
 
-  test('with 1,024 clients that take nothing of their answers, and bodies are taken', { timeout }, async () => {
+  test('with 1,024 clients that read no responses, and bodies are accepted', { timeout }, async () => {
     for (let from = 0; from < 4_000; from += 1_000) {
       const docs = Array.from({ length: 1_000 }, (_, n) => ({ _id: `doc-${from + n}`, text: 'x'.repeat(2_000) }));
       await server.client.must(201, 'POST', '/db/_bulk_docs', { json: { docs } });

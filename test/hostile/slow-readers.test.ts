@@ -100,18 +100,22 @@ const attacks: readonly (readonly [what: string, count: number, request: () => s
 ];
 
 describe.skipIf(noProcessFiles !== undefined)('clients that stop reading or sending', () => {
-  test.for(attacks)('%s', { timeout }, async ([what, count, request, content]) => {
-    const { gained } = await attack(server, neighbour, `${count} × ${what}`, {
-      work: async () => {
-        await Promise.all(Array.from({ length: count }, () => send(request(), content)));
-        return others();
-      },
-      outcome: (got) => `nothing more than a part each; ${got}`,
-    });
-    assert.isAtMost(gained, MOST, megabytes(gained));
-  });
+  test.for(attacks)(
+    'take bounded memory, and other clients are served: %s',
+    { timeout },
+    async ([what, count, request, content]) => {
+      const { gained } = await attack(server, neighbour, `${count} × ${what}`, {
+        work: async () => {
+          await Promise.all(Array.from({ length: count }, () => send(request(), content)));
+          return others();
+        },
+        outcome: (got) => `nothing more than a part each; ${got}`,
+      });
+      assert.isAtMost(gained, MOST, megabytes(gained));
+    },
+  );
 
-  test('keep no body from being taken that needs memory of its own', { timeout }, async () => {
+  test("don't block bodies that need memory of their own", { timeout }, async () => {
     const request = get('/db/_all_docs?include_docs=true');
     const body = `{"text":"${'x'.repeat(2_000_000)}"}`;
     const { gained } = await attack(server, neighbour, '600 × a list with documents, beside a body of 2 MB', {

@@ -48,23 +48,23 @@ const others: readonly (readonly [string, readonly string[]])[] = [
   ['a name and a password in the host', ['Host: root:secret%20of%20root@localhost']],
 ];
 
-describe.for(['/_config', '/db', '/db/_security'])('nobody gets %s', (target) => {
-  test.for(others)('by %s', async ([, lines]) => {
+describe.for(['/_config', '/db', '/db/_security'])('access to %s', (target) => {
+  test.for(others)('is refused for %s', async ([, lines]) => {
     const answer = await ask(target, ...lines);
     assert.match(answer, /^HTTP\/1\.1 4\d\d /, answer.slice(0, 500));
   });
 
-  test('by the name of another host in the target', async () => {
+  test('is refused for the name of another host in the request target', async () => {
     assert.match(await ask(`http://root:secret%20of%20root@localhost${target}`, HOST), /^HTTP\/1\.1 4\d\d /);
   });
 
-  test('by what follows a chunked body', async () => {
+  test('is refused for data after a chunked body', async () => {
     const head = `POST ${target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX-HTTP-Method-Override: GET\r\n`;
     const trailers = `Trailer: Authorization\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n${PASSWORD}\r\n${PROXIED}\r\n\r\n`;
     assert.match(await server.client.sendRaw(head + trailers), /^HTTP\/1\.1 4\d\d /);
   });
 
-  test('but by the password', async () => {
+  test('is granted with the password', async () => {
     assert.match(await ask(target, HOST, PASSWORD), /^HTTP\/1\.1 200 /);
   });
 });

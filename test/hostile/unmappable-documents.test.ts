@@ -23,7 +23,7 @@ async function leftOut(): Promise<number> {
   return typeof count === 'number' ? count : 0;
 }
 
-describe('one document of twenty', () => {
+describe("one document of twenty that can't be mapped", () => {
   /** What the map function does with document 10, beside emitting a row for each. */
   const cases: readonly (readonly [string, string])[] = [
     ['has a row whose value is over 16 MB', 'emit(10, new Array(17000001).join("x"));'],
@@ -47,7 +47,7 @@ describe('one document of twenty', () => {
     });
   });
 
-  test('is mapped again when it has changed', async () => {
+  test('is mapped again after it changed', async () => {
     const docs = Array.from({ length: 20 }, (_, n) => ({ _id: `doc-${n}`, n }));
     const written = await server.client.must(201, 'POST', '/db/_bulk_docs', { json: { docs } });
     const map = 'function (doc) { emit(doc.n, null); if (doc.n === 10) emit(0, new Array(17000001).join("x")); }';
@@ -61,7 +61,7 @@ describe('one document of twenty', () => {
   });
 });
 
-test('a million rows of one document are in the view, or it is left out', { timeout: 120_000 }, async () => {
+test('a million rows of one document are in the view, or the document is left out', { timeout: 120_000 }, async () => {
   const docs = Array.from({ length: 20 }, (_, n) => ({ _id: `doc-${n}`, n }));
   await server.client.must(201, 'POST', '/db/_bulk_docs', { json: { docs } });
   const text = 'a value with about as many characters as many have, '.repeat(2);
@@ -74,7 +74,7 @@ test('a million rows of one document are in the view, or it is left out', { time
   expect(numberAt(total.json, 'rows', 0, 'value')).toBe(count === 0 ? 1_000_019 : 19);
 });
 
-test('a document of 20 MB does not stop an index over its text', { timeout: 120_000 }, async () => {
+test("a document of 20 MB doesn't stop an index over its text", { timeout: 120_000 }, async () => {
   await server.client.must(201, 'PUT', '/db/large', { json: { text: 'x'.repeat(20_000_000) } });
   await server.client.must(201, 'PUT', '/db/small', { json: { text: 'short' } });
   const index = { index: { fields: ['text'] }, name: 'by-text', ddoc: 'by-text' };
@@ -84,7 +84,7 @@ test('a document of 20 MB does not stop an index over its text', { timeout: 120_
   expect(arrayAt(found.json, 'docs')).toContainEqual({ _id: 'small' });
 });
 
-test('thirty documents of 20 MB are in a query, and in a view or left out of it', { timeout: 240_000 }, async () => {
+test('thirty documents of 20 MB are in a query, and in a view or left out', { timeout: 240_000 }, async () => {
   const text = 'x'.repeat(20_000_000);
   for (let n = 0; n < 30; n++) await server.client.must(201, 'PUT', `/db/large-${n}`, { json: { n, text } });
   const docs = Array.from({ length: 10 }, (_, n) => ({ _id: `small-${n}`, n: 100 + n, text: 'xx' }));

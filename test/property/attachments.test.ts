@@ -309,7 +309,7 @@ async function read(reader: AttachmentReader): Promise<Uint8Array> {
   return new Uint8Array(reader.stored.encoding === undefined ? stored : gunzipSync(stored));
 }
 
-test('attachments are there as long as a leaf has them, and leave nothing behind', { timeout: 120_000 }, async () => {
+test('attachments are stored as long as a leaf has them, and then leave nothing', { timeout: 300_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(verifiedStep, { minLength: 1, maxLength: 40, size: 'max' }), async (steps) => {
       const run = new Run();

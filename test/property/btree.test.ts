@@ -565,7 +565,7 @@ test('a tree with delayed changes has the same entries as one with those changes
   );
 });
 
-test('changes whose reduction can not be worked out are not delayed', async () => {
+test("changes whose reduction can't be computed are not delayed", async () => {
   const reader: NodeReader = { readNode: () => '' };
   const options = { spec: numberSpec, reader, cache: new PageCache(1_000), sizes: { leafBytes: 60, innerBytes: 99 } };
   const { tree } = await Tree.empty(options).update([{ key: 1, value: 'a' }]);

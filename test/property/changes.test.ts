@@ -225,7 +225,7 @@ afterAll(() => {
 });
 
 test.each(Array.from({ length: runs }, (_, n) => firstSeed + n))(
-  'every feed has told the last state of every document, with seed %i',
+  'every feed reports the last state of every document, with seed %i',
   async (seed) => {
     const run = new Run(seed);
     expect(await run.finish(), `SETTEE_CHANGES_SEED=${seed}`).toEqual([]);

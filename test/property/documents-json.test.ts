@@ -110,7 +110,7 @@ describe('a document that comes in', () => {
     );
   });
 
-  test('comes back as it went out', () => {
+  test('is read back as it was written', () => {
     const outgoing = fc.record({
       id: fc.string({ unit: 'grapheme', minLength: 1 }).filter((id) => !id.startsWith('_')),
       hash: fc.stringMatching(/^[ -~]{1,12}$/),
@@ -147,7 +147,7 @@ describe('minifying', () => {
     );
   });
 
-  test('changes nothing the second time', () => {
+  test('is idempotent', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.constantFrom(0, 1, '\t'), (value, indent) => {
         const text = minify(JSON.stringify(value, null, indent));

@@ -158,7 +158,7 @@ describe('merging trees', () => {
     );
   });
 
-  test('gives a well-formed tree', () => {
+  test('results in a well-formed tree', () => {
     fc.assert(
       fc.property(replicas(2), ([left = [], right = []]) => expectWellFormed(mergeTrees(arrive(left), arrive(right)))),
     );
@@ -192,12 +192,12 @@ describe('merging paths', () => {
     );
   });
 
-  test('keeps the tree well-formed, also where paths contradict each other', () => {
+  test('keeps the tree well-formed, also if paths contradict each other', () => {
     const contradictory = fc.tuple(replicas(1), replicas(1)).map(([[left = []], [right = []]]) => [...left, ...right]);
     fc.assert(fc.property(contradictory, (arrivals) => expectWellFormed(arrive(arrivals))));
   });
 
-  test('says what it did', () => {
+  test('reports what it did', () => {
     fc.assert(
       fc.property(replicas(1), ([arrivals = []]) => {
         const last = must(arrivals.at(-1));
@@ -230,7 +230,7 @@ describe('a tree', () => {
     );
   });
 
-  test('keeps its leaves when it is stemmed, and the newest revisions of each path', () => {
+  test('keeps its leaves when it is stemmed, and the newest revisions of each branch', () => {
     fc.assert(
       fc.property(historyOf(plainHash), fc.integer({ min: 1, max: 10 }), (history, limit) => {
         const tree = treeOf(history);
@@ -249,7 +249,7 @@ describe('a tree', () => {
     );
   });
 
-  test('takes from a cut path what it would keep of the whole one', () => {
+  test('takes from a stemmed branch what it would keep of the whole one', () => {
     const scene = historyOf(plainHash).chain((history) =>
       fc.record({
         arrivals: arrivalsOf(history),
@@ -270,7 +270,7 @@ describe('a tree', () => {
     );
   });
 
-  test('has, without some leaves, what the others have', () => {
+  test('keeps all ancestors of the remaining leaves when leaves are removed', () => {
     fc.assert(
       fc.property(
         historyOf(plainHash).chain((history) => {
@@ -291,7 +291,7 @@ describe('a tree', () => {
     );
   });
 
-  test('comes back from its stored form', () => {
+  test('survives encoding and decoding', () => {
     fc.assert(
       fc.property(historyOf(fc.oneof(hexHash, oddHash)), (history) => {
         const tree = treeOf(history);
@@ -306,7 +306,7 @@ describe('a tree', () => {
     );
   });
 
-  test('is the same, read or unread, after edits and stemming', () => {
+  test('is the same, decoded or not, after edits and stemming', () => {
     fc.assert(
       fc.property(historyOf(hexHash), hexHash, fc.integer({ min: 1, max: 8 }), (history, hash, limit) => {
         const text = encodeTree(treeOf(history), (body) => body);
@@ -320,7 +320,7 @@ describe('a tree', () => {
     );
   });
 
-  test('comes back from its notation', () => {
+  test('survives its textual notation', () => {
     fc.assert(
       fc.property(historyOf(plainHash), (history) => {
         const tree = treeOf(history);
@@ -330,7 +330,7 @@ describe('a tree', () => {
   });
 });
 
-describe('a tree that takes in one path after another', () => {
+describe('a tree that merges one path after another', () => {
   /** So many further leaves that a map is made of the tree. They have no part in what is merged. */
   const others: Tree = Array.from({ length: 40 }, (_, n) => ({
     generation: 1,
@@ -413,7 +413,7 @@ describe('a tree that takes in one path after another', () => {
     );
   });
 
-  test('loses no leaf to paths that contradict each other', () => {
+  test('loses no leaf to contradicting paths', () => {
     const contradictory = fc.tuple(replicas(1), replicas(1)).map(([[left = []], [right = []]]) => [...left, ...right]);
     fc.assert(
       fc.property(contradictory, fc.constantFrom<Tree>([], others), (arrivals, beside) => {

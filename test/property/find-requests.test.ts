@@ -89,7 +89,7 @@ beforeAll(async () => {
 });
 afterAll(() => core.close());
 
-test('whatever is asked, the answer is one, or says what is wrong', async () => {
+test('any random _find request gets a result or a valid error', async () => {
   const seen = new Map<string, number>();
   await fc.assert(
     fc.asyncProperty(request, async ([path, body]) => {
@@ -108,4 +108,4 @@ test('whatever is asked, the answer is one, or says what is wrong', async () => 
       what,
     ).toBe(true);
   }
-}, 120_000);
+}, 300_000);

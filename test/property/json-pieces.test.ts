@@ -116,7 +116,7 @@ const nearly = fc
   )
   .map((parts) => parts.join(''));
 
-describe('in pieces as in one', () => {
+describe('parsing in pieces agrees with parsing at once for', () => {
   test('any JSON, cut anywhere', () => {
     fc.assert(
       fc.property(value, places, (text, at) => expectAsWhole(cut(text, at))),
@@ -124,7 +124,7 @@ describe('in pieces as in one', () => {
     );
   });
 
-  test('an object with a list in it, cut at commas, with anything before and behind it', () => {
+  test('an object with a list, cut at commas, with anything before and after it', () => {
     const members = fc.array(fc.tuple(name, value), { maxLength: 3 });
     fc.assert(
       fc.property(
@@ -146,14 +146,14 @@ describe('in pieces as in one', () => {
     );
   });
 
-  test('what is no JSON, with the same failure', () => {
+  test('invalid JSON, with the same failure', () => {
     fc.assert(
       fc.property(nearly, places, (text, at) => expectAsWhole(cut(text, at))),
       { numRuns: 5000 },
     );
   });
 
-  test('JSON of which some is lost or doubled', () => {
+  test('JSON with pieces lost or doubled', () => {
     fc.assert(
       fc.property(value, places, fc.nat(), (text, at, which) => {
         const pieces = cut(text, at);

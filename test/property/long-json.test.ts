@@ -25,7 +25,7 @@ const nearlyJsonText = fc
     return isDamaged ? text.slice(0, at) + instead + text.slice(at + 1) : text;
   });
 
-test('the end of a value is the same in steps of any length', () => {
+test('the end of a value is the same in steps of any size', () => {
   fc.assert(
     fc.property(nearlyJsonText, fc.integer({ min: 1, max: 40 }), (text, stepLength) => {
       const [whole, long] = [new JsonScanner(text), new LongJsonScanner(text, stepLength)];
@@ -37,7 +37,7 @@ test('the end of a value is the same in steps of any length', () => {
   );
 });
 
-test('values that are nested too deeply have no end', () => {
+test('a value that is nested too deeply has no end', () => {
   for (const depth of [99, 100, 101, 150]) {
     const text = '['.repeat(depth) + ']'.repeat(depth);
     expect(atOnce(new LongJsonScanner(text, 8).valueEnd(0, 0))).toBe(new JsonScanner(text).valueEnd(0, 0));
@@ -82,7 +82,7 @@ test.each([
   expect(refusalOf(() => atOnce(readDocumentInSteps(text)))).toMatchObject({ message: (refusal as Error).message });
 });
 
-test('reading a long document, and taking white space out of one, stop in the middle', () => {
+test('reading a long document, and removing its white space, can pause in the middle', () => {
   expect([...readDocumentInSteps(long)].length).toBeGreaterThan(5);
   expect([...minifyInSteps(long)].length).toBeGreaterThan(5);
   expect(atOnce(minifyInSteps(long))).toBe(minify(long));

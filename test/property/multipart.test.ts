@@ -75,7 +75,7 @@ function inLowerCase(headers: Record<string, string>): Record<string, string> {
 const sizes = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 5 });
 
 describe('a multipart body', () => {
-  test('has the parts that it was made of, in whatever pieces it comes', async () => {
+  test('has the parts it was made of, in whatever pieces it arrives', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(part, { maxLength: 4 }),
@@ -95,7 +95,7 @@ describe('a multipart body', () => {
     );
   });
 
-  test('has its other parts where some are not read', async () => {
+  test('has its remaining parts if some are not read', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(part, { minLength: 1, maxLength: 4 }),
@@ -111,7 +111,7 @@ describe('a multipart body', () => {
     );
   });
 
-  test('that breaks off anywhere is refused', async () => {
+  test('that breaks off at any byte is refused', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(part, { maxLength: 3 }), sizes, fc.nat(), async (parts, pieces, cut) => {
         const whole = write(parts, '');

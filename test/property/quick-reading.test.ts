@@ -27,7 +27,7 @@ function outcomeOf<T>(read: () => T): T | string {
   }
 }
 
-describe('what is read part by part', () => {
+describe('reading part by part', () => {
   test.each([
     ['{"docs":[]}', []],
     ['{"docs":[{"_id":"a","n":1.0},{"n":"\\u00e9"}]}', ['{"n":1.0}', '{"n":"\\u00e9"}']],
@@ -38,7 +38,7 @@ describe('what is read part by part', () => {
     ],
     ['{"docs":[{"a":1,"a":2}]}', ['{"a":2}']],
     [`{${'"a":true,'.repeat(5)}"docs":[{}]}`, ['{}']],
-  ])('a bulk request like %s', (text, bodies) => {
+  ])('works for a bulk request like %s', (text, bodies) => {
     expect(scanBulk(text)?.documents.map(({ body }) => body)).toEqual(bodies);
     expect(scanBulk(text)).toEqual(parseBulk(text));
   });
@@ -56,14 +56,14 @@ describe('what is read part by part', () => {
     ['a bad word before the list', '{"new_edits":maybe,"docs":[{}]}'],
     ['a bad id', '{"docs":[{"_id":"_a"}]}'],
     ['no list', '[]'],
-  ])('no bulk request with %s', (_what, text) => expect(scanBulk(text)).toBeUndefined());
+  ])('falls back for a bulk request with %s', (_what, text) => expect(scanBulk(text)).toBeUndefined());
 
-  test('a bulk request with five million words before the list', () => {
+  test('works for a bulk request with five million words before the list', () => {
     const text = `{${'"a":true,'.repeat(5_000_000)}"docs":[{}]}`;
     expect(atOnce(readBulkInSteps(text)).documents).toHaveLength(1);
   });
 
-  test('is never anything else than what JSON.parse makes of it', () => {
+  test('never differs from JSON.parse', () => {
     const part = fc.constantFrom(
       ...[
         '{',
@@ -104,7 +104,7 @@ describe('what is read part by part', () => {
     );
   });
 
-  test('stays so when a request loses some of its characters, or gets others', () => {
+  test('never differs from JSON.parse if a request loses or gains characters', () => {
     const request =
       '{"new_edits":false,"docs":[{"_id":"a","_rev":"1-b","x":[1,{"y":"z"}]},{"_id":"c"}],"all_or_nothing":true}';
     const edit = fc.record({

@@ -192,7 +192,7 @@ async function allTrees(): Promise<readonly Trees[]> {
 }
 
 test(
-  `all databases have the same after random edits, replications and faults (seed ${seed}, ${steps} steps)`,
+  `all databases are equal after random edits, replications and faults (seed ${seed}, ${steps} steps)`,
   async () => {
     const random = new SeededRandom(seed);
     const databases = [served('memory', askCore), served('server', askServer), inPouch];

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { buildAndServe, followRecipe, openAndUse, tryInDevelopment } from './recipe.ts';
 
-test('the app of next keeps its notes, and itself', async () => {
+test('the app of next keeps its notes and works offline', async () => {
   const { reader, lastCommand } = await followRecipe('next');
   await tryInDevelopment(reader, 'npx next dev');
   const address = await buildAndServe(reader, lastCommand);
@@ -10,7 +10,7 @@ test('the app of next keeps its notes, and itself', async () => {
   await openAndUse(address, () => reader.stop());
 });
 
-test('the app of sveltekit keeps its notes, and itself', async () => {
+test('the app of sveltekit keeps its notes and works offline', async () => {
   const { reader, lastCommand } = await followRecipe('sveltekit', { node: 24 });
   await tryInDevelopment(reader, 'npx vite');
   const address = await buildAndServe(reader, lastCommand);

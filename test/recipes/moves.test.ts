@@ -32,8 +32,8 @@ const libraries = {
   },
 } as const;
 
-describe.each(['pouchdb', 'dexie'] as const)('the app that had %s', (name) => {
-  test('takes its notes along', async () => {
+describe.each(['pouchdb', 'dexie'] as const)('the app that used %s', (name) => {
+  test('migrates its notes', async () => {
     const { script, write, rows, old, isLeft } = libraries[name];
     const { reader, lastCommand } = await followRecipe(name);
     reader.write([

@@ -12,7 +12,7 @@ import { followRecipe, openAndUseWithoutServiceWorker } from './recipe.ts';
 
 const firstPart = (command: string) => command.split(' && ')[0] ?? '';
 
-test('the app of electron runs from what its scheme answers', async () => {
+test('the app of electron runs from its own scheme', async () => {
   const { reader, lastCommand } = await followRecipe('electron', { node: 22 });
   await reader.run(firstPart(lastCommand));
   await reader.run('npm install --save-dev typescript @types/node');
@@ -53,7 +53,7 @@ test('the app of electron runs from what its scheme answers', async () => {
   await shows(other, ['milk', 'bread']);
 });
 
-test('the app of capacitor is whole in its Android project', async () => {
+test('the app of capacitor is complete in its Android project', async () => {
   const { reader, lastCommand } = await followRecipe('capacitor', { node: 24 });
   const [build = '', addAndroid = ''] = lastCommand.split(' && ');
   await reader.run(build);

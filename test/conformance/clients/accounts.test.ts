@@ -52,7 +52,7 @@ function withUser(name: string, password: string): string {
 }
 
 describe('nano', () => {
-  test('with the session’s cookie', async () => {
+  test("authenticates with the session's cookie", async () => {
     const server = nano(host.baseUrl);
     await expect(server.use('notes').insert({}, 'by-cookie')).rejects.toMatchObject({ statusCode: 401 });
     await expect(server.auth('ana', 'wrong')).rejects.toMatchObject({ statusCode: 401, error: 'unauthorized' });
@@ -61,7 +61,7 @@ describe('nano', () => {
     expect(await server.use('notes').insert({}, 'by-cookie')).toMatchObject({ ok: true });
   });
 
-  test('with name and password in the address', async () => {
+  test('authenticates with name and password in the address', async () => {
     expect(await nano(withUser('ana', 'pw of ana')).use('notes').insert({}, 'by-basic')).toMatchObject({ ok: true });
     const others = nano(withUser('bob', 'pw of bob')).use('notes');
     await expect(others.get('by-basic')).rejects.toMatchObject({ statusCode: 401 });
@@ -69,7 +69,7 @@ describe('nano', () => {
 });
 
 describe('PouchDB', () => {
-  test('with `auth`', async () => {
+  test('authenticates with its `auth` option', async () => {
     const db = new PouchDB(`${host.baseUrl}/notes`, {
       auth: { username: 'ana', password: 'pw of ana' },
       skip_setup: true,
@@ -89,7 +89,7 @@ describe('curl', () => {
   const session = () => `${host.baseUrl}/_session`;
   const ana = (authenticated: string) => ({ userCtx: { name: 'ana' }, info: { authenticated } });
 
-  test('with -u', async () => {
+  test('authenticates with -u', async () => {
     expect(await curl('-u', 'ana:pw of ana', session())).toMatchObject(ana('default'));
     expect(await curl('-u', 'ana:x', session())).toEqual({
       error: 'unauthorized',
@@ -97,7 +97,7 @@ describe('curl', () => {
     });
   });
 
-  test('with a jar of cookies', async () => {
+  test('authenticates with a cookie jar', async () => {
     const jar = join(folder, 'jar');
     const form = ['-d', 'name=ana', '--data-urlencode', 'password=pw of ana'];
     expect(await curl('-c', jar, ...form, session())).toEqual({ ok: true, name: 'ana', roles: [] });
@@ -106,7 +106,7 @@ describe('curl', () => {
     expect(await curl('-b', jar, session())).toMatchObject({ userCtx: { name: null, roles: [] } });
   });
 
-  test('with a bearer token', async () => {
+  test('authenticates with a bearer token', async () => {
     const text = ['{"alg":"HS256"}', '{"sub":"ana","exp":4102444800}']
       .map((part) => Buffer.from(part).toString('base64url'))
       .join('.');
@@ -114,25 +114,25 @@ describe('curl', () => {
     expect(await curl('-H', `Authorization: Bearer ${text}.${signature}`, session())).toMatchObject(ana('jwt'));
   });
 
-  test('as a proxy that authenticates', async () => {
+  test('authenticates as a trusted proxy', async () => {
     const token = createHmac('sha1', SECRET).update('ana').digest('hex');
     const headers = ['X-Auth-CouchDB-UserName: ana', `X-Auth-CouchDB-Token: ${token}`].flatMap((line) => ['-H', line]);
     expect(await curl(...headers, session())).toMatchObject(ana('proxy'));
   });
 
   /** RFC 5849 by hand: what curl and openssl make of it in a script. */
-  describe('with OAuth', () => {
+  describe('authenticates by OAuth', () => {
     const key = 'consumer%20key&token%20key';
     const oauth = (method: string, signature: string, more = '') =>
       `Authorization: OAuth oauth_consumer_key="app", oauth_token="tok", oauth_signature_method="${method}", ${more}oauth_signature="${encodeURIComponent(signature)}"`;
 
-    test('and PLAINTEXT', async () => {
+    test('with PLAINTEXT', async () => {
       expect(await curl('-H', oauth('PLAINTEXT', key), session())).toMatchObject(ana('oauth'));
       const refused = { error: 'invalid_signature', reason: 'Invalid signature value.' };
       expect(await curl('-H', oauth('PLAINTEXT', 'consumer%20key&'), session())).toEqual(refused);
     });
 
-    test('and HMAC-SHA1, once', async () => {
+    test('with HMAC-SHA1, once per nonce', async () => {
       const time = Math.floor(Date.now() / 1000);
       const parameters = `oauth_consumer_key=app&oauth_nonce=n1&oauth_signature_method=HMAC-SHA1&oauth_timestamp=${time}&oauth_token=tok`;
       const base = `GET&${encodeURIComponent(session())}&${encodeURIComponent(parameters)}`;

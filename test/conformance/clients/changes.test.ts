@@ -54,7 +54,7 @@ async function write(...ids: readonly string[]): Promise<void> {
 }
 
 describe('PouchDB', () => {
-  test('follows live, from the beginning or from now, until it is cancelled', async () => {
+  test('follows changes live, from the beginning or from now, until cancelled', async () => {
     const pouch = new PouchDB(`${host.baseUrl}/feeds`);
     await write('a');
     const [ids, later] = [new Seen<unknown>(), new Seen<unknown>()];
@@ -78,7 +78,7 @@ describe('PouchDB', () => {
     expect(ids.all).toHaveLength(4);
   });
 
-  test('reads on from a sequence number, within a limit, with documents', async () => {
+  test('continues from a sequence number, within a limit, with documents', async () => {
     const pouch = new PouchDB(`${host.baseUrl}/feeds`);
     await write('a', 'b', 'c', 'd');
     const found = await pouch.changes({ since: 1, limit: 2, include_docs: true });
@@ -93,7 +93,7 @@ describe('PouchDB', () => {
     expect(arrayAt(newest, 'results').map((row) => at(row, 'id'))).toEqual(['d']);
   });
 
-  test('filters by ids and by selectors, live, too', async () => {
+  test('filters by ids and by selectors, also live', async () => {
     const pouch = new PouchDB(`${host.baseUrl}/feeds`);
     await write('a', 'b', 'c');
     const idsOf = async (options: object) =>
@@ -111,7 +111,7 @@ describe('PouchDB', () => {
     feed.cancel();
   });
 
-  test('a limit takes it through many batches without a gap', async () => {
+  test('reads all changes in many batches with a limit, without a gap', async () => {
     const docs = Array.from({ length: 250 }, (_, n) => ({ _id: `doc${n}` }));
     await db.bulk({ docs });
     const pouch = new PouchDB(`${host.baseUrl}/feeds`);
@@ -127,7 +127,7 @@ describe('nano', () => {
     expect([results.map(({ id }) => id), last_seq]).toEqual([['b'], 2]);
   });
 
-  test('its reader follows in batches until it is stopped', async () => {
+  test('follows changes in batches until its ChangesReader is stopped', async () => {
     await write('a', 'b', 'c');
     const [ids, seqs] = [new Seen<string>(), new Seen<unknown>()];
     const reader = db.changesReader.start({ since: '0', batchSize: 2, includeDocs: true, timeout: 1_000 });
@@ -145,7 +145,7 @@ describe('nano', () => {
     expect(ids.all).toHaveLength(4);
   });
 
-  test('its reader takes what is there, and ends', async () => {
+  test('reads existing changes with its ChangesReader, then ends', async () => {
     await write('a', 'b', 'c');
     const ids = new Seen<string>();
     const reader = db.changesReader.get({ since: '0', batchSize: 2, timeout: 50 });
@@ -154,7 +154,7 @@ describe('nano', () => {
     expect([ids.all, last]).toEqual([['a', 'b', 'c'], 3]);
   });
 
-  test('its reader spools what is there', async () => {
+  test('spools existing changes with its ChangesReader', async () => {
     const docs = Array.from({ length: 500 }, (_, n) => ({ _id: `doc${n}` }));
     await db.bulk({ docs });
     let count = 0;
@@ -190,7 +190,7 @@ describe.skipIf(noCurl)('curl -N', () => {
     return { lines, ended: withDeadline(once(curl, 'close'), `the end of ${path}`) };
   }
 
-  test('shows each change as it comes, and ends with the database', async () => {
+  test('shows each change as it comes, and ends when the database is deleted', async () => {
     await write('a');
     const { lines, ended } = follow('/feeds/_changes?feed=continuous&heartbeat=100');
     expect(await lines.reach(1)).toEqual([
@@ -204,7 +204,7 @@ describe.skipIf(noCurl)('curl -N', () => {
     await nano(host.baseUrl).db.create('feeds');
   });
 
-  test('shows what happens to databases', async () => {
+  test('shows events of databases from _db_updates', async () => {
     const { lines } = follow('/_db_updates?feed=eventsource');
     // Nobody says when it listens.
     while (lines.all.length === 0) await write(`doc${performance.now()}`);

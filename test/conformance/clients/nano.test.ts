@@ -40,7 +40,7 @@ describe('nano', () => {
     await expect(server.db.get('a/b')).rejects.toMatchObject({ statusCode: 404, error: 'not_found' });
   });
 
-  test('attachments are inserted, read, streamed and destroyed', async () => {
+  test('inserts, reads, streams and destroys attachments', async () => {
     const bytes = Buffer.from([0, 1, 2, 255, 254]);
     const first = await db.attachment.insert('doc', 'é 😀.bin', bytes, 'x/y');
     expect(await db.attachment.get('doc', 'é 😀.bin')).toEqual(bytes);
@@ -51,7 +51,7 @@ describe('nano', () => {
     await expect(db.attachment.get('doc', 'é 😀.bin')).rejects.toMatchObject({ statusCode: 404 });
   });
 
-  test('a document is inserted with its attachments, and read with them', async () => {
+  test('inserts a document with attachments, and reads both', async () => {
     const files = [
       { name: 'one.txt', data: 'hello', content_type: 'x/plain' },
       { name: 'two.bin', data: Buffer.from([1, 2, 3]), content_type: 'x/y' },
@@ -80,7 +80,7 @@ describe('nano', () => {
     expect(await db.get(id)).toEqual({ _id: id, _rev: rev, n: 1 });
   });
 
-  test('a conflict', async () => {
+  test('reports a conflict', async () => {
     await db.insert({ n: 1 }, 'doc');
     await expect(db.insert({ n: 2 }, 'doc')).rejects.toMatchObject({
       statusCode: 409,
@@ -89,7 +89,7 @@ describe('nano', () => {
     });
   });
 
-  test('bulk, list and fetch', async () => {
+  test('writes in bulk, lists and fetches documents', async () => {
     const docs = countryDocuments();
     const countries = server.use<Country>('countries');
     const rows = await countries.bulk({ docs });
@@ -105,14 +105,14 @@ describe('nano', () => {
     expect(at(revisions.rows, 0, 'value', 'rev')).toMatch(/^1-/);
   });
 
-  test('head', async () => {
+  test('reads headers with head()', async () => {
     const { rev } = await db.insert({ n: 1 }, 'doc');
     const headers = await db.head('doc');
     expect(at(headers, 'etag')).toBe(`"${rev}"`);
     expect(await server.db.get('countries')).toMatchObject({ doc_count: 1 });
   });
 
-  test('copy', async () => {
+  test('copies a document', async () => {
     const { rev } = await db.insert({ n: 1 }, 'doc');
     // nano 11 has no call for it, and sends other methods than its own in lower case, which no HTTP server takes.
     const copy = async (destination: string): Promise<Response> =>
@@ -123,7 +123,7 @@ describe('nano', () => {
     expect((await copy(`copy?rev=${rev}`)).status).toBe(201);
   });
 
-  test('uuids, info, and the types of ids', async () => {
+  test('reads uuids and info, and takes ids of every type', async () => {
     const { uuids } = await server.uuids(3);
     expect(new Set(uuids).size).toBe(3);
     expect(await server.info()).toMatchObject({ svc: 'Welcome', vendor: { name: 'Settee' } });
@@ -133,11 +133,11 @@ describe('nano', () => {
     }
   });
 
-  test('compact', async () => {
+  test('compacts a database', async () => {
     expect(await server.db.compact('countries')).toEqual({ ok: true });
   });
 
-  test('selectors and their indexes', async () => {
+  test('creates indexes, and finds documents by selectors', async () => {
     for (const n of [3, 1, 2]) await db.insert({ n }, `doc${n}`);
     const index = { index: { fields: ['n'] }, ddoc: 'by-n', name: 'by-n' };
     expect(await db.createIndex(index)).toEqual({ result: 'created', id: '_design/by-n', name: 'by-n' });
@@ -147,7 +147,7 @@ describe('nano', () => {
     expect(more.docs.map(({ n }) => n)).toEqual([2]);
   });
 
-  test('a typed document', async () => {
+  test('inserts and reads a document of a TypeScript type', async () => {
     const countries = server.use<Country>('countries');
     await countries.insert({ cca3: 'CHE' }, 'CHE');
     expect((await countries.get('CHE')).cca3).toBe('CHE');

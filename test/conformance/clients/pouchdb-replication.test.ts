@@ -76,7 +76,7 @@ async function expectSame(): Promise<void> {
 }
 
 describe('PouchDB replicates with a Node server', () => {
-  test('both ways, once', async () => {
+  test('once in both directions', async () => {
     await fillBoth();
     const outcome = await pouch.sync(url, { batch_size: 50 });
     expect(at(outcome, 'push')).toMatchObject({ ok: true, doc_write_failures: 0, docs_written: 126 });
@@ -87,7 +87,7 @@ describe('PouchDB replicates with a Node server', () => {
     expect(at(again, 'pull')).toMatchObject({ docs_read: 0 });
   });
 
-  test('both ways, live: edits, a conflict, attachments and deletions arrive', async () => {
+  test('live in both directions: edits, a conflict, attachments and deletions arrive', async () => {
     await fillBoth();
     const sync = pouch.sync(url, { live: true, retry: true, heartbeat: 1_000 });
     await expect.poll(async () => at(await pouch.info(), 'doc_count'), { timeout }).toBe(247);
@@ -122,7 +122,7 @@ describe('our replicator with a server of PouchDB that knows no _bulk_get', () =
   });
   afterEach(() => server.close());
 
-  test('pulls from it and pushes to it, once', async () => {
+  test('pulls and pushes once', async () => {
     await fillBoth();
     const name = url.slice(url.lastIndexOf('/') + 1);
     const pulled = await replicate(server.url, name, { worker_batch_size: 50 });
@@ -138,7 +138,7 @@ describe('our replicator with a server of PouchDB that knows no _bulk_get', () =
     expect(server.requests.length - before).toBeLessThanOrEqual(3);
   });
 
-  test('both ways, continuously', async () => {
+  test('pulls and pushes continuously', async () => {
     await fillBoth();
     const name = url.slice(url.lastIndexOf('/') + 1);
     await replicate(server.url, name, { continuous: true });
@@ -161,7 +161,7 @@ const peerUrl = process.env['TEST_PEER_URL'];
 const withPeer = peerUrl === undefined ? 'skipped: TEST_PEER_URL names no server of the family' : 'of TEST_PEER_URL';
 
 describe.skipIf(peerUrl === undefined)(`our replicator with a server of the family (${withPeer})`, () => {
-  test('pushes to it and pulls from it', async () => {
+  test('pushes and pulls', async () => {
     await fillBoth();
     await pouch.sync(url);
     const foreign = `${String(peerUrl).replace(/\/$/, '')}/settee-test-${Date.now()}`;

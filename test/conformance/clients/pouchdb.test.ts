@@ -24,11 +24,11 @@ describe('PouchDB over HTTP', () => {
     await db.destroy();
   });
 
-  test('creates the database on first use and tells about it', async () => {
+  test('creates the database on first use, and reads its info', async () => {
     expect(await db.info()).toMatchObject({ db_name: 'countries', doc_count: 0, update_seq: 0, adapter: 'http' });
   });
 
-  test('put, get, remove', async () => {
+  test('puts, gets and removes a document', async () => {
     const [country] = countryDocuments();
     const written = await db.put(country ?? {});
     expect(written).toEqual({ ok: true, id: 'ABW', rev: expect.stringMatching(/^1-[0-9a-f]{32}$/) });
@@ -37,19 +37,19 @@ describe('PouchDB over HTTP', () => {
     await expect(db.get('ABW')).rejects.toMatchObject({ status: 404, name: 'not_found', reason: 'deleted' });
   });
 
-  test('post makes an id', async () => {
+  test('post() creates an id', async () => {
     const { id, rev } = await db.post({ n: 1 });
     expect(await db.get(id)).toEqual({ _id: id, _rev: rev, n: 1 });
   });
 
-  test('ids of every kind', async () => {
+  test('stores ids of every kind', async () => {
     for (const id of ['a/b', 'a+b', 'a b', 'a%b', '?', '😀', '_design/x', '_local/x']) {
       const { rev } = await db.put({ _id: id, n: 1 });
       expect(await db.get(id)).toEqual({ _id: id, _rev: rev, n: 1 });
     }
   });
 
-  test('attachments are put, read and removed', async () => {
+  test('puts, reads and removes attachments', async () => {
     const bytes = Buffer.from([0, 1, 2, 255, 254]);
     const put = await db.putAttachment('doc', 'deep/é 😀.bin', undefined, bytes, 'x/y');
     expect(bytesOf(await db.getAttachment('doc', 'deep/é 😀.bin'))).toEqual([...bytes]);
@@ -63,7 +63,7 @@ describe('PouchDB over HTTP', () => {
     expect(removed.rev).toMatch(/^3-/);
   });
 
-  test('attachments come inline, and in lists', async () => {
+  test('reads attachments inline and in lists', async () => {
     const attachment = { content_type: 'text/plain', data: 'aGVsbG8=' };
     await db.bulkDocs([{ _id: 'a', _attachments: { x: attachment } }, { _id: 'b' }]);
     expect(bytesOf(await db.getAttachment('a', 'x'))).toEqual([...Buffer.from('hello')]);
@@ -73,13 +73,13 @@ describe('PouchDB over HTTP', () => {
     expect(at(read, 'results', 0, 'docs', 0, 'ok', '_attachments', 'x')).toMatchObject(attachment);
   });
 
-  test('a conflicting put is refused', async () => {
+  test('a conflicting put() is refused', async () => {
     const { rev } = await db.put({ _id: 'doc', n: 1 });
     await db.put({ _id: 'doc', _rev: rev, n: 2 });
     await expect(db.put({ _id: 'doc', _rev: rev, n: 3 })).rejects.toMatchObject({ status: 409, name: 'conflict' });
   });
 
-  test('bulkDocs and allDocs with all countries', async () => {
+  test('writes and lists all countries with bulkDocs() and allDocs()', async () => {
     const docs = countryDocuments();
     const rows = await db.bulkDocs(docs);
     expect(rows).toHaveLength(docs.length);
@@ -98,7 +98,7 @@ describe('PouchDB over HTTP', () => {
     expect(arrayAt(keys, 'rows').map((row) => at(row, 'key'))).toEqual(['ZWE', 'XXX', 'ABW']);
   });
 
-  test('conflicts, made and read as a replicator does', async () => {
+  test('writes and reads conflicts as a replicator does', async () => {
     const docs = [replicated('doc', 2, 'ba', { n: 1 }), replicated('doc', 2, 'ca', { n: 2 })];
     expect(await db.bulkDocs(docs, { new_edits: false })).toEqual([]);
     expect(await db.get('doc', { conflicts: true })).toEqual({
@@ -118,7 +118,7 @@ describe('PouchDB over HTTP', () => {
     expect(listed.map((entry) => at(entry, 'missing'))).toContain(fakeRev(9, '9'));
   });
 
-  test('bulkGet', async () => {
+  test('reads documents with bulkGet()', async () => {
     const { rev } = await db.put({ _id: 'doc', n: 1 });
     const found = await db.bulkGet({
       docs: [
@@ -135,7 +135,7 @@ describe('PouchDB over HTTP', () => {
     });
   });
 
-  test('revsDiff', async () => {
+  test('compares revisions with revsDiff()', async () => {
     const { rev } = await db.put({ _id: 'doc', n: 1 });
     expect(await db.revsDiff({ doc: [rev, fakeRev(2, 'f')], nobody: [fakeRev(1, 'a')] })).toEqual({
       doc: { missing: [fakeRev(2, 'f')], possible_ancestors: [rev] },
@@ -143,7 +143,7 @@ describe('PouchDB over HTTP', () => {
     });
   });
 
-  test('compact', async () => {
+  test('compacts the database', async () => {
     const { rev } = await db.put({ _id: 'doc', n: 1 });
     await db.put({ _id: 'doc', _rev: rev, n: 2 });
     await db.compact();
@@ -151,7 +151,7 @@ describe('PouchDB over HTTP', () => {
     expect(numberAt(await db.info(), 'doc_count')).toBe(1);
   });
 
-  test('destroy removes the database', async () => {
+  test('destroy() removes the database', async () => {
     await db.put({ _id: 'doc' });
     await db.destroy();
     db = new PouchDB(`${host.baseUrl}/countries`, { skip_setup: true });

@@ -10,7 +10,7 @@ const BASIC = { authorization: `Basic ${btoa('ada:secret')}` };
 
 /** Admins of the server are settings whose values are hashed (docs/http/accounts.md#server-admins). */
 export default suite('admins', [
-  test('a password is kept hashed, with a salt of its own, and the answer is what is kept', async (t) => {
+  test('a password is stored hashed with its own salt, and the answer is what is stored', async (t) => {
     // Until now there is no admin, and nobody of that name.
     const answer = await t.request('PUT', '/_config/admins/ada', { json: 'secret' });
     try {
@@ -30,7 +30,7 @@ export default suite('admins', [
   }),
 
   test(
-    'what is hashed already is kept as it is',
+    'a hashed password is stored unchanged',
     async (t) => {
       const other = await t.withSettings({});
       const answer = await other.request('PUT', '/_config/admins/ada?raw=true', { json: HASH });
@@ -40,7 +40,7 @@ export default suite('admins', [
   ),
 
   test(
-    'a password that looks like a hash is hashed, unless it is said to be one',
+    'a password that looks like a hash is hashed, unless the request says that it is a hash',
     async (t) => {
       const other = await t.withSettings({});
       let headers = {};
@@ -62,7 +62,7 @@ export default suite('admins', [
     { needs: ['settings'] },
   ),
 
-  test('what is no string is no password', async (t) => {
+  test('a password that is not a string is refused', async (t) => {
     const answer = await t.request('PUT', '/_config/admins/ada', { json: { password: 'secret' } });
     assert.equal(answer.status, 400);
     assert.equal(at(answer.json, 'error'), 'bad_request');

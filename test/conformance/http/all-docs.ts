@@ -38,12 +38,12 @@ export default suite('all_docs', [
     assertJson(await t.get('/_all_docs'), 200, { total_rows: 0, offset: 0, rows: [] });
   }),
 
-  test('limit=0 gives the head alone', async (t) => {
+  test('limit=0 returns no rows, only total and offset', async (t) => {
     await fiveDocuments(t);
     assertJson(await t.get('/_all_docs?limit=0'), 200, { total_rows: 5, offset: 0, rows: [] });
   }),
 
-  test('deleted documents are no rows, design documents are', async (t) => {
+  test('deleted documents are left out, and design documents are listed', async (t) => {
     const gone = await t.put('gone', {});
     await t.delete('gone', gone);
     await t.put('_design/first', {});
@@ -94,13 +94,13 @@ export default suite('all_docs', [
     { query: 'endkey={}', ids: 'abcde', offset: 0 },
     { query: 'startkey=[]', ids: '', offset: 5 },
   ].map(({ query, ids, offset }) =>
-    test(`?${query} gives ${ids === '' ? 'nothing' : ids}`, async (t) => {
+    test(`?${query} returns ${ids === '' ? 'nothing' : ids}`, async (t) => {
       await fiveDocuments(t);
       assert.deepEqual(await idsOf(t, query), { ids, offset });
     }),
   ),
 
-  test('skip passes over live documents only', async (t) => {
+  test('skip counts live documents only', async (t) => {
     const [a, , , d] = await fiveDocuments(t);
     await t.delete('a', a ?? '');
     await t.delete('d', d ?? '');
@@ -111,14 +111,14 @@ export default suite('all_docs', [
     assert.equal((await idsOf(t, 'skip=3')).ids, '');
   }),
 
-  test('a range that ends before it begins is empty', async (t) => {
+  test('a range whose end is before its start is empty', async (t) => {
     await fiveDocuments(t);
     for (const query of ['startkey="d"&endkey="b"', 'descending=true&startkey="b"&endkey="d"', 'key="x"', 'skip=9']) {
       assert.equal((await idsOf(t, query)).ids, '', query);
     }
   }),
 
-  test('include_docs adds the documents, update_seq the sequence', async (t) => {
+  test('include_docs adds the documents, and update_seq the sequence', async (t) => {
     const [a, b] = await fiveDocuments(t);
     const answer = await t.get('/_all_docs?include_docs=true&limit=2&update_seq=true');
     assertJson(answer, 200, {
@@ -132,7 +132,7 @@ export default suite('all_docs', [
     });
   }),
 
-  test('conflicts=true tells of conflicts, where documents are included', async (t) => {
+  test('conflicts=true adds the conflicts if documents are included', async (t) => {
     await t.replicate([replicated('doc', 2, 'ba', { n: 1 }), replicated('doc', 2, 'ca', { n: 2 })]);
     const rows = arrayAt((await t.get('/_all_docs?include_docs=true&conflicts=true')).json, 'rows');
     assert.deepEqual(rows, [
@@ -147,7 +147,7 @@ export default suite('all_docs', [
     assert.deepEqual(plain, [{ id: 'doc', key: 'doc', value: { rev: fakeRev(2, 'c') } }]);
   }),
 
-  test('keys: one row per key in the given order, known or not', async (t) => {
+  test('keys returns one row per key in the given order, known or not', async (t) => {
     const [a, , c, d] = await fiveDocuments(t);
     const tombstone = await t.delete('d', d ?? '');
     const row = (id: string, rev: unknown): object => ({ id, key: id, value: { rev } });
@@ -170,7 +170,7 @@ export default suite('all_docs', [
     assert.deepEqual(arrayAt(reversed.json, 'rows'), rows.toReversed());
   }),
 
-  test('keys with documents: null for a deleted one', async (t) => {
+  test('keys with include_docs returns null for a deleted document', async (t) => {
     const [a] = await fiveDocuments(t);
     const tombstone = await t.delete('b', stringAt((await t.get('/b')).json, '_rev'));
     const answer = await t.at('POST', '/_all_docs?include_docs=true', { json: { keys: ['a', 'b', 'x'] } });
@@ -203,13 +203,13 @@ export default suite('all_docs', [
     }
   }),
 
-  test('POST without keys, and with none', async (t) => {
+  test('POST without keys lists all documents, and POST with empty keys lists none', async (t) => {
     await fiveDocuments(t);
     assert.lengthOf(arrayAt((await t.at('POST', '/_all_docs', { json: {} })).json, 'rows'), 5);
     assertJson(await t.at('POST', '/_all_docs', { json: { keys: [] } }), 200, { total_rows: 5, offset: 0, rows: [] });
   }),
 
-  test('the body of a POST may have any parameter, and wins', async (t) => {
+  test('the body of a POST can have any parameter, and overrides the query', async (t) => {
     await fiveDocuments(t);
     for (const path of ['/_all_docs', '/_all_docs?limit=4']) {
       const json = { startkey: 'b', limit: 2, include_docs: true };
@@ -246,13 +246,13 @@ export default suite('all_docs', [
     }),
   ),
 
-  test('a key that is no JSON is refused', async (t) => {
+  test('a key that is not JSON is refused', async (t) => {
     for (const query of ['key=a', 'startkey=a', 'endkey=a', 'keys=a']) {
       assertError(await t.get(`/_all_docs?${query}`), 400, 'bad_request', 'invalid_json');
     }
   }),
 
-  test('any write changes the ETag, nothing else does', async (t) => {
+  test('every write changes the ETag, and nothing else does', async (t) => {
     await fiveDocuments(t);
     const etag = (await t.get('/_all_docs')).header('etag') ?? '';
     assert.match(etag, /^"[0-9a-z]+"$/);
@@ -283,7 +283,7 @@ export default suite('all_docs', [
     ]);
   }),
 
-  test('several queries at once', async (t) => {
+  test('several queries in one request are answered in order', async (t) => {
     await fiveDocuments(t);
     const queries = [{ keys: ['e', 'a'] }, { startkey: 'b', endkey: 'c' }, { limit: 1, skip: 4 }];
     const answer = await t.at('POST', '/_all_docs/queries', { json: { queries } });
@@ -292,7 +292,7 @@ export default suite('all_docs', [
     assert.deepEqual(ids, [['e', 'a'], ['b', 'c'], ['e']]);
   }),
 
-  test('GET, POST and HEAD, nothing else', async (t) => {
+  test('only GET, POST and HEAD are allowed', async (t) => {
     assertAllowed(await t.at('PUT', '/_all_docs', { json: {} }), 'GET,POST,HEAD');
     assertAllowed(await t.at('DELETE', '/_all_docs'), 'GET,POST,HEAD');
   }),

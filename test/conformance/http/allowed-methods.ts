@@ -29,7 +29,7 @@ const above = [
 /** 405 tells which methods there are (docs/http/answers.md#allowed-methods). */
 export default suite('allowed_methods', [
   ...below.map(({ path, methods, wrong }) =>
-    test(`/db${path} knows ${methods}`, async (t) => {
+    test(`/db${path} allows ${methods}`, async (t) => {
       for (const method of wrong) {
         const answer = await t.at(method, path, method === 'PUT' || method === 'POST' ? { json: {} } : {});
         if (method === 'HEAD') {
@@ -43,12 +43,12 @@ export default suite('allowed_methods', [
   ),
 
   ...above.map(({ path, methods, wrong }) =>
-    test(`${path} knows ${methods}`, async (t) => {
+    test(`${path} allows ${methods}`, async (t) => {
       for (const method of wrong) assertAllowed(await t.request(method, path), methods);
     }),
   ),
 
-  test('a database that is not there is missing before any method is', async (t) => {
+  test('a request to a missing database is answered 404, whatever the method', async (t) => {
     assertError(await t.request('GET', `/${t.db}_absent/_bulk_docs`), 404, 'not_found', 'no_db_file');
   }),
 ]);

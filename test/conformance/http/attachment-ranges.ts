@@ -1,6 +1,5 @@
 import { assert } from 'chai';
-import type { Answer } from '../../support/conformance/answer.ts';
-import { assertError } from '../../support/conformance/answer.ts';
+import { type Answer, assertError } from '../../support/conformance/answer.ts';
 import { suite, test } from '../../support/conformance/suite.ts';
 import type { Toolkit } from '../../support/conformance/toolkit.ts';
 
@@ -22,7 +21,7 @@ async function putText(t: Toolkit): Promise<void> {
 
 /** Parts of attachments (docs/http/attachments.md#ranges-of-attachments). */
 export default suite('attachment_ranges', [
-  test('one part', async (t) => {
+  test('one range returns that part', async (t) => {
     const read = await prepare(t);
     for (const [range, part, text] of [
       ['bytes=0-0', '0-0', '0'],
@@ -43,7 +42,7 @@ export default suite('attachment_ranges', [
     }
   }),
 
-  test('several parts', async (t) => {
+  test('several ranges return several parts', async (t) => {
     const read = await prepare(t);
     const answer = await read('bytes=0-1,5-6, -1');
     assert.equal(answer.status, 206);
@@ -55,7 +54,7 @@ export default suite('attachment_ranges', [
     assert.equal(answer.text, expected);
   }),
 
-  test('what can not be read, or asks for many parts, gives the whole', async (t) => {
+  test('an invalid range, or too many ranges, return the whole attachment', async (t) => {
     const read = await prepare(t);
     const many = `bytes=${Array.from({ length: 10 }, (_, index) => `${index}-${index}`).join(',')}`;
     for (const range of [many, 'bytes=', 'bytes=a-b', 'bytes=-', 'lines=0-1', 'bytes 0-1']) {
@@ -65,7 +64,7 @@ export default suite('attachment_ranges', [
     }
   }),
 
-  test('what is not there is 416, with the length', async (t) => {
+  test('a range outside of the attachment is answered 416, with the length', async (t) => {
     const read = await prepare(t);
     for (const range of ['bytes=20-', 'bytes=5-3', 'bytes=100-200', 'bytes=-0']) {
       const answer = await read(range);
@@ -74,14 +73,14 @@ export default suite('attachment_ranges', [
     }
   }),
 
-  test('a range of something else than the client has gives the whole', async (t) => {
+  test("a range with an If-Range that doesn't match returns the whole attachment", async (t) => {
     const read = await prepare(t);
     const tag = (await t.get('/doc/a')).header('etag') ?? '';
     assert.equal((await read('bytes=0-0', { 'if-range': tag })).status, 206);
     assert.equal((await read('bytes=0-0', { 'if-range': '"other"' })).status, 200);
   }),
 
-  test('parts of what is stored compressed are plain bytes', async (t) => {
+  test('a range of an attachment stored compressed returns plain bytes', async (t) => {
     await putText(t);
     for (const [range, part] of [
       ['bytes=0-0', [0, 0]],
@@ -105,7 +104,7 @@ export default suite('attachment_ranges', [
     }
   }),
 
-  test('several parts of what is stored compressed, in any order', async (t) => {
+  test('several ranges of an attachment stored compressed return their parts, in any order', async (t) => {
     await putText(t);
     const answer = await t.get('/doc/text', {
       range: 'bytes=500000-500004,1-3,1-2,599999-',
@@ -124,7 +123,7 @@ export default suite('attachment_ranges', [
     assert.equal(answer.text, `${parts.join('')}\r\n--${boundary}--`);
   }),
 
-  test('the whole of what is stored compressed, where its parts would have it inflated often', async (t) => {
+  test('ranges for which a compressed attachment would be inflated often return the whole', async (t) => {
     await putText(t);
     for (const [range, status] of [
       ['bytes=9-9,7-7,5-5', 206],
@@ -137,7 +136,7 @@ export default suite('attachment_ranges', [
   }),
 
   test(
-    'a client that would get gzip gets plain parts under a tag of their own',
+    'a client that accepts gzip gets plain ranges with their own ETag',
     async (t) => {
       await putText(t);
       const identity = { 'accept-encoding': 'identity' };
@@ -161,7 +160,7 @@ export default suite('attachment_ranges', [
     { needs: ['forbidden-headers'] },
   ),
 
-  test('HEAD tells that there are parts, and passes the range over', async (t) => {
+  test('HEAD says that ranges are accepted, and ignores Range', async (t) => {
     await putText(t);
     const head = await t.at('HEAD', '/doc/text', { headers: { range: 'bytes=0-0', 'accept-encoding': 'identity' } });
     assert.equal(head.status, 200);
@@ -170,7 +169,7 @@ export default suite('attachment_ranges', [
     assert.match(head.header('vary') ?? '', /accept-encoding/i);
   }),
 
-  test('a part over the border of stored pages', async (t) => {
+  test('a range across the border of stored pages is complete', async (t) => {
     const large = new Uint8Array(600_000).map((_, index) => (index * 31 + (index >> 8)) % 256);
     await t.at('PUT', '/doc/a', { body: large, headers: { 'content-type': 'x/y' } });
     const answer = await t.get('/doc/a', { range: 'bytes=262000-525000' });

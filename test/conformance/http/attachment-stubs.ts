@@ -42,7 +42,7 @@ async function replicateBefore(t: Toolkit, content: object): Promise<void> {
 
 /** What a stub says has to be true of the content that it stands for (docs/http/attachments.md#attachments-in-documents). */
 export default suite('attachment_stubs', [
-  test('come back as they were read, or with less', async (t) => {
+  test('stubs are accepted as they were read, or with fewer members', async (t) => {
     let rev = await withAttachment(t);
     const { _attachments: attachments } = Object((await t.get('/doc?att_encoding_info=true')).json);
     assert.deepInclude(at(attachments, 'f'), { revpos: 1, digest: HELLO_DIGEST, length: 5, stub: true });
@@ -53,7 +53,7 @@ export default suite('attachment_stubs', [
     assert.equal((await t.get('/doc/f')).text, 'hello');
   }),
 
-  test('with another revpos or digest are refused', async (t) => {
+  test('stubs with another revpos or digest are refused', async (t) => {
     const rev = await withAttachment(t);
     await assertRefused(t, rev, { revpos: 10 });
     await assertRefused(t, rev, { revpos: 2, digest: HELLO_DIGEST });
@@ -63,7 +63,7 @@ export default suite('attachment_stubs', [
     assert.deepInclude(await t.info(), { doc_count: 1, update_seq: 2 });
   }),
 
-  test('that were read before another edit replaced the content are refused, so that it is not exchanged', async (t) => {
+  test("stubs read before another edit replaced the content are refused, so that the content isn't exchanged", async (t) => {
     const rev = await withAttachment(t);
     const stub = at((await t.get('/doc')).json, '_attachments', 'f');
     const last = await t.put('doc', { _rev: rev, _attachments: { f: { data: 'b3RoZXI=' } } });
@@ -71,7 +71,7 @@ export default suite('attachment_stubs', [
     assert.equal((await t.get('/doc/f')).text, 'other');
   }),
 
-  test('of the losing leaf of a conflict are refused on the winning one', async (t) => {
+  test('stubs of the losing leaf of a conflict are refused on the winning leaf', async (t) => {
     const branch = (digit: string, data: string) => ({
       _id: 'doc',
       _rev: fakeRev(2, digit),
@@ -84,7 +84,7 @@ export default suite('attachment_stubs', [
     await assertRefused(t, fakeRev(2, 'c'), Object(losing));
   }),
 
-  test('of replicated revisions agree in revpos or digest', async (t) => {
+  test('stubs of replicated revisions must match revpos or digest', async (t) => {
     await replicateBefore(t, {});
     const stubs: [object, number][] = [
       [{ revpos: 3 }, 412],
@@ -103,7 +103,7 @@ export default suite('attachment_stubs', [
     assert.deepInclude(winner, { revpos: 1, digest: HELLO_DIGEST, content_type: 'image/png' });
   }),
 
-  test('of replicated revisions are looked for in the nearest ancestor that is kept', async (t) => {
+  test('stubs of replicated revisions are resolved in the nearest ancestor that is stored', async (t) => {
     await replicateBefore(t, {});
     assert.equal(await replicateStub(t, { revpos: 1 }), 201);
     await t.compact();
@@ -119,7 +119,7 @@ export default suite('attachment_stubs', [
     assert.equal((await t.get('/doc/f')).text, 'hello');
   }),
 
-  test('names that no URL can end in are refused in edits, and kept where they are', async (t) => {
+  test('names with "." or ".." segments are refused in edits, and stubs of existing ones are kept', async (t) => {
     for (const name of ['.', '..']) {
       const reason = `An attachment can't be named "${name}", since no URL can end in it. Give it another name.`;
       const json = { _attachments: { [name]: { data: HELLO } } };
@@ -136,7 +136,7 @@ export default suite('attachment_stubs', [
     assert.equal((await t.get('/doc/a%2F..%2Fb')).text, 'hello');
   }),
 
-  test('the address of an attachment with such a part leads to it', async (t) => {
+  test('an attachment written under a path with encoded dot segments can be read at its Location', async (t) => {
     for (const name of ['a%2F..%2Fb', '..%2Fb', 'a%2F.']) {
       const written = await t.at('PUT', `/doc-${name}/${name}`, { body: name });
       const { pathname } = new URL(written.header('location') ?? '', t.baseUrl);
@@ -144,7 +144,7 @@ export default suite('attachment_stubs', [
     }
   }),
 
-  test('an empty name is refused as what it is', async (t) => {
+  test('an empty name is refused with its own reason', async (t) => {
     const json = { _attachments: { '': { data: HELLO } } };
     assertError(await t.at('PUT', '/doc', { json }), 400, 'bad_request', 'Attachment name must not be empty');
   }),

@@ -27,7 +27,7 @@ export default suite('attachment_views', [
     }
   }),
 
-  test('and the content where it is asked for', async (t) => {
+  test('lists and views show the content if attachments=true', async (t) => {
     await prepare(t);
     const paths = [
       '/_all_docs?include_docs=true&attachments=true&startkey="a"',
@@ -46,7 +46,7 @@ export default suite('attachment_views', [
     }
   }),
 
-  test('what a selector finds has stubs, whole or by a field', async (t) => {
+  test('_find shows stubs, in whole documents and by a field', async (t) => {
     await prepare(t);
     const stub = { stub: true, length: 5, content_type: 'text/plain', revpos: 1 };
     for (const more of [{}, { fields: ['_attachments'] }]) {
@@ -58,7 +58,7 @@ export default suite('attachment_views', [
     assert.deepEqual(at(answer.json, 'docs', 0, '_id'), 'a');
   }),
 
-  test('and how they are stored', async (t) => {
+  test('att_encoding_info adds how attachments are stored', async (t) => {
     await prepare(t);
     const text = { content_type: 'text/plain', data: btoa('hello '.repeat(50)) };
     await t.put('c', { n: 3, _attachments: { x: text, y: { data: 'eA==' } } });
@@ -70,7 +70,7 @@ export default suite('attachment_views', [
     }
   }),
 
-  test('without documents the parameters change nothing, and other values are refused', async (t) => {
+  test('without include_docs the parameters change nothing, and invalid values are refused', async (t) => {
     await prepare(t);
     const { json } = await t.get('/_all_docs?attachments=true&startkey="a"');
     assert.notProperty(at(json, 'rows', 0), 'doc');
@@ -82,7 +82,7 @@ export default suite('attachment_views', [
   }),
 
   test(
-    'more than a row can show is refused',
+    'attachments larger than a row can show are refused',
     async (t) => {
       const large = await t.withSettings({ attachments: { compression_level: '0' } });
       const body = new Uint8Array(65 * 1024 * 1024);

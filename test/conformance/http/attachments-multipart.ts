@@ -31,7 +31,7 @@ const follows = (length: number, more: object = {}) => ({ follows: true, content
 
 /** Documents with their attachments behind them (docs/http/attachments.md#multipart-uploads). */
 export default suite('attachments_multipart', [
-  test('parts are taken by their order', async (t) => {
+  test('parts are matched to attachments by their order', async (t) => {
     const document = { n: 1, _attachments: { one: follows(5), two: follows(3) } };
     const answer = await put(t, '/doc', related(document, '\r\nhello', 'X-Unknown: header\r\n\r\nabc'));
     assert.equal(answer.status, 201, answer.text);
@@ -41,7 +41,7 @@ export default suite('attachments_multipart', [
     assert.deepInclude(stub, { content_type: 'x/y', length: 5, revpos: 1, stub: true });
   }),
 
-  test('also where their names are like numbers, which objects put in another order', async (t) => {
+  test('parts are matched by order also if names look like numbers, which JSON objects reorder', async (t) => {
     const entries = `"2":${JSON.stringify(follows(3))},"1":${JSON.stringify(follows(3))}`;
     const first = `--b\r\n\r\n{"_attachments": {${entries}}}`;
     const answer = await put(t, '/doc', join(first, '\r\n--b\r\n\r\ntwo\r\n--b\r\n\r\none\r\n--b--'));
@@ -50,7 +50,7 @@ export default suite('attachments_multipart', [
     assert.equal((await t.get('/doc/1')).text, 'one');
   }),
 
-  test('or by their file names', async (t) => {
+  test('parts are matched to attachments by their file names', async (t) => {
     const document = { _attachments: { 'a b.txt': follows(5), c: follows(3) } };
     const parts = [
       'Content-Disposition: attachment; filename="c"\r\n\r\nabc',
@@ -67,7 +67,7 @@ export default suite('attachments_multipart', [
     assert.equal((await t.get('/doc/c')).text, 'abc');
   }),
 
-  test('a file name with quotes that are not escaped counts as none', async (t) => {
+  test('a file name with unescaped quotes is ignored', async (t) => {
     const document = { _attachments: { 'a"b': follows(3), a: follows(3) } };
     const parts = [
       'Content-Disposition: attachment; filename="a"b"\r\n\r\none',
@@ -78,7 +78,7 @@ export default suite('attachments_multipart', [
     assert.equal((await t.get('/doc/a')).text, 'two');
   }),
 
-  test('beside inline content and stubs', async (t) => {
+  test('parts can be mixed with inline content and stubs', async (t) => {
     const rev = await t.put('doc', { _attachments: { kept: { data: 'eA==' } } });
     const _attachments = { kept: { stub: true }, inline: { data: 'eQ==' }, followed: follows(1) };
     assert.equal((await put(t, '/doc', related({ _rev: rev, _attachments }, '\r\nz'))).status, 201);
@@ -87,7 +87,7 @@ export default suite('attachments_multipart', [
     assert.equal((await t.get('/doc/followed')).text, 'z');
   }),
 
-  test('replicated, with gzip as it is', async (t) => {
+  test('replicated parts in gzip are stored unchanged', async (t) => {
     const packed = await gzip('hello');
     const hash = 'a'.repeat(32);
     const entry = follows(5, { revpos: 1, encoding: 'gzip', encoded_length: packed.length });
@@ -103,14 +103,14 @@ export default suite('attachments_multipart', [
     assert.equal((await t.get('/doc/a', { 'accept-encoding': 'identity' })).text, 'hello');
   }),
 
-  test('content may look like a boundary', async (t) => {
+  test('content can look like a boundary', async (t) => {
     const tricky = '\r\n--\r\n--c\r\n-b--\r\n--';
     const answer = await put(t, '/doc', related({ _attachments: { a: follows(tricky.length) } }, `\r\n${tricky}`));
     assert.equal(answer.status, 201, answer.text);
     assert.equal((await t.get('/doc/a')).text, tricky);
   }),
 
-  test('what is not as it was announced is refused, and nothing is kept', async (t) => {
+  test('a body that differs from what it announces is refused, and nothing is stored', async (t) => {
     const refused = async (body: Uint8Array, reason: string) =>
       assertError(await put(t, '/doc', body), 400, 'bad_request', reason);
     const one = { _attachments: { a: follows(5) } };
@@ -126,7 +126,7 @@ export default suite('attachments_multipart', [
     assert.deepInclude(await t.info(), { doc_count: 0, update_seq: 0 });
   }),
 
-  test("a part's Content-MD5 is checked", async (t) => {
+  test('the Content-MD5 of a part is checked', async (t) => {
     const one = { _attachments: { a: follows(5) } };
     for (const sum of ['XUFAKrxLKna5cZ2REBfFkQ==', 'nonsense']) {
       const answer = await put(t, '/doc', related(one, `Content-MD5: ${sum}\r\n\r\nhello`));
@@ -137,13 +137,13 @@ export default suite('attachments_multipart', [
     assert.equal((await put(t, '/doc', right)).status, 201);
   }),
 
-  test('a type without a boundary is refused', async (t) => {
+  test('a Content-Type without a boundary is refused', async (t) => {
     const answer = await put(t, '/doc', related({}), 'multipart/related');
     const reason = 'The Content-Type of a multipart body must name its boundary: multipart/related';
     assertError(answer, 400, 'bad_request', reason);
   }),
 
-  test('a document is read with its attachments behind it', async (t) => {
+  test('a document is read with its attachments after it', async (t) => {
     const rev = await t.put('doc', {
       n: 1,
       _attachments: { 'a"b': { content_type: 'x/y', data: 'aGVsbG8=' }, z: { content_type: 'x/y', data: 'eA==' } },
@@ -167,7 +167,7 @@ export default suite('attachments_multipart', [
     assert.equal(second, `${head('z', 1)}x\r\n`);
   }),
 
-  test('a client that takes nothing else need not ask for them', async (t) => {
+  test('a client that accepts only multipart gets attachments without asking for them', async (t) => {
     const rev = await t.put('doc', { n: 1, _attachments: { a: { content_type: 'x/y', data: 'aGVsbG8=' } } });
     await t.put('plain', { n: 1 });
     const read = async (path: string, accept: string) => (await t.get(path, { accept })).header('content-type') ?? '';
@@ -193,7 +193,7 @@ export default suite('attachments_multipart', [
     assert.match(await read('/plain', 'multipart/related'), /^text\/plain/);
   }),
 
-  test('what was read can be written elsewhere as it is', async (t) => {
+  test('a multipart body that was read can be written to another database unchanged', async (t) => {
     const text = 'the same again, '.repeat(100);
     await t.at('PUT', '/doc/a.txt', { body: text, headers: { 'content-type': 'text/plain' } });
     const read = await t.get('/doc?attachments=true&revs=true', { accept: 'multipart/related' });
@@ -207,7 +207,7 @@ export default suite('attachments_multipart', [
     assert.deepEqual((await t.request('GET', path)).json, (await t.get('/doc')).json);
   }),
 
-  test('so can a text beside the file of its gzip', async (t) => {
+  test('a text and the gzip file of the same text can be written to another database unchanged', async (t) => {
     const text = 'the same again, '.repeat(100);
     const packed = await gzip(text);
     const _attachments = {
@@ -228,7 +228,7 @@ export default suite('attachments_multipart', [
     assert.deepEqual((await t.request('GET', path)).json, (await t.get('/doc')).json);
   }),
 
-  test('what the reader has stays a stub', async (t) => {
+  test('attachments that the reader already has stay stubs', async (t) => {
     const first = await t.put('doc', { _attachments: { a: { data: 'eA==' } } });
     await t.put('doc', { _rev: first, _attachments: { a: { stub: true }, b: { data: 'eQ==' } } });
     const since = encodeURIComponent(JSON.stringify([first]));
@@ -238,7 +238,7 @@ export default suite('attachments_multipart', [
     assert.equal(text.split('Content-Disposition').length, 2);
   }),
 
-  test('open revisions come with their attachments, each a part that has parts', async (t) => {
+  test('open revisions come with their attachments, each as a part with parts', async (t) => {
     const first = await t.put('doc', { n: 1, _attachments: { a: { content_type: 'x/y', data: 'aGVsbG8=' } } });
     const other = `1-${'f'.repeat(32)}`;
     await t.replicate([{ _id: 'doc', _rev: other, n: 2 }]);
@@ -260,7 +260,7 @@ export default suite('attachments_multipart', [
     assert.equal(missing, `\r\nContent-Type: application/json; error="true"\r\n\r\n{"missing":"${unknown}"}\r\n`);
   }),
 
-  test('open revisions as JSON have the content inside where it is asked for', async (t) => {
+  test('open revisions as JSON have inline content if attachments=true', async (t) => {
     const rev = await t.put('doc', { _attachments: { a: { content_type: 'x/y', data: 'aGVsbG8=' } } });
     const stubs = (await t.get('/doc?open_revs=all')).json;
     assert.deepInclude(at(stubs, 0, 'ok', '_attachments', 'a'), { stub: true, length: 5 });
@@ -269,7 +269,7 @@ export default suite('attachments_multipart', [
     assert.deepInclude(at(inside, 0, 'ok', '_attachments', 'a'), { data: 'aGVsbG8=', content_type: 'x/y' });
   }),
 
-  test('bulk reads have the content inside where it is asked for', async (t) => {
+  test('bulk reads have inline content if attachments=true', async (t) => {
     const first = await t.put('a', { _attachments: { x: { content_type: 'x/y', data: 'aGVsbG8=' } } });
     const second = await t.put('a', { _rev: first, _attachments: { x: { stub: true }, z: { data: 'eA==' } } });
     await t.put('b', { n: 1 });
@@ -288,7 +288,7 @@ export default suite('attachments_multipart', [
     assert.equal(at(json, 'results', 3, 'id'), 'none');
   }),
 
-  test('what was read can be written elsewhere, whatever the names', async (t) => {
+  test('a multipart body that was read can be written elsewhere, whatever the attachment names', async (t) => {
     const names = ['a\r\nb', 'a b', '2', '1', 'a"b', 'a', 'a\\b', ' a', 'é/😀', 'constructor'];
     const entries = names.map((name, index) => `${JSON.stringify(name)}:{"data":"${btoa(`${index}`)}"}`);
     assert.equal((await t.at('PUT', '/doc', { body: `{"_attachments":{${entries.join(',')}}}` })).status, 201);
@@ -303,7 +303,7 @@ export default suite('attachments_multipart', [
     }
   }),
 
-  test('_bulk_get as multipart brings them behind each document', async (t) => {
+  test('_bulk_get as multipart returns attachments after each document', async (t) => {
     const first = await t.put('a', { _attachments: { x: { content_type: 'x/y', data: 'aGVsbG8=' } } });
     await t.put('a', { _rev: first, _attachments: { x: { stub: true }, z: { content_type: 'x/y', data: 'eA==' } } });
     await t.put('b', { n: 1 });

@@ -1,6 +1,5 @@
 import { assert } from 'chai';
-import type { Answer } from '../../support/conformance/answer.ts';
-import { assertError, assertJson } from '../../support/conformance/answer.ts';
+import { type Answer, assertError, assertJson } from '../../support/conformance/answer.ts';
 import { gzip } from '../../support/conformance/gzip.ts';
 import { at, stringAt } from '../../support/conformance/json.ts';
 import { suite, test } from '../../support/conformance/suite.ts';
@@ -49,7 +48,7 @@ function assertHello(answer: Answer): void {
 
 /** Attachments by themselves and in documents (docs/http/attachments.md). */
 export default suite('attachments', [
-  test('are put, read and deleted', async (t) => {
+  test('attachments are put, read and deleted', async (t) => {
     const first = await t.put('doc', { n: 1 });
     const put = await t.at('PUT', `/doc/icon.png?rev=${first}`, {
       body: 'hello',
@@ -90,7 +89,7 @@ export default suite('attachments', [
     assertHello(await t.get(`/doc/icon.png?rev=${rev}`));
   }),
 
-  test('HEAD gives the headers of GET', async (t) => {
+  test('HEAD returns the headers of GET', async (t) => {
     await putAttachment(t, '/doc/icon.png', 'hello');
     const head = await t.at('HEAD', '/doc/icon.png');
     assert.equal(head.status, 200);
@@ -99,19 +98,19 @@ export default suite('attachments', [
     assert.equal(head.header('accept-ranges'), 'bytes');
   }),
 
-  test('one that the client has is not sent again', async (t) => {
+  test('an attachment with an ETag that the client has is answered 304', async (t) => {
     await putAttachment(t, '/doc/icon.png', 'hello');
     const answer = await t.get('/doc/icon.png', { 'if-none-match': `"${HELLO_MD5}"` });
     assert.equal(answer.status, 304);
   }),
 
-  test('the first one creates its document', async (t) => {
+  test('the first attachment creates its document', async (t) => {
     const rev = await putAttachment(t, '/doc/icon.png', 'hello');
     assert.match(rev, /^1-/);
     assert.deepEqual(at((await t.get('/doc')).json, '_rev'), rev);
   }),
 
-  test('of a document that is there are written only with its revision', async (t) => {
+  test('an attachment of an existing document is written only with the current revision', async (t) => {
     const rev = await t.put('doc', { n: 1 });
     const refusals = [
       await t.at('PUT', '/doc/a', { body: 'x' }),
@@ -125,14 +124,14 @@ export default suite('attachments', [
     assertError(await t.at('DELETE', '/doc/a'), 409, 'conflict', 'Document update conflict.');
   }),
 
-  test('one that is not there is not deleted', async (t) => {
+  test("a missing attachment can't be deleted", async (t) => {
     const rev = await t.put('doc', { n: 1 });
     const answer = await t.at('DELETE', `/doc/a?rev=${rev}`);
     assertError(answer, 404, 'not_found', 'Document is missing attachment');
     assertError(await t.get('/none/a'), 404, 'not_found', 'missing');
   }),
 
-  test('names may have slashes, spaces and any letters', async (t) => {
+  test('names can have slashes, spaces and any letters', async (t) => {
     let rev = await t.put('a/b'.replace('/', '%2F'), {});
     for (const name of ['deep/er/x.txt', 'with%20space', '%C3%A9%F0%9F%98%80', 'semi;colon,%3F%23', 'A', 'a']) {
       const answer = await t.at('PUT', `/a%2Fb/${name}?rev=${rev}`, {
@@ -150,7 +149,7 @@ export default suite('attachments', [
     assert.sameMembers(names, ['deep/er/x.txt', 'with space', 'é😀', 'semi;colon,?#', 'A', 'a']);
   }),
 
-  test('the address of one leads to it, also where its name has empty parts', async (t) => {
+  test('the Location of an attachment leads to it, also if its name has empty segments', async (t) => {
     for (const name of ['a%2Fb', 'a%2F%2Fb', '%2Fa', 'a%2F']) {
       const { pathname } = new URL((await put(name)).header('location') ?? '', t.baseUrl);
       assert.equal((await t.request('GET', pathname.slice(t.basePath.length))).text, name, name);
@@ -169,7 +168,7 @@ export default suite('attachments', [
     assert.deepInclude(await t.info(), { doc_count: 0 });
   }),
 
-  test('a name that comes twice is refused', async (t) => {
+  test('a name that occurs twice is refused', async (t) => {
     const body = '{"_attachments":{"a":{"data":"YQ=="},"b":{"data":"Yg=="},"\\u0061":{"data":"Yw=="}}}';
     assertError(await t.at('PUT', '/doc', { body }), 400, 'bad_request', 'Duplicate attachments');
     const bulk = { body: `{"docs":[{"_id":"doc",${body.slice(1)}]}`, headers: { 'content-type': 'application/json' } };
@@ -177,7 +176,7 @@ export default suite('attachments', [
     assert.equal((await t.get('/doc')).status, 404);
   }),
 
-  test('design documents have them, local ones do not', async (t) => {
+  test("design documents can have attachments, and local documents can't", async (t) => {
     await putAttachment(t, '/_design/app/index.html', 'hello', 'application/xhtml+xml');
     assertHello(await t.get('/_design/app/index.html'));
     const reason = '_local documents do not accept attachments.';
@@ -195,7 +194,7 @@ export default suite('attachments', [
     assert.equal((await put(HELLO_MD5)).status, 201);
   }),
 
-  test('of a compressible type are compressed, and given out as the client takes them', async (t) => {
+  test('compressible types are stored compressed, and sent in an encoding that the client accepts', async (t) => {
     const text = 'the same words again and again, '.repeat(200);
     await putAttachment(t, '/doc/a.txt', text, 'text/plain; charset=utf-8');
     const read = await t.get('/doc/a.txt', { 'accept-encoding': 'identity' });
@@ -208,7 +207,7 @@ export default suite('attachments', [
   }),
 
   ...(['text', 'file'] as const).map((first) =>
-    test(`a text and the file of its gzip are two, the ${first} first`, async (t) => {
+    test(`a text and the file of its gzip are different attachments, the ${first} first`, async (t) => {
       const second = first === 'text' ? 'file' : 'text';
       const rev = await putEither(t, first, '/doc/one');
       await putEither(t, second, `/doc/two?rev=${rev}`);
@@ -233,7 +232,7 @@ export default suite('attachments', [
     }),
   ),
 
-  test('a text that its own gzip replaces has another tag', async (t) => {
+  test('a text that replaces its own gzip has another ETag', async (t) => {
     const rev = await putEither(t, 'text', '/doc/a');
     const tag = (await t.get('/doc/a', { 'accept-encoding': 'identity' })).header('etag') ?? '';
     assert.equal((await t.get('/doc/a', { 'if-none-match': tag })).status, 304);
@@ -242,7 +241,7 @@ export default suite('attachments', [
     assert.equal((await t.get(`/doc/a?rev=${rev}`, { 'accept-encoding': 'identity' })).text, LINES);
   }),
 
-  test('that compressing makes no shorter are stored as they come', async (t) => {
+  test("content that compression doesn't shorten is stored unchanged", async (t) => {
     await putAttachment(t, '/doc/a', 'hello', 'text/plain');
     const stub = { content_type: 'text/plain', revpos: 1, digest: `md5-${HELLO_MD5}`, length: 5, stub: true };
     assert.deepEqual(at((await t.get('/doc?att_encoding_info=true')).json, '_attachments', 'a'), stub);
@@ -257,7 +256,7 @@ export default suite('attachments', [
     assert.deepEqual((await t.get('/large/a')).bytes, random);
   }),
 
-  test('gzip as long as what it decodes to is stored decoded', async (t) => {
+  test('gzip that is no shorter than its content is stored decoded', async (t) => {
     const text = 'aaaaaaaaaaaaaaaaaaaaaaabcdefghijk';
     const base64 = 'H4sIAAAAAAAAA0tMxAqSklNS09IzMrOyAca5Db0hAAAA';
     const packed = Uint8Array.from(atob(base64), (byte) => byte.charCodeAt(0));
@@ -270,7 +269,7 @@ export default suite('attachments', [
     assert.notProperty(at((await t.get('/doc?att_encoding_info=true')).json, '_attachments', 'a'), 'encoding');
   }),
 
-  test('that come compressed are stored as they are', async (t) => {
+  test('content that arrives compressed is stored unchanged', async (t) => {
     const packed = await gzip('hello');
     const headers = { 'content-encoding': 'gzip', 'content-type': BINARY };
     assert.equal((await t.at('PUT', '/doc/a', { body: packed, headers })).status, 201);
@@ -279,7 +278,7 @@ export default suite('attachments', [
     assert.deepInclude(stub, { encoding: 'gzip', encoded_length: packed.length, length: 5 });
   }),
 
-  test('other encodings are refused, and what is no gzip', async (t) => {
+  test('other encodings and invalid gzip are refused', async (t) => {
     const put = (encoding: string) => t.at('PUT', '/doc/a', { body: 'x', headers: { 'content-encoding': encoding } });
     const reason = 'Only gzip and identity content-encodings are supported';
     assertError(await put('br'), 415, 'bad_content_type', reason);
@@ -287,7 +286,7 @@ export default suite('attachments', [
     assert.deepInclude(await t.info(), { doc_count: 0 });
   }),
 
-  test('come inline, and go inline where they are asked for', async (t) => {
+  test('attachments are written inline, and read inline with attachments=true', async (t) => {
     const _attachments = {
       'a.txt': { content_type: 'text/plain', data: 'aGVsbG8=' },
       'b.bin': { data: 'AAEC/w==' },
@@ -313,7 +312,7 @@ export default suite('attachments', [
     });
   }),
 
-  test('stubs keep what is there, what is left out goes', async (t) => {
+  test('stubs keep attachments, and attachments left out are removed', async (t) => {
     const first = await t.put('doc', { _attachments: { a: { data: 'aGVsbG8=' }, b: { data: 'eA==' } } });
     const next = await t.put('doc', { _rev: first, n: 2, _attachments: { a: { stub: true }, c: { data: 'eQ==' } } });
     const stubs = at((await t.get('/doc')).json, '_attachments');
@@ -328,7 +327,7 @@ export default suite('attachments', [
     assert.notProperty((await t.get('/doc')).json, '_attachments');
   }),
 
-  test('a stub of what the revision before has not is refused', async (t) => {
+  test('a stub of an attachment that the previous revision lacks is refused', async (t) => {
     const rev = await t.put('doc', { n: 1 });
     const document = { _rev: rev, _attachments: { a: { stub: true } } };
     assertError(await t.at('PUT', '/doc', { json: document }), 412, 'missing_stub', 'id:doc, name:a');
@@ -341,13 +340,13 @@ export default suite('attachments', [
     assert.deepInclude(await t.info(), { doc_count: 1, update_seq: 1 });
   }),
 
-  test('data that is no Base64 is refused', async (t) => {
+  test('data that is not Base64 is refused', async (t) => {
     const json = { _attachments: { a: { data: 'no!' } } };
     assertError(await t.at('PUT', '/doc', { json }), 400, 'bad_request', 'Invalid attachment data for a');
     assert.deepInclude(await t.info(), { doc_count: 0 });
   }),
 
-  test('come with documents of a bulk, and replicated with their revpos', async (t) => {
+  test('attachments are written by _bulk_docs, and replicated with their revpos', async (t) => {
     await t.bulk([{ _id: 'a', _attachments: { x: { data: 'aGVsbG8=' } } }, { _id: 'b' }]);
     assertHello(await t.get('/a/x'));
     const revisions = { start: 3, ids: ['c'.repeat(32), 'b'.repeat(32)] };
@@ -362,14 +361,14 @@ export default suite('attachments', [
     assertHello(await t.get('/c/x'));
   }),
 
-  test('go along with a copy', async (t) => {
+  test('COPY copies attachments', async (t) => {
     await t.put('doc', { n: 1, _attachments: { a: { data: 'aGVsbG8=', content_type: BINARY } } });
     await t.at('COPY', '/doc', { headers: { destination: 'copy' } });
     assertHello(await t.get('/copy/a'));
     assert.deepInclude(at((await t.get('/copy')).json, '_attachments', 'a'), { revpos: 1, content_type: BINARY });
   }),
 
-  test('the same edit gives the same revision, whatever compressed the bytes', async (t) => {
+  test('the same edit has the same revision, whatever compressed the bytes', async (t) => {
     const text = 'hello '.repeat(100);
     const plain = await putAttachment(t, '/a/x.txt', text, 'text/plain');
     const headers = { 'content-encoding': 'gzip', 'content-type': 'text/plain' };
@@ -377,7 +376,7 @@ export default suite('attachments', [
     assert.equal(stringAt(packed.json, 'rev'), plain);
   }),
 
-  test('are seen by validation functions, as stubs', async (t) => {
+  test('validation functions see attachments as stubs', async (t) => {
     const validate = `(doc) => {
       const names = Object.keys(doc._attachments || {});
       if (names.includes('bad')) throw { forbidden: JSON.stringify(doc._attachments.bad.stub) + doc._attachments.bad.length };
@@ -389,7 +388,7 @@ export default suite('attachments', [
     assert.equal((await t.at('PUT', '/doc/good', { body: 'hello' })).status, 201);
   }),
 
-  test('are seen by map functions, as stubs', async (t) => {
+  test('map functions see attachments as stubs', async (t) => {
     await t.put('_design/app', {
       views: { names: { map: '(doc) => { for (const n in doc._attachments) emit(n, doc._attachments[n].length); }' } },
     });
@@ -401,7 +400,7 @@ export default suite('attachments', [
     ]);
   }),
 
-  test('an empty one is one', async (t) => {
+  test('an empty attachment is stored', async (t) => {
     await putAttachment(t, '/doc/a', '');
     const read = await t.get('/doc/a');
     assert.equal(read.status, 200);
@@ -410,7 +409,7 @@ export default suite('attachments', [
     assert.deepInclude(at((await t.get('/doc?attachments=true')).json, '_attachments', 'a'), { data: '' });
   }),
 
-  test('stay through a compaction and a restart', async (t) => {
+  test('attachments survive a compaction and a restart', async (t) => {
     const large = new Uint8Array(700_000).map((_, index) => (index * 31 + (index >> 8)) % 256);
     const first = await putAttachment(t, '/doc/a', 'hello');
     await putAttachment(t, `/doc/b?rev=${first}`, large);
@@ -420,7 +419,7 @@ export default suite('attachments', [
   }),
 
   test(
-    'an upload that breaks off leaves nothing behind',
+    'an upload that breaks off leaves nothing in the database',
     async (t) => {
       const rev = await t.put('doc', { n: 1 });
       const body = { bytes: new Uint8Array(900_000).fill(7), announced: 2_000_000 };

@@ -5,7 +5,7 @@ import { suite, test } from '../../support/conformance/suite.ts';
 
 /** The life of a database and of a document, in its plainest form (docs/http/documents.md). */
 export default suite('basics', [
-  test('a new database tells all about itself', async (t) => {
+  test('a new database has the complete database info', async (t) => {
     const answer = await t.get('');
     assert.equal(answer.status, 200);
     const info = answer.json;
@@ -24,7 +24,7 @@ export default suite('basics', [
     assert.match(stringAt(info, 'instance_start_time'), /^\d+$/);
   }),
 
-  test('the sizes count what was written just now', async (t) => {
+  test('the sizes in the database info include the latest write', async (t) => {
     const docs = Array.from({ length: 300 }, (_, index) => ({
       _id: `doc-${index}`,
       text: `${index}`.padStart(100, 'x'),
@@ -37,7 +37,7 @@ export default suite('basics', [
     assert.isAtLeast(numberAt(await t.info(), 'disk_size'), numberAt(info, 'disk_size'));
   }),
 
-  test('PUT creates a document and answers id, revision, ETag and Location', async (t) => {
+  test('PUT creates a document and returns id, revision, ETag and Location', async (t) => {
     const answer = await t.at('PUT', '/first', { json: { title: 'One' } });
     const rev = assertWritten(answer, 201, 'first');
     assert.match(rev, /^1-[0-9a-f]{32}$/);
@@ -51,7 +51,7 @@ export default suite('basics', [
     assert.equal(answer.header('etag'), `"${rev}"`);
   }),
 
-  test('members come back in the order in which they were written', async (t) => {
+  test('members keep the order in which they were written', async (t) => {
     const answer = await t.at('PUT', '/ordered', { body: '{"z":1,"10":2,"9":3,"a":{"y":4,"1":5,"b":6}}' });
     const rev = stringAt(answer.json, 'rev');
     assert.equal(
@@ -60,7 +60,7 @@ export default suite('basics', [
     );
   }),
 
-  test('an update makes the next revision, and the database counts it', async (t) => {
+  test('an update makes the next revision, and update_seq counts it', async (t) => {
     const first = await t.put('doc', { value: 1 });
     const second = await t.put('doc', { _rev: first, value: 2 });
     assert.match(second, /^2-[0-9a-f]{32}$/);
@@ -68,7 +68,7 @@ export default suite('basics', [
     assert.deepInclude(await t.info(), { doc_count: 1, update_seq: 2, committed_update_seq: 2 });
   }),
 
-  test('a deleted document is gone, but its tombstone can be read', async (t) => {
+  test('a deleted document is answered 404, but its tombstone can be read', async (t) => {
     const first = await t.put('doc', { value: 1 });
     const answer = await t.at('DELETE', `/doc?rev=${first}`);
     const second = assertWritten(answer, 200, 'doc');
@@ -79,7 +79,7 @@ export default suite('basics', [
     assert.deepInclude(await t.info(), { doc_count: 0, doc_del_count: 1, update_seq: 2 });
   }),
 
-  test('a document that never was is missing', async (t) => {
+  test('a document that never existed is missing', async (t) => {
     assertError(await t.get('/nobody'), 404, 'not_found', 'missing');
   }),
 
@@ -90,7 +90,7 @@ export default suite('basics', [
     assertJson(await t.get('/given'), 200, { _id: 'given', _rev: rev, value: 1 });
   }),
 
-  test('POST without an id makes one', async (t) => {
+  test('POST without an id generates one', async (t) => {
     const answer = await t.at('POST', '', { json: { value: 1 } });
     const id = stringAt(answer.json, 'id');
     assert.match(id, /^[0-9a-f]{32}$/);
@@ -99,7 +99,7 @@ export default suite('basics', [
     assertJson(await t.get(`/${id}`), 200, { _id: id, _rev: rev, value: 1 });
   }),
 
-  test('the same edit in two databases has the same revision, another edit another one', async (t) => {
+  test('the same edit in two databases has the same revision, and another edit has another', async (t) => {
     const other = `${t.db}_other`;
     await t.createDatabase(other);
     const edit = { json: { name: 'Ada', born: 1815 } };

@@ -11,7 +11,7 @@ async function flush(t: Toolkit): Promise<void> {
 
 /** `batch=ok` (docs/http/documents.md#batch-writes): taken at once, written a little later. */
 export default suite('batch_save', [
-  test('PUT is taken with 202, without a revision', async (t) => {
+  test('PUT with batch=ok is answered 202, without a revision', async (t) => {
     const answer = await t.at('PUT', '/doc?batch=ok', { json: { n: 1 } });
     assertJson(answer, 202, { ok: true, id: 'doc' });
     assert.equal(answer.header('location'), `${t.baseUrl}/${t.db}/doc`);
@@ -22,7 +22,7 @@ export default suite('batch_save', [
     assert.match(stringAt(read.json, '_rev'), /^1-/);
   }),
 
-  test('POST is taken as well, with the id it is given or gets', async (t) => {
+  test('POST with batch=ok is answered 202, with the given or generated id', async (t) => {
     assertJson(await t.at('POST', '?batch=ok', { json: { _id: 'given' } }), 202, { ok: true, id: 'given' });
     const unnamed = await t.at('POST', '?batch=ok', { json: { n: 1 } });
     const id = stringAt(unnamed.json, 'id');
@@ -33,13 +33,13 @@ export default suite('batch_save', [
     assert.sameMembers(ids, ['given', id]);
   }),
 
-  test('many are written together', async (t) => {
+  test('many writes with batch=ok are written together', async (t) => {
     for (let n = 0; n < 100; n += 1) await t.at('POST', '?batch=ok', { json: { n } });
     await flush(t);
     assert.deepInclude(await t.info(), { doc_count: 100, update_seq: 100 });
   }),
 
-  test('they are written without being asked to', async (t) => {
+  test('writes with batch=ok are written without _ensure_full_commit', async (t) => {
     await t.at('PUT', '/doc?batch=ok', { json: {} });
     const giveUpAt = Date.now() + 10_000;
     while ((await t.get('/doc')).status === 404) {
@@ -48,21 +48,21 @@ export default suite('batch_save', [
     }
   }),
 
-  test('a conflict is dropped in silence', async (t) => {
+  test('a conflicting write with batch=ok is dropped without an error', async (t) => {
     const rev = await t.put('doc', { n: 1 });
     assert.equal((await t.at('PUT', '/doc?batch=ok', { json: { n: 2 } })).status, 202);
     await flush(t);
     assertJson(await t.get('/doc'), 200, { _id: 'doc', _rev: rev, n: 1 });
   }),
 
-  test('an update is written, too', async (t) => {
+  test('an update with batch=ok is written', async (t) => {
     const rev = await t.put('doc', { n: 1 });
     assert.equal((await t.at('PUT', '/doc?batch=ok', { json: { _rev: rev, n: 2 } })).status, 202);
     await flush(t);
     assert.deepInclude((await t.get('/doc')).json, { n: 2 });
   }),
 
-  test('what is no document is refused at once', async (t) => {
+  test('an invalid document with batch=ok is refused at once', async (t) => {
     assert.equal((await t.at('PUT', '/doc?batch=ok', { json: { _zing: 1 } })).status, 400);
     assert.equal((await t.at('PUT', '/doc?batch=ok', { body: '{' })).status, 400);
   }),

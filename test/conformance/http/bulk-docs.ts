@@ -38,7 +38,7 @@ export default suite('bulk_docs', [
     assert.deepInclude(await t.info(), { doc_count: 2, doc_del_count: 1, update_seq: 5 });
   }),
 
-  test('refuses single documents without a word to the others', async (t) => {
+  test('refuses single documents without an effect on the others', async (t) => {
     const rev = await t.put('old', { n: 1 });
     await t.put('old', { _rev: rev, n: 2 });
     const rows = await t.bulk([{ _id: 'new' }, { _id: 'old', _rev: rev, n: 3 }, { _id: 'old', n: 4 }, { _id: 'last' }]);
@@ -49,7 +49,7 @@ export default suite('bulk_docs', [
     assert.equal(at((await t.get('/old')).json, 'n'), 2);
   }),
 
-  test('edits several leaves of one document, each once, as conflicts are resolved', async (t) => {
+  test('edits several leaves of one document, each once, as resolving conflicts does', async (t) => {
     const [left, right] = [fakeRev(2, 'a'), fakeRev(2, 'b')];
     await t.replicate([replicated('doc', 2, 'a1', { n: 1 }), replicated('doc', 2, 'b1', { n: 2 })]);
     const rows = await t.bulk([
@@ -71,7 +71,7 @@ export default suite('bulk_docs', [
     });
   }),
 
-  test('all_or_nothing edits several leaves of one document, too', async (t) => {
+  test('edits several leaves of one document with all_or_nothing', async (t) => {
     const [left, right] = [fakeRev(2, 'a'), fakeRev(2, 'b')];
     await t.replicate([replicated('doc', 2, 'a1', { n: 1 }), replicated('doc', 2, 'b1', { n: 2 })]);
     const docs = [
@@ -83,7 +83,7 @@ export default suite('bulk_docs', [
     assert.notProperty((await t.get('/doc?conflicts=true')).json, '_conflicts');
   }),
 
-  test('validation functions judge each leaf by itself, and a refused edit leaves its leaf to the next one', async (t) => {
+  test('a refused edit of one leaf leaves the leaf to the next edit, as validation functions check each by itself', async (t) => {
     const [left, right] = [fakeRev(2, 'a'), fakeRev(2, 'b')];
     await t.replicate([replicated('doc', 2, 'a1', { n: 1 }), replicated('doc', 2, 'b1', { n: 2 })]);
     const validator = 'function (doc, old) { if (old && doc.n < old.n) throw { forbidden: "less than " + old.n }; }';
@@ -119,7 +119,7 @@ export default suite('bulk_docs', [
     assert.equal(at((await t.get('/doc')).json, 'n'), 3);
   }),
 
-  test('a document is not made anew by the request that deletes it', async (t) => {
+  test('a document is not recreated by the request that deletes it', async (t) => {
     const rev = await t.put('doc', { n: 1 });
     const rows = await t.bulk([
       { _id: 'doc', _rev: rev, _deleted: true },
@@ -139,25 +139,25 @@ export default suite('bulk_docs', [
     assert.deepEqual(rows[1], conflictRow('doc', stringAt(row, 'rev')));
   }),
 
-  test('a tombstone may keep members', async (t) => {
+  test('a tombstone can have members', async (t) => {
     const rev = await t.put('doc', { n: 1 });
     const [row] = await t.bulk([{ _id: 'doc', _rev: rev, _deleted: true, why: 'obsolete' }]);
     const last = stringAt(row, 'rev');
     assertJson(await t.get(`/doc?rev=${last}`), 200, { _id: 'doc', _rev: last, _deleted: true, why: 'obsolete' });
   }),
 
-  test('nothing to do is done', async (t) => {
+  test('an empty list of documents is answered with an empty list', async (t) => {
     assert.deepEqual(await t.bulk([]), []);
     assert.equal(await t.updateSeq(), 0);
   }),
 
-  test('without a list of documents: 400', async (t) => {
+  test('a body without a list of documents is answered 400', async (t) => {
     const reason = "Missing JSON list of 'docs'";
     assertError(await t.at('POST', '/_bulk_docs', { json: {} }), 400, 'bad_request', reason);
     assertError(await t.at('POST', '/_bulk_docs', { json: { doc: [] } }), 400, 'bad_request', reason);
   }),
 
-  test('what is no document refuses the whole request', async (t) => {
+  test('a document that is not an object refuses the whole request', async (t) => {
     const reason = 'Document must be a JSON object';
     for (const bad of [1, 'text', null, ['a']]) {
       const answer = await t.at('POST', '/_bulk_docs', { json: { docs: [{ _id: 'good' }, bad] } });
@@ -173,7 +173,7 @@ export default suite('bulk_docs', [
     assertError(await t.get('/good'), 404, 'not_found', 'missing');
   }),
 
-  test('a _rev that is no revision refuses its row alone, and the reason names the document', async (t) => {
+  test('an invalid _rev refuses its row only, and the reason names the document', async (t) => {
     const long = `1-${'x'.repeat(300)}`;
     const docs = [
       { _id: 'first' },
@@ -204,7 +204,7 @@ export default suite('bulk_docs', [
     assertError(await t.at('POST', '', { json: { _rev: '0-1' } }), 400, 'bad_request', 'Invalid rev format');
   }),
 
-  test('so it does with new_edits=false, and with all_or_nothing it keeps the others from being written', async (t) => {
+  test('an invalid _rev refuses its row only with new_edits=false, and everything with all_or_nothing', async (t) => {
     const docs = [replicated('first', 1, 'a'), { _id: 'cut', _rev: '1-' }];
     assert.deepEqual(await t.bulk(docs, { new_edits: false }), [badRevRow('cut', '1-')]);
     assert.equal((await t.get('/first')).status, 200);
@@ -214,7 +214,7 @@ export default suite('bulk_docs', [
     assert.equal((await t.get('/_local/x')).status, 404);
   }),
 
-  test('rev is in every row of a refused write, also of one that all_or_nothing keeps back', async (t) => {
+  test('rev is in every row of a refused write, also in rows that all_or_nothing holds back', async (t) => {
     const rev = await t.put('old', { n: 1 });
     const validator = 'function (doc) { if (doc.bad) throw { forbidden: "bad" }; }';
     await t.put('_design/rules', { validate_doc_update: validator });
@@ -227,7 +227,7 @@ export default suite('bulk_docs', [
     assert.deepEqual((await t.bulk(docs)).slice(1), refused);
   }),
 
-  test('_access is a member like any other', async (t) => {
+  test('_access is stored like any other member', async (t) => {
     const [row] = await t.bulk([{ _id: 'many', _access: ['ana'], n: 1 }]);
     assertJson(await t.get('/many'), 200, { _id: 'many', _rev: stringAt(row, 'rev'), _access: ['ana'], n: 1 });
     const rev = await t.put('one', { _access: ['ana'] });
@@ -245,7 +245,7 @@ export default suite('bulk_docs', [
     assert.equal((await t.at('POST', '/_bulk_docs', { body, headers })).status, 201);
   }),
 
-  test('all_or_nothing makes a branch where it would conflict', async (t) => {
+  test('all_or_nothing creates a branch instead of a conflict', async (t) => {
     const first = await t.put('doc', { n: 1 });
     const second = await t.put('doc', { _rev: first, n: 2 });
     const [row, other] = await t.bulk([{ _id: 'doc', _rev: first, n: 3 }, { _id: 'new' }], { all_or_nothing: true });
@@ -258,7 +258,7 @@ export default suite('bulk_docs', [
     assert.deepInclude(read, { _rev: winner, _conflicts: [loser] });
   }),
 
-  test('all_or_nothing asks local documents for no revision either', async (t) => {
+  test('all_or_nothing needs no revision for local documents either', async (t) => {
     await t.put('_local/mine', { n: 1 });
     const docs = [{ _id: 'doc' }, { _id: '_local/mine', n: 2 }, { _id: '_local/other', _rev: fakeRev(1, 'a') }];
     const rows = await t.bulk(docs, { all_or_nothing: true });
@@ -270,7 +270,7 @@ export default suite('bulk_docs', [
     assert.deepInclude((await t.get('/_local/mine')).json, { n: 2 });
   }),
 
-  test('new_edits=false answers with nothing, be the revisions new or known', async (t) => {
+  test('new_edits=false answers with an empty list, whether the revisions are new or known', async (t) => {
     const docs = [replicated('a', 3, 'cba', { n: 1 }), replicated('b', 1, 'a', { n: 2 })];
     assert.deepEqual(await t.bulk(docs, { new_edits: false }), []);
     assert.equal(await t.updateSeq(), 2);
@@ -305,14 +305,14 @@ export default suite('bulk_docs', [
     });
   }),
 
-  test('new_edits=false without a revision: 400, and nothing written', async (t) => {
+  test('new_edits=false without a revision is answered 400, and nothing is written', async (t) => {
     const docs = [replicated('good', 1, 'a'), { _id: 'doc' }];
     const answer = await t.at('POST', '/_bulk_docs', { json: { docs, new_edits: false } });
     assertError(answer, 400, 'bad_request', 'Document must have a _rev when new_edits is false');
     assertError(await t.get('/good'), 404, 'not_found', 'missing');
   }),
 
-  test('only POST', async (t) => {
+  test('only POST is allowed', async (t) => {
     assertAllowed(await t.at('GET', '/_bulk_docs'), 'POST');
     assertAllowed(await t.at('PUT', '/_bulk_docs', { json: {} }), 'POST');
   }),

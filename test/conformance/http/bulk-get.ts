@@ -30,7 +30,7 @@ export default suite('bulk_get', [
     assert.deepEqual(await bulkGet(t, '', asked), [ok('b', b, 2), ok('a', a, 1), ok('b', b, 2)]);
   }),
 
-  test('says which revisions it has not', async (t) => {
+  test('names the revisions that are missing', async (t) => {
     await t.put('a', { n: 1 });
     const asked = [
       { id: 'a', rev: fakeRev(7, 'a') },
@@ -42,7 +42,7 @@ export default suite('bulk_get', [
     ]);
   }),
 
-  test('without a revision gives every leaf, deleted ones too', async (t) => {
+  test('without a revision returns every leaf, also deleted ones', async (t) => {
     await t.replicate([
       replicated('doc', 2, 'ba', { n: 1 }),
       replicated('doc', 2, 'ca', { n: 2 }),
@@ -59,7 +59,7 @@ export default suite('bulk_get', [
     );
   }),
 
-  test('an unknown document without a revision is missing, its revision "undefined"', async (t) => {
+  test('says that an unknown document without a revision is missing, with the revision "undefined"', async (t) => {
     assert.deepEqual(await bulkGet(t, '', [{ id: 'nobody' }]), [
       { id: 'nobody', docs: [missing('nobody', 'undefined')] },
     ]);
@@ -73,7 +73,7 @@ export default suite('bulk_get', [
     ]);
   }),
 
-  test('latest=true gives the leaves that descend from the revision', async (t) => {
+  test('latest=true returns the leaves that descend from the revision', async (t) => {
     await t.replicate([replicated('doc', 2, 'ba', { n: 1 }), replicated('doc', 3, 'dca', { n: 2 })]);
     const [result] = await bulkGet(t, '?latest=true', [{ id: 'doc', rev: fakeRev(1, 'a') }]);
     assert.sameDeepMembers(
@@ -82,7 +82,7 @@ export default suite('bulk_get', [
     );
   }),
 
-  test('answers with JSON whenever that is acceptable', async (t) => {
+  test('answers with JSON whenever the client accepts it', async (t) => {
     await t.put('a', {});
     for (const accept of ['*/*', 'application/json', 'multipart/mixed, application/json;q=0.5']) {
       const answer = await t.at('POST', '/_bulk_get', { json: { docs: [{ id: 'a' }] }, headers: { accept } });
@@ -90,16 +90,16 @@ export default suite('bulk_get', [
     }
   }),
 
-  test('nothing asked, nothing answered', async (t) => {
+  test('an empty list of documents is answered with no results', async (t) => {
     assertJson(await t.at('POST', '/_bulk_get', { json: { docs: [] } }), 200, { results: [] });
   }),
 
-  test('without a list of documents: 400', async (t) => {
+  test('a body without a list of documents is answered 400', async (t) => {
     const reason = "Missing JSON list of 'docs'.";
     assertError(await t.at('POST', '/_bulk_get', { json: {} }), 400, 'bad_request', reason);
   }),
 
-  test('only POST', async (t) => {
+  test('only POST is allowed', async (t) => {
     assertAllowed(await t.at('GET', '/_bulk_get'), 'POST');
   }),
 ]);

@@ -8,7 +8,7 @@ const hour = 3_600_000;
 /** The machine's clock may be set back at any time (docs/http/databases.md#database-information). */
 export default suite('clock', [
   test(
-    'instance_start_time does not follow it, and writes go on',
+    "a clock set back doesn't change instance_start_time, and writes continue",
     async (t) => {
       assert(t.host.moveClock);
       const before = at(await t.info(), 'instance_start_time');
@@ -24,7 +24,7 @@ export default suite('clock', [
   ),
 
   test(
-    'generated ids stay different',
+    'generated ids stay unique when the clock moves',
     async (t) => {
       assert(t.host.moveClock);
       const ids: string[] = [];

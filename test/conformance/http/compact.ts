@@ -8,7 +8,7 @@ const json = { 'content-type': 'application/json' };
 
 /** `_compact` (docs/http/databases.md#compaction): bodies of revisions that were replaced go, all else stays. */
 export default suite('compact', [
-  test('is started with 202, also while it runs', async (t) => {
+  test('compaction is answered 202, also while it runs', async (t) => {
     await t.put('doc', {});
     const answers = await Promise.all([1, 2, 3].map(() => t.at('POST', '/_compact', { headers: json })));
     for (const answer of answers) assertJson(answer, 202, { ok: true });
@@ -16,7 +16,7 @@ export default suite('compact', [
     assert.deepInclude(await t.info(), { compact_running: false, doc_count: 1 });
   }),
 
-  test('removes the empty bodies of older revisions, too', async (t) => {
+  test('compaction removes empty bodies of older revisions', async (t) => {
     const first = await t.put('doc', {});
     const second = await t.put('doc', { _rev: first, b: 1 });
     const gone = stringAt((await t.at('DELETE', `/doc?rev=${second}`)).json, 'rev');
@@ -35,7 +35,7 @@ export default suite('compact', [
     });
   }),
 
-  test('removes the bodies of older revisions, not their names', async (t) => {
+  test('compaction removes bodies of older revisions, but not their ids', async (t) => {
     const first = await t.put('doc', { n: 1 });
     const second = await t.put('doc', { _rev: first, n: 2 });
     await t.compact();
@@ -51,7 +51,7 @@ export default suite('compact', [
     });
   }),
 
-  test('keeps every leaf: conflicts, and tombstones with their members', async (t) => {
+  test('compaction keeps every leaf: conflicts, and tombstones with their members', async (t) => {
     await t.replicate([
       replicated('doc', 2, 'ba', { n: 1 }),
       replicated('doc', 2, 'ca', { n: 2 }),
@@ -68,7 +68,7 @@ export default suite('compact', [
     }
   }),
 
-  test('keeps settings of the database and local documents', async (t) => {
+  test('compaction keeps settings of the database and local documents', async (t) => {
     await t.at('PUT', '/_security', { json: { members: { names: [], roles: ['staff'] } } });
     await t.at('PUT', '/_revs_limit', { body: '7' });
     await t.put('_local/mine', { n: 1 });
@@ -78,7 +78,7 @@ export default suite('compact', [
     assertJson(await t.get('/_local/mine'), 200, { _id: '_local/mine', _rev: '0-1', n: 1 });
   }),
 
-  test('gives space back after many updates', async (t) => {
+  test('compaction frees space after many updates', async (t) => {
     const docs = Array.from({ length: 100 }, (_, n) => ({ _id: `${n}`, text: `${n} lorem ipsum `.repeat(50) }));
     let revs: unknown[] = [];
     for (let round = 0; round < 10; round += 1) {
@@ -94,7 +94,7 @@ export default suite('compact', [
     assert.deepInclude((await t.get('/42')).json, { _id: '42', round: 9 });
   }),
 
-  test('lets reads and writes go on', async (t) => {
+  test('reads and writes continue during compaction', async (t) => {
     await t.bulk(Array.from({ length: 500 }, (_, n) => ({ _id: `${n}`, text: 'lorem ipsum '.repeat(30) })));
     const started = t.compact();
     const written = await Promise.all(Array.from({ length: 50 }, (_, n) => t.put(`during${n}`, { n })));
@@ -105,7 +105,7 @@ export default suite('compact', [
     assert.deepInclude(await t.info(), { doc_count: 550, update_seq: 550 });
   }),
 
-  test('wants to be told of JSON, and POST', async (t) => {
+  test('_compact needs POST and the content type of JSON', async (t) => {
     const reason = 'Content-Type must be application/json';
     assertError(await t.at('POST', '/_compact'), 415, 'bad_content_type', reason);
     const plain = await t.at('POST', '/_compact', { headers: { 'content-type': 'text/plain' } });

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { suites } from './all.ts';
 
-test('every case file of this folder is in the list that the hosts run, once', () => {
+test('every case file of this folder is in the list of suites, once', () => {
   const none = ['all.ts', 'changes/steps.ts', 'replication/steps.ts'];
   const files = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' })
     .map((file) => file.replaceAll('\\', '/'))
@@ -12,7 +12,7 @@ test('every case file of this folder is in the list that the hosts run, once', (
   expect(names.toSorted()).toEqual(files.toSorted());
 });
 
-test('no two cases of a suite have one name', () => {
+test('no two cases of a suite have the same name', () => {
   for (const suite of suites) {
     const names = suite.cases.map((each) => each.name);
     expect(new Set(names).size, suite.name).toBe(names.length);

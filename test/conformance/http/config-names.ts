@@ -8,7 +8,7 @@ const APPS = 'An app keeps its own settings in the section app or app:NAME.';
 
 /** Settings under the names that other servers of the family have for them, and settings that mean nothing here (docs/http/server.md#names-of-settings). */
 export default suite('config_names', [
-  test('a setting is read, changed and deleted under each of its names', async (t) => {
+  test('a setting can be read, changed and deleted under each of its names', async (t) => {
     const pairs = [
       ['svc/max_dbs_open', 'couchdb/max_dbs_open', '100'],
       ['svc/max_attachment_chunk_size', 'couchdb/max_attachment_size', '4294967296'],
@@ -30,7 +30,7 @@ export default suite('config_names', [
     }
   }),
 
-  test('a section of the family shows its settings; the list of all has each once', async (t) => {
+  test('a CouchDB section shows its settings, and the list of all settings has each once', async (t) => {
     const { json } = await t.request('GET', '/_config/chttpd');
     assert.equal(at(json, 'require_valid_user'), 'false');
     assert.equal(at(json, 'enable_cors'), 'false');
@@ -57,7 +57,7 @@ export default suite('config_names', [
     { needs: ['settings'] },
   ),
 
-  test('a setting that is not there is refused with the nearest name', async (t) => {
+  test('an unknown setting is refused with the nearest name', async (t) => {
     const unknown = [
       ['httpd/enable_cros', ' The nearest is httpd/enable_cors.'],
       ['chttpd/require_valid_usr', ' The nearest is chttpd/require_valid_user.'],
@@ -74,7 +74,7 @@ export default suite('config_names', [
     }
   }),
 
-  test('a setting of the family that has no effect here is refused with the reason', async (t) => {
+  test('a CouchDB setting without effect in this service is refused with the reason', async (t) => {
     const refused = [
       ['couchdb/file_compression', 'its files have their own format'],
       ['svc/file_compression', 'its files have their own format'],
@@ -91,7 +91,7 @@ export default suite('config_names', [
     }
   }),
 
-  test('sections whose keys are free', async (t) => {
+  test('sections with free keys accept any key', async (t) => {
     const names = [
       'app/any',
       'app:shop/colour',
@@ -105,7 +105,7 @@ export default suite('config_names', [
     }
   }),
 
-  test('the whitelist takes each name of a setting, in both forms', async (t) => {
+  test('the whitelist accepts each name of a setting, in both forms', async (t) => {
     const temporary = { 'x-svc-persist': 'false' };
     const lists = ['couchdb/max_dbs_open, httpd/config_whitelist', '[{httpd,config_whitelist}, {svc, "max_dbs_open"}]'];
     for (const json of lists) {

@@ -59,7 +59,7 @@ export default suite('config_values', [
     }),
   ),
 
-  test('a deletion is refused where the default does not fit other settings', async (t) => {
+  test('a deletion is refused if the default contradicts other settings', async (t) => {
     const path = (key: string) => `/_config/svc_httpd_auth/${key}`;
     try {
       assert.equal((await t.request('PUT', path('max_iterations'), { json: '300000' })).status, 200);
@@ -74,7 +74,7 @@ export default suite('config_values', [
     assertJson(await t.request('GET', path('max_iterations')), 200, '100000');
   }),
 
-  test('no admin is made who could not log in', async (t) => {
+  test('an admin who could not log in is not created', async (t) => {
     for (const [name, json] of [
       ['a%3Ab', 'secret'],
       ['ada', ''],
@@ -85,7 +85,7 @@ export default suite('config_values', [
     assertJson(await t.request('GET', '/_config/admins'), 200, {});
   }),
 
-  test('nobody shares everything with everybody for one host alone', async (t) => {
+  test('all origins with credentials are refused in a section of one host', async (t) => {
     assertJson(await t.request('PUT', '/_config/cors:example.com/origins', { json: '*' }), 200, '');
     try {
       const answer = await t.request('PUT', '/_config/cors:example.com/credentials', { json: 'true' });
@@ -101,7 +101,7 @@ export default suite('config_values', [
   }),
 
   test(
-    'an admin who was made under changed iterations can log in',
+    'an admin created with changed iterations can log in',
     async (given) => {
       const t = await given.withSettings({});
       assert.equal((await t.request('PUT', '/_config/svc_httpd_auth/iterations', { json: '1' })).status, 400);

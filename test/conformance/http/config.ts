@@ -21,7 +21,7 @@ const UNKNOWN = [404, 'not_found', 'unknown_config_value'] as const;
 
 /** What a running service is told to do otherwise (docs/http/server.md#configuration). */
 export default suite('config', [
-  test('all settings are there, with their defaults, as strings', async (t) => {
+  test('all settings are listed with their defaults, as strings', async (t) => {
     const { status, json } = await t.request('GET', '/_config');
     assert.equal(status, 200);
     assert.equal(at(json, 'uuids', 'max_count'), '1000');
@@ -33,7 +33,7 @@ export default suite('config', [
     }
   }),
 
-  test('one section, and one key', async (t) => {
+  test('one section and one key can be read', async (t) => {
     const { json } = await t.request('GET', '/_config/uuids');
     assert.deepEqual(json, { algorithm: 'sequential', max_count: '1000', utc_id_suffix: '' });
     const answer = await t.request('GET', '/_config/uuids/max_count');
@@ -42,14 +42,14 @@ export default suite('config', [
     assert.equal(answer.header('cache-control'), 'must-revalidate');
   }),
 
-  test('a section that is not there is empty; a key that is not there is missing', async (t) => {
+  test('a missing section is empty, and a missing key is answered 404', async (t) => {
     assertJson(await t.request('GET', '/_config/absent'), 200, {});
     assertError(await t.request('GET', '/_config/uuids/absent'), ...UNKNOWN);
     assertError(await t.request('GET', '/_config/absent/absent'), ...UNKNOWN);
     assertError(await t.request('DELETE', '/_config/uuids/absent'), ...UNKNOWN);
   }),
 
-  test('a change answers the old value, holds at once, and a deletion takes it back', async (t) => {
+  test('a change returns the old value and takes effect at once, and a deletion restores the default', async (t) => {
     try {
       assertJson(await put(t, 'uuids/max_count', '2'), 200, '1000');
       assertJson(await put(t, 'uuids/max_count', '3'), 200, '2');
@@ -62,7 +62,7 @@ export default suite('config', [
     assert.equal((await t.request('GET', '/_uuids?count=4')).status, 200);
   }),
 
-  test('sections and keys of one’s own, of any characters', async (t) => {
+  test('own sections and keys can have any characters', async (t) => {
     for (const path of ['app/key', 'app:te%2Fst/a%20%3D%20%5Bb%5D', 'app:%C3%A9/%F0%9F%98%80']) {
       assertJson(await put(t, path, ''), 200, '');
       assertJson(await put(t, path, 'a "quoted" ; [value] = é'), 200, '');
@@ -72,7 +72,7 @@ export default suite('config', [
     }
   }),
 
-  test('what is no string, and what is no JSON, changes nothing', async (t) => {
+  test('a value that is not a string, or not JSON, changes nothing', async (t) => {
     for (const value of [7, true, null, ['1'], { a: '1' }]) {
       const answer = await put(t, 'uuids/max_count', value);
       assert.equal(answer.status, 400);
@@ -82,13 +82,13 @@ export default suite('config', [
     await assertValue(t, 'uuids/max_count', '1000');
   }),
 
-  test('a value that the setting can not have is refused with the reason', async (t) => {
+  test('an invalid value of a setting is refused with the reason', async (t) => {
     const reason = 'Setting uuids/max_count is "many"; it must be a whole number from 0 to 1000000.';
     assertError(await put(t, 'uuids/max_count', 'many'), 400, 'bad_request', reason);
     await assertValue(t, 'uuids/max_count', '1000');
   }),
 
-  test('no way to log in can be set that is none', async (t) => {
+  test('an empty or invalid list of authentication handlers is refused', async (t) => {
     for (const value of ['', 'cookie,', '{chttpd_auth, null_authentication_handler}']) {
       const reason = `Setting httpd/authentication_handlers is "${value}"; it must be a list of oauth, cookie, proxy, default, jwt.`;
       assertError(await put(t, 'httpd/authentication_handlers', value), 400, 'bad_request', reason);
@@ -98,7 +98,7 @@ export default suite('config', [
     assertJson(await put(t, 'httpd/authentication_handlers', 'oauth, cookie, default'), 200, 'jwt,default');
   }),
 
-  test('a line break gets into no file: it is refused', async (t) => {
+  test("a value with a line break is refused, so that the configuration file can't be forged", async (t) => {
     for (const value of ['a\n[admins]\neve = secret', 'a\rb', '\u0000']) {
       const answer = await put(t, 'app/key', value);
       assert.equal(answer.status, 400);
@@ -109,7 +109,7 @@ export default suite('config', [
   }),
 
   test(
-    'what is to persist outlives a restart, what is not does not',
+    'a change survives a restart, unless it was made with X-Svc-Persist: false',
     async (t) => {
       assertJson(await put(t, 'app/kept', '1'), 200, '');
       assertJson(await put(t, 'app/neutral', '1', { 'x-svc-persist': 'false' }), 200, '');
@@ -128,7 +128,7 @@ export default suite('config', [
     { needs: ['restart'] },
   ),
 
-  test('the whitelist says what can be changed', async (t) => {
+  test('the whitelist limits which settings can be changed', async (t) => {
     const refused = [400, 'modification_not_allowed', 'This config variable is read-only'] as const;
     const temporary = { 'x-svc-persist': 'false' };
     assertJson(await put(t, 'httpd/config_whitelist', 'app/free, httpd/config_whitelist', temporary), 200, '');
@@ -147,7 +147,7 @@ export default suite('config', [
   }),
 
   test(
-    'what was given at the start can be changed until the next one only',
+    'a setting given at the start can be changed only until the next start',
     async (t) => {
       const other = await t.withSettings({ uuids: { max_count: '5' } });
       const answer = await put(other, 'uuids/max_count', '6');
@@ -160,7 +160,7 @@ export default suite('config', [
     { needs: ['settings'] },
   ),
 
-  test('other methods, and changes of whole sections, are not allowed', async (t) => {
+  test('other methods, and changes of whole sections, are refused', async (t) => {
     assertAllowed(await t.request('POST', '/_config/uuids/max_count', { json: '1' }), 'GET,PUT,DELETE');
     for (const path of ['/_config', '/_config/uuids']) {
       assertAllowed(await t.request('PUT', path, { json: {} }), 'GET,PUT,DELETE');
@@ -169,14 +169,14 @@ export default suite('config', [
     assertError(await t.request('GET', '/_config/a/b/c'), 404, 'not_found', 'missing');
   }),
 
-  test('a bad raw is refused', async (t) => {
+  test('an invalid value of raw is refused', async (t) => {
     const answer = await t.request('PUT', '/_config/app/key?raw=maybe', { json: 'x' });
     assert.equal(answer.status, 400);
     assert.equal(at(answer.json, 'error'), "Bad value for 'raw' option: maybe");
     assertError(await t.request('GET', '/_config/app/key'), ...UNKNOWN);
   }),
 
-  test('the same as later versions have it, below the node', async (t) => {
+  test('settings are available under /_node/…/_config as in later CouchDB versions', async (t) => {
     for (const node of ['_local', 'nonode@nohost', 'nonode%40nohost']) {
       const path = `/_node/${node}/_config`;
       assert.equal(at((await t.request('GET', path)).json, 'uuids', 'max_count'), '1000');

@@ -20,7 +20,7 @@ export default suite('conflicts', [
     assertJson(await t.get('/doc?conflicts=true'), 200, { _id: 'doc', _rev: second, n: 2 });
   }),
 
-  test('the higher generation wins', async (t) => {
+  test('the higher generation wins a conflict', async (t) => {
     await t.replicate([replicated('doc', 3, '1ba', { n: 1 }), replicated('doc', 2, 'ca', { n: 2 })]);
     assertJson(await t.get('/doc?conflicts=true'), 200, {
       _id: 'doc',
@@ -35,7 +35,7 @@ export default suite('conflicts', [
     assert.equal(at((await t.get('/doc')).json, '_rev'), fakeRev(10, '1'));
   }),
 
-  test('in one generation the greater hash wins, whichever came first', async (t) => {
+  test('in one generation the greater hash wins, whichever arrived first', async (t) => {
     await conflicted(t);
     await t.replicate([replicated('other', 2, 'ca', { n: 2 }), replicated('other', 2, 'ba', { n: 1 })]);
     for (const id of ['doc', 'other']) {
@@ -55,13 +55,13 @@ export default suite('conflicts', [
     assert.deepInclude(await t.info(), { doc_count: 1, doc_del_count: 0 });
   }),
 
-  test('without a conflict there is no such member', async (t) => {
+  test('a document without a conflict has no _conflicts', async (t) => {
     await t.put('doc', {});
     const read = (await t.get('/doc?conflicts=true&deleted_conflicts=true')).json;
     assert.hasAllKeys(read, ['_id', '_rev']);
   }),
 
-  test('meta=true tells of conflicts and revisions', async (t) => {
+  test('meta=true adds conflicts and revisions', async (t) => {
     await conflicted(t);
     await t.replicate([replicated('doc', 3, 'dea', { _deleted: true })]);
     assertJson(await t.get('/doc?meta=true'), 200, {
@@ -77,7 +77,7 @@ export default suite('conflicts', [
     });
   }),
 
-  test('a losing branch can be read and written on', async (t) => {
+  test('a losing branch can be read and edited', async (t) => {
     await conflicted(t);
     assertJson(await t.get(`/doc?rev=${fakeRev(2, 'b')}`), 200, { _id: 'doc', _rev: fakeRev(2, 'b'), n: 1 });
     const third = await t.put('doc', { _rev: fakeRev(2, 'b'), n: 3 });
@@ -103,7 +103,7 @@ export default suite('conflicts', [
     assert.deepInclude(await t.info(), { doc_count: 1, doc_del_count: 0 });
   }),
 
-  test('deleting the winner lets the next live branch win', async (t) => {
+  test('deleting the winner makes the next live branch win', async (t) => {
     await conflicted(t);
     const answer = await t.at('DELETE', `/doc?rev=${fakeRev(2, 'c')}`);
     assertWritten(answer, 200, 'doc');
@@ -114,7 +114,7 @@ export default suite('conflicts', [
     assert.deepInclude(await t.info(), { doc_count: 0, doc_del_count: 1 });
   }),
 
-  test('a branch that arrives moves the document in the sequence, a known one does not', async (t) => {
+  test('a new branch moves the document in the sequence, and a known one does not', async (t) => {
     await conflicted(t);
     const before = await t.updateSeq();
     await conflicted(t);
@@ -137,7 +137,7 @@ export default suite('conflicts', [
     );
   }),
 
-  test('of many writers at once by one revision, one wins', async (t) => {
+  test('of many simultaneous writers with one revision, one succeeds', async (t) => {
     const rev = await t.put('doc', { n: 0 });
     const writers = Array.from({ length: 20 }, (_, n) => t.at('PUT', '/doc', { json: { _rev: rev, n } }));
     const statuses = (await Promise.all(writers)).map((answer) => answer.status);

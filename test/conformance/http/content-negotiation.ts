@@ -28,7 +28,7 @@ export default suite('content_negotiation', [
   ),
 
   test(
-    'no Accept at all is answered with plain text',
+    'a request without Accept is answered with plain text',
     async (t) => {
       assert.equal((await t.get('', { accept: '' })).header('content-type'), text);
     },
@@ -50,7 +50,7 @@ export default suite('content_negotiation', [
     }
   }),
 
-  test('the text is the same whatever its type', async (t) => {
+  test('the body is the same whatever its type', async (t) => {
     await t.put('doc', { ä: '日本' });
     const asJson = await t.get('/doc', { accept: json });
     const asText = await t.get('/doc', { accept: '*/*' });

@@ -1,6 +1,5 @@
 import { assert } from 'chai';
-import type { Answer } from '../../support/conformance/answer.ts';
-import { assertError, assertJson, assertWritten } from '../../support/conformance/answer.ts';
+import { type Answer, assertError, assertJson, assertWritten } from '../../support/conformance/answer.ts';
 import { at, stringAt } from '../../support/conformance/json.ts';
 import { suite, test } from '../../support/conformance/suite.ts';
 import type { Toolkit } from '../../support/conformance/toolkit.ts';
@@ -21,7 +20,7 @@ export default suite('copy_doc', [
     assert.deepInclude(await t.info(), { doc_count: 2 });
   }),
 
-  test('overwrites only what it names the revision of', async (t) => {
+  test('overwrites the destination only with its current revision', async (t) => {
     await t.put('original', { n: 1 });
     const rev = await t.put('target', { n: 2 });
     assertError(await copy(t, '/original', 'target'), 409, 'conflict', 'Document update conflict.');
@@ -32,7 +31,7 @@ export default suite('copy_doc', [
     assertJson(await t.get('/target'), 200, { _id: 'target', _rev: next, n: 1 });
   }),
 
-  test('copies the revision that it is told, by query or If-Match', async (t) => {
+  test('copies the revision that the query or If-Match names', async (t) => {
     const first = await t.put('original', { n: 1 });
     await t.put('original', { _rev: first, n: 2 });
     assertWritten(await copy(t, `/original?rev=${first}`, 'by-query'), 201, 'by-query');
@@ -50,7 +49,7 @@ export default suite('copy_doc', [
   }),
 
   test(
-    'a destination that is not encoded is UTF-8, as command lines send it',
+    'a destination that is not percent-encoded is read as UTF-8, as command-line clients send it',
     async (t) => {
       await t.put('original', { a: 1 });
       // A header's bytes are shown as one character each.
@@ -61,12 +60,12 @@ export default suite('copy_doc', [
     { needs: ['wide-headers'] },
   ),
 
-  test('the destination may be a full URL of this database', async (t) => {
+  test('the destination can be a full URL of this database', async (t) => {
     await t.put('original', { n: 1 });
     assertWritten(await copy(t, '/original', `${t.baseUrl}/${t.db}/target`), 201, 'target');
   }),
 
-  test('a full URL of another database copies there, under the rules of that one', async (t) => {
+  test('a full URL of another database copies there, with the rights needed there', async (t) => {
     const other = `${t.db}-other`;
     await t.createDatabase(other);
     const url = `${t.baseUrl}/${other}`;
@@ -97,7 +96,7 @@ export default suite('copy_doc', [
     assertWritten(await copy(t, '/_local/one', `${url}/plain`), 201, 'plain');
   }),
 
-  test('attachments are copied with their document, within a database and beyond', async (t) => {
+  test('attachments are copied with their document, within a database and to another', async (t) => {
     const other = `${t.db}-other`;
     await t.createDatabase(other);
     const text = 'the same words again and again, '.repeat(20_000);
@@ -135,31 +134,31 @@ export default suite('copy_doc', [
     assert.deepInclude(await t.info(), { doc_count: 1 });
   }),
 
-  test('without a destination: 400', async (t) => {
+  test('a request without a destination is answered 400', async (t) => {
     await t.put('original', {});
     assertError(await t.at('COPY', '/original'), 400, 'bad_request', 'Destination header is mandatory for COPY.');
   }),
 
-  test('a source that is not there, or deleted', async (t) => {
+  test('a missing or deleted source is answered 404', async (t) => {
     assertError(await copy(t, '/nobody', 'target'), 404, 'not_found', 'missing');
     await t.delete('gone', await t.put('gone', {}));
     assertError(await copy(t, '/gone', 'target'), 404, 'not_found', 'deleted');
     assertError(await t.get('/target'), 404, 'not_found', 'missing');
   }),
 
-  test('a tombstone that is named makes a live document', async (t) => {
+  test('a tombstone named by its revision is copied as a live document', async (t) => {
     const deleted = await t.delete('gone', await t.put('gone', { n: 1 }));
     const rev = assertWritten(await copy(t, `/gone?rev=${deleted}`, 'target'), 201, 'target');
     assertJson(await t.get('/target'), 200, { _id: 'target', _rev: rev });
   }),
 
-  test('an id that none may have is refused', async (t) => {
+  test('an invalid destination id is refused', async (t) => {
     await t.put('original', {});
     const reason = 'Only reserved document ids may start with underscore.';
     assertError(await copy(t, '/original', '_mine'), 400, 'bad_request', reason);
   }),
 
-  test('over a tombstone no revision is needed', async (t) => {
+  test('copying onto a tombstone needs no revision', async (t) => {
     await t.put('original', { n: 1 });
     await t.delete('target', await t.put('target', {}));
     const rev = assertWritten(await copy(t, '/original', 'target'), 201, 'target');

@@ -42,7 +42,7 @@ async function assertRefused(t: Toolkit, method: string, path: string, body: str
 /** Where real clients and servers of the family expect documents to be so, and not otherwise. */
 export default suite('corrections_documents', [
   ...unportable.map((value) =>
-    test(`${value.slice(0, 40)} is refused wherever documents come in`, async (t) => {
+    test(`${value.slice(0, 40)} is refused in every kind of document write`, async (t) => {
       for (const [method, path, body] of writes(value)) await assertRefused(t, method, path, body);
       await assertRefused(t, 'PUT', '/_security', `{"mine":${value}}`);
       const index = `{"index":{"fields":["a"],"partial_filter_selector":{"b":${value}}}}`;
@@ -52,7 +52,7 @@ export default suite('corrections_documents', [
     }),
   ),
 
-  test('an update function that makes such a document is refused', async (t) => {
+  test('an update function that returns such a document is refused', async (t) => {
     const half = 'function (doc, req) { return [{ _id: "doc", v: "\\ud800" }, "made"]; }';
     await t.put('_design/test', { updates: { half } });
     const answer = await t.at('POST', '/_design/test/_update/half');
@@ -60,7 +60,7 @@ export default suite('corrections_documents', [
     assert.equal((await t.get('/doc')).status, 404);
   }),
 
-  test('whole characters, however they are spelt, and numbers that doubles hold are kept as they were written', async (t) => {
+  test('valid characters in any spelling, and numbers that doubles can hold, are stored as written', async (t) => {
     const body = '{"a":"\\ud83d\\ude00","b":"\\uD83D\\uDE00 😀","\\ud83d\\ude00":1,"c":[1e308,-1e308,1e-400,0.1e1]}';
     const rev = stringAt((await t.at('PUT', '/doc', { body })).json, 'rev');
     assert.equal((await t.get('/doc')).text, `{"_id":"doc","_rev":"${rev}",${body.slice(1)}\n`);
@@ -72,7 +72,7 @@ export default suite('corrections_documents', [
     assert.equal((await t.get('/doc')).text, `{"_id":"doc","_rev":"${rev}",${body.slice(1)}\n`);
   }),
 
-  test('with new_edits=false _revisions decides, whatever _rev says', async (t) => {
+  test('with new_edits=false _revisions decides the revision, whatever _rev says', async (t) => {
     const _revisions = { start: 3, ids: ['c', 'b', 'a'] };
     const put = await t.at('PUT', '/put?new_edits=false', { json: { _rev: '2-x', _revisions, n: 1 } });
     assertJson(put, 201, { ok: true, id: 'put', rev: '3-c' });
@@ -95,7 +95,7 @@ export default suite('corrections_documents', [
     assert.deepEqual(at((await t.get('/bulk?revs=true')).json, '_revisions'), _revisions);
   }),
 
-  test('latest=true gives the newest leaf that descends from the revision', async (t) => {
+  test('latest=true returns the newest leaf that descends from the revision', async (t) => {
     const first = await t.put('doc', { n: 1 });
     const second = await t.put('doc', { _rev: first, n: 2 });
     const third = await t.put('doc', { _rev: second, n: 3 });
@@ -115,7 +115,7 @@ export default suite('corrections_documents', [
     assert.deepInclude(leaf.json, { n: 'other' });
   }),
 
-  test('a document has its tag with revs=true, and gets 304 with it', async (t) => {
+  test('a document read with revs=true has its ETag, and is answered 304 with it', async (t) => {
     const first = await t.put('doc', { n: 1 });
     const second = await t.put('doc', { _rev: first, n: 2 });
     for (const [query, rev] of [
@@ -132,7 +132,7 @@ export default suite('corrections_documents', [
     assert.equal((await t.get('/doc?revs=true', { 'if-none-match': `"${first}"` })).status, 200);
   }),
 
-  test('a document has no tag with what tells of other things than itself', async (t) => {
+  test('a document read with more than itself has no ETag', async (t) => {
     const rev = await t.put('doc', { n: 1 });
     await t.replicate([
       { _id: 'doc', _rev: fakeRev(1, '0'), n: 2 },
@@ -148,7 +148,7 @@ export default suite('corrections_documents', [
     }
   }),
 
-  test('COPY to a foreign address has the reason of the family', async (t) => {
+  test("COPY to a foreign address is refused with CouchDB's reason", async (t) => {
     await t.put('original', { n: 1 });
     for (const destination of ['http://elsewhere.example/db/target', 'https://elsewhere.example:5984/x', 'ftp://x/y']) {
       const answer = await t.at('COPY', '/original', { headers: { destination } });

@@ -8,7 +8,7 @@ const NO_INDEX = 'No matching index found, create an index to optimize query tim
 
 /** Where real clients and servers of the family expect selector queries to be so, and not otherwise. */
 export default suite('corrections_find', [
-  test('optional members of a query may be null, and then count as absent', async (t) => {
+  test('optional members of a query can be null, and then count as absent', async (t) => {
     await t.bulk([{ _id: 'x', n: 1 }]);
     const absent = [
       ...['bookmark', 'use_index', 'fields', 'sort', 'limit', 'skip', 'r', 'conflicts', 'update', 'stable', 'stale'],
@@ -25,7 +25,7 @@ export default suite('corrections_find', [
     assert.equal((await t.at('POST', '/_find', { json: { selector: null } })).status, 400);
   }),
 
-  test('optional members of an index may be null', async (t) => {
+  test('optional members of an index can be null', async (t) => {
     const nulls = { name: null, ddoc: null, type: null };
     const filtered = { fields: ['a'], partial_filter_selector: null };
     const first = (await t.at('POST', '/_index', { json: { index: filtered, ...nulls } })).json;
@@ -34,7 +34,7 @@ export default suite('corrections_find', [
     assert.deepEqual(again, { result: 'exists', id: at(first, 'id'), name: at(first, 'name') });
   }),
 
-  test('a sort that is no array is refused, an empty object as well', async (t) => {
+  test('a sort that is not an array is refused, also an empty object', async (t) => {
     for (const sort of [{}, { n: 'asc' }, 'n', 1, true]) {
       const answer = await t.at('POST', '/_find', { json: { selector: {}, sort } });
       const reason = `Sort must be an array of sort specs, not: ${JSON.stringify(sort)}`;
@@ -43,7 +43,7 @@ export default suite('corrections_find', [
     assert.deepEqual(idsOf(await find(t, { selector: {}, sort: [] })), []);
   }),
 
-  test('a warning is the plain sentence; the index that would help stands beside it', async (t) => {
+  test('a warning is a plain sentence, and the index that would help is beside it', async (t) => {
     await t.bulk([{ _id: 'x', n: 1 }]);
     const { json } = await find(t, { selector: { n: 1 } });
     assert.equal(at(json, 'warning'), NO_INDEX);
@@ -54,7 +54,7 @@ export default suite('corrections_find', [
     assert.hasAllKeys((await find(t, { selector: { n: 1 } })).json, ['docs', 'bookmark']);
   }),
 
-  test('ids are compared in raw order: what is no string is below all of them', async (t) => {
+  test('_id compares in raw order, so that anything but a string is below all ids', async (t) => {
     await t.bulk([{ _id: 'B' }, { _id: 'a' }, { _id: 'z' }]);
     const all = ['B', 'a', 'z'];
     for (const argument of [-1, false, null, true, {}, { x: 1 }, [], ['z']]) {
@@ -75,13 +75,13 @@ export default suite('corrections_find', [
     );
   }),
 
-  test('other fields keep the order of keys', async (t) => {
+  test('other fields compare in the order of view keys', async (t) => {
     await t.bulk([{ _id: 'x', v: 'text' }]);
     assert.deepEqual(await findIds(t, { v: { $gt: {} } }), []);
     assert.deepEqual(await findIds(t, { v: { $lt: {} } }), ['x']);
   }),
 
-  test('without a design document, its name depends on the name of the index as well', async (t) => {
+  test('without a design document, the generated name depends on the index name as well', async (t) => {
     const create = async (members: Readonly<Record<string, unknown>>) => {
       const answer = await t.at('POST', '/_index', { json: { index: { fields: ['a'] }, ...members } });
       assert.equal(answer.status, 200, answer.text);
@@ -94,7 +94,7 @@ export default suite('corrections_find', [
     assert.deepEqual(await create({ name: 'one' }), { result: 'exists', id: at(first, 'id'), name: 'one' });
   }),
 
-  test('a design document of another language takes no index', async (t) => {
+  test("a design document of another language can't take an index", async (t) => {
     await t.put('_design/js', { language: 'javascript', views: {} });
     // Without a language it is JavaScript, also where there is nothing else in it.
     await t.put('_design/empty', {});
@@ -107,7 +107,7 @@ export default suite('corrections_find', [
     assert.equal((await t.at('POST', '/_index', { json: { index: { fields: ['a'] }, ddoc: 'empty' } })).status, 200);
   }),
 
-  test('the filter of an index is stored in its normal form', async (t) => {
+  test('the filter of an index is stored in normal form', async (t) => {
     const stored = async (filter: Readonly<Record<string, unknown>>, name: string) => {
       await index(t, ['a'], name, { partial_filter_selector: filter });
       return at((await t.get(`/_design/${name}`)).json, 'views', name, 'map', 'partial_filter_selector');
@@ -130,7 +130,7 @@ export default suite('corrections_find', [
     assert.deepEqual(at(listed, 'indexes', 0, 'def', 'partial_filter_selector'), { type: { $eq: 'x' } });
   }),
 
-  test('filters that mean the same are the same index', async (t) => {
+  test('filters with the same meaning make the same index', async (t) => {
     const create = (filter: Readonly<Record<string, unknown>>) =>
       t.at('POST', '/_index', { json: { index: { fields: ['a'], partial_filter_selector: filter } } });
     const first = (await create({ type: 'x' })).json;
@@ -138,7 +138,7 @@ export default suite('corrections_find', [
     assertJson(again, 200, { result: 'exists', id: at(first, 'id'), name: at(first, 'name') });
   }),
 
-  test('a path through what is no object counts as absent', async (t) => {
+  test('a path through a value that is not an object counts as absent', async (t) => {
     await t.bulk([
       { _id: 'array', x: [{ y: 1 }] },
       { _id: 'object', x: { y: 1 } },

@@ -22,7 +22,7 @@ export default suite('corrections_functions', [
       ['unauthorized', 401],
     ] as const
   ).map(([code, status]) =>
-    test(`a validator's ${code} has any JSON value as its reason`, async (t) => {
+    test(`a validator's ${code} can have any JSON value as its reason`, async (t) => {
       await validateBy(t, REFUSING);
       for (const refuse of reasons) {
         assertJson(await t.at('PUT', '/doc', { json: { code, refuse } }), status, { error: code, reason: refuse });
@@ -67,7 +67,7 @@ export default suite('corrections_functions', [
     { what: 'does not compile', call: 'require("views/lib/broken")' },
     { what: 'throws', call: 'require("views/lib/throws")' },
   ].map(({ what, call }) =>
-    test(`a module that ${what} leaves the document out of the view, and no other`, async (t) => {
+    test(`a module that ${what} leaves only that document out of the view`, async (t) => {
       const lib = { broken: 'exports.x = ;', throws: 'throw new Error("no");', fine: 'exports.n = 7;' };
       await putViews(t, {
         lib,
@@ -81,7 +81,7 @@ export default suite('corrections_functions', [
     }),
   ),
 
-  test('a map that caught the failure of require goes on', async (t) => {
+  test('a map function that catches a failed require continues', async (t) => {
     const map = 'function (doc) { try { require("views/lib/absent"); } catch (e) { emit(doc._id, "caught"); } }';
     await putViews(t, { v: map });
     await t.put('a', {});
@@ -109,7 +109,7 @@ export default suite('corrections_functions', [
     assert.deepEqual(at((await t.get('/copy?revs=true')).json, '_revisions', 'start'), 1);
   }),
 
-  test('a show that gives nothing is an empty answer, also for a document that is not there', async (t) => {
+  test('a show that returns nothing is an empty answer, also for a missing document', async (t) => {
     await t.put('_design/test', {
       shows: {
         nothing: 'function () {}',
@@ -131,7 +131,7 @@ export default suite('corrections_functions', [
     assert.deepEqual([failed.status, at(failed.json, 'error')], [500, 'render_error']);
   }),
 
-  test("a tag of the function's own is replaced by the service's", async (t) => {
+  test("an ETag set by a function is replaced by the service's", async (t) => {
     const headers = '{ headers: { ETag: "own", "X-Own": "1" } }';
     await t.put('_design/test', {
       shows: {
@@ -153,7 +153,7 @@ export default suite('corrections_functions', [
     assert.equal((await t.get('/_design/test/_show/tagged')).header('x-own'), '1');
   }),
 
-  test('update functions answer every method but GET', async (t) => {
+  test('update functions answer every method except GET', async (t) => {
     const count = 'function (doc, req) { doc = doc || { _id: req.id, n: 0 }; doc.n++; return [doc, req.method]; }';
     await t.put('_design/test', { updates: { count } });
     const methods = ['POST', 'PUT', 'DELETE', 'COPY', 'OPTIONS', 'PATCH'];

@@ -21,7 +21,7 @@ async function listed(t: Toolkit, query: string): Promise<readonly unknown[]> {
 
 /** Where real clients and servers of the family expect lists to be so, and not otherwise. */
 export default suite('corrections_lists', [
-  test('GET _dbs_info lists all databases, as POST does those of its keys', async (t) => {
+  test('GET _dbs_info lists all databases, as POST lists the given keys', async (t) => {
     const names = await createThree(t);
     await t.put('doc', {});
     const all = await t.request('GET', '/_dbs_info');
@@ -36,7 +36,7 @@ export default suite('corrections_lists', [
     assert.deepEqual(at(posted.json, 0), own);
   }),
 
-  test('its parameters choose databases', async (t) => {
+  test('parameters of _dbs_info select databases', async (t) => {
     const [a = '', b = '', c = ''] = await createThree(t);
     const range = `?startkey=${json(a)}&endkey=${json(c)}`;
     assert.deepEqual(await listed(t, range), [a, b, c]);
@@ -52,7 +52,7 @@ export default suite('corrections_lists', [
     assert.equal((await listed(t, `?startkey=${json(a)}&limit=1`)).length, 1);
   }),
 
-  test('the same choose names in _all_dbs, where administration tools look databases up', async (t) => {
+  test('the same parameters select names in _all_dbs, where administration tools look databases up', async (t) => {
     const [a = '', b = '', c = ''] = await createThree(t);
     const names = async (query: string) => (await t.request('GET', `/_all_dbs${query}`)).json;
     const range = `?startkey=${json(a)}&endkey=${json(c)}`;
@@ -63,7 +63,7 @@ export default suite('corrections_lists', [
     assertError(await t.request('GET', '/_all_dbs?startkey=a'), 400, 'bad_request', 'invalid_json');
   }),
 
-  test('its parameters are checked as those of other lists', async (t) => {
+  test('parameters of _dbs_info are checked like those of other lists', async (t) => {
     const wrong = await t.request('GET', '/_dbs_info?limit=ten');
     assertError(wrong, 400, 'query_parse_error', 'Invalid value for integer: ten');
     assertError(await t.request('GET', '/_dbs_info?startkey=a'), 400, 'bad_request', 'invalid_json');
@@ -71,7 +71,7 @@ export default suite('corrections_lists', [
     assertAllowed(await t.request('PUT', '/_dbs_info'), 'GET,HEAD,POST');
   }),
 
-  test('_bulk_get gives multipart only where JSON is excluded', async (t) => {
+  test("_bulk_get returns multipart only if the client doesn't accept JSON", async (t) => {
     const rev = await t.put('doc', { n: 1 });
     const docs = [{ id: 'doc', rev }];
     const typeFor = async (accept: string | undefined) => {

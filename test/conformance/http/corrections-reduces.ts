@@ -31,12 +31,12 @@ export default suite('corrections_reduces', [
     { reduce: '_stats()', result: { sum: 6, count: 3, min: 1, max: 3, sumsqr: 14 } },
     { reduce: '_approx_count_distinct\n', result: 3 },
   ].map(({ reduce, result }) =>
-    test(`${JSON.stringify(reduce)} is known by how it begins`, async (t) => {
+    test(`${JSON.stringify(reduce)} is recognized by its prefix`, async (t) => {
       assert.deepEqual(await reduced(t, reduce, [1, 2, 3]), result);
     }),
   ),
 
-  test('a name that begins otherwise is refused', async (t) => {
+  test('an unknown built-in reduce name is refused', async (t) => {
     await putViews(t, { v: { map, reduce: '_median' } });
     const answer = await t.get('/_design/test/_view/v');
     assert.deepEqual([answer.status, at(answer.json, 'error')], [400, 'bad_request']);
@@ -55,7 +55,7 @@ export default suite('corrections_reduces', [
     assert.deepEqual(await reduced(t, '_sum', values), { a: 11, b: { c: 3, d: [5, 2] }, e: 5 });
   }),
 
-  test('_sum: over many rows, and over a part of them', async (t) => {
+  test('_sum works over many rows, and over a part of them', async (t) => {
     await putViews(t, {
       v: { map: 'function (doc) { emit(doc.integer, { n: doc.integer, one: [1] }); }', reduce: '_sum' },
     });
@@ -68,7 +68,7 @@ export default suite('corrections_reduces', [
     (values) => test(`_sum: ${JSON.stringify(values)} can't be added`, (t) => assertInvalid(t, '_sum', values)),
   ),
 
-  test('_stats: lists of one length have statistics for each place', async (t) => {
+  test('_stats: lists of equal length have statistics for each position', async (t) => {
     assert.deepEqual(
       await reduced(t, '_stats', [
         [1, 10],
@@ -81,12 +81,12 @@ export default suite('corrections_reduces', [
     );
   }),
 
-  test('_stats: statistics that were made already are combined', async (t) => {
+  test('_stats: precomputed statistics are combined', async (t) => {
     const made = { sum: 10, count: 4, min: 1, max: 4, sumsqr: 30 };
     assert.deepEqual(await reduced(t, '_stats', [made, 5, made]), { sum: 25, count: 9, min: 1, max: 5, sumsqr: 85 });
   }),
 
   ...[['x'], [{}], [{ sum: 1, count: 1 }], [[1], [1, 2]], [[1], 1], [['x']]].map((values) =>
-    test(`_stats: ${JSON.stringify(values)} has no statistics`, (t) => assertInvalid(t, '_stats', values)),
+    test(`_stats: ${JSON.stringify(values)} is refused`, (t) => assertInvalid(t, '_stats', values)),
   ),
 ]);

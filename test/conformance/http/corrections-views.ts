@@ -13,7 +13,7 @@ async function fillLetters(t: Toolkit): Promise<void> {
 
 /** Where real clients and servers of the family expect views to be so, and not otherwise. */
 export default suite('corrections_views', [
-  test('rows of one document under one key ascend by their values', async (t) => {
+  test('rows of one document with the same key are sorted by value', async (t) => {
     const map = 'function (doc) { doc.values.forEach(function (value) { emit(doc.key, value); }); }';
     await putViews(t, { v: map, raw: { map, options: { collation: 'raw' } } });
     const values = ['b', ['x'], { a: 1 }, true, null, false, 10, 9, 'B', [], {}, -1.5];
@@ -31,7 +31,7 @@ export default suite('corrections_views', [
     assert.deepEqual(pluck(await query(t, 'v?skip=11&limit=2'), 'value'), ['b', 1]);
   }),
 
-  test('rows under other keys keep their places, and an update comes to the same order', async (t) => {
+  test('rows with other keys keep their places, and an update ends in the same order', async (t) => {
     await putViews(t, { v: 'function (doc) { doc.rows.forEach(function (row) { emit(row[0], row[1]); }); }' });
     const first = [
       ['x', 3],
@@ -45,7 +45,7 @@ export default suite('corrections_views', [
     assert.deepEqual(pluck(await query(t, 'v?key="x"'), 'value'), [1, 2, 3]);
   }),
 
-  test('keys are narrowed by startkey_docid and endkey_docid', async (t) => {
+  test('startkey_docid and endkey_docid narrow a list of keys', async (t) => {
     await fillLetters(t);
     const ids = async (search: string, keys: readonly unknown[]) => {
       const posted = pluck(await query(t, `v?${search}`, { json: { keys } }), 'id');
@@ -65,7 +65,7 @@ export default suite('corrections_views', [
     ]);
   }),
 
-  test('no keys beside a bound: no rows, and no error', async (t) => {
+  test('an empty list of keys with a bound returns no rows, and no error', async (t) => {
     await fillLetters(t);
     for (const bound of ['startkey="a"', 'endkey="b"', 'key="a"', 'startkey="a"&endkey="b"&inclusive_end=false']) {
       assertJson(await query(t, `v?keys=[]&${bound}`), 200, { total_rows: 9, offset: 0, rows: [] });
@@ -76,7 +76,7 @@ export default suite('corrections_views', [
     }
   }),
 
-  test('one key of a reduced view needs no group', async (t) => {
+  test('a reduced view with one key needs no group', async (t) => {
     await fillLetters(t);
     assert.deepEqual(rowsOf(await query(t, 'count?keys=["a"]')), [{ key: null, value: 3 }]);
     assert.deepEqual(rowsOf(await query(t, 'count', { json: { keys: ['b'] } })), [{ key: null, value: 3 }]);
@@ -86,7 +86,7 @@ export default suite('corrections_views', [
     assertError(several, 400, 'query_parse_error', 'Multi-key fetchs for reduce views must use `group=true`');
   }),
 
-  test('of key, startkey and endkey the last in the query wins', async (t) => {
+  test('of key, startkey and endkey the last in the query counts', async (t) => {
     await fillLetters(t);
     const keys = async (search: string) => [...new Set(pluck(await query(t, `v?${search}`), 'key'))];
     assert.deepEqual(await keys('startkey="a"&endkey="c"&key="b"'), ['b']);
@@ -101,7 +101,7 @@ export default suite('corrections_views', [
     assert.deepEqual(pluck(await t.get('/_all_docs?startkey="a1"&key="a2"'), 'id'), ['a2']);
   }),
 
-  test('a purge leaves the tags of views in which the document has no rows', async (t) => {
+  test('a purge keeps the ETags of views in which the document has no rows', async (t) => {
     await putViews(t, {
       even: { map: 'function (doc) { if (doc.n % 2 === 0) emit(doc.n, 1); }', reduce: '_sum' },
       odd: 'function (doc) { if (doc.n % 2 === 1) emit(doc.n, 1); }',
@@ -134,7 +134,7 @@ export default suite('corrections_views', [
     assert.deepEqual(pluck(await query(t, 'even?reduce=false'), 'id'), ['d4']);
   }),
 
-  test('the index of a design document is compacted below it as well', async (t) => {
+  test('_compact below a design document compacts its index', async (t) => {
     await putViews(t, { v: 'function (doc) { emit(doc._id, null); }' });
     await t.put('a', {});
     await query(t, 'v');

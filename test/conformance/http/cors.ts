@@ -33,7 +33,7 @@ function assertNotShared(answer: Answer): void {
 /** Pages of other origins ask (docs/http/requests.md#cors). */
 export default suite('cors', [
   test(
-    'nothing is shared unless it is switched on, and the origin is listed',
+    'nothing is shared unless CORS is enabled and the origin is listed',
     async (t) => {
       const off = await t.withSettings({ cors: listing });
       const answer = await off.request('GET', '/', { headers: { origin: APP } });
@@ -56,7 +56,7 @@ export default suite('cors', [
   ),
 
   test(
-    'a listed origin reads and writes, and may read the headers that are there',
+    "a listed origin can read and write, and can read the response's headers",
     async (t) => {
       const on = await sharing(t, listing);
       const headers = { origin: APP, 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'cors' };
@@ -77,7 +77,7 @@ export default suite('cors', [
   ),
 
   test(
-    'errors are shared as well, of whatever kind',
+    'error responses of all kinds are shared with a listed origin',
     async (t) => {
       const on = await sharing(t, { ...listing, credentials: 'true' });
       const headers = { origin: APP };
@@ -120,7 +120,7 @@ export default suite('cors', [
   ),
 
   test(
-    'the headers that the family’s clients and the service’s own need are allowed by default',
+    'the headers of CouchDB clients and of the service are allowed by default',
     async (t) => {
       const on = await sharing(t, listing);
       for (const name of [
@@ -155,7 +155,7 @@ export default suite('cors', [
   ),
 
   test(
-    'a preflight for more is answered as any other request, so that the browser goes no further',
+    'a preflight for more than is allowed gets no CORS headers, so that the browser refuses',
     async (t) => {
       const on = await sharing(t, { ...listing, methods: 'GET, POST', headers: 'X-Mine', max_age: '7' });
       const ask = (method: string, headers: string) =>
@@ -174,7 +174,7 @@ export default suite('cors', [
   ),
 
   test(
-    'all origins may be listed, and then read; without an admin only those with a name may write',
+    'all origins can be listed for reading, and without an admin only origins listed by name can write',
     async (t) => {
       const on = await sharing(t, { origins: '*' });
       const read = await on.get('/_all_docs', { origin: APP });
@@ -208,7 +208,7 @@ export default suite('cors', [
   ),
 
   test(
-    'a host may have settings of its own',
+    'a host can have its own CORS settings',
     async (t) => {
       const host = 'db.example.org';
       const on = await sharing(t, { origins: 'https://other.example' }, { [`cors:${host}`]: { origins: APP } });
@@ -224,7 +224,7 @@ export default suite('cors', [
   ),
 
   test(
-    'a change of the settings holds at once',
+    'a change of the CORS settings takes effect at once',
     async (t) => {
       const on = await t.withSettings({ cors: {} });
       const status = async () => (await on.request('GET', '/', { headers: { origin: APP } })).status;
@@ -239,7 +239,7 @@ export default suite('cors', [
   ),
 
   test(
-    'a page that may ask is still no other user: without its origin’s name nothing is sent on its behalf',
+    'a cross-site request without a listed origin is refused even if CORS allows the page',
     async (t) => {
       const on = await sharing(t, listing);
       // An image or a form of any page: no origin, or one that is not listed.

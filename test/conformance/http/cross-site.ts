@@ -34,7 +34,7 @@ const link = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'se
 /** A page of another site can't read what is answered. It can't have anything done either. */
 export default suite('cross_site', [
   test(
-    'a request of a page of another origin is refused',
+    'a request from a page of another origin is refused',
     async (t) => {
       await t.put('doc', {});
       await assertRefused(t, { origin: 'https://evil.example' });
@@ -65,7 +65,7 @@ export default suite('cross_site', [
   ),
 
   test(
-    'a page of the same origin is answered, and who says nothing',
+    'requests from a page of the same origin, and without origin headers, are answered',
     async (t) => {
       await t.put('doc', {});
       const { origin } = new URL(t.host.baseUrl);
@@ -82,7 +82,7 @@ export default suite('cross_site', [
   ),
 
   test(
-    'a link that a person follows is answered, a form of another site is not',
+    'a link that the user follows is answered, and a form of another site is refused',
     async (t) => {
       await t.put('doc', {});
       assert.equal((await t.get('/doc', link)).status, 200);
@@ -95,7 +95,7 @@ export default suite('cross_site', [
   ),
 
   test(
-    'nothing is written or asked for in advance',
+    'writes and preflights from another site are refused, and nothing is written',
     async (t) => {
       const headers = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' };
       assert.equal((await t.at('PUT', '/doc', { json: {}, headers })).status, 403);
@@ -108,7 +108,7 @@ export default suite('cross_site', [
   ),
 
   test(
-    'a script of another site is given where JSONP is permitted',
+    'a script of another site is answered if JSONP is enabled',
     async (t) => {
       const headers = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'script' };
       assert.equal((await t.request('GET', '/?callback=show', { headers })).status, 403);

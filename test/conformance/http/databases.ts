@@ -13,7 +13,7 @@ function illegal(name: string): string {
 
 /** Creating, naming, listing and deleting databases (docs/http/databases.md). */
 export default suite('databases', [
-  test('PUT creates, and says where', async (t) => {
+  test('PUT creates a database, and returns its Location', async (t) => {
     const name = `${t.db}_new`;
     t.forgetLater(name);
     const answer = await t.request('PUT', `/${name}`);
@@ -22,14 +22,14 @@ export default suite('databases', [
     assert.include(arrayAt((await t.request('GET', '/_all_dbs')).json), name);
   }),
 
-  test('PUT of a name that is taken is refused, and harms nothing', async (t) => {
+  test('PUT of an existing name is refused, and changes nothing', async (t) => {
     await t.put('doc', {});
     const reason = 'The database could not be created, the file already exists.';
     assertError(await t.at('PUT', ''), 412, 'file_exists', reason);
     assert.equal((await t.get('/doc')).status, 200);
   }),
 
-  test('PUT with if-missing creates, and takes what is there already for as good', async (t) => {
+  test('PUT with if-missing creates a database, or succeeds if it exists', async (t) => {
     const name = `${t.db}_if_missing`;
     t.forgetLater(name);
     const created = await t.request('PUT', `/${name}?if-missing=true`);
@@ -46,7 +46,7 @@ export default suite('databases', [
     assertError(await t.request('PUT', '/Upper?if-missing=true'), 400, 'illegal_database_name', illegal('Upper'));
   }),
 
-  test('PUT with options that are not there is refused, and creates nothing', async (t) => {
+  test('PUT with unsupported options is refused, and creates nothing', async (t) => {
     const name = `${t.db}_options`;
     t.forgetLater(name);
     const refused = [
@@ -64,14 +64,14 @@ export default suite('databases', [
     assertJson(taken, 201, { ok: true });
   }),
 
-  test('of two that create at once with if-missing one does', async (t) => {
+  test('of two simultaneous PUTs with if-missing one creates the database', async (t) => {
     const name = `${t.db}_twice`;
     t.forgetLater(name);
     const answers = await Promise.all([1, 2].map(() => t.request('PUT', `/${name}?if-missing=true`)));
     assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 201]);
   }),
 
-  test('a name may hold every one of the characters allowed', async (t) => {
+  test('a name can have every allowed character', async (t) => {
     for (const name of ['a', 'az09_$()+-/', 'a/b', 'a/b/c', 'a/b+c(d)$', 'a'.repeat(100)]) {
       const path = databasePath(name);
       await t.createDatabase(name);
@@ -82,7 +82,7 @@ export default suite('databases', [
     }
   }),
 
-  test('a slash in a name travels as %2F, in Location too', async (t) => {
+  test('a slash in a name is encoded as %2F, also in Location', async (t) => {
     t.forgetLater('a/b');
     await t.request('DELETE', '/a%2Fb');
     const created = await t.request('PUT', '/a%2Fb');
@@ -92,27 +92,27 @@ export default suite('databases', [
     assertError(await t.request('GET', '/a/b'), 404, 'not_found', 'no_db_file');
   }),
 
-  test('characters that a URL may leave as they are, or not, name one database', async (t) => {
+  test('encoded and plain spellings of a character name the same database', async (t) => {
     await t.createDatabase('a/b+c(d)$');
     for (const path of ['/a%2Fb+c(d)$', '/a%2fb%2Bc%28d%29%24', '/a%2Fb%2bc(d)%24']) {
       assert.deepInclude((await t.request('GET', path)).json, { db_name: 'a/b+c(d)$' });
     }
   }),
 
-  test('other names are illegal, and the reason says what is legal', async (t) => {
+  test('other names are refused, and the reason says what is allowed', async (t) => {
     for (const name of ['Upper', 'cAmel', '1abc', '_mine', '$a', 'a.b', 'a b', 'a*b', 'ä', 'a\\b', 'a"b', '/a', 'a%']) {
       assertError(await t.request('PUT', databasePath(name)), 400, 'illegal_database_name', illegal(name));
     }
   }),
 
-  test('HEAD tells whether there is one', async (t) => {
+  test('HEAD says whether a database exists', async (t) => {
     const there = await t.at('HEAD', '');
     assert.equal(there.status, 200);
     assert.notProperty(there.headers, 'etag');
     assert.equal((await t.request('HEAD', `/${t.db}_absent`)).status, 404);
   }),
 
-  test('whatever is asked of a database that is not there: no_db_file', async (t) => {
+  test('every request to a missing database is answered no_db_file', async (t) => {
     const path = `/${t.db}_absent`;
     const json = {};
     const answers = [
@@ -131,7 +131,7 @@ export default suite('databases', [
     for (const answer of answers) assertError(answer, 404, 'not_found', 'no_db_file');
   }),
 
-  test('DELETE removes it with all that is in it', async (t) => {
+  test('DELETE removes a database with all its content', async (t) => {
     await t.put('doc', {});
     await t.put('_local/mine', {});
     await t.at('PUT', '/_security', { json: { members: { names: ['ada'] } } });
@@ -145,11 +145,11 @@ export default suite('databases', [
     assertJson(await t.get('/_security'), 200, {});
   }),
 
-  test('DELETE of one that is not there', async (t) => {
+  test('DELETE of a missing database is answered 404', async (t) => {
     assertError(await t.request('DELETE', `/${t.db}_absent`), 404, 'not_found', 'missing');
   }),
 
-  test('DELETE with a revision was meant for a document', async (t) => {
+  test('DELETE with ?rev= is refused, as it was meant for a document', async (t) => {
     const reason = 'You tried to DELETE a database with a ?rev= parameter. Did you mean to DELETE a document instead?';
     assertError(await t.at('DELETE', '?rev=1-abc'), 400, 'bad_request', reason);
     assert.equal((await t.get('')).status, 200);
@@ -165,7 +165,7 @@ export default suite('databases', [
     assert.deepEqual(names, names.toSorted());
   }),
 
-  test('many creations and deletions of one name end as the last of them', async (t) => {
+  test('after many creations and deletions of one name the last one counts', async (t) => {
     const name = `${t.db}_again`;
     t.forgetLater(name);
     for (let round = 0; round < 10; round += 1) {
@@ -177,14 +177,14 @@ export default suite('databases', [
     assertError(await t.request('GET', `/${name}`), 404, 'not_found', 'no_db_file');
   }),
 
-  test('of two that create one name at once, one succeeds', async (t) => {
+  test('of two simultaneous creations of one name, one succeeds', async (t) => {
     const name = `${t.db}_raced`;
     t.forgetLater(name);
     const answers = await Promise.all([1, 2, 3].map(() => t.request('PUT', `/${name}`)));
     assert.deepEqual(answers.map((answer) => answer.status).toSorted(), [201, 412, 412]);
   }),
 
-  test('methods that it does not know', async (t) => {
+  test('unknown methods are refused', async (t) => {
     assertAllowed(await t.at('PATCH', ''), 'DELETE,GET,HEAD,POST');
   }),
 ]);

@@ -26,7 +26,7 @@ const refusal = (...failures: readonly (readonly [path: string, message: string]
 
 /** `validate_doc_update` as selectors (docs/http/functions.md#declarative-validation). */
 export default suite('declarative_validation', [
-  test('refuses what a selector does not match, with the path', async (t) => {
+  test("a document that the selector doesn't match is refused, with the path", async (t) => {
     await ruleBy(t, TITLED);
     assertWritten(await write(t, 'w', { title: 'good' }), 201, 'w');
     const wrong = ['newDoc.title', 'must be of the type "string"'] as const;
@@ -41,7 +41,7 @@ export default suite('declarative_validation', [
     assert.deepInclude(await t.info(), { doc_count: 3 });
   }),
 
-  test('refuses replicated revisions, and lets those through that match', async (t) => {
+  test("replicated revisions that don't match are refused, and others are written", async (t) => {
     await ruleBy(t, TITLED);
     const docs = [replicated('a', 2, 'ba', { title: 'good' }), replicated('b', 2, 'ba', { title: 1 })];
     const rows = await t.bulk(docs, { new_edits: false });
@@ -51,7 +51,7 @@ export default suite('declarative_validation', [
     assertError(await t.get('/b'), 404, 'not_found', 'missing');
   }),
 
-  test('tells all that is wrong, and which of the alternatives', async (t) => {
+  test('a refusal lists every mismatch, and the failed alternatives', async (t) => {
     await ruleBy(t, {
       newDoc: {
         $or: [{ _deleted: true }, { year: { $gte: 1000, $lte: 2100 }, tags: { $allMatch: { $type: 'string' } } }],
@@ -78,7 +78,7 @@ export default suite('declarative_validation', [
     );
   }),
 
-  test('knows the document that is replaced, which is absent where there is none', async (t) => {
+  test('a rule sees the replaced document, which is absent for a new one', async (t) => {
     await ruleBy(t, {
       $or: [
         { oldDoc: { $exists: false }, newDoc: { state: 'new' } },
@@ -100,7 +100,7 @@ export default suite('declarative_validation', [
     assert.deepEqual([deleted.status, at(deleted.json, 'error')], [403, 'forbidden']);
   }),
 
-  test('holds with functions of other design documents, until it is changed or gone', async (t) => {
+  test('a rule applies together with validation functions of other design documents, until it is changed or deleted', async (t) => {
     await ruleBy(t, TITLED);
     const source = 'function (newDoc) { if (newDoc.no) throw { forbidden: "no" }; }';
     await t.put('_design/function', { validate_doc_update: source });
@@ -112,13 +112,13 @@ export default suite('declarative_validation', [
     await t.put('b', {});
   }),
 
-  test('may stand in a design document of any language that is run here', async (t) => {
+  test('a rule can be in a design document of any language that the service runs', async (t) => {
     await t.put('_design/v', { validate_doc_update: TITLED });
     assert.equal((await write(t, 'a', { title: 1 })).status, 403);
     await t.put('a', { title: 'good' });
   }),
 
-  test('that can not be read refuses everything, and says which', async (t) => {
+  test('an invalid rule refuses every write, and says which rule', async (t) => {
     for (const [rule, why] of [
       [{ newDoc: { title: { $like: 'x' } } }, /_design\/v.*Invalid operator: "\$like"/],
       [{ newdoc: { title: 'x' } }, /_design\/v.*"newDoc" and "oldDoc".*"newdoc"/],
@@ -133,7 +133,7 @@ export default suite('declarative_validation', [
     await t.put('a', {});
   }),
 
-  test('what no host of this kind could ask refuses nothing', async (t) => {
+  test('a rule in an unsupported language or form refuses nothing', async (t) => {
     const source = 'function () { throw { forbidden: "no" }; }';
     await ruleBy(t, 'fun(_, _, _, _) -> throw({forbidden, no}) end.', { language: 'erlang', name: 'other' });
     await ruleBy(t, TITLED, { language: 'later', name: 'later' });
@@ -146,7 +146,7 @@ export default suite('declarative_validation', [
   }),
 
   test(
-    'holds after a restart',
+    'a rule applies after a restart',
     async (t) => {
       await ruleBy(t, TITLED);
       await t.restart();

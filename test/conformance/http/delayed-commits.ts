@@ -7,7 +7,7 @@ const json = { 'content-type': 'application/json' };
 
 /** Who decides when a write is durable, and `_ensure_full_commit` (docs/http/databases.md#durability). */
 export default suite('delayed_commits', [
-  test('every write takes the header, under its new and its old name', async (t) => {
+  test('every write accepts the delayed-commits header, under its new and old name', async (t) => {
     for (const name of ['x-svc-full-commit', 'X-Couch-Full-Commit']) {
       for (const value of ['true', 'false']) {
         const headers = { [name]: value };
@@ -23,7 +23,7 @@ export default suite('delayed_commits', [
     assert.deepInclude(await t.info(), { doc_count: 8, doc_del_count: 4, update_seq: 16 });
   }),
 
-  test('_ensure_full_commit commits, and tells the start of this instance', async (t) => {
+  test('_ensure_full_commit commits, and returns the instance start time', async (t) => {
     await t.put('doc', {});
     const answer = await t.at('POST', '/_ensure_full_commit', { headers: json });
     const started = at(await t.info(), 'instance_start_time');
@@ -32,14 +32,14 @@ export default suite('delayed_commits', [
     assert.deepInclude(await t.info(), { update_seq: 1, committed_update_seq: 1 });
   }),
 
-  test('it commits up to a sequence that was given out, none beyond', async (t) => {
+  test('_ensure_full_commit accepts a sequence up to the current one only', async (t) => {
     await t.put('doc', {});
     assert.equal((await t.at('POST', '/_ensure_full_commit?seq=1', { headers: json })).status, 201);
     const ahead = await t.at('POST', '/_ensure_full_commit?seq=2', { headers: json });
     assertError(ahead, 400, 'bad_request', "can't do a full commit ahead of current update_seq");
   }),
 
-  test('it wants to be told of JSON, and POST', async (t) => {
+  test('_ensure_full_commit needs POST and the content type of JSON', async (t) => {
     const answer = await t.at('POST', '/_ensure_full_commit', { headers: { 'content-type': 'text/plain' } });
     assertError(answer, 415, 'bad_content_type', 'Content-Type must be application/json');
     assertError(

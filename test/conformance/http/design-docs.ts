@@ -7,7 +7,7 @@ const ddoc = { language: 'javascript', views: { all: { map: 'function (doc) { em
 
 /** Design documents as documents (docs/http/views.md#design-documents). */
 export default suite('design_docs', [
-  test('are written, read, updated and deleted below _design/', async (t) => {
+  test('design documents are written, read, updated and deleted below _design/', async (t) => {
     const created = await t.at('PUT', '/_design/test', { json: ddoc });
     const first = assertWritten(created, 201, '_design/test');
     assert.equal(created.header('location'), `${t.baseUrl}/${t.db}/_design/test`);
@@ -21,7 +21,7 @@ export default suite('design_docs', [
     assertError(await t.get('/_design/other'), 404, 'not_found', 'missing');
   }),
 
-  test('are counted and listed like others', async (t) => {
+  test('design documents are counted and listed like others', async (t) => {
     for (const id of ['_design/b', '_design/a', 'Z', 'a']) await t.put(id, {});
     assert.deepInclude(await t.info(), { doc_count: 4, update_seq: 4 });
     const rows = arrayAt((await t.get('/_all_docs')).json, 'rows');
@@ -36,7 +36,7 @@ export default suite('design_docs', [
     );
   }),
 
-  test('are written by POST and in bulk', async (t) => {
+  test('design documents are written by POST and in bulk', async (t) => {
     const posted = await t.at('POST', '', { json: { _id: '_design/one', ...ddoc } });
     assertWritten(posted, 201, '_design/one');
     assert.equal(posted.header('location'), `${t.baseUrl}/${t.db}/_design/one`);
@@ -46,7 +46,7 @@ export default suite('design_docs', [
   }),
 
   test(
-    'an encoded slash is sent on to the plain one',
+    'an encoded slash is redirected to the plain one',
     async (t) => {
       await t.put('_design/test', ddoc);
       const answer = await t.get('/_design%2Ftest');
@@ -57,7 +57,7 @@ export default suite('design_docs', [
   ),
 
   test(
-    'the redirection keeps the query, and the rest of the path',
+    'the redirection keeps the query and the rest of the path',
     async (t) => {
       const rev = await t.put('_design/te%20st', ddoc);
       const answer = await t.get(`/_design%2fte%20st?rev=${rev}&revs=true`);
@@ -67,7 +67,7 @@ export default suite('design_docs', [
     { needs: ['manual-redirect'] },
   ),
 
-  test('who follows the redirection gets the document', async (t) => {
+  test('following the redirection returns the document', async (t) => {
     const rev = await t.put('_design/test', ddoc);
     const answer = await t.get('/_design%2Ftest');
     const location = answer.header('location');

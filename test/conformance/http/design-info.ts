@@ -13,7 +13,7 @@ async function infoOf(t: Toolkit, name = 'test'): Promise<unknown> {
 
 /** `_info` of a design document (docs/http/views.md#index-information). */
 export default suite('design_info', [
-  test('has the members of the interface', async (t) => {
+  test('_info has the members of the interface', async (t) => {
     await putViews(t, { v: 'function (doc) { emit(doc.integer, doc.string); }' });
     await t.bulk(numbered(20));
     await query(t, 'v');
@@ -50,7 +50,7 @@ export default suite('design_info', [
     assert.deepEqual(at(index, 'sizes'), { file, external: live, active: live });
   }),
 
-  test('the signature is of the views, and of nothing else', async (t) => {
+  test('the signature depends on the views only', async (t) => {
     const views = { v: { map: 'function (doc) {}' } };
     const rev = await t.put('_design/test', { views });
     const signature = at(await infoOf(t), 'view_index', 'signature');
@@ -62,7 +62,7 @@ export default suite('design_info', [
     assert.notEqual(at(await infoOf(t, 'other'), 'view_index', 'signature'), signature);
   }),
 
-  test('is there for a design document without views, and for no other document', async (t) => {
+  test('_info exists for a design document without views, and for no other document', async (t) => {
     await t.put('_design/empty', {});
     assert.equal(at(await infoOf(t, 'empty'), 'name'), 'empty');
     assertError(await t.get('/_design/none/_info'), 404, 'not_found', 'missing');

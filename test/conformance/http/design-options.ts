@@ -25,7 +25,7 @@ export default suite('design_options', [
     assert.deepEqual(pluck(await query(t, 'v'), 'value'), [2, 3]);
   }),
 
-  test('query parameters there are defaults; what the request says wins', async (t) => {
+  test('query parameters in options are defaults, which the request overrides', async (t) => {
     await putViews(t, { v: ids }, { options: { include_docs: true, descending: true, limit: 2 } });
     await t.bulk(numbered(4));
     assert.deepEqual(pluck(await query(t, 'v'), 'id'), ['3', '2']);
@@ -38,7 +38,7 @@ export default suite('design_options', [
     ]);
   }),
 
-  test('defaults that do not suit the query are left away', async (t) => {
+  test("defaults that don't suit the query are ignored", async (t) => {
     const views = { rows: ids, sum: { map: 'function (doc) { emit(doc.integer % 2, doc.integer); }', reduce: '_sum' } };
     await putViews(t, views, { options: { include_docs: true, group: true } });
     await t.bulk(numbered(4));
@@ -54,7 +54,7 @@ export default suite('design_options', [
     assertError(refused, 400, 'query_parse_error', '`include_docs` is invalid for reduce');
   }),
 
-  test('a bound in the request replaces those of the defaults', async (t) => {
+  test('a bound in the request replaces all default bounds', async (t) => {
     await putViews(t, { v: ids }, { options: { startkey: '2', reduce: false } });
     await t.bulk(numbered(4));
     assert.deepEqual(pluck(await query(t, 'v'), 'id'), ['2', '3']);

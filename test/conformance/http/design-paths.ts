@@ -6,14 +6,14 @@ import { databasePath } from '../../support/conformance/toolkit.ts';
 
 /** Ids and database names with slashes, and every way in which a path may spell them (docs/http/requests.md#request-path). */
 export default suite('design_paths', [
-  test('a design document with a slash in its name', async (t) => {
+  test('a design document can have a slash in its name', async (t) => {
     const written = await t.at('PUT', '/_design/a%2Fb', { json: { n: 1 } });
     const rev = assertWritten(written, 201, '_design/a/b');
     assert.equal(written.header('location'), `${t.baseUrl}/${t.db}/_design/a%2Fb`);
     assertJson(await t.get('/_design/a%2Fb'), 200, { _id: '_design/a/b', _rev: rev, n: 1 });
   }),
 
-  test('design documents of databases with slashes in their names', async (t) => {
+  test('design documents work in databases with slashes in their names', async (t) => {
     for (const name of ['test_suite_db', 'test_suite_db/with_slashes', 'a/b/c']) {
       await t.createDatabase(name);
       const path = databasePath(name);
@@ -59,7 +59,7 @@ export default suite('design_paths', [
     }),
   ),
 
-  test('ids with quotes, control characters and backslashes', async (t) => {
+  test('ids can have quotes, control characters and backslashes', async (t) => {
     for (const id of ['a"b', 'a\\b', 'a\nb', 'a\tb', '<a>', '\u007f', '\u0000', '. .', '%']) {
       const path = `/${encodeURIComponent(id)}`;
       const rev = assertWritten(await t.at('PUT', path, { json: { n: 1 } }), 201, id);
@@ -80,7 +80,7 @@ export default suite('design_paths', [
   }),
 
   test(
-    'an id that is only dots needs an untouched path',
+    'an id of dots only works with a path that the client leaves unchanged',
     async (t) => {
       for (const id of ['.', '..', '...']) {
         const path = `/${id.replaceAll('.', '%2E')}`;

@@ -1,6 +1,5 @@
 import { assert } from 'chai';
-import type { Answer } from '../../support/conformance/answer.ts';
-import { assertError } from '../../support/conformance/answer.ts';
+import { type Answer, assertError } from '../../support/conformance/answer.ts';
 import { gzip } from '../../support/conformance/gzip.ts';
 import { arrayAt, at, numberAt } from '../../support/conformance/json.ts';
 import { type Case, ofCore, suite, test } from '../../support/conformance/suite.ts';
@@ -101,7 +100,7 @@ const isLarge = ([, path, , most]: ShortBody) => most > 1_000_000 && path !== '.
 export default suite('document_size', [
   ...Object.entries(WAYS).map(([what, send]) =>
     test(
-      `bounds ${what}`,
+      `the document size limit applies to ${what}`,
       async (given) => {
         const t = await given.withSettings(SETTINGS);
         for (const bytes of [LIMIT + 1, 50 * LIMIT, 1_000 * LIMIT]) {
@@ -118,7 +117,7 @@ export default suite('document_size', [
   ),
 
   test(
-    'bounds no bytes of attachments, whether they come alone or behind a document',
+    "the document size limit doesn't count attachments, alone or with a document",
     async (given) => {
       const t = await given.withSettings(SETTINGS);
       const body = 'x'.repeat(50 * LIMIT);
@@ -134,7 +133,7 @@ export default suite('document_size', [
   ...SHORT_BODIES.filter((body) => !isLarge(body)).map(boundOf),
   ...ofCore(SHORT_BODIES.filter(isLarge).map(boundOf)),
 
-  test('a form that logs somebody in has the same bound', async (t) => {
+  test('a log-in form has the same limit', async (t) => {
     const form = {
       body: `name=a&password=${'x'.repeat(65_536)}`,
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
@@ -144,7 +143,7 @@ export default suite('document_size', [
   }),
 
   test(
-    'a document that is larger than a limit of today is read, copied and left out of replications by name',
+    'a document larger than a later limit can be read and copied, and replications skip it by name',
     async (given) => {
       const t = await given.withSettings({});
       await t.put('small', {});
@@ -168,7 +167,7 @@ export default suite('document_size', [
   ),
 
   test(
-    'is answered, also to a client that sends everything before it reads',
+    'a document over the limit is answered 413, also to a client that reads only after sending everything',
     async (given) => {
       const t = await given.withSettings(SETTINGS);
       const body = textOf(8_000_000);
@@ -185,7 +184,7 @@ export default suite('document_size', [
   ),
 
   test(
-    'the lowest limit lets users log in, and the setting be changed',
+    'the lowest limit still lets users log in and the setting be changed',
     async (given) => {
       const t = await given.withSettings({});
       const path = '/_config/svc/max_document_size';

@@ -1,6 +1,5 @@
 import { assert } from 'chai';
-import type { Answer } from '../../support/conformance/answer.ts';
-import { assertError } from '../../support/conformance/answer.ts';
+import { type Answer, assertError } from '../../support/conformance/answer.ts';
 import { suite, test } from '../../support/conformance/suite.ts';
 import type { Toolkit } from '../../support/conformance/toolkit.ts';
 
@@ -110,7 +109,7 @@ export default suite('errors', [
     ),
   ),
 
-  test('an unknown resource below a database', async (t) => {
+  test('an unknown resource below a database is answered 404', async (t) => {
     for (const path of ['/_nonsense', '/_Security']) {
       const answer = await t.get(path);
       assert.include([400, 404], answer.status, path);

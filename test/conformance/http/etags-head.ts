@@ -4,7 +4,7 @@ import { suite, test } from '../../support/conformance/suite.ts';
 
 /** ETags of documents (docs/http/answers.md#etags). */
 export default suite('etags_head', [
-  test('a document is not sent again to who has it', async (t) => {
+  test('a document with an ETag that the client has is answered 304', async (t) => {
     const rev = await t.put('doc', { n: 1 });
     for (const method of ['GET', 'HEAD']) {
       const answer = await t.at(method, '/doc', { headers: { 'if-none-match': `"${rev}"` } });
@@ -13,7 +13,7 @@ export default suite('etags_head', [
     }
   }),
 
-  test('a document that changed is sent', async (t) => {
+  test('a changed document is sent again', async (t) => {
     const first = await t.put('doc', { n: 1 });
     const second = await t.put('doc', { _rev: first, n: 2 });
     const answer = await t.get('/doc', { 'if-none-match': `"${first}"` });
@@ -21,20 +21,20 @@ export default suite('etags_head', [
     assert.equal(answer.header('etag'), `"${second}"`);
   }),
 
-  test('one hit among several tags is enough', async (t) => {
+  test('one match among several tags suffices', async (t) => {
     const rev = await t.put('doc', { n: 1 });
     assert.equal((await t.get('/doc', { 'if-none-match': `"1-x", "${rev}","2-y"` })).status, 304);
     assert.equal((await t.get('/doc', { 'if-none-match': '"1-x", "2-y"' })).status, 200);
   }),
 
-  test('tags compare to the letter: no weak ones, no star', async (t) => {
+  test('tags compare literally: no weak tags, no star', async (t) => {
     const rev = await t.put('doc', { n: 1 });
     for (const tag of [`W/"${rev}"`, '*', rev]) {
       assert.equal((await t.get('/doc', { 'if-none-match': tag })).status, 200, tag);
     }
   }),
 
-  test('a revision of letters that no header can have', async (t) => {
+  test("a revision with characters that headers can't have gets an encoded ETag", async (t) => {
     for (const rev of ['1-☃', '1-ü', '1-\u007f']) {
       const id = encodeURIComponent(rev);
       const written = await t.at('PUT', `/${id}?new_edits=false`, { json: { _rev: rev } });
@@ -48,7 +48,7 @@ export default suite('etags_head', [
     }
   }),
 
-  test('HEAD tells revision and size', async (t) => {
+  test('HEAD returns revision and size', async (t) => {
     const rev = await t.put('doc', { text: 'Größe 😀', list: [1, 2, 3] });
     const read = await t.get('/doc');
     const head = await t.at('HEAD', '/doc');
@@ -58,7 +58,7 @@ export default suite('etags_head', [
     assert.equal(head.header('content-type'), 'application/json');
   }),
 
-  test('HEAD of what is not there', async (t) => {
+  test('HEAD of a missing document is answered 404', async (t) => {
     const head = await t.at('HEAD', '/nobody');
     assert.equal(head.status, 404);
     assert.notProperty(head.headers, 'etag');
@@ -73,14 +73,14 @@ export default suite('etags_head', [
     }
   }),
 
-  test('an asked-for revision has its own', async (t) => {
+  test('a read of a named revision has its own ETag', async (t) => {
     const first = await t.put('doc', { n: 1 });
     await t.put('doc', { _rev: first, n: 2 });
     assert.equal((await t.get(`/doc?rev=${first}`)).header('etag'), `"${first}"`);
     assert.equal((await t.get(`/doc?rev=${first}`, { 'if-none-match': `"${first}"` })).status, 304);
   }),
 
-  test('writes and deletions tell the new one', async (t) => {
+  test('writes and deletions return the new ETag', async (t) => {
     const rev = assertWritten(await t.at('PUT', '/doc', { json: {} }), 201, 'doc');
     assertWritten(await t.at('DELETE', '/doc', { headers: { 'if-match': `"${rev}"` } }), 200, 'doc');
   }),

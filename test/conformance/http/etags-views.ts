@@ -18,7 +18,7 @@ async function fill(t: Toolkit): Promise<string> {
 
 /** Tags of views change when their own rows do (docs/http/views.md#view-etags). */
 export default suite('etags_views', [
-  test('who has the answer already gets 304', async (t) => {
+  test('a view with an ETag that the client has is answered 304', async (t) => {
     await fill(t);
     const tag = await tagOf(t, 'even');
     const path = '/_design/test/_view/even';
@@ -29,7 +29,7 @@ export default suite('etags_views', [
     assert.equal((await t.get(path, { 'if-none-match': '"other"' })).status, 200);
   }),
 
-  test('a document without rows in the view changes nothing', async (t) => {
+  test("a document without rows in the view doesn't change the ETag", async (t) => {
     await fill(t);
     const [even, odd] = [await tagOf(t, 'even'), await tagOf(t, 'odd')];
     await t.put('1', { _rev: (await t.get('/1')).header('etag')?.slice(1, -1), integer: 7 });
@@ -39,14 +39,14 @@ export default suite('etags_views', [
     assert.equal(await tagOf(t, 'even'), even);
   }),
 
-  test('a document that emits the same rows again changes nothing', async (t) => {
+  test("a document that emits the same rows again doesn't change the ETag", async (t) => {
     await fill(t);
     const even = await tagOf(t, 'even');
     await t.put('2', { _rev: (await t.get('/2')).header('etag')?.slice(1, -1), integer: 2, colour: 'blue' });
     assert.equal(await tagOf(t, 'even'), even);
   }),
 
-  test('each query has its own', async (t) => {
+  test('each query has its own ETag', async (t) => {
     await fill(t);
     const tags = new Set<string>();
     for (const what of [
@@ -65,7 +65,7 @@ export default suite('etags_views', [
     assert.notEqual(one.header('etag'), two.header('etag'));
   }),
 
-  test('with documents it changes with any of them', async (t) => {
+  test('with include_docs any change of an included document changes the ETag', async (t) => {
     await fill(t);
     const tag = await tagOf(t, 'odd?include_docs=true');
     assert.equal(await tagOf(t, 'odd?include_docs=true'), tag);
@@ -73,7 +73,7 @@ export default suite('etags_views', [
     assert.notEqual(await tagOf(t, 'odd?include_docs=true'), tag);
   }),
 
-  test('another definition of the views has another', async (t) => {
+  test('another definition of the views changes the ETag', async (t) => {
     const rev = await fill(t);
     const odd = await tagOf(t, 'odd');
     const views = { odd: 'function (doc) { if (doc.integer % 2 === 1) emit(doc.integer, 1); } // again' };
@@ -81,7 +81,7 @@ export default suite('etags_views', [
     assert.notEqual(await tagOf(t, 'odd'), odd);
   }),
 
-  test('an equal database that was made anew has another', async (t) => {
+  test('an equal database created again has another ETag', async (t) => {
     await fill(t);
     const odd = await tagOf(t, 'odd');
     await t.createDatabase(t.db);

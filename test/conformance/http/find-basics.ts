@@ -24,7 +24,7 @@ function numbers(count: number): readonly { _id: string; n: number; even: boolea
 
 /** What `_find` answers (docs/http/find.md#find). */
 export default suite('find_basics', [
-  test('whole documents, in the order of their ids, with a bookmark and a warning', async (t) => {
+  test('an empty selector returns whole documents in the order of ids, with a bookmark and a warning', async (t) => {
     const rev = await t.put('b', { n: 1, text: 'ä' });
     const other = await t.put('a', { n: 1 });
     await t.put('c', { n: 2 });
@@ -40,13 +40,13 @@ export default suite('find_basics', [
     assert.hasAllKeys(answer.json, ['docs', 'bookmark', 'warning', 'suggested_index']);
   }),
 
-  test('nothing is found: the bookmark says so', async (t) => {
+  test('a query without matches has the bookmark "nil"', async (t) => {
     await withPeople(t);
     const answer = await find(t, { selector: { _id: 'nobody' } });
     assertJson(answer, 200, { docs: [], bookmark: 'nil' });
   }),
 
-  test('fields that are nested, implicit equality and several conditions', async (t) => {
+  test('nested fields, implicit equality and several conditions match', async (t) => {
     await withPeople(t);
     assert.deepEqual(await findIds(t, { 'name.given': 'Ada' }), ['ada']);
     assert.deepEqual(await findIds(t, { name: { given: 'Ada' } }), ['ada']);
@@ -56,7 +56,7 @@ export default suite('find_basics', [
     assert.deepEqual(await findIds(t, {}), ['ada', 'alan', 'grace', 'konrad']);
   }),
 
-  test('a dot in a name is written with a backslash', async (t) => {
+  test('a dot in a field name is escaped with a backslash', async (t) => {
     await t.bulk([
       { _id: 'dotted', 'a.b': 1 },
       { _id: 'nested', a: { b: 1 } },
@@ -67,7 +67,7 @@ export default suite('find_basics', [
     assert.deepEqual(at(answer.json, 'docs'), [{ 'a.b': 1 }]);
   }),
 
-  test('fields choose what is shown; what a document does not have is left out', async (t) => {
+  test('fields selects the members that are returned, and absent ones are left out', async (t) => {
     await withPeople(t);
     const shown = async (fields: readonly string[]) =>
       at((await find(t, { selector: { born: 1815 }, fields })).json, 'docs');
@@ -83,7 +83,7 @@ export default suite('find_basics', [
     });
   }),
 
-  test('numbers keep their digits, whole documents and fields', async (t) => {
+  test('numbers keep their digits in whole documents and in fields', async (t) => {
     await t.at('PUT', '/n', { body: '{"big":12345678901234567890,"exact":1.10,"in":{"x":1e2}}' });
     await index(t, ['big'], 'big');
     for (const selector of [{ _id: 'n' }, { big: { $gt: 0 } }]) {
@@ -97,7 +97,7 @@ export default suite('find_basics', [
     );
   }),
 
-  test('limit is 25 where none is given; skip passes over matches', async (t) => {
+  test('limit defaults to 25, and skip counts matches', async (t) => {
     await t.bulk(numbers(60));
     const ids = (from: number, to: number) =>
       numbers(60)
@@ -109,7 +109,7 @@ export default suite('find_basics', [
     assert.deepEqual(idsOf(await find(t, { selector: { n: { $gte: 0 } }, limit: 0 })), []);
   }),
 
-  test('bookmarks lead through all pages, with an index and without, up and down', async (t) => {
+  test('bookmarks lead through all pages, with and without an index, ascending and descending', async (t) => {
     await t.bulk(numbers(50));
     const pages = async (body: Readonly<Record<string, unknown>>): Promise<unknown[]> => {
       const found: unknown[] = [];
@@ -136,7 +136,7 @@ export default suite('find_basics', [
     assert.deepEqual(await pages({ sort: [{ n: 'desc' }] }), evens.toReversed());
   }),
 
-  test('a bookmark of a long key is short, and leads on all the same', async (t) => {
+  test('a bookmark after a long key is short, and continues correctly', async (t) => {
     const long = (n: number) => `${n}`.repeat(70_000);
     await t.bulk(Array.from({ length: 5 }, (_, n) => ({ _id: `d${n}`, text: long(n) })));
     await index(t, ['text'], 'text');
@@ -154,7 +154,7 @@ export default suite('find_basics', [
     }
   }),
 
-  test('a bookmark goes on in its own index, whatever others there are by now', async (t) => {
+  test('a bookmark continues in its own index even if other indexes are created', async (t) => {
     await t.bulk(numbers(10));
     const query = { selector: { n: { $gte: 0 }, even: true }, limit: 2 };
     const first = await find(t, query);
@@ -168,7 +168,7 @@ export default suite('find_basics', [
     assert.deepEqual([answer.status, at(answer.json, 'error')], [400, 'invalid_bookmark']);
   }),
 
-  test('execution_stats count what was looked at', async (t) => {
+  test('execution_stats counts the documents and keys examined', async (t) => {
     await t.bulk(numbers(40));
     await index(t, ['n'], 'n');
     const stats = async (body: Readonly<Record<string, unknown>>) => {
@@ -189,7 +189,7 @@ export default suite('find_basics', [
     assert.equal(documents, 40);
   }),
 
-  test('design documents are never found, local ones neither', async (t) => {
+  test('design documents and local documents are never found', async (t) => {
     await t.put('_design/x', { kind: 'a' });
     await t.put('_local/x', { kind: 'a' });
     await t.put('x', { kind: 'a' });
@@ -200,7 +200,7 @@ export default suite('find_basics', [
     assert.deepEqual(await findIds(t, { kind: 'a' }), ['x']);
   }),
 
-  test('conflicts are shown where they are asked for', async (t) => {
+  test('conflicts are returned with conflicts: true', async (t) => {
     const revisions = (hash: string) => ({ start: 1, ids: [hash] });
     await t.replicate([
       { _id: 'x', _revisions: revisions('b'.repeat(32)), n: 1 },
@@ -214,7 +214,7 @@ export default suite('find_basics', [
     assert.isUndefined(at(answer.json, 'docs', 1, '_conflicts'));
   }),
 
-  test('what was changed is found at once, what was deleted is not', async (t) => {
+  test('a changed document is found at once, and a deleted one is not', async (t) => {
     await index(t, ['n'], 'n');
     const rev = await t.put('x', { n: 1 });
     assert.deepEqual(await findIds(t, { n: 1 }), ['x']);
@@ -225,7 +225,7 @@ export default suite('find_basics', [
     assert.deepEqual(await findIds(t, { n: { $gt: 0 } }), []);
   }),
 
-  test('update: false reads the index as it is, and shows nothing that does not match', async (t) => {
+  test("update: false reads the index without updating it, and returns no document that doesn't match", async (t) => {
     await index(t, ['n'], 'n');
     await t.put('x', { n: 1 });
     const rev = await t.put('y', { n: 1 });
@@ -237,7 +237,7 @@ export default suite('find_basics', [
     assert.deepEqual(await findIds(t, { n: 1 }, { update: true }), ['x', 'z']);
   }),
 
-  test('many documents are found without an index, a small part of them', async (t) => {
+  test('a query without an index finds a few documents among many', async (t) => {
     await t.bulk(Array.from({ length: 700 }, (_, n) => ({ _id: `${n}`, n, text: 'x'.repeat(200) })));
     const found = await findIds(t, { n: { $mod: [100, 1] } }, { sort: [{ _id: 'desc' }] });
     assert.deepEqual(found, ['601', '501', '401', '301', '201', '101', '1']);

@@ -70,7 +70,7 @@ const wrong: readonly [what: unknown, error: string, reason: RegExp][] = [
 
 /** What a selector query can't ask: 400, with a word and a reason for each mistake. */
 export default suite('find_errors', [
-  test('mistakes are told, with what was wrong', async (t) => {
+  test('invalid queries are refused with the reason', async (t) => {
     for (const [body, error, reason] of wrong) {
       for (const path of ['/_find', '/_explain']) {
         // A bookmark is read when the query runs.
@@ -86,7 +86,7 @@ export default suite('find_errors', [
     }
   }),
 
-  test('more is named than a query, or an index, can have', async (t) => {
+  test('a query or index with too many names or values is refused', async (t) => {
     const names = Array.from({ length: 1_001 }, (_, n) => `f${n}`);
     const selector = { f0: 1 };
     const fields =
@@ -102,7 +102,7 @@ export default suite('find_errors', [
     assert.match(`${at(long.json, 'reason')}`, /It has more than 65536 characters\.$/);
   }),
 
-  test('an object of a query has 10,000 members at most', async (t) => {
+  test('an object in a query can have at most 10,000 members', async (t) => {
     const many = Object.fromEntries(Array.from({ length: 10_001 }, (_, n) => [`f${n}`, 1]));
     const reason =
       'the request entity is too large: an object in a body of this kind may have 10000 members; nothing was changed. Ask for less at a time, or keep a long list in documents and match by a field.';
@@ -111,7 +111,7 @@ export default suite('find_errors', [
     }
   }),
 
-  test('an order needs an index', async (t) => {
+  test('a sort without an index is refused', async (t) => {
     await t.put('x', { n: 1 });
     const body = { selector: { n: { $gt: 0 } }, sort: ['n'] };
     assertError(
@@ -125,7 +125,7 @@ export default suite('find_errors', [
     assert.equal(byId.status, 200);
   }),
 
-  test('there is no database', async (t) => {
+  test('a query on a missing database is answered 404', async (t) => {
     const answer = await t.request('POST', '/nowhere/_find', { json: { selector: {} } });
     assertError(answer, 404, 'not_found', 'no_db_file');
     assertError(await t.request('GET', '/nowhere/_index'), 404, 'not_found', 'no_db_file');

@@ -30,7 +30,7 @@ const wrong: readonly [what: unknown, error: string][] = [
 
 /** Indexes for selectors: created, listed, removed, and kept as design documents (docs/http/find.md#indexes-of-selectors). */
 export default suite('find_indexes', [
-  test('are created once; the second time they exist', async (t) => {
+  test('an index is created once, and then exists', async (t) => {
     const json = { index: { fields: ['a', { b: 'asc' }] }, name: 'by-a', ddoc: 'mine', type: 'json' };
     const answer = await t.at('POST', '/_index', { json });
     assertJson(answer, 200, { result: 'created', id: '_design/mine', name: 'by-a' });
@@ -42,7 +42,7 @@ export default suite('find_indexes', [
     assert.equal(at(changed.json, 'result'), 'created');
   }),
 
-  test('have values of up to a thousand levels; what is nested deeper is refused before it is stored', async (t) => {
+  test('indexed values can have a thousand levels, and deeper ones are refused before they are stored', async (t) => {
     const body = `{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}`;
     assertError(await t.at('PUT', '/deep', { body }), 400, 'bad_request', TOO_DEEP);
     await t.put('plain', { a: [1] });
@@ -51,7 +51,7 @@ export default suite('find_indexes', [
     assert.deepEqual(await findIds(t, { a: { $gt: null } }), ['plain', 'thousandfold']);
   }),
 
-  test('that are nested too deeply are not stored by replication either', async (t) => {
+  test("a definition that is nested too deeply isn't stored by replication either", async (t) => {
     const filter = `{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}`;
     const map = `{"fields":{"a":"asc"},"partial_filter_selector":${filter}}`;
     const body = `{"language":"query","views":{"v":{"map":${map},"reduce":"_count","options":{"def":{"fields":["a"]}}}}}`;
@@ -62,7 +62,7 @@ export default suite('find_indexes', [
     assert.equal(await chosen(t, { selector: { b: 1 } }), 'by-b');
   }),
 
-  test('names that are not given are made of the definition', async (t) => {
+  test('missing names are generated from the definition', async (t) => {
     const create = async (fields: readonly string[]) => {
       const answer = await t.at('POST', '/_index', { json: { index: { fields } } });
       assert.equal(answer.status, 200, answer.text);
@@ -75,7 +75,7 @@ export default suite('find_indexes', [
     assert.notEqual(at(await create(['b']), 'id'), at(first, 'id'));
   }),
 
-  test('are stored as design documents of the language query', async (t) => {
+  test('indexes are stored as design documents of the language query', async (t) => {
     const definition = { fields: ['a', 'b.c'], partial_filter_selector: { d: { $gt: 1 } } };
     await t.at('POST', '/_index', { json: { index: definition, name: 'x', ddoc: 'x' } });
     const stored = (await t.get('/_design/x')).json;
@@ -94,7 +94,7 @@ export default suite('find_indexes', [
     });
   }),
 
-  test('design documents that came by replication are indexes as well', async (t) => {
+  test('design documents from a replication are indexes as well', async (t) => {
     const map = { fields: { n: 'desc' }, partial_filter_selector: {} };
     const views = { v: { map, reduce: '_count', options: { def: { fields: [{ n: 'desc' }] } } } };
     await t.replicate([{ _id: '_design/far', _rev: `1-${'a'.repeat(32)}`, language: 'query', views }]);
@@ -112,7 +112,7 @@ export default suite('find_indexes', [
     assertJson(await t.get('/_design/far/_view/v'), 200, { rows: [{ key: null, value: 2 }] });
   }),
 
-  test('are listed behind that of all documents', async (t) => {
+  test('indexes are listed after the index of all documents', async (t) => {
     assertJson(await t.get('/_index'), 200, { total_rows: 1, indexes: [ALL_DOCS] });
     await index(t, ['a', { b: 'asc' }], 'ab');
     await index(t, [{ c: 'desc' }], 'c', { partial_filter_selector: { d: 1 } });
@@ -128,7 +128,7 @@ export default suite('find_indexes', [
     assertJson(await t.get('/_index?skip=1&limit=1'), 200, { total_rows: 3, indexes: [ab] });
   }),
 
-  test('are removed, and their design document with the last of them', async (t) => {
+  test('an index is removed, and its design document with the last index', async (t) => {
     await index(t, ['a'], 'one');
     await t.at('POST', '/_index', { json: { index: { fields: ['b'] }, name: 'two', ddoc: 'one' } });
     const missing = [404, 'not_found', 'missing'] as const;
@@ -146,7 +146,7 @@ export default suite('find_indexes', [
     assert.equal(at((await t.get('/_index')).json, 'total_rows'), 2);
   }),
 
-  test('are removed many at once', async (t) => {
+  test('many indexes are removed in one request', async (t) => {
     await index(t, ['a'], 'one');
     await index(t, ['b'], 'two');
     await t.put('_design/views', { views: { v: { map: 'function (doc) {}' } } });
@@ -165,14 +165,14 @@ export default suite('find_indexes', [
     assert.equal((await t.get('/_design/views')).status, 200);
   }),
 
-  test('other views keep their design document', async (t) => {
+  test('a design document with other views is kept when its last index is removed', async (t) => {
     await t.put('_design/views', { views: { v: { map: 'function (doc) { emit(1); }' } } });
     const answer = await t.at('POST', '/_index', { json: { index: { fields: ['a'] }, ddoc: 'views' } });
     assert.deepEqual([answer.status, at(answer.json, 'error')], [400, 'invalid_ddoc_lang']);
     assert.match(stringAt(answer.json, 'reason'), /^Existing design doc has an invalid language: "javascript"/);
   }),
 
-  test('what is no index is refused', async (t) => {
+  test('an invalid index is refused', async (t) => {
     for (const [json, error] of wrong) {
       const answer = await t.at('POST', '/_index', { json });
       assert.deepEqual(
@@ -188,7 +188,7 @@ export default suite('find_indexes', [
     assert.equal((await t.at('POST', '/_index/a/json/b', { json: {} })).status, 405);
   }),
 
-  test('many that are written at once all come to be', async (t) => {
+  test('many indexes created simultaneously in one design document all exist', async (t) => {
     const names = Array.from({ length: 20 }, (_, place) => `i${place}`);
     const answers = await Promise.all(
       names.map((name) => t.at('POST', '/_index', { json: { index: { fields: [name] }, ddoc: 'shared', name } })),

@@ -97,7 +97,7 @@ const joined: readonly [selector: Json, ids: string][] = [
 
 /** The operators of selectors (docs/http/find.md#operators): what they mean for every type of value, with an index and without. */
 export default suite('find_operators', [
-  test('conditions on a field', async (t) => {
+  test('operators compare the value of a field', async (t) => {
     await t.bulk(typed);
     for (const [condition, ids] of ordered) {
       assert.equal((await findIds(t, { v: condition })).join(''), ids, JSON.stringify(condition));
@@ -109,14 +109,14 @@ export default suite('find_operators', [
     }
   }),
 
-  test('conditions joined', async (t) => {
+  test('logical operators combine conditions', async (t) => {
     await t.bulk(typed);
     for (const [selector, ids] of joined) {
       assert.equal((await findIds(t, selector)).join(''), ids, JSON.stringify(selector));
     }
   }),
 
-  test('elements are objects themselves', async (t) => {
+  test('$elemMatch and $allMatch match elements that are objects', async (t) => {
     await t.bulk([
       {
         _id: 'a',
@@ -135,7 +135,7 @@ export default suite('find_operators', [
     assert.deepEqual(await findIds(t, { 'cast.first': { age: 36 } }), ['c']);
   }),
 
-  test('strings compare as view keys do, ids by code point', async (t) => {
+  test('strings compare like view keys, and ids by code point', async (t) => {
     await t.bulk(['a', 'B', 'ä', 'Z', 'z'].map((v) => ({ _id: v, v })));
     assert.deepEqual(await findIds(t, { v: { $gte: 'a', $lt: 'z' } }), ['B', 'a', 'ä']);
     assert.deepEqual(await findIds(t, { _id: { $gte: 'a', $lt: 'z' } }), ['a']);
@@ -148,7 +148,7 @@ export default suite('find_operators', [
     assert.deepEqual(await findIds(t, { v: 'a\u0308' }), ['ä']);
   }),
 
-  test('$beginsWith goes by characters, whatever the collation makes of them', async (t) => {
+  test('$beginsWith compares characters, whatever the collation', async (t) => {
     const words = ['ab', 'abc', 'aB', 'b', 'é', 'e\u0301f', 'eg', 'เก', 'เ', 'ก'];
     await t.bulk(words.map((v, at) => ({ _id: `${at}`, v })));
     const expected: readonly [string, string][] = [
@@ -168,7 +168,7 @@ export default suite('find_operators', [
     }
   }),
 
-  test('names that objects have anyway are absent unless they are written', async (t) => {
+  test('names of built-in properties are absent unless the document has them', async (t) => {
     await t.at('POST', '/_bulk_docs', {
       body: '{"docs":[{"_id":"a"},{"_id":"b","constructor":1,"in":{"__proto__":{"x":1}}}]}',
       headers: { 'content-type': 'application/json' },

@@ -20,7 +20,7 @@ function reasons(explained: unknown): Record<string, unknown> {
 
 /** Which index answers a query, what is said of it, and the order of the answer (docs/http/find.md#index-choice). */
 export default suite('find_planning', [
-  test('an index is taken whose fields are all asked for', async (t) => {
+  test('an index is used if the query has conditions on all its fields', async (t) => {
     await index(t, ['a'], 'a');
     await index(t, ['a', 'b'], 'ab');
     await index(t, ['c'], 'c');
@@ -49,7 +49,7 @@ export default suite('find_planning', [
     assert.deepEqual(await findIds(t, { a: 1 }, { sort: ['a', 'b'] }), ['x']);
   }),
 
-  test('an order needs an index that has it, fields with one value aside', async (t) => {
+  test('a sort needs an index with that order, except for fields with one value', async (t) => {
     await t.bulk([
       { _id: 'x', a: 1, b: 2, c: 3 },
       { _id: 'y', a: 1, b: 1, c: 4 },
@@ -70,7 +70,7 @@ export default suite('find_planning', [
     }
   }),
 
-  test('an index that is named is taken, and told of where it can not be', async (t) => {
+  test("use_index is obeyed, or the answer says that the index can't be used", async (t) => {
     await t.bulk([{ _id: 'x', a: 1, b: 1 }]);
     await index(t, ['a'], 'a');
     await index(t, ['a', 'b'], 'ab');
@@ -95,7 +95,7 @@ export default suite('find_planning', [
     assert.deepEqual([answer.status, at(answer.json, 'error')], [400, 'no_usable_index']);
   }),
 
-  test('partial indexes have what passes their filter, and are taken by name only', async (t) => {
+  test('a partial index has the documents that pass its filter, and is used by name only', async (t) => {
     await t.bulk([
       { _id: 'x', a: 1, open: true },
       { _id: 'y', a: 1, open: false },
@@ -107,7 +107,7 @@ export default suite('find_planning', [
     assert.deepEqual(reasons(await explain(t, { selector: { a: 1 } })), { _all_docs: [], open: ['is_partial'] });
   }),
 
-  test('warnings come with the index that would help', async (t) => {
+  test('a warning names the index that would help', async (t) => {
     await t.bulk(Array.from({ length: 30 }, (_, n) => ({ _id: `${n}`, a: 1, b: n, c: n })));
     const warned = async (selector: Readonly<Record<string, unknown>>) => {
       const { json } = await find(t, { selector });
@@ -159,7 +159,7 @@ export default suite('find_planning', [
     assert.equal(at(await explain(t, { selector: {} }), 'fields'), 'all_fields');
   }),
 
-  test('_explain says why an index was taken or not', async (t) => {
+  test('_explain says why each index was used or not', async (t) => {
     await index(t, ['a'], 'a');
     await index(t, ['a'], 'also');
     await index(t, ['a', 'b'], 'ab');
@@ -192,7 +192,7 @@ export default suite('find_planning', [
     assert.deepInclude(at(first, 'analysis'), { usable: true, chosen: true, ranking: 0 });
   }),
 
-  test('ranges that nothing can lie in are not looked at', async (t) => {
+  test("a range that can't contain anything isn't read", async (t) => {
     await t.bulk([{ _id: 'x', a: 1 }]);
     await index(t, ['a'], 'a');
     for (const selector of [{ a: { $gt: 2, $lt: 1 } }, { a: 1, $and: [{ a: 2 }] }, { _id: 5 }, { _id: { $lt: [] } }]) {

@@ -19,7 +19,7 @@ function post(t: Toolkit, path: string, parts: readonly string[], more: Record<s
 /** Files by an HTML form (docs/http/documents.md#form-uploads). */
 export default suite('form_submit', [
   test(
-    'files are added to the document that is there',
+    'a form adds files to an existing document',
     async (t) => {
       const rev = await t.put('doc', { n: 1, _attachments: { kept: { data: 'eA==' }, old: { data: 'eA==' } } });
       const answer = await post(t, '/doc', [
@@ -41,7 +41,7 @@ export default suite('form_submit', [
   ),
 
   test(
-    'or to the one that the form brings',
+    'a form adds files to the document in its field _doc',
     async (t) => {
       const answer = await post(t, '/doc', [field('_doc', '{"n":2}'), file('a', 'hello')]);
       assert.equal(answer.status, 201, answer.text);
@@ -53,7 +53,7 @@ export default suite('form_submit', [
   ),
 
   test(
-    'two files of one name are refused',
+    'two files with one name are refused',
     async (t) => {
       const answer = await post(t, '/doc', [field('_doc', '{"n":2}'), file('a', 'one'), file('a', 'two')]);
       assertError(answer, 400, 'bad_request', 'Duplicate attachments');
@@ -63,7 +63,7 @@ export default suite('form_submit', [
   ),
 
   test(
-    'a revision that is not the current one is refused',
+    "a revision that isn't current is refused",
     async (t) => {
       const rev = await t.put('doc', { n: 1 });
       await t.put('doc', { _rev: rev, n: 2 });
@@ -76,7 +76,7 @@ export default suite('form_submit', [
   ),
 
   test(
-    'only pages of this server may send one',
+    'a form from a page of another server is refused',
     async (t) => {
       const headers = { 'content-type': FORM };
       const body = `${file('a', 'x')}--b--`;
@@ -88,7 +88,7 @@ export default suite('form_submit', [
     { needs: ['forbidden-headers'] },
   ),
 
-  test('another body is none', async (t) => {
+  test("a body that isn't multipart/form-data is refused", async (t) => {
     const answer = await t.at('POST', '/doc', { json: {} });
     assertError(answer, 415, 'bad_content_type', 'Content-Type must be multipart/form-data');
   }),

@@ -20,7 +20,7 @@ async function setTo(t: Toolkit, setting: string, value: string): Promise<void> 
 /** A change of what functions are bound by counts at once (docs/http/server.md#settings). */
 export default suite('function_limits', [
   test(
-    'a reduce function that was too slow is run with the time that it has now',
+    'a reduce function that was too slow runs again after the time limit is raised',
     async (t) => {
       const other = await t.withSettings(hasty);
       await putViews(other, { v: { map, reduce: `function (keys, values) { ${dawdle} return values.length; }` } });
@@ -33,7 +33,7 @@ export default suite('function_limits', [
   ),
 
   test(
-    'a validation function that was too slow is run with the time that it has now',
+    'a validation function that was too slow runs again after the time limit is raised',
     async (t) => {
       const other = await t.withSettings(hasty);
       await other.put('_design/slow', { validate_doc_update: `function () { ${dawdle} }` });
@@ -48,7 +48,7 @@ export default suite('function_limits', [
   ),
 
   test(
-    'reductions that were refused for their growth are taken where they may grow now',
+    'a reduction refused for its growth is accepted after reduce_limit is turned off',
     async (t) => {
       const other = await t.withSettings({ query_server_config: { reduce_limit: 'true' } });
       const reduce = `function () { return "${'x'.repeat(300)}"; }`;

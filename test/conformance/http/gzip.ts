@@ -18,7 +18,7 @@ export default suite('gzip', [
     }
   }),
 
-  test('also a large bulk', async (t) => {
+  test('a large gzipped bulk request is inflated', async (t) => {
     const docs = Array.from({ length: 1000 }, (_, n) => ({ _id: `${n}`, text: 'lorem ipsum '.repeat(20) }));
     const headers = { 'content-encoding': 'gzip', 'content-type': 'application/json' };
     const answer = await t.at('POST', '/_bulk_docs', { body: await gzip(JSON.stringify({ docs })), headers });
@@ -26,7 +26,7 @@ export default suite('gzip', [
     assert.deepInclude(await t.info(), { doc_count: 1000 });
   }),
 
-  test('identity is no encoding', async (t) => {
+  test('identity is accepted as an encoding without effect', async (t) => {
     const headers = { 'content-encoding': 'identity' };
     assertWritten(await t.at('PUT', '/doc', { body: '{"n":1}', headers }), 201, 'doc');
   }),
@@ -39,7 +39,7 @@ export default suite('gzip', [
     assert.deepInclude(await t.info(), { doc_count: 0 });
   }),
 
-  test('what is not gzipped though it says so is refused', async (t) => {
+  test("a body that isn't gzip although its header says so is refused", async (t) => {
     const headers = { 'content-encoding': 'gzip' };
     assert.equal((await t.at('PUT', '/doc', { body: '{"n":1}', headers })).status, 400);
     const cut = (await gzip('{"n":1}')).slice(0, -6);
@@ -48,7 +48,7 @@ export default suite('gzip', [
   }),
 
   test(
-    'the limit counts what comes out of it',
+    'the size limit applies to the inflated body',
     async (t) => {
       const small = await t.withSettings({ svc: { max_document_size: '100000' } });
       const body = await gzip(`{"text":"${'x'.repeat(10_000_000)}"}`);

@@ -4,7 +4,7 @@ import { suite, test } from '../../support/conformance/suite.ts';
 
 /** HEAD is GET without its body (docs/http/requests.md#head). */
 export default suite('head', [
-  test('has status and headers of GET, on every resource', async (t) => {
+  test('HEAD has status and headers of GET, on every resource', async (t) => {
     await t.put('doc', { n: 1 });
     await t.put('_design/test', {});
     await t.put('_local/mine', {});
@@ -22,7 +22,7 @@ export default suite('head', [
     }
   }),
 
-  test('tells the length that GET has', async (t) => {
+  test('HEAD has the Content-Length of GET', async (t) => {
     const rev = await t.put('doc', { text: 'Größe' });
     await t.at('PUT', `/doc/plain?rev=${rev}`, { body: 'hello', headers: { 'content-type': 'x/y' } });
     const text = 'the same words again and again, '.repeat(200);
@@ -72,7 +72,7 @@ export default suite('head', [
     assert.isUndefined(head.header('content-length'));
   }),
 
-  test('leaves the connection usable', async (t) => {
+  test('HEAD leaves the connection usable', async (t) => {
     await t.put('doc', { n: 1 });
     for (let round = 0; round < 5; round += 1) {
       assert.equal((await t.at('HEAD', '/doc')).status, 200);

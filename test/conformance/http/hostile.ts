@@ -35,7 +35,7 @@ export default suite('hostile', [
     { what: 'an encoded surrogate', raw: [0xed, 0xa0, 0x80] },
     { what: 'a byte that UTF-8 never has', raw: [0xff] },
   ].map(({ what, raw }) =>
-    test(`a body with ${what} is no JSON`, async (t) => {
+    test(`a body with ${what} is refused as invalid JSON`, async (t) => {
       const body = bytesOf('{"text":"', raw, '"}');
       assertError(await t.at('PUT', '/doc', { body }), 400, 'bad_request', 'invalid_json');
       const bulk = bytesOf('{"docs":[{"_id":"doc","text":"', raw, '"}]}');
@@ -51,7 +51,7 @@ export default suite('hostile', [
     await assertUntouched(t);
   }),
 
-  test('names that mean something to JavaScript are members like others', async (t) => {
+  test('names of built-in properties of JavaScript are members like others', async (t) => {
     const plain = names.filter((name) => !name.startsWith('_'));
     const outer = plain.map((name) => `"${name}":{"polluted":true}`).join(',');
     const inner = names.map((name) => `"${name}":{"polluted":true}`).join(',');
@@ -88,7 +88,7 @@ export default suite('hostile', [
     }),
   ),
 
-  test('__proto__ as an id in questions of the replicator', async (t) => {
+  test('__proto__ works as an id in _revs_diff, _missing_revs and _bulk_get', async (t) => {
     const headers = { 'content-type': 'application/json' };
     const body = '{"__proto__":["1-a"]}';
     const diff = await t.at('POST', '/_revs_diff', { body, headers });
@@ -101,7 +101,7 @@ export default suite('hostile', [
     await assertUntouched(t);
   }),
 
-  test('names that mean something to JavaScript are paths and databases like others', async (t) => {
+  test('names of built-in properties of JavaScript work as paths and database names', async (t) => {
     for (const name of ['/constructor', '/__proto__', '/toString', '/_toString', '/_constructor']) {
       assert.include([400, 404], (await t.request('GET', name)).status, name);
       assert.include([400, 404, 405], (await t.at('GET', name)).status, name);
@@ -110,7 +110,7 @@ export default suite('hostile', [
     assert.deepInclude((await t.request('GET', '/constructor')).json, { db_name: 'constructor' });
   }),
 
-  test('10,000 levels deep: refused or kept, never a crash', async (t) => {
+  test('10,000 levels of nesting are refused or stored, and never a crash', async (t) => {
     for (const [open, close] of [
       ['[', ']'],
       ['{"a":', '}'],
@@ -128,7 +128,7 @@ export default suite('hostile', [
     assert.equal((await t.at('PUT', '/proof', { json: {} })).status, 201);
   }),
 
-  test('a member that is there twice: one of the two counts, for body and service alike', async (t) => {
+  test('of a member that occurs twice the same one counts for the stored body and for the service', async (t) => {
     const answer = await t.at('PUT', '/doc', { body: '{"a":1,"a":2}' });
     assert.equal(answer.status, 201);
     assert.equal(at((await t.get('/doc')).json, 'a'), 2);
@@ -144,7 +144,7 @@ export default suite('hostile', [
     }
   }),
 
-  test('special members are seen whatever their spelling', async (t) => {
+  test('special members are recognized in any spelling', async (t) => {
     const hidden = await t.at('PUT', '/doc', { body: '{"\\u005fzing":1}' });
     assertError(hidden, 400, 'doc_validation', 'Bad special document member: _zing');
     const headers = { 'content-type': 'application/json' };
@@ -154,7 +154,7 @@ export default suite('hostile', [
   }),
 
   test(
-    'a body that stops half-way leaves nothing behind',
+    'a body that breaks off leaves nothing in the database',
     async (t) => {
       const sent = encoder.encode('{"docs":[{"_id":"one"},{"_id":"two"}');
       const body: BrokenBody = { bytes: sent, announced: 1000 };
@@ -167,7 +167,7 @@ export default suite('hostile', [
   ),
 
   test(
-    'a body that stops where it happens to be whole leaves nothing behind',
+    'a body that breaks off where it happens to be complete JSON leaves nothing in the database',
     async (t) => {
       const body: BrokenBody = { bytes: encoder.encode('{"n":1}'), announced: 1000 };
       const outcome = await Promise.allSettled([t.at('PUT', '/doc', { body })]);
@@ -178,7 +178,7 @@ export default suite('hostile', [
   ),
 
   test(
-    'a path over the limit is refused',
+    'a path longer than the limit is refused',
     async (t) => {
       const small = await t.withSettings({ httpd: { max_uri_length: '200' } });
       const answer = await small.get(`/${'x'.repeat(200)}`);
@@ -188,7 +188,7 @@ export default suite('hostile', [
     { needs: ['settings'] },
   ),
 
-  test('a generation that no edits could follow is not taken as it comes', async (t) => {
+  test('a generation too high for further edits is not accepted', async (t) => {
     const rev = (generation: number) => `${generation}-${'a'.repeat(32)}`;
     const [most, far] = [rev(4_503_599_627_370_496), rev(4_503_599_627_370_497)];
     const reason =
@@ -213,7 +213,7 @@ export default suite('hostile', [
     assert.equal((await t.at('DELETE', `/doc?rev=${stringAt(next.json, 'rev')}`)).status, 200);
   }),
 
-  test('percent signs that encode nothing harm nothing', async (t) => {
+  test('percent signs that encode nothing are harmless', async (t) => {
     for (const path of ['/%', '/%z', '/%zz', '/a%2', '/%u0041']) {
       assert.include([400, 404], (await t.get(path)).status, path);
       assert.isBelow((await t.at('PUT', path, { json: {} })).status, 500, path);
@@ -222,7 +222,7 @@ export default suite('hostile', [
   }),
 
   test(
-    'a path that climbs gets nowhere',
+    'a path with .. leads nowhere',
     async (t) => {
       const climb = ['/../../etc/passwd', '/..%2f..%2fetc%2fpasswd', `/${t.db}/../../x`, '/.%00'];
       for (const path of climb) assert.include([400, 404, 501], (await t.request('GET', path)).status, path);
@@ -231,7 +231,7 @@ export default suite('hostile', [
   ),
 
   test(
-    'text that is no HTTP is answered with 400 or dropped',
+    "input that isn't HTTP is answered 400, or the connection is closed",
     async (t) => {
       for (const text of ['\r\n\r\n\r\n', 'GET\r\n\r\n', 'NONSENSE / HTTP/9.9\r\n\r\n', '\u0000\u0001\u0002']) {
         assert.match(await sendText(t, text), /^($|HTTP\/1\.1 400 )/);

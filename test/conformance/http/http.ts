@@ -4,7 +4,7 @@ import { suite, test } from '../../support/conformance/suite.ts';
 
 /** What every answer carries, and how a path is read (docs/http/requests.md). */
 export default suite('http', [
-  test('Server names the product, Date is a date of HTTP', async (t) => {
+  test('Server names the product, and Date is an HTTP date', async (t) => {
     const answer = await t.get('');
     assert.match(answer.header('server') ?? '', /^Settee\/\d+\.\d+\.\d+\S*$/);
     // RFC 9110, 5.6.7: IMF-fixdate
@@ -59,7 +59,7 @@ export default suite('http', [
   }),
 
   test(
-    'Location follows the host by which the service was asked',
+    'Location uses the host of the request',
     async (t) => {
       const answer = await t.at('PUT', '/doc', { json: {}, headers: { host: 'db.example.org:8080' } });
       assert.equal(answer.header('location'), `http://db.example.org:8080${t.basePath}/${t.db}/doc`);

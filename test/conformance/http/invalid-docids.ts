@@ -43,7 +43,7 @@ export default suite('invalid_docids', [
     assert.deepInclude(await t.info(), { doc_count: 0, update_seq: 0 });
   }),
 
-  test('a local document has one name, no more and no less', async (t) => {
+  test('a local document has exactly one name segment', async (t) => {
     const bare = 'Invalid _local document id.';
     const deep = '_local documents do not accept attachments.';
     assertError(await t.at('PUT', '/_local', { json: {} }), 400, 'bad_request', bare);

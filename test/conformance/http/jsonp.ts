@@ -7,7 +7,7 @@ const allowed = { httpd: { allow_jsonp: 'true' } };
 
 /** JSONP (docs/http/answers.md#jsonp). */
 export default suite('jsonp', [
-  test('is off by default: callback means nothing', async (t) => {
+  test('callback is ignored by default', async (t) => {
     const rev = await t.put('doc', { n: 1 });
     const answer = await t.get('/doc?callback=run');
     assert.equal(answer.header('content-type'), 'application/json');
@@ -15,7 +15,7 @@ export default suite('jsonp', [
   }),
 
   test(
-    'wraps every JSON answer into a call, where it is allowed',
+    'every JSON response is wrapped into the callback if JSONP is enabled',
     async (t) => {
       const other = await t.withSettings(allowed);
       await other.put('doc', { n: 1 });
@@ -32,7 +32,7 @@ export default suite('jsonp', [
   ),
 
   test(
-    'leaves what is no JSON as it is, and HEAD has the type of GET',
+    'responses other than JSON are unchanged, and HEAD has the type of GET',
     async (t) => {
       const other = await t.withSettings(allowed);
       for (const type of ['text/plain', 'text/plain; charset=utf-8', 'application/json']) {
@@ -55,7 +55,7 @@ export default suite('jsonp', [
   ),
 
   test(
-    'takes no callback that could be more than a name',
+    "a callback that isn't a plain name is refused",
     async (t) => {
       const other = await t.withSettings(allowed);
       for (const callback of ['alert(1)', 'a;b', 'a%20b', '<script>', 'a"b', 'a/b']) {

@@ -18,7 +18,7 @@ function longText(length: number): string {
 /** Documents beyond any page size go through whole. */
 const passedOn = [
   ...[1000, 16 * 1024, 64 * 1024 + 1, megabyte, 5 * megabyte].map((length) =>
-    test(`a text of ${length} characters`, async (t) => {
+    test(`a text of ${length} characters is stored and read`, async (t) => {
       const text = longText(length);
       const rev = await t.put('doc', { text });
       const read = await t.get('/doc');
@@ -29,7 +29,7 @@ const passedOn = [
     }),
   ),
 
-  test('small and large ones in one bulk', async (t) => {
+  test('small and large documents can be written in one bulk request', async (t) => {
     const lengths = [10, 300_000, 20, 2 * megabyte, 30];
     await t.bulk(lengths.map((length, index) => ({ _id: `${index}`, text: longText(length) })));
     const rows = arrayAt((await t.get('/_all_docs?include_docs=true')).json, 'rows');
@@ -42,7 +42,7 @@ const passedOn = [
     }
   }),
 
-  test('an array of 100,000 and an object of 20,000 members', async (t) => {
+  test('an array of 100,000 and an object of 20,000 members are stored and read', async (t) => {
     const list = Array.from({ length: 100_000 }, (_, index) => index);
     const members = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`member${index}`, index]));
     await t.put('doc', { list, members });
@@ -51,7 +51,7 @@ const passedOn = [
     assert.isTrue(JSON.stringify(at(read, 'members')) === JSON.stringify(members));
   }),
 
-  test('a long id and a long member name', async (t) => {
+  test('a long id and a long member name are stored and read', async (t) => {
     const id = 'i'.repeat(4000);
     const name = 'm'.repeat(100_000);
     await t.put(id, { [name]: 1 });
@@ -61,7 +61,7 @@ const passedOn = [
 ];
 
 const readInEveryWay = [
-  test('a long document between short ones is the same in whichever way it is read', async (t) => {
+  test('a long document between short ones is the same in every way of reading', async (t) => {
     // Of one to four bytes a character, so that some lie across whatever a text is cut at.
     const text = '€a😀ü'.repeat(200_000);
     const data = btoa('the content');
@@ -108,7 +108,7 @@ const readInEveryWay = [
     }
   }),
 
-  test('a very long history is told whole, however much of it was read before', async (t) => {
+  test('a very long history is returned whole, however much of it was read before', async (t) => {
     await t.at('PUT', '/_revs_limit', { json: 1_000_000 });
     const length = 20_000;
     const ids = Array.from({ length }, (_, n) => String(length - n).padStart(32, '0'));
@@ -139,7 +139,7 @@ const readInEveryWay = [
     }
   }),
 
-  test('a document with very many conflicts tells of all of them', async (t) => {
+  test('a document with thousands of conflicts lists all of them', async (t) => {
     const count = 8_000;
     const revs = Array.from({ length: count }, (_, n) => `1-${String(count - n).padStart(32, '0')}`);
     await t.replicate(revs.map((_rev, n) => ({ _id: 'doc', _rev, n })));

@@ -53,7 +53,7 @@ function list(t: Toolkit, what: string, options: RequestOptions = {}) {
 
 /** List functions (docs/http/functions.md#list-functions). */
 export default suite('list_views', [
-  test('get the head, then row after row, and make a text of them', async (t) => {
+  test('a list function gets the head, then each row, and returns a text', async (t) => {
     await fill(t, 2);
     const answer = await list(t, 'basic/rows');
     assert.equal(answer.status, 200, answer.text);
@@ -62,7 +62,7 @@ export default suite('list_views', [
     assert.equal(answer.header('vary'), 'Accept');
   }),
 
-  test('take the parameters of the view', async (t) => {
+  test('a list function gets the parameters of the view', async (t) => {
     await fill(t);
     const answer = await list(t, 'basic/rows?startkey=3&limit=1&update_seq=true');
     assert.equal(answer.text, 'head {"total_rows":10,"offset":3,"update_seq":12}\n["3",3,"3"]\ntail');
@@ -73,14 +73,14 @@ export default suite('list_views', [
     assertError(wrong, 400, 'query_parse_error', 'Invalid value for integer: x');
   }),
 
-  test('of reductions the head is empty', async (t) => {
+  test('the head that a list function gets is empty for a reduced view', async (t) => {
     await fill(t);
     assert.equal((await list(t, 'basic/sum')).text, 'head {}\n[null,null,45]\ntail');
     assert.equal((await list(t, 'basic/sum?group=true')).text, 'head {}\n[null,0,20]\n[null,1,25]\ntail');
     assert.equal((await list(t, 'basic/sum?reduce=false&limit=0')).text, 'head {"total_rows":10,"offset":0}\ntail');
   }),
 
-  test('may list the view of another design document, or all documents', async (t) => {
+  test('a list function can be applied to a view of another design document, or to all documents', async (t) => {
     await fill(t, 2);
     assert.equal(
       (await list(t, 'basic/views/backwards?limit=1')).text,
@@ -95,14 +95,14 @@ export default suite('list_views', [
     assert.match((await list(t, 'basic/_all_docs?startkey="1"')).text, /^head {"total_rows":4,"offset":1}\n\["1","1",/);
   }),
 
-  test('choose status and headers', async (t) => {
+  test('a list function sets status and headers', async (t) => {
     await fill(t, 1);
     const answer = await list(t, 'typed/rows');
     assert.deepEqual([answer.status, answer.text, answer.header('x-own')], [206, 'a;b\n', '1']);
     assert.equal(answer.header('content-type'), 'text/csv');
   }),
 
-  test('need not read all rows, nor any, nor send anything', async (t) => {
+  test('a list function can return without reading rows or sending text', async (t) => {
     await fill(t);
     assert.equal((await list(t, 'stops/rows')).text, 'first 0 enough');
     assert.equal((await list(t, 'nothing_read/rows')).text, 'not one');
@@ -110,7 +110,7 @@ export default suite('list_views', [
   }),
 
   ...ofCore([
-    test('read as many rows as there are', async (t) => {
+    test('a list function can read thousands of rows', async (t) => {
       await fill(t, 3000);
       const text = (await list(t, 'basic/rows')).text.split('\n');
       assert.lengthOf(text, 3002);
@@ -118,14 +118,14 @@ export default suite('list_views', [
     }),
   ]),
 
-  test('may be written in any way that calls getRow()', async (t) => {
+  test('a list function can be written in any form that calls getRow()', async (t) => {
     await fill(t, 3);
     assert.equal((await list(t, 'arrow/rows')).text, '0;1;2;3');
     assert.equal((await list(t, 'hidden/rows')).text, '0;1;2;end');
     assert.equal((await list(t, 'nested/rows')).text, '0;1;end');
   }),
 
-  test('send what they make as they make it', async (t) => {
+  test("a list function's output is sent as it is made", async (t) => {
     await fill(t, 3000);
     const { text } = await list(t, 'padded/rows');
     assert.lengthOf(text, 3000 * 1001 + 10 + 90 * 2 + 900 * 3 + 2000 * 4);
@@ -133,7 +133,7 @@ export default suite('list_views', [
     assert.equal(text.slice(-1002), `9${'x'.repeat(1000)}\n`);
   }),
 
-  test('begin their answers with the first text that they send', async (t) => {
+  test('the response begins with the first text that a list function sends', async (t) => {
     await fill(t, 3000);
     const late = await list(t, 'late_start/rows');
     assert.deepEqual([late.status, late.header('x-t'), late.text], [203, 'y', 'none']);
@@ -144,7 +144,7 @@ export default suite('list_views', [
     assert.equal((await list(t, 'hidden_start/rows')).status, 203);
   }),
 
-  test('are chosen by Accept or format', async (t) => {
+  test('Accept or format selects the provided content type', async (t) => {
     await fill(t);
     const html = await list(t, 'provides/rows', { headers: { accept: 'text/html' } });
     assert.deepEqual([html.header('content-type'), html.text], ['text/html; charset=utf-8', '<p>10</p>']);
@@ -155,7 +155,7 @@ export default suite('list_views', [
     assert.deepEqual([none.status, at(none.json, 'error')], [406, 'not_acceptable']);
   }),
 
-  test("a tag of the view's rows, the design document and Accept", async (t) => {
+  test("the ETag depends on the view's rows, the design document and Accept", async (t) => {
     await fill(t);
     const tag = `${(await list(t, 'basic/rows')).header('etag')}`;
     assert.equal((await list(t, 'basic/rows', { headers: { 'if-none-match': tag } })).status, 304);
@@ -165,7 +165,7 @@ export default suite('list_views', [
     assert.equal((await list(t, 'basic/rows', { headers: { 'if-none-match': tag } })).status, 200);
   }),
 
-  test('failures have the words of the interface', async (t) => {
+  test('failures have the messages of the interface', async (t) => {
     await fill(t, 1);
     assertError(
       await list(t, 'absent/rows'),
@@ -184,7 +184,7 @@ export default suite('list_views', [
     assert.equal((await t.at('OPTIONS', '/_design/test/_list/arrow/rows')).text, '0;1');
   }),
 
-  test('are told of the request', async (t) => {
+  test('a list function sees the request', async (t) => {
     await fill(t, 1);
     const request = (await list(t, 'request/rows?limit=1&key=0')).json;
     assert.deepInclude(request, { id: null, method: 'GET', query: { limit: '1', key: 0 } });

@@ -8,7 +8,7 @@ const conflict = 'Document update conflict.';
 
 /** `_local` documents (docs/http/documents.md#local-documents). */
 export default suite('local_docs', [
-  test('are written, read, updated and deleted, with revisions of their own kind', async (t) => {
+  test('local documents are written, read, updated and deleted, with their own kind of revisions', async (t) => {
     const created = await t.at('PUT', '/_local/mine', { json: { n: 1 } });
     assert.equal(assertWritten(created, 201, '_local/mine'), '0-1');
     assert.equal(created.header('location'), `${t.baseUrl}/${t.db}/_local/mine`);
@@ -21,13 +21,13 @@ export default suite('local_docs', [
     assertError(await t.get('/_local/mine'), 404, 'not_found', 'missing');
   }),
 
-  test('leave no tombstone: made anew, they begin again', async (t) => {
+  test('a deleted local document leaves no tombstone, and starts again at 0-1', async (t) => {
     await t.put('_local/mine', { n: 1 });
     await t.delete('_local/mine', '0-1');
     assert.equal(await t.put('_local/mine', { n: 2 }), '0-1');
   }),
 
-  test('are not overwritten without the current revision', async (t) => {
+  test('a local document is not overwritten without the current revision', async (t) => {
     await t.put('_local/mine', { n: 1 });
     await t.put('_local/mine', { _rev: '0-1', n: 2 });
     for (const document of [{ n: 3 }, { _rev: '0-1', n: 3 }, { _rev: '0-3', n: 3 }, { _rev: '1-abc', n: 3 }]) {
@@ -40,21 +40,21 @@ export default suite('local_docs', [
     assertJson(await t.get('/_local/mine'), 200, { _id: '_local/mine', _rev: '0-2', n: 2 });
   }),
 
-  test('take the revision from query and If-Match as well', async (t) => {
+  test("a local document's revision can be in the query or If-Match", async (t) => {
     await t.put('_local/mine', { n: 1 });
     assert.equal(await t.put('_local/mine?rev=0-1', { n: 2 }), '0-2');
     const headers = { 'if-match': '"0-2"' };
     assert.equal(assertWritten(await t.at('PUT', '/_local/mine', { json: {}, headers }), 201, '_local/mine'), '0-3');
   }),
 
-  test('are part of nothing that is counted, listed or sequenced', async (t) => {
+  test('local documents are not counted, listed or sequenced', async (t) => {
     await t.put('_local/mine', { n: 1 });
     await t.put('_local/mine', { _rev: '0-1', n: 2 });
     assert.deepInclude(await t.info(), { doc_count: 0, doc_del_count: 0, update_seq: 0 });
     assertJson(await t.get('/_all_docs'), 200, { total_rows: 0, offset: 0, rows: [] });
   }),
 
-  test('are written in bulk among others', async (t) => {
+  test('local documents can be written in a bulk request', async (t) => {
     const rows = await t.bulk([{ _id: 'plain' }, { _id: '_local/mine', n: 1 }, { _id: '_local/mine', n: 2 }]);
     assert.deepInclude(rows[0], { ok: true, id: 'plain' });
     assert.deepEqual(rows[1], { ok: true, id: '_local/mine', rev: '0-1' });
@@ -64,14 +64,14 @@ export default suite('local_docs', [
     assert.deepInclude(await t.info(), { doc_count: 1, update_seq: 1 });
   }),
 
-  test('stay local with new_edits=false', async (t) => {
+  test('local documents stay local with new_edits=false', async (t) => {
     await t.put('_local/mine', { n: 1 });
     await t.replicate([{ _id: '_local/mine', _rev: '0-1', n: 2 }]);
     assertJson(await t.get('/_local/mine'), 200, { _id: '_local/mine', _rev: '0-2', n: 2 });
     assert.deepInclude(await t.info(), { doc_count: 0, update_seq: 0 });
   }),
 
-  test('with a revision that none of them has are in conflict, with new_edits=false as well', async (t) => {
+  test('a revision that no local document can have is a conflict, also with new_edits=false', async (t) => {
     await t.put('_local/mine', { n: 1 });
     const json = { _rev: fakeRev(1, 'a'), n: 2 };
     for (const query of ['', '?new_edits=false']) {
@@ -82,7 +82,7 @@ export default suite('local_docs', [
     assertJson(await t.get('/_local/mine'), 200, { _id: '_local/mine', _rev: '0-1', n: 1 });
   }),
 
-  test('may have any name, a slash in it encoded', async (t) => {
+  test('a local document can have any name, with slashes encoded', async (t) => {
     for (const name of ['a%2Fb', '%F0%9F%98%80', 'x%20y', '_odd']) {
       await t.put(`_local/${name}`, { name });
       const id = `_local/${decodeURIComponent(name)}`;
@@ -90,13 +90,13 @@ export default suite('local_docs', [
     }
   }),
 
-  test('may be large', async (t) => {
+  test('a local document can be large', async (t) => {
     const history = Array.from({ length: 2000 }, (_, n) => ({ session_id: `session-${n}`, recorded_seq: n }));
     await t.put('_local/checkpoint', { history });
     assert.lengthOf(arrayAt((await t.get('/_local/checkpoint')).json, 'history'), 2000);
   }),
 
-  test('have an ETag', async (t) => {
+  test('a local document has an ETag', async (t) => {
     await t.put('_local/mine', {});
     assert.equal((await t.get('/_local/mine')).header('etag'), '"0-1"');
     const head = await t.at('HEAD', '/_local/mine');
@@ -104,7 +104,7 @@ export default suite('local_docs', [
     assert.equal((await t.get('/_local/mine', { 'if-none-match': '"0-1"' })).status, 304);
   }),
 
-  test('survive compaction and purge', async (t) => {
+  test('local documents survive compaction and purge', async (t) => {
     await t.put('_local/mine', { n: 1 });
     const rev = await t.put('doc', {});
     await t.compact();
@@ -113,7 +113,7 @@ export default suite('local_docs', [
     assert.equal(stringAt((await t.get('/_local/mine')).json, '_rev'), '0-1');
   }),
 
-  test('have no attachments', async (t) => {
+  test("local documents can't have attachments", async (t) => {
     const reason = '_local documents do not accept attachments.';
     assertError(await t.at('PUT', '/_local/mine/photo', { body: 'x' }), 400, 'bad_request', reason);
   }),

@@ -5,7 +5,7 @@ import { suite, test } from '../../support/conformance/suite.ts';
 const longest = 8_192;
 
 export default suite('locations', [
-  test('what is said of proxies does not count, unless it comes from one', async (t) => {
+  test("forwarding headers from a client that isn't a trusted proxy are ignored", async (t) => {
     for (const host of ['evil.example', 'evil.example/path?query', '"><script>', 'a@evil.example', '[::1']) {
       const headers = { 'x-forwarded-host': host, 'x-forwarded-proto': 'javascript', 'x-forwarded-ssl': 'on' };
       const answer = await t.at('PUT', `/doc-${encodeURIComponent(host)}`, { json: {}, headers });
@@ -13,7 +13,7 @@ export default suite('locations', [
     }
   }),
 
-  test('it is percent-encoded', async (t) => {
+  test('Location is percent-encoded', async (t) => {
     for (const id of ['größe', '語😀', 'a b"c<d>', '%41', 'new\nline', 'a/b?c#d', '\u0000\u001b', "it's"]) {
       const answer = await t.at('POST', '', { json: { _id: id } });
       const location = answer.header('location') ?? '';
@@ -22,7 +22,7 @@ export default suite('locations', [
     }
   }),
 
-  test('it is left out where it would be longer than 8 kB', async (t) => {
+  test('Location is left out if it would be longer than 8 kB', async (t) => {
     const base = `${t.host.baseUrl}/${t.db}/`;
     const fitting = 'i'.repeat(longest - base.length);
     const answer = await t.at('POST', '', { json: { _id: fitting } });
@@ -34,7 +34,7 @@ export default suite('locations', [
     }
   }),
 
-  test('an update function names no document that is too long for a header', async (t) => {
+  test("an update function's response has no id header if the id is too long for a header", async (t) => {
     const make =
       'function (doc, req) { return [{ _id: JSON.parse(req.body) }, { body: "made", headers: { Location: req.query.to } }]; }';
     await t.put('_design/d', { updates: { make } });
@@ -45,7 +45,7 @@ export default suite('locations', [
   }),
 
   test(
-    'a GET of a design document with an encoded slash is answered where the address is too long to be sent on to',
+    'a GET of a design document with an encoded slash is answered directly if the redirection would be too long',
     async (t) => {
       const name = 'é'.repeat(1_400);
       await t.put(`_design/${encodeURIComponent(name)}`, {});

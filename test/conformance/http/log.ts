@@ -27,7 +27,7 @@ function wrongCookie(): string {
 
 /** The service's log, over HTTP (docs/http/server.md#log). */
 export default suite('log', [
-  test('what is written is read', async (t) => {
+  test('an entry that was written can be read', async (t) => {
     await write(t, `a message of ${t.db}`);
     const from = '(?:127\\.0\\.0\\.1|::1|an unknown address)';
     const words = `\\[info\\] somebody from ${from} wrote: a message of ${t.db}`;
@@ -35,7 +35,7 @@ export default suite('log', [
   }),
 
   test(
-    'failed log-ins are told, on every way to log in, and no password',
+    'failed log-ins are logged for every authentication method, without the password',
     async (given) => {
       const settings = {
         httpd: { authentication_handlers: 'oauth, cookie, proxy, default, jwt' },
@@ -67,7 +67,7 @@ export default suite('log', [
   ),
 
   test(
-    'of many that fail the first is told at once',
+    'of many failed log-ins the first is logged at once',
     async (given) => {
       const t = await withUsers(given, [{ name: 'ana' }]);
       for (let count = 0; count < 5; count++) await post(t, { name: 'ana', password: `wrong ${count}` });
@@ -78,7 +78,7 @@ export default suite('log', [
   ),
 
   test(
-    'requests have a level of their own',
+    'requests have their own log level',
     async (given) => {
       const t = await withUsers(given, [{ name: 'ana b' }]);
       const set = (level: string) => t.request('PUT', '/_config/log/level', { headers: ROOT, json: level });
@@ -102,7 +102,7 @@ export default suite('log', [
     { needs: ['settings'] },
   ),
 
-  test('so many bytes, so far from the end', async (t) => {
+  test('bytes and offset select a part counted from the end', async (t) => {
     await write(t, 'the first entry');
     await write(t, 'the second entry');
     assert.equal(await read(t, '?bytes=6'), 'entry\n');
@@ -112,7 +112,7 @@ export default suite('log', [
     assert.include(await read(t, '?bytes=1000000'), ' wrote: the first entry\n');
   }),
 
-  test('a character that is cut in two is left out', async (t) => {
+  test('a character cut by the limits is left out', async (t) => {
     await write(t, 'Größe 😀');
     assert.equal(await read(t, '?bytes=4'), '\n');
     assert.equal(await read(t, '?bytes=5'), '😀\n');
@@ -121,7 +121,7 @@ export default suite('log', [
   }),
 
   test(
-    'who is no admin writes short entries, and not many',
+    "a client that isn't an admin can write short entries only, and few",
     async (given) => {
       const t = await withUsers(given, [{ name: 'ana' }]);
       const json = { level: 'info', message: 'x'.repeat(4_096) };
@@ -147,14 +147,14 @@ export default suite('log', [
     { needs: ['settings'] },
   ),
 
-  test('no more than a million bytes at once', async (t) => {
+  test('at most a million bytes are returned', async (t) => {
     const reason = "'bytes' cannot exceed 1000000";
     assertError(await t.request('GET', '/_log?bytes=1000001'), 400, 'bad_request', reason);
     assert.equal((await t.request('GET', '/_log?bytes=-1')).status, 400);
     assert.equal((await t.request('GET', '/_log?offset=x')).status, 400);
   }),
 
-  test('a level that is none is refused, and so is what is no message', async (t) => {
+  test('an unknown level and an invalid message are refused', async (t) => {
     const loud = await t.request('POST', '/_log', { json: { level: 'loud', message: 'x' } });
     assert.equal(loud.status, 400);
     assert.equal(at(loud.json, 'error'), "Unrecognized log level 'loud'");
@@ -173,19 +173,19 @@ export default suite('log', [
     );
   }),
 
-  test('an entry looks like no other: its control characters are escaped', async (t) => {
+  test("control characters in an entry are escaped, so that it can't imitate another entry", async (t) => {
     await write(t, 'one\n2026-01-31T12:00:00.000Z [error] two\u001b[31m');
     const last = (await read(t, '?bytes=1000000')).trimEnd().split('\n').at(-1) ?? '';
     assert.match(last, /\[info\] somebody from .+ wrote: one\S+2026-01-31T12:00:00\.000Z \[error\] two/);
     assert.notInclude(last, '\u001b');
   }),
 
-  test('less than the level is not written', async (t) => {
+  test('entries below the level are not written', async (t) => {
     await write(t, `hidden ${t.db}`, 'debug');
     assert.notInclude(await read(t, '?bytes=1000000'), `hidden ${t.db}`);
   }),
 
-  test('GET and POST alone', async (t) => {
+  test('only GET and POST are allowed', async (t) => {
     assertAllowed(await t.request('PUT', '/_log', { json: {} }), 'GET,POST');
     assertAllowed(await t.request('DELETE', '/_log'), 'GET,POST');
   }),

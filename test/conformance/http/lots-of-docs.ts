@@ -25,7 +25,7 @@ async function numbers(t: Toolkit, query: string): Promise<unknown[]> {
 
 /** Thousands of documents: order, counts and ranges hold over many pages. */
 export default suite('lots_of_docs', [
-  test('are counted, listed in order, and found by range', async (t) => {
+  test('many documents are counted, listed in order and found by range', async (t) => {
     await lots(t);
     assert.deepInclude(await t.info(), { doc_count: total, update_seq: total });
     const all = Array.from({ length: total }, (_, index) => index);
@@ -43,7 +43,7 @@ export default suite('lots_of_docs', [
     assert.deepEqual(await numbers(t, `startkey="${idOf(1500)}"&skip=1000&limit=2`), [2500, 2501]);
   }),
 
-  test('deleting every other one leaves the rest', async (t) => {
+  test('deleting every other document leaves the rest', async (t) => {
     await lots(t);
     const rows = arrayAt((await t.get('/_all_docs')).json, 'rows');
     const doomed = rows.filter((_, index) => index % 2 === 1);
@@ -59,7 +59,7 @@ export default suite('lots_of_docs', [
     );
   }),
 
-  test('many keys at once', async (t) => {
+  test('many keys are looked up in one request', async (t) => {
     await lots(t);
     const keys = Array.from({ length: 1000 }, (_, index) => idOf((index * 37) % (total + 100)));
     const answer = await t.at('POST', '/_all_docs', { json: { keys } });
@@ -73,7 +73,7 @@ export default suite('lots_of_docs', [
     }
   }),
 
-  test('a listing shows one moment, whatever is written meanwhile', async (t) => {
+  test('a listing shows one snapshot, whatever is written meanwhile', async (t) => {
     await lots(t);
     const before = arrayAt((await t.get('/_all_docs')).json, 'rows');
     const updates = before.map((row) => ({ _id: at(row, 'id'), _rev: at(row, 'value', 'rev'), n: -1 }));
@@ -84,7 +84,7 @@ export default suite('lots_of_docs', [
     assert.equal(new Set(shown).size, 1, 'all rows should be from before the update, or all from after it');
   }),
 
-  test('many writers at once all get through', async (t) => {
+  test('many simultaneous writers all succeed', async (t) => {
     const answers = await Promise.all(
       Array.from({ length: 200 }, (_, n) => t.at('PUT', `/${idOf(n)}`, { json: { n } })),
     );

@@ -27,12 +27,12 @@ async function useAll(t: Toolkit, names: readonly string[], rounds: number): Pro
 
 /** Many databases at once, more than are held open (docs/http/server.md#settings: max_dbs_open). */
 export default suite('many_databases', [
-  test('twenty side by side', async (t) => {
+  test('twenty databases are used side by side', async (t) => {
     await useAll(t, await createMany(t, 20), 3);
   }),
 
   test(
-    'more than may be open at once',
+    'more databases can be used than can be open simultaneously',
     async (t) => {
       const small = await t.withSettings({ svc: { max_dbs_open: '3' } });
       await useAll(small, await createMany(small, 12), 3);
@@ -40,7 +40,7 @@ export default suite('many_databases', [
     { needs: ['settings'] },
   ),
 
-  test('what is deleted while it is in use harms no other', async (t) => {
+  test("deleting a database in use doesn't affect another", async (t) => {
     const [first = '', second = ''] = await createMany(t, 2);
     const docs = Array.from({ length: 500 }, (_, n) => ({ _id: `${n}`, text: 'lorem ipsum '.repeat(10) }));
     for (const name of [first, second]) await t.request('POST', `/${name}/_bulk_docs`, { json: { docs } });

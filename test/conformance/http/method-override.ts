@@ -32,7 +32,7 @@ export default suite('method_override', [
     assertWritten(answer, 201, 'copy');
   }),
 
-  test('POST stands for HEAD, and the connection stays usable', async (t) => {
+  test('POST stands for HEAD, and leaves the connection usable', async (t) => {
     const rev = await t.put('doc', { value: 1 });
     for (let round = 0; round < 3; round += 1) {
       const answer = await t.at('POST', '/doc', { headers: override('HEAD') });
@@ -42,7 +42,7 @@ export default suite('method_override', [
     }
   }),
 
-  test('the header means nothing on any other method', async (t) => {
+  test('the header is ignored on any method except POST', async (t) => {
     const rev = await t.put('doc', { value: 1 });
     const read = await t.get(`/doc?rev=${rev}`, override('DELETE'));
     assertJson(read, 200, { _id: 'doc', _rev: rev, value: 1 });
@@ -51,7 +51,7 @@ export default suite('method_override', [
     assert.equal((await t.get('/doc')).status, 200);
   }),
 
-  test('a value that names none of the methods is ignored', async (t) => {
+  test('an unknown method name is ignored', async (t) => {
     const answer = await t.at('POST', '', { json: { _id: 'doc' }, headers: override('PATCH') });
     assertWritten(answer, 201, 'doc');
   }),

@@ -15,7 +15,7 @@ async function manyDocuments(t: Toolkit): Promise<void> {
 
 /** Reading many rows page by page (docs/http/views.md#view-parameters). */
 export default suite('multiple_rows', [
-  test('pages by startkey and one row more than shown give every row once', async (t) => {
+  test('pages by startkey with one extra row return every row once', async (t) => {
     await manyDocuments(t);
     const pageSize = 40;
     const seen: string[] = [];
@@ -34,7 +34,7 @@ export default suite('multiple_rows', [
     );
   }),
 
-  test('pages by skip give the same, in both directions', async (t) => {
+  test('pages by skip return every row once, in both directions', async (t) => {
     await manyDocuments(t);
     for (const descending of [false, true]) {
       const seen: number[] = [];
@@ -48,7 +48,7 @@ export default suite('multiple_rows', [
     }
   }),
 
-  test('an update shows in its row at once, and moves nothing', async (t) => {
+  test('an update shows in its row at once, and moves no row', async (t) => {
     await manyDocuments(t);
     const before = arrayAt((await t.get('/_all_docs?limit=3&skip=99')).json, 'rows');
     const rev = await t.put(idOf(100), { _rev: stringAt(before, 1, 'value', 'rev'), index: 'new' });

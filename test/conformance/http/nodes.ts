@@ -18,7 +18,7 @@ export default suite('nodes', [
     assertJson(await t.request('GET', `/_node/${NAME}`), 200, { name: NAME });
   }),
 
-  test('how long it has been up', async (t) => {
+  test('_system returns the uptime', async (t) => {
     const first = await t.request('GET', '/_node/_local/_system');
     assert.equal(first.status, 200);
     assert.hasAllKeys(first.json, ['uptime']);
@@ -28,19 +28,19 @@ export default suite('nodes', [
     assertError(await t.request('GET', '/_node/_local/_system/uptime'), 404, 'not_found', 'missing');
   }),
 
-  test('other nodes, and other things of this one, are not there', async (t) => {
+  test('other nodes, and unknown resources of this node, are answered 404', async (t) => {
     assertError(await t.request('GET', '/_node/other'), 404, 'not_found', 'no such node: other');
     assertError(await t.request('GET', '/_node'), 404, 'not_found', 'missing');
     assertError(await t.request('GET', '/_node/_local/_absent'), 404, 'not_found', 'missing');
     assertAllowed(await t.request('PUT', '/_node/_local', { json: {} }), 'GET');
   }),
 
-  test('without an admin the set-up is not finished', async (t) => {
+  test('_cluster_setup is unfinished without an admin', async (t) => {
     assertJson(await t.request('GET', '/_cluster_setup'), 200, { state: 'single_node_disabled' });
   }),
 
   test(
-    'one step sets the node up: an admin, and the system databases',
+    'enable_single_node creates an admin and the system databases',
     async (given) => {
       const t = await given.withSettings({ svc_httpd_auth: QUICK });
       const set = {
@@ -76,7 +76,7 @@ export default suite('nodes', [
     { needs: ['settings'] },
   ),
 
-  test('no other step is there, and none is done by halves', async (t) => {
+  test('other actions are refused, and none is carried out partially', async (t) => {
     const refusals: readonly (readonly [object, string])[] = [
       [{}, 'action must be a string.'],
       [
@@ -94,7 +94,7 @@ export default suite('nodes', [
     assertJson(await t.request('GET', '/_cluster_setup'), 200, { state: 'single_node_disabled' });
   }),
 
-  test('no other method is there', async (t) => {
+  test('other methods are refused', async (t) => {
     assertAllowed(await t.request('PUT', '/_membership', { json: {} }), 'GET');
     assertAllowed(await t.request('PUT', '/_cluster_setup', { json: {} }), 'GET,POST');
   }),

@@ -1,6 +1,5 @@
 import { assert } from 'chai';
-import type { Answer } from '../../support/conformance/answer.ts';
-import { assertJson } from '../../support/conformance/answer.ts';
+import { type Answer, assertJson } from '../../support/conformance/answer.ts';
 import { at } from '../../support/conformance/json.ts';
 import { suite, test } from '../../support/conformance/suite.ts';
 
@@ -12,19 +11,19 @@ function assertNotImplemented(answer: Answer): void {
 
 /** What this version can't do is refused as a whole, not done by halves. */
 export default suite('not_yet', [
-  test('an empty list of attachments is none', async (t) => {
+  test('an empty list of attachments counts as none', async (t) => {
     const rev = await t.put('doc', { _attachments: {} });
     assertJson(await t.get('/doc'), 200, { _id: 'doc', _rev: rev });
   }),
 
-  test('tokens of OAuth that the service hands out', async (t) => {
+  test('requests for OAuth tokens are answered 501', async (t) => {
     for (const path of ['/_oauth/request_token', '/_oauth/authorize', '/_oauth/access_token']) {
       assertNotImplemented(await t.request('GET', path));
       assertNotImplemented(await t.request('POST', path));
     }
   }),
 
-  test('the administration pages', async (t) => {
+  test('requests for the administration pages are answered 501', async (t) => {
     assertNotImplemented(await t.request('GET', '/_utils/'));
   }),
 ]);

@@ -33,7 +33,7 @@ export default suite('numbers', [
     }),
   ),
 
-  test('in bulk, in rows, in open_revs and in a copy as well', async (t) => {
+  test('numbers keep their digits in bulk writes, rows, open_revs and copies', async (t) => {
     const members = '"big":9007199254740993,"one":1.0,"huge":1E308,"zero":-0';
     const headers = { 'content-type': 'application/json' };
     const body = `{"docs":[{"_id":"doc",${members}}]}`;
@@ -50,7 +50,7 @@ export default suite('numbers', [
     assert.equal((await t.get('/doc')).text, `${text}\n`);
   }),
 
-  test('in local documents, too', async (t) => {
+  test('numbers keep their digits in local documents', async (t) => {
     await t.at('PUT', '/_local/mine', { body: '{"n":9007199254740993,"f":1.0}' });
     assert.equal(
       (await t.get('/_local/mine')).text,
@@ -58,7 +58,7 @@ export default suite('numbers', [
     );
   }),
 
-  test('numbers beyond all doubles can be asked for, above and below all others', async (t) => {
+  test('numbers beyond the range of doubles sort below and above all others, and can be queried', async (t) => {
     await t.bulk([
       { _id: 'a', n: 1e308 },
       { _id: 'b', n: -1e308 },
@@ -72,7 +72,7 @@ export default suite('numbers', [
     assert.deepEqual(idsOf(above), ['a', 'b']);
   }),
 
-  test('numbers that look alike to a double make different revisions', async (t) => {
+  test('numbers that are equal as doubles but written differently make different revisions', async (t) => {
     const one = stringAt((await t.at('PUT', '/one', { body: '{"n":9007199254740992}' })).json, 'rev');
     const two = stringAt((await t.at('PUT', '/two', { body: '{"n":9007199254740993}' })).json, 'rev');
     assert.notEqual(one, two);

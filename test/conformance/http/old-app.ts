@@ -124,7 +124,7 @@ async function fill(t: Toolkit): Promise<void> {
 
 /** An app that lives in a design document, as they were written around 2010, with all that it may have. */
 export default suite('old_app', [
-  test('has views with modules, and a validation by a library', async (t) => {
+  test('its views with modules and its validation with a library work', async (t) => {
     await fill(t);
     assert.deepEqual(
       arrayAt((await t.get('/_design/blog/_view/posts?group=true')).json, 'rows').map((row) => at(row, 'key')),
@@ -143,7 +143,7 @@ export default suite('old_app', [
     );
   }),
 
-  test('shows documents by templates', async (t) => {
+  test('its show functions render documents with templates', async (t) => {
     await fill(t);
     const shown = async (path: string) => (await t.get(`/_design/blog/_show/${path}`)).text;
     assert.equal(await shown('edit/first'), '<form>A &lt;B></form>');
@@ -152,7 +152,7 @@ export default suite('old_app', [
     assert.equal((await t.get('/_design/blog/_show/moved')).header('x-where'), `${t.db}/_design/blog/_show/moved`);
   }),
 
-  test('lists rows as the client likes them', async (t) => {
+  test('its list functions return rows in the format that the client accepts', async (t) => {
     await fill(t);
     const list = (path: string, accept = '*/*') => t.get(`/_design/blog/_list/${path}`, { accept });
     const html = await list('index/posts?reduce=false', 'text/html,application/xhtml+xml;q=0.9,*/*;q=0.8');
@@ -170,7 +170,7 @@ export default suite('old_app', [
     assert.equal((await list('csv/tags?key="z"')).text, '');
   }),
 
-  test('updates documents, and has an address of its own', async (t) => {
+  test('its update functions change documents, and its rewrites have their own address', async (t) => {
     await fill(t);
     const update = async (path: string) => (await t.at('PUT', `/_design/blog/_update/bump${path}`)).text;
     assert.deepEqual(

@@ -31,20 +31,20 @@ function boundaryOf(type: string | undefined): string {
 
 /** `open_revs` (docs/http/documents.md#open-revisions): many revisions of one document at once. */
 export default suite('open_revs', [
-  test('all gives every leaf, deleted ones too', async (t) => {
+  test('open_revs=all returns every leaf, also deleted ones', async (t) => {
     await threeLeaves(t);
     const answer = await t.get('/doc?open_revs=all');
     assert.equal(answer.status, 200);
     assert.sameDeepMembers([...arrayAt(answer.json)], [{ ok: b }, { ok: c }, { ok: gone }]);
   }),
 
-  test('a list gives those revisions in its order', async (t) => {
+  test('a list returns its revisions in its order', async (t) => {
     await threeLeaves(t);
     const query = revs(fakeRev(2, 'c'), fakeRev(9, '9'), fakeRev(3, 'd'), fakeRev(2, 'b'));
     assertJson(await t.get(`/doc?${query}`), 200, [{ ok: c }, { missing: fakeRev(9, '9') }, { ok: gone }, { ok: b }]);
   }),
 
-  test('the winner alone names the others', async (t) => {
+  test('only the winner lists its conflicts', async (t) => {
     await threeLeaves(t);
     const others = { _conflicts: [fakeRev(2, 'b')], _deleted_conflicts: [fakeRev(3, 'd')] };
     const all = [{ ok: { ...c, ...others } }, { ok: b }, { ok: gone }];
@@ -55,27 +55,27 @@ export default suite('open_revs', [
     assertJson(await t.get(`/doc?rev=${fakeRev(2, 'b')}&conflicts=true`), 200, { ...b, _conflicts: others._conflicts });
   }),
 
-  test('a document that is deleted on every branch still answers', async (t) => {
+  test('a document deleted on every branch still has its leaves', async (t) => {
     await t.replicate([replicated('doc', 2, 'da', { _deleted: true })]);
     assertJson(await t.get('/doc?open_revs=all'), 200, [{ ok: { _id: 'doc', _rev: fakeRev(2, 'd'), _deleted: true } }]);
   }),
 
-  test('an unknown document answers 200: no leaves, or every revision missing', async (t) => {
+  test('an unknown document is answered 200, with no leaves, or with every revision missing', async (t) => {
     assertJson(await t.get('/nobody?open_revs=all'), 200, []);
     assertJson(await t.get(`/nobody?${revs(fakeRev(1, 'a'))}`), 200, [{ missing: fakeRev(1, 'a') }]);
   }),
 
-  test('an empty list behaves as a normal read', async (t) => {
+  test('an empty list is treated as a normal read', async (t) => {
     await threeLeaves(t);
     assertJson(await t.get('/doc?open_revs=[]'), 200, c);
   }),
 
-  test('an ancestor that came without its body is missing', async (t) => {
+  test('an ancestor replicated without its body is missing', async (t) => {
     await threeLeaves(t);
     assertJson(await t.get(`/doc?${revs(fakeRev(1, 'a'))}`), 200, [{ missing: fakeRev(1, 'a') }]);
   }),
 
-  test('a revision that was compacted away is missing', async (t) => {
+  test('a revision removed by compaction is missing', async (t) => {
     const first = await t.put('doc', { n: 1 });
     const second = await t.put('doc', { _rev: first, n: 2 });
     await t.compact();
@@ -85,7 +85,7 @@ export default suite('open_revs', [
     ]);
   }),
 
-  test('latest=true gives the leaves below an ancestor that was asked for', async (t) => {
+  test('latest=true returns the leaves below a requested ancestor', async (t) => {
     await threeLeaves(t);
     const below = await t.get(`/doc?latest=true&${revs(fakeRev(1, 'a'))}`);
     assert.sameDeepMembers([...arrayAt(below.json)], [{ ok: b }, { ok: c }, { ok: gone }]);
@@ -93,7 +93,7 @@ export default suite('open_revs', [
     assertJson(await t.get(`/doc?latest=true&${revs(fakeRev(2, 'b'))}`), 200, [{ ok: b }]);
   }),
 
-  test('latest=true with rev gives the newest below it', async (t) => {
+  test('latest=true with rev returns the newest leaf below that revision', async (t) => {
     await threeLeaves(t);
     assertJson(await t.get(`/doc?rev=${fakeRev(1, 'a')}&latest=true`), 200, c);
     assertJson(await t.get(`/doc?rev=${fakeRev(2, 'e')}&latest=true`), 200, gone);
@@ -102,7 +102,7 @@ export default suite('open_revs', [
     assertError(await t.get(`/doc?rev=${fakeRev(1, 'a')}`), 404, 'not_found', 'missing');
   }),
 
-  test('revs=true adds the ancestors to each', async (t) => {
+  test('revs=true adds the ancestors to each revision', async (t) => {
     await threeLeaves(t);
     assertJson(await t.get(`/doc?revs=true&${revs(fakeRev(3, 'd'), fakeRev(2, 'b'))}`), 200, [
       { ok: { ...gone, _revisions: { start: 3, ids: [fakeHash('d'), fakeHash('e'), fakeHash('a')] } } },
@@ -110,7 +110,7 @@ export default suite('open_revs', [
     ]);
   }),
 
-  test('multipart/mixed: one part per revision, framed to the byte', async (t) => {
+  test('multipart/mixed has one part per revision, in the exact format', async (t) => {
     await threeLeaves(t);
     const query = revs(fakeRev(2, 'b'), fakeRev(9, '9'), fakeRev(3, 'd'));
     const answer = await t.get(`/doc?${query}`, { accept: 'multipart/mixed' });
@@ -131,7 +131,7 @@ export default suite('open_revs', [
     );
   }),
 
-  test('whoever takes anything gets multipart, whoever takes JSON gets JSON', async (t) => {
+  test('a client that accepts anything gets multipart, and one that accepts JSON gets JSON', async (t) => {
     await threeLeaves(t);
     for (const accept of ['*/*', 'multipart/*', 'multipart/mixed, application/json;q=0.5']) {
       boundaryOf((await t.get('/doc?open_revs=all', { accept })).header('content-type'));
@@ -142,7 +142,7 @@ export default suite('open_revs', [
   }),
 
   test(
-    'no Accept takes anything',
+    'a missing Accept accepts anything',
     async (t) => {
       await threeLeaves(t);
       boundaryOf((await t.get('/doc?open_revs=all', { accept: '' })).header('content-type'));
@@ -157,7 +157,7 @@ export default suite('open_revs', [
     assert.lengthOf(read.text.split(`--${boundaryOf(read.header('content-type'))}`), 3);
   }),
 
-  test('what is no list of revisions is refused', async (t) => {
+  test('an invalid list of revisions is refused', async (t) => {
     await threeLeaves(t);
     assertError(await t.get('/doc?open_revs=some'), 400, 'bad_request', 'invalid_json');
     assertError(await t.get(`/doc?${revs('nonsense')}`), 400, 'bad_request', 'Invalid rev format');

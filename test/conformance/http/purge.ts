@@ -12,7 +12,7 @@ async function purge(t: Toolkit, json: Record<string, readonly string[]>): Promi
 
 /** `_purge` (docs/http/databases.md#purge): leaves go for good, as if they had never been. */
 export default suite('purge', [
-  test('a document whose only leaf is purged was never there', async (t) => {
+  test('purging the only leaf removes the document completely', async (t) => {
     const first = await t.put('doc', { n: 1 });
     const rev = await t.put('doc', { _rev: first, n: 2 });
     const other = await t.put('other', {});
@@ -28,7 +28,7 @@ export default suite('purge', [
     });
   }),
 
-  test('several at once are one step of both sequences', async (t) => {
+  test('purging several documents at once is one step of update_seq and purge_seq', async (t) => {
     const [one, two] = [await t.put('one', {}), await t.put('two', {})];
     const outcome = await purge(t, { one: [one], two: [two] });
     assert.deepEqual(outcome, { purge_seq: 1, purged: { one: [one], two: [two] } });
@@ -37,14 +37,14 @@ export default suite('purge', [
     assert.deepEqual(await purge(t, { three: [three] }), { purge_seq: 2, purged: { three: [three] } });
   }),
 
-  test('a document can be made anew from its first generation', async (t) => {
+  test('a purged document can be created again from generation 1', async (t) => {
     const rev = await t.put('doc', { n: 1 });
     const second = await t.put('doc', { _rev: rev, n: 2 });
     await purge(t, { doc: [second] });
     assert.equal(await t.put('doc', { n: 1 }), rev);
   }),
 
-  test('one branch of two goes, back to their fork', async (t) => {
+  test('purging one of two branches removes it back to the fork', async (t) => {
     await t.replicate([replicated('doc', 2, 'ba', { n: 1 }), replicated('doc', 3, 'dca', { n: 2 })]);
     const outcome = await purge(t, { doc: [fakeRev(3, 'd')] });
     assert.deepEqual(outcome, { purge_seq: 1, purged: { doc: [fakeRev(3, 'd')] } });
@@ -63,7 +63,7 @@ export default suite('purge', [
     assert.deepInclude(await t.info(), { doc_count: 0, doc_del_count: 0 });
   }),
 
-  test('what is unknown or no leaf is passed over in silence', async (t) => {
+  test("unknown revisions and revisions that aren't leaves are ignored", async (t) => {
     const first = await t.put('doc', { n: 1 });
     const second = await t.put('doc', { _rev: first, n: 2 });
     const other = await t.put('other', {});
@@ -72,7 +72,7 @@ export default suite('purge', [
     assertJson(await t.get('/doc'), 200, { _id: 'doc', _rev: second, n: 2 });
   }),
 
-  test('what is no question is refused', async (t) => {
+  test('an invalid request is refused', async (t) => {
     const invalid = await t.at('POST', '/_purge', { json: { doc: ['nonsense'] } });
     assertError(invalid, 400, 'bad_request', 'Invalid rev format');
     const typed = await t.at('POST', '/_purge', { body: '{}', headers: { 'content-type': 'text/plain' } });

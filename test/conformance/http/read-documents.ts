@@ -5,7 +5,7 @@ import { suite, test } from '../../support/conformance/suite.ts';
 
 /** The query parameters of a document read (docs/http/documents.md#reading-a-document). */
 export default suite('read_documents', [
-  test('rev reads any revision whose body is kept', async (t) => {
+  test('rev reads any revision whose body is stored', async (t) => {
     const first = await t.put('doc', { n: 1 });
     const second = await t.put('doc', { _rev: first, n: 2 });
     assertJson(await t.get(`/doc?rev=${second}`), 200, { _id: 'doc', _rev: second, n: 2 });
@@ -23,7 +23,7 @@ export default suite('read_documents', [
     });
   }),
 
-  test('revs_info tells what is kept of them', async (t) => {
+  test('revs_info says which ancestors are available', async (t) => {
     const first = await t.put('doc', { n: 1 });
     const second = await t.put('doc', { _rev: first, n: 2 });
     const third = await t.delete('doc', second);
@@ -41,7 +41,7 @@ export default suite('read_documents', [
     });
   }),
 
-  test('revs_info calls an ancestor without a body missing', async (t) => {
+  test('revs_info says that an ancestor without a body is missing', async (t) => {
     await t.replicate([replicated('doc', 2, 'ba', { n: 1 })]);
     assertJson(await t.get('/doc?revs_info=true'), 200, {
       _id: 'doc',
@@ -54,13 +54,13 @@ export default suite('read_documents', [
     });
   }),
 
-  test('local_seq tells where the document stands in the sequence', async (t) => {
+  test("local_seq adds the document's update sequence", async (t) => {
     await t.put('other', {});
     const rev = await t.put('doc', { n: 1 });
     assertJson(await t.get('/doc?local_seq=true'), 200, { _id: 'doc', _rev: rev, n: 1, _local_seq: 2 });
   }),
 
-  test('only the word true switches anything on', async (t) => {
+  test('only the literal true switches a flag on', async (t) => {
     const rev = await t.put('doc', { n: 1 });
     for (const value of ['TRUE', 'True', '1', 'yes', '', 'false']) {
       const answer = await t.get(`/doc?revs=${value}&revs_info=${value}&local_seq=${value}&conflicts=${value}`);
@@ -68,7 +68,7 @@ export default suite('read_documents', [
     }
   }),
 
-  test('everything together', async (t) => {
+  test('all options can be combined', async (t) => {
     await t.replicate([replicated('doc', 2, 'ba', { n: 1 }), replicated('doc', 2, 'ca', { n: 2 })]);
     const query = `rev=${fakeRev(2, 'b')}&revs=true&revs_info=true&conflicts=true&local_seq=true`;
     const read = (await t.get(`/doc?${query}`)).json;
@@ -84,7 +84,7 @@ export default suite('read_documents', [
     });
   }),
 
-  test('a document that is deleted on every branch can be read by revision only', async (t) => {
+  test('a document deleted on every branch can be read by revision only', async (t) => {
     await t.replicate([replicated('doc', 2, 'ba', { _deleted: true, why: 'old' })]);
     assertError(await t.get('/doc?revs=true'), 404, 'not_found', 'deleted');
     const read = await t.get(`/doc?revs=true&rev=${fakeRev(2, 'b')}`);

@@ -5,7 +5,7 @@ import { numbered, onlyValue, putViews, query, rowsOf } from '../../support/conf
 
 /** `reduce=false` shows the rows that are reduced otherwise. */
 export default suite('reduce_false', [
-  test('gives the rows themselves', async (t) => {
+  test('reduce=false returns the rows of a reduced view', async (t) => {
     const reduce = 'function (keys, values) { return sum(values); }';
     await putViews(t, { v: { map: 'function (doc) { emit(doc.integer, doc.integer); }', reduce } });
     await t.bulk(numbered(5, 1));

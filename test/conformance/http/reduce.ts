@@ -42,7 +42,7 @@ async function lists(t: Toolkit): Promise<void> {
 
 /** JavaScript reduces, ranges and groups (docs/http/views.md#reduced-views). */
 export default suite('reduce', [
-  test('over all, and over ranges', async (t) => {
+  test('a reduction covers all rows, or a range', async (t) => {
     await summed(t, 200);
     assert.equal(onlyValue(await query(t, 'v')), 40200);
     assert.equal(onlyValue(await query(t, 'v?startkey=4&endkey=4')), 8);
@@ -54,7 +54,7 @@ export default suite('reduce', [
     assert.deepEqual(rowsOf(await query(t, 'v?startkey=500')), []);
   }),
 
-  test('ranges whose edges cut the index anywhere', async (t) => {
+  test('ranges that begin and end anywhere in the index are reduced correctly', async (t) => {
     await summed(t, 1000);
     for (const [from, to] of edges) {
       const expected = (to - from + 1) * (from + to);
@@ -62,7 +62,7 @@ export default suite('reduce', [
     }
   }),
 
-  test('groups by key', async (t) => {
+  test('group=true groups by key', async (t) => {
     await summed(t, 20);
     const answer = await query(t, 'v?group=true&startkey=18');
     assertJson(answer, 200, { rows: [18, 19, 20].map((key) => ({ key, value: 2 * key })) });
@@ -71,7 +71,7 @@ export default suite('reduce', [
     assert.deepEqual(rowsOf(await query(t, 'v?group=true&limit=0')), []);
   }),
 
-  test('groups by the beginning of lists', async (t) => {
+  test('group_level groups by the first elements of list keys', async (t) => {
     await lists(t);
     assert.deepEqual(rowsOf(await query(t, 'v?group_level=1')), [
       { key: ['a'], value: 50 },
@@ -91,7 +91,7 @@ export default suite('reduce', [
     assert.equal(onlyValue(await query(t, 'v?group_level=0')), 90);
   }),
 
-  test('ranges and pages of groups', async (t) => {
+  test('groups can be limited to ranges and pages', async (t) => {
     await lists(t);
     assert.deepEqual(rowsOf(await query(t, `v?group_level=1&startkey=${json(['b'])}`)), [{ key: ['d'], value: 40 }]);
     assert.deepEqual(
@@ -110,7 +110,7 @@ export default suite('reduce', [
     assert.deepEqual(pluck(await query(t, 'v?group_level=1&descending=true'), 'key'), [['d'], ['a']]);
   }),
 
-  test('keys that are no lists are groups of their own', async (t) => {
+  test('keys that are not lists are their own groups with group_level', async (t) => {
     await putViews(t, { v: { map: 'function (doc) { emit(doc.key, 1); }', reduce: SUM } });
     await t.bulk([null, 1, 1, 'x', ['x', 1], ['x', 2], { x: 1 }].map((key) => ({ key })));
     assert.deepEqual(rowsOf(await query(t, 'v?group_level=1')), [
@@ -122,7 +122,7 @@ export default suite('reduce', [
     ]);
   }),
 
-  test('gets keys with document ids first, and its own results then', async (t) => {
+  test('a reduce function gets keys with document ids, and its own results when it rereduces', async (t) => {
     const reduce =
       'function (keys, values, rereduce) { if (rereduce) return { n: sum(values.map(function (v) { return v.n; })), first: values[0].first, again: keys === null }; return { n: values.length, first: keys[0] }; }';
     await putViews(t, { v: { map: 'function (doc) { emit(doc.integer, null); }', reduce } });
@@ -131,7 +131,7 @@ export default suite('reduce', [
     assert.sameDeepMembers([at(onlyValue(await query(t, 'v?key=1')), 'first')], [[1, '1']]);
   }),
 
-  test('follows changes', async (t) => {
+  test('reductions follow changes of documents', async (t) => {
     await putViews(t, { v: { map: 'function (doc) { emit(doc.kind, doc.n); }', reduce: SUM } });
     const rev = await t.put('a', { kind: 'x', n: 1 });
     await t.put('b', { kind: 'x', n: 2 });
@@ -145,7 +145,7 @@ export default suite('reduce', [
     assert.deepEqual(rowsOf(await query(t, 'v?group=true')), [{ key: 'x', value: 2 }]);
   }),
 
-  test('a variance by rereduction is the one of school', async (t) => {
+  test('a variance computed by rereduce equals the directly computed one', async (t) => {
     const reduce = `function (keys, values, rereduce) {
       var count = 0, total = 0, squares = 0;
       values.forEach(function (v) {

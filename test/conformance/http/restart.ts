@@ -7,7 +7,7 @@ import { suite, test } from '../../support/conformance/suite.ts';
 /** What was acknowledged is there again after the service ended and began anew. */
 export default suite('restart', [
   test(
-    'documents of every kind, with their revisions',
+    'documents of every kind and their revisions survive a restart',
     async (t) => {
       const first = await t.put('doc', { n: 1 });
       const second = await t.put('doc', { _rev: first, n: 2 });
@@ -32,7 +32,7 @@ export default suite('restart', [
   ),
 
   test(
-    'by a request: feeds end, what was not to persist is forgotten, all else is there',
+    "a restart by request ends feeds, drops settings that don't persist, and keeps everything else",
     async (t) => {
       await t.put('doc', { n: 1 });
       const setting = (key: string, headers = {}) => t.request('PUT', `/_config/app/${key}`, { headers, json: 'set' });
@@ -57,7 +57,7 @@ export default suite('restart', [
   ),
 
   test(
-    'counts, sequences, and the start time that tells of lost data',
+    'counts, sequences and instance_start_time survive a restart',
     async (t) => {
       await t.delete('gone', await t.put('gone', {}));
       await t.bulk(Array.from({ length: 50 }, (_, n) => ({ _id: `${n}` })));
@@ -75,7 +75,7 @@ export default suite('restart', [
   ),
 
   test(
-    'what a database was told about itself',
+    'the security object and the revision limit survive a restart',
     async (t) => {
       await t.at('PUT', '/_security', { json: { members: { roles: ['staff'] } } });
       await t.at('PUT', '/_revs_limit', { body: '7' });
@@ -87,7 +87,7 @@ export default suite('restart', [
   ),
 
   test(
-    'the list of databases, with what was created and deleted',
+    'the list of databases survives a restart, with creations and deletions',
     async (t) => {
       await t.createDatabase(`${t.db}/kept`);
       await t.createDatabase(`${t.db}_dropped`);
@@ -101,7 +101,7 @@ export default suite('restart', [
   ),
 
   test(
-    'the uuid of the server',
+    'the uuid of the server survives a restart',
     async (t) => {
       const before = stringAt((await t.request('GET', '/')).json, 'uuid');
       await t.restart();
@@ -111,7 +111,7 @@ export default suite('restart', [
   ),
 
   test(
-    'writes that were taken for later',
+    'writes with batch=ok survive a restart',
     async (t) => {
       assert.equal((await t.at('PUT', '/doc?batch=ok', { json: { n: 1 } })).status, 202);
       await t.restart();
@@ -121,7 +121,7 @@ export default suite('restart', [
   ),
 
   test(
-    'a compacted database',
+    'a compacted database survives a restart',
     async (t) => {
       const first = await t.put('doc', { n: 1 });
       await t.put('doc', { _rev: first, n: 2 });
@@ -134,7 +134,7 @@ export default suite('restart', [
   ),
 
   test(
-    'thousands of documents, large and small',
+    'thousands of documents, large and small, survive a restart',
     async (t) => {
       const large = 'x'.repeat(300_000);
       await t.bulk(Array.from({ length: 2000 }, (_, n) => ({ _id: `${n}`.padStart(5, '0'), n })));

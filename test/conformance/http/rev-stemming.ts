@@ -18,7 +18,7 @@ async function limitRevisions(t: Toolkit, limit: number): Promise<void> {
 
 /** `_revs_limit`, and what is forgotten because of it (docs/http/documents.md#stemming). */
 export default suite('rev_stemming', [
-  test('a thousand revisions are kept unless one says otherwise', async (t) => {
+  test('a thousand revisions are kept by default', async (t) => {
     const answer = await t.get('/_revs_limit');
     assert.equal(answer.status, 200);
     assert.equal(answer.text, '1000\n');
@@ -26,7 +26,7 @@ export default suite('rev_stemming', [
     assert.equal((await t.get('/_revs_limit')).text, '5\n');
   }),
 
-  test('a path keeps as many revisions as the limit says', async (t) => {
+  test('a branch keeps as many revisions as the limit says', async (t) => {
     await limitRevisions(t, 5);
     const rev = await updateTo(t, 'doc', 11);
     const read = (await t.get('/doc?revs=true&revs_info=true')).json;
@@ -36,7 +36,7 @@ export default suite('rev_stemming', [
     assert.lengthOf(arrayAt(read, '_revs_info'), 5);
   }),
 
-  test('a lower limit holds from the next edit on', async (t) => {
+  test('a lower limit applies from the next edit on', async (t) => {
     const rev = await updateTo(t, 'doc', 10);
     await limitRevisions(t, 3);
     const next = await t.put('doc', { _rev: rev, n: 11 });
@@ -45,7 +45,7 @@ export default suite('rev_stemming', [
     assert.lengthOf(arrayAt(read, '_revisions', 'ids'), 3);
   }),
 
-  test('and with a compaction, also where no edit comes', async (t) => {
+  test('a lower limit applies with a compaction, also without edits', async (t) => {
     const rev = await updateTo(t, 'doc', 6);
     await limitRevisions(t, 3);
     assert.lengthOf(arrayAt((await t.get('/doc?revs=true')).json, '_revisions', 'ids'), 6);
@@ -61,7 +61,7 @@ export default suite('rev_stemming', [
     assert.deepInclude((await t.get('/doc?conflicts=true')).json, { _rev: next, n: 7 });
   }),
 
-  test('a replicated path is cut as well', async (t) => {
+  test('a replicated branch is cut to the limit', async (t) => {
     await limitRevisions(t, 2);
     await t.replicate([replicated('doc', 4, 'dcba', { n: 1 })]);
     assertJson(await t.get('/doc?revs=true'), 200, {
@@ -72,7 +72,7 @@ export default suite('rev_stemming', [
     });
   }),
 
-  test('what was forgotten is missing to a replicator, and comes back as a conflict', async (t) => {
+  test('a forgotten revision is missing to a replicator, and comes back as a conflict', async (t) => {
     await limitRevisions(t, 2);
     await t.replicate([replicated('doc', 4, 'dcba', { n: 1 })]);
     assertJson(await t.at('POST', '/_revs_diff', { json: { doc: [fakeRev(1, 'a'), fakeRev(3, 'c')] } }), 200, {
@@ -87,7 +87,7 @@ export default suite('rev_stemming', [
     });
   }),
 
-  test('a path that overlaps with what is kept makes no conflict', async (t) => {
+  test('a replicated branch that overlaps with stored revisions makes no conflict', async (t) => {
     await limitRevisions(t, 3);
     await t.replicate([replicated('doc', 3, 'cba', { n: 3 })]);
     await t.replicate([replicated('doc', 5, 'edc', { n: 5 })]);
@@ -100,7 +100,7 @@ export default suite('rev_stemming', [
     });
   }),
 
-  test('a known revision that comes with more of its ancestry brings that in', async (t) => {
+  test('a known revision that arrives with more ancestors adds them', async (t) => {
     await t.replicate([replicated('doc', 3, 'c', { n: 3 })]);
     await t.replicate([replicated('doc', 1, 'a', { n: 1 })]);
     assert.deepEqual(at((await t.get('/doc?conflicts=true')).json, '_conflicts'), [fakeRev(1, 'a')]);
@@ -116,7 +116,7 @@ export default suite('rev_stemming', [
     assert.deepEqual(at(await t.info(), 'update_seq'), at(before, 'update_seq'));
   }),
 
-  test('the limit is a whole number from one on', async (t) => {
+  test('the limit is an integer of at least 1', async (t) => {
     const reason = 'Rev limit has to be an integer';
     for (const body of ['"5"', '1.5', 'true', '{}', '[5]', 'null']) {
       assertError(await t.at('PUT', '/_revs_limit', { body }), 400, 'bad_request', reason);
@@ -127,7 +127,7 @@ export default suite('rev_stemming', [
     assert.equal((await t.get('/_revs_limit')).text, '1000\n');
   }),
 
-  test('PUT and GET', async (t) => {
+  test('only PUT and GET are allowed', async (t) => {
     assertAllowed(await t.at('POST', '/_revs_limit', { body: '5' }), 'PUT,GET');
     assertAllowed(await t.at('DELETE', '/_revs_limit'), 'PUT,GET');
   }),

@@ -56,7 +56,7 @@ function get(t: Toolkit, path: string) {
 
 /** Rewriting (docs/http/functions.md#rewrite-rules). */
 export default suite('rewrite', [
-  test('leads to functions, documents, views and the database', async (t) => {
+  test('a rewrite leads to functions, documents, views and the database', async (t) => {
     await fill(t);
     assert.equal((await get(t, 'welcome')).text, 'Welcome all');
     assert.deepInclude((await get(t, 'doc/3')).json, { _id: '3', integer: 3 });
@@ -65,7 +65,7 @@ export default suite('rewrite', [
     assert.equal((await t.get('/_design/test/_rewrite')).text, 'Welcome root');
   }),
 
-  test('variables of the path go into path and query', async (t) => {
+  test('variables of the path are inserted into path and query', async (t) => {
     await fill(t);
     assert.equal((await get(t, 'welcome/Ann%20Lee')).text, 'Welcome Ann Lee');
     assert.equal((await get(t, 'type/_show/welcome?name=you')).text, 'Welcome you');
@@ -75,21 +75,21 @@ export default suite('rewrite', [
     assert.deepEqual(pluck(await get(t, 'keys'), 'key'), [1, 3]);
   }),
 
-  test('keys are JSON, from the path and from the query', async (t) => {
+  test('view keys from path variables and from the query are JSON', async (t) => {
     await fill(t);
     assert.deepEqual(pluck(await get(t, 'by/4'), 'id'), ['4']);
     assert.deepEqual(pluck(await get(t, 'beginning?startkey="3"'), 'key'), [['3', 'x']]);
     assert.deepEqual(pluck(await get(t, 'rows?startkey="4"'), 'key'), ['4', '5']);
   }),
 
-  test('the rest of a path goes where the star is', async (t) => {
+  test('the rest of a path is inserted at the star', async (t) => {
     await fill(t);
     assert.deepInclude((await get(t, 'request/a/b%2Fc')).json, { id: null });
     assert.equal(at((await get(t, 'request/a/b')).json, 'query', 'rest'), 'a/b');
     assert.equal(at((await get(t, 'files/x/y')).json, 'query', 'rest'), 'x/y');
   }),
 
-  test('method and body stay', async (t) => {
+  test('method and body are kept', async (t) => {
     await fill(t);
     const written = await t.at('PUT', '/_design/test/_rewrite/save/new', { json: { n: 1 } });
     assert.equal(written.status, 201, written.text);
@@ -102,7 +102,7 @@ export default suite('rewrite', [
     assert.equal((await t.at('POST', '/_design/test/_rewrite/only')).text, 'Welcome all');
   }),
 
-  test('functions are told what was asked for', async (t) => {
+  test('functions see the requested path', async (t) => {
     await fill(t);
     const request = (await get(t, 'files/x?colour=blue')).json;
     assert.deepEqual(at(request, 'requested_path'), [t.db, '_design', 'test', '_rewrite', 'files', 'x']);
@@ -114,7 +114,7 @@ export default suite('rewrite', [
     );
   }),
 
-  test('functions are told of no address that the client made up', async (t) => {
+  test('functions see no path from forged headers', async (t) => {
     await fill(t);
     const forged = { 'x-svc-requested-path': '/forged', 'x-svc-vhost-path': '/forged' };
     const rewritten = await t.at('GET', '/_design/test/_rewrite/files/x', { headers: forged });
@@ -124,7 +124,7 @@ export default suite('rewrite', [
     for (const { text } of [rewritten, direct]) assert.notInclude(text, 'forged');
   }),
 
-  test('the longer the design document, the fewer times it leads on', async (t) => {
+  test('the longer the design document, the fewer rewrites in a row are allowed', async (t) => {
     const filling = 'x'.repeat(500_000);
     const step = (from: number) => ({ from: `${from}`, to: `_rewrite/${from + 1}` });
     const rewrites = [...Array.from({ length: 20 }, (_, from) => step(from)), { from: '20', to: '../../doc' }];
@@ -137,7 +137,7 @@ export default suite('rewrite', [
     assertError(await t.get('/_design/long/_rewrite/0'), 400, 'bad_request', reason);
   }),
 
-  test('the first rule that fits is taken', async (t) => {
+  test('the first matching rule is used', async (t) => {
     await t.put('_design/test', {
       rewrites: [
         { from: 'a', to: '_show/one', method: 'POST' },
@@ -156,14 +156,14 @@ export default suite('rewrite', [
     assert.equal((await t.get('/_design/test/_rewrite')).text, '3');
   }),
 
-  test('what leads nowhere is missing', async (t) => {
+  test('a path without a matching rule is answered 404', async (t) => {
     await fill(t);
     assertError(await get(t, 'unknown/path'), 404, 'not_found', 'missing');
     assertError(await get(t, 'doc/unknown'), 404, 'not_found', 'missing');
     assertError(await get(t, 'loop'), 400, 'bad_request', 'Exceeded rewrite recursion limit');
   }),
 
-  test('there may be 10,000 rules', async (t) => {
+  test('a design document can have 10,000 rules', async (t) => {
     const rule = { from: 'x', to: '../..' };
     await t.put('_design/many', { rewrites: Array(10_001).fill(rule) });
     const reason =
@@ -171,7 +171,7 @@ export default suite('rewrite', [
     assertError(await t.get('/_design/many/_rewrite/x'), 400, 'rewrite_error', reason);
   }),
 
-  test('rules must be a list', async (t) => {
+  test('rules that are not a list are refused', async (t) => {
     await t.put('_design/none', {});
     assertError(await t.get('/_design/none/_rewrite/x'), 404, 'rewrite_error', 'Invalid path.');
     await t.put('_design/text', { rewrites: 'function () {}' });
@@ -179,7 +179,7 @@ export default suite('rewrite', [
     assertError(await t.get('/_design/text/_rewrite/x'), 400, 'rewrite_error', reason);
   }),
 
-  test('leads out of the design document, but not out of the database', async (t) => {
+  test('a rule can lead out of the design document, but not out of the database', async (t) => {
     await t.put('_design/up', { rewrites: [{ from: 'x', to: '../../../_all_dbs' }] });
     const reason = 'too many ../.. segments';
     assertError(await t.get('/_design/up/_rewrite/x'), 500, 'insecure_rewrite_rule', reason);
@@ -188,7 +188,7 @@ export default suite('rewrite', [
   }),
 
   test(
-    'further up only where the settings say so',
+    'a rule leads further up only if the settings permit it',
     async (t) => {
       const open = await t.withSettings({ httpd: { secure_rewrites: 'false' } });
       await open.put('_design/up', { rewrites: [{ from: 'x', to: '../../../_all_dbs' }] });

@@ -27,7 +27,7 @@ async function policiesOf(t: Toolkit): Promise<(string | undefined)[]> {
 
 /** What keeps answers from being taken for what they are not (docs/http/answers.md#sandboxed-answers). */
 export default suite('security_headers', [
-  test('no type is guessed, of whatever answer', async (t) => {
+  test('no browser guesses the type of any response', async (t) => {
     await t.at('PUT', '/doc/page.html', { headers: { 'content-type': 'text/html' }, body: '<p>' });
     await t.put('_design/d', FUNCTIONS);
     for (const path of ['', '/doc', '/doc/page.html', '/absent', '/_all_docs', '/_design/d/_show/page', '/_x']) {
@@ -38,7 +38,7 @@ export default suite('security_headers', [
     }
   }),
 
-  test('an attachment is no page of the service', async (t) => {
+  test("an attachment is sandboxed, so that it isn't a page of the service", async (t) => {
     await t.at('PUT', '/doc/page.html', { headers: { 'content-type': 'text/html' }, body: '<script>x</script>' });
     assert.equal((await t.get('/doc/page.html')).header(POLICY), 'sandbox');
     assert.equal((await t.get('/doc/page.html', { 'accept-encoding': 'identity' })).header(POLICY), 'sandbox');
@@ -46,13 +46,13 @@ export default suite('security_headers', [
     assert.isUndefined((await t.get('/_all_docs')).header(POLICY));
   }),
 
-  test('what a function makes is none either', async (t) => {
+  test('a response of a function is sandboxed', async (t) => {
     await t.put('_design/d', FUNCTIONS);
     assert.deepEqual(await policiesOf(t), ['sandbox', 'sandbox', 'sandbox']);
     assert.equal((await t.get('/_design/d/_show/own')).header(POLICY), 'default-src *, sandbox');
   }),
 
-  test('no page of another origin runs what users stored, and it may show images', async (t) => {
+  test("a page of another origin can't run stored scripts and styles, but can show images", async (t) => {
     const policy = 'cross-origin-resource-policy';
     const types = { 'text/javascript': 'same-origin', 'text/css': 'same-origin', 'image/png': undefined };
     for (const [type, expected] of Object.entries(types)) {
@@ -77,7 +77,7 @@ export default suite('security_headers', [
   }),
 
   test(
-    'no function speaks for the whole origin, nor logs anybody in',
+    "functions can't set headers that affect the whole origin or log a user in",
     async (t) => {
       const headers = {
         'Clear-Site-Data': '"storage"',
@@ -105,7 +105,7 @@ export default suite('security_headers', [
   ),
 
   test(
-    'other policies, and none, as the settings have it',
+    'the settings can replace or remove the policies',
     async (t) => {
       const csp = { showlist_header_value: 'sandbox allow-scripts', attachments_enable: 'false' };
       const on = await t.withSettings({ csp });

@@ -4,11 +4,11 @@ import { suite, test } from '../../support/conformance/suite.ts';
 
 /** `_security` as a thing that is kept (docs/http/databases.md#security-object). */
 export default suite('security_object', [
-  test('is empty until it is set', async (t) => {
+  test('the security object is empty until it is set', async (t) => {
     assertJson(await t.get('/_security'), 200, {});
   }),
 
-  test('is kept as it was put, with members of one’s own', async (t) => {
+  test('the security object is stored as written, with additional members', async (t) => {
     const security = {
       admins: { names: ['ada'], roles: ['boss'] },
       members: { names: ['bob', 'Ünal'], roles: [] },
@@ -20,7 +20,7 @@ export default suite('security_object', [
     assertJson(await t.get('/_security'), 200, {});
   }),
 
-  test('is no document: no revision, no sequence, no row', async (t) => {
+  test('the security object has no revision, sequence or row', async (t) => {
     await t.at('PUT', '/_security', { json: { members: { names: ['ada'] } } });
     const answer = await t.get('/_security');
     assert.notProperty(answer.headers, 'etag');
@@ -28,7 +28,7 @@ export default suite('security_object', [
     assertJson(await t.get('/_all_docs'), 200, { total_rows: 0, offset: 0, rows: [] });
   }),
 
-  test('must be an object', async (t) => {
+  test('the security object must be an object', async (t) => {
     for (const json of [[], 'text', 1, null]) {
       const answer = await t.at('PUT', '/_security', { json });
       assertError(answer, 400, 'bad_request', 'Request body must be a JSON object');
@@ -48,12 +48,12 @@ export default suite('security_object', [
     assertJson(await t.get('/_security'), 200, {});
   }),
 
-  test('asks for no content type', async (t) => {
+  test('no content type is required', async (t) => {
     const headers = { 'content-type': 'text/plain' };
     assert.equal((await t.at('PUT', '/_security', { body: '{}', headers })).status, 200);
   }),
 
-  test('PUT and GET', async (t) => {
+  test('only PUT and GET are allowed', async (t) => {
     assertAllowed(await t.at('POST', '/_security', { json: {} }), 'PUT,GET');
     assertAllowed(await t.at('DELETE', '/_security'), 'PUT,GET');
   }),

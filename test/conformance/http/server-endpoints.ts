@@ -25,7 +25,7 @@ async function seeTaskOfIndex(t: Toolkit): Promise<unknown> {
 
 /** What the service answers above any database (docs/http/server.md). */
 export default suite('server_endpoints', [
-  test('the root welcomes and tells who answers', async (t) => {
+  test('the root returns the welcome message, and names the service', async (t) => {
     const { status, json } = await t.request('GET', '/');
     assert.equal(status, 200);
     assert.hasAllKeys(json, ['svc', 'uuid', 'version', 'vendor']);
@@ -36,23 +36,23 @@ export default suite('server_endpoints', [
     assert.match(stringAt(json, 'vendor', 'version'), /^\d+\.\d+\.\d+/);
   }),
 
-  test('the uuid of the server stays', async (t) => {
+  test("the uuid of the server doesn't change", async (t) => {
     const first = await t.request('GET', '/');
     const second = await t.request('GET', '/');
     assert.equal(stringAt(first.json, 'uuid'), stringAt(second.json, 'uuid'));
   }),
 
-  test('_up says that it is', async (t) => {
+  test('_up reports that the service is running', async (t) => {
     assertJson(await t.request('GET', '/_up'), 200, { status: 'ok' });
   }),
 
-  test('_all_dbs lists the names of what was created', async (t) => {
+  test('_all_dbs lists created databases', async (t) => {
     const answer = await t.request('GET', '/_all_dbs');
     assert.equal(answer.status, 200);
     assert.include(arrayAt(answer.json), t.db);
   }),
 
-  test('_dbs_info tells of many databases at once', async (t) => {
+  test('_dbs_info returns the info of many databases', async (t) => {
     await t.put('doc', {});
     const absent = `${t.db}_absent`;
     const answer = await t.request('POST', '/_dbs_info', { json: { keys: [t.db, absent] } });
@@ -63,13 +63,13 @@ export default suite('server_endpoints', [
     ]);
   }),
 
-  test('_active_tasks lists what runs', async (t) => {
+  test('_active_tasks lists running tasks', async (t) => {
     const idle = await t.request('GET', '/_active_tasks');
     assert.equal(idle.status, 200);
     assert.isArray(idle.json);
   }),
 
-  test('a task has its members while it runs', async (t) => {
+  test('a running task has all its members', async (t) => {
     const task = await seeTaskOfIndex(t);
     for (const name of ['progress', 'changes_done', 'total_changes', 'started_on', 'updated_on']) numberAt(task, name);
     for (const name of ['pid', 'design_document']) assert.isNotEmpty(stringAt(task, name));
@@ -78,7 +78,7 @@ export default suite('server_endpoints', [
     assert.isAtLeast(numberAt(task, 'started_on'), 1_700_000_000);
   }),
 
-  test('a favicon is there or it is not', async (t) => {
+  test('a favicon is served or answered 404', async (t) => {
     const answer = await t.request('GET', '/favicon.ico');
     assert.include([200, 404], answer.status);
     if (answer.status === 404) return;
@@ -91,7 +91,7 @@ export default suite('server_endpoints', [
     assert.equal(head.header('content-length'), `${answer.bytes.length}`);
   }),
 
-  test('they answer to GET and HEAD only', async (t) => {
+  test('server resources answer GET and HEAD only', async (t) => {
     for (const path of ['/', '/_all_dbs', '/_active_tasks', '/favicon.ico']) {
       assertAllowed(await t.request('DELETE', path), 'GET,HEAD');
       assertAllowed(await t.request('PUT', path, { json: {} }), 'GET,HEAD');

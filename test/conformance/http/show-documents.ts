@@ -57,7 +57,7 @@ function show(t: Toolkit, what: string, headers: Readonly<Record<string, string>
 
 /** Show functions (docs/http/functions.md#show-functions). */
 export default suite('show_documents', [
-  test('get a document, or none', async (t) => {
+  test('a show function gets a document, or null', async (t) => {
     await fill(t);
     const answer = await show(t, 'hello/ann');
     assert.deepEqual([answer.status, answer.text], [200, 'Hello Ann']);
@@ -67,14 +67,14 @@ export default suite('show_documents', [
     assert.equal((await show(t, 'hello/nobody')).text, 'no nobody');
   }),
 
-  test('the id may have slashes, plain or encoded', async (t) => {
+  test('the document id can have slashes, plain or encoded', async (t) => {
     await fill(t);
     await t.put('a%2Fb%20c', { name: 'Slash' });
     assert.equal((await show(t, 'hello/a%2Fb%20c')).text, 'Hello Slash');
     assert.equal((await show(t, 'hello/a/b%20c')).text, 'Hello Slash');
   }),
 
-  test('choose status, headers and kind of body', async (t) => {
+  test('a show function sets status, headers and kind of body', async (t) => {
     await fill(t);
     const typed = await show(t, 'type');
     assert.deepEqual([typed.status, typed.text, typed.header('x-own')], [202, 'hi', '1']);
@@ -86,7 +86,7 @@ export default suite('show_documents', [
     assert.equal((await show(t, 'bare')).header('content-type'), 'application/binary');
   }),
 
-  test('are chosen by Accept or format', async (t) => {
+  test('Accept or format selects the provided content type', async (t) => {
     await fill(t);
     const expected: readonly [string, string, string][] = [
       ['text/html', 'text/html; charset=utf-8', '<p>Ann</p>'],
@@ -104,7 +104,7 @@ export default suite('show_documents', [
     assert.deepEqual([none.status, at(none.json, 'error')], [406, 'not_acceptable']);
   }),
 
-  test('a tag of design document, document and Accept', async (t) => {
+  test('the ETag depends on design document, document and Accept', async (t) => {
     await fill(t);
     const tag = `${(await show(t, 'hello/ann')).header('etag')}`;
     const again = await show(t, 'hello/ann', { 'if-none-match': tag });
@@ -121,7 +121,7 @@ export default suite('show_documents', [
     assert.deepEqual([fresh.status, fresh.text], [200, 'new']);
   }),
 
-  test('a tag of all that the function sees of the document: its conflicts, too', async (t) => {
+  test('the ETag depends on everything that the function sees of the document, also conflicts', async (t) => {
     const source = 'function (doc) { return {json: doc && [doc._conflicts, doc.name]}; }';
     await t.put('_design/test', { shows: { seen: source } });
     const seen = async (id: string, tag = '') => {
@@ -146,7 +146,7 @@ export default suite('show_documents', [
     assert.deepEqual((await seen('_local/ann', local.tag)).shown, [200, '[null,"other"]']);
   }),
 
-  test('send parts of their answers', async (t) => {
+  test('a show function can send its response in parts', async (t) => {
     await t.put('_design/test', { shows: chunked });
     const started = await show(t, 'started');
     assert.deepEqual([started.text, started.header('x-own')], ['Hey', 'y']);
@@ -157,7 +157,7 @@ export default suite('show_documents', [
     assert.equal((await show(t, 'in_turn', { accept: 'text/plain' })).text, '1, 2, 3, 4, 5, 6, 7!');
   }),
 
-  test('have as many headers as clients take', async (t) => {
+  test('a show function can set as many headers as clients accept', async (t) => {
     await fill(t);
     assert.equal((await show(t, 'headers?count=100&length=1000')).status, 200);
     const many = 'A response has 256 headers at most, and that of the function has 257. Send what is more in the body.';
@@ -166,7 +166,7 @@ export default suite('show_documents', [
     assertError(await show(t, 'headers?count=1&length=65537'), 500, 'render_error', long);
   }),
 
-  test('see forms of some size', async (t) => {
+  test('a show function sees forms with up to 10,000 fields', async (t) => {
     await fill(t);
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };
     const send = (body: string) => t.at('POST', '/_design/test/_show/request', { body, headers });
@@ -181,7 +181,7 @@ export default suite('show_documents', [
     assertError(await send(`f=${'v'.repeat(1_048_576)}`), 413, 'too_large', long);
   }),
 
-  test('failures have the words of the interface', async (t) => {
+  test('failures have the messages of the interface', async (t) => {
     await fill(t);
     assertError(await show(t, 'number'), 500, 'render_error', 'undefined response from show function');
     assertError(await show(t, 'throws/nobody'), 404, 'not_found', 'document not found');
@@ -199,7 +199,7 @@ export default suite('show_documents', [
     assertError(await t.get('/_design/none/_show/hello'), 404, 'not_found', 'missing');
   }),
 
-  test('are told of the request', async (t) => {
+  test('a show function sees the request', async (t) => {
     await fill(t);
     const headers = { 'x-colour': 'blue', 'content-type': 'application/x-www-form-urlencoded' };
     const path = '/_design/test/_show/request/ann?x=1&key=[2]';
@@ -225,7 +225,7 @@ export default suite('show_documents', [
   }),
 
   test(
-    'cookies are read for them',
+    'a show function sees the cookies parsed',
     async (t) => {
       await fill(t);
       const answer = await show(t, 'request', { cookie: 'a=1; b=two' });
@@ -234,12 +234,12 @@ export default suite('show_documents', [
     { needs: ['forbidden-headers'] },
   ),
 
-  test('see their design document and its modules', async (t) => {
+  test('a show function sees its design document and modules', async (t) => {
     await fill(t);
     assert.equal((await show(t, 'self')).text, 'design shown');
   }),
 
-  test('are run for every method but change nothing', async (t) => {
+  test('a show function answers every method, but changes nothing', async (t) => {
     await fill(t);
     for (const method of ['GET', 'POST', 'PUT', 'DELETE', 'COPY', 'OPTIONS']) {
       const answer = await t.at(method, '/_design/test/_show/hello/ann');

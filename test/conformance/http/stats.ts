@@ -37,7 +37,7 @@ async function growth(t: Toolkit, section: string, id: string, act: () => Promis
 
 /** What the service counts about itself (docs/http/server.md#statistics). */
 export default suite('stats', [
-  test('every statistic is there, with its members', async (t) => {
+  test('every statistic exists, with all members', async (t) => {
     const answer = await t.request('GET', '/_stats');
     assert.equal(answer.status, 200, answer.text);
     const json: unknown = answer.json;
@@ -52,14 +52,14 @@ export default suite('stats', [
     }
   }),
 
-  test('one alone has the same form', async (t) => {
+  test('a single statistic has the same form', async (t) => {
     const { json } = await t.request('GET', '/_stats/httpd/requests');
     assert.hasAllKeys(json, ['httpd']);
     assert.hasAllKeys(at(json, 'httpd'), ['requests']);
     assert.hasAllKeys(at(json, 'httpd', 'requests'), ['description', ...NUMBERS]);
   }),
 
-  test('names have two parts, and are known', async (t) => {
+  test('names have two parts, and unknown names are refused', async (t) => {
     for (const path of ['/_stats/httpd', '/_stats/httpd/requests/current']) {
       const reason = 'Stat names must have exactly two parts.';
       assertError(await t.request('GET', path), 400, 'bad_request', reason);
@@ -68,7 +68,7 @@ export default suite('stats', [
     assertAllowed(await t.request('POST', '/_stats', { json: {} }), 'GET');
   }),
 
-  test('a range is one of the windows', async (t) => {
+  test('a range must be a configured window', async (t) => {
     for (const range of [0, 60, 300, 900]) {
       assert.equal((await t.request('GET', `/_stats?range=${range}`)).status, 200);
     }
@@ -78,7 +78,7 @@ export default suite('stats', [
     assert.isAtLeast(numberAt(recent.json, 'httpd', 'requests', 'sum'), 1);
   }),
 
-  test('requests are counted by their methods and by their answers', async (t) => {
+  test('requests are counted by method and by status', async (t) => {
     const rev = await t.put('doc', {});
     const headers = { destination: 'copy', 'if-match': `"${rev}"` };
     assert.equal(await growth(t, 'httpd_request_methods', 'PUT', () => t.put('other', {})), 1);
@@ -95,7 +95,7 @@ export default suite('stats', [
     assert.isAtLeast(await growth(t, 'svc', 'request_time', () => t.get('/doc')), 0);
   }),
 
-  test('documents are counted where they are read and written', async (t) => {
+  test('document reads and writes are counted', async (t) => {
     assert.equal(await growth(t, 'svc', 'database_writes', () => t.put('a', {})), 1);
     assert.equal(await growth(t, 'svc', 'database_writes', () => t.bulk([{ _id: 'b' }, { _id: 'c' }])), 2);
     assert.equal(await growth(t, 'svc', 'database_writes', () => t.at('PUT', '/a', { json: {} })), 0);
@@ -107,7 +107,7 @@ export default suite('stats', [
     assert.isAtLeast(await count(t, 'svc', 'open_os_files'), 1);
   }),
 
-  test('bulk requests, views and feeds', async (t) => {
+  test('bulk requests, views and feeds are counted', async (t) => {
     await t.put('_design/d', { views: { v: { map: 'function (doc) { emit(doc._id); }' } } });
     await t.get('/_design/d/_view/v');
     assert.equal(await growth(t, 'httpd', 'bulk_requests', () => t.bulk([{ _id: 'b' }])), 1);
@@ -120,7 +120,7 @@ export default suite('stats', [
     await feed.cancel();
   }),
 
-  test('the form of later versions, below the node', async (t) => {
+  test('statistics are available under /_node/…/_stats as in later CouchDB versions', async (t) => {
     const { status, json } = await t.request('GET', '/_node/_local/_stats');
     assert.equal(status, 200);
     assert.isAtLeast(numberAt(json, 'svc', 'httpd', 'requests', 'value'), 1);
@@ -132,7 +132,7 @@ export default suite('stats', [
     assertError(await t.request('GET', '/_node/_local/_stats/svc/constructor'), 404, 'not_found', 'missing');
   }),
 
-  test('the text that Prometheus collects', async (t) => {
+  test('statistics are available in the text format of Prometheus', async (t) => {
     const answer = await t.request('GET', '/_node/_local/_prometheus');
     assert.equal(answer.status, 200);
     assert.equal(answer.header('content-type'), 'text/plain; version=0.0.4; charset=utf-8');

@@ -8,7 +8,7 @@ const map = 'function (doc) { emit(doc.integer % 2, doc.integer); }';
 
 /** `_temp_view` (docs/http/views.md#temporary-views). */
 export default suite('temp_view', [
-  test('answers as a stored view does', async (t) => {
+  test('a temporary view is answered like a stored view', async (t) => {
     await t.bulk(numbered(3));
     assertJson(await t.at('POST', '/_temp_view', { json: { map } }), 200, {
       total_rows: 3,
@@ -21,7 +21,7 @@ export default suite('temp_view', [
     });
   }),
 
-  test('reduces, and takes the parameters of a view', async (t) => {
+  test('a temporary view reduces, and accepts the parameters of a view', async (t) => {
     await t.bulk(numbered(5));
     const json = { map, reduce: '_sum' };
     assertJson(await t.at('POST', '/_temp_view', { json }), 200, { rows: [{ key: null, value: 10 }] });
@@ -37,7 +37,7 @@ export default suite('temp_view', [
     assertJson(keyed, 200, { rows: [{ key: 1, value: 4 }] });
   }),
 
-  test('options stand at the top', async (t) => {
+  test('a temporary view has its options at the top level', async (t) => {
     await t.put('_design/x', {});
     await t.put('a', {});
     const ids = 'function (doc) { emit(doc._id, null); }';
@@ -45,7 +45,7 @@ export default suite('temp_view', [
     assert.deepEqual(pluck(answer, 'id'), ['_design/x', 'a']);
   }),
 
-  test('sees each write, and stores nothing', async (t) => {
+  test('a temporary view sees each write, and stores nothing', async (t) => {
     const before = await t.updateSeq();
     for (const n of [1, 2, 3]) {
       await t.put(`${n}`, { integer: n });
@@ -55,7 +55,7 @@ export default suite('temp_view', [
     assert.equal(await t.updateSeq(), before + 3);
   }),
 
-  test('is a POST of a JSON object with a map', async (t) => {
+  test('a temporary view needs POST with a JSON object that has a map', async (t) => {
     const reason = 'Content-Type must be application/json';
     assertError(await t.at('POST', '/_temp_view', { body: JSON.stringify({ map }) }), 415, 'bad_content_type', reason);
     const list = await t.at('POST', '/_temp_view', { json: [] });

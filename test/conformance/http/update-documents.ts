@@ -9,7 +9,7 @@ const missingRev = 'Document must have a _rev when new_edits is false';
 
 /** Where a write takes its revision from, and what a document may hold (docs/http/documents.md#writing-a-document). */
 export default suite('update_documents', [
-  test('the revision may stand in the body, the query or If-Match', async (t) => {
+  test('the revision can be in the body, the query or If-Match', async (t) => {
     const first = await t.put('doc', { n: 1 });
     const second = assertWritten(await t.at('PUT', '/doc', { json: { _rev: first, n: 2 } }), 201, 'doc');
     const third = assertWritten(await t.at('PUT', `/doc?rev=${second}`, { json: { n: 3 } }), 201, 'doc');
@@ -20,13 +20,13 @@ export default suite('update_documents', [
     assert.match(fifth, /^5-/);
   }),
 
-  test('several sources that agree are one', async (t) => {
+  test('equal revisions in several places are accepted', async (t) => {
     const rev = await t.put('doc', { n: 1 });
     const headers = { 'if-match': `"${rev}"` };
     assertWritten(await t.at('PUT', `/doc?rev=${rev}`, { json: { _rev: rev, n: 2 }, headers }), 201, 'doc');
   }),
 
-  test('sources that contradict each other are refused', async (t) => {
+  test('contradicting revisions in several places are refused', async (t) => {
     const first = await t.put('doc', { n: 1 });
     const second = await t.put('doc', { _rev: first, n: 2 });
     const byQuery = await t.at('PUT', `/doc?rev=${second}`, { json: { _rev: first, n: 3 } });
@@ -37,7 +37,7 @@ export default suite('update_documents', [
     assertJson(await t.get('/doc'), 200, { _id: 'doc', _rev: second, n: 2 });
   }),
 
-  test('a live document is not overwritten without its revision, or with a stale one', async (t) => {
+  test('a live document is not overwritten without its current revision', async (t) => {
     const first = await t.put('doc', { n: 1 });
     assertError(await t.at('PUT', '/doc', { json: { n: 2 } }), 409, 'conflict', conflict);
     await t.put('doc', { _rev: first, n: 2 });
@@ -45,13 +45,13 @@ export default suite('update_documents', [
     assertError(await t.at('POST', '', { json: { _id: 'doc', n: 3 } }), 409, 'conflict', conflict);
   }),
 
-  test('a revision of a document that is not there conflicts', async (t) => {
+  test('a revision of a missing document conflicts', async (t) => {
     const answer = await t.at('PUT', '/doc', { json: { _rev: fakeRev(1, 'a') } });
     assertError(answer, 409, 'conflict', conflict);
     assertError(await t.get('/doc'), 404, 'not_found', 'missing');
   }),
 
-  test('what is no revision is refused', async (t) => {
+  test('an invalid revision is refused', async (t) => {
     await t.put('doc', {});
     for (const rev of ['nonsense', '1', '-abc', 'x-abc', '1-']) {
       const reason = 'Invalid rev format';
@@ -62,7 +62,7 @@ export default suite('update_documents', [
     }
   }),
 
-  test('a revision that is no text is refused', async (t) => {
+  test('a revision that is not a string is refused', async (t) => {
     for (const _rev of [7, null, {}, ['1-a']]) {
       assertError(await t.at('PUT', '/doc', { json: { _rev } }), 400, 'bad_request', 'Invalid rev format');
     }
@@ -75,7 +75,7 @@ export default suite('update_documents', [
     assertWritten(await t.at('DELETE', '/two', { headers: { 'if-match': `"${two}"` } }), 200, 'two');
   }),
 
-  test('DELETE needs the current revision, and something to delete', async (t) => {
+  test('DELETE needs the current revision and an existing document', async (t) => {
     const first = await t.put('doc', { n: 1 });
     const second = await t.put('doc', { _rev: first, n: 2 });
     assertError(await t.at('DELETE', '/doc'), 409, 'conflict', conflict);
@@ -85,7 +85,7 @@ export default suite('update_documents', [
     assertError(await t.at('DELETE', `/doc?rev=${tombstone}`), 404, 'not_found', 'deleted');
   }),
 
-  test('PUT of a tombstone deletes, answers 200 and keeps its members', async (t) => {
+  test('PUT of a tombstone deletes, answers 200, and keeps its members', async (t) => {
     const first = await t.put('doc', { n: 1 });
     const answer = await t.at('PUT', '/doc', { json: { _rev: first, _deleted: true, why: 'old' } });
     const rev = assertWritten(answer, 200, 'doc');
@@ -93,7 +93,7 @@ export default suite('update_documents', [
     assertJson(await t.get(`/doc?rev=${rev}`), 200, { _id: 'doc', _rev: rev, _deleted: true, why: 'old' });
   }),
 
-  test('_deleted: false is a live document', async (t) => {
+  test('_deleted: false means a live document', async (t) => {
     const answer = await t.at('PUT', '/doc', { json: { _deleted: false, n: 1 } });
     const rev = assertWritten(answer, 201, 'doc');
     assertJson(await t.get('/doc'), 200, { _id: 'doc', _rev: rev, n: 1 });
@@ -105,20 +105,20 @@ export default suite('update_documents', [
     }
   }),
 
-  test('what is no JSON is refused', async (t) => {
+  test('invalid JSON is refused', async (t) => {
     for (const body of ['', '{', '{"a":1}x', "{'a':1}", '{"a":1,}', '{"a":NaN}', '{"a":01}', '{"a":"\n"}']) {
       assertError(await t.at('PUT', '/doc', { body }), 400, 'bad_request', 'invalid_json');
     }
   }),
 
-  test('PUT asks for no content type, POST does', async (t) => {
+  test('PUT requires no content type, and POST does', async (t) => {
     const headers = { 'content-type': 'text/plain' };
     assert.equal((await t.at('PUT', '/one', { body: '{}', headers })).status, 201);
     const refused = await t.at('POST', '', { body: '{}', headers });
     assertError(refused, 415, 'bad_content_type', 'Content-Type must be application/json');
   }),
 
-  test('members that begin with an underscore belong to the service', async (t) => {
+  test('unknown members that begin with an underscore are refused', async (t) => {
     for (const member of ['_zing', '_', '_Rev', '_attachment', '_show']) {
       const answer = await t.at('PUT', '/doc', { json: { [member]: 1 } });
       assertError(answer, 400, 'doc_validation', `Bad special document member: ${member}`);
@@ -128,7 +128,7 @@ export default suite('update_documents', [
     assert.deepInclude((await t.get('/doc')).json, { inner: { _zing: 1, _id: 2 } });
   }),
 
-  test('members that a read adds are dropped when they come back', async (t) => {
+  test('members that a read adds are dropped when they are written back', async (t) => {
     const rev = await t.put('doc', {
       n: 1,
       _revs_info: [{ rev: '1-a', status: 'available' }],
@@ -140,7 +140,7 @@ export default suite('update_documents', [
     assertJson(await t.get('/doc?conflicts=true'), 200, { _id: 'doc', _rev: rev, n: 1 });
   }),
 
-  test('the members of the replicator are kept', async (t) => {
+  test("the replicator's members are kept", async (t) => {
     const members = {
       _replication_state: 'completed',
       _replication_state_time: '2024-05-01T00:00:00Z',
@@ -162,7 +162,7 @@ export default suite('update_documents', [
     }),
   ),
 
-  test('new_edits=false writes the revision that is given', async (t) => {
+  test('new_edits=false writes the given revision', async (t) => {
     const answer = await t.at('PUT', '/doc?new_edits=false', { json: replicated('doc', 3, 'cba', { n: 1 }) });
     assertWritten(answer, 201, 'doc');
     assert.equal(stringAt(answer.json, 'rev'), fakeRev(3, 'c'));
@@ -179,7 +179,7 @@ export default suite('update_documents', [
     });
   }),
 
-  test('new_edits=false takes the revision from wherever it is given, and refuses two that differ', async (t) => {
+  test('new_edits=false takes the revision from body, query or If-Match, and refuses two that differ', async (t) => {
     const rev = fakeRev(2, 'b');
     for (const [path, headers] of [
       [`/query?new_edits=false&rev=${rev}`, {}],

@@ -34,7 +34,7 @@ function update(t: Toolkit, method: string, what: string, options: RequestOption
 
 /** Update functions (docs/http/functions.md#update-functions). */
 export default suite('update_functions', [
-  test('change a document, and name its new revision', async (t) => {
+  test('an update function changes a document, and the response has its new revision', async (t) => {
     await fill(t);
     const answer = await update(t, 'PUT', 'count/doc');
     assert.deepEqual([answer.status, answer.text], [201, 'Now 2']);
@@ -45,7 +45,7 @@ export default suite('update_functions', [
     assert.equal(answer.header('x-svc-id'), 'doc');
   }),
 
-  test('make a document, with the id of the path or a new one', async (t) => {
+  test('an update function creates a document, with the id of the path or a new one', async (t) => {
     await fill(t);
     assert.deepEqual((await update(t, 'PUT', 'count/new')).text, 'New');
     assert.deepInclude((await t.get('/new')).json, { count: 1 });
@@ -54,7 +54,7 @@ export default suite('update_functions', [
     assert.equal((await t.get(`/${answer.header('x-svc-id')}`)).status, 200);
   }),
 
-  test('read forms and JSON', async (t) => {
+  test('an update function reads forms and JSON', async (t) => {
     await fill(t);
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };
     const form = await update(t, 'POST', 'form/doc', { headers, body: 'name=Ann+Lee' });
@@ -64,7 +64,7 @@ export default suite('update_functions', [
     assert.deepEqual([json.status, json.text, json.header('content-type')], [201, '{"n":7}', 'application/json']);
   }),
 
-  test('with no document nothing is saved', async (t) => {
+  test('an update function that returns no document saves nothing', async (t) => {
     await fill(t);
     const answer = await update(t, 'PUT', 'nothing/doc');
     assert.deepEqual([answer.status, answer.text], [200, 'nothing saved']);
@@ -73,7 +73,7 @@ export default suite('update_functions', [
   }),
 
   test(
-    "the function's own status and headers win",
+    'status and headers set by an update function have precedence',
     async (t) => {
       await fill(t);
       const answer = await update(t, 'POST', 'status');
@@ -85,13 +85,13 @@ export default suite('update_functions', [
     { needs: ['manual-redirect'] },
   ),
 
-  test('may delete', async (t) => {
+  test('an update function can delete a document', async (t) => {
     await fill(t);
     assert.equal((await update(t, 'PUT', 'deletes/doc')).status, 201);
     assertError(await t.get('/doc'), 404, 'not_found', 'deleted');
   }),
 
-  test('what they make is a write as any other', async (t) => {
+  test('a write of an update function is checked like any other', async (t) => {
     await fill(t);
     assertError(await update(t, 'PUT', 'stale/doc'), 409, 'conflict', 'Document update conflict.');
     const reserved = 'Only reserved document ids may start with underscore.';
@@ -105,7 +105,7 @@ export default suite('update_functions', [
     assert.deepInclude((await t.get('/doc')).json, { count: 1 });
   }),
 
-  test('failures have the words of the interface', async (t) => {
+  test('failures have the messages of the interface', async (t) => {
     await fill(t);
     const missing = 'missing updates function absent on design doc _design/test';
     assertError(await update(t, 'PUT', 'absent/doc'), 404, 'not_found', missing);

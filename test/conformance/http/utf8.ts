@@ -16,14 +16,14 @@ const texts = [
 
 /** Text of any script goes in and comes out unchanged. */
 export default suite('utf8', [
-  test('texts of many scripts survive a single write', async (t) => {
+  test('texts in many scripts survive a single write', async (t) => {
     for (const [index, text] of texts.entries()) {
       const rev = await t.put(`${index}`, { text });
       assertJson(await t.get(`/${index}`), 200, { _id: `${index}`, _rev: rev, text });
     }
   }),
 
-  test('texts of many scripts survive a bulk write and a listing', async (t) => {
+  test('texts in many scripts survive a bulk write and a listing', async (t) => {
     await t.bulk(texts.map((text, index) => ({ _id: `${index}`, text, [text]: index })));
     const rows = arrayAt((await t.get('/_all_docs?include_docs=true')).json, 'rows');
     assert.deepEqual(
@@ -36,13 +36,13 @@ export default suite('utf8', [
     );
   }),
 
-  test('escaped and plain text are one', async (t) => {
+  test('escaped and plain text are equal', async (t) => {
     const body = '{"text":"\\u00fc \\ud83d\\ude00 \\/ \\u0022"}';
     await t.at('PUT', '/doc', { body });
     assert.equal(at((await t.get('/doc')).json, 'text'), 'ü 😀 / "');
   }),
 
-  test('a body may be spread out with white space', async (t) => {
+  test('a body can contain any white space between its tokens', async (t) => {
     await t.at('PUT', '/doc', { body: ' \r\n\t{ "a" : [ 1 , 2 ] , "b" : "x  y" }\n' });
     const rev = at((await t.get('/doc')).json, '_rev');
     assertJson(await t.get('/doc'), 200, { _id: 'doc', _rev: rev, a: [1, 2], b: 'x  y' });
@@ -59,7 +59,7 @@ export default suite('utf8', [
     );
   }),
 
-  test('an id of another script is read by its encoded path, and names itself in Location', async (t) => {
+  test('an id in another script is read by its encoded path, which Location has', async (t) => {
     const answer = await t.at('PUT', `/${encodeURIComponent('Fähre 船')}`, { json: { value: 1 } });
     assert.equal(answer.header('location'), `${t.baseUrl}/${t.db}/F%C3%A4hre%20%E8%88%B9`);
     assert.deepInclude((await t.get('/F%c3%a4hre%20%e8%88%b9')).json, { _id: 'Fähre 船', value: 1 });

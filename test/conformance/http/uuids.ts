@@ -18,7 +18,7 @@ function microseconds(uuid: string): number {
 
 /** `_uuids` (docs/http/server.md#uuids). */
 export default suite('uuids', [
-  test('gives one uuid by default, never the same again, and forbids to keep it', async (t) => {
+  test('one uuid is returned by default, never the same again, with headers against caching', async (t) => {
     const first = await t.request('GET', '/_uuids');
     assert.equal(first.status, 200);
     assert.lengthOf(arrayAt(first.json, 'uuids'), 1);
@@ -31,7 +31,7 @@ export default suite('uuids', [
     assert.notEqual(first.header('etag'), second.header('etag'));
   }),
 
-  test('gives as many as were asked for, all different', async (t) => {
+  test('count uuids are returned, all different', async (t) => {
     const many = await uuids(t, 1000);
     assert.lengthOf(many, 1000);
     assert.equal(new Set(many).size, 1000);
@@ -39,29 +39,29 @@ export default suite('uuids', [
     assert.deepEqual(await uuids(t, 0), []);
   }),
 
-  test('gives no more than a thousand at once', async (t) => {
+  test('more than a thousand uuids at once are refused', async (t) => {
     assertError(await t.request('GET', '/_uuids?count=1001'), 403, 'forbidden', 'count parameter too large');
   }),
 
-  test('takes no count that is no number', async (t) => {
+  test('an invalid count is refused', async (t) => {
     for (const count of ['many', '-1', '1.5']) {
       const answer = await t.request('GET', `/_uuids?count=${count}`);
       assert.equal(answer.status, 400, count);
     }
   }),
 
-  test('answers nothing but GET', async (t) => {
+  test('only GET is allowed', async (t) => {
     assertAllowed(await t.request('POST', '/_uuids'), 'GET');
     assertAllowed(await t.request('DELETE', '/_uuids'), 'GET');
   }),
 
-  test('are neighbours by default: one beginning, and an end that rises', async (t) => {
+  test('consecutive uuids have one prefix and rise by default', async (t) => {
     const many = await uuids(t, 100);
     assert.equal(new Set(many.map((uuid) => uuid.slice(0, 26))).size, 1);
     assert.deepEqual(many.toSorted(), many);
   }),
 
-  test('also name the documents that come without an id', async (t) => {
+  test('documents that are created without an id get such uuids', async (t) => {
     const rows = await t.bulk([{ n: 1 }, { n: 2 }, { n: 3 }]);
     const ids = rows.map((row) => stringAt(row, 'id'));
     for (const id of ids) assert.match(id, /^[0-9a-f]{32}$/);
@@ -95,7 +95,7 @@ export default suite('uuids', [
   ),
 
   test(
-    'algorithm utc_id: 14 digits of time, then the configured end',
+    'algorithm utc_id: 14 digits of time, then the configured suffix',
     async (t) => {
       const other = await t.withSettings({ uuids: { algorithm: 'utc_id', utc_id_suffix: 'mine' } });
       const [first = '', second = ''] = await uuids(other, 2);
@@ -106,7 +106,7 @@ export default suite('uuids', [
   ),
 
   test(
-    'stay different and rising when the clock is set back',
+    'uuids stay unique and rising when the clock is set back',
     async (t) => {
       const other = await t.withSettings({ uuids: { algorithm: 'utc_random' } });
       assert(other.host.moveClock);

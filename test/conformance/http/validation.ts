@@ -30,7 +30,7 @@ async function echo(t: Toolkit, method: string, path: string, json?: unknown): P
 
 /** `validate_doc_update` (docs/http/functions.md#validation-functions). */
 export default suite('validation', [
-  test('refuses single writes of every kind', async (t) => {
+  test('a validation function refuses single writes of every kind', async (t) => {
     const owned = await t.put('owned', { author: 'ann' });
     const other = await t.put('other', {});
     await validateBy(t, AUTHORS);
@@ -46,7 +46,7 @@ export default suite('validation', [
     assert.deepInclude(await t.info(), { doc_count: 2, update_seq: 4 });
   }),
 
-  test('what passes is written as ever', async (t) => {
+  test('documents that pass are written as usual', async (t) => {
     await validateBy(t, AUTHORS);
     const rev = assertWritten(await t.at('PUT', '/doc', { json: { author: 'ann' } }), 201, 'doc');
     assertWritten(await t.at('PUT', '/doc', { json: { author: 'ann', n: 2, _rev: rev } }), 201, 'doc');
@@ -55,7 +55,7 @@ export default suite('validation', [
     assertError(await t.at('PUT', '/doc', { json: {} }), 409, 'conflict', 'Document update conflict.');
   }),
 
-  test('refuses by the row in bulk', async (t) => {
+  test('a validation function refuses single rows of a bulk write', async (t) => {
     await validateBy(t, AUTHORS);
     const rows = await t.bulk([{ _id: 'a', author: 'ann' }, { _id: 'b' }, { _id: 'c', author: 'cid' }]);
     assert.deepInclude(rows[0], { ok: true, id: 'a' });
@@ -67,7 +67,7 @@ export default suite('validation', [
     assert.deepInclude(await t.info(), { doc_count: 3 });
   }),
 
-  test('one refusal aborts an all_or_nothing', async (t) => {
+  test('one refusal aborts an all_or_nothing request', async (t) => {
     await validateBy(t, AUTHORS);
     const docs = [{ _id: 'a', author: 'ann' }, { _id: 'b' }, { _id: '_local/c' }];
     const answer = await t.at('POST', '/_bulk_docs', { json: { docs, all_or_nothing: true } });
@@ -81,7 +81,7 @@ export default suite('validation', [
     assert.deepInclude(await t.info(), { doc_count: 1, update_seq: 1 });
   }),
 
-  test('refuses replicated revisions', async (t) => {
+  test('a validation function refuses replicated revisions', async (t) => {
     await validateBy(t, AUTHORS);
     const docs = [replicated('a', 2, 'ba', { author: 'ann' }), replicated('b', 2, 'ba', {})];
     const rows = await t.bulk(docs, { new_edits: false });
@@ -98,14 +98,14 @@ export default suite('validation', [
     assert.deepInclude(await t.info(), { doc_count: 2 });
   }),
 
-  test('is not asked about a revision that is known', async (t) => {
+  test('a known revision is not validated again', async (t) => {
     await t.replicate([replicated('a', 2, 'ba', {})]);
     await validateBy(t, AUTHORS);
     await t.replicate([replicated('a', 2, 'ba', {})]);
     assert.deepInclude(await t.info(), { doc_count: 2, update_seq: 2 });
   }),
 
-  test('design documents and local ones are exempt', async (t) => {
+  test('design documents and local documents are not validated', async (t) => {
     const rev = await validateBy(t, AUTHORS);
     await t.put('_local/x', { n: 1 });
     await t.put('_design/other', { n: 1 });
@@ -113,7 +113,7 @@ export default suite('validation', [
     await t.put('doc', {});
   }),
 
-  test('a batch is judged when it is written', async (t) => {
+  test('writes with batch=ok are validated when they are written', async (t) => {
     await validateBy(t, AUTHORS);
     assert.equal((await t.at('PUT', '/a?batch=ok', { json: { author: 'ann' } })).status, 202);
     assert.equal((await t.at('PUT', '/b?batch=ok', { json: {} })).status, 202);
@@ -122,7 +122,7 @@ export default suite('validation', [
     assertError(await t.get('/b'), 404, 'not_found', 'missing');
   }),
 
-  test('every design document has a say', async (t) => {
+  test('the validation functions of all design documents are called', async (t) => {
     await validateBy(t, AUTHORS, 'authors');
     await validateBy(t, 'function (newDoc) { if (!newDoc.title) throw { forbidden: "no title" }; }', 'titles');
     assertError(await t.at('PUT', '/a', { json: { title: 'x' } }), 403, refused.error, refused.reason);
@@ -130,7 +130,7 @@ export default suite('validation', [
     await t.put('a', { author: 'x', title: 'y' });
   }),
 
-  test('holds from the answer to its design document on, until it is changed or gone', async (t) => {
+  test('a validation function applies from the response to its design document on, until it is changed or deleted', async (t) => {
     await t.put('before', {});
     const first = await validateBy(t, AUTHORS);
     assert.equal((await t.at('PUT', '/a', { json: {} })).status, 403);
@@ -144,7 +144,7 @@ export default suite('validation', [
     await t.put('b', { no: true });
   }),
 
-  test('is told the new document, the old one, who writes, and the security object', async (t) => {
+  test('a validation function gets the new document, the old one, the user and the security object', async (t) => {
     const rev = await t.put('doc', { n: 1 });
     const hash = rev.slice(2);
     await validateBy(t, ECHO);
@@ -167,7 +167,7 @@ export default suite('validation', [
     assert.deepEqual(parent, old);
   }),
 
-  test('what else it throws is a failure of the function', async (t) => {
+  test('another exception is a failure of the function', async (t) => {
     await validateBy(t, 'function (newDoc) { undefinedFunction(); }');
     const answer = await t.at('PUT', '/a', { json: {} });
     assert.equal(answer.status, 500, answer.text);
@@ -175,7 +175,7 @@ export default suite('validation', [
     assert.equal((await t.get('/a')).status, 404);
   }),
 
-  test('a function that can not be compiled refuses everything', async (t) => {
+  test("a validation function that doesn't compile refuses everything", async (t) => {
     const rev = await validateBy(t, 'function (');
     const answer = await t.at('PUT', '/a', { json: {} });
     assert.deepEqual([answer.status, at(answer.json, 'error')], [500, 'compilation_error']);
@@ -183,7 +183,7 @@ export default suite('validation', [
     await t.put('a', {});
   }),
 
-  test('a function that can not be compiled refuses by the row, so that a better one may come beside', async (t) => {
+  test("a validation function that doesn't compile refuses single rows, so that a fixed one can be in the same request", async (t) => {
     const rev = await validateBy(t, 'function (');
     const fixed = { _id: '_design/test', _rev: rev, validate_doc_update: 'function () {}' };
     const rows = await t.bulk([{ _id: 'a' }, fixed, { _id: '_local/b' }]);
@@ -193,13 +193,13 @@ export default suite('validation', [
     await t.put('a', {});
   }),
 
-  test('counts however its name was written', async (t) => {
+  test('a validation function is found in any spelling of its member name', async (t) => {
     const body = '{"validate\\u005fdoc_update":"function () { throw { forbidden: \'no\' }; }"}';
     assert.equal((await t.at('PUT', '/_design/test', { body })).status, 201);
     assertError(await t.at('PUT', '/a', { json: {} }), 403, 'forbidden', 'no');
   }),
 
-  test('modules of its design document can be required', async (t) => {
+  test('a validation function can require modules of its design document', async (t) => {
     await t.put('_design/test', {
       lib: { check: 'exports.needs = function (doc, name) { if (!doc[name]) throw { forbidden: "no " + name }; };' },
       validate_doc_update: 'function (newDoc) { require("lib/check").needs(newDoc, "colour"); }',
@@ -208,7 +208,7 @@ export default suite('validation', [
     await t.put('a', { colour: 'red' });
   }),
 
-  test('refuses with a list as with an object', async (t) => {
+  test('a refusal can be a list as well as an object', async (t) => {
     await validateBy(t, 'function (newDoc) { throw newDoc.thrown; }');
     const write = (thrown: unknown) => t.at('PUT', '/a', { json: { thrown } });
     assertError(await write(['forbidden', 'no']), 403, 'forbidden', 'no');
@@ -220,7 +220,7 @@ export default suite('validation', [
     assert.deepEqual(row, { id: 'a', rev: '', error: 'forbidden', reason: 'no' });
   }),
 
-  test('many documents in one request', async (t) => {
+  test('many documents in one request are validated', async (t) => {
     await validateBy(t, AUTHORS);
     const docs = Array.from({ length: 500 }, (_, n) => ({ _id: `${n}`, ...(n % 3 === 0 ? {} : { author: 'ann' }) }));
     const rows = await t.bulk(docs);
@@ -232,7 +232,7 @@ export default suite('validation', [
   }),
 
   test(
-    'holds after a restart',
+    'a validation function applies after a restart',
     async (t) => {
       await validateBy(t, AUTHORS);
       await t.restart();
@@ -242,7 +242,7 @@ export default suite('validation', [
   ),
 
   test(
-    'what waits for a batch is judged, and kept, when the service ends',
+    'writes with batch=ok are validated and stored when the service ends',
     async (t) => {
       await validateBy(t, AUTHORS);
       await t.at('PUT', '/a?batch=ok', { json: { author: 'ann' } });

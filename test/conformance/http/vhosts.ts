@@ -13,7 +13,7 @@ function withHosts(t: Toolkit, vhosts: Readonly<Record<string, string>>): Promis
 /** Host names that stand for paths (docs/http/requests.md#virtual-hosts). */
 export default suite('vhosts', [
   test(
-    'a host stands for a path, and other hosts for themselves',
+    'a virtual host maps to a path, and other hosts are unchanged',
     async (t) => {
       const on = await withHosts(t, { 'notes.example.com': `/${t.db}` });
       const rev = await on.put('doc', { n: 1 });
@@ -33,7 +33,7 @@ export default suite('vhosts', [
   ),
 
   test(
-    'labels and paths may stand for parts of the target',
+    'labels and path segments can be variables of the target',
     async (t) => {
       const on = await withHosts(t, {
         ':name.example.com': `/${t.db}/:name`,
@@ -54,7 +54,7 @@ export default suite('vhosts', [
   ),
 
   test(
-    'global resources are the same everywhere',
+    'global resources are the same on every host',
     async (t) => {
       const on = await withHosts(t, { 'notes.example.com': `/${t.db}` });
       const headers = { host: 'notes.example.com' };
@@ -68,7 +68,7 @@ export default suite('vhosts', [
   ),
 
   test(
-    'a function sees the path that was asked for',
+    'a function sees the requested path',
     async (t) => {
       const on = await withHosts(t, { 'app.example.com': `/${t.db}/_design/app/_rewrite` });
       const show = `function (doc, req) {

@@ -5,7 +5,7 @@ import { numbered, pluck, putViews, query, rowsOf } from '../../support/conforma
 
 /** What a view is and how its answer is framed (docs/http/views.md#view-queries). */
 export default suite('view_basics', [
-  test('answers rows in the order of their keys, with total and offset', async (t) => {
+  test('rows are sorted by key, with total_rows and offset', async (t) => {
     await putViews(t, { by_n: 'function (doc) { emit(doc.integer, doc.string); }' });
     await t.bulk(numbered(3).toReversed());
     assertJson(await query(t, 'by_n'), 200, {
@@ -19,7 +19,7 @@ export default suite('view_basics', [
     });
   }),
 
-  test('has one row on each line', async (t) => {
+  test('each row is on its own line', async (t) => {
     await putViews(t, { v: { map: 'function (doc) { emit(doc.integer, null); }', reduce: '_count' } });
     await t.bulk(numbered(2));
     assert.equal(
@@ -36,13 +36,13 @@ export default suite('view_basics', [
     assertJson(await query(t, 'v?group=true'), 200, { rows: [] });
   }),
 
-  test('limit=0 gives the head alone', async (t) => {
+  test('limit=0 returns no rows, only total_rows and offset', async (t) => {
     await putViews(t, { v: 'function (doc) { emit(null, 1); }' });
     await t.bulk(numbered(4));
     assertJson(await query(t, 'v?limit=0'), 200, { total_rows: 4, offset: 0, rows: [] });
   }),
 
-  test('follows documents as they are added, changed and deleted', async (t) => {
+  test('rows follow documents as they are added, changed and deleted', async (t) => {
     await putViews(t, { v: 'function (doc) { if (doc.tag) emit(doc.tag, doc._rev); }' });
     const first = await t.put('a', { tag: 'x' });
     assertJson(await query(t, 'v'), 200, { total_rows: 1, offset: 0, rows: [{ id: 'a', key: 'x', value: first }] });
@@ -59,7 +59,7 @@ export default suite('view_basics', [
     assert.deepEqual(pluck(await query(t, 'v'), 'key'), ['z']);
   }),
 
-  test('is built anew when the design document changes', async (t) => {
+  test('a view is rebuilt when the design document changes', async (t) => {
     await t.bulk(numbered(3));
     const rev = await putViews(t, { v: 'function (doc) { emit("one", null); }' });
     assert.deepEqual(pluck(await query(t, 'v'), 'key'), ['one', 'one', 'one']);
@@ -67,7 +67,7 @@ export default suite('view_basics', [
     assert.deepEqual(pluck(await query(t, 'v'), 'key'), ['two', 'two', 'two']);
   }),
 
-  test('a document may emit many rows, or none', async (t) => {
+  test('a document can emit many rows, or none', async (t) => {
     await putViews(t, {
       words: 'function (doc) { (doc.words || []).forEach(function (w) { emit(w, doc.words.length); }); }',
     });
@@ -77,7 +77,7 @@ export default suite('view_basics', [
     assert.deepEqual(pluck(answer, 'value'), [3, 3, 3]);
   }),
 
-  test('what JSON has no word for is null', async (t) => {
+  test("emitted values that JSON can't represent become null", async (t) => {
     await putViews(t, {
       v: 'function (doc) { emit(undefined, undefined); emit(NaN, Infinity); emit([-0, 1e400], { a: undefined }); }',
     });
@@ -88,7 +88,7 @@ export default suite('view_basics', [
     );
   }),
 
-  test('HEAD has the headers alone', async (t) => {
+  test('HEAD returns only headers', async (t) => {
     await putViews(t, { v: 'function (doc) { emit(1, 1); }' });
     await t.put('a', {});
     const head = await t.at('HEAD', '/_design/test/_view/v');
@@ -96,7 +96,7 @@ export default suite('view_basics', [
     assert.equal(head.header('etag'), (await query(t, 'v')).header('etag'));
   }),
 
-  test('JSON is sent as what was asked for', async (t) => {
+  test('the content type is JSON if the client accepts it, else plain text', async (t) => {
     await putViews(t, { v: 'function (doc) {}' });
     assert.equal((await query(t, 'v')).header('content-type'), 'application/json');
     const plain = await t.get('/_design/test/_view/v', { accept: '*/*' });
@@ -104,7 +104,7 @@ export default suite('view_basics', [
     assert.equal(plain.header('cache-control'), 'must-revalidate');
   }),
 
-  test('other methods are refused, and paths that name no view', async (t) => {
+  test('other methods and paths of unknown views are refused', async (t) => {
     await putViews(t, { v: 'function (doc) {}' });
     assertAllowed(await t.at('PUT', '/_design/test/_view/v'), 'GET,POST,HEAD');
     assertAllowed(await t.at('DELETE', '/_design/test/_view/v'), 'GET,POST,HEAD');
@@ -114,14 +114,14 @@ export default suite('view_basics', [
     assertError(await t.request('GET', '/no_such_database/_design/test/_view/v'), 404, 'not_found', 'no_db_file');
   }),
 
-  test('names of views and design documents may need encoding', async (t) => {
+  test('names of views and design documents can need encoding', async (t) => {
     await t.put('_design/a%2Fb', { views: { 'c/d é': { map: 'function (doc) { emit(1, 2); }' } } });
     await t.put('x', {});
     const answer = await t.get(`/_design/a%2Fb/_view/${encodeURIComponent('c/d é')}`);
     assertJson(answer, 200, { total_rows: 1, offset: 0, rows: [{ id: 'x', key: 1, value: 2 }] });
   }),
 
-  test('a deleted design document has no views any more', async (t) => {
+  test('a deleted design document has no views', async (t) => {
     const rev = await putViews(t, { v: 'function (doc) {}' });
     await query(t, 'v');
     await t.delete('_design/test', rev);
@@ -129,7 +129,7 @@ export default suite('view_basics', [
   }),
 
   test(
-    'is there again after a restart',
+    'a view has its rows after a restart',
     async (t) => {
       await putViews(t, { v: { map: 'function (doc) { emit(doc.integer, doc.integer); }', reduce: '_sum' } });
       await t.bulk(numbered(50));

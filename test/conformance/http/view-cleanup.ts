@@ -8,7 +8,7 @@ const headers = { 'content-type': 'application/json' };
 
 /** `_view_cleanup` (docs/http/views.md#view-indexes). */
 export default suite('view_cleanup', [
-  test('leaves the indexes that design documents have', async (t) => {
+  test('cleanup keeps the indexes of existing design documents', async (t) => {
     const rev = await putViews(t, { v: 'function (doc) { emit(doc.integer, 1); }' });
     await t.bulk(numbered(10));
     await query(t, 'v');
@@ -20,7 +20,7 @@ export default suite('view_cleanup', [
     assert.equal(at(stale.json, 'rows', 0, 'value'), 2);
   }),
 
-  test('an index that came back is built anew', async (t) => {
+  test('after a cleanup, the index of a restored definition is built again', async (t) => {
     const one = { v: 'function (doc) { emit(doc.integer, 1); }' };
     const first = await putViews(t, one);
     await t.bulk(numbered(10));
@@ -32,7 +32,7 @@ export default suite('view_cleanup', [
     assert.equal(at((await query(t, 'v')).json, 'total_rows'), 10);
   }),
 
-  test('is a POST of JSON', async (t) => {
+  test('cleanup needs POST and the content type of JSON', async (t) => {
     const reason = 'Content-Type must be application/json';
     assertError(await t.at('POST', '/_view_cleanup'), 415, 'bad_content_type', reason);
     assertAllowed(await t.get('/_view_cleanup'), 'POST');

@@ -37,7 +37,7 @@ const map = 'function (doc) { emit(doc.key, null); }';
 
 /** `collation: raw`, in the options of the design document or of the view itself (docs/http/views.md#design-options). */
 export default suite('view_collation_raw', [
-  test('numbers, words, objects, lists, strings by bytes', async (t) => {
+  test('raw collation sorts numbers, words, objects, lists, then strings by bytes', async (t) => {
     await putViews(t, { v: map }, { options: { collation: 'raw' } });
     await t.bulk(ascending.map((key, index) => ({ _id: `${99 - index}`, key })));
     assert.deepEqual(pluck(await query(t, 'v'), 'key'), ascending);
@@ -46,7 +46,7 @@ export default suite('view_collation_raw', [
     }
   }),
 
-  test("the view's own option comes first", async (t) => {
+  test("the view's own option overrides the design document's", async (t) => {
     const views = {
       raw: { map, options: { collation: 'raw' } },
       plain: { map, options: { collation: 'unicode' } },

@@ -36,14 +36,14 @@ const map = 'function (doc) { emit(doc.key, null); }';
 
 /** The order of keys (docs/http/views.md#order-of-keys). */
 export default suite('view_collation', [
-  test('null, booleans, numbers, strings, lists, objects', async (t) => {
+  test('keys sort as null, booleans, numbers, strings, lists, objects', async (t) => {
     await putViews(t, { v: map });
     await t.bulk(ascending.map((key, index) => ({ _id: `${99 - index}`, key })));
     assert.deepEqual(pluck(await query(t, 'v'), 'key'), ascending);
     assert.deepEqual(pluck(await query(t, 'v?descending=true'), 'key'), ascending.toReversed());
   }),
 
-  test('each of them is found by itself, and as a bound', async (t) => {
+  test('each key is found by itself and as a bound', async (t) => {
     await putViews(t, { v: map });
     await t.bulk(ascending.map((key, index) => ({ _id: `${99 - index}`, key })));
     for (const [index, key] of ascending.entries()) {
@@ -54,7 +54,7 @@ export default suite('view_collation', [
     }
   }),
 
-  test('strings of many languages stand as readers expect them', async (t) => {
+  test('strings of many languages sort as readers expect', async (t) => {
     await putViews(t, { v: map });
     const words = ['côte', 'zebra', 'Äpfel', 'cote', 'apple', 'Zürich', 'côté', 'été', 'coté', 'Ärger', 'zèbre'];
     await t.bulk(words.map((key) => ({ key })));
@@ -62,7 +62,7 @@ export default suite('view_collation', [
     assert.deepEqual(pluck(await query(t, 'v'), 'key'), sorted);
   }),
 
-  test('rows with one key stand in the order of their documents, by bytes', async (t) => {
+  test('rows with equal keys sort by document id, by bytes', async (t) => {
     await putViews(t, { v: 'function (doc) { emit("same", null); }' });
     await t.bulk(['b', 'B', 'a', 'ä', 'A', '1'].map((_id) => ({ _id })));
     assert.deepEqual(pluck(await query(t, 'v'), 'id'), ['1', 'A', 'B', 'a', 'b', 'ä']);
@@ -80,7 +80,7 @@ export default suite('view_collation', [
     ]);
   }),
 
-  test('lists are a range up to an object', async (t) => {
+  test('lists with a common beginning are a range up to an object', async (t) => {
     await putViews(t, { v: map });
     await t.bulk([['a'], ['a', 1], ['a', 'z', 3], ['b'], 'a'].map((key) => ({ key })));
     assert.deepEqual(pluck(await query(t, 'v?startkey=["a"]&endkey=["a",{}]'), 'key'), [

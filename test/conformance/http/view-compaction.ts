@@ -17,7 +17,7 @@ async function compactionEnd(t: Toolkit): Promise<void> {
 
 /** `_compact/{ddoc}` (docs/http/views.md#index-compaction): the same rows in less space. */
 export default suite('view_compaction', [
-  test('changes no row, and queries go on beside it', async (t) => {
+  test('compaction changes no row, and queries continue meanwhile', async (t) => {
     await putViews(t, { v: { map: 'function (doc) { emit(doc.integer, doc.string); }', reduce: '_count' } });
     let docs: readonly object[] = await t.bulk(numbered(500)).then((rows) => rows.map((row) => Object(row)));
     for (let round = 0; round < 3; round += 1) {
@@ -35,7 +35,7 @@ export default suite('view_compaction', [
     assertJson(await query(t, 'v'), 200, { rows: [{ key: null, value: 501 }] });
   }),
 
-  test('is a POST of JSON, for a design document that is there', async (t) => {
+  test('compaction needs POST of JSON, and an existing design document', async (t) => {
     const reason = 'Content-Type must be application/json';
     assertError(await t.at('POST', '/_compact/test'), 415, 'bad_content_type', reason);
     assertError(await t.at('POST', '/_compact/test', { headers }), 404, 'not_found', 'missing');

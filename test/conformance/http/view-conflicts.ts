@@ -5,14 +5,14 @@ import { pluck, putViews, query, rowsOf } from '../../support/conformance/view-s
 
 /** Conflicts in views (docs/http/functions.md#map-functions). */
 export default suite('view_conflicts', [
-  test('maps see the winner, and the names of its rivals', async (t) => {
+  test('map functions see the winner and its _conflicts', async (t) => {
     await putViews(t, { v: 'function (doc) { if (doc._conflicts) emit(doc._conflicts, doc.n); }' });
     await t.put('plain', { n: 0 });
     await t.replicate([replicated('doc', 2, 'ba', { n: 1 }), replicated('doc', 2, 'ca', { n: 2 })]);
     assert.deepEqual(rowsOf(await query(t, 'v')), [{ id: 'doc', key: [fakeRev(2, 'b')], value: 2 }]);
   }),
 
-  test('included documents show them with conflicts=true alone', async (t) => {
+  test('included documents have _conflicts with conflicts=true only', async (t) => {
     await putViews(t, { v: 'function (doc) { emit(doc._id, null); }' });
     await t.put('plain', {});
     await t.replicate([replicated('doc', 2, 'ba', { n: 1 }), replicated('doc', 2, 'ca', { n: 2 })]);

@@ -5,7 +5,7 @@ import { numbered, pluck, putViews, query, rowsOf } from '../../support/conforma
 
 /** `include_docs` (docs/http/views.md#included-documents): the emitting document, or the one that the value names. */
 export default suite('view_include_docs', [
-  test('each row has the document as it is now', async (t) => {
+  test('include_docs adds the current document to each row', async (t) => {
     await putViews(t, { v: 'function (doc) { emit(doc.integer, null); }' });
     await t.bulk(numbered(3));
     const rev = (await t.get('/1')).header('etag')?.slice(1, -1);
@@ -18,7 +18,7 @@ export default suite('view_include_docs', [
     );
   }),
 
-  test('a value with an _id stands for another document', async (t) => {
+  test('a value with _id includes the document with that id', async (t) => {
     await putViews(t, { v: 'function (doc) { if (doc.link) emit(doc._id, { _id: doc.link }); }' });
     await t.bulk([
       { _id: 'a', link: 'c' },
@@ -37,7 +37,7 @@ export default suite('view_include_docs', [
     assert.deepInclude(docs[3], { _id: 'g/h i', n: 2 });
   }),
 
-  test('a value with a _rev stands for that revision', async (t) => {
+  test('a value with _rev includes that revision', async (t) => {
     await putViews(t, {
       v: 'function (doc) { if (doc.prev) { emit("1 own", { _rev: doc.prev }); emit("2 named", { _id: doc._id, _rev: doc.prev }); emit("3 no such", { _rev: "9-x" }); emit("4 none", { _rev: 7 }); } }',
     });
@@ -47,7 +47,7 @@ export default suite('view_include_docs', [
     assert.deepEqual(docs, [{ _id: 'a', _rev: first, n: 1 }, { _id: 'a', _rev: first, n: 1 }, null, null]);
   }),
 
-  test('a value that only looks like a link is none', async (t) => {
+  test('a value that only resembles a link is ignored', async (t) => {
     await putViews(t, {
       v: 'function (doc) { emit(1, { deep: { "_id": "other" } }); emit(2, ["_id"]); emit(3, "_id"); emit(4, { "_id": 7 }); }',
     });
@@ -60,7 +60,7 @@ export default suite('view_include_docs', [
     assert.isNull(docs[3]);
   }),
 
-  test('the document is newer than an index that is not brought up to date', async (t) => {
+  test("included documents are current even if the index isn't updated", async (t) => {
     await putViews(t, { v: 'function (doc) { emit(doc.n, null); }' });
     const rev = await t.put('a', { n: 1 });
     await query(t, 'v');
@@ -69,7 +69,7 @@ export default suite('view_include_docs', [
     assert.deepEqual([at(row, 'key'), at(row, 'doc', 'n')], [1, 2]);
   }),
 
-  test('works with many and with large documents', async (t) => {
+  test('many large documents are included', async (t) => {
     await putViews(t, { v: 'function (doc) { emit(doc.integer, null); }' });
     const text = 'lorem ipsum '.repeat(2000);
     await t.bulk(numbered(60).map((doc) => ({ ...doc, text })));

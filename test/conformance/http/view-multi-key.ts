@@ -13,7 +13,7 @@ async function fill(t: Toolkit): Promise<void> {
 
 /** Several keys at once, by POST and by GET (docs/http/views.md#views-by-keys). */
 export default suite('view_multi_key', [
-  test('the rows of each key, in the order of the keys, by either method', async (t) => {
+  test('keys returns the rows of each key, in the order of keys, by GET and POST', async (t) => {
     await fill(t);
     const keys = [10, 3, 'none', 15, 3];
     const posted = await query(t, 'v', { json: { keys } });
@@ -23,7 +23,7 @@ export default suite('view_multi_key', [
     assert.deepEqual((await query(t, `v?keys=[10,3]`, {})).status, 200);
   }),
 
-  test('skip, limit and descending apply to all of them together', async (t) => {
+  test('skip, limit and descending apply to the rows of all keys together', async (t) => {
     await fill(t);
     const keys = [10, 3, 15];
     assert.deepEqual(pluck(await query(t, 'v?skip=1&limit=3', { json: { keys } }), 'key'), [10, 3, 3]);
@@ -31,25 +31,25 @@ export default suite('view_multi_key', [
     assert.deepEqual(pluck(await query(t, 'v?descending=true&limit=3', { json: { keys } }), 'key'), [15, 15, 3]);
   }),
 
-  test('no keys, no rows', async (t) => {
+  test('an empty list of keys returns no rows', async (t) => {
     await fill(t);
     assertJson(await query(t, 'v', { json: { keys: [] } }), 200, { total_rows: 40, offset: 0, rows: [] });
     assertJson(await query(t, 'v?keys=[]'), 200, { total_rows: 40, offset: 0, rows: [] });
     assertJson(await query(t, 'sum?group=true', { json: { keys: [] } }), 200, { rows: [] });
   }),
 
-  test('a body without keys asks for all', async (t) => {
+  test('a body without keys returns all rows', async (t) => {
     await fill(t);
     assert.deepEqual((await query(t, 'v', { json: {} })).json, (await query(t, 'v')).json);
   }),
 
-  test('the other parameters may stand in the body as well', async (t) => {
+  test('other parameters can be in the body', async (t) => {
     await fill(t);
     assert.deepEqual(pluck(await query(t, 'v', { json: { startkey: 18, limit: 3 } }), 'key'), [18, 18, 19]);
     assert.deepEqual(pluck(await query(t, 'v?limit=2', { json: { key: 4, descending: true } }), 'value'), ['4', 4]);
   }),
 
-  test('reduces each key by itself', async (t) => {
+  test('a reduced view reduces each key by itself', async (t) => {
     await fill(t);
     assertJson(await query(t, 'sum?group=true', { json: { keys: [4, 0, 9, 4] } }), 200, {
       rows: [
@@ -64,7 +64,7 @@ export default suite('view_multi_key', [
     });
   }),
 
-  test('documents come with them', async (t) => {
+  test('include_docs works with keys', async (t) => {
     await fill(t);
     const rows = pluck(await query(t, 'v?include_docs=true&limit=1', { json: { keys: [7] } }), 'doc');
     assert.deepInclude(rows[0], { _id: '7', integer: 7 });

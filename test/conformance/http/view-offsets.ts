@@ -5,7 +5,7 @@ import { numbered, putViews, query } from '../../support/conformance/view-steps.
 
 /** `offset`: how many rows of the view come before the first of the answer, in its direction. */
 export default suite('view_offsets', [
-  test('counts the rows before the first, in the direction of the walk', async (t) => {
+  test('offset is the number of rows before the first row, in the direction of the query', async (t) => {
     await putViews(t, { v: 'function (doc) { emit(doc.letter, doc.number); }' });
     const docs = ['a1', 'a2', 'a3', 'b1', 'b2', 'b3', 'b4', 'b5', 'c1', 'c2'];
     await t.bulk(docs.map((_id) => ({ _id, letter: _id.charAt(0), number: Number(_id.charAt(1)) })));
@@ -31,7 +31,7 @@ export default suite('view_offsets', [
     }
   }),
 
-  test('is found without counting one by one', async (t) => {
+  test('offset is correct in a large index, ascending and descending', async (t) => {
     await putViews(t, { v: 'function (doc) { emit(doc.integer, null); }' });
     await t.bulk(numbered(2000));
     for (const n of [0, 1, 999, 1500, 1999]) {

@@ -17,7 +17,7 @@ async function sharedKeys(t: Toolkit): Promise<void> {
 
 /** Ranges and pages of rows (docs/http/views.md#view-parameters). */
 export default suite('view_parameters', [
-  test('key, startkey and endkey bound the rows, under both names', async (t) => {
+  test('key, startkey and endkey limit the rows, under both spellings', async (t) => {
     await tenDocuments(t);
     assert.deepEqual(pluck(await query(t, 'by_n?key=4'), 'key'), [4]);
     assert.deepEqual(pluck(await query(t, 'by_n?startkey=7'), 'key'), [7, 8, 9]);
@@ -27,7 +27,7 @@ export default suite('view_parameters', [
     assert.deepEqual(pluck(await query(t, 'by_n?endkey={}&limit=2'), 'key'), [0, 1]);
   }),
 
-  test('inclusive_end=false leaves the end out', async (t) => {
+  test('inclusive_end=false leaves out the end key', async (t) => {
     await tenDocuments(t);
     assert.deepEqual(pluck(await query(t, 'by_n?startkey=2&endkey=4&inclusive_end=false'), 'key'), [2, 3]);
     assert.deepEqual(
@@ -37,7 +37,7 @@ export default suite('view_parameters', [
     assert.deepEqual(pluck(await query(t, 'by_n?key=4&inclusive_end=false'), 'key'), [4]);
   }),
 
-  test('descending turns the order before the bounds apply', async (t) => {
+  test('descending reverses the order before the bounds apply', async (t) => {
     await tenDocuments(t);
     assert.deepEqual(pluck(await query(t, 'by_n?descending=true&limit=3'), 'key'), [9, 8, 7]);
     assert.deepEqual(pluck(await query(t, 'by_n?descending=true&startkey=3'), 'key'), [3, 2, 1, 0]);
@@ -50,7 +50,7 @@ export default suite('view_parameters', [
     assert.deepEqual(pluck(await query(t, 'by_n?descending=true&startkey=3&endkey=5'), 'key'), []);
   }),
 
-  test('skip and limit cut a page out', async (t) => {
+  test('skip and limit select a page', async (t) => {
     await tenDocuments(t);
     assert.deepEqual(pluck(await query(t, 'by_n?skip=3&limit=2'), 'key'), [3, 4]);
     assert.deepEqual(pluck(await query(t, 'by_n?skip=8&limit=5'), 'key'), [8, 9]);
@@ -58,7 +58,7 @@ export default suite('view_parameters', [
     assert.deepEqual(pluck(await query(t, 'by_n?skip=100'), 'key'), []);
   }),
 
-  test('docids narrow rows that share a key', async (t) => {
+  test('startkey_docid and endkey_docid narrow rows with the same key', async (t) => {
     await sharedKeys(t);
     assert.deepEqual(pluck(await query(t, 'by_key?startkey="b"&startkey_docid=b2'), 'id'), [
       'b2',
@@ -80,13 +80,13 @@ export default suite('view_parameters', [
     assert.deepEqual(pluck(back, 'id'), ['b2', 'b1', 'a3']);
   }),
 
-  test('docids mean nothing without their key', async (t) => {
+  test('startkey_docid and endkey_docid without their key are ignored', async (t) => {
     await sharedKeys(t);
     assert.lengthOf(pluck(await query(t, 'by_key?startkey_docid=c2'), 'id'), 9);
     assert.lengthOf(pluck(await query(t, 'by_key?endkey_docid=a1'), 'id'), 9);
   }),
 
-  test('pages by key and document id meet every row once', async (t) => {
+  test('pages by key and document id return every row once', async (t) => {
     await sharedKeys(t);
     const seen: unknown[] = [];
     let from = '';
@@ -100,17 +100,17 @@ export default suite('view_parameters', [
     assert.deepEqual(seen, ['a1', 'a2', 'a3', 'b1', 'b2', 'b3', 'c1', 'c2', 'c3']);
   }),
 
-  test('of a parameter that is given twice the last counts, unknown ones are passed over', async (t) => {
+  test('of a parameter given twice the last counts, and unknown parameters are ignored', async (t) => {
     await tenDocuments(t);
     assert.deepEqual(pluck(await query(t, 'by_n?limit=1&limit=2&colour=blue'), 'key'), [0, 1]);
   }),
 
-  test('booleans know no case', async (t) => {
+  test('booleans are case-insensitive', async (t) => {
     await tenDocuments(t);
     assert.deepEqual(pluck(await query(t, 'by_n?descending=TRUE&limit=1'), 'key'), [9]);
   }),
 
-  test('update_seq tells what the index reflects', async (t) => {
+  test('update_seq=true returns the sequence that the index reflects', async (t) => {
     await tenDocuments(t);
     assert.equal(at((await query(t, 'by_n?limit=0&update_seq=true')).json, 'update_seq'), 11);
   }),

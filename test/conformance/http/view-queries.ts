@@ -6,7 +6,7 @@ const path = '/_design/test/_view/v/queries';
 
 /** `POST …/_view/{view}/queries` (docs/http/bulk.md#several-lists-at-once). */
 export default suite('view_queries', [
-  test('answers each query by itself, in their order', async (t) => {
+  test('each query is answered by itself, in order', async (t) => {
     await putViews(t, { v: { map: 'function (doc) { emit(doc.integer, 1); }', reduce: '_count' } });
     await t.bulk(numbered(4));
     const queries = [{ key: 2, reduce: false }, {}, { group: true, keys: [3, 0] }];
@@ -24,7 +24,7 @@ export default suite('view_queries', [
     });
   }),
 
-  test('what the address says holds for those that do not say otherwise', async (t) => {
+  test('parameters in the address are defaults for all queries', async (t) => {
     await putViews(t, { v: 'function (doc) { emit(doc.integer, null); }' });
     await t.bulk(numbered(4));
     const queries = [{ limit: 1 }, { startkey: 3 }];
@@ -43,12 +43,12 @@ export default suite('view_queries', [
     });
   }),
 
-  test('none is an empty list', async (t) => {
+  test('an empty list of queries has an empty list of results', async (t) => {
     await putViews(t, { v: 'function (doc) {}' });
     assertJson(await t.at('POST', path, { json: { queries: [] } }), 200, { results: [] });
   }),
 
-  test('one that is wrong fails the whole', async (t) => {
+  test('one invalid query fails the whole request', async (t) => {
     await putViews(t, { v: 'function (doc) {}' });
     const wrong = await t.at('POST', path, { json: { queries: [{}, { limit: 'x' }] } });
     assertError(wrong, 400, 'query_parse_error', 'Invalid value for integer: x');

@@ -6,7 +6,7 @@ import { pluck, putViews, query, rowsOf } from '../../support/conformance/view-s
 
 /** Functions of documents reach nothing but what they are given (docs/http/functions.md#the-sandbox). */
 export default suite('view_sandboxing', [
-  test('a map can not change the document for the next one', async (t) => {
+  test("a map function can't change the document for the next map function", async (t) => {
     await putViews(t, {
       a: 'function (doc) { doc.n = 2; delete doc.list; emit(doc.n, null); }',
       b: 'function (doc) { try { doc.list.push(9); } catch (e) {} emit(doc.n, doc.list); }',
@@ -18,7 +18,7 @@ export default suite('view_sandboxing', [
     assert.equal(at((await t.get('/x')).json, 'n'), 1);
   }),
 
-  test('there is no network, no storage, no process', async (t) => {
+  test('a map function has no network, storage or process', async (t) => {
     const names = [
       'fetch',
       'XMLHttpRequest',
@@ -36,7 +36,7 @@ export default suite('view_sandboxing', [
     assert.deepEqual(new Set(pluck(await query(t, 'v'), 'value')), new Set(['undefined']));
   }),
 
-  test('what one document leaves behind does not reach other databases', async (t) => {
+  test("state that one document leaves behind doesn't reach other databases", async (t) => {
     const map =
       'function (doc) { try { globalThis.seen = (globalThis.seen || 0) + 1; } catch (e) {} emit(doc._id, typeof seen); }';
     await putViews(t, { v: map });
@@ -52,7 +52,7 @@ export default suite('view_sandboxing', [
     assert.deepEqual(pluck(answer, 'value'), ['undefined']);
   }),
 
-  test('sum, toJSON, isArray, log and JSON are there', async (t) => {
+  test('sum, toJSON, isArray, log and JSON are available', async (t) => {
     await putViews(t, {
       v: 'function (doc) { log("seen " + doc._id); emit(sum([1, 2, 3]), [isArray([]), isArray({}), toJSON({ a: 1 }), JSON.parse("[7]")]); }',
     });
@@ -112,13 +112,13 @@ export default suite('view_sandboxing', [
     ]);
   }),
 
-  test('recursion without end is one document that fails', async (t) => {
+  test('endless recursion leaves out that document only', async (t) => {
     await putViews(t, { v: 'function (doc) { if (doc.bad) { (function f() { f(); })(); } emit(doc._id, null); }' });
     await t.bulk([{ _id: 'a' }, { _id: 'b', bad: true }, { _id: 'c' }]);
     assert.deepEqual(pluck(await query(t, 'v'), 'key'), ['a', 'c']);
   }),
 
-  test('memory has an end, and the service goes on', async (t) => {
+  test('a map function that exhausts its memory leaves out that document, and the service continues', async (t) => {
     await putViews(t, {
       v: 'function (doc) { var all = []; while (true) all.push(new Uint8Array(1000000)); }',
     });
@@ -130,13 +130,13 @@ export default suite('view_sandboxing', [
     assert.equal((await t.get('/x')).status, 200);
   }),
 
-  test('other languages are not run', async (t) => {
+  test('views in other languages are refused', async (t) => {
     await putViews(t, { v: 'fun({Doc}) -> ok end.' }, { language: 'erlang' });
     const answer = await t.get('/_design/test/_view/v');
     assert.deepEqual([answer.status, at(answer.json, 'error')], [501, 'not_implemented']);
   }),
 
-  test('a map that is no function is told by the one who asks', async (t) => {
+  test('a map that is not a function is a compilation error', async (t) => {
     await putViews(t, { v: '"no function"' });
     await t.put('x', {});
     const answer = await t.get('/_design/test/_view/v');

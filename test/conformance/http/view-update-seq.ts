@@ -10,7 +10,7 @@ async function seqOf(t: Toolkit, parameters: string): Promise<unknown> {
 
 /** `update_seq`, and the ways not to wait for an update: `stale` and its later name `update` (docs/http/views.md#stale-views). */
 export default suite('view_update_seq', [
-  test('is given only where it is asked for', async (t) => {
+  test('update_seq is returned on request only', async (t) => {
     await putViews(t, { v: { map: 'function (doc) { emit(1, 1); }', reduce: '_sum' } });
     await t.bulk(numbered(10));
     assert.notProperty((await query(t, 'v?reduce=false&limit=0')).json, 'update_seq');
@@ -18,7 +18,7 @@ export default suite('view_update_seq', [
     assert.deepEqual((await query(t, 'v?update_seq=true')).json, { update_seq: 11, rows: [{ key: null, value: 10 }] });
   }),
 
-  test('stale=ok shows the index as it is', async (t) => {
+  test('stale=ok returns the index without updating it', async (t) => {
     await putViews(t, { v: 'function (doc) { emit(1, 1); }' });
     await t.bulk(numbered(10));
     assert.equal(await seqOf(t, ''), 11);
@@ -35,7 +35,7 @@ export default suite('view_update_seq', [
 ]);
 
 function updatesAfterwards(parameter: string) {
-  return test(`${parameter} answers first and updates then`, async (t) => {
+  return test(`${parameter} returns first and updates the index later`, async (t) => {
     await putViews(t, { v: 'function (doc) { emit(1, 1); }' });
     await t.bulk(numbered(10));
     assert.equal(await seqOf(t, ''), 11);

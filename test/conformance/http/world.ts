@@ -34,7 +34,7 @@ async function table(t: Toolkit, path: string): Promise<readonly (readonly [unkn
 }
 
 export default suite('world', [
-  test('countries by region, and the area of each in km²', async (t) => {
+  test('countries are found by region, with the area of each in km²', async (t) => {
     await writeCountries(t, { regions, area });
     assert.deepEqual(await table(t, `regions`), [[null, 250]]);
     assert.deepEqual(await table(t, `regions?group_level=1`), [
@@ -64,7 +64,7 @@ export default suite('world', [
     assert.deepEqual(await table(t, `area`), [[null, 150084801]]);
   }),
 
-  test('countries by their neighbours and languages', async (t) => {
+  test('countries are found by their neighbours and languages', async (t) => {
     await writeCountries(t, { borders, languages });
     assert.deepEqual(await table(t, `borders`), [[null, { sum: 649, count: 250, min: 0, max: 16, sumsqr: 3489 }]]);
     assert.deepEqual(await table(t, `borders?key="Europe"`), [
@@ -91,7 +91,7 @@ export default suite('world', [
     );
   }),
 
-  test('countries by name, in many scripts: those of one after those of another', async (t) => {
+  test('countries are sorted by name, and those of different scripts one script after another', async (t) => {
     await writeCountries(t, { names });
     const wanted = new Set([
       ...['Åland', 'France', 'India', 'Ísland', 'Österreich', 'Ελλάδα', 'Россия', 'საქართველო', 'Հայաստան', 'ישראל'],

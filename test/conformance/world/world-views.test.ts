@@ -53,7 +53,7 @@ async function table(path: string): Promise<readonly (readonly [unknown, unknown
   return (await rows(path)).map(({ key, value }) => [key, value]);
 }
 
-describe('171,075 cities', () => {
+describe('a view over 171,075 cities', () => {
   const view = '/cities/_design/places/_view';
 
   beforeAll(async () => {
@@ -74,7 +74,7 @@ describe('171,075 cities', () => {
     await ask('GET', `${view}/regions`);
   }, 300_000);
 
-  test('by country', async () => {
+  test('counts cities by country', async () => {
     expect(await table(`${view}/regions`)).toEqual([[null, 171075]]);
     const countries = await table(`${view}/regions?group_level=1`);
     expect(countries).toHaveLength(246);
@@ -93,7 +93,7 @@ describe('171,075 cities', () => {
     ]);
   });
 
-  test('by region of a country', async () => {
+  test('counts cities by region of a country', async () => {
     expect(await table(`${view}/regions?group_level=2&startkey=["AT"]&endkey=["AT",{}]`)).toEqual([
       [['AT', '01'], 162],
       [['AT', '02'], 161],
@@ -108,7 +108,7 @@ describe('171,075 cities', () => {
     expect(await table(`${view}/regions?startkey=["AT"]&endkey=["AT",{}]`)).toEqual([[null, 2266]]);
   });
 
-  test('by name, page after page', async () => {
+  test('lists cities by name, page after page', async () => {
     const seen: unknown[] = [];
     let from = '';
     for (;;) {

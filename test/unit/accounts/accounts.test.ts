@@ -33,7 +33,7 @@ async function sessionOf(name: string): Promise<string> {
 }
 
 describe('server admins', () => {
-  test('have no plain password left after the start, nor after a change', async () => {
+  test('have no plain password after the start or a change', async () => {
     await open({ admins: { root: 'secret', none: '' } });
     expect(await askJson(core, 'GET /_active_tasks', { headers: ROOT })).toEqual([200, []]);
     expect(core.config.section('admins')).toEqual({
@@ -47,7 +47,7 @@ describe('server admins', () => {
     expect((await ask(core, 'GET /', { headers: basic('none', '') })).status).toBe(401);
   });
 
-  test('end the party, and their removal begins it again', async () => {
+  test('end the state in which every client is an admin, and removing the last one restores it', async () => {
     await open();
     expect((await ask(core, 'PUT /db')).status).toBe(201);
     await core.config.set('admins', 'root', 'secret');
@@ -57,7 +57,7 @@ describe('server admins', () => {
     expect((await ask(core, 'DELETE /db')).status).toBe(200);
   });
 
-  test('an old hash is replaced when its admin logs in', async () => {
+  test('with an old hash get a new one when they log in', async () => {
     // printf 'secretsalt' | sha1sum
     await open({ admins: { root: '-hashed-4e6ee5e9b4ad8bf4d6b7a2ff0c0c2a3ac1f2f6a1,salt' } });
     const [before] = await askJson(core, 'GET /_active_tasks', { headers: ROOT });
@@ -71,7 +71,7 @@ describe('server admins', () => {
 });
 
 describe('without credentials', () => {
-  test('a request is answered in the same turn, and accounts are not loaded', async () => {
+  test("a request is answered in the same turn, and the accounts code isn't loaded", async () => {
     const load = vi.fn(deferredAtHand());
     core = await createCore({ storage: createMemoryPageStore(), clock, random: systemRandom, deferred: load });
     await ask(core, 'PUT /db');
@@ -84,7 +84,7 @@ describe('without credentials', () => {
     expect(load).not.toHaveBeenCalled();
   });
 
-  test('also where there is an admin', async () => {
+  test('a request is answered in the same turn also if there is an admin', async () => {
     await open({ admins: { root: 'secret' } });
     await ask(core, 'PUT /db', { headers: ROOT });
     await ask(core, 'PUT /db/doc', { headers: ROOT, body: '{}' });
@@ -93,7 +93,7 @@ describe('without credentials', () => {
   });
 });
 
-test('a session that was seen lately is known in the same turn', async () => {
+test('a session that was seen recently is recognized in the same turn', async () => {
   await open({ admins: { root: 'secret' } });
   await ask(core, 'PUT /_users', { headers: ROOT });
   await ask(core, 'PUT /db', { headers: ROOT });
@@ -105,7 +105,7 @@ test('a session that was seen lately is known in the same turn', async () => {
   expect(answer).toMatchObject({ status: 200 });
 });
 
-test('a proof that is remembered is a hit of the cache, any other request with a password a miss', async () => {
+test('a remembered password counts as a cache hit, and any other request with a password as a miss', async () => {
   await open({ admins: { root: 'secret' } });
   for (const password of ['secret', 'secret', 'wrong', 'secret', 'wrong']) {
     await ask(core, 'GET /', { headers: basic('root', password) });
@@ -117,7 +117,7 @@ test('a proof that is remembered is a hit of the cache, any other request with a
   expect(await count('auth_cache_misses')).toBe(3);
 });
 
-describe('a password that was right lately', () => {
+describe('a password that was correct recently', () => {
   const asks = (headers: Record<string, string>) => core.handle({ method: 'GET', url: '/_stats', headers, body: null });
 
   beforeEach(async () => {
@@ -125,7 +125,7 @@ describe('a password that was right lately', () => {
     await ask(core, 'GET /', { headers: ROOT });
   });
 
-  test('is known in the same turn', () => {
+  test('is recognized in the same turn', () => {
     expect(asks(ROOT)).toMatchObject({ status: 200 });
     expect(asks(basic('root', 'secret '))).toBeInstanceOf(Promise);
   });
@@ -139,7 +139,7 @@ describe('a password that was right lately', () => {
     expect((await asks(ROOT)).status).toBe(200);
   });
 
-  test('is known while others guess, also after a setting of accounts has changed', async () => {
+  test('is recognized while others guess, also after a setting of accounts changed', async () => {
     for (let n = 0; n < 60; n++) await ask(core, 'GET /', { headers: basic(n % 2 ? 'root' : `name ${n}`, 'wrong') });
     expect((await asks(basic('root', 'another'))).status).toBe(429);
     await core.config.set('svc_httpd_auth', 'timeout', '900', { persist: false });
@@ -149,7 +149,7 @@ describe('a password that was right lately', () => {
     expect((await ask(core, 'POST /_session', { body })).status).toBe(200);
   });
 
-  test('is checked again where the settings permit its hash no longer', async () => {
+  test('is checked again if the settings no longer permit its hash', async () => {
     await core.config.set('svc_httpd_auth', 'iterations', '11', { persist: false });
     await core.config.set('svc_httpd_auth', 'min_iterations', '11', { persist: false });
     expect((await asks(ROOT)).status).toBe(403);
@@ -159,7 +159,7 @@ describe('a password that was right lately', () => {
 });
 
 /** What a log-in costs is its iterations; that they are the same is shown by counting them, whatever the machine is doing. */
-test('a log-in that fails costs the same whether the name exists', async () => {
+test('a failed log-in costs the same whether the name exists', async () => {
   await open({ admins: { root: 'secret' } });
   await ask(core, 'PUT /_users', { headers: ROOT });
   await addUser('ana');
@@ -181,7 +181,7 @@ test('a log-in that fails costs the same whether the name exists', async () => {
   expect([...new Set(costs.values())]).toEqual([10]);
 });
 
-test('and so from the first one after a start, where accounts have hashes of other settings', async () => {
+test('the first failed log-in after a start costs the same, even if accounts have hashes of other settings', async () => {
   const medium = new MemoryMedium();
   const start = (config: Settings) => {
     const storage = createMemoryPageStore({ medium });
@@ -206,7 +206,7 @@ test('and so from the first one after a start, where accounts have hashes of oth
   }
 });
 
-test('a hundred guesses at once are few checks, and hold up nobody else', async () => {
+test("a hundred guesses at once cause few checks, and don't delay other users", async () => {
   await open({ admins: { root: 'secret' } });
   await ask(core, 'PUT /_users', { headers: ROOT });
   await addUser('ana');
@@ -219,7 +219,7 @@ test('a hundred guesses at once are few checks, and hold up nobody else', async 
   expect(derive).toHaveBeenCalledTimes(5);
 });
 
-test('who a request is made for can not be said by whoever sends it', async () => {
+test("a client can't set the user of a request", async () => {
   await open({ admins: { root: 'secret' } });
   const user = JSON.stringify({ name: 'root', roles: ['_admin'] });
   const headers = { user, 'x-user': user, 'x-auth-svc-username': 'root', 'x-auth-svc-roles': '_admin' };

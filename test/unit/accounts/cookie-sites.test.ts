@@ -14,7 +14,7 @@ test.each([
   ['http', '127.0.0.1:5984', NONE],
   ['http', '[::1]:5984', NONE],
   ['http', undefined, NONE],
-] as const)('a cookie for all sites by %s to %s is one that browsers take', async (scheme, host, attributes) => {
+] as const)('a cross-site cookie by %s to %s has attributes that browsers accept', async (scheme, host, attributes) => {
   const core = await openCore({ svc_httpd_auth: { same_site: 'none' } });
   const headers = { accept: 'application/json', ...(host !== undefined && { host }) };
   const request = { method: 'DELETE', url: '/_session', headers, body: null };

@@ -35,7 +35,7 @@ class Service {
 }
 
 describe('ended sessions', () => {
-  test('are those that were ended, by user and id, also after a restart', async () => {
+  test('are recognized by user and id, also after a restart', async () => {
     const service = new Service();
     await service.ended.end({ name: 'ana', id: 'one' });
     for (const _ of [1, 2]) {
@@ -47,7 +47,7 @@ describe('ended sessions', () => {
     }
   });
 
-  test('of one user take no more room, however many they are; others go on', async () => {
+  test("of one user take bounded memory, and other users' sessions stay ended", async () => {
     const service = new Service();
     await service.ended.end({ name: 'bob', id: 'of bob' });
     const before = service.now;
@@ -68,7 +68,7 @@ describe('ended sessions', () => {
     }
   });
 
-  test('that began in the very second of a flood are begun all the same', async () => {
+  test("in a flood don't affect sessions that begin in the same second", async () => {
     const service = new Service();
     for (let count = 0; count < 1_000; count++) await service.ended.end({ name: 'ana', id: `${count}` });
     expect(service.has('ana', 'new')).toBe(true);
@@ -80,7 +80,7 @@ describe('ended sessions', () => {
     expect(service.ended.timeOfNew('bob')).toBe(service.now);
   });
 
-  test('are forgotten when they would be over, and stay so where the time is raised', async () => {
+  test('are forgotten when they would have expired, and stay ended if the timeout is raised', async () => {
     const service = new Service();
     const madeAt = service.now;
     for (let count = 0; count < 100; count++) await service.ended.end({ name: `user ${count}`, id: 'one' });
@@ -93,7 +93,7 @@ describe('ended sessions', () => {
     expect(service.has('user 1', 'two', service.now)).toBe(false);
   });
 
-  test('that a clock from the future has ended keep nobody out when it is set right', async () => {
+  test("ended while the clock was ahead don't affect new sessions after it is corrected", async () => {
     const service = new Service();
     const present = service.now;
     service.now += 100_000_000;
@@ -108,7 +108,7 @@ describe('ended sessions', () => {
     expect(service.has('cleo', 'one')).toBe(true);
   });
 
-  test('that can not be kept go on, so that ending them can be tried again', async () => {
+  test("that can't be stored stay valid, so that ending them can be tried again", async () => {
     const service = new Service();
     service.isBroken = true;
     await expect(service.ended.end({ name: 'ana', id: 'one' })).rejects.toThrow('the disk is full');

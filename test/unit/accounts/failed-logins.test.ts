@@ -18,7 +18,7 @@ class Tries {
 }
 
 describe('a name from one address', () => {
-  test('has five tries, then waits twice as long each time, up to a minute', () => {
+  test('has five tries, then a wait that doubles each time, up to a minute', () => {
     const tries = new Tries();
     for (let count = 0; count < 5; count++) expect(tries.fail('ana')).toBe(0);
     const waits: number[] = [];
@@ -31,7 +31,7 @@ describe('a name from one address', () => {
     expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60]);
   });
 
-  test('holds up neither another name nor another address', () => {
+  test("doesn't delay another name or another address", () => {
     const tries = new Tries();
     for (let count = 0; count < 6; count++) tries.fail('ana');
     expect(tries.fail('ana')).toBe(1);
@@ -39,7 +39,7 @@ describe('a name from one address', () => {
     expect(tries.fail('ana', '10.0.0.2')).toBe(0);
   });
 
-  test('is forgotten when the password was right, and after a quarter of an hour', () => {
+  test('is forgotten after a correct password, and after a quarter of an hour', () => {
     const tries = new Tries();
     for (let count = 0; count < 4; count++) tries.fail('ana');
     tries.logins.begin('ana', '10.0.0.1').succeed();
@@ -49,7 +49,7 @@ describe('a name from one address', () => {
     for (let count = 0; count < 5; count++) expect(tries.fail('ana')).toBe(0);
   });
 
-  test('keeps its tries where a password could not be checked', () => {
+  test("keeps its tries if a password couldn't be checked", () => {
     const tries = new Tries();
     for (let count = 0; count < 40; count++) tries.logins.begin('ana', '10.0.0.1').withdraw();
     expect(tries.fail('ana')).toBe(0);
@@ -57,7 +57,7 @@ describe('a name from one address', () => {
 });
 
 describe('an address', () => {
-  test('has fifty tries with whatever names, then one in each second', () => {
+  test('has fifty tries with any names, then one per second', () => {
     const tries = new Tries();
     for (let count = 0; count < 50; count++) expect(tries.fail(`name ${count}`)).toBe(0);
     expect(tries.fail('one more')).toBe(1);
@@ -68,7 +68,7 @@ describe('an address', () => {
     for (let count = 0; count < 50; count++) expect(tries.fail(`later ${count}`)).toBe(0);
   });
 
-  test('of IPv6 stands for its network', () => {
+  test('of IPv6 counts as its network', () => {
     const tries = new Tries();
     for (let count = 0; count < 50; count++) expect(tries.fail(`n${count}`, `2001:db8:0:1::${count}`)).toBe(0);
     expect(tries.fail('x', '2001:db8:0:1:ffff:1:2:3')).toBe(1);
@@ -77,7 +77,7 @@ describe('an address', () => {
   });
 });
 
-test('memory is bounded, whatever names and addresses come', () => {
+test('memory stays bounded, whatever names and addresses occur', () => {
   const tries = new Tries();
   for (let count = 0; count < 25_000; count++) {
     tries.fail(`${'n'.repeat(5_000)}${count}`, `10.${count >> 16}.${(count >> 8) & 255}.${count & 255}`);

@@ -19,7 +19,7 @@ function scene() {
 }
 
 describe('failed log-ins', () => {
-  test('are logged at once with name, address and way', () => {
+  test('are logged at once with name, address and method', () => {
     const { logged, fail } = scene();
     fail('192.0.2.1');
     fail('192.0.2.2', { way: 'a token', name: undefined });
@@ -31,7 +31,7 @@ describe('failed log-ins', () => {
     ]);
   });
 
-  test('of one address are summed up after a minute, and its next one is logged again', () => {
+  test('of one address are summarized after a minute, and its next one is logged again', () => {
     const { logged, fail } = scene();
     for (let count = 0; count < 10_000; count++) fail('192.0.2.1', { name: `user ${count}` });
     expect(logged).toEqual(['a log-in failed: "user 0" from 192.0.2.1, by a password']);
@@ -46,7 +46,7 @@ describe('failed log-ins', () => {
     expect(logged).toHaveLength(3);
   });
 
-  test('of very many addresses do not fill the log; who has an IPv6 address has one of them', () => {
+  test("of thousands of addresses don't fill the log, and an IPv6 network counts as one address", () => {
     const { logged, fail } = scene();
     for (let count = 0; count < 50_000; count++) fail(`10.${count >> 16}.${(count >> 8) & 255}.${count & 255}`);
     vi.advanceTimersByTime(60_000);
@@ -58,7 +58,7 @@ describe('failed log-ins', () => {
     expect(logged).toHaveLength(2);
   });
 
-  test('are summed up when the service closes', () => {
+  test('are summarized when the service closes', () => {
     const { failures, logged, fail } = scene();
     fail('192.0.2.1');
     fail('192.0.2.1');
@@ -67,7 +67,7 @@ describe('failed log-ins', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('have names that can not look like the rest of an entry, and are short', () => {
+  test("have short names that can't imitate the rest of an entry", () => {
     const { logged, fail } = scene();
     fail('192.0.2.1', { name: 'a" from 10.0.0.1, by a password\n2026-01-31T12:00:00.000Z [error] x' });
     fail('192.0.2.2', { name: 'x'.repeat(1_000_000) });

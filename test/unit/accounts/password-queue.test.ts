@@ -24,7 +24,7 @@ class Jobs {
 }
 
 describe('passwords', () => {
-  test('are computed two at a time; checks and hashes take turns', async () => {
+  test('are computed two at a time, and checks and hashes alternate', async () => {
     const jobs = new Jobs();
     const all = ['hash', 'hash', 'hash', 'hash', 'check', 'check'].map((kind, n) =>
       jobs.ask(kind === 'hash' ? 'hash' : 'check', `${n}`, `${kind} ${n}`),
@@ -35,7 +35,7 @@ describe('passwords', () => {
     expect(jobs.begun).toEqual(['hash 0', 'hash 1', 'check 4', 'hash 2', 'check 5', 'hash 3']);
   });
 
-  test('of one who asks for many do not keep others waiting behind all of them', async () => {
+  test("of a client with many requests don't delay other clients behind all of them", async () => {
     const jobs = new Jobs();
     const all = ['many', 'many', 'many', 'many', 'many', 'one', 'two'].map((asker) => jobs.ask('check', asker, asker));
     await jobs.endAll();
@@ -43,7 +43,7 @@ describe('passwords', () => {
     expect(jobs.begun).toEqual(['many', 'many', 'many', 'one', 'two', 'many', 'many']);
   });
 
-  test('of one who asks for too many are refused, and nobody else is', async () => {
+  test("of a client with too many requests are refused, and other clients' are not", async () => {
     const jobs = new Jobs();
     const all = Array.from({ length: 5 }, () => jobs.ask('hash', 'many'));
     await expect(jobs.ask('hash', 'many')).rejects.toMatchObject({ code: 'too_many_requests', retryAfterS: 5 });
@@ -52,7 +52,7 @@ describe('passwords', () => {
     await Promise.all(all);
   });
 
-  test('are refused when too many wait; those of the other kind are not', async () => {
+  test('are refused when too many wait, and those of the other kind are not', async () => {
     const jobs = new Jobs();
     const all = Array.from({ length: 8 }, (_, n) => jobs.ask('hash', `${n}`));
     await expect(jobs.ask('hash', 'one more')).rejects.toMatchObject({ code: 'too_busy' });

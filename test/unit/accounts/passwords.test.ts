@@ -23,7 +23,7 @@ const vectors: readonly (readonly [string, string, number, string])[] = [
 ];
 
 describe('stored hashes', () => {
-  test('of admins are read and written in the three forms', () => {
+  test('of admins are read and written in three forms', () => {
     const key = '4b007901b765489abead49d926f721d065a429c1';
     for (const text of [`-hashed-${key},salt`, `-pbkdf2-${key},salt,4096`, `-pbkdf2:sha256-${key},salt,4096`]) {
       const hash = hashOfAdmin(text);
@@ -32,7 +32,7 @@ describe('stored hashes', () => {
     }
   });
 
-  test('of admins: what is malformed is neither a password nor a hash', () => {
+  test('of admins that are malformed are neither a password nor a hash', () => {
     for (const text of ['-pbkdf2-', '-pbkdf2-zz,salt,10', '-pbkdf2-00,salt,10', '-hashed-abc', '-pbkdf2:md5-00,a,1']) {
       expect(hashOfAdmin(text), text).toBeUndefined();
       expect(isHashedAdmin(text), text).toBe(true);
@@ -60,7 +60,7 @@ describe('stored hashes', () => {
 });
 
 describe('a password', () => {
-  test('fits the keys of RFC 6070', async () => {
+  test('matches the keys of RFC 6070', async () => {
     for (const [password, salt, iterations, key] of vectors) {
       const hash = { scheme: 'pbkdf2', prf: 'sha', salt, iterations, key } as const;
       expect(await passwords({ min_iterations: '1' }).matches(password, hash)).toBe(true);
@@ -68,14 +68,14 @@ describe('a password', () => {
     }
   });
 
-  test('fits a key of SHA-1 with its salt', async () => {
+  test('matches a key of SHA-1 with its salt', async () => {
     // echo -n applesalt | sha1sum
     const hash = { scheme: 'simple', key: 'e21216acd080d1077e4f9894c0945eb4b023202c', salt: 'salt' } as const;
     expect(await passwords().matches('apple', hash)).toBe(true);
     expect(await passwords().matches('apples', hash)).toBe(false);
   });
 
-  test('that was hashed fits its hash, and has the iterations of the setting', async () => {
+  test('matches its own hash, which has the iterations of the setting', async () => {
     for (const pbkdf2_prf of ['sha', 'sha256', 'sha512']) {
       const one = passwords({ iterations: '500', pbkdf2_prf });
       const hash = await one.hash('pässwört');
@@ -85,11 +85,11 @@ describe('a password', () => {
     }
   });
 
-  test('fits nothing where nothing is stored', async () => {
+  test('matches nothing if nothing is stored', async () => {
     expect(await passwords().matches('', undefined)).toBe(false);
   });
 
-  test('is refused where its hash has too few iterations, and fits none that has too many', async () => {
+  test('is refused if its hash has too few iterations, and never matches one with too many', async () => {
     const hash = await passwords({ iterations: '500' }).hash('apple');
     const low = passwords({ min_iterations: '501' });
     await expect(low.matches('apple', hash)).rejects.toThrow('Iteration count is too low for this server');

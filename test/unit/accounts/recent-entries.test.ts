@@ -10,7 +10,7 @@ function filled(most: () => number, keys: string): RecentEntries<string, string>
 const kept = (entries: RecentEntries<string, string>, keys: string) =>
   [...keys].filter((key) => entries.get(key) !== undefined).join('');
 
-test('the one goes first that was not asked for the longest', () => {
+test('the entry least recently used is removed first', () => {
   const entries = filled(() => 3, 'abc');
   // Again and again for one, then for another.
   for (const key of 'caaab') entries.get(key);
@@ -19,7 +19,7 @@ test('the one goes first that was not asked for the longest', () => {
   expect(kept(entries, 'abcd')).toBe('abd');
 });
 
-test('one that was removed is gone, and comes back as the latest', () => {
+test('a removed entry is gone, and is the latest when it is added again', () => {
   const entries = filled(() => 2, 'ab');
   entries.get('b');
   entries.delete('b');
@@ -31,7 +31,7 @@ test('one that was removed is gone, and comes back as the latest', () => {
   expect(kept(entries, 'abc')).toBe('b');
 });
 
-test('there may be room for fewer, and for none', () => {
+test('the capacity can be reduced, also to zero', () => {
   let most = 3;
   const entries = filled(() => most, 'abc');
   most = 1;

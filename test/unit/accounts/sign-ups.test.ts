@@ -30,7 +30,7 @@ function signUp(name: string, members: object = {}, more: { headers?: Record<str
   return core.handle({ method: 'PUT', url, headers, body, peer: more.peer });
 }
 
-describe('what is refused costs no hash', () => {
+describe('a refused sign-up computes no hash', () => {
   test.each([
     ['a role', 403, { roles: ['boss'] }],
     ['another name', 403, { name: 'eva' }],
@@ -44,7 +44,7 @@ describe('what is refused costs no hash', () => {
     expect(derive).toHaveBeenCalledTimes(1);
   });
 
-  test('what is longer than an account is, of anybody but an admin', async () => {
+  test('with more data than an account may have, except from an admin', async () => {
     const derive = vi.spyOn(crypto.subtle, 'deriveBits');
     const parse = vi.spyOn(JSON, 'parse');
     const refused = await signUp('ana', { notes: ['x'.repeat(65_536)] });
@@ -60,14 +60,14 @@ describe('what is refused costs no hash', () => {
     expect(derive).toHaveBeenCalledTimes(1);
   });
 
-  test('a name that is taken', async () => {
+  test('with a name that is taken', async () => {
     await signUp('ana');
     const derive = vi.spyOn(crypto.subtle, 'deriveBits');
     expect((await signUp('ana')).status).toBe(409);
     expect(derive).not.toHaveBeenCalled();
   });
 
-  test('what a rule of the database refuses, which never sees a plain password', async () => {
+  test('that a validation function refuses, which never sees a plain password', async () => {
     const newDoc = { name: { $ne: 'bad' }, password: { $exists: false }, derived_key: { $exists: true } };
     const body = JSON.stringify({ language: 'query', validate_doc_update: { newDoc } });
     await ask(core, 'PUT /_users/_design/rules', { headers: ROOT, body });
@@ -77,7 +77,7 @@ describe('what is refused costs no hash', () => {
     expect((await signUp('good')).status).toBe(201);
   });
 
-  test('the rows of a bulk write, of which the others are written with their own hashes', async () => {
+  test('as a row of a bulk write, in which other rows are written with their own hashes', async () => {
     const docs = [user('ana'), user('bob', { roles: ['boss'] }), user('eva')].map((one) => ({
       _id: `org.couchdb.user:${one.name}`,
       ...one,
@@ -95,8 +95,8 @@ describe('what is refused costs no hash', () => {
   });
 });
 
-describe('passwords that are set', () => {
-  test('fifty of an address go at once, then one each second; other addresses and admins are not held up', async () => {
+describe('setting passwords', () => {
+  test("is limited per address to fifty at once and then one per second, which doesn't affect other addresses and admins", async () => {
     const peer = '203.0.113.1';
     for (let n = 0; n < 50; n++) expect((await signUp(`user${n}`, {}, { peer })).status).toBe(201);
     const refused = await signUp('more', {}, { peer });
@@ -123,7 +123,7 @@ describe('passwords that are set', () => {
     ],
     ['with a hash as old versions made them', { password: undefined, password_sha: '0'.repeat(40), salt: 'salt' }],
     ['without a password', { password: null }],
-  ])('accounts %s count as well', async (_what, members) => {
+  ])('of accounts %s counts as well', async (_what, members) => {
     const peer = '203.0.113.1';
     for (let n = 0; n < 50; n++) expect((await signUp(`user${n}`, members, { peer })).status).toBe(201);
     expect((await signUp('more', members, { peer })).status).toBe(429);
@@ -139,7 +139,7 @@ describe('passwords that are set', () => {
     expect([pick(rows, 0, 'error'), pick(rows, 1, 'error')]).toEqual(['too_many_requests', 'too_many_requests']);
   });
 
-  test('those that are refused for another reason do not count', async () => {
+  test("in requests refused for another reason doesn't count", async () => {
     const peer = '203.0.113.1';
     for (let n = 0; n < 100; n++) await signUp('ana', { roles: ['boss'] }, { peer });
     expect((await signUp('ana', {}, { peer })).status).toBe(201);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { UsedNonces } from '../../../src/accounts/schemes/oauth.ts';
 
-test('a request counts once for each user', () => {
+test('a signed request is accepted once for each user', () => {
   const nonces = new UsedNonces();
   expect(nonces.isNew('ana', 'a')).toBe(true);
   expect(nonces.isNew('ana', 'a')).toBe(false);
@@ -9,7 +9,7 @@ test('a request counts once for each user', () => {
   expect(nonces.isNew('ana', 'b')).toBe(true);
 });
 
-test('who signs very many pushes out the oldest of its own alone', () => {
+test('a user who signs thousands of requests displaces only the oldest own nonces', () => {
   const nonces = new UsedNonces(10);
   for (const mark of ['a', 'b', 'c']) expect(nonces.isNew('ana', mark)).toBe(true);
   for (let mark = 0; mark < 100; mark += 1) expect(nonces.isNew('eve', `${mark}`)).toBe(true);

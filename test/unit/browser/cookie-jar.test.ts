@@ -51,7 +51,7 @@ describe('what a jar sends', () => {
     expect(jar.header(url)).toBe(sent);
   });
 
-  it('takes the folder of the request where no path was given', async () => {
+  it('uses the folder of the request if no path was given', async () => {
     const { jar } = createJar();
     jar.take('a=1', `${BASE}notes/x`);
     expect(jar.header(`${BASE}notes/y`)).toBe('a=1');
@@ -67,7 +67,7 @@ describe('what a jar sends', () => {
     expect(jar.header(`${BASE}notes`)).toBe('b=2; a=9; c=3');
   });
 
-  it('forgets what is too old', async () => {
+  it('leaves out expired cookies', async () => {
     const { jar, clock } = createJar();
     jar.take('a=1; Path=/; Max-Age=60', BASE);
     clock.time += 59_999;
@@ -76,7 +76,7 @@ describe('what a jar sends', () => {
     expect(jar.header(BASE)).toBeUndefined();
   });
 
-  it('takes no secure cookie where the way is not', async () => {
+  it('has no secure cookie over an insecure connection', async () => {
     const { jar } = createJar('http://app.example/db/');
     jar.take('a=1; Path=/; Secure', BASE);
     expect(jar.header('http://app.example/db/')).toBeUndefined();
@@ -95,7 +95,7 @@ describe('around a service', () => {
   });
   const get = (path: string, headers = {}): PlainRequest => ({ method: 'GET', url: BASE + path, headers, body: null });
 
-  it('keeps what is set, shows none of it, and sends it along', async () => {
+  it('stores set cookies, hides them from responses, and sends them with requests', async () => {
     const { jar } = createJar();
     const handle = jar.around(service);
     expect((await handle(get('notes'))).body).toBe('{}');
@@ -103,12 +103,12 @@ describe('around a service', () => {
     expect((await handle(get('notes', { accept: '*/*' }))).body).toBe('{"accept":"*/*","cookie":"AuthSession=abc"}');
   });
 
-  it('lets no page set cookies itself', async () => {
+  it("doesn't let pages set cookies themselves", async () => {
     const handle = createJar().jar.around(service);
     expect((await handle(get('notes', { cookie: 'AuthSession=forged' }))).body).toBe('{}');
   });
 
-  it('keeps out of requests without credentials', async () => {
+  it("doesn't send cookies with requests without credentials", async () => {
     const { jar } = createJar();
     const handle = jar.around(service);
     const omit = { 'settee-credentials': 'omit' };
@@ -120,7 +120,7 @@ describe('around a service', () => {
 });
 
 describe('jars of several workers', () => {
-  it('take over what is newer, and only that', async () => {
+  it('adopt newer cookies only', async () => {
     const first = createJar();
     const second = createJar();
     await first.jar.take('a=1; Path=/', BASE);
@@ -135,14 +135,14 @@ describe('jars of several workers', () => {
     expect(first.jar.header(BASE)).toBe('a=2');
   });
 
-  it('tell of nothing while they are new, nor of what changes nothing', async () => {
+  it('report nothing while they are new, nor changes without effect', async () => {
     const { jar, changes } = createJar();
     expect(jar.text).toBe('');
     jar.take('a=1; Path=/; Max-Age=0', BASE);
     expect(changes).toEqual([]);
   });
 
-  it('pass over what is none of theirs', () => {
+  it('ignore data in an unknown format', () => {
     const { jar } = createJar();
     jar.load('{"version":"9"}');
     jar.load('null');

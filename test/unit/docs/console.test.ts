@@ -14,7 +14,7 @@ const pages = [...readPages().filter(({ path }) => !path.startsWith('docs/http/'
   .map(({ path, text }) => ({ path, steps: readSteps(text) }))
   .filter(({ steps }) => steps.length > 0);
 
-describe('what a page shows of the console happens as it says', () => {
+describe('the console examples of a page work as shown', () => {
   test.each(pages)('in $path', { timeout: 300_000 }, async ({ steps }) => {
     const session = await PageSession.open();
     try {
@@ -39,7 +39,7 @@ test('the tutorial shows every kind of request that it promises', () => {
 });
 
 describe('matchesAnswer', () => {
-  test('takes … for any text within a line, and all else as it is', () => {
+  test('takes … for any text within a line, and everything else literally', () => {
     expect(matchesAnswer('{"a":"x","b":[1]}', '{"a":"…","b":[1]}')).toBe(true);
     expect(matchesAnswer('{"a":"x","b":[2]}', '{"a":"…","b":[1]}')).toBe(false);
     expect(matchesAnswer('a\nb', '…')).toBe(false);

@@ -7,17 +7,17 @@ describe('the anchors of a page', () => {
     expect([...anchorsOf(page)]).toEqual(['one-two', '_bulk_docs--co', 'a-link-here', 'österreich--1', 'closed']);
   });
 
-  test('of headings that come again have a number', () => {
+  test('of repeated headings have a number', () => {
     expect([...anchorsOf('# A\n## A\n# A\n')]).toEqual(['a', 'a-1', 'a-2']);
   });
 
-  test('are also what the page sets itself, and not what stands in a block', () => {
+  test('include those that the page sets itself, except in code blocks', () => {
     expect([...anchorsOf('<a id="here"></a>\n\n```sh\n# not a heading\n```\n')]).toEqual(['here']);
   });
 });
 
 describe('the links of a page', () => {
-  test('are those of texts, images and definitions', () => {
+  test('include those of texts, images and definitions', () => {
     expect(linksOf('[a](b.md#c), ![d](e.png "f")\n[g]: h.md\n[![i](j.webp)](k.md)')).toEqual([
       'b.md#c',
       'e.png',
@@ -27,16 +27,16 @@ describe('the links of a page', () => {
     ]);
   });
 
-  test('are not what stands in code', () => {
+  test('exclude what is in code', () => {
     expect(linksOf('`[a](b)`\n```ts\nx[0](c);\n```\n')).toEqual([]);
   });
 });
 
-test('samples are those of a language', () => {
+test('samplesOf() returns the code blocks of one language', () => {
   expect(samplesOf('```ts\na;\n```\n```sh\nb\n```\n```ts\nc;\n```\n', 'ts')).toEqual(['a;\n', 'c;\n']);
 });
 
-test('rows are those of the tables with a title', () => {
+test('rowsOf() returns the rows of the tables with a title', () => {
   const page = '| a | b |\n|---|---|\n| `x`, `y` | 1 |\n| `z` | |\n\n| other |\n|---|\n| no |\n';
   expect(rowsOf(page, 'a')).toEqual([
     ['`x`, `y`', '1'],

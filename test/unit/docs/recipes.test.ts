@@ -40,7 +40,7 @@ function mistakesIn(name: string, text: string): unknown[] {
   }
 }
 
-test('there are recipes for what apps are made with', () => {
+test('there are recipes for common frameworks', () => {
   expect(recipes.map(({ name }) => name)).toEqual([
     'capacitor',
     'cdn',
@@ -59,19 +59,19 @@ test('there are recipes for what apps are made with', () => {
 describe.each(recipes)('the recipe $path', ({ path, name }) => {
   const { commands, files } = readInstructions(path);
 
-  test('is named in the list of pages, and done by a test', () => {
+  test('is in the list of pages, and carried out by a test', () => {
     expect(linksOf(readPage('docs/README.md').text)).toContain(`recipes/${name}.md`);
     expect(readTests()).toContain(`'${name}'`);
   });
 
-  test('has commands, and files that can be read', () => {
+  test('has commands, and readable files', () => {
     expect(commands.filter((command) => /^npm install settee\b/.test(command))).toHaveLength(1);
     expect(files.size).toBeGreaterThanOrEqual(3);
     for (const [file, text] of files)
       expect({ file, mistakes: mistakesIn(file, text) }).toEqual({ file, mistakes: [] });
   });
 
-  test('has no block of code that belongs to no file', () => {
+  test('has no code block without a file', () => {
     const blocks = readPage(path).text.match(/^```(?!sh$)\w+$/gm) ?? [];
     expect(blocks).toHaveLength(files.size);
   });

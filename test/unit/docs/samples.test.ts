@@ -4,7 +4,7 @@ import { parseSync } from 'vite';
 import { describe, expect, test } from 'vitest';
 import { readPage, readPages, repository, samplesOf } from './pages.ts';
 
-describe('every sample of TypeScript can be read', () => {
+describe('every TypeScript sample can be parsed', () => {
   const pages = readPages().filter(({ text }) => samplesOf(text, 'ts').length > 0);
 
   test.each(pages)('in $path', ({ text }) => {
@@ -15,7 +15,7 @@ describe('every sample of TypeScript can be read', () => {
   });
 });
 
-test('the example of a test with a mocked server is one that runs', () => {
+test('the example of a test with a mocked server is a test that runs', () => {
   const example = readFileSync(join(repository, 'test/unit/browser/msw/example.test.ts'), 'utf8');
   expect(samplesOf(readPage('docs/testing.md').text, 'ts')).toContain(example);
 });

@@ -16,7 +16,7 @@ const theInterface = readInterface()
   .map(({ text }) => text)
   .join('\n');
 
-test('every package that is depended on has a line that says why, and no other', () => {
+test('every dependency has a line that says why, and there is no other line', () => {
   const told = rowsOf(readPage('docs/dependencies.md').text, 'package');
   const names = told.flatMap(([cell]) => namesIn(cell));
   const depended = [...Object.keys(serverJson.dependencies), ...Object.keys(packageJson.devDependencies)];
@@ -24,7 +24,7 @@ test('every package that is depended on has a line that says why, and no other',
   for (const [cell, why] of told) expect(`${cell}: ${why}`).toMatch(/: .{10}/);
 });
 
-test('every setting is told with its default', () => {
+test('every setting is documented with its default', () => {
   const told = new Map(rowsOf(theInterface, 'setting').map(([cell, value = '']) => [namesIn(cell)[0], value]));
   const defaults = Object.entries(DEFAULT_SETTINGS).flatMap(([section, keys]) =>
     Object.entries(keys).map(([key, value]) => [`${section}/${key}`, value] as const),
@@ -33,7 +33,7 @@ test('every setting is told with its default', () => {
   expect(told).toEqual(new Map([...defaults, ...unset]));
 });
 
-test('every setting has the values told that its refusals name', () => {
+test('every setting is documented with the values that its refusals name', () => {
   const told = rowsOf(theInterface, 'setting');
   for (const [cell, , value = ''] of told) {
     const name = namesIn(cell)[0] ?? '';
@@ -55,7 +55,7 @@ function wordsOf(name: string): string | undefined {
   }
 }
 
-test('every alias of a setting is told', () => {
+test('every alias of a setting is documented', () => {
   const rows = rowsOf(theInterface, 'here').map(([here = '', there = '']) => [namesIn(here)[0] ?? '', namesIn(there)]);
   const told = new Map(rows as [string, string[]][]);
   for (const own of knownNames()) {
@@ -73,12 +73,12 @@ test('every alias of a setting is told', () => {
   }
 });
 
-test('every setting of the family without effect is told with its reason', () => {
+test('every CouchDB setting without effect is documented with its reason', () => {
   const told = rowsOf(theInterface, 'without effect').map(([names, why]) => [namesIn(names), why]);
   expect(told).toEqual(settingsWithoutEffect().map(({ names, why }) => [names, why]));
 });
 
-test('no setting of ours is one without effect', () => {
+test('no setting of the service is listed as one without effect', () => {
   for (const name of knownNames()) {
     const { section, key } = splitName(name);
     expect(withoutEffect(section, key), name).toBeUndefined();
@@ -86,19 +86,19 @@ test('no setting of ours is one without effect', () => {
 });
 
 describe('the command line', () => {
-  test('has every command told', () => {
+  test('has every command documented', () => {
     const told = rowsOf(node, 'command').map(([cell]) => /^settee \[?(\w+)/.exec(namesIn(cell)[0] ?? '')?.[1]);
     expect(told).toEqual([...commandNames]);
   });
 
-  test('has every option of the server told', () => {
+  test('has every option of the server documented', () => {
     const told = rowsOf(node, 'option of `serve`').flatMap(([cell]) => namesIn(cell));
     const options = [...helpFor('serve').matchAll(/^ {2}(?:-\w,| {3}) (--[\w-]+)/gm)].map(([, name]) => name);
     expect(told.sort()).toEqual(options.sort());
   });
 });
 
-test('the sizes of files for browsers are about what is told', () => {
+test('the documented sizes of the browser files are about right', () => {
   const told = rowsOf(readPage('docs/browser.md').text, 'file');
   expect(told.length).toBeGreaterThan(5);
   for (const [cell, size = ''] of told) {

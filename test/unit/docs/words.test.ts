@@ -29,6 +29,6 @@ describe('the documentation is in plain words', () => {
   });
 });
 
-test('words are found in prose, not in code', () => {
+test('words are found in prose, and ignored in code', () => {
   expect(unplainWords('Nobody waits, `but for` the first.\n```\nanew\n```\n')).toEqual(['"Nobody": write "no one"']);
 });

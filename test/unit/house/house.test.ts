@@ -101,7 +101,7 @@ function findCycles(files: readonly SourceFile[]): string[][] {
   return cycles;
 }
 
-describe('the map', () => {
+describe('the map of the source', () => {
   const table = readTable('import table');
 
   test('has a row for every room, and no room that is not there', () => {
@@ -109,7 +109,7 @@ describe('the map', () => {
     expect([...table.keys()].sort()).toEqual([...rooms].sort());
   });
 
-  test('tells truly who imports whom', () => {
+  test('lists exactly who imports whom', () => {
     const found = sources.flatMap(({ path, imports }) =>
       imports
         .filter(({ isOurs, target }) => isOurs && target.endsWith('.ts') && !mayImport(table, path, target))
@@ -118,7 +118,7 @@ describe('the map', () => {
     expect(found).toEqual([]);
   });
 
-  test('tells truly in which order the folders of a room are', () => {
+  test('lists the folders of a room in the order of their imports', () => {
     const order = readTable('order table');
     const found = sources.flatMap(({ path, imports }) =>
       imports
@@ -128,7 +128,7 @@ describe('the map', () => {
     expect(found).toEqual([]);
   });
 
-  test('tells truly who imports which package', () => {
+  test('lists exactly who imports which package', () => {
     const packages = readTable('package table');
     const found = sources.flatMap(({ path, imports }) =>
       imports
@@ -144,7 +144,7 @@ describe('the map', () => {
   });
 });
 
-describe('what a worker loads on first use', () => {
+describe('code that a worker loads on first use', () => {
   const files = new Map(sources.map((file) => [file.path, file]));
   const reached = new Set<string>();
   const reach = (path: string): void => {
@@ -156,7 +156,7 @@ describe('what a worker loads on first use', () => {
   };
   reach('browser/worker/main.ts');
 
-  test('is not in its own file', () => {
+  test("is not in the worker's own file", () => {
     expect(reached).toContain('core/deferred/deferred.ts');
     const later =
       /^(queries|replication|http\/queries|http\/server\/administration)\/|^core\/deferred\/deferred-code\.ts$/;
@@ -171,7 +171,7 @@ describe('what a worker loads on first use', () => {
 });
 
 describe('every file', () => {
-  test('ends its relative imports in .ts or .json, and leads to a file that is there', () => {
+  test('ends its relative imports in .ts or .json, and leads to existing files', () => {
     const paths = new Set(sources.map(({ path }) => path));
     const found = sources.flatMap(({ path, imports }) =>
       imports
@@ -199,11 +199,11 @@ describe('every file', () => {
     expect(sources.filter(({ lines }) => lines > 400).map(({ path, lines }) => `${path}: ${lines}`)).toEqual([]);
   });
 
-  test('does without any, ! and switched-off checks', () => {
+  test('has no any, ! or switched-off checks', () => {
     expect(sources.flatMap(({ path, lapses }) => lapses.map((lapse) => `${path}: ${lapse}`))).toEqual([]);
   });
 
-  test('does without the page: no window, document or localStorage, except in browser/client/', () => {
+  test('uses no window, document or localStorage, except in browser/client/', () => {
     const found = sources
       .filter(({ path }) => !seesPage(path))
       .flatMap(({ path, globals }) =>
@@ -214,7 +214,7 @@ describe('every file', () => {
     expect(found).toEqual([]);
   });
 
-  test('does without Node, except in node/, storage/lmdb/ and packages/vite/', () => {
+  test('uses no Node API, except in node/, storage/lmdb/ and packages/vite/', () => {
     const found = sources
       .filter(({ path }) => !seesNode(path))
       .flatMap(({ path, globals, imports }) => [
@@ -233,8 +233,8 @@ describe('every file', () => {
 });
 
 /** The rules above pass while nothing is found, so what finds must be shown to find. */
-describe('the rules themselves', () => {
-  test('see imports of every kind', () => {
+describe('the rules of the house test', () => {
+  test('find imports of every kind', () => {
     const { imports } = analyse(
       'http/x.ts',
       `import type { A } from '../a.ts';
@@ -258,7 +258,7 @@ describe('the rules themselves', () => {
     ]);
   });
 
-  test('see globals, but not members, keys, or names of their own', () => {
+  test('find globals, but not members, keys or local names', () => {
     const seen = (text: string) => [...analyse('x.ts', text).globals];
     expect(seen('window.open(); const y = { document };')).toEqual(['window', 'document']);
     expect(seen('if (typeof process === "object") Buffer.from("");')).toEqual(['process', 'Buffer']);
@@ -270,7 +270,7 @@ describe('the rules themselves', () => {
     );
   });
 
-  test('see any, ! and switched-off checks', () => {
+  test('find any, ! and switched-off checks', () => {
     const text = 'let a: any;\nconst b = c!;\n// @ts-ignore\nlet d: Array<any> = e as any;\nif (!a) d;';
     expect(analyse('x.ts', text).lapses).toEqual([
       'any in line 1',
@@ -281,7 +281,7 @@ describe('the rules themselves', () => {
     ]);
   });
 
-  test('see cycles', () => {
+  test('find cycles', () => {
     const file = (path: string, ...targets: string[]) =>
       analyse(path, targets.map((target) => `import './${target}';`).join('\n'));
     expect(
@@ -289,7 +289,7 @@ describe('the rules themselves', () => {
     ).toEqual([['a.ts', 'b.ts', 'c.ts', 'a.ts']]);
   });
 
-  test('see rings, also of types alone', () => {
+  test('find rings, also of types only', () => {
     const file = (path: string, ...targets: string[]) =>
       analyse(path, targets.map((target) => `import type { A } from './${target}';`).join('\n'));
     expect(
@@ -305,7 +305,7 @@ describe('the rules themselves', () => {
     ).toEqual([['a.ts', 'b.ts', 'c.ts'], ['d.ts', 'e.ts'], ['g.ts']]);
   });
 
-  test('see what the table forbids', () => {
+  test('find imports that the table forbids', () => {
     const table = new Map([
       ['http', '`database` (contract), `database/documents`'],
       ['database', '`storage` (contract), `storage/btree`'],
@@ -323,7 +323,7 @@ describe('the rules themselves', () => {
     expect(mayImport(table, 'base/shared/x.ts', 'database/store/contract.ts')).toBe(false);
   });
 
-  test('see what the order forbids', () => {
+  test('find imports that the order forbids', () => {
     const table = new Map([['http', '`request` < `documents`, `database` < `files`']]);
     expect(isInOrder(table, 'http/documents/lists/x.ts', 'http/request/x.ts')).toBe(true);
     expect(isInOrder(table, 'http/documents/lists/x.ts', 'http/documents/x.ts')).toBe(true);

@@ -16,12 +16,12 @@ describe('a service below a path', () => {
     ['PUT https://app.example/data/db/other', {}, 'https://app.example/data/db/other'],
     ['PUT https://app.example/data/db/third', { host: 'h:5984' }, 'https://app.example/data/db/third'],
     ['PUT /data/more', { host: 'h:5984' }, 'http://h:5984/data/more'],
-  ])('%s has its Location there', async (what, headers, location) => {
+  ])('has the Location of %s below the path', async (what, headers, location) => {
     const answer = await ask(core, what, { headers, body: '{}' });
     expect(answer).toMatchObject({ status: 201, headers: { location } });
   });
 
-  test('a redirection leads there', async () => {
+  test('redirects below the path', async () => {
     const answer = await ask(core, 'GET https://app.example/data/db/_design%2Fx?revs=true');
     expect(answer).toMatchObject({
       status: 301,
@@ -29,19 +29,22 @@ describe('a service below a path', () => {
     });
   });
 
-  test.each(['GET /data', 'GET /data/', 'GET https://app.example/data?x=1'])('%s is the welcome', async (what) => {
-    expect(await askJson(core, what)).toEqual([200, expect.objectContaining({ svc: 'Welcome' })]);
-  });
+  test.each(['GET /data', 'GET /data/', 'GET https://app.example/data?x=1'])(
+    'answers %s with the welcome message',
+    async (what) => {
+      expect(await askJson(core, what)).toEqual([200, expect.objectContaining({ svc: 'Welcome' })]);
+    },
+  );
 
   test.each(['GET /', 'GET /db', 'GET /database', 'PUT /other', 'GET https://app.example/db'])(
-    '%s lies outside',
+    'answers %s as outside of the path',
     async (what) => {
       const reason = 'This service answers below /data/ only; begin the path with that.';
       expect(await askJson(core, what)).toEqual([404, { error: 'not_found', reason }]);
     },
   );
 
-  test('a COPY names its destination below it', async () => {
+  test('accepts a COPY destination below the path', async () => {
     await ask(core, 'PUT /data/db/original', { body: '{"n":1}' });
     const destination = 'https://app.example/data/db/duplicate';
     const copied = await ask(core, 'COPY https://app.example/data/db/original', { headers: { destination } });

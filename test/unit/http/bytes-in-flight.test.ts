@@ -63,7 +63,7 @@ async function turns(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
-test('a large body waits until another one is done, with what has come of it', async () => {
+test('a large body waits until another one is done, holding what has arrived', async () => {
   core = await openCore(settings);
   await ask(core, 'PUT /db');
   const [first, second] = [heldBack(large), heldBack(large)];
@@ -78,7 +78,7 @@ test('a large body waits until another one is done, with what has come of it', a
   expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([201, 201]);
 });
 
-test('one that is announced, and does not come, keeps nobody waiting', async () => {
+test("a body that is announced, but doesn't arrive, delays no other request", async () => {
   core = await openCore(settings);
   await ask(core, 'PUT /db');
   let end: () => void = () => undefined;
@@ -90,7 +90,7 @@ test('one that is announced, and does not come, keeps nobody waiting', async () 
   expect((await answer).status).toBe(400);
 });
 
-test('one of which nothing more comes gives way to another one, and is told so', async () => {
+test('a body that stops arriving is refused when another one waits', async () => {
   core = await openCore(settings);
   await ask(core, 'PUT /db');
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
@@ -107,7 +107,7 @@ test('one of which nothing more comes gives way to another one, and is told so',
   expect((await other).status).toBe(201);
 });
 
-test('compressed bodies count what they are inflated to', async () => {
+test('compressed bodies count their inflated size', async () => {
   core = await openCore(settings);
   await ask(core, 'PUT /db');
   const text = JSON.stringify({ text: 'x'.repeat(3_000_000) });
@@ -116,7 +116,7 @@ test('compressed bodies count what they are inflated to', async () => {
   expect(answers.map(({ status }) => status)).toEqual([201, 201, 201, 201, 201]);
 });
 
-test('who waits for too long is refused, and told when to come again', async () => {
+test('a request that waits too long is refused, with Retry-After', async () => {
   core = await openCore(settings);
   await ask(core, 'PUT /db');
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
@@ -139,7 +139,7 @@ test('who waits for too long is refused, and told when to come again', async () 
   expect((await post(new TextEncoder().encode(large))).status).toBe(201);
 });
 
-test('a body larger than all that may be in flight is taken alone', async () => {
+test('a body larger than the whole budget is accepted alone', async () => {
   core = await openCore(settings);
   await ask(core, 'PUT /db');
   expect((await post(new TextEncoder().encode(JSON.stringify({ text: 'x'.repeat(1_000_000) })))).status).toBe(201);

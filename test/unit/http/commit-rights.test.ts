@@ -117,7 +117,7 @@ describe('a write that waits to be committed', () => {
     await must('PUT /public/there', {});
   });
 
-  test.each(WRITES)('%s: not by who has no account any more', async (_what, path, asked) => {
+  test.each(WRITES)('%s: is refused for a user whose account is deleted', async (_what, path, asked) => {
     const rev = revOf(await must('GET /priv/there'));
     const body = typeof asked.body === 'string' ? asked.body.replace('REV', rev) : null;
     const [url, headers] = [path.replace('REV', rev), { ...TIM, ...asked.headers }];
@@ -133,7 +133,7 @@ describe('a write that waits to be committed', () => {
   });
 
   test.each(WRITES)(
-    '%s: by who has the right still, though another account has changed',
+    '%s: is accepted for a user who still has the right, even if another account changed',
     async (_what, path, asked) => {
       const rev = revOf(await must('GET /priv/there'));
       const body = typeof asked.body === 'string' ? asked.body.replace('REV', rev) : null;
@@ -147,7 +147,7 @@ describe('a write that waits to be committed', () => {
     },
   );
 
-  test('others that share its commit are written', async () => {
+  test('is refused without an effect on others of the same commit', async () => {
     const account = await must(`GET ${TIMS}`);
     const write = (name: string, headers: Record<string, string>) =>
       ask(core, `PUT /priv/${name}`, { headers, body: '{}' });
@@ -161,7 +161,7 @@ describe('a write that waits to be committed', () => {
     });
   });
 
-  test('not by who has lost a role', async () => {
+  test('is refused for a user who lost a role', async () => {
     const account = await must(`GET ${TIMS}`);
     const answer = await held(
       () => ask(core, 'PUT /priv/new', { headers: TIM, body: '{}' }),

@@ -27,7 +27,7 @@ const tooMany = (what: string) => [
   },
 ];
 
-describe('refused, and nothing is changed', () => {
+describe('costly JSON is refused, and nothing is changed', () => {
   test.each([
     ['very many documents', 'POST /db/_bulk_docs', `{"docs":[${list('{}', 10_000)}]}`, 'documents'],
     [
@@ -68,8 +68,8 @@ describe('refused, and nothing is changed', () => {
   });
 });
 
-describe('taken', () => {
-  test('a thousand documents, and what has many values in its text alone', async () => {
+describe('costly JSON is accepted', () => {
+  test('with a thousand documents, and for many values that only the text has', async () => {
     const docs = list('{}', 1_000);
     expect((await answerTo('POST /db/_bulk_docs', `{"docs":[${docs}]}`)).at(0)).toBe(201);
     const doc = `{"_id":"a","list":[${list('[]', 60_000)}],"list":[${list('[]', 60_000)}]}`;
@@ -80,7 +80,7 @@ describe('taken', () => {
     expect((await answerTo('PUT /db/b', doc.replace('"_id":"a",', ''))).at(0)).toBe(201);
   });
 
-  test('a long document with a name twice and other values that one walk is not sure of', async () => {
+  test('in a long document with a repeated name and other values that need a second pass', async () => {
     const names = Array.from({ length: 100_000 }, (_, n) => `"n${n}":${n}`).join(',');
     const text = `{"n1":"first", ${names},"emoji":"\\ud83d\\ude00","n2":"last","_deleted":false}`;
     expect((await answerTo('PUT /db/long', text)).at(0)).toBe(201);

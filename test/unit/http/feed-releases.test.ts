@@ -4,6 +4,7 @@ import { ByteBudget } from '../../../src/base/shared/byte-budget.ts';
 import type { ByteStream, PlainRequest } from '../../../src/base/shared/message.ts';
 import { createHandle } from '../../../src/http/http-service.ts';
 import { isStream } from '../../../src/http/request/bodies.ts';
+import { patient } from '../../support/patience.ts';
 import { Watched } from '../database/changes/watched-databases.ts';
 import { JSON_HEADERS, noParts, services } from './support.ts';
 
@@ -35,7 +36,7 @@ async function readAll(stream: ByteStream, text: string): Promise<void> {
   while (!read.includes(text)) read += new TextDecoder().decode(await stream.pull());
 }
 
-test.each(live)('a %s feed that nobody reads gives back what it took', async (feed) => {
+test.each(live)('a %s feed that its client closes unread releases what it took', async (feed) => {
   const { watched, budget, follow } = await openService();
   await watched.write('a');
   const stream = await follow(`/db/_changes?feed=${feed}`);
@@ -46,49 +47,49 @@ test.each(live)('a %s feed that nobody reads gives back what it took', async (fe
 });
 
 test.each(['continuous', 'eventsource'])(
-  'a %s feed that waits holds nothing, and ends when it is given up',
+  'a waiting %s feed holds nothing, and ends when it is closed',
   async (feed) => {
     const { watched, budget, follow } = await openService();
     await watched.write('a');
     const stream = await follow(`/db/_changes?feed=${feed}&heartbeat=60000`);
     await readAll(stream, '"id":"a"');
     const next = stream.pull();
-    await vi.waitFor(() => expect([watched.held, budget.used]).toEqual([none, 0]));
+    await vi.waitFor(() => expect([watched.held, budget.used]).toEqual([none, 0]), patient);
     await watched.write('b');
     expect(new TextDecoder().decode(await next)).toContain('"id":"b"');
     expect(budget.used).toBeGreaterThan(0);
     const last = stream.pull();
-    await vi.waitFor(() => expect(budget.used).toBe(0));
+    await vi.waitFor(() => expect(budget.used).toBe(0), patient);
     await stream.cancel();
     expect([await last, watched.held, budget.used]).toEqual([undefined, none, 0]);
   },
 );
 
-test('a longpoll that waits holds nothing', async () => {
+test('a waiting longpoll holds nothing', async () => {
   const { watched, budget, follow } = await openService();
   const stream = await follow('/db/_changes?feed=longpoll');
   await readAll(stream, '{"results":[\n');
   const row = stream.pull();
-  await vi.waitFor(() => expect([watched.held, budget.used]).toEqual([none, 0]));
+  await vi.waitFor(() => expect([watched.held, budget.used]).toEqual([none, 0]), patient);
   await watched.write('a');
   expect(new TextDecoder().decode(await row)).toContain('"id":"a"');
   await readAll(stream, '"last_seq":1');
   expect([await stream.pull(), watched.held, budget.used]).toEqual([undefined, none, 0]);
 });
 
-test('feeds that wait keep no other request from its bytes, and those that are read take their share', async () => {
+test('waiting feeds leave all bytes to other requests, and feeds being read take their share', async () => {
   const { watched, budget, follow } = await openService();
   await watched.write('a');
   const streams: ByteStream[] = [];
   for (let n = 0; n < 50; n += 1) streams.push(await follow('/db/_changes?feed=continuous&since=now&heartbeat=60000'));
   expect(budget.used).toBe(50 * 262_144);
   const pulls = streams.map((stream) => stream.pull());
-  await vi.waitFor(() => expect(budget.used).toBe(0));
+  await vi.waitFor(() => expect(budget.used).toBe(0), patient);
   for (const stream of streams) await stream.cancel();
   await Promise.all(pulls);
 });
 
-test.each([...live, 'normal'])('HEAD, and what can not be answered, of a %s feed hold nothing', async (feed) => {
+test.each([...live, 'normal'])('HEAD and an invalid request of a %s feed hold nothing', async (feed) => {
   const { watched, budget, ask } = await openService();
   expect(await ask(`/db/_changes?feed=${feed}`, { method: 'HEAD' })).toMatchObject({ status: 200, body: null });
   for (const parameters of ['since=x', 'filter=_nonsense', 'filter=_doc_ids']) {
@@ -98,7 +99,7 @@ test.each([...live, 'normal'])('HEAD, and what can not be answered, of a %s feed
   expect([watched.held, budget.used]).toEqual([none, 0]);
 });
 
-test('what the client has already holds nothing', async () => {
+test('a changes feed answered with 304 holds nothing', async () => {
   const { watched, budget, ask } = await openService();
   const first = await ask('/db/_changes');
   const tag = first.headers['etag'] ?? '';
@@ -106,7 +107,7 @@ test('what the client has already holds nothing', async () => {
   expect([first.status, again.status, watched.held, budget.used]).toEqual([200, 304, none, 0]);
 });
 
-test('a long normal feed is given back at its end, and where nobody reads on', async () => {
+test('a long normal feed is released at its end, and when its client stops reading', async () => {
   const { watched, budget, follow } = await openService();
   const docs = Array.from({ length: 3_000 }, (_, n) => `document-${n}`);
   await watched.write(...docs);
@@ -121,7 +122,7 @@ test('a long normal feed is given back at its end, and where nobody reads on', a
   expect([watched.held, budget.used]).toEqual([none, 0]);
 });
 
-test.each(live)('a %s feed that breaks off gives back what it took', async (feed) => {
+test.each(live)('a %s feed that is aborted releases what it took', async (feed) => {
   const { watched, budget, follow } = await openService();
   await watched.write('a');
   watched.hooks.beforeRows = () => Promise.reject(new Error('unexpected'));
@@ -130,12 +131,12 @@ test.each(live)('a %s feed that breaks off gives back what it took', async (feed
   expect([watched.held, budget.used]).toEqual([none, 0]);
 });
 
-test('feeds of database events hold nothing but while they tell', async () => {
+test('feeds of database events hold memory only while they send', async () => {
   const { watched, budget, follow } = await openService();
   const stream = await follow('/_db_updates?feed=continuous');
   expect(new TextDecoder().decode(await stream.pull())).toBe('\n');
   const event = stream.pull();
-  await vi.waitFor(() => expect(budget.used).toBe(0));
+  await vi.waitFor(() => expect(budget.used).toBe(0), patient);
   await watched.write('a');
   expect(new TextDecoder().decode(await event)).toBe('{"db_name":"db","ok":true,"type":"updated"}\n');
   const last = stream.pull();
@@ -144,14 +145,14 @@ test('feeds of database events hold nothing but while they tell', async () => {
 });
 
 // Once more where there is one: a database of a test before may have set it meanwhile. What a feed leaves is there each time.
-test('feeds leave no timer behind', { retry: 2 }, async () => {
+test('feeds leave no timer', { retry: 2 }, async () => {
   const { watched, follow } = await openService();
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   for (const parameters of ['feed=continuous&heartbeat=5000', 'feed=continuous', 'feed=longpoll', 'feed=eventsource']) {
     const stream = await follow(`/db/_changes?since=now&${parameters}`);
     await stream.pull();
     const next = stream.pull();
-    await vi.waitFor(() => expect(watched.held).toEqual(none));
+    await vi.waitFor(() => expect(watched.held).toEqual(none), patient);
     await stream.cancel();
     await next;
   }

@@ -13,8 +13,8 @@ function fetching(answer: Partial<PlainResponse>, see: (request: PlainRequest) =
   });
 }
 
-describe('fetch', () => {
-  test('hands method, address, headers and body on', async () => {
+describe('the fetch adapter', () => {
+  test('passes on method, address, headers and body', async () => {
     const seen: unknown[] = [];
     const fetch = fetching({}, async ({ method, url, headers, body }) => {
       const chunks = isStream(body) ? [await body.pull(), await body.pull()] : [];
@@ -25,7 +25,7 @@ describe('fetch', () => {
     expect(seen).toEqual(['PUT', 'http://h/db/a%2Fb?x=1', 'yes', '{}', undefined]);
   });
 
-  test('hands headers on in lower case, whatever class of a simulated page they come in', async () => {
+  test('passes on headers in lower case, whatever class of a simulated page they have', async () => {
     const seen: unknown[] = [];
     const fetch = fetching({}, ({ headers }) => seen.push(headers));
     const request = new Request('http://h/db');
@@ -34,12 +34,12 @@ describe('fetch', () => {
     expect(seen).toEqual([{ 'content-type': 'application/json' }]);
   });
 
-  test('gives each cookie a header of its own', async () => {
+  test('returns each cookie in its own header', async () => {
     const response = await fetching({ headers: { 'set-cookie': 'a=b\nc=d; Path=/' } })(new Request('http://h/'));
     expect(response.headers.getSetCookie()).toEqual(['a=b', 'c=d; Path=/']);
   });
 
-  test('gives status, headers and text', async () => {
+  test('returns status, headers and text', async () => {
     const response = await fetching({ status: 201, headers: { etag: '"1-a"' }, body: '{"ok":true}\n' })(
       new Request('http://h/'),
     );
@@ -48,12 +48,12 @@ describe('fetch', () => {
     expect(await response.text()).toBe('{"ok":true}\n');
   });
 
-  test('gives answers without a body', async () => {
+  test('returns responses without a body', async () => {
     const response = await fetching({ status: 304, headers: { etag: '"1-a"' } })(new Request('http://h/'));
     expect([response.status, await response.text()]).toEqual([304, '']);
   });
 
-  test('pulls no more than is read, and tells when the reader leaves', async () => {
+  test('pulls no more than is read, and cancels when the reader cancels', async () => {
     const { stream, seen } = streamOf([encoder.encode('a'), encoder.encode('b'), encoder.encode('c')]);
     const response = await fetching({ body: stream })(new Request('http://h/'));
     expect(seen.pulls).toBe(0);
@@ -70,7 +70,7 @@ describe('fetch', () => {
     await expect(response.text()).rejects.toThrow();
   });
 
-  test('cancels what the service does not read of a request', async () => {
+  test("cancels the part of a request that the service doesn't read", async () => {
     let cancelled: unknown;
     const body = new ReadableStream({
       cancel: (reason) => {

@@ -39,14 +39,14 @@ afterEach(async () => {
   await core.close();
 });
 
-describe('an answer that is still being read', () => {
+describe('a response that is still being read when its reader loses the right', () => {
   const paths = {
     'GET /db/_all_docs?include_docs=true': undefined,
     'GET /db/_changes?include_docs=true': undefined,
     'POST /db/_find': { selector: {}, limit: 100 },
     'POST /db/_bulk_get': { docs: Array.from({ length: 40 }, (_, index) => ({ id: `doc${index}` })) },
   };
-  test.each(Object.entries(paths))('%s breaks off', async (what, json) => {
+  test.each(Object.entries(paths))('is aborted: %s', async (what, json) => {
     const { status, body } = await ask(core, what, { headers: TIM, body: json ? JSON.stringify(json) : null });
     expect(status).toBe(200);
     if (!isStream(body)) throw new Error('the answer should be a stream');
@@ -55,7 +55,7 @@ describe('an answer that is still being read', () => {
     await expect(textOf(body)).rejects.toMatchObject({ code: 'unauthorized' });
   });
 
-  test('an attachment, too', async () => {
+  test('is aborted for an attachment as well', async () => {
     const bytes = new Uint8Array(3_000_000).fill(7);
     const put = await ask(core, 'PUT /db/file/data', { headers: ROOT, body: bytes });
     expect(put.status).toBe(201);
@@ -66,7 +66,7 @@ describe('an answer that is still being read', () => {
     await expect(textOf(body)).rejects.toMatchObject({ code: 'unauthorized' });
   });
 
-  test('goes on where the right is kept', async () => {
+  test('continues if the reader keeps the right', async () => {
     const { body } = await ask(core, 'GET /db/_all_docs?include_docs=true', { headers: TIM });
     if (!isStream(body)) throw new Error('the answer should be a stream');
     await body.pull();
@@ -98,7 +98,7 @@ function slowBody(text: string): { readonly body: ByteStream; readonly begun: Pr
   return { body: { pull, cancel: async () => undefined }, begun, finish };
 }
 
-describe('a body that is long on its way', () => {
+describe('a request body that takes long to arrive', () => {
   const uploads = {
     'PUT /db/late': '{"a":1}',
     'POST /db/_bulk_docs': '{"docs":[{"_id":"late"}]}',
@@ -106,19 +106,22 @@ describe('a body that is long on its way', () => {
     // Public: the role is told to functions that validate writes.
     'PUT /open/late': '{"a":1}',
   };
-  test.each(Object.entries(uploads))('%s writes nothing when its sender lost a role meanwhile', async (what, text) => {
-    const { body, begun, finish } = slowBody(text);
-    const answer = ask(core, what, { headers: TIM, body });
-    await begun;
-    await takeRole();
-    finish();
-    expect(await answer).toMatchObject({ status: 401 });
-    for (const db of ['db', 'open']) {
-      expect((await ask(core, `GET /${db}/late`, { headers: ROOT })).status).toBe(404);
-    }
-  });
+  test.each(Object.entries(uploads))(
+    'to %s writes nothing if its sender loses a role meanwhile',
+    async (what, text) => {
+      const { body, begun, finish } = slowBody(text);
+      const answer = ask(core, what, { headers: TIM, body });
+      await begun;
+      await takeRole();
+      finish();
+      expect(await answer).toMatchObject({ status: 401 });
+      for (const db of ['db', 'open']) {
+        expect((await ask(core, `GET /${db}/late`, { headers: ROOT })).status).toBe(404);
+      }
+    },
+  );
 
-  test('is written where the right is kept', async () => {
+  test('is written if the sender keeps the right', async () => {
     const { body, begun, finish } = slowBody('{"a":1}');
     const answer = ask(core, 'PUT /db/late', { headers: TIM, body });
     await begun;

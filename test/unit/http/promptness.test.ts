@@ -18,7 +18,7 @@ async function isAnsweredAtOnce(what: string): Promise<boolean> {
   return answered;
 }
 
-test('a document, a local document, a missing one and a missing revision are answered at once', async () => {
+test('an existing, a local, a missing document and a missing revision are answered in the same turn', async () => {
   core = await openCore();
   await ask(core, 'PUT /db');
   await ask(core, 'PUT /db/doc', { body: '{"n":1}' });

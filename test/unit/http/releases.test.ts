@@ -200,7 +200,7 @@ function fakeDatabase(watch: Watch): Database {
 const list = '/db/_all_docs?include_docs=true';
 
 describe('a long list', () => {
-  test('is given back at its end', async () => {
+  test('is released at its end', async () => {
     const { watch, ask } = watchedService();
     const { body } = await ask('GET', list);
     expect([watch.snapshots, watch.leases]).toEqual([1, 1]);
@@ -208,7 +208,7 @@ describe('a long list', () => {
     expect([watch.snapshots, watch.leases, watch.bodiesRead]).toEqual([0, 0, ROWS]);
   });
 
-  test('is given back when nobody reads on, and was not read in advance', async () => {
+  test('is released when the client stops reading, and was not read in advance', async () => {
     const { watch, ask } = watchedService();
     const { body } = await ask('GET', list);
     expect(watch.bodiesRead).toBeLessThan(500);
@@ -218,7 +218,7 @@ describe('a long list', () => {
     expect([watch.snapshots, watch.leases]).toEqual([0, 0]);
   });
 
-  test('is given back when its first rows can not be read, which has a status of its own', async () => {
+  test("is released when its first rows can't be read, which has its own status", async () => {
     const { watch, ask } = watchedService();
     watch.failAtRow = 0;
     expect(await ask('GET', list)).toMatchObject({
@@ -228,7 +228,7 @@ describe('a long list', () => {
     expect([watch.snapshots, watch.leases]).toEqual([0, 0]);
   });
 
-  test('is given back when it breaks off', async () => {
+  test('is released when it is aborted', async () => {
     const { watch, ask } = watchedService();
     watch.failAtRow = 5000;
     const { status, body } = await ask('GET', list);
@@ -237,14 +237,14 @@ describe('a long list', () => {
     expect([watch.snapshots, watch.leases]).toEqual([0, 0]);
   });
 
-  test('is given back at once for HEAD, after its first rows', async () => {
+  test('is released at once for HEAD, after its first rows', async () => {
     const { watch, ask } = watchedService();
     expect(await ask('HEAD', list)).toMatchObject({ status: 200, body: null });
     expect([watch.snapshots, watch.leases]).toEqual([0, 0]);
     expect(watch.bodiesRead).toBeLessThan(2_000);
   });
 
-  test('is given back at once where the client has it already', async () => {
+  test('is released at once for a 304', async () => {
     const { watch, ask } = watchedService();
     const first = await ask('GET', `${list}&limit=1`);
     const tag = new Headers({ ...first.headers }).get('etag') ?? '';
@@ -254,7 +254,7 @@ describe('a long list', () => {
   });
 });
 
-test('documents are read together only as far as their bodies are small', async () => {
+test('documents are read together as far as their bodies are small', async () => {
   const { watch, ask } = watchedService();
   await textOf((await ask('GET', `${list}&limit=200`)).body);
   expect(watch.largestRead).toBe(BATCH);
@@ -264,7 +264,7 @@ test('documents are read together only as far as their bodies are small', async 
   expect([large.watch.bodiesRead, large.watch.largestRead]).toEqual([200, 2]);
 });
 
-test.each(['/db/doc', '/db/doc?open_revs=all'])('a read of %s that fails gives back what it took', async (url) => {
+test.each(['/db/doc', '/db/doc?open_revs=all'])('a failed read of %s releases what it took', async (url) => {
   const { watch, ask } = watchedService();
   watch.failure = 'storage_blocked';
   expect((await ask('GET', url)).status).toBe(503);
@@ -282,7 +282,7 @@ test.each([
   expect(watch.flushes).toBe(flushes);
 });
 
-test('a compaction that runs is not shown twice', async () => {
+test('a running compaction is listed once', async () => {
   const { watch, ask } = watchedService();
   expect((await ask('POST', '/db/_compact')).status).toBe(202);
   watch.compactRunning = true;
@@ -302,7 +302,7 @@ test.each([
   ['POST', '/db/_revs_diff', '{"a":["1-a"]}'],
   ['GET', '/db/_local_docs', ''],
   ['DELETE', '/db/doc?rev=1-a', ''],
-])('%s %s gives back what it took', async (method, url, body) => {
+])('%s %s releases what it took', async (method, url, body) => {
   const { watch, ask } = watchedService();
   await textOf((await ask(method, url, { body })).body);
   expect([watch.snapshots, watch.leases]).toEqual([0, 0]);
@@ -321,7 +321,7 @@ describe('writes', () => {
     expect(watch.writes.map((options) => options.durability)).toEqual([durability, durability]);
   });
 
-  test('say what kind of edit they are', async () => {
+  test('have the right kind of edit', async () => {
     const { watch, ask } = watchedService();
     await ask('PUT', '/db/doc', { body: '{}' });
     await ask('PUT', '/db/doc?new_edits=false', { body: '{"_rev":"1-a"}' });
@@ -337,13 +337,13 @@ describe('writes', () => {
     ['', 201, '[{"ok":true,"id":"a","rev":"1-a"},{"id":"refused","rev":"1-r","error":"forbidden","reason":"no"}]\n'],
     [',"new_edits":false', 201, '[{"id":"refused","rev":"1-r","error":"forbidden","reason":"no"}]\n'],
     [',"all_or_nothing":true', 417, '[{"id":"refused","rev":"1-r","error":"forbidden","reason":"no"}]\n'],
-  ])('that are refused in a bulk are rows%s', async (members, status, body) => {
+  ])('that are refused in a bulk write are rows%s', async (members, status, body) => {
     const { ask } = watchedService();
     const docs = '[{"_id":"a","_rev":"1-a"},{"_id":"refused","_rev":"1-r"}]';
     expect(await ask('POST', '/db/_bulk_docs', { body: `{"docs":${docs}${members}}` })).toMatchObject({ status, body });
   });
 
-  test('of a body that breaks off never get to the database', async () => {
+  test('with a body that breaks off never reach the database', async () => {
     const { watch, ask } = watchedService();
     for (const [method, url] of [
       ['PUT', '/db/doc'],

@@ -22,7 +22,7 @@ describe('the command line', () => {
     }
   });
 
-  test('answers a wrong call on stderr with the way to help, and exit code 2', async () => {
+  test('answers a wrong call on stderr with a hint at the help, and exit code 2', async () => {
     expect(await runCommand(['imprt', 'x'])).toEqual({
       code: 2,
       stdout: '',
@@ -42,13 +42,13 @@ describe('the command line', () => {
     expect(stderr).toMatch(/^Settee does not listen on 0\.0\.0\.0: it has no admin, /);
   });
 
-  test('reports a failure where its output can not be written', async () => {
+  test("reports a failure if its output can't be written", async () => {
     const stderr = new PassThrough();
     expect(await main(['--version'], hostWith({ stdout: fullDisk(), stderr }))).toBe(1);
     expect(String(stderr.read())).toBe('ENOSPC: no space left on device, write\n');
   });
 
-  test('goes on where stderr can not be written', async () => {
+  test("continues if stderr can't be written", async () => {
     const stdout = new PassThrough();
     expect(await main(['imprt'], hostWith({ stdout, stderr: fullDisk() }))).toBe(2);
     expect(await main(['--version'], hostWith({ stdout, stderr: fullDisk() }))).toBe(0);

@@ -4,6 +4,7 @@ import { type ClientRequest, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { patient } from '../../support/patience.ts';
 import { SetteeProcess } from './settee-process.ts';
 
 let temporary = '';
@@ -44,30 +45,31 @@ async function beginUpload(url: string, length: number): Promise<ClientRequest> 
 }
 
 describe('the process', () => {
-  test('says where it answers and where its data is', async () => {
+  test('prints where it answers and where its data is', async () => {
     const folder = await newFolder();
     const server = settee('--port', '0', '--data', folder);
     const line = await server.startUpLine();
     expect(line).toMatch(/^Settee 0\.1\.0 answers at http:\/\/127\.0\.0\.1:\d+\/ and keeps its data in /);
     expect(line.endsWith(` and keeps its data in ${folder}`)).toBe(true);
     // With the folder, without which the command would write to another one.
-    await expect.poll(() => server.stdout).toMatch(/ Set one with: (npx )?settee admin add NAME --data \S+\n$/);
+    await expect
+      .poll(() => server.stdout, patient)
+      .toMatch(/ Set one with: (npx )?settee admin add NAME --data \S+\n$/);
     expect(server.stdout.trimEnd().endsWith(` --data ${folder}`)).toBe(true);
   });
 
-  test.each(['SIGINT', 'SIGTERM'] as const)(
-    '%s lets running requests end, then ends it with exit code 0',
-    async (signal) => {
-      const folder = await newFolder();
-      const server = settee('--port', '0', '--data', folder);
-      const url = await server.url();
-      expect(await put(`${url}db`, '')).toBe(201);
-      const outgoing = await beginUpload(`${url}db/slow`, 2_000_014);
-      const answered = once(outgoing, 'response');
-      outgoing.write('{"text":"');
-      server.child.kill(signal);
-      await expect
-        .poll(() =>
+  test.each(['SIGINT', 'SIGTERM'] as const)('%s lets running requests end, then exits with code 0', async (signal) => {
+    const folder = await newFolder();
+    const server = settee('--port', '0', '--data', folder);
+    const url = await server.url();
+    expect(await put(`${url}db`, '')).toBe(201);
+    const outgoing = await beginUpload(`${url}db/slow`, 2_000_014);
+    const answered = once(outgoing, 'response');
+    outgoing.write('{"text":"');
+    server.child.kill(signal);
+    await expect
+      .poll(
+        () =>
           fetch(url).then(
             () => 'open',
             () => 'closed',
@@ -89,7 +91,7 @@ describe('the process', () => {
     },
   );
 
-  test('a second signal ends it at once', async () => {
+  test('is ended at once by a second signal', async () => {
     const server = settee('--port', '0', '--memory');
     const url = await server.url();
     await put(`${url}db`, '');
@@ -97,11 +99,13 @@ describe('the process', () => {
     outgoing.on('error', () => undefined);
     server.child.kill('SIGTERM');
     await expect
-      .poll(() =>
-        fetch(url).then(
-          () => 'open',
-          () => 'closed',
-        ),
+      .poll(
+        () =>
+          fetch(url).then(
+            () => 'open',
+            () => 'closed',
+          ),
+        patient,
       )
       .toBe('closed');
     await new Promise((resolve) => setTimeout(resolve, 600));
@@ -109,7 +113,7 @@ describe('the process', () => {
     expect(await server.exited).toEqual({ code: 1, signal: null });
   });
 
-  test('keeps what was acknowledged when it is killed, and starts again at once', async () => {
+  test('keeps acknowledged writes when it is killed, and starts again at once', async () => {
     const folder = await newFolder();
     const first = settee('--port', '0', '--data', folder);
     const url = await first.url();
@@ -144,7 +148,7 @@ describe('the process', () => {
     );
   });
 
-  test('passes its arguments and its exit code on', async () => {
+  test('passes on arguments and exit code', async () => {
     const version = settee('--version');
     expect(await version.exited).toEqual({ code: 0, signal: null });
     expect(version.stdout).toBe('0.1.0\n');
@@ -153,7 +157,7 @@ describe('the process', () => {
     expect(wrong.stderr).toBe('Unknown option \'--prot\'.\nTry "settee serve --help".\n');
   });
 
-  test('ends quietly when the reader of its output has read enough', async () => {
+  test('ends without an error when the reader of its output closes the pipe', async () => {
     const server = settee('--port', '0', '--memory');
     const url = await server.url();
     await put(`${url}db`, '');
@@ -165,7 +169,7 @@ describe('the process', () => {
     expect(reader.stderr).toBe('');
   });
 
-  test('a continuous replication whose peers are not there waits for them, until a signal', async () => {
+  test('waits for the missing peers of a continuous replication until a signal', async () => {
     const peer = 'http://ana:hidden@127.0.0.1:1';
     const command = settee('replicate', `${peer}/a`, `${peer}/b`, '--continuous', '--retries', '0');
     await command.says(/; tried again in 5 s\n/);

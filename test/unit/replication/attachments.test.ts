@@ -55,7 +55,7 @@ describe.each(COMBINATIONS)('attachments from %s to %s', (from, to) => {
     between = [source.endpoint, target.endpoint];
   };
 
-  test('short ones, long ones and compressed ones arrive as they are', async () => {
+  test('arrive unchanged: short, long and compressed ones', async () => {
     await begun();
     const rev = await attach(source, 'short', 'a.png', bytes(1_000, 1));
     await attach(source, 'short', 'text/ü "b"\n.txt', new TextEncoder().encode('text '.repeat(100)), 'text/plain', rev);
@@ -67,7 +67,7 @@ describe.each(COMBINATIONS)('attachments from %s to %s', (from, to) => {
     expect(history).toMatchObject([{ docs_read: 4, docs_written: 4, doc_write_failures: 0 }]);
   });
 
-  test('only those travel that the target has not', async () => {
+  test('are sent only if the target lacks them', async () => {
     await begun();
     const first = await attach(source, 'doc', 'old.png', bytes(LONG, 3));
     await run(world.host, replicationOf(...between));
@@ -83,7 +83,7 @@ describe.each(COMBINATIONS)('attachments from %s to %s', (from, to) => {
     expect(requests.filter((request) => /attachments=true/.test(request))).toEqual([]);
   });
 
-  test('of conflicting revisions each has its own', async () => {
+  test('of conflicting revisions are each copied', async () => {
     await begun();
     await attach(source, 'doc', 'a', bytes(10, 5));
     const other = {
@@ -99,7 +99,7 @@ describe.each(COMBINATIONS)('attachments from %s to %s', (from, to) => {
     expect(await treesOf(target)).toEqual(await treesOf(source));
   });
 
-  test('a target that has lost them gets them again', async () => {
+  test('are sent again to a target that lost them', async () => {
     await begun();
     const rev = await attach(source, 'doc', 'a', bytes(LONG, 6));
     const { value } = await source.ask('PUT', `/doc?rev=${rev}`, {
@@ -114,7 +114,7 @@ describe.each(COMBINATIONS)('attachments from %s to %s', (from, to) => {
     expect(await treesOf(target)).toEqual(await treesOf(source));
   });
 
-  test('what a target refuses of them is named', async () => {
+  test('that a target refuses are reported', async () => {
     await begun();
     await attach(source, 'doc', 'a', bytes(LONG, 7));
     await attach(source, 'small', 'a', bytes(10, 7));

@@ -21,21 +21,21 @@ function takeAll(semaphore: FairSemaphore, holder: { readonly user: string; held
   return holder.held;
 }
 
-test('a run takes a third of what is there at most, and the next one a third of the rest', () => {
+test('a run takes at most a third of the connections, and the next one a third of the rest', () => {
   const semaphore = new FairSemaphore(64);
   expect(takeAll(semaphore, holderOf('greedy'))).toBe(22);
   expect(takeAll(semaphore, holderOf('other'))).toBe(14);
   expect(takeAll(semaphore, holderOf('third'))).toBe(10);
 });
 
-test('sixty runs of one user leave another one the half of all', () => {
+test('sixty runs of one user leave half of the connections to others', () => {
   const semaphore = new FairSemaphore(64);
   for (let n = 0; n < 60; n++) takeAll(semaphore, holderOf('greedy'));
   expect(semaphore.used).toBe(32);
   expect(takeAll(semaphore, holderOf('admin'))).toBe(11);
 });
 
-test('a run leaves another one of its user something', () => {
+test('a run leaves another run of the same user at least one connection', () => {
   const semaphore = new FairSemaphore(64);
   const [first, second] = [holderOf('one'), holderOf('one')];
   takeAll(semaphore, first);
@@ -63,7 +63,7 @@ test('who waits goes on when there is a permit for it; who gives up takes none',
   await expect(semaphore.acquire(first, leaving.signal)).rejects.toThrow('left');
 });
 
-test('requests to sources take none from those to targets, which they may wait for', async () => {
+test('requests to sources take no connection from those to targets, for which they could wait', async () => {
   const connections = new FairConnectionLimits(16);
   const source = connections.of({ side: 'source', user: 'one' });
   await Promise.all([source.requests.acquire(signal), source.requests.acquire(signal)]);

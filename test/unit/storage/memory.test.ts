@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createMemoryPageStore, MemoryMedium } from '../../../src/storage/memory-page-store.ts';
 import { relaxed, storedContent } from '../../conformance/storage/expectations.ts';
 
-test('a clone of the medium is the state of that moment, and goes its own way', async () => {
+test('a clone of the medium has the state of that moment, and is independent', async () => {
   const medium = new MemoryMedium();
   const file = await createMemoryPageStore({ medium }).open('file', 'create');
   await file.commit(relaxed({ journal: { number: 2, text: 'two' }, head: 'before' }));
@@ -28,7 +28,7 @@ test('a clone of the medium is the state of that moment, and goes its own way', 
   });
 });
 
-test('stores without a medium of their own share nothing', async () => {
+test('stores without a medium of their own share no data', async () => {
   await createMemoryPageStore().open('file', 'create');
   expect(await createMemoryPageStore().list()).toEqual([]);
 });

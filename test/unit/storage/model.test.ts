@@ -116,7 +116,7 @@ async function run(context: StorageContext, script: readonly Action[]): Promise<
 }
 
 describe.each(backends)('$name', ({ name, factory }) => {
-  test('does what the model does', { timeout: 60_000 }, async () => {
+  test('behaves like the model', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(actions, { maxLength: 30 }), async (script) => {
         const context = await factory.create();

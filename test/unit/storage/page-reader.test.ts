@@ -43,12 +43,12 @@ function breakPage(broken: number, onRead: () => void = () => undefined): void {
   });
 }
 
-describe.each(['all', 'none'] as const)('a page that can not be read, with early commits: %s', (earlyCommits) => {
+describe.each(['all', 'none'] as const)("a page that can't be read, with early commits: %s", (earlyCommits) => {
   beforeEach(() => {
     store = createStore(earlyCommits);
   });
 
-  test('fails by itself: those that are asked for in the same go are read', async () => {
+  test('fails alone, and pages requested in the same turn are read', async () => {
     const file = await prepared();
     breakPage(3);
     const reads = [1, 2, 3, 4, 5].map(async (page) => file.read(page, 'text'));
@@ -58,7 +58,7 @@ describe.each(['all', 'none'] as const)('a page that can not be read, with early
     await rejects('storage_failed', async () => reads[2]);
   });
 
-  test('does no harm to those that are read ahead with it', async () => {
+  test("doesn't affect pages that are read ahead with it", async () => {
     const file = await prepared();
     const asked = new Promise<void>((resolve) => breakPage(10, resolve));
     for (const page of [1, 2, 3]) await file.read(page, 'text');

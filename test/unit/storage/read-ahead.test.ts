@@ -69,14 +69,14 @@ async function settled(): Promise<void> {
 
 const counted = (): number => new Set(reads).size;
 
-describe('pages of a small file are read ahead', () => {
-  test('not for whoever wants two of them', async () => {
+describe('reading ahead in a small file', () => {
+  test("doesn't start for two read pages", async () => {
     const file = await reopened();
     await readApart(file, [10, 20]);
     expect(reads).toEqual([10, 20]);
   });
 
-  test('after that the next ones, and in the end all, each once', async () => {
+  test('starts with the next pages, and in the end has read all, each once', async () => {
     const file = await reopened();
     await readApart(file, [10, 20, 30]);
     expect(reads.slice(0, 5)).toEqual([10, 20, 30, 31, 32]);
@@ -92,7 +92,7 @@ describe('pages of a small file are read ahead', () => {
     expect(reads.length).toBe(PAGES);
   });
 
-  test('one that was asked for again is read again, since it is kept for one reader alone', async () => {
+  test('keeps a page for one read only, so that a second read reads it again', async () => {
     const file = await reopened();
     await readApart(file, [10, 20, 30, 40]);
     reads.length = 0;
@@ -102,7 +102,7 @@ describe('pages of a small file are read ahead', () => {
     expect(reads[0]).toBe(41);
   });
 
-  test('one that is dropped is there no more, though it was read ahead', async () => {
+  test("doesn't keep a page that is dropped", async () => {
     const file = await reopened();
     await readApart(file, [10, 20, 30, 40]);
     await file.commit({ durability: 'relaxed', dropPages: [41, 60] });
@@ -111,7 +111,7 @@ describe('pages of a small file are read ahead', () => {
     expect(await file.read(42, 'text')).toBe('page 42');
   });
 
-  test('nothing that nobody asked for goes before what somebody waits for', async () => {
+  test('never delays a requested page', async () => {
     const file = await reopened();
     await readApart(file, [10, 20]);
     const chain = file.read(30, 'text');
@@ -124,7 +124,7 @@ describe('pages of a small file are read ahead', () => {
     expect(reads.slice(0, 4)).toEqual([10, 20, 30, 80]);
   });
 
-  test('a read that fails is not kept: whoever asks has the page read again', async () => {
+  test("doesn't keep a failed read, so that the next request reads the page again", async () => {
     const file = await reopened();
     await readApart(file, [10, 20, 30, 40]);
     const { transaction } = IDBDatabase.prototype;
@@ -143,7 +143,7 @@ describe('pages of a small file are read ahead', () => {
     expect(reads[before]).toBe(71);
   });
 
-  test('a file of more than 16 MB is not', async () => {
+  test("doesn't start for a file of more than 16 MB", async () => {
     const large = 'x'.repeat(200_000);
     const file = await reopened((page) => `page ${page} ${large}`);
     for (const page of [1, 20, 40, 60, 80, 100]) {
@@ -153,7 +153,7 @@ describe('pages of a small file are read ahead', () => {
     expect(reads).toEqual([1, 20, 40, 60, 80, 100]);
   });
 
-  test('a file of more than 2,048 pages is not', async () => {
+  test("doesn't start for a file of more than 2,048 pages", async () => {
     const file = await store.open('many', 'create');
     const writePages: Page[] = Array.from({ length: 2_049 }, (_, index) => ({ number: index + 1, value: 'small' }));
     await file.commit({ durability: 'relaxed', writePages });
@@ -161,7 +161,7 @@ describe('pages of a small file are read ahead', () => {
     expect(reads).toEqual([10, 20, 30, 40, 50, 60]);
   });
 
-  test('of all files together no more than 8 MB that nobody asked for', async () => {
+  test('keeps at most 8 MB of all files together', async () => {
     const large = 'x'.repeat(150_000);
     const file = await reopened((page) => `page ${page} ${large}`);
     await readTens(file, 10);
@@ -170,7 +170,7 @@ describe('pages of a small file are read ahead', () => {
     expect(counted()).toBeLessThanOrEqual(55 + 10);
   });
 
-  test('a closed file has let go of them', async () => {
+  test('ends with the file, which releases its pages', async () => {
     const large = 'x'.repeat(150_000);
     const file = await reopened((page) => `page ${page} ${large}`);
     await readTens(file, 10);

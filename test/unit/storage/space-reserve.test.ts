@@ -13,6 +13,7 @@ import type { PageStore } from '../../../src/storage/page-store.ts';
 import { withReserve } from '../../../src/storage/reserving-store.ts';
 import type { ReservedSpace } from '../../../src/storage/space-reserve.ts';
 import { relaxed } from '../../conformance/storage/expectations.ts';
+import { patient } from '../../support/patience.ts';
 import { Quota } from '../../support/quota-store.ts';
 
 const MEBIBYTE = 2 ** 20;
@@ -42,7 +43,7 @@ const places: readonly { readonly name: string; make(): Promise<Place> }[] = [
   },
 ];
 
-describe.each(places)('space in $name', ({ make }) => {
+describe.each(places)('reserved space in $name', ({ make }) => {
   let place: Place;
 
   afterEach(async () => {
@@ -50,7 +51,7 @@ describe.each(places)('space in $name', ({ make }) => {
     await place.remove();
   });
 
-  test('grows, is given up part by part, and tells of that after a start', async () => {
+  test('grows, is released part by part, and is found after a start', async () => {
     place = await make();
     const { space } = place;
     expect(await space.measure()).toEqual({ deletions: undefined, upkeep: undefined });
@@ -69,7 +70,7 @@ describe.each(places)('space in $name', ({ make }) => {
     expect(await space.measure()).toEqual({ deletions: MEBIBYTE, upkeep: 0 });
   });
 
-  test('is no file of the store', async () => {
+  test('is not listed as a file of the store', async () => {
     place = await make();
     await place.space.grow('deletions', MEBIBYTE);
     await place.store.open('file', 'create');
@@ -78,7 +79,7 @@ describe.each(places)('space in $name', ({ make }) => {
   });
 });
 
-test('a disk has as much less room as is reserved', async () => {
+test('reserved space is taken from the disk', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'settee-reserve-'));
   await new ReservedFiles(folder).grow('deletions', MEBIBYTE);
   for (const name of await readdir(folder)) {
@@ -89,7 +90,7 @@ test('a disk has as much less room as is reserved', async () => {
   await rm(folder, { recursive: true });
 });
 
-describe('a store with a reserve', () => {
+describe('a store with reserved space', () => {
   const page = (number: number, bytes: number) => ({ number, value: new Uint8Array(bytes) });
 
   /** A store that holds a file with one page of a mebibyte, and has no room but for its reserve. */
@@ -99,12 +100,12 @@ describe('a store with a reserve', () => {
     const file = await store.open('file', 'create');
     await file.commit(relaxed({ writePages: [page(1, MEBIBYTE)] }));
     await file.commit(relaxed({ head: 'head', truncateJournal: file.opening.nextJournal, reserve: 'upkeep' }));
-    await vi.waitFor(() => expect(quota.reserved).toEqual({ deletions: MEBIBYTE, upkeep: MEBIBYTE }));
+    await vi.waitFor(() => expect(quota.reserved).toEqual({ deletions: MEBIBYTE, upkeep: MEBIBYTE }), patient);
     quota.fill();
     return { quota, store, file };
   }
 
-  test('upkeep takes its own part, and nothing of what is for deletions', async () => {
+  test('lets upkeep use its own part, and none of the part for deletions', async () => {
     const { quota, file } = await filled();
     await file.commit(relaxed({ writePages: [page(2, MEBIBYTE / 2)], reserve: 'upkeep' }));
     expect(quota.reserved).toEqual({ deletions: MEBIBYTE, upkeep: 0 });
@@ -113,7 +114,7 @@ describe('a store with a reserve', () => {
     expect(quota.reserved).toEqual({ deletions: MEBIBYTE, upkeep: 0 });
   });
 
-  test('a deletion takes the part for deletions, and then that of upkeep', async () => {
+  test('lets a deletion use the part for deletions, and then that of upkeep', async () => {
     const { quota, file } = await filled();
     await file.commit(relaxed({ writePages: [page(2, MEBIBYTE / 2)], reserve: 'deletions' }));
     expect(quota.reserved).toEqual({ deletions: 0, upkeep: MEBIBYTE });
@@ -122,7 +123,7 @@ describe('a store with a reserve', () => {
     expect(quota.reserved).toEqual({ deletions: 0, upkeep: 0 });
   });
 
-  test('a file opens with the reserve; none is created with it', async () => {
+  test("lets a file open with the reserve, and doesn't create one with it", async () => {
     const { quota, store, file } = await filled();
     await expect(store.open('second', 'create')).rejects.toMatchObject({ code: 'storage_full' });
     expect(quota.reserved).toEqual({ deletions: MEBIBYTE, upkeep: MEBIBYTE });
@@ -132,7 +133,7 @@ describe('a store with a reserve', () => {
     expect(quota.reserved).toEqual({ deletions: 0, upkeep: MEBIBYTE });
   });
 
-  test('one that is opened for maintenance reserves nothing, and uses what is there', async () => {
+  test('that is opened for maintenance reserves nothing, and uses what is there', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'settee-reserve-'));
     const store = withReserve(createLmdbPageStore(folder), new ReservedFiles(folder), { grows: false });
     const file = await store.open('file', 'create');
@@ -142,7 +143,7 @@ describe('a store with a reserve', () => {
     await rm(folder, { recursive: true });
   });
 
-  test('what was given up is taken back before anything else is written', async () => {
+  test('takes released space back before anything else is written', async () => {
     const { quota, file } = await filled();
     await file.commit(relaxed({ writePages: [page(2, 100)], reserve: 'deletions' }));
     const write = () => file.commit(relaxed({ writePages: [page(3, 100)] }));
@@ -153,7 +154,7 @@ describe('a store with a reserve', () => {
     expect(file.isScarce).toBe(false);
   });
 
-  test('what can not be taken back for another reason than want of room refuses nothing', async () => {
+  test("refuses nothing if space can't be taken back for another reason than lack of room", async () => {
     const { quota, file } = await filled();
     await file.commit(relaxed({ writePages: [page(2, 100)], reserve: 'deletions' }));
     await file.commit(relaxed({ dropPages: [1], reserve: 'upkeep' }));

@@ -167,7 +167,7 @@ async function isPastRights(t: Toolkit, method: string, path: string, headers: H
 /** Every endpoint by everybody (docs/http/accounts.md#access-rights). */
 export default suite('accounts_access_matrix', [
   test(
-    'who may do what',
+    'each user gets exactly the permitted status from every resource',
     async (given) => {
       const t = await withUsers(given, [{ name: 'user' }, { name: 'member' }, { name: 'boss' }]);
       const design = { views: { v: { map: 'function (doc) {}' } } };
@@ -189,7 +189,7 @@ export default suite('accounts_access_matrix', [
   ),
 
   test(
-    'in a database without members everybody is one, and nobody an admin',
+    'in a database without members everyone is a member, and no one is an admin',
     async (given) => {
       const t = await withUsers(given, [{ name: 'user' }]);
       for (const headers of [{}, basic('user', 'user')]) {

@@ -18,7 +18,7 @@ async function change(t: Toolkit, name: string, members: object): Promise<void> 
 export default suite('accounts_auth_cache', [
   ...['50', '1', '0'].map((auth_cache_size) =>
     test(
-      `of ${auth_cache_size}: roles, passwords and deletions count with the next request`,
+      `with ${auth_cache_size} entries, changed roles, changed passwords and deletions take effect with the next request`,
       async (given) => {
         const t = await withUsers(given, [{ name: 'ana' }, { name: 'bob' }], { svc_httpd_auth: { auth_cache_size } });
         const ana = basic('ana', 'ana');
@@ -46,7 +46,7 @@ export default suite('accounts_auth_cache', [
   ),
 
   test(
-    'a users’ database that is deleted has no users',
+    'a deleted users database has no users',
     async (given) => {
       const t = await withUsers(given, [{ name: 'ana' }]);
       const cookie = await logIn(t, 'ana');

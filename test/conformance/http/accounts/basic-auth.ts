@@ -9,12 +9,12 @@ const WRONG = 'Name or password is incorrect.';
 
 /** Names and passwords with each request (docs/http/accounts.md#authentication). */
 export default suite('accounts_basic_auth', [
-  test('while there is no admin, everybody is one', async (t) => {
+  test('while there is no admin, every client is an admin', async (t) => {
     assert.deepEqual(await whoIs(t), { name: null, roles: ['_admin'] });
   }),
 
   test(
-    'the first admin ends that',
+    'with the first admin, other clients lose admin rights',
     async (given) => {
       const t = await withAdmin(given);
       assert.deepEqual(await whoIs(t), { name: null, roles: [] });
@@ -25,7 +25,7 @@ export default suite('accounts_basic_auth', [
   ),
 
   test(
-    'users of the database, with their roles',
+    'users of the database log in, with their roles',
     async (given) => {
       const t = await withUsers(given, [{ name: 'ana', roles: ['editor'] }]);
       assert.deepEqual(await whoIs(t, basic('ana', 'ana')), { name: 'ana', roles: ['editor'] });
@@ -34,7 +34,7 @@ export default suite('accounts_basic_auth', [
   ),
 
   test(
-    'names and passwords of all scripts, and with colons in passwords',
+    'names and passwords may have characters of all scripts, and passwords may have colons',
     async (given) => {
       const t = await withUsers(given, [{ name: 'Ünal 名', password: 'p:ä:😀' }]);
       assert.deepEqual(await whoIs(t, basic('Ünal 名', 'p:ä:😀')), { name: 'Ünal 名', roles: [] });
@@ -43,7 +43,7 @@ export default suite('accounts_basic_auth', [
   ),
 
   test(
-    'wrong ones are refused at once, whatever the path is',
+    'wrong credentials are refused at once, whatever the path',
     async (given) => {
       const t = await withUsers(given, [{ name: 'ana' }]);
       for (const headers of [basic('ana', 'x'), basic('nobody', 'x'), basic('root', ''), basic('', '')]) {
@@ -59,7 +59,7 @@ export default suite('accounts_basic_auth', [
   ),
 
   test(
-    'an underscore as name and password is nobody',
+    'the name "_" with the password "_" is an anonymous client',
     async (given) => {
       const t = await withAdmin(given);
       assert.deepEqual(await whoIs(t, basic('_', '_')), { name: null, roles: [] });
@@ -68,7 +68,7 @@ export default suite('accounts_basic_auth', [
   ),
 
   test(
-    'a server admin has the roles of the user of that name, and its own password',
+    'a server admin has the roles of the user document with that name, but its own password',
     async (given) => {
       const t = await withUsers(given, [{ name: 'root', password: 'other', roles: ['editor'] }]);
       assert.deepEqual(await whoIs(t, ROOT), { name: 'root', roles: ['_admin', 'editor'] });
@@ -79,7 +79,7 @@ export default suite('accounts_basic_auth', [
   ),
 
   test(
-    'where nobody is answered who is anonymous, logging in is open',
+    'where anonymous clients are refused, logging in still works',
     async (given) => {
       const t = await withAdmin(given, { svc_httpd_auth: { require_valid_user: 'true' } });
       const required = 'Authentication required.';
@@ -119,7 +119,7 @@ export default suite('accounts_basic_auth', [
   ),
 
   test(
-    'where there is no admin yet anonymous clients can make the first one, and do nothing else',
+    'where anonymous clients are refused and there is no admin, they can create the first admin and do nothing else',
     async (given) => {
       const t = await given.withSettings({});
       assertJson(await t.request('PUT', '/_config/chttpd/require_valid_user', { json: 'true' }), 200, 'false');
@@ -140,7 +140,7 @@ export default suite('accounts_basic_auth', [
   ),
 
   test(
-    'a 401 asks for a password where the client or the settings want that',
+    'a 401 asks for a password only if the client or the settings ask for that',
     async (given) => {
       const t = await withAdmin(given);
       const plain = await t.request('GET', '/_active_tasks');
@@ -157,7 +157,7 @@ export default suite('accounts_basic_auth', [
   ),
 
   test(
-    'a page that may not be seen leads to the one where one logs in',
+    'a refused request for HTML is redirected to the login page',
     async (given) => {
       const t = await withAdmin(given);
       const answer = await t.request('GET', '/_active_tasks?a=1', { headers: { accept: 'text/html' } });
@@ -172,7 +172,7 @@ export default suite('accounts_basic_auth', [
   ),
 
   test(
-    'who guesses has to wait, and others have not',
+    "after wrong passwords a client has to wait, and other clients don't",
     async (given) => {
       const t = await withUsers(given, [{ name: 'ana' }, { name: 'bob' }]);
       const before = { headers: basic('bob', 'bob') };
@@ -192,7 +192,7 @@ export default suite('accounts_basic_auth', [
   ),
 
   test(
-    'a right password that many requests bring at once is checked once',
+    'a correct password in many simultaneous requests is checked once',
     async (given) => {
       const t = await withUsers(given, [{ name: 'ana' }]);
       const headers = basic('ana', 'ana');
@@ -223,7 +223,7 @@ export default suite('accounts_basic_auth', [
   ),
 
   test(
-    'hashes with too few or too many iterations',
+    'a log-in is refused if the hash has too few or too many iterations',
     async (given) => {
       const t = await withUsers(given, [], {
         svc_httpd_auth: { iterations: '100', min_iterations: '100', max_iterations: '1000' },
@@ -247,7 +247,7 @@ export default suite('accounts_basic_auth', [
   ),
 
   test(
-    'a document with conflicts is nobody',
+    'a user document with conflicts logs in no one',
     async (given) => {
       const t = await withUsers(given, [{ name: 'ana' }]);
       const kept = (await t.request('GET', userPath('ana'), { headers: ROOT })).json;

@@ -29,7 +29,7 @@ async function assertOwnTags(t: Toolkit, path: string, readers: readonly Headers
 /** What caches may keep of answers that depend on who asks (docs/http/answers.md#common-headers). */
 export default suite('accounts_caches', [
   test(
-    'an answer to who is known is private, and any depends on credentials where there are accounts',
+    'an answer to a logged-in user is private, and with accounts every answer varies by credentials',
     async (given) => {
       const t = await withUsers(given, USERS);
       await t.at('PUT', '/doc', { headers: ROOT, json: {} });
@@ -79,7 +79,7 @@ export default suite('accounts_caches', [
     { needs },
   ),
 
-  test('while everybody may do everything, only on the type that is wanted', async (t) => {
+  test('without admins, answers vary by the accepted type only', async (t) => {
     await t.put('doc', {});
     for (const path of ['/doc', '/_all_docs']) {
       const answer = await t.get(path);
@@ -89,7 +89,7 @@ export default suite('accounts_caches', [
   }),
 
   test(
-    'what is public of users has another tag for each reader',
+    'public fields of users have another ETag for each reader',
     async (given) => {
       const settings = { svc_httpd_auth: { users_db_public: 'true', public_fields: 'name' } };
       const t = await withUsers(given, USERS, settings);
@@ -99,7 +99,7 @@ export default suite('accounts_caches', [
   ),
 
   test(
-    'so have documents of replications, which show their passwords to their owners',
+    'documents of replications have another ETag for each reader, as only owners see their passwords',
     async (given) => {
       const t = await withUsers(given, USERS);
       await t.createDatabase('_replicator');
@@ -115,7 +115,7 @@ export default suite('accounts_caches', [
   ),
 
   test(
-    'and changes that a filter function chooses by who asks',
+    'changes filtered by a function that reads the user have another ETag for each reader',
     async (given) => {
       const t = await withUsers(given, USERS);
       const filters = { mine: "function (doc, req) { return req.userCtx.roles.indexOf('editor') >= 0; }" };
@@ -129,7 +129,7 @@ export default suite('accounts_caches', [
   ),
 
   test(
-    'the cookie of a session goes with requests of the own site, or as the settings have it',
+    "a session's cookie is SameSite by default, or as the settings say",
     async (given) => {
       // By http from elsewhere browsers take none for pages of other sites.
       const expected = {

@@ -61,7 +61,7 @@ type Row = readonly [status: number, method: string, path: string, options?: Opt
 /** Sessions (docs/http/accounts.md#sessions). */
 export default suite('accounts_cookie_auth', [
   test(
-    'begin with name and password, as JSON or as a form, and end',
+    'a session begins with name and password, as JSON or as a form, and ends on logout',
     async (given) => {
       const t = await withUsers(given, [{ name: 'ana', roles: ['editor'] }]);
       const byJson = await t.request('POST', '/_session', { json: { name: 'ana', password: 'ana' } });
@@ -93,7 +93,7 @@ export default suite('accounts_cookie_auth', [
   ),
 
   test(
-    'take the name as `username`, too',
+    'a session begins with the member or field `username` as well',
     async (given) => {
       const t = await withUsers(given, [{ name: 'ana' }]);
       const byJson = await t.request('POST', '/_session', { json: { username: 'ana', password: 'ana' } });
@@ -107,7 +107,7 @@ export default suite('accounts_cookie_auth', [
   ),
 
   test(
-    'server admins have their name',
+    "a session of a server admin has the admin's name",
     async (given) => {
       const t = await withUsers(given, []);
       const json = { name: 'root', password: 'secret of root' };
@@ -119,7 +119,7 @@ export default suite('accounts_cookie_auth', [
   ),
 
   test(
-    'wrong ones are refused with an empty cookie',
+    'wrong credentials are refused with an empty cookie',
     async (given) => {
       const t = await withUsers(given, [{ name: 'ana' }]);
       for (const json of [{ name: 'ana', password: 'x' }, { name: 'nobody', password: 'x' }, {}, { name: 1 }]) {
@@ -132,7 +132,7 @@ export default suite('accounts_cookie_auth', [
   ),
 
   test(
-    'who is anonymous may be asked to log in',
+    'an anonymous client can be asked to log in',
     async (given) => {
       const t = await withUsers(given, []);
       const plain = (await t.request('GET', '/_session')).json;
@@ -144,7 +144,7 @@ export default suite('accounts_cookie_auth', [
   ),
 
   test(
-    'lead on to a path of this server, and to no other place',
+    'a log-in redirects to a path of this server only',
     async (given) => {
       const t = await withUsers(given, [{ name: 'ana', roles: ['editor'] }]);
       const right = { json: { name: 'ana', password: 'ana' } };
@@ -188,7 +188,7 @@ export default suite('accounts_cookie_auth', [
   ),
 
   test(
-    'lead on to a full address of this service',
+    'a log-in redirects to a full address of this service',
     async (given) => {
       const t = await withUsers(given, [{ name: 'ana' }]);
       const json = { name: 'ana', password: 'ana' };
@@ -212,7 +212,7 @@ export default suite('accounts_cookie_auth', [
   ),
 
   test(
-    'are renewed by every answer, whatever it says',
+    'every answer renews the session, whatever its status',
     async (given) => {
       const t = await withUsers(given, [{ name: 'ana' }], { svc_httpd_auth: { timeout: '100' } });
       const { rev } = Object((await t.request('PUT', `/${t.db}/doc`, { headers: ROOT, json: {} })).json);
@@ -252,7 +252,7 @@ export default suite('accounts_cookie_auth', [
   ),
 
   test(
-    'are renewed beside a cookie that a function sets',
+    'a session is renewed even if a function sets a cookie of its own',
     async (given) => {
       const t = await withUsers(given, [{ name: 'ana' }], { svc_httpd_auth: { timeout: '100' } });
       const shows = {
@@ -273,7 +273,7 @@ export default suite('accounts_cookie_auth', [
   ),
 
   test(
-    'last for their time since the last request, are renewed, and are over then',
+    'a session lasts for its timeout since the last request, is renewed meanwhile, and then expires',
     async (given) => {
       const t = await withUsers(given, [{ name: 'ana' }], { svc_httpd_auth: { timeout: '100' } });
       const first = await logIn(t, 'ana');
@@ -296,7 +296,7 @@ export default suite('accounts_cookie_auth', [
   ),
 
   test(
-    'stay sane when the clock is set back',
+    'a session stays valid for a correct time when the clock is set back',
     async (given) => {
       const t = await withUsers(given, [{ name: 'ana' }], { svc_httpd_auth: { timeout: '100' } });
       const headers = await logIn(t, 'ana');
@@ -309,7 +309,7 @@ export default suite('accounts_cookie_auth', [
   ),
 
   test(
-    'outlive the browser where that is permitted',
+    'a session outlives the browser if the settings permit that',
     async (given) => {
       const t = await withUsers(given, [{ name: 'ana' }], { svc_httpd_auth: { allow_persistent_cookies: 'true' } });
       const answer = await t.request('POST', '/_session', { json: { name: 'ana', password: 'ana' } });
@@ -319,7 +319,7 @@ export default suite('accounts_cookie_auth', [
   ),
 
   test(
-    'are worth nothing once they were ended, in none of their cookies, and others go on',
+    'a session that was ended is refused with all its cookies, and other sessions stay valid',
     async (given) => {
       const t = await withUsers(given, [{ name: 'ana' }, { name: 'bob' }]);
       const [first, second, ofBob] = [await logIn(t, 'ana'), await logIn(t, 'ana'), await logIn(t, 'bob')];
@@ -341,7 +341,7 @@ export default suite('accounts_cookie_auth', [
   ),
 
   test(
-    'that were ended stay so over a restart',
+    'a session that was ended stays ended after a restart',
     async (given) => {
       const t = await withUsers(given, [{ name: 'ana' }]);
       const [first, second] = [await logIn(t, 'ana'), await logIn(t, 'ana')];
@@ -354,7 +354,7 @@ export default suite('accounts_cookie_auth', [
   ),
 
   test(
-    'end with all cookies that renewed them, and with the first',
+    'a session ends with all cookies that renewed it, and with its first cookie',
     async (given) => {
       const t = await withUsers(given, [{ name: 'ana' }], { svc_httpd_auth: { timeout: '100' } });
       for (const ending of [0, 1, 2]) {
@@ -379,7 +379,7 @@ export default suite('accounts_cookie_auth', [
   ),
 
   test(
-    'that were ended do not come back when they may last longer',
+    "a session that was ended doesn't come back when the timeout becomes longer",
     async (given) => {
       const t = await withUsers(given, [{ name: 'ana' }, { name: 'bob' }], { svc_httpd_auth: { timeout: '100' } });
       const ended = await logIn(t, 'ana');
@@ -396,7 +396,7 @@ export default suite('accounts_cookie_auth', [
   ),
 
   test(
-    'of others of the family are taken, renewed and ended, too',
+    'a session of a CouchDB-compatible server is accepted, renewed and ended',
     async (given) => {
       const admins = { ada: '-hashed-0000000000000000000000000000000000000000,abc' };
       const t = await withUsers(given, [], { admins, svc_httpd_auth: { secret: 'shared', timeout: '100' } });
@@ -421,7 +421,7 @@ export default suite('accounts_cookie_auth', [
   ),
 
   test(
-    'last over a restart, though no secret was set',
+    'a session survives a restart even if no secret was set',
     async (given) => {
       const t = await withUsers(given, [{ name: 'ana' }]);
       const headers = await logIn(t, 'ana');
@@ -432,7 +432,7 @@ export default suite('accounts_cookie_auth', [
   ),
 
   test(
-    'are signed with the secret and the salt, as others of the family do it',
+    'a session is signed with secret and salt as CouchDB-compatible servers do',
     async (given) => {
       const admins = { ada: '-hashed-0000000000000000000000000000000000000000,abc' };
       const t = await withUsers(given, [], { admins, svc_httpd_auth: { secret: 'shared' } });
@@ -454,7 +454,7 @@ export default suite('accounts_cookie_auth', [
   ),
 
   test(
-    'that are changed in any of their bytes are none',
+    "a session's cookie with any byte changed is refused",
     async (given) => {
       const t = await withUsers(given, [{ name: 'ana' }, { name: 'anb' }]);
       const { cookie = '' } = await logIn(t, 'ana');
@@ -473,7 +473,7 @@ export default suite('accounts_cookie_auth', [
   ),
 
   test(
-    'that can not be read are refused as such, and empty ones are none',
+    'a malformed cookie is refused with its own error, and an empty cookie is ignored',
     async (given) => {
       const t = await withUsers(given, [{ name: 'ana' }]);
       const { cookie = '' } = await logIn(t, 'ana');
@@ -496,7 +496,7 @@ export default suite('accounts_cookie_auth', [
   ),
 
   test(
-    'do not stand against a password that comes with them: the first handler decides',
+    'with a session and a password in one request, the first authentication handler decides',
     async (given) => {
       const t = await withUsers(given, [{ name: 'ana' }, { name: 'bob' }]);
       const session = await logIn(t, 'ana');

@@ -36,7 +36,7 @@ function withKeys(given: Toolkit, keys: Readonly<Record<string, string>> = {}): 
 /** JSON Web Tokens (docs/http/accounts.md#json-web-tokens). */
 export default suite('accounts_jwt', [
   test(
-    'tell the name and the roles',
+    'a token sets name and roles',
     async (given) => {
       const t = await withKeys(given);
       const claims = { sub: 'ana', '_couchdb.roles': ['a', '_admin', '_replicator', 7], exp: seconds() + 60 };
@@ -50,7 +50,7 @@ export default suite('accounts_jwt', [
   ),
 
   test(
-    'name their key, of which there may be several',
+    'a token names its key, of which there can be several',
     async (given) => {
       const t = await withKeys(given, { 'hmac:second': btoa('x'.repeat(64)) });
       const headers = await signed({ alg: 'HS512', kid: 'second' }, { sub: 'ana' }, 'x'.repeat(64), 'SHA-512');
@@ -60,7 +60,7 @@ export default suite('accounts_jwt', [
   ),
 
   test(
-    'may be signed with a private key',
+    'a token can be signed with a private key',
     async (given) => {
       const algorithm = { name: 'ECDSA', namedCurve: 'P-256' };
       const { publicKey, privateKey } = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
@@ -82,7 +82,7 @@ export default suite('accounts_jwt', [
   ),
 
   test(
-    'that do not hold are refused',
+    'invalid tokens are refused',
     async (given) => {
       const t = await withKeys(given);
       const head = { alg: 'HS256' };
@@ -115,7 +115,7 @@ export default suite('accounts_jwt', [
   ),
 
   test(
-    'must have the claims that the setting names: `exp` by default',
+    'a token must have the claims that the setting names: `exp` by default',
     async (given) => {
       const t = await withKeys(given);
       const head = { alg: 'HS256' };
@@ -142,7 +142,7 @@ export default suite('accounts_jwt', [
   ),
 
   test(
-    'are nobody’s where their handler is not named',
+    "a token is ignored if the JWT handler isn't configured",
     async (given) => {
       const t = await withAdmin(given, { jwt_keys: { 'hmac:_default': btoa(SECRET) } });
       const headers = await signed({ alg: 'HS256' }, { sub: 'ana' });

@@ -48,7 +48,7 @@ async function signed(t: Toolkit, path: string, { method = 'GET', secrets = SECR
 /** OAuth 1.0 (docs/http/accounts.md#oauth). */
 export default suite('accounts_oauth', [
   test(
-    'signed requests are those of the token’s user',
+    "a signed request has the rights of the token's user",
     async (given) => {
       const t = await withUsers(given, [ANA], SETTINGS);
       assert.deepEqual(await whoIs(t, await signed(t, '/_session')), ANA);
@@ -63,7 +63,7 @@ export default suite('accounts_oauth', [
   ),
 
   test(
-    'or by parameters of the query',
+    'a request can be signed by query parameters as well',
     async (given) => {
       const t = await withUsers(given, [ANA], SETTINGS);
       const query = new URLSearchParams(parametersOf());
@@ -76,7 +76,7 @@ export default suite('accounts_oauth', [
   ),
 
   test(
-    'functions and rules of design documents learn nothing of what signs a request',
+    "functions and rewrite rules of design documents don't see the signature of a request",
     async (given) => {
       const t = await withUsers(given, [ANA], SETTINGS);
       const design = {
@@ -103,7 +103,7 @@ export default suite('accounts_oauth', [
   ),
 
   test(
-    'what does not hold is refused',
+    'an invalid signature is refused',
     async (given) => {
       const t = await withUsers(given, [ANA], SETTINGS);
       const invalid: readonly (readonly [Signing, string, string])[] = [
@@ -133,7 +133,7 @@ export default suite('accounts_oauth', [
   ),
 
   test(
-    'a request that was heard counts once',
+    'a signed request is accepted once',
     async (given) => {
       const t = await withUsers(given, [ANA], SETTINGS);
       const headers = await signed(t, '/_session');
@@ -145,7 +145,7 @@ export default suite('accounts_oauth', [
   ),
 
   test(
-    'consumers and tokens may be in documents of users',
+    'consumers and tokens can be in user documents',
     async (given) => {
       const t = await withUsers(given, [{ name: 'bob' }], { svc_httpd_oauth: { use_users_db: 'true' } });
       await addUser(t, ANA);
@@ -169,7 +169,7 @@ export default suite('accounts_oauth', [
   ),
 
   test(
-    'those in a document that has the name of a server admin stand for nobody',
+    'consumers and tokens in a user document with the name of a server admin are ignored',
     async (given) => {
       const t = await withUsers(given, [], { svc_httpd_oauth: { use_users_db: 'true' } });
       const oauth = { consumer_keys: { app: SECRETS.consumer }, tokens: { tok: SECRETS.token } };

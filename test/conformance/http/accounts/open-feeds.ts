@@ -39,7 +39,7 @@ function follow(t: Toolkit, headers: Headers, path = '/_changes?feed=continuous&
 /** Feeds that are open look at their right again (docs/http/accounts.md#rights-that-end). */
 export default suite('accounts_open_feeds', [
   test(
-    'a feed ends when its reader is no member any more, and tells nothing of what comes',
+    'a feed ends when its reader loses membership, and reports nothing after that',
     async (given) => {
       const t = await withUsers(given, USERS);
       await write(t, 'seen');
@@ -56,7 +56,7 @@ export default suite('accounts_open_feeds', [
   ),
 
   test(
-    'a feed goes on whose reader stays a member',
+    'a feed continues while its reader stays a member',
     async (given) => {
       const t = await withUsers(given, USERS);
       const byName = await follow(t, ANA);
@@ -71,7 +71,7 @@ export default suite('accounts_open_feeds', [
   ),
 
   test(
-    'with the session that it was opened with, and no other of that user',
+    'a feed ends with the session that opened it, but not with another session of the user',
     async (given) => {
       const t = await withUsers(given, USERS);
       const [first, second] = [await logIn(t, 'ana'), await logIn(t, 'ana')];
@@ -86,7 +86,7 @@ export default suite('accounts_open_feeds', [
   ),
 
   test(
-    'of nobody, when anonymous clients are refused from then on',
+    'a feed of an anonymous client ends when anonymous clients become refused',
     async (given) => {
       const t = await withUsers(given, USERS);
       const [anonymous, nobody, ofAna] = [await follow(t, {}), await follow(t, basic('_', '_')), await follow(t, ANA)];
@@ -100,7 +100,7 @@ export default suite('accounts_open_feeds', [
   ),
 
   test(
-    'with the role, the password and the document of its reader',
+    'a feed ends when its reader loses the role, changes the password or is deleted',
     async (given) => {
       const t = await withUsers(given, USERS);
       await secure(t, { members: { roles: ['editor'] } });
@@ -119,7 +119,7 @@ export default suite('accounts_open_feeds', [
   ),
 
   test(
-    'of a service that got its first admin while it ran, too',
+    'a feed on a service that got its first admin while running ends when its reader loses membership',
     async (given) => {
       const t = await given.withSettings({ svc_httpd_auth: QUICK });
       await t.createDatabase('_users');
@@ -134,7 +134,7 @@ export default suite('accounts_open_feeds', [
   ),
 
   test(
-    'live views and live queries do the same',
+    'live views and live queries end when their reader loses membership',
     async (given) => {
       const t = await withUsers(given, USERS);
       const views = { v: { map: 'function (doc) { emit(doc._id, null); }' } };
@@ -154,7 +154,7 @@ export default suite('accounts_open_feeds', [
   ),
 
   test(
-    'of a system database, whose documents are for its admins, when its reader is none any more',
+    'a feed of a system database ends when its reader is no longer an admin',
     async (given) => {
       const t = await withUsers(given, USERS);
       const keepers = (roles: readonly string[]) =>
@@ -174,7 +174,7 @@ export default suite('accounts_open_feeds', [
   ),
 
   test(
-    'of a filter function that was told the roles of its reader, when one of them is lost',
+    'a feed with a filter function ends when its reader loses a role, and a feed without one continues',
     async (given) => {
       const t = await withUsers(given, USERS);
       const filters = {
@@ -195,7 +195,7 @@ export default suite('accounts_open_feeds', [
   ),
 
   test(
-    'an answer that took long is for those who may still read it',
+    'a slow answer is refused if its reader lost the right to read meanwhile',
     async (given) => {
       const t = await withUsers(given, USERS);
       await secure(t, { members: { roles: ['editor'] } });
@@ -210,7 +210,7 @@ export default suite('accounts_open_feeds', [
   ),
 
   test(
-    'of a token, whose time is all that ends it',
+    'a feed opened with a token ends when the token expires',
     async (given) => {
       const settings = {
         httpd: { authentication_handlers: 'jwt, default' },
@@ -232,7 +232,7 @@ export default suite('accounts_open_feeds', [
   ),
 
   test(
-    'of a session nothing but its time ends without ending the feed',
+    'a feed opened with a session continues after the session expires, until the password changes',
     async (given) => {
       const t = await withUsers(given, USERS, { svc_httpd_auth: { timeout: '100' } });
       await secure(t, { members: { names: ['ana'] } });

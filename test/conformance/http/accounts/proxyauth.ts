@@ -19,7 +19,7 @@ function proxied(ofAccounts: Readonly<Record<string, string>>, httpd: Readonly<R
 /** Proxies that say who their users are (docs/http/accounts.md#proxies-that-authenticate). */
 export default suite('accounts_proxyauth', [
   test(
-    'nobody is believed by default',
+    'proxy headers are ignored by default',
     async (given) => {
       assert.deepEqual(await whoIs(await withAdmin(given), USER), NOBODY);
       assert.deepEqual(await whoIs(await withAdmin(given, proxied({})), USER), NOBODY);
@@ -30,7 +30,7 @@ export default suite('accounts_proxyauth', [
   ),
 
   test(
-    'a proxy is that the operator has named, by its address',
+    'proxy headers are accepted from the configured address of a proxy',
     async (given) => {
       // The requests come from the same machine.
       const trusting = await withAdmin(given, proxied({}, { trusted_proxies: '10.1.1.1, 127.0.0.1' }));
@@ -50,7 +50,7 @@ export default suite('accounts_proxyauth', [
   ),
 
   test(
-    'a token that takes the secret is',
+    'proxy headers are accepted with a token made from the secret',
     async (given) => {
       const t = await withAdmin(given, proxied({ proxy_use_secret: 'true', secret: 'shared' }));
       assert.deepEqual(await whoIs(t, { ...USER, 'x-auth-svc-token': TOKEN }), ANA);
@@ -83,7 +83,7 @@ export default suite('accounts_proxyauth', [
   ),
 
   test(
-    'a secret that is empty is none',
+    'an empty secret accepts no token',
     async (given) => {
       const t = await withAdmin(given, proxied({ proxy_use_secret: 'true' }));
       // printf 'ana' | openssl dgst -sha1 -hmac ''
@@ -95,7 +95,7 @@ export default suite('accounts_proxyauth', [
   ),
 
   test(
-    'no session of a user is a token: without a salt nobody has one',
+    "a session's HMAC doesn't work as a proxy token, and a user without a salt has no session",
     async (given) => {
       const t = await withUsers(given, [], proxied({ proxy_use_secret: 'true', secret: 'shared' }));
       // PBKDF2 with SHA-1 of `mal`, ten iterations. To HMAC a salt of zeros is none.
@@ -121,7 +121,7 @@ export default suite('accounts_proxyauth', [
   ),
 
   test(
-    'headers of other names, and no roles of the service but that of admins',
+    "headers can have configured names, and of the service's roles only _admin is accepted",
     async (given) => {
       const names = { x_auth_username: 'X-User', x_auth_roles: 'X-Roles', x_auth_token: 'X-Token' };
       const t = await withAdmin(given, proxied({ proxy_use_secret: 'true', secret: 'shared', ...names }));

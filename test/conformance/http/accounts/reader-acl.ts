@@ -23,7 +23,7 @@ async function statuses(t: Toolkit, path = ''): Promise<readonly number[]> {
 /** Members and admins of a database (docs/http/databases.md#security-object). */
 export default suite('accounts_reader_acl', [
   test(
-    'without members everybody is one',
+    'without members everyone is a member',
     async (given) => {
       const t = await withUsers(given, USERS);
       assert.deepEqual(await statuses(t), [200, 200, 200, 200]);
@@ -34,7 +34,7 @@ export default suite('accounts_reader_acl', [
   ),
 
   test(
-    'by name, by role, by the old name of members, and as admins',
+    'members have access by name, by role, by the old name `readers`, and as admins',
     async (given) => {
       const t = await withUsers(given, USERS);
       for (const security of [
@@ -53,7 +53,7 @@ export default suite('accounts_reader_acl', [
   ),
 
   test(
-    'a name that means nothing else is nobody’s',
+    'members called "null", "undefined", "_anonymous" or "" don\'t match anonymous clients',
     async (given) => {
       const t = await withUsers(given, USERS);
       for (const members of [{ names: ['null'] }, { names: [''] }, { roles: ['', '_anonymous', 'undefined'] }]) {
@@ -65,7 +65,7 @@ export default suite('accounts_reader_acl', [
   ),
 
   test(
-    'nothing below the database is open, whichever way the path is spelt',
+    'nothing below a closed database is readable, whatever the spelling of the path',
     async (given) => {
       const t = await withUsers(given, USERS);
       await t.at('PUT', '/doc', { headers: ROOT, json: { secret: true } });
@@ -90,7 +90,7 @@ export default suite('accounts_reader_acl', [
   ),
 
   test(
-    'other methods, and headers that stand for them, are no way around',
+    "other methods and method-override headers don't open a closed database",
     async (given) => {
       const t = await withUsers(given, USERS);
       await secure(t, { members: { names: ['ana'] } });
@@ -114,7 +114,7 @@ export default suite('accounts_reader_acl', [
   ),
 
   test(
-    'a list of databases tells nothing more of those that are closed',
+    'a list of databases says nothing about the content of closed databases',
     async (given) => {
       const t = await withUsers(given, USERS);
       await secure(t, { members: { names: ['ana'] } });
@@ -129,7 +129,7 @@ export default suite('accounts_reader_acl', [
   ),
 
   test(
-    'a rewrite into another database needs the right there',
+    'a rewrite into another database needs rights there',
     async (given) => {
       const t = await withUsers(given, USERS, { httpd: { secure_rewrites: 'false' } });
       await t.createDatabase('closed');
@@ -145,7 +145,7 @@ export default suite('accounts_reader_acl', [
   ),
 
   test(
-    'a copy into another database needs the right there',
+    'a copy into another database needs rights there',
     async (given) => {
       const t = await withUsers(given, USERS);
       await t.createDatabase('closed');

@@ -49,7 +49,7 @@ async function design(t: Toolkit, members: object): Promise<void> {
 /** Who writes is known to the functions of documents, and design documents are for admins (docs/http/accounts.md#access-rights). */
 export default suite('accounts_security_validation', [
   test(
-    'validation functions know who writes, on every way in',
+    'validation functions see the user of every kind of write',
     async (given) => {
       const t = await withUsers(given, USERS);
       await design(t, { validate_doc_update: AUTHORS });
@@ -74,7 +74,7 @@ export default suite('accounts_security_validation', [
   ),
 
   test(
-    'a session and a password are the same user, with the security object beside',
+    'validation functions see the same user by session and by password, and the security object',
     async (given) => {
       const t = await withUsers(given, USERS);
       await design(t, { validate_doc_update: ECHO });
@@ -92,7 +92,7 @@ export default suite('accounts_security_validation', [
   ),
 
   test(
-    'shows, lists, updates and filters know who asks',
+    'shows, lists, updates and filters see the user',
     async (given) => {
       const t = await withUsers(given, USERS);
       await design(t, {
@@ -124,7 +124,7 @@ export default suite('accounts_security_validation', [
   ),
 
   test(
-    'no function of a document sees what proves who calls it',
+    'functions of documents never see credentials',
     async (given) => {
       const settings = {
         ...{
@@ -166,7 +166,7 @@ export default suite('accounts_security_validation', [
   ),
 
   test(
-    'a validation function of the users’ database sees no plain password',
+    'a validation function of the users database never sees a plain password',
     async (given) => {
       const t = await withUsers(given, USERS);
       const validate = 'function (doc, old) { throw({forbidden: JSON.stringify([doc, old])}); }';
@@ -186,7 +186,7 @@ export default suite('accounts_security_validation', [
   ),
 
   test(
-    'design documents are for admins, on every way in',
+    'only admins write design documents, whatever the kind of write',
     async (given) => {
       const t = await withUsers(given, USERS);
       const security = { admins: { names: ['bob'] } };
@@ -227,7 +227,7 @@ export default suite('accounts_security_validation', [
   ),
 
   test(
-    'a replication writes with the rights of whoever asked for it',
+    'a replication writes with the rights of the user that requested it',
     async (given) => {
       const t = await withUsers(given, USERS);
       await t.createDatabase('copy');

@@ -23,7 +23,7 @@ async function removeDocument(t: Toolkit, path: string): Promise<void> {
 /** Who reads what of the users' database (docs/http/accounts.md#reading-users). */
 export default suite('accounts_users_db_security', [
   test(
-    'users read their own documents, and no others',
+    'users read their own documents only',
     async (given) => {
       const t = await withUsers(given, USERS);
       const headers = basic('ana', 'ana');
@@ -49,7 +49,7 @@ export default suite('accounts_users_db_security', [
   ),
 
   test(
-    'what shows many documents is for admins',
+    'only admins read resources that show many documents',
     async (given) => {
       const t = await withUsers(given, USERS);
       const json = { docs: [{ id: `${USER_ID}bob` }], keys: [`${USER_ID}bob`], selector: { name: 'bob' }, queries: [] };
@@ -99,7 +99,7 @@ export default suite('accounts_users_db_security', [
   ),
 
   test(
-    'admins of the users’ database see and write all of it',
+    'admins of the users database read and write all of it',
     async (given) => {
       const t = await withUsers(given, USERS);
       const json = { admins: { names: ['ana'], roles: [] } };
@@ -117,7 +117,7 @@ export default suite('accounts_users_db_security', [
   ),
 
   test(
-    'public members are for everybody, alone and in lists, and nothing else',
+    'public fields are readable by everyone, alone and in lists, and other fields are not',
     async (given) => {
       const settings = { svc_httpd_auth: { users_db_public: 'true', public_fields: 'name, color, _rev' } };
       const t = await withUsers(given, USERS, settings);
@@ -169,7 +169,7 @@ export default suite('accounts_users_db_security', [
   ),
 
   test(
-    'local documents are for admins, whichever way they are written',
+    'only admins read local documents, whoever writes them',
     async (given) => {
       const t = await withUsers(given, USERS);
       await t.createDatabase('_replicator');
@@ -197,7 +197,7 @@ export default suite('accounts_users_db_security', [
   ),
 
   test(
-    'public members without the switch are not',
+    'public fields are not public unless users_db_public is on',
     async (given) => {
       const t = await withUsers(given, USERS, { svc_httpd_auth: { public_fields: 'name' } });
       assertError(await t.request('GET', userPath('bob')), 404, 'not_found', 'missing');
@@ -207,7 +207,7 @@ export default suite('accounts_users_db_security', [
   ),
 
   test(
-    'of replications that others own nobody sees the credentials',
+    "other users' replication documents are shown without credentials",
     async (given) => {
       const t = await withUsers(given, USERS);
       await t.createDatabase('_replicator');

@@ -34,7 +34,7 @@ const asRoot: { readonly headers: Headers } = { headers: ROOT };
 /** Documents of users: passwords, and who may write which (docs/http/accounts.md#writing-users). */
 export default suite('accounts_users_db', [
   test(
-    'a password becomes its hash on every way in',
+    'a password is replaced by its hash, whatever the kind of write',
     async (given) => {
       const t = await withUsers(given, []);
       const document = (name: string) => ({
@@ -59,7 +59,7 @@ export default suite('accounts_users_db', [
   ),
 
   test(
-    'an escaped name of the member hides nothing',
+    'a password member whose name is escaped is still replaced',
     async (given) => {
       const t = await withUsers(given, []);
       const body = '{"type":"user","name":"esc","roles":[],"p\\u0061ssword":"hidden away"}';
@@ -71,7 +71,7 @@ export default suite('accounts_users_db', [
   ),
 
   test(
-    'an update function saves a hash, too',
+    'an update function stores a hash, too',
     async (given) => {
       const t = await withUsers(given, []);
       const updates = { make: 'function (doc, req) { return [JSON.parse(req.body), "done"]; }' };
@@ -85,7 +85,7 @@ export default suite('accounts_users_db', [
   ),
 
   test(
-    'a document that is written without a password keeps its hash; null takes nothing away from that',
+    "a document written without a password keeps its hash, and a null password doesn't remove the hash",
     async (given) => {
       const t = await withUsers(given, [{ name: 'ana', password: 'first' }]);
       const { json } = await t.request('GET', userPath('ana'), asRoot);
@@ -102,7 +102,7 @@ export default suite('accounts_users_db', [
   ),
 
   test(
-    'what a user looks like',
+    'a user document must have the required form',
     async (given) => {
       const t = await withUsers(given, []);
       const good = userDocument({ name: 'ana' });
@@ -146,7 +146,7 @@ export default suite('accounts_users_db', [
   ),
 
   test(
-    'everybody may sign up, without roles, and with a name that is free',
+    'everyone can sign up, without roles, with a name that is free',
     async (given) => {
       const t = await withUsers(given, [{ name: 'ana' }]);
       const sign = (name: string, members: object, query = '') =>
@@ -177,7 +177,7 @@ export default suite('accounts_users_db', [
   ),
 
   test(
-    'users change their own documents, but not what they are',
+    'users can change their own document, but not its name or roles',
     async (given) => {
       const t = await withUsers(given, [{ name: 'ana', roles: ['b', 'a'] }, { name: 'bob' }]);
       const headers = basic('ana', 'ana');
@@ -199,7 +199,7 @@ export default suite('accounts_users_db', [
   ),
 
   test(
-    'who is logged in writes no document of others, on no way, and learns nothing of them',
+    "a logged-in user can't write another user's document, and learns nothing about it",
     async (given) => {
       const t = await withUsers(given, [{ name: 'ana' }, { name: 'bob' }]);
       const headers = basic('ana', 'ana');
@@ -235,7 +235,7 @@ export default suite('accounts_users_db', [
   ),
 
   test(
-    'of many who sign up with a name at once one gets it',
+    'of many simultaneous sign-ups with one name one succeeds',
     async (given) => {
       const t = await withUsers(given, []);
       const sign = (number: number) => {
@@ -259,7 +259,7 @@ export default suite('accounts_users_db', [
   ),
 
   test(
-    'in bulk each row is judged by itself',
+    'a bulk write checks each row on its own',
     async (given) => {
       const t = await withUsers(given, [{ name: 'ana' }, { name: 'bob' }]);
       const { json } = await t.request('GET', userPath('ana'), asRoot);
@@ -279,7 +279,7 @@ export default suite('accounts_users_db', [
   ),
 
   test(
-    'a database of another name is protected where the setting names it, and this one is not then',
+    'another database becomes the users database when the setting names it, and the default one is then unprotected',
     async (given) => {
       const settings = { svc_httpd_auth: { authentication_db: 'people' } };
       const t = await withUsers(given, [], settings);

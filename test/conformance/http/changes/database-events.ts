@@ -28,7 +28,7 @@ async function create(t: Toolkit): Promise<void> {
 
 /** docs/http/changes.md#database-events. */
 export default suite('changes_database_events', [
-  test('databases are created, changed and deleted', async (t) => {
+  test('creation, update and deletion of databases are reported', async (t) => {
     const feed = await t.follow('/_db_updates?feed=continuous');
     await create(t);
     assert.deepEqual(await eventsOf(feed, 1), [eventText('created')]);
@@ -38,7 +38,7 @@ export default suite('changes_database_events', [
     assert.deepEqual(await eventsOf(feed, 1), [eventText('deleted')]);
   }),
 
-  test('they keep their order where nobody reads for long', async (t) => {
+  test("events keep their order if the feed isn't read for long", async (t) => {
     const feed = await t.follow('/_db_updates?feed=continuous');
     await create(t);
     await t.request('DELETE', databasePath(name));
@@ -50,7 +50,7 @@ export default suite('changes_database_events', [
     );
   }),
 
-  test('a longpoll ends with the first of them, and is the default', async (t) => {
+  test('a longpoll, the default feed, ends with the first event', async (t) => {
     for (const parameters of ['', '?feed=longpoll']) {
       const feed = await t.follow(`/_db_updates${parameters}`);
       assert.equal(feed.header('content-type'), 'application/json');
@@ -59,11 +59,11 @@ export default suite('changes_database_events', [
     }
   }),
 
-  test('a longpoll that has waited for long enough says so', async (t) => {
+  test('a longpoll that reaches its timeout says so', async (t) => {
     assert.equal((await t.request('GET', '/_db_updates?timeout=0.02')).text, '\n{"ok":true}\n');
   }),
 
-  test('an eventsource has them as data', async (t) => {
+  test('an eventsource has the events as data', async (t) => {
     const feed = await t.follow('/_db_updates?feed=eventsource');
     assert.equal(feed.header('content-type'), 'text/event-stream');
     assert.equal(feed.header('cache-control'), 'no-cache');
@@ -71,19 +71,19 @@ export default suite('changes_database_events', [
     assert.equal(await feed.until('}\n\n'), `\ndata: ${eventText('updated', t.db)}\n\n`);
   }),
 
-  test('newlines show that a feed is alive, or it ends', async (t) => {
+  test('newlines show that a feed is alive, or the feed ends at its timeout', async (t) => {
     const feed = await t.follow('/_db_updates?feed=continuous&timeout=0.02');
     assert.equal(await feed.until('\n\n\n'), '\n\n\n');
     assert.equal((await t.request('GET', '/_db_updates?feed=continuous&timeout=0.02&heartbeat=false')).text, '\n');
     assert.equal((await t.request('GET', '/_db_updates?feed=eventsource&timeout=0.02&heartbeat=false')).text, '\n');
   }),
 
-  test('HEAD does not wait', async (t) => {
+  test("HEAD doesn't wait for an event", async (t) => {
     const answer = await t.request('HEAD', '/_db_updates?feed=continuous');
     assert.deepEqual([answer.status, answer.text], [200, '']);
   }),
 
-  test('what can not be is refused', async (t) => {
+  test('invalid parameters are refused', async (t) => {
     const refused = async (parameters: string, reason: string) =>
       assertError(await t.request('GET', `/_db_updates?${parameters}`), 400, 'bad_request', reason);
     await refused('feed=normal', 'feed is "normal"; it must be longpoll, continuous or eventsource.');

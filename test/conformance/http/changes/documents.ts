@@ -8,14 +8,14 @@ const attachment = { content_type: 'text/plain', data: 'aGVsbG8=' };
 
 /** `include_docs` and what goes with it (docs/http/changes.md#parameters-of-feeds). */
 export default suite('changes_documents', [
-  test('each row has its document, behind all else', async (t) => {
+  test('include_docs adds the document at the end of each row', async (t) => {
     await threeDocuments(t);
     const { text } = await changes(t, 'include_docs=true&limit=1');
     const rev = fakeRev(1, 'a');
     assert.deepEqual(text, [`{"seq":1,"id":"b","changes":[{"rev":"${rev}"}],"doc":{"_id":"b","_rev":"${rev}","n":1}}`]);
   }),
 
-  test('in every format', async (t) => {
+  test('include_docs works in every feed', async (t) => {
     await threeDocuments(t);
     const doc = `"doc":{"_id":"c","_rev":"${fakeRev(1, 'c')}","n":3}}`;
     for (const feed of ['normal', 'longpoll', 'continuous', 'eventsource']) {
@@ -24,7 +24,7 @@ export default suite('changes_documents', [
     }
   }),
 
-  test('a tombstone is the document, with what is left of it', async (t) => {
+  test("a deleted document's row has the tombstone with its remaining members", async (t) => {
     const rev = await t.delete('x', await t.put('x', { n: 1 }));
     await t.replicate([replicated('y', 2, 'ba', { _deleted: true, n: 2 })]);
     assert.deepEqual(
@@ -36,7 +36,7 @@ export default suite('changes_documents', [
     );
   }),
 
-  test('the winner, whatever is listed, and its conflicts where they are asked for', async (t) => {
+  test('the row has the winning revision whatever the style, and its conflicts with conflicts=true', async (t) => {
     await t.replicate([
       replicated('x', 2, 'ba', { n: 1 }),
       replicated('x', 2, 'ca', { n: 2 }),
@@ -52,7 +52,7 @@ export default suite('changes_documents', [
     assert.notProperty(at((await changes(t, 'include_docs=true&conflicts=true')).rows, 1, 'doc'), '_conflicts');
   }),
 
-  test('attachments are stubs, or come whole where they are asked for', async (t) => {
+  test('attachments are stubs, or whole with attachments=true', async (t) => {
     await t.put('x', { _attachments: { 'a.txt': attachment } });
     const entryOf = async (parameters: string) =>
       at((await changes(t, `include_docs=true${parameters}`)).rows, 0, 'doc', '_attachments', 'a.txt');
@@ -68,13 +68,13 @@ export default suite('changes_documents', [
     assert.notProperty((await changes(t, 'attachments=true')).rows[0], 'doc');
   }),
 
-  test('attachments of a live feed come whole, too', async (t) => {
+  test('attachments of a live feed are whole with attachments=true', async (t) => {
     const feed = await t.feed('feed=continuous&include_docs=true&attachments=true&since=now&heartbeat=10000');
     await t.put('x', { _attachments: { 'a.txt': attachment } });
     assert.deepInclude(at(JSON.parse(await feed.line()), 'doc', '_attachments', 'a.txt'), { data: 'aGVsbG8=' });
   }),
 
-  test('many and large ones, each to its row', async (t) => {
+  test('many large documents each appear in their own row', async (t) => {
     const text = 'lorem ipsum '.repeat(5_000);
     await t.bulk(Array.from({ length: 60 }, (_, n) => ({ _id: `${n}`, n, text })));
     const { rows } = await changes(t, 'include_docs=true');
@@ -85,7 +85,7 @@ export default suite('changes_documents', [
     assert.isTrue(rows.every((row) => at(row, 'doc', 'text') === text));
   }),
 
-  test('with a filter, of the rows that pass', async (t) => {
+  test('rows that pass a filter have their documents', async (t) => {
     await threeDocuments(t);
     const { rows } = await changes(t, 'include_docs=true&filter=_selector', { json: { selector: { n: 2 } } });
     assert.deepEqual(

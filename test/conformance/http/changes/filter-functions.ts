@@ -37,7 +37,7 @@ async function idsOf(t: Toolkit, parameters: string, options?: RequestOptions): 
 
 /** Functions of design documents as filters (docs/http/changes.md#filters-of-changes). */
 export default suite('changes_filter_functions', [
-  test('let those pass for which they return something true', async (t) => {
+  test('a filter function lets documents pass for which it returns a truthy value', async (t) => {
     await prepare(t);
     assert.deepEqual(await idsOf(t, 'filter=app/even'), ['a']);
     assert.deepEqual(await idsOf(t, 'filter=app%2Feven'), ['a']);
@@ -46,13 +46,13 @@ export default suite('changes_filter_functions', [
     assert.deepInclude(await changes(t, 'filter=app/none'), { rows: [], lastSeq: 4, pending: 0 });
   }),
 
-  test('see the request with all its parameters, and its body', async (t) => {
+  test('a filter function sees the request with all parameters and its body', async (t) => {
     await prepare(t);
     assert.deepEqual(await idsOf(t, 'filter=app/from&least=2'), ['a', 'c']);
     assert.deepEqual(await idsOf(t, 'filter=app/body', { json: { only: 3 } }), ['c']);
   }),
 
-  test('see documents with their ancestry and their conflicts', async (t) => {
+  test('a filter function sees documents with their ancestry and conflicts', async (t) => {
     await t.put('_design/app', { filters });
     await t.replicate([replicated('x', 2, 'ba'), replicated('x', 2, 'ca'), replicated('y', 1, 'a')]);
     assert.deepEqual(await idsOf(t, 'filter=app/conflicted'), ['x']);
@@ -62,7 +62,7 @@ export default suite('changes_filter_functions', [
     ]);
   }),
 
-  test('see the conflicts with the winner alone where all leaves are listed', async (t) => {
+  test('a filter function sees conflicts on the winner only if all leaves are listed', async (t) => {
     await t.put('_design/app', {
       filters,
       views: { conflicted: { map: 'function (doc) { if (doc._conflicts) emit(1); }' } },
@@ -73,13 +73,13 @@ export default suite('changes_filter_functions', [
     assert.deepEqual((await changes(t, 'filter=_view&view=app/conflicted&style=all_docs')).rows, winner);
   }),
 
-  test('see deleted documents, too', async (t) => {
+  test('a filter function sees deleted documents', async (t) => {
     await prepare(t);
     await t.delete('a', fakeRev(1, 'b'));
     assert.deepEqual(await idsOf(t, 'filter=app/gone'), ['a']);
   }),
 
-  test('are asked for each leaf where all are listed', async (t) => {
+  test('a filter function is called for each leaf if all leaves are listed', async (t) => {
     await t.put('_design/app', { filters });
     await t.replicate([replicated('x', 2, 'ba', { n: 2 }), replicated('x', 2, 'ca', { n: 1 })]);
     assert.deepEqual((await changes(t, 'filter=app/even')).rows, []);
@@ -88,13 +88,13 @@ export default suite('changes_filter_functions', [
     ]);
   }),
 
-  test('_view lets those pass for which the map emits', async (t) => {
+  test('_view lets documents pass for which the map function emits', async (t) => {
     await prepare(t);
     assert.deepEqual(await idsOf(t, 'filter=_view&view=app/odd'), ['b', 'c']);
     assert.deepEqual(await idsOf(t, 'filter=_view&view=app/careless'), ['b', 'c']);
   }),
 
-  test('that are not there are not found, in any feed', async (t) => {
+  test('a missing filter function is answered 404, in any feed', async (t) => {
     await prepare(t);
     for (const feed of ['normal', 'longpoll', 'continuous', 'eventsource']) {
       const get = (parameters: string) => t.get(`/_changes?feed=${feed}&${parameters}`);
@@ -108,7 +108,7 @@ export default suite('changes_filter_functions', [
     assertError(await t.get('/_changes?filter=_view&view=bare/x'), 404, 'not_found', 'missing json key: views');
   }),
 
-  test('that throw, or are none, end a normal feed with a status of its own', async (t) => {
+  test("a filter that throws, or isn't a function, ends a normal feed with its own status", async (t) => {
     await prepare(t);
     const failed = await t.get('/_changes?filter=app/fails');
     assert.equal(failed.status, 500, failed.text);
@@ -123,7 +123,7 @@ export default suite('changes_filter_functions', [
     assert.include(seen.text, fakeHash('a'));
   }),
 
-  test('that throw break off a live feed, which does not look as if it had ended', async (t) => {
+  test("a filter function that throws aborts a live feed, so that the feed doesn't look complete", async (t) => {
     await prepare(t);
     const feed = await t.feed('feed=continuous&filter=app/fails&since=3&heartbeat=10000');
     await feed.line();
@@ -131,7 +131,7 @@ export default suite('changes_filter_functions', [
     assert.isNotEmpty(await feed.failure());
   }),
 
-  test('go on with the function that they began with', async (t) => {
+  test('a running feed keeps its filter function when the design document changes', async (t) => {
     await prepare(t);
     const feed = await t.feed('feed=continuous&filter=app/even&since=now&heartbeat=10000');
     const rev = `${(await t.get('/_design/app')).header('etag')?.slice(1, -1)}`;

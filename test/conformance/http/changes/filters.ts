@@ -13,7 +13,7 @@ async function idsOf(t: Toolkit, parameters: string, options?: RequestOptions): 
 
 /** The filters that are there without a design document (docs/http/changes.md#filters-of-changes). */
 export default suite('changes_filters', [
-  test('_doc_ids lets the named documents pass, in the order of their changes', async (t) => {
+  test('_doc_ids lets the listed documents pass, in the order of their changes', async (t) => {
     await threeDocuments(t);
     const ids = ['c', 'nowhere', 'b', 'c'];
     assert.deepEqual(await idsOf(t, `filter=_doc_ids&doc_ids=${json(ids)}`), ['b', 'c']);
@@ -21,12 +21,12 @@ export default suite('changes_filters', [
     assert.deepEqual(await idsOf(t, `filter=_doc_ids&doc_ids=${json([])}`), []);
   }),
 
-  test('_doc_ids without the filter is passed over', async (t) => {
+  test('doc_ids without filter=_doc_ids is ignored', async (t) => {
     await threeDocuments(t);
     assert.lengthOf(await idsOf(t, `doc_ids=${json(['b'])}`), 3);
   }),
 
-  test('_doc_ids goes with since, limit and descending, for few ids and for many', async (t) => {
+  test('_doc_ids works with since, limit and descending, for few ids and for many', async (t) => {
     await t.replicate(Array.from({ length: 300 }, (_, n) => replicated(`doc${n}`, 1, 'a')));
     const few = json(['doc7', 'doc3', 'doc5']);
     const many = json(Array.from({ length: 200 }, (_, n) => `doc${n + 50}`));
@@ -47,7 +47,7 @@ export default suite('changes_filters', [
     assert.deepInclude(await changes(t, 'filter=_design&since=1000'), { rows: [], lastSeq: 1000 });
   }),
 
-  test('_selector lets those pass that it finds, tombstones by what is left of them', async (t) => {
+  test('_selector lets matching documents pass, and tombstones by their remaining members', async (t) => {
     await threeDocuments(t);
     await t.replicate([
       replicated('d', 2, 'da', { n: 2, _deleted: true }),
@@ -60,7 +60,7 @@ export default suite('changes_filters', [
     assert.deepEqual(await select({}), ['b', 'a', 'c', 'd', 'e']);
   }),
 
-  test('what lets nothing pass still goes on to the end', async (t) => {
+  test('a filter that lets nothing pass still reads to the end', async (t) => {
     await threeDocuments(t);
     const nothing = { rows: [], text: [], lastSeq: 3, pending: 0 };
     assert.deepEqual(await changes(t, 'filter=_design'), nothing);
@@ -71,14 +71,14 @@ export default suite('changes_filters', [
     assert.equal(text, '\n{"last_seq":3,"pending":0}\n');
   }),
 
-  test('limit counts what passes', async (t) => {
+  test('limit counts rows that pass', async (t) => {
     await threeDocuments(t);
     const options = { json: { selector: { n: { $in: [1, 3] } } } };
     assert.deepInclude(await changes(t, 'filter=_selector&limit=1', options), { lastSeq: 1, pending: 2 });
     assert.deepEqual(await idsOf(t, 'filter=_selector&limit=2', options), ['b', 'c']);
   }),
 
-  test('an empty filter is none', async (t) => {
+  test('an empty filter name means no filter', async (t) => {
     await threeDocuments(t);
     assert.lengthOf(await idsOf(t, 'filter='), 3);
   }),
@@ -96,7 +96,7 @@ export default suite('changes_filters', [
   refusal('/name', 'filter parameter must be of the form `designname/filtername`'),
   refusal('app/a/b', 'filter parameter must be of the form `designname/filtername`'),
 
-  test('lists and selectors in a body that can not be are refused', async (t) => {
+  test('invalid id lists and selectors in a body are refused', async (t) => {
     const send = (filter: string, body: unknown) => t.at('POST', `/_changes?filter=${filter}`, { json: body });
     const noList = '`doc_ids` filter parameter is not a list.';
     for (const body of [{}, { doc_ids: {} }, { doc_ids: null }]) {

@@ -6,7 +6,7 @@ const rows = [rowText(1, 'b', 'a'), rowText(2, 'a', 'b'), rowText(3, 'c', 'c')];
 
 /** The four formats, byte by byte (docs/http/changes.md#formats-of-feeds). */
 export default suite('changes_formats', [
-  test('normal', async (t) => {
+  test('a normal feed is one JSON object', async (t) => {
     await threeDocuments(t);
     const { headers, text } = await t.get('/_changes?feed=normal&limit=2');
     assert.equal(text, `{"results":[\n${rows[0]},\n${rows[1]}\n],\n"last_seq":2,"pending":1}\n`);
@@ -14,7 +14,7 @@ export default suite('changes_formats', [
     assert.equal(headers['cache-control'], 'must-revalidate');
   }),
 
-  test('longpoll', async (t) => {
+  test('a longpoll feed is one JSON object', async (t) => {
     await threeDocuments(t);
     const { headers, text } = await t.get('/_changes?feed=longpoll');
     assert.equal(text, `{"results":[\n${rows.join(',\n')}\n],\n"last_seq":3,"pending":0}\n`);
@@ -25,7 +25,7 @@ export default suite('changes_formats', [
     assert.equal(some.text, `{"results":[\n${rows[1]}\n],\n"last_seq":2,"pending":1}\n`);
   }),
 
-  test('continuous', async (t) => {
+  test('a continuous feed has one JSON object per line', async (t) => {
     await threeDocuments(t);
     const { headers, text } = await t.get('/_changes?feed=continuous&timeout=1');
     assert.equal(text, `${rows.join('\n')}\n{"last_seq":3,"pending":0}\n`);
@@ -36,7 +36,7 @@ export default suite('changes_formats', [
     assert.equal(none.text, '\n{"last_seq":3,"pending":0}\n');
   }),
 
-  test('eventsource', async (t) => {
+  test('an eventsource feed has data and id for each change', async (t) => {
     await threeDocuments(t);
     const { headers, text } = await t.get('/_changes?feed=eventsource&timeout=1');
     assert.equal(text, rows.map((row, index) => `data: ${row}\nid: ${index + 1}\n\n`).join(''));
@@ -50,14 +50,14 @@ export default suite('changes_formats', [
     assert.equal(limited.text, `data: ${rows[0]}\nid: 1\n\n`);
   }),
 
-  test('an eventsource that connects again goes on behind what it had', async (t) => {
+  test('an eventsource that reconnects continues after its last event id', async (t) => {
     await threeDocuments(t);
     const headers = { accept: 'text/event-stream', 'last-event-id': '2' };
     const { text } = await t.get('/_changes?feed=eventsource&since=0&timeout=1', headers);
     assert.equal(text, `data: ${rows[2]}\nid: 3\n\n`);
   }),
 
-  test('clients that do not take JSON get it as text, and events as events', async (t) => {
+  test("a client that doesn't accept JSON gets feeds as text, and an eventsource as events", async (t) => {
     const accept = { accept: 'text/plain' };
     const type = async (feed: string) =>
       (await t.get(`/_changes?feed=${feed}&timeout=1`, accept)).header('content-type');
@@ -66,7 +66,7 @@ export default suite('changes_formats', [
     assert.equal(await type('eventsource'), 'text/event-stream');
   }),
 
-  test('documents that were written over many lines stand in one line', async (t) => {
+  test('documents that were written on many lines are sent on one line', async (t) => {
     const body = '{\n  "text": "two\\nlines",\r\n  "list": [\n 1,\n 2 ]\n}';
     const answer = await t.at('PUT', '/doc', { body, headers: { 'content-type': 'application/json' } });
     assert.equal(answer.status, 201, answer.text);

@@ -7,7 +7,7 @@ import { changes } from './steps.ts';
 
 /** Documents with several branches: `style`, and who is deleted (docs/http/changes.md#rows-of-changes). */
 export default suite('changes_leaves', [
-  test('the winner alone, or all leaves with the winner first', async (t) => {
+  test('style=main_only lists the winner, and style=all_docs all leaves, with the winner first', async (t) => {
     await t.replicate([replicated('x', 2, 'ba'), replicated('x', 3, '1ca'), replicated('x', 2, 'da')]);
     const winner = { rev: fakeRev(3, '1') };
     const row = { seq: await t.updateSeq(), id: 'x' };
@@ -18,7 +18,7 @@ export default suite('changes_leaves', [
     ]);
   }),
 
-  test('deleted branches are among the leaves, and do not make the document deleted', async (t) => {
+  test("style=all_docs lists deleted branches, which don't make the document deleted", async (t) => {
     await t.replicate([replicated('x', 3, '1ba', { _deleted: true }), replicated('x', 2, 'ca', { n: 1 })]);
     const seq = await t.updateSeq();
     const all = [{ rev: fakeRev(2, 'c') }, { rev: fakeRev(3, '1') }];
@@ -31,7 +31,7 @@ export default suite('changes_leaves', [
     assert.deepEqual((await changes(t, `style=all_docs&filter=_doc_ids&doc_ids=${json(['x'])}`)).rows, whole);
   }),
 
-  test('deleting the winner lets the next live leaf win, which is a change and no deletion', async (t) => {
+  test('deleting the winner makes the next live leaf win, and the row is not a deletion', async (t) => {
     await t.replicate([replicated('x', 2, 'ba', { n: 1 }), replicated('x', 2, 'ca', { n: 2 })]);
     const tombstone = await t.delete('x', fakeRev(2, 'c'));
     const seq = await t.updateSeq();
@@ -41,7 +41,7 @@ export default suite('changes_leaves', [
     assert.deepEqual((await changes(t, '')).rows, [{ seq, id: 'x', changes: [{ rev: fakeRev(2, 'b') }] }]);
   }),
 
-  test('deleting a loser keeps the winner, and is a change', async (t) => {
+  test('deleting a losing leaf keeps the winner, and is a change', async (t) => {
     await t.replicate([replicated('x', 2, 'ba', { n: 1 }), replicated('x', 2, 'ca', { n: 2 })]);
     const before = await t.updateSeq();
     await t.delete('x', fakeRev(2, 'b'));
@@ -50,7 +50,7 @@ export default suite('changes_leaves', [
     assert.isAbove(lastSeq, before);
   }),
 
-  test('very many leaves are told in each format, with the document and without', async (t) => {
+  test('thousands of leaves are listed in each format, with and without the document', async (t) => {
     const revs = Array.from({ length: 3_000 }, (_, n) => `1-${String(n).padStart(32, '0')}`);
     await t.put('before', {});
     await t.replicate(revs.map((_rev) => ({ _id: 'x', _rev, n: 1 })));
@@ -78,7 +78,7 @@ export default suite('changes_leaves', [
     }
   }),
 
-  test('a document of deleted branches alone is deleted', async (t) => {
+  test('a document with deleted branches only is listed as deleted', async (t) => {
     await t.replicate([
       replicated('x', 2, 'ba', { _deleted: true }),
       replicated('x', 2, 'ca', { _deleted: true }),

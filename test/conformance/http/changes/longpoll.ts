@@ -9,7 +9,7 @@ const head = '{"results":[\n';
 
 /** Feeds that end with what comes first (docs/http/changes.md#formats-of-feeds). */
 export default suite('changes_longpoll', [
-  test('a write wakes it, and its line goes out at once', async (t) => {
+  test('a write ends a longpoll, and its row is sent at once', async (t) => {
     await threeDocuments(t);
     const feed = await t.feed('feed=longpoll&since=3');
     assert.equal(await feed.until('\n'), head);
@@ -17,7 +17,7 @@ export default suite('changes_longpoll', [
     assert.equal(await feed.rest(), `${rowText(4, 'd', 'd')}\n],\n"last_seq":4,"pending":0}\n`);
   }),
 
-  test('since=now waits for what comes next', async (t) => {
+  test('since=now waits for the next change', async (t) => {
     await threeDocuments(t);
     const feed = await t.feed('feed=longpoll&since=now');
     await feed.until(head);
@@ -25,7 +25,7 @@ export default suite('changes_longpoll', [
     assert.deepEqual(readChanges(head + (await feed.rest())).text, [rowText(4, 'd', 'd')]);
   }),
 
-  test('all that a write brings is told, as far as limit goes', async (t) => {
+  test('all changes of one write are sent, up to limit', async (t) => {
     const feeds = [await t.feed('feed=longpoll'), await t.feed('feed=longpoll&limit=2')];
     for (const feed of feeds) await feed.until(head);
     await threeDocuments(t);
@@ -36,13 +36,13 @@ export default suite('changes_longpoll', [
     assert.lengthOf(limited?.rows ?? [], 2);
   }),
 
-  test('descending has no effect', async (t) => {
+  test('descending has no effect on a longpoll that waits', async (t) => {
     await threeDocuments(t);
     const { text } = readChanges((await t.get('/_changes?feed=longpoll&descending=true&since=1')).text);
     assert.deepEqual(text, [rowText(2, 'a', 'b'), rowText(3, 'c', 'c')]);
   }),
 
-  test('a write at the moment of the request is not missed', async (t) => {
+  test('a write during the request is not missed', async (t) => {
     for (let round = 1; round <= 30; round += 1) {
       const [feed] = await Promise.all([
         t.feed(`feed=longpoll&since=${round - 1}`),
@@ -52,7 +52,7 @@ export default suite('changes_longpoll', [
     }
   }),
 
-  test('one after another they see every write of several writers', async (t) => {
+  test('consecutive longpolls see every write of several writers', async (t) => {
     const seen = new Set<unknown>();
     let lastSeq = 0;
     const writes = Promise.all(
@@ -73,7 +73,7 @@ export default suite('changes_longpoll', [
     assert.equal(lastSeq, await t.updateSeq());
   }),
 
-  test('what a filter rejects does not wake it, and last_seq goes on', async (t) => {
+  test("a change that a filter rejects doesn't end a longpoll, and last_seq advances", async (t) => {
     const feed = await t.feed('feed=longpoll&filter=_design&heartbeat=10');
     await feed.until(head);
     await threeDocuments(t);
@@ -87,14 +87,14 @@ export default suite('changes_longpoll', [
     assert.equal(lastSeq, 4);
   }),
 
-  test('its timeout ends it with nothing, at the last change that was looked at', async (t) => {
+  test('timeout ends a longpoll without rows, with the last sequence that was examined', async (t) => {
     await threeDocuments(t);
     const { text } = await t.get('/_changes?feed=longpoll&since=1&filter=_design&timeout=20');
     assert.deepEqual(readChanges(text), { rows: [], text: [], lastSeq: 3, pending: 0 });
   }),
 
   test(
-    'no timeout is longer than the setting says',
+    'a longer timeout than the setting is shortened',
     async (t) => {
       const short = await t.withSettings({ httpd: { changes_timeout: '20' } });
       for (const parameters of ['', '&timeout=100000000']) {
@@ -105,7 +105,7 @@ export default suite('changes_longpoll', [
     { needs: ['settings'] },
   ),
 
-  test('the deletion of its database ends it in order', async (t) => {
+  test('deleting the database ends a longpoll properly', async (t) => {
     await threeDocuments(t);
     const feed = await t.feed('feed=longpoll&since=now&heartbeat=10000');
     await feed.until(head);

@@ -8,7 +8,7 @@ const [first, second, third] = [rowText(1, 'b', 'a'), rowText(2, 'a', 'b'), rowT
 
 /** docs/http/changes.md#parameters-of-feeds. */
 export default suite('changes_parameters', [
-  test('since leaves out what came before, and goes on from last_seq', async (t) => {
+  test('since leaves out earlier changes, and the feed continues from last_seq', async (t) => {
     await threeDocuments(t);
     assert.deepEqual((await changes(t, 'since=0')).text, [first, second, third]);
     assert.deepEqual((await changes(t, 'since=1')).text, [second, third]);
@@ -16,34 +16,34 @@ export default suite('changes_parameters', [
     assert.equal((await changes(t, 'since=3')).lastSeq, 3);
   }),
 
-  test('last-event-id is another name of since, and since counts more', async (t) => {
+  test('last-event-id is an alias of since, and since has precedence', async (t) => {
     await threeDocuments(t);
     assert.deepEqual((await changes(t, 'last-event-id=2')).text, [third]);
     assert.deepEqual((await changes(t, 'last-event-id=1&since=2')).text, [third]);
   }),
 
-  test('the header Last-Event-ID is for an eventsource alone', async (t) => {
+  test('the header Last-Event-ID counts in an eventsource only', async (t) => {
     await threeDocuments(t);
     const headers = { 'last-event-id': '2' };
     assert.deepEqual((await changes(t, 'since=1', { headers })).text, [second, third]);
   }),
 
-  test('since may be JSON text', async (t) => {
+  test('since can be a JSON string', async (t) => {
     await threeDocuments(t);
     assert.deepEqual((await changes(t, 'since=%222%22')).text, [third]);
   }),
 
-  test('since=now leaves out all that is there', async (t) => {
+  test('since=now leaves out all existing changes', async (t) => {
     await threeDocuments(t);
     assert.deepEqual(await changes(t, 'since=now'), { rows: [], text: [], lastSeq: 3, pending: 0 });
   }),
 
-  test('a sequence number that is not there yet stays where it is', async (t) => {
+  test('a since beyond the last sequence is kept', async (t) => {
     await threeDocuments(t);
     assert.deepEqual(await changes(t, 'since=1000'), { rows: [], text: [], lastSeq: 1000, pending: 0 });
   }),
 
-  test('limit ends the list, and says how much there is behind it', async (t) => {
+  test('limit ends the list, and pending counts the rest', async (t) => {
     await threeDocuments(t);
     assert.deepInclude(await changes(t, 'limit=2'), { text: [first, second], lastSeq: 2, pending: 1 });
     assert.deepInclude(await changes(t, 'limit=2&since=2'), { text: [third], lastSeq: 3, pending: 0 });
@@ -56,7 +56,7 @@ export default suite('changes_parameters', [
     assert.deepInclude(await changes(t, 'limit=0'), { text: [first], lastSeq: 1, pending: 2 });
   }),
 
-  test('descending begins with the newest, and since bounds nothing', async (t) => {
+  test('descending begins with the newest change and ignores since', async (t) => {
     await threeDocuments(t);
     assert.deepEqual((await changes(t, 'descending=true')).text, [third, second, first]);
     assert.deepEqual((await changes(t, 'descending=true&since=2')).text, [third, second, first]);
@@ -64,7 +64,7 @@ export default suite('changes_parameters', [
     assert.deepInclude(await changes(t, 'descending=true&since=now&limit=2'), { text: [third, second], lastSeq: 2 });
   }),
 
-  test('names may be written in any case, and the first of two counts', async (t) => {
+  test('parameter names are case-insensitive, and the first of two counts', async (t) => {
     await threeDocuments(t);
     assert.deepEqual((await changes(t, 'Since=1&LIMIT=1')).text, [second]);
     assert.deepEqual((await changes(t, 'since=2&SINCE=0')).text, [third]);
@@ -79,7 +79,7 @@ export default suite('changes_parameters', [
     }
   }),
 
-  test('flags are on with the literal true alone', async (t) => {
+  test('flags are true with the literal true only', async (t) => {
     await threeDocuments(t);
     for (const parameters of ['include_docs=false', 'include_docs=', 'include_docs=TRUE', 'conflicts=true']) {
       assert.deepEqual((await changes(t, `${parameters}&limit=1`)).text, [first], parameters);
@@ -87,7 +87,7 @@ export default suite('changes_parameters', [
     assert.deepEqual((await changes(t, 'descending=yes')).text, [first, second, third]);
   }),
 
-  test('an unknown feed is a normal one', async (t) => {
+  test('an unknown feed is treated as a normal feed', async (t) => {
     await threeDocuments(t);
     assert.deepEqual((await changes(t, 'feed=other')).text, [first, second, third]);
     assert.deepEqual((await changes(t, 'feed=LONGPOLL&since=3')).text, []);
@@ -104,13 +104,13 @@ export default suite('changes_parameters', [
   refusal('timeout=x', 'timeout is "x"; it must be a number of milliseconds.'),
   refusal('style=x', 'style is "x"; it must be main_only or all_docs.'),
 
-  test('a Last-Event-ID that can not be is refused', async (t) => {
+  test('an invalid Last-Event-ID is refused', async (t) => {
     const options = { headers: { 'last-event-id': 'x' } };
     const answer = await t.at('GET', '/_changes?feed=eventsource', options);
     assertError(answer, 400, 'bad_request', 'since is "x"; it must be a sequence number, or now.');
   }),
 
-  test('rows of a large list that is read with a heartbeat are the same', async (t) => {
+  test('a large list read with a heartbeat has the same rows', async (t) => {
     await t.bulk(Array.from({ length: 2_000 }, (_, n) => ({ _id: `${n}` })));
     const { rows } = await changes(t, 'heartbeat=10');
     assert.lengthOf(rows, 2_000);

@@ -6,7 +6,7 @@ import { changes, rowText, threeDocuments } from './steps.ts';
 
 /** POST: the parameters stand in the address, and the body is for filters (docs/http/changes.md). */
 export default suite('changes_posts', [
-  test('is answered as GET is', async (t) => {
+  test('POST is answered like GET', async (t) => {
     await threeDocuments(t);
     const parameters = 'since=1&limit=1&include_docs=true';
     const answer = await t.at('POST', `/_changes?${parameters}`, { json: {} });
@@ -14,19 +14,19 @@ export default suite('changes_posts', [
     assert.equal(answer.text, (await t.get(`/_changes?${parameters}`)).text);
   }),
 
-  test('parameters in the body count nothing', async (t) => {
+  test('parameters in the body are ignored', async (t) => {
     await threeDocuments(t);
     const { text } = await changes(t, 'limit=1', { json: { since: 2, limit: 3, descending: true } });
     assert.deepEqual(text, [rowText(1, 'b', 'a')]);
   }),
 
-  test('a body that no filter reads may be anything', async (t) => {
+  test('a body that no filter reads can be anything', async (t) => {
     await threeDocuments(t);
     const headers = { 'content-type': 'application/json' };
     for (const body of ['', '[]', 'no JSON']) assert.lengthOf((await changes(t, '', { headers, body })).rows, 3);
   }),
 
-  test('needs the content type of JSON, in any feed', async (t) => {
+  test('POST needs the content type of JSON, in any feed', async (t) => {
     for (const type of ['text/plain', 'application/x-www-form-urlencoded']) {
       for (const feed of ['normal', 'longpoll', 'continuous', 'eventsource']) {
         const options = { headers: { 'content-type': type }, body: '{}' };
@@ -52,7 +52,7 @@ export default suite('changes_posts', [
     }
   }),
 
-  test('the ids of the body count before those of the address', async (t) => {
+  test('ids in the body override ids in the query', async (t) => {
     await threeDocuments(t);
     const inAddress = `filter=_doc_ids&doc_ids=${encodeURIComponent('["a"]')}`;
     const idsOf = async (json: unknown) => (await changes(t, inAddress, { json })).rows.map((row) => at(row, 'id'));
@@ -63,7 +63,7 @@ export default suite('changes_posts', [
     assertError(await t.at('POST', `/_changes?${inAddress}`, { json: { doc_ids: 'b' } }), 400, 'bad_request', reason);
   }),
 
-  test('waits as GET does', async (t) => {
+  test('POST waits for changes like GET', async (t) => {
     const feed = await t.feed('feed=longpoll&filter=_doc_ids', { method: 'POST', json: { doc_ids: ['b'] } });
     assert.equal(await feed.until('\n'), '{"results":[\n');
     await threeDocuments(t);

@@ -7,11 +7,11 @@ import { changes, rowText, threeDocuments } from './steps.ts';
 
 /** Which changes are listed, and what their rows say (docs/http/changes.md, docs/http/changes.md#rows-of-changes). */
 export default suite('changes_rows', [
-  test('a database without documents has none', async (t) => {
+  test('a database without documents has no rows', async (t) => {
     assert.equal((await t.get('/_changes')).text, '{"results":[\n\n],\n"last_seq":0,"pending":0}\n');
   }),
 
-  test('each document in the order of its latest change, byte by byte', async (t) => {
+  test('documents are listed in the order of their latest change, in the exact format', async (t) => {
     await threeDocuments(t);
     const { status, text } = await t.get('/_changes');
     const rows = [rowText(1, 'b', 'a'), rowText(2, 'a', 'b'), rowText(3, 'c', 'c')];
@@ -29,7 +29,7 @@ export default suite('changes_rows', [
     ]);
   }),
 
-  test('a deleted document is listed as deleted, and no longer when it is written again', async (t) => {
+  test('a deleted document is listed as deleted, and as live when it is written again', async (t) => {
     const first = await t.put('a', { n: 1 });
     const second = await t.delete('a', first);
     const deleted = [{ seq: 2, id: 'a', changes: [{ rev: second }], deleted: true }];
@@ -38,7 +38,7 @@ export default suite('changes_rows', [
     assert.deepEqual((await changes(t, '')).rows, [{ seq: 3, id: 'a', changes: [{ rev: third }] }]);
   }),
 
-  test('ids stand in rows as JSON', async (t) => {
+  test('ids are JSON strings in rows', async (t) => {
     const ids = ['a/b', 'with "quotes" \\', 'tab\t', 'ümläut 🐘', '_design/x'];
     await t.replicate(ids.map((id) => replicated(id, 1, 'a')));
     assert.sameMembers(
@@ -49,20 +49,20 @@ export default suite('changes_rows', [
     assert.include(quotes, '"id":"with \\"quotes\\" \\\\","changes"');
   }),
 
-  test('local documents are none of the changes', async (t) => {
+  test('local documents are not listed', async (t) => {
     await t.put('_local/x', { n: 1 });
     await threeDocuments(t);
     assert.lengthOf((await changes(t, '')).rows, 3);
   }),
 
-  test('a write that is refused, and one that is known already, are no changes', async (t) => {
+  test('a refused write and a known revision are not changes', async (t) => {
     await threeDocuments(t);
     assertError(await t.at('PUT', '/a', { json: {} }), 409, 'conflict', 'Document update conflict.');
     await t.replicate([replicated('a', 1, 'b', { n: 1 })]);
     assert.equal((await changes(t, '')).lastSeq, 3);
   }),
 
-  test('purged documents are gone, and last_seq goes on', async (t) => {
+  test('purged documents are not listed, and last_seq advances', async (t) => {
     await threeDocuments(t);
     const answer = await t.at('POST', '/_purge', { json: { c: [fakeRev(1, 'c')] } });
     assert.equal(answer.status, 200, answer.text);
@@ -75,7 +75,7 @@ export default suite('changes_rows', [
     assert.isAbove(lastSeq, 3);
   }),
 
-  test('a compaction changes nothing of them', async (t) => {
+  test('a compaction changes no row', async (t) => {
     await threeDocuments(t);
     await t.replicate([replicated('b', 2, 'da')]);
     const { text } = await t.get('/_changes');
@@ -83,7 +83,7 @@ export default suite('changes_rows', [
     assert.equal((await t.get('/_changes')).text, text);
   }),
 
-  test('thousands of them come in order, each once', async (t) => {
+  test('thousands of changes are listed in order, each once', async (t) => {
     await t.bulk(Array.from({ length: 5_000 }, (_, n) => ({ _id: `${n}` })));
     const { rows, lastSeq } = await changes(t, '');
     assert.equal(lastSeq, 5_000);
@@ -95,7 +95,7 @@ export default suite('changes_rows', [
   }),
 
   test(
-    'they stay where they are when the service is started again',
+    'rows keep their sequences over a restart',
     async (t) => {
       await threeDocuments(t);
       const before = await t.get('/_changes?limit=2');
@@ -111,14 +111,14 @@ export default suite('changes_rows', [
     { needs: ['restart'] },
   ),
 
-  test('a database that is not there has none, in any feed', async (t) => {
+  test('a missing database is answered 404, in any feed', async (t) => {
     for (const feed of ['normal', 'longpoll', 'continuous', 'eventsource']) {
       const answer = await t.request('GET', `/conformance_nowhere/_changes?feed=${feed}`);
       assertError(answer, 404, 'not_found', 'no_db_file');
     }
   }),
 
-  test('they are read, not written', async (t) => {
+  test('only GET and POST are allowed', async (t) => {
     for (const method of ['PUT', 'DELETE']) assertAllowed(await t.at(method, '/_changes'), 'GET,HEAD,POST');
   }),
 ]);

@@ -9,7 +9,7 @@ async function tagOf(t: Toolkit, parameters = ''): Promise<string | undefined> {
 
 /** ETags of changes, 304, and HEAD (docs/http/changes.md#formats-of-feeds). */
 export default suite('changes_tags', [
-  test('a normal feed has one, which any change of a document changes', async (t) => {
+  test('a normal feed has an ETag, which any change of a document changes', async (t) => {
     await threeDocuments(t);
     const before = await tagOf(t);
     assert.match(before ?? '', /^"[0-9a-z]{10,}"$/);
@@ -18,14 +18,14 @@ export default suite('changes_tags', [
     assert.notEqual(await tagOf(t), before);
   }),
 
-  test('a purge changes it', async (t) => {
+  test('a purge changes the ETag', async (t) => {
     const rev = await t.put('a', {});
     const before = await tagOf(t);
     await t.at('POST', '/_purge', { json: { a: [rev] } });
     assert.notEqual(await tagOf(t), before);
   }),
 
-  test('who has it is answered 304, with several tags, too', async (t) => {
+  test('a matching If-None-Match, also with several tags, is answered 304', async (t) => {
     await threeDocuments(t);
     const tag = `${await tagOf(t)}`;
     for (const given of [tag, `"other", ${tag}`]) {
@@ -37,7 +37,7 @@ export default suite('changes_tags', [
     assert.equal((await t.get('/_changes', { 'if-none-match': tag })).status, 200);
   }),
 
-  test('only GET of a normal feed that is called so, or nothing, has one', async (t) => {
+  test('only GET of a feed that is normal by name or by default has an ETag', async (t) => {
     await threeDocuments(t);
     assert.isDefined(await tagOf(t, '?feed=normal'));
     for (const feed of ['other', 'longpoll', 'continuous&limit=1', 'eventsource&limit=1']) {
@@ -47,7 +47,7 @@ export default suite('changes_tags', [
     assert.isUndefined(posted.header('etag'));
   }),
 
-  test('HEAD has the tag of GET and no body', async (t) => {
+  test('HEAD has the ETag of GET and no body', async (t) => {
     await threeDocuments(t);
     const answer = await t.at('HEAD', '/_changes');
     assert.deepEqual([answer.status, answer.text, answer.header('etag')], [200, '', await tagOf(t)]);

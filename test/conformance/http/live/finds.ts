@@ -10,7 +10,7 @@ const docs = [1, 2, 3].map((n) => ({ _id: `d${n}`, n }));
 
 /** Selector queries that stay alive (docs/http/find.md#live-selector-queries). */
 export default suite('live_finds', [
-  test('begin with the answer, and tell documents that come, change and go', async (t) => {
+  test('a live query sends the answer, then documents that are added, changed and removed', async (t) => {
     await t.bulk(docs);
     const feed = await t.follow(`${databasePath(t.db)}/_find?feed=continuous&${patient}`, { method: 'POST', json });
     const first = parseJson(await feed.line());
@@ -31,7 +31,7 @@ export default suite('live_finds', [
     assert.equal(await feed.rest(), '{"last_seq":7}\n');
   }),
 
-  test('go on from a sequence number', async (t) => {
+  test('a live query continues from a sequence number', async (t) => {
     await t.bulk(docs);
     const answer = await t.at('POST', '/_find?feed=longpoll&since=2', { json });
     assertJson(answer, 200, { results: [{ seq: 3, changed: [{ _id: 'd3', n: 3 }] }], last_seq: 3 });
@@ -39,14 +39,14 @@ export default suite('live_finds', [
     assertJson(none, 200, { results: [], last_seq: 3 });
   }),
 
-  test('an eventsource is one line for each event', async (t) => {
+  test('an eventsource has one line for each event', async (t) => {
     await t.bulk(docs);
     const answer = await t.at('POST', '/_find?feed=eventsource&since=1&timeout=10', { json });
     assert.equal(answer.header('content-type'), 'text/event-stream');
     assert.equal(answer.text, 'data: {"seq":3,"changed":[{"_id":"d2","n":2},{"_id":"d3","n":3}]}\nid: 3\n\n');
   }),
 
-  test('a part of the answer can not be followed, nor what is no query', async (t) => {
+  test('a live query with limit, skip or bookmark, or an invalid selector, is refused', async (t) => {
     const reason = 'A live query takes no `limit`. Leave out limit, skip, bookmark.';
     const limited = await t.at('POST', '/_find?feed=continuous', { json: { ...json, limit: 3 } });
     assertError(limited, 400, 'bad_request', reason);

@@ -37,7 +37,7 @@ const row = (id: string, key: string, value: number) => ({ id, key, value });
 
 /** Queries of views that stay alive (docs/http/views.md#live-views). */
 export default suite('live_views', [
-  test('begin with the rows of the range, and tell what is added, changed and removed in it', async (t) => {
+  test('a live view sends the rows of the range, then rows added, changed and removed in it', async (t) => {
     await withRows(t);
     const feed = await follow(t, 'letters', 'feed=continuous&include_rows=true&startkey="b"');
     assert.deepEqual(await next(feed), { rows: [row('b', 'b', 1), row('c', 'c', 2)] });
@@ -53,7 +53,7 @@ export default suite('live_views', [
     assert.equal(await feed.rest(), '');
   }),
 
-  test('a reduction is told anew', async (t) => {
+  test('a reduction is sent again when it changes', async (t) => {
     await withRows(t);
     const feed = await follow(t, 'count', 'feed=continuous&include_rows=true');
     assert.deepEqual(await next(feed), { rows: [{ key: null, value: 3 }] });
@@ -61,7 +61,7 @@ export default suite('live_views', [
     assert.deepEqual(await next(feed), { rows: [{ key: null, value: 4 }] });
   }),
 
-  test('a longpoll waits for a change in its range, and goes on from the state that it named', async (t) => {
+  test('a longpoll waits for a change in its range, and continues from the state that it returned', async (t) => {
     await withRows(t);
     const feed = await follow(t, 'letters', 'feed=longpoll&key="b"');
     assert.equal(await feed.until('\n'), '{"results":[\n');
@@ -78,7 +78,7 @@ export default suite('live_views', [
     assert.lengthOf(Object(at(later.json, 'results')), 1);
   }),
 
-  test('an eventsource has the state as id, and tells nothing where the last one is still it', async (t) => {
+  test('an eventsource has the state as id, and sends nothing if the state is unchanged', async (t) => {
     await withRows(t);
     const path = '/_design/d/_view/letters?feed=eventsource&include_rows=true&limit=1&reduce=false&timeout=10';
     assertError(
@@ -94,7 +94,7 @@ export default suite('live_views', [
     assert.equal((await t.get(path.replace('&limit=1', '&key="a"'), { 'last-event-id': seq })).text, '\n');
   }),
 
-  test('any other feed is the rows alone', async (t) => {
+  test('any other feed value returns the rows only', async (t) => {
     await withRows(t);
     const answer = await t.get('/_design/d/_view/letters?feed=normal&key="a"');
     assertJson(answer, 200, { total_rows: 3, offset: 0, rows: [row('a', 'a', 0)] });

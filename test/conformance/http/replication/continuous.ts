@@ -18,7 +18,7 @@ async function cancel(t: Toolkit, json: object): Promise<void> {
 }
 
 export default suite('replication_continuous', [
-  test('goes on with each change until it is cancelled, by the same request or by its id', async (t) => {
+  test('a continuous replication copies each change until it is cancelled by the same request or by its id', async (t) => {
     const target = await newTarget(t);
     await t.put('one', {});
     const id = await start(t, target);
@@ -36,7 +36,7 @@ export default suite('replication_continuous', [
     assert.equal(again.status, 404);
   }),
 
-  test('is shown as a task and in the list of jobs', async (t) => {
+  test("a continuous replication is listed in _active_tasks and in the scheduler's jobs", async (t) => {
     const target = await newTarget(t);
     await t.put('one', {});
     const id = await start(t, target);

@@ -36,7 +36,7 @@ const REFUSED: readonly (readonly [members: object, reason: string])[] = [
 ];
 
 export default suite('replication_document_fields', [
-  test('what a document can not have is refused', async (t) => {
+  test('a document with invalid members is refused', async (t) => {
     await useReplicator(t);
     for (const [members, reason] of REFUSED) {
       assertError(await t.request('PUT', '/_replicator/doc', { json: members }), 403, 'forbidden', reason);
@@ -44,7 +44,7 @@ export default suite('replication_document_fields', [
     assert.equal((await t.request('GET', '/_replicator/doc')).status, 404);
   }),
 
-  test('a document that is longer than a request may be is refused', async (t) => {
+  test('a document longer than a request can be is refused', async (t) => {
     await useReplicator(t);
     const json = { ...ENDS, doc_ids: Array(300).fill('x'.repeat(14_000)) };
     const reason =
@@ -56,7 +56,7 @@ export default suite('replication_document_fields', [
     assert.equal((await t.request('GET', '/_replicator/doc')).status, 404);
   }),
 
-  test('in bulk each by itself, and replicated ones as well', async (t) => {
+  test('invalid documents in a bulk write are refused one by one, also replicated ones', async (t) => {
     await useReplicator(t);
     const reason = "The `target' property must exist and be either a string or an object.";
     const docs = [{ _id: 'bad', source: 'a' }, { _id: '_design/d' }];
@@ -68,7 +68,7 @@ export default suite('replication_document_fields', [
     assert.deepInclude(arrayAt(pushed.json)[0], { id: 'bad', error: 'forbidden', reason });
   }),
 
-  test('what is wrong otherwise is told in the document', async (t) => {
+  test('other errors are written to the document', async (t) => {
     await useReplicator(t);
     const cases: readonly (readonly [object, string])[] = [
       [{ doc_ids: ['a'], filter: 'd/f' }, '`doc_ids`, `filter`, `selector` are mutually exclusive'],
@@ -84,7 +84,7 @@ export default suite('replication_document_fields', [
     }
   }),
 
-  test('the owner is whoever writes, unless the document says so', async (t) => {
+  test('the owner is the user who writes, unless the document names another', async (t) => {
     await useReplicator(t);
     const ownerOf = async (id: string) => at((await t.request('GET', `/_replicator/${id}`)).json, 'owner');
     await t.request('PUT', '/_replicator/mine', { json: ENDS });

@@ -4,7 +4,7 @@ import { suite, test } from '../../../support/conformance/suite.ts';
 import { ask, newTarget, untilState, useReplicator } from './steps.ts';
 
 export default suite('replication_document_list', [
-  test('all documents with their states, in parts and by state', async (t) => {
+  test('all documents are listed with their states, in pages and filtered by state', async (t) => {
     await useReplicator(t);
     const target = await newTarget(t);
     await ask(t, 'a', { target });

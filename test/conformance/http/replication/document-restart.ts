@@ -7,7 +7,7 @@ const needs = ['restart'] as const;
 
 export default suite('replication_document_restart', [
   test(
-    'a continuous replication goes on after a restart, and writes nothing to say so',
+    'a continuous replication continues after a restart without writing to its document',
     async (t) => {
       await useReplicator(t);
       const target = await newTarget(t);
@@ -24,7 +24,7 @@ export default suite('replication_document_restart', [
   ),
 
   test(
-    'a completed one is not done again, a failed one is',
+    'after a restart a completed replication is not repeated, and a failed one is',
     async (t) => {
       await useReplicator(t);
       const target = await newTarget(t);

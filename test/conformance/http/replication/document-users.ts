@@ -41,7 +41,7 @@ const needs = ['settings'] as const;
 /** Who may write which documents of `_replicator`, and with whose rights they are done. */
 export default suite('replication_document_users', [
   test(
-    'who is no admin writes and deletes own documents, with no rights but the own',
+    "a user who isn't an admin writes and deletes own documents, which have that user's rights only",
     async (t) => {
       const own = await withAnaAndBob(t);
       const members = { target: await newTarget(own), continuous: true, user_ctx: AS_ANA };
@@ -72,7 +72,7 @@ export default suite('replication_document_users', [
   ),
 
   test(
-    'the rights of the user count at the databases here',
+    'the rights of the user apply to local databases',
     async (t) => {
       const own = await withAnaAndBob(t);
       const target = await newTarget(own);
@@ -94,7 +94,7 @@ export default suite('replication_document_users', [
   ),
 
   test(
-    'a document of an admin has the rights of one, unless it names another user',
+    'a document written by an admin has admin rights, unless it names another user',
     async (t) => {
       const own = await withAnaAndBob(t);
       const target = await newTarget(own);

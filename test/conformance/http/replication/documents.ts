@@ -16,7 +16,7 @@ import {
 
 /** Documents of `_replicator`. */
 export default suite('replication_documents', [
-  test('a document is done, and tells of it', async (t) => {
+  test('a document is carried out, and records its completion', async (t) => {
     await useReplicator(t);
     const target = await newTarget(t);
     await t.bulk([{ _id: 'a' }, { _id: 'b' }]);
@@ -36,7 +36,7 @@ export default suite('replication_documents', [
     assert.equal(await documentCount(t, target), 2);
   }),
 
-  test('the database is made with the first document', async (t) => {
+  test('the _replicator database is created with the first document', async (t) => {
     await useReplicator(t);
     await t.request('DELETE', '/_replicator');
     assertError(await t.request('GET', '/_replicator'), 404, 'not_found', 'no_db_file');
@@ -46,7 +46,7 @@ export default suite('replication_documents', [
     assert.include(arrayAt((await t.request('GET', '/_all_dbs')).json), '_replicator');
   }),
 
-  test('no document that is refused makes the database', async (t) => {
+  test("a refused document doesn't create the _replicator database", async (t) => {
     await useReplicator(t);
     await t.request('DELETE', '/_replicator');
     const wrong = { source: t.db };
@@ -73,7 +73,7 @@ export default suite('replication_documents', [
     assert.equal((await t.request('GET', '/_replicator/_design/later')).status, 200);
   }),
 
-  test('by ids of documents', async (t) => {
+  test('doc_ids selects the documents to copy', async (t) => {
     await useReplicator(t);
     const target = await newTarget(t);
     await t.bulk([{ _id: 'a' }, { _id: 'b' }, { _id: 'c' }]);
@@ -82,7 +82,7 @@ export default suite('replication_documents', [
     assert.equal((await t.request('GET', `/${target}/b`)).status, 404);
   }),
 
-  test('by a filter of the source, and one that is not there is an error', async (t) => {
+  test('a filter of the source selects documents, and a missing filter is an error', async (t) => {
     await useReplicator(t);
     const target = await newTarget(t);
     await t.bulk([
@@ -98,7 +98,7 @@ export default suite('replication_documents', [
     assert.isNotEmpty(stringAt(await untilState(t, 'bad', 'error'), '_replication_state_reason'));
   }),
 
-  test('parameters of a filter may be numbers, and a selector that is none says so at once', async (t) => {
+  test('filter parameters can be numbers, and an invalid selector is reported at once', async (t) => {
     await useReplicator(t);
     await t.bulk([1, 2, 3].map((n) => ({ _id: `d${n}`, n })));
     const least = 'function (doc, req) { return doc.n >= Number(req.query.least) && req.query.flag === "true"; }';
@@ -112,7 +112,7 @@ export default suite('replication_documents', [
     assert.match(stringAt(document, '_replication_state_reason'), /\$nonsense/);
   }),
 
-  test('a continuous one goes on, can not be edited, and ends with its document', async (t) => {
+  test("a continuous replication runs, its document can't be edited, and it ends when the document is deleted", async (t) => {
     await useReplicator(t);
     const target = await newTarget(t);
     await t.put('one', {});
@@ -137,7 +137,7 @@ export default suite('replication_documents', [
     assert.equal((await t.request('GET', `/${target}/three`)).status, 404);
   }),
 
-  test('of identical ones the first is done, and the second has its id', async (t) => {
+  test('of identical documents the first is carried out, and the second refers to its id', async (t) => {
     await useReplicator(t);
     const target = await newTarget(t);
     await ask(t, 'one', { target, continuous: true });
@@ -155,7 +155,7 @@ export default suite('replication_documents', [
     await untilState(t, 'two', 'triggered');
   }),
 
-  test('successive ones are done one after another, a completed one is not done again', async (t) => {
+  test('successive documents are carried out one after another, and a completed one is not repeated', async (t) => {
     await useReplicator(t);
     const target = await newTarget(t);
     await t.put('a', {});
@@ -172,7 +172,7 @@ export default suite('replication_documents', [
     assert.equal(at(kept, '_replication_state_time'), at(first, '_replication_state_time'));
   }),
 
-  test('one that fails says why, and is begun anew when it was changed', async (t) => {
+  test('a failed document has the reason, and starts again when it is changed', async (t) => {
     await useReplicator(t);
     const target = `${t.db}_made`;
     t.forgetLater(target);
@@ -187,7 +187,7 @@ export default suite('replication_documents', [
     assert.equal(await documentCount(t, target), 1);
   }),
 
-  test('a request for what a document asks for, and what fails, is tried at once', async (t) => {
+  test('a POST to _replicate for the task of a failed document is tried at once', async (t) => {
     await useReplicator(t);
     await t.put('one', {});
     const target = `${t.db}_late`;
@@ -202,7 +202,7 @@ export default suite('replication_documents', [
     await untilState(t, 'copy', 'completed');
   }),
 
-  test('numbers of the document keep their digits when the state is written', async (t) => {
+  test('numbers in the document keep their digits when the state is written', async (t) => {
     await useReplicator(t);
     const target = await newTarget(t);
     const body = `{"source":"${t.db}","target":"${target}","note":1.500,"long":123456789012345678901234567890}`;
@@ -213,7 +213,7 @@ export default suite('replication_documents', [
     assert.include(text, '"note":1.500,"long":123456789012345678901234567890,');
   }),
 
-  test('refused documents are named in the state', async (t) => {
+  test('the state has the ids of refused documents', async (t) => {
     await useReplicator(t);
     const target = await newTarget(t);
     await t.bulk([

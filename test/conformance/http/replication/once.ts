@@ -8,7 +8,7 @@ import { documentCount, newTarget, replicate } from './steps.ts';
 const RFC_2822 = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/;
 
 export default suite('replication_once', [
-  test('documents, tombstones and conflicts arrive as they are', async (t) => {
+  test('documents, tombstones and conflicts are copied unchanged', async (t) => {
     const target = await newTarget(t);
     await t.put('doc', { n: 1 });
     const tombstone = await t.delete('gone', await t.put('gone', {}));
@@ -29,7 +29,7 @@ export default suite('replication_once', [
     assertError(await t.request('GET', `/${target}/_local/mine`), 404, 'not_found', 'missing');
   }),
 
-  test('the history tells of the run, and the next one goes on from there', async (t) => {
+  test('the history records the run, and the next run continues from there', async (t) => {
     const target = await newTarget(t);
     await t.bulk([{ _id: 'a' }, { _id: 'b' }, { _id: 'c' }]);
     const first = await replicate(t, { target });
@@ -63,7 +63,7 @@ export default suite('replication_once', [
     assert.equal(await documentCount(t, target), 4);
   }),
 
-  test('attachments arrive with their digests', async (t) => {
+  test('attachments are copied with their digests', async (t) => {
     const target = await newTarget(t);
     const data = 'QSB3YWxrIGF0IG5vb24u';
     await t.put('doc', { _attachments: { 'a b.txt': { content_type: 'text/plain', data } } });
@@ -74,7 +74,7 @@ export default suite('replication_once', [
     assert.equal((await t.request('GET', `/${target}/doc/a%20b.txt`)).text, 'A walk at noon.');
   }),
 
-  test('what the target has changed itself becomes a conflict, on both sides the same', async (t) => {
+  test('a document that the target has changed becomes a conflict, with the same winner on both sides', async (t) => {
     const target = await newTarget(t);
     const rev = await t.put('doc', { n: 0 });
     await replicate(t, { target });
@@ -89,7 +89,7 @@ export default suite('replication_once', [
     assert.deepEqual(one, other);
   }),
 
-  test('doc_ids, selectors and filters choose', async (t) => {
+  test('doc_ids, selectors and filters select documents', async (t) => {
     await t.bulk([1, 2, 3, 4].map((n) => ({ _id: `d${n}`, n })));
     await t.put('_design/f', {
       filters: { least: 'function (doc, req) { return doc.n >= Number(req.query.least); }' },
@@ -107,7 +107,7 @@ export default suite('replication_once', [
     assert.deepEqual(await idsOf(byFilter), ['d3', 'd4']);
   }),
 
-  test('ids are percent-decoded, and one that is not there is no change', async (t) => {
+  test('doc_ids are percent-decoded, and a missing document is not a change', async (t) => {
     const ids = ['_design/x', 'a b', 'ü', '100%', '50%zz', 'a+b', '%41'];
     await t.bulk([...ids, 'other', 'A'].map((_id) => ({ _id })));
     const target = await newTarget(t, 'decoded');
@@ -125,7 +125,7 @@ export default suite('replication_once', [
     assert.deepInclude(await replicate(t, { target, selector: { none: 1 } }), { no_changes: true, docs_written: 0 });
   }),
 
-  test('since_seq begins later, and without checkpoints it begins anew', async (t) => {
+  test('since_seq starts later, and without checkpoints a run starts from the beginning', async (t) => {
     const target = await newTarget(t);
     await t.bulk([{ _id: 'a' }, { _id: 'b' }]);
     const late = await replicate(t, { target, since_seq: 1, use_checkpoints: false });
@@ -135,7 +135,7 @@ export default suite('replication_once', [
     assert.equal(numberAt((await t.request('GET', `/${target}/_local_docs`)).json, 'total_rows'), 0);
   }),
 
-  test('the target is made where that is asked for', async (t) => {
+  test('create_target creates the target', async (t) => {
     const target = `${t.db}_made`;
     t.forgetLater(target);
     await t.put('doc', {});
@@ -147,7 +147,7 @@ export default suite('replication_once', [
     assert.equal(await documentCount(t, target), 1);
   }),
 
-  test('what can not be asked for is refused', async (t) => {
+  test('an invalid request is refused', async (t) => {
     const post = (json: object) => t.request('POST', '/_replicate', { json });
     const ends = { source: t.db, target: t.db };
     assertError(
@@ -177,7 +177,7 @@ export default suite('replication_once', [
     assertError(await post({ ...ends, selector: 7 }), 400, 'bad_request', "The `selector' field must be an object.");
   }),
 
-  test('documents that the target refuses are named, and copied when they are tried again', async (t) => {
+  test('documents that the target refuses are listed, and copied when the run is repeated', async (t) => {
     const target = await newTarget(t);
     await t.bulk([
       { _id: 'a', n: 1 },

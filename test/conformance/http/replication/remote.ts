@@ -13,7 +13,7 @@ function remote(t: Toolkit, database: string): object {
 
 export default suite('replication_remote', [
   test(
-    'from and to a URL',
+    'a replication copies from and to a URL',
     async (t) => {
       const target = await newTarget(t);
       await t.put('doc', { _attachments: { a: { content_type: 'text/plain', data: 'QSB3YWxr' } } });
@@ -27,7 +27,7 @@ export default suite('replication_remote', [
   ),
 
   test(
-    'by a document, without secrets in the list and in tasks',
+    'a replication by a document shows no secrets in lists and tasks',
     async (t) => {
       await useReplicator(t);
       const target = await newTarget(t);
@@ -48,7 +48,7 @@ export default suite('replication_remote', [
   ),
 
   test(
-    'a URL of the service itself is the database here',
+    'a URL of the service itself is the local database',
     async (t) => {
       const target = await newTarget(t);
       await t.put('doc', {});
@@ -59,7 +59,7 @@ export default suite('replication_remote', [
   ),
 
   test(
-    'where nobody answers the state says so, without the password',
+    'an unreachable source is named in the state, without the password',
     async (t) => {
       await useReplicator(t);
       const target = await newTarget(t);

@@ -77,7 +77,7 @@ const needs = ['settings'] as const;
 /** Replications end with the rights by which they were asked for (docs/http/replication.md#rights-of-replications). */
 export default suite('replication_rights', [
   test(
-    'a continuous one ends with the account, the role and the password of whoever asked',
+    'a continuous replication ends when its user loses the account, the role or the password',
     async (given) => {
       const ends: readonly (readonly [string, object])[] = [
         ['role', { roles: [] }],
@@ -98,7 +98,7 @@ export default suite('replication_rights', [
   ),
 
   test(
-    'it goes on beyond its session, and with other changes of the account',
+    'a continuous replication outlives the session that requested it, and other changes of the account',
     async (given) => {
       const { t, target } = await withTim(given);
       const session = await t.request('POST', '/_session', { json: { name: 'tim', password: 'tim' } });
@@ -114,7 +114,7 @@ export default suite('replication_rights', [
   ),
 
   test(
-    'of everybody, when the service gets its first admin',
+    'a replication of an anonymous client ends when the service gets its first admin',
     async (given) => {
       const t = await given.withSettings({});
       const target = await newTarget(t);
@@ -134,7 +134,7 @@ export default suite('replication_rights', [
   ),
 
   test(
-    'one that a document asks for says so there',
+    'a replication by a document that lost its rights says so in the document',
     async (given) => {
       const { t, target } = await withTim(given);
       const members = { source: t.db, target, continuous: true, user_ctx: AS_TIM };
@@ -150,7 +150,7 @@ export default suite('replication_rights', [
   ),
 
   test(
-    'and is not begun again when the service is',
+    "a replication by a document that lost its rights doesn't start again with the service",
     async (given) => {
       const { t, target } = await withTim(given);
       const members = { source: t.db, target, continuous: true, user_ctx: AS_TIM };
@@ -169,7 +169,7 @@ export default suite('replication_rights', [
   ),
 
   test(
-    'of an admin who is none any more: the document has nobody who answers for it',
+    'a replication of a former admin ends, as its document has no owner with rights',
     async (given) => {
       const t = await withAdmin(given);
       const path = '/_config/admins/boss';
@@ -193,7 +193,7 @@ export default suite('replication_rights', [
   ),
 
   test(
-    'who lost a role may ask anew with what is left',
+    'a user who lost a role can request the replication again with the remaining rights',
     async (given) => {
       const { t, target } = await withTim(given);
       const id = await begin(t, target);

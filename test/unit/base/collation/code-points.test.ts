@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { compareCodePoints } from '../../../../src/base/collation/code-points.ts';
 
 describe('the order of code points', () => {
-  test('puts what is above U+FFFF after U+E000 to U+FFFF, unlike the order of UTF-16 units', () => {
+  test('sorts characters above U+FFFF after U+E000 to U+FFFF, unlike the order of UTF-16 units', () => {
     const ascending = [
       '',
       'A',
@@ -25,13 +25,13 @@ describe('the order of code points', () => {
     expect(compareCodePoints('\u{10000}', '\ue000')).toBeGreaterThan(0);
   });
 
-  test('puts a string before those that it begins', () => {
+  test('sorts a string before its extensions', () => {
     expect(compareCodePoints('abc', 'abcd')).toBeLessThan(0);
     expect(compareCodePoints('abcd', 'abc')).toBeGreaterThan(0);
     expect(compareCodePoints('abc', 'abc')).toBe(0);
   });
 
-  test.each([63, 64, 65, 127, 128, 129, 200, 1000])('looks behind %i shared characters', (length) => {
+  test.each([63, 64, 65, 127, 128, 129, 200, 1000])('looks beyond %i shared characters', (length) => {
     const shared = 'x'.repeat(length);
     expect(compareCodePoints(`${shared}a`, `${shared}b`)).toBeLessThan(0);
     expect(compareCodePoints(`${shared}\u{10000}`, `${shared}\uffff`)).toBeGreaterThan(0);
@@ -39,7 +39,7 @@ describe('the order of code points', () => {
     expect(compareCodePoints(shared, 'x'.repeat(length))).toBe(0);
   });
 
-  test('keeps pairs together that a chunk of a long string cuts apart', () => {
+  test('keeps surrogate pairs together across the chunks of a long string', () => {
     const left = `${'x'.repeat(63)}\u{1f600}${'y'.repeat(80)}`;
     const right = `${'x'.repeat(63)}\u{1f601}${'y'.repeat(80)}`;
     expect(compareCodePoints(left, right)).toBeLessThan(0);

@@ -18,7 +18,7 @@ const scalar = fc.oneof(
 );
 const key = fc.oneof(scalar, fc.array(fc.oneof(scalar, fc.array(scalar, { maxLength: 2 })), { maxLength: 3 }));
 
-test('sort texts that differ are ordered as their keys are', () => {
+test('different sort texts have the same order as their keys', () => {
   fc.assert(
     fc.property(key, key, (left, right) => {
       const [leftText, rightText] = [texts.of(left), texts.of(right)];
@@ -29,7 +29,7 @@ test('sort texts that differ are ordered as their keys are', () => {
   );
 });
 
-test('keys that count as equal have equal ones', () => {
+test('keys that count as equal have equal sort texts', () => {
   for (const [left, right] of [
     [0, -0],
     [['a'], ['a']],
@@ -40,7 +40,7 @@ test('keys that count as equal have equal ones', () => {
   expect(texts.of([1, 'a'])).not.toBe(texts.of([1, 'b']));
 });
 
-test('keys that only the collator knows, and objects, have none', () => {
+test('keys that only the collator can compare, and objects, have no sort text', () => {
   const beginnings = ['日本', 'a\u0301', {}, [1, { a: 1 }], 'æ', `${'x'.repeat(15)}\u0301`];
   for (const one of beginnings) expect(texts.of(one)).toBeUndefined();
   for (const one of ['a', 'é', `${'x'.repeat(40)}日本`, 1, [], [['b'], null]]) expect(texts.of(one)).toHaveLength(16);

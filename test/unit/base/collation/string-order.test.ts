@@ -23,7 +23,7 @@ describe('the order of strings', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('is that of the collator, for strings of letters, accents, capitals and what combines', () => {
+  test('is that of the collator, for strings of letters, accents, capitals and combining characters', () => {
     fc.assert(
       fc.property(common, common, (left, right) => Math.sign(compare(left, right)) === Math.sign(collate(left, right))),
       { numRuns: 20_000 },
@@ -35,7 +35,7 @@ describe('the order of strings', () => {
     );
   });
 
-  test('puts small letters before capitals, accents behind, and length before both', () => {
+  test('compares letters, then length, then accents, then small before capital letters', () => {
     const names = [
       'Zoë',
       'resume',

@@ -25,7 +25,7 @@ describe('the end of a value', () => {
     },
   );
 
-  test('has white space told', () => {
+  test('is reported with whether there was white space', () => {
     const plain = new JsonScanner('{"a b":[1]}');
     plain.valueEnd(0, 0);
     expect(plain.sawSpace).toBe(false);
@@ -50,9 +50,9 @@ describe('the end of a value', () => {
     '-',
     '1e',
     'nul',
-  ])('is not there for %j', (text) => expect(end(text)).toBe(NO_END));
+  ])("isn't found for %j", (text) => expect(end(text)).toBe(NO_END));
 
-  test('is not told of what is nested too deeply', () => {
+  test("isn't found if the value is nested too deeply", () => {
     expect(end(nested(100))).toBe(200);
     expect(end(nested(101))).toBe(NO_END);
   });
@@ -65,7 +65,7 @@ describe('the end of a value', () => {
     '1e-400',
     '-1.5e+99',
     '9'.repeat(308),
-  ])('is told of %s, which is portable', (text) => expect(end(text)).toBe(text.length));
+  ])('is found for %s, which is portable', (text) => expect(end(text)).toBe(text.length));
 
   test.each([
     '"\\ud800"',
@@ -76,10 +76,10 @@ describe('the end of a value', () => {
     '1e309',
     '-1e400',
     '9'.repeat(309),
-  ])('is not told of %s, which is not portable', (text) => expect(end(text)).toBe(NO_END));
+  ])("isn't found for %s, which is not portable", (text) => expect(end(text)).toBe(NO_END));
 
   /** Texts that may have something that is not portable are left to `JSON.parse`, so no end need be found for them. */
-  test('is found for what JSON.parse accepts, and for nothing else', () => {
+  test('is found for exactly what JSON.parse accepts', () => {
     const texts = fc.json({ maxDepth: 4 }).chain((json) =>
       fc
         .record({

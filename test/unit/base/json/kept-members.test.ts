@@ -24,8 +24,9 @@ test.each([
   [['a', 'c'], '{"b":[2],"d":"4"}'],
   [['b', 'c'], '{"a":1,"d":"4"}'],
   [['a', 'b', 'c', 'd'], '{}'],
-])('an object without %j', (names, expected) => {
+])('withoutMembers() removes %j', (names, expected) => {
   expect(withoutMembers(object, names)).toBe(expected);
 });
 
-test('an object without members', () => expect(withoutMembers('{ }', ['a'])).toBe('{ }'));
+test('withoutMembers() leaves an object without members unchanged', () =>
+  expect(withoutMembers('{ }', ['a'])).toBe('{ }'));

@@ -30,7 +30,7 @@ const texts: readonly [string, string[], unknown][] = [
 ];
 
 describe('the elements of a list', () => {
-  test.each(texts)('of %s, in pieces of any length', (text, elements, rest) => {
+  test.each(texts)('of %s are cut in pieces of any length', (text, elements, rest) => {
     for (let length = 1; length <= text.length; length++) expect(cut(text, length)).toEqual({ elements, rest });
   });
 
@@ -48,7 +48,7 @@ describe('the elements of a list', () => {
     '{"rows":[]}',
     '{"results":[1]}',
     '[{}',
-  ])('that is cut off or none: %s', (text) => {
+  ])('are reported as broken off or absent: %s', (text) => {
     expect(() => cut(text)).toThrow(SyntaxError);
   });
 });

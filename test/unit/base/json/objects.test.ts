@@ -8,11 +8,11 @@ test.each([
   ['a', false],
   [1, false],
   [undefined, false],
-])('%j is an object: %s', (value, expected) => {
+])('isObject(%j) is %s', (value, expected) => {
   expect(isObject(value)).toBe(expected);
 });
 
-test('inherited members are none of its own', () => {
+test('ownMember() ignores inherited members', () => {
   expect(ownMember({ a: 1 }, 'a')).toBe(1);
   expect(ownMember({}, 'constructor')).toBeUndefined();
 });

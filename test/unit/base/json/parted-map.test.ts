@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { PartedMap } from '../../../../src/base/json/parted-map.ts';
 
-test.each([10, 100_000])('%s keys', (count) => {
+test.each([10, 100_000])('a map in parts holds %s keys', (count) => {
   const map = new PartedMap<number>();
   for (let n = 0; n < count; n++) map.set(`key ${n}`, n);
   map.set('key 3', -3);

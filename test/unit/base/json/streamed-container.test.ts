@@ -9,10 +9,10 @@ function containerIn(text: string): string | undefined {
   return container.isOpen ? undefined : '';
 }
 
-test.each(['{}', '[]', '{"a":[{}]}', '{"}":"\\"}"}', '["\\\\"]'])('%s ends where its own bracket is', (text) => {
+test.each(['{}', '[]', '{"a":[{}]}', '{"}":"\\"}"}', '["\\\\"]'])('%s ends at its own bracket', (text) => {
   expect(containerIn(`${text}]}"`)).toBe(text);
 });
 
-test.each(['{', '{"a":{}', '{"}', '["\\"]'])('%s does not end', (text) => {
+test.each(['{', '{"a":{}', '{"}', '["\\"]'])('%s has no end', (text) => {
   expect(containerIn(text)).toBeUndefined();
 });

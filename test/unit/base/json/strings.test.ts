@@ -11,7 +11,7 @@ describe('the value of a string', () => {
 });
 
 describe('the end of a string', () => {
-  test.each(['""', '"a"', '"\\""', '"\\\\"', '"a\\\\\\"b"'])('%s', (string) => {
+  test.each(['""', '"a"', '"\\""', '"\\\\"', '"a\\\\\\"b"'])('is found: %s', (string) => {
     expect(stringEnd(`[${string}, "b"]`, 1)).toBe(string.length + 1);
   });
 

@@ -13,25 +13,25 @@ test.each([
   expect(atOnce(surveyInSteps(text))).toEqual({ containers, members, further });
 });
 
-test('what is nested too deeply is refused', () => {
+test('a value that is nested too deeply is refused', () => {
   expect(() => atOnce(surveyInSteps('['.repeat(1_001)))).toThrow(
     'bad_request: The JSON has arrays and objects in more than 1000 levels',
   );
 });
 
-test('one object has as many members as are permitted, wherever it is', () => {
+test('an object with more members than permitted is refused, wherever it is', () => {
   expect(atOnce(surveyInSteps('[{"a":1,"b":{"c":1,"d":2}},{"e":1,"f":2}]', { members: 2 })).members).toBe(6);
   expect(() => atOnce(surveyInSteps('[{"a":{"x":1},"b":2,"c":3}]', { members: 2 }))).toThrow(TooManyMembers);
 });
 
-test('a string has as many characters as are permitted', () => {
+test('a string with more characters than permitted is refused', () => {
   expect(atOnce(surveyInSteps('["abc",{"de":1}]', { stringLength: 4 })).containers).toBe(2);
   for (const text of ['["abcd"]', '{"abcd":1}', '["abcdef']) {
     expect(() => atOnce(surveyInSteps(text, { stringLength: 4 })), text).toThrow(TooLongString);
   }
 });
 
-test('others have turns in the middle', () => {
+test('other work has turns during a survey', () => {
   let steps = 0;
   for (const _ of surveyInSteps('[],'.repeat(200_000))) steps++;
   expect(steps).toBe(4);

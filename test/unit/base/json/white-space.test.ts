@@ -10,7 +10,7 @@ describe('minifying', () => {
     expect(minify('[ 1, { "a": 2 } ]', 5, 15)).toBe('{"a":2}');
     expect(minify('[1,{"a":2}]', 3, 10)).toBe('{"a":2}');
   });
-  test('changes nothing where there is none', () => expect(minify('{"a b":[1," "]}')).toBe('{"a b":[1," "]}'));
+  test('changes nothing if there is no white space', () => expect(minify('{"a b":[1," "]}')).toBe('{"a b":[1," "]}'));
 });
 
 const short = (text: string) => atOnce(shortenSpaceInSteps(text));
@@ -24,26 +24,26 @@ describe('white space of a long text', () => {
     ['between members', (run: string) => `{"a":1,${run}"b":"x y"}`],
     ['between two values, which no text may have', (run: string) => `{"a":1${run}2}`],
     ['behind a string with a quote in it', (run: string) => `{"a":"\\" ",${run}"b":1}`],
-  ])('%s is one character', (_where, make) => {
+  ])('is shortened to one character: %s', (_where, make) => {
     expect(short(make(space))).toBe(make(' '));
   });
 
-  test('in a string stays', () => {
+  test('in a string is kept', () => {
     const text = `{"a":"${' '.repeat(LONG)}"}`;
     expect(short(text)).toBe(text);
   });
 
-  test('in a string stays, and goes beside it', () => {
+  test('in a string is kept, and shortened beside it', () => {
     const value = `"${' '.repeat(LONG)}"`;
     expect(short(`[${value},${space}${value}]`)).toBe(`[${value}, ${value}]`);
   });
 
-  test('that is no white space of JSON stays', () => {
+  test("that JSON doesn't accept as white space is kept", () => {
     const text = `[${'\u000b'.repeat(LONG)}]`;
     expect(short(text)).toBe(text);
   });
 
-  test('of ordinary length stays', () => {
+  test('of ordinary length is kept', () => {
     const text = JSON.stringify(
       Array.from({ length: 10_000 }, (_, n) => ({ n, text: 'x' })),
       undefined,
@@ -52,14 +52,14 @@ describe('white space of a long text', () => {
     expect(short(text)).toBe(text);
   });
 
-  test('of 65,536 characters is found, wherever it begins', () => {
+  test('of 65,536 characters is found wherever it begins', () => {
     for (let before = 1; before < 70_000; before += 9_973) {
       const text = `[${'1,'.repeat(before)}${' '.repeat(65_536)}1]`;
       expect(short(text).length).toBe(text.length - 65_535);
     }
   });
 
-  test('is passed with turns for others', () => {
+  test('is skipped in steps, so that other work has turns', () => {
     let steps = 0;
     for (const _ of shortenSpaceInSteps(`[${' '.repeat(10 * 131_072)}]`)) steps++;
     expect(steps).toBeGreaterThanOrEqual(9);

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ByteBudget } from '../../../../src/base/shared/byte-budget.ts';
+import { patient } from '../../../support/patience.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
 afterEach(() => void vi.useRealTimers());
@@ -13,7 +14,7 @@ function budgetOf(limit: number): ByteBudget {
   return new ByteBudget(limit, 30_000, () => vi.getMockedSystemTime()?.getTime() ?? 0);
 }
 
-describe('who is slow gives way', () => {
+describe('a slow lease gives way', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'], now: 0 }));
 
   function growing(budget: ByteBudget, owner: string, bytes: number, ended: string[], name = owner) {
@@ -23,7 +24,7 @@ describe('who is slow gives way', () => {
     return lease;
   }
 
-  test('when somebody waits, and not before', async () => {
+  test('only when another one waits', async () => {
     const budget = budgetOf(100);
     const ended: string[] = [];
     growing(budget, 'a', 90, ended).theirTurn();
@@ -36,7 +37,7 @@ describe('who is slow gives way', () => {
     expect(budget.used).toBe(50);
   });
 
-  test('not who moves enough, nor who is not waited for', async () => {
+  test("unless it moves enough data, or isn't waited for", async () => {
     const budget = budgetOf(100);
     const ended: string[] = [];
     const moving = growing(budget, 'a', 40, ended);
@@ -62,7 +63,7 @@ describe('who is slow gives way', () => {
     expect(await waiting).toBe(true);
   });
 
-  test('nobody grows for longer than others may wait, at whatever rate, but for the time in which it had to wait itself', async () => {
+  test('after the longest time that others can wait, at any rate, not counting its own waiting time', async () => {
     const budget = budgetOf(100);
     const ended: string[] = [];
     const long = growing(budget, 'a', 90, ended);
@@ -83,7 +84,7 @@ describe('who is slow gives way', () => {
     expect(await waiting).toBe(true);
   });
 
-  test('first those of the owner who holds most, and no more than makes room', async () => {
+  test('if its owner holds the most, and only as many leases as needed give way', async () => {
     const budget = budgetOf(100);
     const ended: string[] = [];
     const leases = [
@@ -101,7 +102,7 @@ describe('who is slow gives way', () => {
     expect(leases[2]?.take(1)).toBe(false);
   });
 
-  test('an answer that is read at a good rate may be long', async () => {
+  test('unless its response is read at a good rate, however long that is', async () => {
     const budget = budgetOf(100);
     const ended: string[] = [];
     const answer = budget.open('a');
@@ -122,7 +123,7 @@ describe('who is slow gives way', () => {
   });
 });
 
-test('who holds least is served first, then who wants least', async () => {
+test('the lease that holds least is served first, then the one that wants least', async () => {
   const budget = new ByteBudget(100, 60_000);
   const full = budget.open('many');
   expect(full.take(90)).toBe(true);
@@ -139,11 +140,11 @@ test('who holds least is served first, then who wants least', async () => {
   const more = budget.open('many');
   more.add(50);
   full.release();
-  await vi.waitFor(() => expect(granted).toHaveLength(3));
+  await vi.waitFor(() => expect(granted).toHaveLength(3), patient);
   expect(granted).toEqual(['other', 'small', 'large']);
 });
 
-test('beyond 768 who wait with 64 KB, whoever would be served last is refused at once', async () => {
+test('beyond 768 waiting leases of 64 KB, the one that would be served last is refused at once', async () => {
   const budget = new ByteBudget(100, 1_000);
   expect(budget.open('a').take(100)).toBe(true);
   const waiting = Array.from({ length: 768 }, () => Promise.resolve(budget.open('many').take(10)));
@@ -157,8 +158,8 @@ test('beyond 768 who wait with 64 KB, whoever would be served last is refused at
   expect(await waiting[767]).toBe(false);
 });
 
-describe('an answer', () => {
-  test('waits until others were read, though nobody grows', async () => {
+describe('a response', () => {
+  test('waits until others are read, even if no lease grows', async () => {
     const budget = budgetOf(800);
     const answers = Array.from({ length: 8 }, () => budget.open('many'));
     expect(answers.map((lease) => lease.takeForAnswer(500, 0))).toEqual(new Array(8).fill(true));
@@ -171,7 +172,7 @@ describe('an answer', () => {
     expect(budget.used).toBe(800);
   });
 
-  test('has slow readers give way', async () => {
+  test('makes slow readers give way', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'], now: 0 });
     const budget = budgetOf(800);
     const ended: number[] = [];
@@ -187,7 +188,7 @@ describe('an answer', () => {
     expect(ended).toEqual([0, 1]);
   });
 
-  test('that is there already is refused where too much of that waits', async () => {
+  test('that is already in memory is refused if too many such responses wait', async () => {
     const budget = budgetOf(80_000_000);
     for (let n = 0; n < 8; n += 1) expect(budget.open('many').takeForAnswer(10_000_000, 0)).toBe(true);
     const waiting = Array.from({ length: 6 }, () => budget.open('many').takeForAnswer(10_000_000, 9_000_000));
@@ -199,7 +200,7 @@ describe('an answer', () => {
   });
 });
 
-test('of this process, however many wait, none is refused for that', async () => {
+test('leases of this process are never refused for the number that waits', async () => {
   const budget = new ByteBudget(100, 60_000);
   const first = budget.open();
   expect(first.take(100)).toBe(true);
@@ -214,7 +215,7 @@ test('of this process, however many wait, none is refused for that', async () =>
 });
 
 describe('a budget of bytes', () => {
-  test('grants at once what fits, and the rest in the order of coming', async () => {
+  test('grants at once what fits, and the rest in order of arrival', async () => {
     const budget = new ByteBudget(100, 1_000);
     const [a, b, c, d] = [budget.open(), budget.open(), budget.open(), budget.open()];
     expect(a.take(60)).toBe(true);
@@ -232,7 +233,7 @@ describe('a budget of bytes', () => {
     expect(budget.used).toBe(60);
   });
 
-  test('serves those who wait when it is made larger, and takes nothing back when it is made smaller', async () => {
+  test('serves waiting leases when it becomes larger, and takes nothing back when it becomes smaller', async () => {
     const budget = new ByteBudget(100, 1_000);
     const [a, b, c] = [budget.open(), budget.open(), budget.open()];
     expect(a.take(80)).toBe(true);
@@ -247,7 +248,7 @@ describe('a budget of bytes', () => {
     expect(await next).toBe(true);
   });
 
-  test('lets one that is larger go alone', async () => {
+  test('lets one lease exceed it if it is alone', async () => {
     const budget = new ByteBudget(100, 1_000);
     const [large, small] = [budget.open(), budget.open()];
     expect(large.take(1_000)).toBe(true);
@@ -258,7 +259,7 @@ describe('a budget of bytes', () => {
     expect(budget.used).toBe(1);
   });
 
-  test('lets the oldest of those that grow go on, so that they do not wait for each other', async () => {
+  test("lets the oldest growing lease continue, so that leases don't deadlock", async () => {
     const budget = new ByteBudget(100, 1_000);
     const [a, b] = [budget.open(), budget.open()];
     expect(a.take(50)).toBe(true);
@@ -269,7 +270,7 @@ describe('a budget of bytes', () => {
     expect(await later).toBe(true);
   });
 
-  test('counts streams without waiting, and never lets them hold up requests for good', async () => {
+  test('counts streams without making them wait, and never lets them block requests permanently', async () => {
     const budget = new ByteBudget(100, 1_000);
     const [stream, request] = [budget.open(), budget.open()];
     stream.add(500);
@@ -278,7 +279,7 @@ describe('a budget of bytes', () => {
     expect(budget.used).toBe(550);
   });
 
-  test('refuses after the longest time to wait, and serves those behind', async () => {
+  test('refuses after the longest waiting time, and serves the next ones', async () => {
     const budget = new ByteBudget(100, 1_000);
     const [a, b, c] = [budget.open(), budget.open(), budget.open()];
     expect(a.take(60)).toBe(true);

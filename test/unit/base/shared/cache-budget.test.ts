@@ -33,7 +33,7 @@ class Shelf {
 }
 
 describe('a cache budget', () => {
-  test('counts what it takes in, until it is given back', () => {
+  test('counts what it holds until it is released', () => {
     const { budget, gone } = new Shelf();
     const [small, large] = [new Entry(gone, 'small', 30), new Entry(gone, 'large', 70, 2)];
     expect(budget.admit(small)).toBe(true);
@@ -45,7 +45,7 @@ describe('a cache budget', () => {
     expect(gone).toEqual([]);
   });
 
-  test('gives up lower ranks before higher ones, whenever they came', () => {
+  test('evicts lower ranks before higher ones, whatever their age', () => {
     const shelf = new Shelf();
     shelf.put('low', 20, 0);
     shelf.put('high', 40, 2);
@@ -57,7 +57,7 @@ describe('a cache budget', () => {
     expect(shelf.budget.bytes).toBe(90);
   });
 
-  test('gives what was read another round', () => {
+  test('gives entries that were read a second chance', () => {
     const shelf = new Shelf();
     const first = shelf.put('first', 50);
     shelf.put('second', 50);
@@ -69,7 +69,7 @@ describe('a cache budget', () => {
     expect(shelf.gone).toEqual(['second', 'first', 'third']);
   });
 
-  test('refuses what is larger than all of it, and gives nothing up for that', () => {
+  test('refuses an entry larger than itself, and evicts nothing for it', () => {
     const shelf = new Shelf();
     shelf.put('small', 100);
     expect(shelf.budget.admit(new Entry(shelf.gone, 'large', 101))).toBe(false);
@@ -78,7 +78,7 @@ describe('a cache budget', () => {
     expect(new CacheBudget(0).admit(new Entry([], 'any', 1))).toBe(false);
   });
 
-  test('gives up at once what has no room any more when it is made smaller', () => {
+  test('evicts at once what no longer fits when it becomes smaller', () => {
     const shelf = new Shelf();
     shelf.put('first', 40);
     const second = shelf.put('second', 40);
@@ -92,7 +92,7 @@ describe('a cache budget', () => {
     expect(shelf.gone).toHaveLength(3);
   });
 
-  test('takes high ranks that nobody reads any more back from a cache at rest, and leaves those that are read', () => {
+  test('evicts unread entries of high rank from an idle cache, and keeps those that are read', () => {
     const shelf = new Shelf();
     for (let index = 0; index < 6; index += 1) shelf.put(`resting ${index}`, 10, 2);
     const read = shelf.put('read', 10, 2);
@@ -105,7 +105,7 @@ describe('a cache budget', () => {
     expect(shelf.budget.bytes).toBe(100);
   });
 
-  test('keeps high ranks that are read now and then against any number of lower ones', () => {
+  test('keeps high-rank entries that are read occasionally against any number of lower ones', () => {
     const shelf = new Shelf();
     const inner = Array.from({ length: 5 }, (_unused, index) => shelf.put(`inner ${index}`, 10, 2));
     for (let step = 0; step < 2_000; step += 1) {

@@ -7,7 +7,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test('a timer that is longer than platforms have waits as long as they can', () => {
+test("a timer longer than the platform's maximum is set to the maximum", () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const begun = vi.spyOn(globalThis, 'setTimeout');
   let calls = 0;

@@ -15,19 +15,19 @@ const pairs: readonly (readonly [string, string, boolean])[] = [
   ['é', 'e', false],
 ];
 
-describe.each(pairs)('%j and %j', (one, other, areEqual) => {
-  test('as texts', () => {
+describe.each(pairs)('comparing %j with %j in constant time', (one, other, areEqual) => {
+  test('works for texts', () => {
     expect(areEqualSecrets(one, other)).toBe(areEqual);
   });
 
-  test('as bytes', () => {
+  test('works for bytes', () => {
     const encoder = new TextEncoder();
     expect(areEqualSecretBytes(encoder.encode(one), encoder.encode(other))).toBe(areEqual);
   });
 });
 
 /** Counts at how many places it is looked at: the same, wherever the first difference is. */
-test('where two differ does not tell how long that takes to find out', () => {
+test("the time of a comparison doesn't depend on where two texts differ", () => {
   const looksAt = (other: string): number => {
     let looks = 0;
     const charCodeAt = (at: number) => {

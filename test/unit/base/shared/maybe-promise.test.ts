@@ -7,11 +7,11 @@ const fail = (): never => {
 };
 
 describe('whenReady', () => {
-  test('goes on at once with a value that is there', () => {
+  test('continues at once with a value that is there', () => {
     expect(whenReady(3, (value) => value + 1)).toBe(4);
   });
 
-  test('goes on later with a promised value', async () => {
+  test('continues later with a promised value', async () => {
     const later = whenReady(Promise.resolve(3), (value) => value + 1);
     expect(later).toBeInstanceOf(Promise);
     expect(await later).toBe(4);
@@ -19,7 +19,7 @@ describe('whenReady', () => {
 });
 
 describe('orElse', () => {
-  test('gives what the work gives', async () => {
+  test('returns the result of the work', async () => {
     expect(orElse(() => 1, fail)).toBe(1);
     expect(await orElse(async () => 1, fail)).toBe(1);
   });
@@ -39,7 +39,7 @@ describe('orElse', () => {
 });
 
 describe('withEnd', () => {
-  test('ends after work that gives its value at once, before it is handed on', () => {
+  test('ends after work that returns at once, before its value is passed on', () => {
     const steps: string[] = [];
     const value = withEnd(
       () => steps.push('work'),
@@ -66,7 +66,7 @@ describe('withEnd', () => {
     expect([await value, ended]).toEqual(['done', 1]);
   });
 
-  test('ends once, and passes on the failure, where the work throws or rejects', async () => {
+  test('ends once, and passes the failure on, if the work throws or rejects', async () => {
     let ended = 0;
     const end = () => {
       ended += 1;

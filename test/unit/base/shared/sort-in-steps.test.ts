@@ -4,7 +4,7 @@ import { atOnce } from '../../../../src/base/shared/turn.ts';
 
 const compare = (left: { n: number }, right: { n: number }) => left.n - right.n;
 
-test.each([0, 1, 2, 4_095, 4_096, 4_097, 20_000])('%d items come out as from a sort in one go', (count) => {
+test.each([0, 1, 2, 4_095, 4_096, 4_097, 20_000])('%d items are sorted as in a sort at once', (count) => {
   let seed = 7;
   const items = Array.from({ length: count }, (_, place) => {
     seed = (seed * 48_271) % 2_147_483_647;
@@ -15,7 +15,7 @@ test.each([0, 1, 2, 4_095, 4_096, 4_097, 20_000])('%d items come out as from a s
   expect(atOnce(sortInSteps(sorted, compare))).toEqual(sorted);
 });
 
-test('others may have a turn in between', () => {
+test('other work has turns during a sort', () => {
   const items = Array.from({ length: 100_000 }, (_, n) => ({ n: -n }));
   let steps = 0;
   for (const _ of sortInSteps(items, compare)) steps += 1;
@@ -25,7 +25,7 @@ test('others may have a turn in between', () => {
   expect(stepsOfNumbers).toBeGreaterThan(50);
 });
 
-test.each([0, 1, 2, 4_095, 4_096, 4_097, 12_288, 50_000])('%d numbers come out as from a sort in one go', (count) => {
+test.each([0, 1, 2, 4_095, 4_096, 4_097, 12_288, 50_000])('%d numbers are sorted as in a sort at once', (count) => {
   let seed = 11;
   const numbers = Float64Array.from({ length: count }, () => {
     seed = (seed * 48_271) % 2_147_483_647;

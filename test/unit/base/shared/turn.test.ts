@@ -55,14 +55,14 @@ describe('the next turn', () => {
   });
 });
 
-describe('a pace', () => {
+describe('a time slice', () => {
   // Each test begins in a turn of its own, which nobody has held yet.
   beforeEach(async () => {
     await nextTurn();
     await nextTurn();
   });
 
-  test('is due once the thread was held for long enough, and then anew', async () => {
+  test('is due after the thread was held long enough, and again after the next interval', async () => {
     stopClock();
     const timeSlice = new TimeSlice(10);
     now = 9;
@@ -75,7 +75,7 @@ describe('a pace', () => {
     expect(timeSlice.isDue).toBe(true);
   });
 
-  test('counts what other work has held the thread for in the same turn', async () => {
+  test('counts what other work held the thread for in the same turn', async () => {
     stopClock();
     new TimeSlice();
     now = 9;
@@ -90,7 +90,7 @@ describe('a pace', () => {
     expect(third.isDue).toBe(true);
   });
 
-  test('is due at once in a turn that has lasted for too long', async () => {
+  test('is due at once in a turn that has lasted too long', async () => {
     stopClock();
     new TimeSlice();
     now = 14;
@@ -99,7 +99,7 @@ describe('a pace', () => {
     expect(new TimeSlice().isDue).toBe(true);
   });
 
-  test('begins anew in each turn', async () => {
+  test('starts over in each turn', async () => {
     stopClock();
     const timeSlice = new TimeSlice();
     now = 9;
@@ -111,7 +111,7 @@ describe('a pace', () => {
     expect(timeSlice.isDue).toBe(true);
   });
 
-  test('gives each of many a turn of its own, in their order', async () => {
+  test('resumes many in order, each in its own turn', async () => {
     stopClock();
     const order: string[] = [];
     let turn = 0;
@@ -140,13 +140,13 @@ describe('a pace', () => {
 });
 
 describe('work in turns', () => {
-  test('that is short is done at once', () => {
+  test('is done at once if it is short', () => {
     stopClock();
     expect(runCooperatively(work(1000))).toBe('done');
     expect(runCooperatively(work(4, 1))).toBe('done');
   });
 
-  test('that is long lets others have a turn every 5 ms', async () => {
+  test('lets other work have a turn every 5 ms if it is long', async () => {
     await nextTurn();
     await nextTurn();
     stopClock();
@@ -164,7 +164,7 @@ describe('work in turns', () => {
     expect(turns).toEqual([6, 11, 16, 21, 26, 31, 36, 41, 46]);
   });
 
-  test('gives a step that is long by itself a turn to itself', async () => {
+  test('has a turn to itself for a step that is long by itself', async () => {
     await nextTurn();
     await nextTurn();
     stopClock();
@@ -189,7 +189,7 @@ describe('work in turns', () => {
     expect(atOnce(withLongStep())).toBe('done');
   });
 
-  test('fails at once, or later', async () => {
+  test('can fail at once or later', async () => {
     stopClock();
     function* failing(stepMs: number): CooperativeTask<never> {
       yield* work(3, stepMs);
@@ -199,12 +199,12 @@ describe('work in turns', () => {
     await expect(runCooperatively(failing(30))).rejects.toThrow('no');
   });
 
-  test('can be done in one go all the same', () => {
+  test('can also be run synchronously', () => {
     stopClock();
     expect(atOnce(work(100, 10))).toBe('done');
   });
 
-  test('goes on before what had more turns', async () => {
+  test('continues before work that already had more turns', async () => {
     stopClock();
     const long = Array.from({ length: 100 }, () => runCooperatively(work(100, 10)));
     for (let turn = 0; turn < 1_000; turn += 1) await nextTurn();
@@ -226,14 +226,14 @@ describe('steps that wait', () => {
     return total;
   }
 
-  test('are done at once where everything is at hand, else when it is', async () => {
+  test('are done at once if every value is available, else when it is', async () => {
     expect(runCooperatively(sum([1, 2, 3]))).toBe(6);
     const late = runCooperatively(sum([1, Promise.resolve(2), 3, Promise.resolve(4)]));
     expect(late).toBeInstanceOf(Promise);
     expect(await late).toBe(10);
   });
 
-  test('fail where they wait, and may go on from there', async () => {
+  test('fail where they wait, and can catch that failure and continue', async () => {
     const failing = () => Promise.reject<number>(new Error('no'));
     await expect(runCooperatively(sum([1, failing()]))).rejects.toThrow('no');
     function* recovering(): CooperativeTask<string> {
@@ -248,7 +248,7 @@ describe('steps that wait', () => {
     expect(await runCooperatively(recovering())).toBe('Error: no later');
   });
 
-  test('can not be done in one go', () => {
+  test("can't be run synchronously", () => {
     expect(atOnce(sum([1, 2]))).toBe(3);
     expect(() => atOnce(sum([Promise.resolve(1)]))).toThrow('may not wait');
   });

@@ -2,12 +2,15 @@ import { expect, test } from 'vitest';
 import { atOnce } from '../../../../src/base/shared/turn.ts';
 import { encodeInSteps, fitsUtf8, utf8Length } from '../../../../src/base/shared/utf8.ts';
 
-test.each(['', 'plain', 'é', 'ß€', '€uro', '😀', 'a😀é€\u0000'])('the length of %j is that of its bytes', (text) => {
-  const { length } = new TextEncoder().encode(text);
-  expect(utf8Length(text)).toBe(length);
-  expect(fitsUtf8(text, length)).toBe(true);
-  if (length > 0) expect(fitsUtf8(text, length - 1)).toBe(false);
-});
+test.each(['', 'plain', 'é', 'ß€', '€uro', '😀', 'a😀é€\u0000'])(
+  'the UTF-8 length of %j is that of its bytes',
+  (text) => {
+    const { length } = new TextEncoder().encode(text);
+    expect(utf8Length(text)).toBe(length);
+    expect(fitsUtf8(text, length)).toBe(true);
+    if (length > 0) expect(fitsUtf8(text, length - 1)).toBe(false);
+  },
+);
 
 test.each([
   ['nothing', ''],
@@ -16,17 +19,17 @@ test.each([
   ['characters of three bytes', '€'.repeat(700_000)],
   ['a long text in ASCII but for its end', `${'x'.repeat(600_000)}${'é€😀'.repeat(400)}`],
   ['half a pair', `${'x'.repeat(600_000)}\ud83d`],
-])('a text with %s is encoded in steps as it is in one go', (_what, text) => {
+])('a text with %s is encoded in steps as it is at once', (_what, text) => {
   expect(Buffer.compare(atOnce(encodeInSteps(text)), new TextEncoder().encode(text))).toBe(0);
 });
 
-test('a text of pieces is encoded as the whole', () => {
+test('a text in pieces is encoded like the whole', () => {
   const pieces = ['', 'é'.repeat(700_000), 'x', '😀'.repeat(300_000), '€'];
   const text = pieces.join('');
   expect(Buffer.compare(atOnce(encodeInSteps(text, pieces)), new TextEncoder().encode(text))).toBe(0);
 });
 
-test('a long text in ASCII is not copied when it is encoded', () => {
+test('a long ASCII text is not copied when it is encoded', () => {
   const bytes = atOnce(encodeInSteps('x'.repeat(2_000_000)));
   expect(bytes.buffer.byteLength).toBe(2_000_000);
 });

@@ -28,6 +28,6 @@ test.each([
     'WebKit iOS 16_6',
   ],
   ['SomethingElse/1.0', 'SomethingElse/1.0'],
-])('%s', (userAgent, engine) => {
+])('the engine is recognized: %s', (userAgent, engine) => {
   expect(browserEngine(userAgent)).toBe(engine);
 });

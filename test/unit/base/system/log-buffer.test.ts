@@ -22,7 +22,7 @@ test('of an entry that is too long the end is kept', () => {
   expect(text.length).toBe(7 + 524_289);
 });
 
-test('a stretch is read from behind', () => {
+test('a range is read counted from the end', () => {
   const buffer = new LogBuffer();
   buffer.write('abc');
   buffer.write('def');
@@ -33,7 +33,7 @@ test('a stretch is read from behind', () => {
   expect(textOf(buffer.read(100, 80))).toBe('');
 });
 
-test('entries of clients push out none but each other, and stand in their order among the others', () => {
+test('entries of clients displace only each other, and stay in order among the others', () => {
   const buffer = new LogBuffer();
   buffer.write('own 1');
   buffer.write('first', true);

@@ -14,7 +14,7 @@ function entriesAt(level: LogLevel): string[] {
   return entries;
 }
 
-test('entries have time and level, and the level filters them', () => {
+test('log entries have time and level, and the level filters them', () => {
   const error = '2026-01-31T12:00:00.000Z [error] broken';
   const info = '2026-01-31T12:00:00.000Z [info] changed';
   const debug = '2026-01-31T12:00:00.000Z [debug] looked';
@@ -26,14 +26,14 @@ test('entries have time and level, and the level filters them', () => {
   expect(entriesAt('request')).toEqual([error, info, debug, request]);
 });
 
-test('the entry of a request is made where it is written', () => {
+test('the entry of a request is formatted only if it is written', () => {
   const log = createLog({ level: 'debug', clock, write: () => {} });
   log.request?.(() => {
     throw new Error('nobody reads it');
   });
 });
 
-test('an error is written with its stack and what caused it', () => {
+test('an error is logged with its stack and cause', () => {
   const entries: string[] = [];
   const log = createLog({ level: 'error', clock, write: (entry) => entries.push(entry) });
   log.error('broken', new Error('outer', { cause: new TypeError('inner') }));
@@ -44,7 +44,7 @@ test('an error is written with its stack and what caused it', () => {
   expect(entries[1]).toBe('2026-01-31T12:00:00.000Z [error] odd\n  a text');
 });
 
-describe('what a stranger chose', () => {
+describe('text from a client in the log', () => {
   const forged = '2026-01-01T00:00:00.000Z [error] forged';
   const nasty = `a\n${forged}\r\n\u001b[2J\u0007\u0000\u009b31m\u2028\u202e\tz`;
   const shown = String.raw`a\n2026-01-01T00:00:00.000Z [error] forged\r\n\u001b[2J\u0007\u0000\u009b31m\u2028\u202e\tz`;
@@ -56,14 +56,14 @@ describe('what a stranger chose', () => {
     return entries[0] ?? '';
   }
 
-  test('neither begins a line nor steers a terminal, on any level', () => {
+  test('neither begins a line nor controls a terminal, on any level', () => {
     expect(logged((log) => log.error(nasty))).toBe(`2026-01-31T12:00:00.000Z [error] ${shown}`);
     expect(logged((log) => log.info(nasty))).toBe(`2026-01-31T12:00:00.000Z [info] ${shown}`);
     expect(logged((log) => log.debug(nasty))).toBe(`2026-01-31T12:00:00.000Z [debug] ${shown}`);
     expect(logged((log) => log.error('odd', nasty))).toBe(`2026-01-31T12:00:00.000Z [error] odd\n  ${shown}`);
   });
 
-  test('stays in one line as the message of an error, however deep', () => {
+  test('stays on one line as the message of an error, however deep', () => {
     const frame = `at evil (${forged})\n    at more`;
     const cause = new Error(`${nasty}\n    ${frame}`, { cause: new Error(nasty) });
     const lines = logged((log) => log.error('broken', cause)).split('\n');

@@ -26,7 +26,7 @@ function open(settings = {}) {
   };
 }
 
-test('requests are counted by the intervals in which they came', () => {
+test('requests are counted in the interval in which they arrive', () => {
   const { clock, statistics, shown } = open();
   const requests = (count: number) => {
     for (let n = 0; n < count; n++) statistics.noteRequest('GET', clock.time);
@@ -50,7 +50,7 @@ test('requests are counted by the intervals in which they came', () => {
   expect(shown('httpd_request_methods/PUT').sum).toBe(0);
 });
 
-test('a window of time forgets what came before it', () => {
+test('a window of time excludes what came before it', () => {
   const { clock, statistics, shown } = open();
   statistics.noteRequest('PUT', clock.time);
   clock.time += 59_000;
@@ -74,7 +74,7 @@ test('the time of requests is sampled as the mean of an interval', () => {
   expect(shown('httpd_status_codes/404').sum).toBe(1);
 });
 
-test('what is open is shown as it is', () => {
+test('open things are shown as their current number', () => {
   const { clock, shown, openDatabases } = open();
   openDatabases(4);
   clock.time += 1_000;
@@ -83,7 +83,7 @@ test('what is open is shown as it is', () => {
   expect(shown('svc/open_databases')).toEqual({ current: 2, sum: 2, mean: 4, stddev: 0, min: 4, max: 4 });
 });
 
-test('only windows that are set can be asked for, and others may be set', async () => {
+test('only configured windows can be requested, and others can be configured', async () => {
   const { config, clock, statistics, shown } = open({ stats: { samples: '[0, 10]', rate: '100' } });
   expect(() => shown('httpd/requests', 60)).toThrow('bad_request: range is "60"; it must be one of 0, 10.');
   statistics.noteRequest('GET', clock.time);
@@ -102,14 +102,14 @@ test.each([
   ['samples', '[0, 4000]'],
   ['rate', '0'],
   ['rate', '10'],
-])('%s can not be %s', async (key, value) => {
+])("setting %s can't be %s", async (key, value) => {
   const { config } = open();
   await expect(config.set('stats', key, value)).rejects.toMatchObject({ code: 'bad_request' });
 });
 
 const NONE = { sum: 0, mean: 0, stddev: 0, min: 0, max: 0 };
 
-test('nothing is 0', () => {
+test('an empty series has zeros', () => {
   const series = new SampleSeries(4);
   expect(series.total()).toEqual(NONE);
   expect(series.latest(4)).toEqual(NONE);
@@ -117,7 +117,7 @@ test('nothing is 0', () => {
   expect(series.latest(4)).toEqual(NONE);
 });
 
-test('all samples, and the latest ones', () => {
+test('a series covers all samples and the latest ones', () => {
   const series = new SampleSeries(4);
   for (const sample of [2, 4, 4, 4, 5, 5, 7, 9]) series.push(sample, 0, 0);
   // The example of a standard deviation that is a whole number.
@@ -126,7 +126,7 @@ test('all samples, and the latest ones', () => {
   expect(series.latest(100)).toEqual({ sum: 26, mean: 6.5, stddev: Math.sqrt(2.75), min: 5, max: 9 });
 });
 
-test('intervals in which nothing came count, however many', () => {
+test('intervals without events count, however many', () => {
   const series = new SampleSeries(4);
   series.push(8, 0, 1);
   expect(series.latest(4)).toEqual({ sum: 8, mean: 4, stddev: 4, min: 0, max: 8 });
@@ -137,7 +137,7 @@ test('intervals in which nothing came count, however many', () => {
   expect(series.latest(4)).toEqual({ sum: 3, mean: 0.75, stddev: Math.sqrt(27) / 4, min: 0, max: 3 });
 });
 
-test('what could not be sampled counts for nothing', () => {
+test('a sample that failed counts for nothing', () => {
   const series = new SampleSeries(4);
   series.push(10, Number.NaN, 2);
   series.push(20, Number.NaN, 0);

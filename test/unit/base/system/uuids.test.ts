@@ -67,7 +67,7 @@ describe('uuids', () => {
     expect(ids.next()).toBe('0649add4493001mine');
   });
 
-  test.each(['utc_random', 'utc_id'])('%s: goes on when the clock is set back', (algorithm) => {
+  test.each(['utc_random', 'utc_id'])('%s: continues when the clock is set back', (algorithm) => {
     let now = noon;
     const ids = uuids({ algorithm, utc_id_suffix: 'x' }, systemRandom, { now: () => now });
     const before = ids.next();
@@ -76,7 +76,7 @@ describe('uuids', () => {
     expect(after.slice(0, 14) > before.slice(0, 14)).toBe(true);
   });
 
-  test('instances share nothing', () => {
+  test('instances share no state', () => {
     expect(uuids({}).next()).toBe(uuids({}).next());
   });
 });

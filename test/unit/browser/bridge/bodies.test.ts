@@ -17,7 +17,7 @@ describe('a body', () => {
     );
   });
 
-  test('that is text crosses as text, on credit like any other, and is UTF-8 to who reads bytes', async () => {
+  test('that is text crosses as text, on credit like any other, and is UTF-8 for a reader of bytes', async () => {
     const texts = ['Trom', '', 'sø ', '🎉'];
     let pulls = 0;
     const [make, read] = pipePair();
@@ -41,7 +41,7 @@ describe('a body', () => {
     ]);
   });
 
-  test('is not made before it is read, and never further ahead than credit goes', async () => {
+  test('is not produced before it is read, and never further ahead than the credit', async () => {
     const [make, read] = pipePair();
     const source = sourceOf(Array.from({ length: 100 }, (_, index) => bytes(index)));
     sendBody(source, make);
@@ -59,14 +59,14 @@ describe('a body', () => {
     await body.cancel();
   });
 
-  test('costs fewer grants than chunks', async () => {
+  test('needs fewer grants than chunks', async () => {
     const [make, read] = pipePair();
     sendBody(sourceOf(Array.from({ length: 100 }, () => bytes(1))), make);
     expect(await readAll(readBody(read))).toHaveLength(100);
     expect(read.sent.length).toBeLessThanOrEqual(52);
   });
 
-  test('is made no further once its reader cancelled', async () => {
+  test('stops being produced when its reader cancels', async () => {
     const [make, read] = pipePair();
     const source = sourceOf(Array.from({ length: 100 }, () => bytes(1)));
     sendBody(source, make);
@@ -79,7 +79,7 @@ describe('a body', () => {
     await expect(body.pull()).rejects.toThrow('seen enough');
   });
 
-  test('fails at its reader when its source fails, after what came before', async () => {
+  test('fails at its reader when its source fails, after everything sent before', async () => {
     const [make, read] = pipePair();
     sendBody(sourceOf([bytes(1), bytes(2)], { failure: new Error('page 7 is damaged') }), make);
     const body = readBody(read);
@@ -96,7 +96,7 @@ describe('a body', () => {
     await expect(body.pull()).rejects.toThrow('3 bytes came where 5 were announced');
   });
 
-  test('fails when it is longer than its length, and is then made no further', async () => {
+  test('fails when it is longer than its length, and stops being produced', async () => {
     const [make, read] = pipePair();
     const source = sourceOf([bytes(1, 2, 3), bytes(4)], { isEndless: true });
     sendBody(source, make);
@@ -107,7 +107,7 @@ describe('a body', () => {
   });
 });
 
-describe('the lease', () => {
+describe('the lease of a body', () => {
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   });
@@ -120,7 +120,7 @@ describe('the lease', () => {
     await messagesArrived();
   }
 
-  test('ends when nothing comes from the reader for 30 s', async () => {
+  test('ends when the reader sends nothing for 30 s', async () => {
     const [make, read] = pipePair();
     const source = sourceOf([bytes(1)]);
     sendBody(source, make);
@@ -132,7 +132,7 @@ describe('the lease', () => {
     expect(make.sent.at(-1)).toEqual({ step: 'fail', reason: source.cancelled });
   });
 
-  test('lasts as long as the reader is there, though it reads nothing', async () => {
+  test('lasts as long as the reader exists, even if it reads nothing', async () => {
     const [make, read] = pipePair();
     const source = sourceOf([bytes(1), bytes(2)]);
     sendBody(source, make);
@@ -142,7 +142,7 @@ describe('the lease', () => {
     expect(await readAll(body)).toEqual([1, 2]);
   });
 
-  test('holds the other way round too: a watched body fails when its sender is silent', async () => {
+  test('works in the other direction: a watched body fails when its producer is silent', async () => {
     const [make, read] = pipePair();
     const body = readBody(read, undefined, { isWatched: true });
     const failing = expect(body.pull()).rejects.toThrow('its sender was silent for 30 s');
@@ -152,7 +152,7 @@ describe('the lease', () => {
     expect(read.isClosed).toBe(true);
   });
 
-  test('of a watched body is kept by a sender that has nothing to give', async () => {
+  test('of a watched body is renewed by a producer without new data', async () => {
     const [make, read] = pipePair();
     sendBody(sourceOf([bytes(1)], { isEndless: true }), make);
     const body = readBody(read, undefined, { isWatched: true });

@@ -65,7 +65,7 @@ test('a stolen lock fails its holder, and is the thief’s at once', async () =>
   expect(table.snapshot().held).toEqual([{ name: 'a', mode: 'exclusive', clientId: 'new' }]);
 });
 
-test('ifAvailable gives null instead of waiting', async () => {
+test('ifAvailable returns null instead of waiting', async () => {
   const table = new FakeLocks();
   hold(table.client());
   await messagesArrived();
@@ -73,7 +73,7 @@ test('ifAvailable gives null instead of waiting', async () => {
   expect(await table.client().request('b', { ifAvailable: true }, (lock) => lock?.name)).toBe('b');
 });
 
-test('a signal ends the waiting, and nothing that was granted', async () => {
+test('a signal ends the waiting, but no granted lock', async () => {
   const table = new FakeLocks();
   const [first, second] = [new AbortController(), new AbortController()];
   const holder = hold(table.client(), { signal: first.signal });
@@ -86,7 +86,7 @@ test('a signal ends the waiting, and nothing that was granted', async () => {
   expect(table.snapshot().pending).toEqual([]);
 });
 
-test('a client that is killed gives up everything, and hears nothing more', async () => {
+test('a client that is killed loses all its locks, and gets no more callbacks', async () => {
   const table = new FakeLocks();
   const client = table.client();
   const owner = hold(client);

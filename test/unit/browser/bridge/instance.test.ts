@@ -36,7 +36,7 @@ describe('an instance', () => {
     expect(() => createInstance(base, origin)).toThrow(`can't be used, ${why}; pass a path such as "/db/"`);
   });
 
-  test.each(['/', 'https://app.example', '/app', '/app/'])('%s is refused by a script below it', (base) => {
+  test.each(['/', 'https://app.example', '/app', '/app/'])('%s is refused for a script below it', (base) => {
     const why = "the site's own files are below it";
     expect(() => createInstance(base, 'https://app.example/app/settee-worker.js')).toThrow(`can't be used, ${why}`);
     expect(createInstance('/app/db/', 'https://app.example/app/settee-sw.js?base=/app/db/').base).toBe(
@@ -52,7 +52,7 @@ describe('an instance', () => {
     expect(channelName(instance, 'x')).toBe('settee:https://app.example/db/|x');
   });
 
-  test('answers what is below its base, and nothing beside it', () => {
+  test('answers addresses below its base only', () => {
     const instance = createInstance('/db', origin);
     expect(isBelow(instance, 'https://app.example/db/notes/a%2Fb?x=1')).toBe(true);
     expect(isBelow(instance, 'https://app.example/db/')).toBe(true);
@@ -71,17 +71,17 @@ describe('the owner', () => {
     clientId,
   });
 
-  test('is told by the lock of its life', () => {
+  test('is identified by its alive lock', () => {
     expect(ownerOf({ held: [owner('tab 1'), alive('o1', 'tab 1')] }, instance)).toBe('o1');
   });
 
-  test('is not the one whose lock was stolen', () => {
+  test('is not the client whose lock was stolen', () => {
     const held = [alive('o1', 'tab 1'), owner('tab 2'), alive('o2', 'tab 2')];
     expect(ownerOf({ held }, instance)).toBe('o2');
     expect(ownerOf({ held: held.slice(0, 2) }, instance)).toBeUndefined();
   });
 
-  test('is nobody who only watches, and nobody of another instance', () => {
+  test('is neither a client that only watches nor one of another instance', () => {
     const other = createInstance('/db/two', origin);
     const held = [owner('tab 1'), alive('o1', 'tab 1', 'shared')];
     expect(ownerOf({ held }, instance)).toBeUndefined();
@@ -89,7 +89,7 @@ describe('the owner', () => {
     expect(ownerOf({}, instance)).toBeUndefined();
   });
 
-  test('is wanted by whoever holds its lock or waits for it', () => {
+  test('is wanted if a client holds its lock or waits for it', () => {
     expect(isOwnershipWanted({ held: [], pending: [] }, instance)).toBe(false);
     expect(isOwnershipWanted({ held: [owner('tab 1')] }, instance)).toBe(true);
     expect(isOwnershipWanted({ pending: [owner('tab 1')] }, instance)).toBe(true);

@@ -45,7 +45,7 @@ function newLink(instance: ReturnType<typeof newInstance>) {
 
 const answer = (body: PlainResponse['body']): PlainResponse => ({ status: 200, headers: {}, body });
 
-test('requests and streams go there and back', async () => {
+test('requests and streams are carried in both directions', async () => {
   const instance = newInstance();
   newTab(instance, async ({ url, body }) => answer(url.endsWith('/stream') ? streamOf(body) : url));
   const link = newLink(instance);
@@ -56,7 +56,7 @@ test('requests and streams go there and back', async () => {
   expect(await readAll(streamOf(body))).toEqual(Array.from({ length: 30 }, (_, index) => index));
 });
 
-test('the next tab answers when the first one leaves', async () => {
+test('the next tab answers when the first one closes', async () => {
   const instance = newInstance();
   const first = newTab(instance, async () => answer('first'));
   newTab(instance, async () => answer('second'));
@@ -69,7 +69,7 @@ test('the next tab answers when the first one leaves', async () => {
   expect((await get()).body).toBe('second');
 });
 
-test('a cancelled body lets go of what it held at the owner', async () => {
+test('a cancelled body is released at the owner', async () => {
   const instance = newInstance();
   const source = sourceOf([bytes(1)], { isEndless: true });
   newTab(instance, async () => answer(source));

@@ -86,7 +86,7 @@ function listenToAll(): ToAll[] {
 }
 
 describe('a request', () => {
-  test('is answered by the owner that the locks show', async () => {
+  test('is answered by the owner that the locks name', async () => {
     const owner = await newOwner();
     owner.answering = ({ method, url, headers, body }) => ({
       status: 201,
@@ -102,7 +102,7 @@ describe('a request', () => {
     });
   });
 
-  test('waits for an owner, and goes to the one that announces itself', async () => {
+  test('waits for an owner, and is sent to the one that announces itself', async () => {
     const link = newLink();
     const answer = link.handle(request('PUT notes/a', { body: '{}' }));
     await messagesArrived();
@@ -141,7 +141,7 @@ describe('a request', () => {
     expect(await answer).toMatchObject({ status: 503, body: null });
   });
 
-  test('costs no question to the lock manager once the owner is known', async () => {
+  test('needs no query of the lock manager once the owner is known', async () => {
     await newOwner();
     const locks = table.client();
     const query = vi.spyOn(locks, 'query');
@@ -154,7 +154,7 @@ describe('a request', () => {
     expect(ask).toHaveBeenCalledTimes(1);
   });
 
-  test('is one of a thousand at once, and gets its own answer', async () => {
+  test('gets its own answer among a thousand simultaneous ones', async () => {
     const owner = await newOwner();
     owner.answering = async ({ url }) => {
       // Out of order.
@@ -170,7 +170,7 @@ describe('a request', () => {
     expect(owner.requests).toHaveLength(1000);
   });
 
-  test('that never reached the owner is sent once more, be it a write', async () => {
+  test('that never reached the owner is sent once more, even a write', async () => {
     const owner = await newOwner();
     owner.misses = 1;
     // The second answer to a ping is about a sending that is history by then.
@@ -184,7 +184,7 @@ describe('a request', () => {
     expect(owner.requests).toEqual(['POST notes']);
   });
 
-  test('of two links gets to its own link', async () => {
+  test('of each of two links gets its own answer', async () => {
     const owner = await newOwner();
     owner.answering = ({ url }) => ({ status: 200, headers: {}, body: url });
     const [one, two] = [newLink(), newLink({ carrier: 'service-worker' })];
@@ -192,7 +192,7 @@ describe('a request', () => {
     expect(answers.map(({ body }) => body)).toEqual([`${instance.base}a`, `${instance.base}b`]);
   });
 
-  test('says who carries it', async () => {
+  test('names the kind of client that carries it', async () => {
     const owner = await newOwner();
     const seen: string[] = [];
     const inbox = new BroadcastChannel(channelName(instance, owner.id));
@@ -208,7 +208,7 @@ describe('a request', () => {
 });
 
 describe('a body', () => {
-  test('that is a stream flows up, and the answer down', async () => {
+  test('that is a stream is sent up, and the response down', async () => {
     const owner = await newOwner();
     const chunks = Array.from({ length: 20 }, (_, index) => new Uint8Array(10_000).fill(index));
     owner.answering = async ({ body }) => ({ status: 200, headers: {}, body: streamOf(body) });
@@ -221,7 +221,7 @@ describe('a body', () => {
   test.each([
     ['bytes', new Uint8Array(1_500_000)],
     ['text', 'x'.repeat(1_500_000)],
-  ])('of 1.5 MB of %s goes as a Blob, so that no listener gets a copy', async (_kind, large) => {
+  ])('of 1.5 MB of %s is sent as a Blob, so that no listener gets a copy', async (_kind, large) => {
     const owner = await newOwner();
     let size = 0;
     owner.answering = ({ body }) => {
@@ -244,7 +244,7 @@ describe('a body', () => {
     await failing;
   });
 
-  test('that nobody reads on is cancelled at the owner', async () => {
+  test('that its reader abandons is cancelled at the owner', async () => {
     const owner = await newOwner();
     const source = sourceOf([bytes(1)], { isEndless: true });
     owner.answering = () => ({ status: 200, headers: {}, body: source });
@@ -253,7 +253,7 @@ describe('a body', () => {
     await until(() => source.cancelled === 'seen enough');
   });
 
-  test('that is a small stream is repeated like text', async () => {
+  test('that is a small stream is sent again like text', async () => {
     const [owner, next] = [await newOwner(), waitingOwner()];
     owner.isFrozen = true;
     const rising = next.rise();
@@ -268,8 +268,8 @@ describe('a body', () => {
   });
 });
 
-describe('an owner that is lost', () => {
-  test('has its reads carried out by the next one, once', async () => {
+describe('when an owner is lost', () => {
+  test('its reads are carried out once by the next owner', async () => {
     const [owner, next] = [await newOwner(), waitingOwner()];
     owner.answering = () => never;
     const rising = next.rise();
@@ -286,7 +286,7 @@ describe('an owner that is lost', () => {
     expect(next.requests).toHaveLength(3);
   });
 
-  test('leaves writes with an unknown outcome: 503 soon, and never sent again', async () => {
+  test('its writes have an unknown outcome: they are answered 503 soon, and never sent again', async () => {
     const [owner, next] = [await newOwner(), waitingOwner()];
     owner.answering = () => never;
     const rising = next.rise();
@@ -301,7 +301,7 @@ describe('an owner that is lost', () => {
     expect(next.requests).toEqual([]);
   });
 
-  test('does not take the writes with it that came after it', async () => {
+  test('writes that arrive later are not lost with it', async () => {
     const owner = await newOwner();
     const link = newLink();
     await link.handle(request('GET notes/a'));
@@ -312,7 +312,7 @@ describe('an owner that is lost', () => {
     expect((await answer).body).toBe(next.id);
   });
 
-  test('has a read with a stream that was begun answered 503, and the stream cancelled', async () => {
+  test('a read with a partly sent stream is answered 503, and the stream is cancelled', async () => {
     const owner = await newOwner();
     owner.answering = async ({ body }) => {
       await streamOf(body).pull();
@@ -327,7 +327,7 @@ describe('an owner that is lost', () => {
     await until(() => source.cancelled !== undefined);
   });
 
-  test('does not cost a stream that it did not begin to read', async () => {
+  test('a stream that it did not begin to read is not lost', async () => {
     const [owner, next] = [await newOwner(), waitingOwner()];
     owner.answering = () => never;
     const rising = next.rise();
@@ -347,7 +347,7 @@ describe('an owner that is lost', () => {
     expect((await answer).body).toBe('1,2');
   });
 
-  test('is not followed by a fourth, where each died of the same request', async () => {
+  test('a read that was lost with three owners is not sent to a fourth', async () => {
     const link = newLink();
     let answer = never;
     for (const round of [1, 2, 3]) {
@@ -364,8 +364,8 @@ describe('an owner that is lost', () => {
   });
 });
 
-describe('the last words of an owner', () => {
-  test('count, though its locks are free already', async () => {
+describe('the last message of an owner', () => {
+  test('counts even if its locks are already free', async () => {
     const owner = await newOwner();
     let finish: (response: PlainResponse) => void = () => {};
     owner.answering = () =>
@@ -380,7 +380,7 @@ describe('the last words of an owner', () => {
     expect((await answer).body).toBe('done');
   });
 
-  test('may be that it did not begin a write, which then goes to the next one', async () => {
+  test('can be that it did not begin a write, which is then sent to the next owner', async () => {
     const owner = await newOwner();
     owner.answering = async () => {
       await messagesArrived();
@@ -396,7 +396,7 @@ describe('the last words of an owner', () => {
     expect((await answer).body).toBe(next.id);
   });
 
-  test('may be the end of a body', async () => {
+  test('can be the end of a body', async () => {
     const owner = await newOwner();
     owner.answering = () => ({ status: 200, headers: {}, body: sourceOf([bytes(1), bytes(2)]) });
     const { body } = await newLink().handle(request('GET notes/_all_docs'));
@@ -423,7 +423,7 @@ describe('an owner that is silent', () => {
     expect(heard).toEqual([{ protocol: PROTOCOL, from: expect.any(String), kind: 'suspect', owner: owner.id }]);
   });
 
-  test('is not suspected as long as it answers pings', async () => {
+  test('is not suspected while it answers pings', async () => {
     const [owner, heard] = [await newOwner(), listenToAll()];
     owner.answering = () => never;
     void newLink().handle(request('GET notes/a'));
@@ -432,7 +432,7 @@ describe('an owner that is silent', () => {
     expect(heard).toEqual([]);
   });
 
-  test('is not pinged by a link that wants nothing of it', async () => {
+  test('is not pinged by a link without open requests', async () => {
     const owner = await newOwner();
     const link = newLink();
     await link.handle(request('GET notes/a'));
@@ -441,7 +441,7 @@ describe('an owner that is silent', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('is given its time anew for each request', async () => {
+  test('gets the full time again for each request', async () => {
     const [owner, heard] = [await newOwner(), listenToAll()];
     owner.isFrozen = true;
     const link = newLink();
@@ -466,7 +466,7 @@ describe('an owner that is silent', () => {
     expect(heard[0]).toMatchObject({ kind: 'suspect', owner: owner.id });
   });
 
-  test('is lost once another one took the storage from it', async () => {
+  test('is lost once another owner stole the storage', async () => {
     const owner = await newOwner();
     owner.isFrozen = true;
     const link = newLink();
@@ -480,7 +480,7 @@ describe('an owner that is silent', () => {
     expect(next.requests).toEqual(['GET notes/a']);
   });
 
-  test('that was replaced before it was suspected is given a moment, no more', async () => {
+  test('that was replaced before it was suspected gets a short moment only', async () => {
     const owner = await newOwner();
     owner.isFrozen = true;
     const link = newLink();
@@ -493,8 +493,8 @@ describe('an owner that is silent', () => {
   });
 });
 
-describe('an owner that leaves', () => {
-  test('has what it refuses taken to the next one, writes as well', async () => {
+describe('when an owner leaves', () => {
+  test('requests that it refuses are sent to the next one, also writes', async () => {
     const [owner, next] = [await newOwner(), waitingOwner()];
     owner.refuses = 'leaving';
     const rising = next.rise();
@@ -510,7 +510,7 @@ describe('an owner that leaves', () => {
     expect(next.requests).toEqual(['PUT notes/a']);
   });
 
-  test('gives streams back that it did not read', async () => {
+  test('streams that it did not read are returned', async () => {
     const [owner, next] = [await newOwner(), waitingOwner()];
     owner.refuses = 'leaving';
     const rising = next.rise();
@@ -526,7 +526,7 @@ describe('an owner that leaves', () => {
     expect((await answer).body).toBe('1,2');
   });
 
-  test('still answers what it had begun', async () => {
+  test('requests that it had begun are still answered', async () => {
     const [owner, next] = [await newOwner(), waitingOwner()];
     let finish: (response: PlainResponse) => void = () => {};
     owner.answering = () =>
@@ -545,7 +545,7 @@ describe('an owner that leaves', () => {
   });
 });
 
-test('an owner that was replaced, and has nothing of the link any more, is forgotten', async () => {
+test('an owner that was replaced, and has no open request of the link, is forgotten', async () => {
   const owner = await newOwner();
   const link = newLink();
   await link.handle(request('GET notes/a'));
@@ -556,7 +556,7 @@ test('an owner that was replaced, and has nothing of the link any more, is forgo
   expect(watched).toEqual([`${instance.name}|alive|${next.id}`]);
 });
 
-test('an owner that is dead is not believed when its announcement comes late', async () => {
+test('the late announcement of a dead owner is ignored', async () => {
   const owner = await newOwner();
   owner.answering = () => never;
   const link = newLink();
@@ -601,7 +601,7 @@ describe('an owner of another version', () => {
     expect(onOutdated).toHaveBeenCalledTimes(times);
   });
 
-  test('makes the link outdated where its announcement was missed', async () => {
+  test('makes the link outdated even if its announcement was missed', async () => {
     const owner = await waitingOwner().rise();
     owner.refuses = 'protocol';
     owner.protocol = PROTOCOL + 1;
@@ -611,8 +611,8 @@ describe('an owner of another version', () => {
   });
 });
 
-describe('nobody', () => {
-  test('being there is told to whoever can be the owner, once', async () => {
+describe('when there is no owner', () => {
+  test('a client that can become the owner is notified once', async () => {
     const owner = waitingOwner();
     const provideOwner = vi.fn(async () => {
       await owner.rise();
@@ -623,7 +623,7 @@ describe('nobody', () => {
     expect(provideOwner).toHaveBeenCalledTimes(1);
   });
 
-  test('is not there as long as a tab waits for the lock, or opens its core', async () => {
+  test('no notification happens while a tab waits for the lock or opens its core', async () => {
     const opening = table.client();
     void opening.request(`${instance.name}|owner`, () => new Promise(() => {}));
     const provideOwner = vi.fn(async () => {});
@@ -636,7 +636,7 @@ describe('nobody', () => {
     expect(provideOwner).toHaveBeenCalledTimes(1);
   });
 
-  test('can become owner: the reason is told, after it was tried on', async () => {
+  test('and none can start, the request fails with the reason after several attempts', async () => {
     const provideOwner = vi.fn(() => Promise.reject(new Error('IndexedDB is switched off')));
     const answer = newLink({ provideOwner }).handle(request('GET a'));
     await pass(15_000);
@@ -648,7 +648,7 @@ describe('nobody', () => {
 });
 
 describe('an abort', () => {
-  test('reaches the owner, and rejects', async () => {
+  test('reaches the owner, and rejects the request', async () => {
     const owner = await newOwner();
     owner.answering = () => never;
     const controller = new AbortController();
@@ -659,7 +659,7 @@ describe('an abort', () => {
     await until(() => owner.aborted.length === 1);
   });
 
-  test('before the request means that nobody hears of it', async () => {
+  test('before the request means that it is never sent', async () => {
     const owner = await newOwner();
     await expect(newLink().handle(request('GET a', { signal: AbortSignal.abort() }))).rejects.toMatchObject({
       name: 'AbortError',
@@ -668,7 +668,7 @@ describe('an abort', () => {
     expect(owner.requests).toEqual([]);
   });
 
-  test('while nobody is there means that nobody hears of it later', async () => {
+  test("while there is no owner means that the request isn't sent later", async () => {
     const controller = new AbortController();
     const link = newLink();
     const answer = link.handle(request('PUT a', { signal: controller.signal, body: '{}' }));
@@ -679,7 +679,7 @@ describe('an abort', () => {
     expect(owner.requests).toEqual([]);
   });
 
-  test('while a small body is read means that nobody hears of it', async () => {
+  test('while a small body is read means that the request is never sent', async () => {
     const owner = await newOwner();
     const controller = new AbortController();
     const body = {
@@ -697,7 +697,7 @@ describe('an abort', () => {
     expect(owner.requests).toEqual([]);
   });
 
-  test('ends the upload, whoever has it', async () => {
+  test('cancels the upload, wherever it is', async () => {
     const owner = await newOwner();
     owner.answering = () => never;
     const link = newLink();
@@ -709,7 +709,7 @@ describe('an abort', () => {
     expect(sent.cancelled).toBe('not any more');
   });
 
-  test('that crosses the answer leaves no body open at the owner', async () => {
+  test('that crosses the response leaves no body open at the owner', async () => {
     const owner = await newOwner();
     const source = sourceOf([bytes(1)], { isEndless: true });
     const controller = new AbortController();
@@ -722,7 +722,7 @@ describe('an abort', () => {
     await until(() => source.cancelled !== undefined);
   });
 
-  test('after the answer does nothing', async () => {
+  test('after the response does nothing', async () => {
     const owner = await newOwner();
     const controller = new AbortController();
     const unwatch = vi.spyOn(controller.signal, 'removeEventListener');
@@ -735,7 +735,7 @@ describe('an abort', () => {
 });
 
 describe('a link that is closed', () => {
-  test('answers what it had 503, and tells the owner', async () => {
+  test('answers its open requests 503, and notifies the owner', async () => {
     const owner = await newOwner();
     owner.answering = () => never;
     const link = newLink();
@@ -749,7 +749,7 @@ describe('a link that is closed', () => {
     expect(table.snapshot().pending).toEqual([]);
   });
 
-  test('fails the bodies that it read, and has them cancelled', async () => {
+  test('fails the bodies it was reading, and cancels them at the owner', async () => {
     const owner = await newOwner();
     const source = sourceOf([bytes(1)], { isEndless: true });
     owner.answering = () => ({ status: 200, headers: {}, body: source });
@@ -761,7 +761,7 @@ describe('a link that is closed', () => {
   });
 });
 
-test('text of an answer is as the owner gave it', async () => {
+test('the text of a response arrives as the owner sent it', async () => {
   const owner = await newOwner();
   owner.answering = () => ({ status: 404, headers: {}, body: '{"error":"not_found"}\n' });
   expect(text((await newLink().handle(request('GET a'))).body)).toBe('{"error":"not_found"}\n');

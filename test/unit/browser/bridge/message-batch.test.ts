@@ -8,7 +8,7 @@ function batchAndMessages() {
 
 const turnsEnd = () => new Promise((resolve) => setImmediate(resolve));
 
-test('what is put in within one turn leaves as one message, in order, and at the turn’s end', async () => {
+test('messages of one turn are sent as one, in order, at the end of the turn', async () => {
   const { batch, messages } = batchAndMessages();
   for (const part of [1, 2, 3]) batch.add(part);
   expect(messages).toEqual([]);
@@ -18,7 +18,7 @@ test('what is put in within one turn leaves as one message, in order, and at the
   expect(messages.map(({ parts }) => parts)).toEqual([[1, 2, 3], [4]]);
 });
 
-test('ports go with the message of their part', async () => {
+test('ports are sent with the message of their part', async () => {
   const { batch, messages } = batchAndMessages();
   const { port1, port2 } = new MessageChannel();
   batch.add(1);
@@ -30,7 +30,7 @@ test('ports go with the message of their part', async () => {
   port1.close();
 });
 
-test('many parts leave sixteen at a time, so that the other side can begin', async () => {
+test('many parts are sent sixteen at a time, so that the other side can begin', async () => {
   const { batch, messages } = batchAndMessages();
   for (let part = 0; part < 40; part++) batch.add(part);
   expect(messages.map(({ parts }) => parts.length)).toEqual([16, 16]);

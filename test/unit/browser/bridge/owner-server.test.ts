@@ -7,6 +7,7 @@ import { createOwnerServer, type OwnerServer } from '../../../../src/browser/bri
 import { ChannelPipes } from '../../../../src/browser/bridge/stream-transports.ts';
 import { type FromOwner, PROTOCOL, type ToOwner, type WireRequest } from '../../../../src/browser/bridge/wire.ts';
 import { FakeLocks } from '../../../support/fake-locks.ts';
+import { patient } from '../../../support/patience.ts';
 
 const OWNER = 'owner-id';
 const SENDER = 'sender-id';
@@ -48,7 +49,7 @@ function ask(id: number, request: Partial<WireRequest> = {}, carrier: 'tab' | 's
   send({ kind: 'request', id, request: { ...GET, ...request }, carrier });
 }
 
-const hears = (count: number) => vi.waitFor(() => expect(heard.length).toBeGreaterThanOrEqual(count));
+const hears = (count: number) => vi.waitFor(() => expect(heard.length).toBeGreaterThanOrEqual(count), patient);
 const envelope = { protocol: PROTOCOL, from: OWNER };
 
 /** Settles when told to. */
@@ -74,7 +75,7 @@ function streamOf(chunks: readonly string[], log: string[] = []): ByteStream {
 }
 
 describe('requests', () => {
-  it('are answered on the channel of who asked', async () => {
+  it('are answered on the channel of the link that sent them', async () => {
     const requests: PlainRequest[] = [];
     serve(async (request) => {
       requests.push(request);
@@ -87,7 +88,7 @@ describe('requests', () => {
     expect(requests[0]?.body).toBe('{"n":1}');
   });
 
-  it('of another protocol are refused, unread', async () => {
+  it('of another protocol version are refused unread', async () => {
     const handle = vi.fn();
     serve(handle);
     send({ protocol: PROTOCOL + 1, kind: 'request', id: 1, request: GET, carrier: 'tab' });
@@ -96,7 +97,7 @@ describe('requests', () => {
     expect(handle).not.toHaveBeenCalled();
   });
 
-  it('are refused while the owner leaves; those under way are answered', async () => {
+  it('are refused while the owner leaves, and those in progress are answered', async () => {
     const { passed, open } = gate();
     serve(async () => {
       await passed;
@@ -116,7 +117,7 @@ describe('requests', () => {
     expect(heard[2]).toMatchObject({ kind: 'answer', id: 1 });
   });
 
-  it('that the owner did not begin are given back', async () => {
+  it('that the owner did not begin are returned', async () => {
     serve(async () => undefined);
     ask(1);
     await hears(1);
@@ -131,12 +132,12 @@ describe('requests', () => {
     });
     ask(1);
     ask(2);
-    await vi.waitFor(() => expect(signal).toBeDefined());
+    await vi.waitFor(() => expect(signal).toBeDefined(), patient);
     send({ kind: 'abort', id: 2 });
-    await vi.waitFor(() => expect(signal?.aborted).toBe(true));
+    await vi.waitFor(() => expect(signal?.aborted).toBe(true), patient);
   });
 
-  it('that no longer have anybody to read their answer let go of its body', async () => {
+  it('whose reader is gone release the body of their response', async () => {
     const log: string[] = [];
     const { passed, open } = gate();
     serve(async () => {
@@ -148,11 +149,11 @@ describe('requests', () => {
     send({ kind: 'ping' });
     await hears(1);
     open();
-    await vi.waitFor(() => expect(log).toHaveLength(1));
+    await vi.waitFor(() => expect(log).toHaveLength(1), patient);
     expect(heard.map(({ kind }) => kind)).toEqual(['pong']);
   });
 
-  it('whose answer breaks before it is sent get 503', async () => {
+  it('whose response fails before it is sent get 503', async () => {
     const short: ByteStream = { length: 10, pull: async () => undefined, cancel: async () => {} };
     serve(async () => ({ ...OK, body: short }));
     ask(1);
@@ -162,7 +163,7 @@ describe('requests', () => {
 });
 
 describe('pings', () => {
-  it('are answered while a request is under way, whatever the protocol', async () => {
+  it('are answered while a request is in progress, whatever the protocol version', async () => {
     serve(() => new Promise(() => {}));
     ask(1);
     send({ kind: 'ping' });
@@ -174,7 +175,7 @@ describe('pings', () => {
     ]);
   });
 
-  it('tell which requests never arrived', async () => {
+  it('are answered with the requests that never arrived', async () => {
     serve(() => new Promise(() => {}));
     ask(1);
     send({ kind: 'ping', pending: [1, 2] });
@@ -183,8 +184,8 @@ describe('pings', () => {
   });
 });
 
-describe('a link whose request came before the owner listened', () => {
-  it('sends it again when the owner says that it never arrived, be it a write; and it is carried out once', async () => {
+describe('a link that sent its request before the owner listened', () => {
+  it('sends it again when the owner says that it never arrived, even a write, and it is carried out once', async () => {
     const table = new FakeLocks();
     const owner = table.client();
     const forEver = new Promise<never>(() => {});
@@ -221,7 +222,7 @@ describe('streams', () => {
     return made.transportFor(OWNER).open(body.stream, body.length);
   }
 
-  it('come with requests and with answers', async () => {
+  it('are sent with requests and with responses', async () => {
     const made = pipes();
     serve(async ({ body }) => ({ ...OK, body: body as ByteStream }));
     ask(1, { body: { stream: made.transportFor(OWNER).offer(streamOf(['abc', 'def'])) } });
@@ -248,7 +249,7 @@ describe('streams', () => {
 });
 
 describe('an owner that has left', () => {
-  it('answers nothing any more, but tells those who come late', async () => {
+  it('answers no more requests, but refuses those that arrive late', async () => {
     const { passed, open } = gate();
     serve(async () => {
       await passed;
@@ -264,7 +265,7 @@ describe('an owner that has left', () => {
     expect(heard.map((message) => message.kind)).toEqual(['pong', 'refused']);
   });
 
-  it('does not say of what it broke off that it never came', async () => {
+  it("doesn't report a request that it aborted as never received", async () => {
     serve(() => new Promise(() => {}));
     ask(1);
     send({ kind: 'ping', pending: [1] });
@@ -272,13 +273,13 @@ describe('an owner that has left', () => {
     channel?.leave();
     send({ kind: 'ping', pending: [1] });
     ask(2);
-    await vi.waitFor(() => expect(heard.at(-1)?.kind).toBe('refused'));
+    await vi.waitFor(() => expect(heard.at(-1)?.kind).toBe('refused'), patient);
     expect(heard.filter((message) => 'unknown' in message)).toEqual([]);
   });
 });
 
 describe('a service worker', () => {
-  it('is kept alive every 10 s while a request or a body of it is open, and no longer', async () => {
+  it('is kept alive every 10 s exactly while a request or a body of it is open', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     const keepAlive = vi.fn();
     const { passed, open } = gate();
@@ -311,7 +312,7 @@ describe('a service worker', () => {
     expect(keepAlive).toHaveBeenCalledTimes(whileOpen);
   });
 
-  it('is none of a tab', async () => {
+  it('is not kept alive in a tab', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     const keepAlive = vi.fn();
     serve(() => new Promise(() => {}), keepAlive);

@@ -121,7 +121,7 @@ async function pass(ms: number): Promise<void> {
 }
 
 describe('the offer of a port', () => {
-  test('goes to a service worker once, with its first request', async () => {
+  test('is sent to a service worker once, with its first request', async () => {
     const owner = await new Owner().rise();
     const link = newLink();
     await Promise.all([ask(link), ask(link)]);
@@ -132,13 +132,13 @@ describe('the offer of a port', () => {
     expect(owner.requestsOverChannel).toBe(3);
   });
 
-  test('does not go to a tab', async () => {
+  test("isn't sent to a tab", async () => {
     const owner = await new Owner().rise();
     await ask(newLink('tab'));
     expect(owner.offers).toEqual([]);
   });
 
-  test('that is for another link is turned down, and so is one of an owner that is gone', async () => {
+  test('is declined if it is for another link or its owner is gone', async () => {
     const owner = await new Owner().rise();
     const [first, second] = [newLink(), newLink()];
     await Promise.all([ask(first), ask(second)]);
@@ -159,7 +159,7 @@ describe('the offer of a port', () => {
 });
 
 describe('over a port', () => {
-  test('requests and bodies go both ways, and none over the channel', async () => {
+  test('requests and bodies are sent in both directions, and none over the channel', async () => {
     const owner = await new Owner().rise();
     const link = await linkOverPort(owner);
     owner.handle = async ({ body }) => answer(streamOf(body));
@@ -171,7 +171,7 @@ describe('over a port', () => {
     expect(owner.offers).toHaveLength(1);
   });
 
-  test('long chunks are moved: each comes in a buffer of its own, and the sender keeps what it had', async () => {
+  test("long chunks are transferred: each arrives in its own buffer, and the sender's data stays", async () => {
     const owner = await new Owner().rise();
     const link = await linkOverPort(owner);
     const page = new Uint8Array(100_000).map((_, index) => index % 251);
@@ -190,7 +190,7 @@ describe('over a port', () => {
     expect(page.buffer.byteLength).toBe(100_000);
   });
 
-  test("chunks that are nobody else's are moved themselves", async () => {
+  test('chunks with no other user are transferred themselves', async () => {
     const owner = await new Owner().rise();
     const link = await linkOverPort(owner);
     owner.handle = async ({ body }) => answer(streamOf(body));
@@ -204,7 +204,7 @@ describe('over a port', () => {
     expect([own.length, part.length]).toEqual([0, 20_000]);
   });
 
-  test('what began on the channel ends there', async () => {
+  test('requests that began on the channel end there', async () => {
     const owner = await new Owner().rise();
     const link = newLink();
     const numbers = Array.from({ length: 40 }, (_, index) => index);
@@ -232,7 +232,7 @@ describe('over a port', () => {
     expect(owner.requestsOverChannel).toBe(2);
   });
 
-  test('a request that takes long is asked for there, and neither repeated nor given up', async () => {
+  test('a slow request is watched, and neither repeated nor given up', async () => {
     const owner = await new Owner().rise();
     const link = await linkOverPort(owner);
     let goOn: (response: PlainResponse) => void = () => {};
@@ -248,7 +248,7 @@ describe('over a port', () => {
     expect(owner.overChannel.map(({ kind }) => kind)).toEqual(['request']);
   });
 
-  test('what an owner refuses goes to the next one', async () => {
+  test('a request that the owner refuses is sent to the next one', async () => {
     const owner = await new Owner().rise();
     const link = await linkOverPort(owner);
     owner.channel.refuse();
@@ -267,7 +267,7 @@ describe('over a port', () => {
     expect(next.requestsOverChannel).toBe(before);
   });
 
-  test('when the owner dies reads go to the next one, and a write is answered 503', async () => {
+  test('reads are sent to the next owner when this one dies, and a write is answered 503', async () => {
     const owner = await new Owner().rise();
     const link = await linkOverPort(owner);
     owner.handle = () => new Promise(() => {});
@@ -284,7 +284,7 @@ describe('over a port', () => {
 });
 
 describe('a port that breaks', () => {
-  test('while its owner lives: reads go on over the channel, a write is answered 503, and so all settle', async () => {
+  test('while its owner lives has reads continue over the channel, and a write answered 503', async () => {
     const owner = await new Owner().rise();
     const link = newLink();
     await ask(link);
@@ -301,7 +301,7 @@ describe('a port that breaks', () => {
     expect(owner.asked).toEqual(['GET a', 'GET b', 'PUT d']);
   });
 
-  test('is told from an owner that is silent, which is waited for', async () => {
+  test('is distinguished from a silent owner, which is waited for', async () => {
     const owner = await new Owner().rise();
     const link = newLink();
     await ask(link);
@@ -325,8 +325,8 @@ describe('a port that breaks', () => {
   });
 });
 
-describe('of many ports', () => {
-  test('an owner closes the first that is idle, whose link goes on over the channel', async () => {
+describe('with many ports', () => {
+  test('an owner closes the first idle one, whose link continues over the channel', async () => {
     const owner = await new Owner().rise();
     const busy = await linkOverPort(owner);
     owner.handle = ({ url }) => (url.endsWith('long') ? new Promise(() => {}) : Promise.resolve(answer(url)));

@@ -11,7 +11,7 @@ const put = (body: WireRequest['body'] = null, headers: Record<string, string> =
 });
 const created: PlainResponse = { status: 201, headers: {}, body: '{"ok":true}\n' };
 
-describe('a write that comes twice', () => {
+describe('a write that is sent twice', () => {
   let now = 0;
   let writes: RepeatedWrites;
   let carriedOut: number;
@@ -26,7 +26,7 @@ describe('a write that comes twice', () => {
     writes = new RepeatedWrites({ now: () => now, monotonic: () => now });
   });
 
-  test('from the next life of a service worker is carried out once, and has one answer', async () => {
+  test('by consecutive instances of a service worker is carried out once, and has one answer', async () => {
     const request = put(new Uint8Array([123, 125]));
     const first = await writes.once({ link: 'a', id: 1, request }, carryOut);
     const again = { link: 'b', id: 7, request: put(new Uint8Array([123, 125])) };
@@ -34,7 +34,7 @@ describe('a write that comes twice', () => {
     expect(carriedOut).toBe(1);
   });
 
-  test('while it is still under way waits for its answer', async () => {
+  test('while the first is in progress waits for its answer', async () => {
     let answer: (response: PlainResponse) => void = () => {};
     const slow = () =>
       new Promise<PlainResponse>((resolve) => {
@@ -48,25 +48,25 @@ describe('a write that comes twice', () => {
     expect(carriedOut).toBe(0);
   });
 
-  test('and a third time, over one more stop, is still the same', async () => {
+  test('and a third time after one more restart is still carried out once', async () => {
     for (const link of ['a', 'b', 'c']) await writes.once({ link, id: 1, request: put() }, carryOut);
     expect(carriedOut).toBe(1);
   });
 
-  test('is two where the first answer is known to have arrived', async () => {
+  test('is carried out twice if the first answer is known to have arrived', async () => {
     await writes.once({ link: 'a', id: 1, request: put() }, carryOut);
     writes.confirm('a', [1]);
     await writes.once({ link: 'b', id: 1, request: put() }, carryOut);
     expect(carriedOut).toBe(2);
   });
 
-  test('is two where one link sends both', async () => {
+  test('is carried out twice if one link sends both', async () => {
     await writes.once({ link: 'a', id: 1, request: put() }, carryOut);
     await writes.once({ link: 'a', id: 2, request: put() }, carryOut);
     expect(carriedOut).toBe(2);
   });
 
-  test('twice from each link is taken pair by pair', async () => {
+  test('twice from each link is matched in pairs', async () => {
     await writes.once({ link: 'a', id: 1, request: put() }, carryOut);
     await writes.once({ link: 'a', id: 2, request: put() }, carryOut);
     const answers = [
@@ -84,37 +84,37 @@ describe('a write that comes twice', () => {
     ['address', put(), { ...put(), url: 'https://app.example/db/notes/two' }],
     ['method', put(), { ...put(), method: 'DELETE' }],
     ['Blob', put(new Blob(['one'])), put(new Blob(['two']))],
-  ])('is two where they differ in their %s', async (_difference, one, other) => {
+  ])('is carried out twice if they differ in their %s', async (_difference, one, other) => {
     await writes.once({ link: 'a', id: 1, request: one }, carryOut);
     await writes.once({ link: 'b', id: 1, request: other }, carryOut);
     expect(carriedOut).toBe(2);
   });
 
-  test('as Blobs is compared by what is in them', async () => {
+  test('with Blobs is compared by their content', async () => {
     await writes.once({ link: 'a', id: 1, request: put(new Blob(['same'])) }, carryOut);
     await writes.once({ link: 'b', id: 1, request: put(new Blob(['sa', 'me'])) }, carryOut);
     expect(carriedOut).toBe(1);
   });
 
-  test('whose first was refused is carried out', async () => {
+  test('is carried out if the first was refused', async () => {
     expect(await writes.once({ link: 'a', id: 1, request: put() }, () => undefined)).toBe(undefined);
     expect(await writes.once({ link: 'b', id: 1, request: put() }, carryOut)).toMatchObject({ status: 201 });
   });
 
-  test('whose first failed is carried out', async () => {
+  test('is carried out if the first failed', async () => {
     const fail = () => Promise.reject(new Error('no'));
     await expect(writes.once({ link: 'a', id: 1, request: put() }, fail)).rejects.toThrow('no');
     expect(await writes.once({ link: 'b', id: 1, request: put() }, carryOut)).toMatchObject({ status: 201 });
   });
 
-  test('is two after half a minute', async () => {
+  test('is carried out again after half a minute', async () => {
     await writes.once({ link: 'a', id: 1, request: put() }, carryOut);
     now = 30_001;
     await writes.once({ link: 'b', id: 1, request: put() }, carryOut);
     expect(carriedOut).toBe(2);
   });
 
-  test('is not kept beyond 16 MB of bodies', async () => {
+  test('is not recognized beyond 16 MB of remembered bodies', async () => {
     const large = (n: number) => put(new Uint8Array(9_000_000).fill(n));
     await writes.once({ link: 'a', id: 1, request: large(1) }, carryOut);
     await writes.once({ link: 'a', id: 2, request: large(2) }, carryOut);
@@ -124,7 +124,7 @@ describe('a write that comes twice', () => {
     expect(carriedOut).toBe(3);
   });
 
-  test('with an answer that can be read only once has a 503 that says what happened', async () => {
+  test('with an answer that can be read only once is answered 503 with what happened', async () => {
     const stream = { pull: async () => undefined, cancel: async () => {} };
     const streamed = (): PlainResponse => ({ status: 200, headers: {}, body: stream });
     await writes.once({ link: 'a', id: 1, request: put() }, streamed);

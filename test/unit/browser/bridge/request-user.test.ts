@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { requestFromWire } from '../../../../src/browser/bridge/wire-codec.ts';
 
-test('a message of a page does not say whose rights its request has', () => {
+test("a message of a page can't set the user of its request", () => {
   const transport = {
     offer: () => '',
     open: () => {

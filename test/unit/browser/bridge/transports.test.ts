@@ -82,7 +82,7 @@ describe.each([
     ['text', '{"a":"ä🎉"}'],
     ['no text', ''],
     ['bytes', bytes(0, 255, 128)],
-  ])('a body that is %s goes along', async (_kind, body) => {
+  ])('a body that is %s is sent with the request', async (_kind, body) => {
     const [asked, , way] = await carried(request(body));
     expect(asked).toEqual(request(body));
     way.close();
@@ -91,14 +91,14 @@ describe.each([
     back.close();
   });
 
-  test('a Blob goes along by reference', async () => {
+  test('a Blob is sent by reference', async () => {
     const [asked, wire, way] = await carried(request(new Blob(['abc'])));
     expect(wire.body).toBeInstanceOf(Blob);
     expect(asked.body instanceof Blob ? await asked.body.text() : 'no Blob').toBe('abc');
     way.close();
   });
 
-  test('a stream that is known to be small goes along', async () => {
+  test('a stream that is known to be small is sent with the request', async () => {
     const source = sourceOf([bytes(1, 2), bytes(3)], { length: 3 });
     const [asked, , way] = await carried(request(source));
     expect(asked.body).toEqual(bytes(1, 2, 3));
@@ -116,7 +116,7 @@ describe.each([
     way.close();
   });
 
-  test('a larger stream flows, with its length, and nothing is made before it is read', async () => {
+  test('a larger stream is piped with its length, and nothing is produced before it is read', async () => {
     const chunks = Array.from({ length: 5 }, (_, index) => new Uint8Array(20_000).fill(index));
     const whole = chunks.flatMap((chunk) => [...chunk]);
     const source = sourceOf(chunks, { length: 100_000 });
@@ -128,7 +128,7 @@ describe.each([
     way.close();
   });
 
-  test('a stream of unknown length flows, whatever its chunks are', async () => {
+  test('a stream of unknown length is piped, whatever its chunks', async () => {
     const pieces = fc.array(fc.uint8Array({ maxLength: 300 }), { maxLength: 12 });
     await fc.assert(
       fc.asyncProperty(pieces, async (chunks) => {
@@ -152,7 +152,7 @@ describe.each([
     way.close();
   });
 
-  test('a stream that fails, fails', async () => {
+  test('a stream that fails is passed on as a failure', async () => {
     const [answer, , way] = await answered(response(sourceOf([bytes(1)], { failure: new Error('broken') })));
     const body = streamOf(answer.body);
     expect(await body.pull()).toEqual(bytes(1));
@@ -184,7 +184,7 @@ describe('pipes of channels', () => {
     way.close();
   });
 
-  test('end all that a peer made or read when it is gone, and nothing of others', async () => {
+  test('end everything that a vanished peer produced or read, and nothing of others', async () => {
     const pipes = new ChannelPipes(none);
     const [uploads, others]: [Source, Source] = [sourceOf([]), sourceOf([])];
     pipes.transportFor('peer').offer(uploads);
@@ -197,7 +197,7 @@ describe('pipes of channels', () => {
     expect(others.cancelled).toBe('done');
   });
 
-  test('tell the peers when this side leaves', () => {
+  test('notify the peers when this side leaves', () => {
     const posted: [string, string][] = [];
     const pipes = new ChannelPipes((peer, _stream, { step }) => posted.push([peer, step]));
     pipes.transportFor('a').open('one');

@@ -5,6 +5,7 @@ import { readBody, sendBody } from '../../../../src/browser/bridge/body-streams.
 import { portPipe } from '../../../../src/browser/bridge/stream-transports.ts';
 import type { BodyStep } from '../../../../src/browser/bridge/wire.ts';
 import { type IncomingBody, offerBody, receiveBody } from '../../../../src/browser/client/body-ports.ts';
+import { patient } from '../../../support/patience.ts';
 
 const ports: MessagePort[] = [];
 
@@ -68,7 +69,7 @@ describe('a body from the worker', () => {
     expect(onEnd).toHaveBeenCalledWith(body);
   });
 
-  test('is not made before it is read, and no further than it is read', async () => {
+  test('is not produced before it is read, and no further than it is read', async () => {
     const { stream, seen } = countedStream([bytes(1), bytes(2), bytes(3)]);
     const { body } = receiveFrom(stream);
     const reader = body.readable.getReader();
@@ -80,7 +81,7 @@ describe('a body from the worker', () => {
     await reader.cancel();
   });
 
-  test('is text where all of it is wanted so, whether it came as text or as bytes', async () => {
+  test('is read as text, whether it was sent as text or as bytes', async () => {
     const encoded = new TextEncoder().encode('Tromsø 🎉');
     const inBytes = countedStream([encoded.subarray(0, 6), encoded.subarray(6)]).stream;
     expect(await textOf(receiveFrom(inBytes, encoded.length).body)).toBe('Tromsø 🎉');
@@ -89,39 +90,39 @@ describe('a body from the worker', () => {
     expect(onEnd).toHaveBeenCalledTimes(1);
   });
 
-  test('is given as text piece by piece, while the rest is not there yet', async () => {
+  test("is returned as text piece by piece, while the rest isn't there yet", async () => {
     const { body } = receiveFrom(textStream(['a', 'b'], true));
     const take = vi.fn();
     const reading = body.readText(take);
-    await vi.waitFor(() => expect(take.mock.calls).toEqual([['a'], ['b']]));
+    await vi.waitFor(() => expect(take.mock.calls).toEqual([['a'], ['b']]), patient);
     body.fail(new TypeError('enough'));
     await expect(reading).rejects.toThrow('enough');
   });
 
-  test('that is wanted as text is granted some chunks ahead, and as many as came once half of them did', async () => {
+  test('read as text is granted 16 chunks ahead, and more once half of them arrived', async () => {
     const { port1, port2 } = channel();
     const granted: unknown[] = [];
     port1.onmessage = ({ data }) => granted.push(data);
     const reading = textOf(receiveBody(port2, undefined, () => {}));
-    await vi.waitFor(() => expect(granted).toEqual([{ step: 'pull', chunks: 16 }]));
+    await vi.waitFor(() => expect(granted).toEqual([{ step: 'pull', chunks: 16 }]), patient);
     for (let chunk = 0; chunk < 8; chunk++) port1.postMessage({ step: 'text', text: 'a' });
-    await vi.waitFor(() => expect(granted.slice(1)).toEqual([{ step: 'pull', chunks: 8 }]));
+    await vi.waitFor(() => expect(granted.slice(1)).toEqual([{ step: 'pull', chunks: 8 }]), patient);
     port1.postMessage({ step: 'end' });
     expect(await reading).toBe('aaaaaaaa');
   });
 
-  test('that is text still can be read as bytes', async () => {
+  test('that was sent as text can be read as bytes', async () => {
     const { body } = receiveFrom(textStream(['Trom', 'sø 🎉']));
     expect(await new Response(body.readable).text()).toBe('Tromsø 🎉');
   });
 
-  test('is no text while somebody reads it as bytes', () => {
+  test("can't be read as text while it is read as bytes", () => {
     const { body } = receiveFrom(textStream(['a']));
     body.readable.getReader();
     expect(() => body.readText(() => {})).toThrow(TypeError);
   });
 
-  test('that breaks off is no text: before it is read, in the middle, or short of its length', async () => {
+  test("that breaks off can't be read as text: before it is read, in the middle, or short of its length", async () => {
     const early = receiveFrom(textStream(['a'])).body;
     early.fail(new TypeError('The page was left'));
     await expect(textOf(early)).rejects.toThrow('The page was left');
@@ -135,7 +136,7 @@ describe('a body from the worker', () => {
     await expect(reading).rejects.toThrow('The page was left');
   });
 
-  test.for([7, 5])('fails when it has another length than was announced: %d', async (length) => {
+  test.for([7, 5])('fails when its length differs from the announced one: %d', async (length) => {
     const { stream } = countedStream([bytes(1, 2, 3, 4, 5, 6)]);
     const { body } = receiveFrom(stream, length);
     await expect(new Response(body.readable).arrayBuffer()).rejects.toThrow(
@@ -143,7 +144,7 @@ describe('a body from the worker', () => {
     );
   });
 
-  test('fails as its source fails', async () => {
+  test('fails when its source fails', async () => {
     const { stream } = countedStream([bytes(1)], new Error('the snapshot was lost'));
     const { body, onEnd } = receiveFrom(stream);
     const reader = body.readable.getReader();
@@ -152,22 +153,22 @@ describe('a body from the worker', () => {
     expect(onEnd).toHaveBeenCalledTimes(1);
   });
 
-  test('tells its source when nobody reads on', async () => {
+  test('notifies its source when the reader cancels', async () => {
     const { stream, seen } = countedStream([bytes(1), bytes(2)]);
     const { body, onEnd } = receiveFrom(stream);
     await body.readable.cancel('enough');
-    await vi.waitFor(() => expect(seen.cancelled).toBe('enough'));
+    await vi.waitFor(() => expect(seen.cancelled).toBe('enough'), patient);
     expect(onEnd).toHaveBeenCalledTimes(1);
   });
 
-  test('fails for whoever reads it, and its source hears, when it is broken off', async () => {
+  test('that is aborted fails for its reader, and notifies its source', async () => {
     const { stream, seen } = countedStream([bytes(1), bytes(2)]);
     const { body } = receiveFrom(stream);
     const reader = body.readable.getReader();
     await reader.read();
     body.fail(new TypeError('left'));
     await expect(reader.read()).rejects.toThrow('left');
-    await vi.waitFor(() => expect(seen.cancelled).toBe('TypeError: left'));
+    await vi.waitFor(() => expect(seen.cancelled).toBe('TypeError: left'), patient);
   });
 
   test('keeps its lease while it is not read', async () => {
@@ -186,7 +187,7 @@ describe('a body for the worker', () => {
     return readBody(portPipe(port));
   }
 
-  test('arrives whole and in order, and is read only as it is asked for', async () => {
+  test('arrives whole and in order, and is read only on demand', async () => {
     let pulls = 0;
     const stream = offered({
       pull: (controller) => {
@@ -202,7 +203,7 @@ describe('a body for the worker', () => {
     expect(rest.map(([first]) => first)).toEqual([2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20]);
   });
 
-  test('fails as its source fails', async () => {
+  test('fails when its source fails', async () => {
     const stream = offered({
       pull: () => {
         throw new Error('the camera was unplugged');
@@ -211,17 +212,17 @@ describe('a body for the worker', () => {
     await expect(stream.pull()).rejects.toThrow('the camera was unplugged');
   });
 
-  test('fails when it gives something else than bytes', async () => {
+  test('fails when its source produces anything but bytes', async () => {
     const stream = offered({ pull: (controller) => controller.enqueue('text') });
     await expect(stream.pull()).rejects.toThrow('must contain only Uint8Arrays');
   });
 
-  test('is cancelled when the worker wants no more', async () => {
+  test('is cancelled when the worker cancels it', async () => {
     const cancel = vi.fn();
     const stream = offered({ pull: (controller) => controller.enqueue(bytes(1)), cancel });
     await stream.pull();
     await stream.cancel('too large');
-    await vi.waitFor(() => expect(cancel).toHaveBeenCalledWith('too large'));
+    await vi.waitFor(() => expect(cancel).toHaveBeenCalledWith('too large'), patient);
   });
 
   const failing = () => {

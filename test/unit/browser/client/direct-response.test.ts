@@ -48,7 +48,7 @@ describe.each([
     expect(() => response.clone()).toThrow(TypeError);
   });
 
-  test('that was read as bytes is no text any more', async () => {
+  test("that was read as bytes can't be read as text again", async () => {
     const response = make();
     await response.arrayBuffer();
     expect(response.bodyUsed).toBe(true);
@@ -61,7 +61,7 @@ describe.each([
     expect([await response.text(), await copy.text()]).toEqual([json, json]);
   });
 
-  test('knows its address, status and headers in a clone as well', async () => {
+  test('has address, status and headers in a clone as well', async () => {
     const headers = { etag: '"1-a"' };
     const response = new DirectResponse('https://app.example/b', { status: 201, headers }, json, json, true);
     const { url, redirected, status, headers: copied } = response.clone().clone();
@@ -78,23 +78,23 @@ describe.each([
   });
 });
 
-test('text that is no JSON is a SyntaxError', async () => {
+test('json() of text that is not JSON rejects with a SyntaxError', async () => {
   await expect(fromText('no').json()).rejects.toThrow(SyntaxError);
 });
 
-test('an empty body is empty text', async () => {
+test('an empty body is read as empty text', async () => {
   const response = fromText('');
   expect(await response.text()).toBe('');
   await expect(response.text()).rejects.toThrow(TypeError);
 });
 
-test('a stream’s own text is asked for once, and its failure is that of the reading', async () => {
+test('the text of a stream is requested once, and reading fails if that fails', async () => {
   const readText = vi.fn(() => Promise.reject(new TypeError('The body broke off')));
   await expect(fromStream({ readText }).json()).rejects.toThrow('The body broke off');
   expect(readText).toHaveBeenCalledTimes(1);
 });
 
-test('knows its address', () => {
+test('a response has the address and the redirected flag that it was given', () => {
   const { url, redirected, status } = new DirectResponse(
     'https://app.example/b',
     { status: 404 },

@@ -17,7 +17,7 @@ function parseLate(pieces: readonly string[]) {
 const row = (id: number) => `{"id":"a${id}","key":[${id}],"doc":{"text":"${'x'.repeat(1000)}"}}`;
 const rowValue = (id: number) => ({ id: `a${id}`, key: [id], doc: { text: 'x'.repeat(1000) } });
 
-describe('rows that come in pieces are parsed before the last is there', () => {
+describe('rows that arrive in pieces are parsed before the last one is there', () => {
   test('as lists are sent', () => {
     const { value, longest } = parseLate([
       `{"total_rows":4,"offset":0,"rows":[\r\n${row(1)},\r\n${row(2)}`,
@@ -29,7 +29,7 @@ describe('rows that come in pieces are parsed before the last is there', () => {
     expect(longest).toBeLessThan(100);
   });
 
-  test('with members behind them', () => {
+  test('with members after the list', () => {
     const { value, longest } = parseLate([`{"docs":[${row(1)}`, `,${row(2)}`, '],"bookmark":"nil","warning":"a ]"}']);
     expect(value).toEqual({ docs: [1, 2].map(rowValue), bookmark: 'nil', warning: 'a ]' });
     expect(longest).toBeGreaterThan(1000);
@@ -39,18 +39,18 @@ describe('rows that come in pieces are parsed before the last is there', () => {
   });
 });
 
-test('what is cut within a row is parsed whole', () => {
+test('a text cut within a row is parsed as a whole', () => {
   const text = `{"rows":[${row(1)},${row(2)}]}`;
   const { value } = parseLate([text.slice(0, 700), text.slice(700)]);
   expect(value).toEqual({ rows: [1, 2].map(rowValue) });
 });
 
-test('of two members of one name the last counts', () => {
+test('of two members with the same name the last counts', () => {
   expect(parseLate(['{"rows":[1', ',2', '],"rows":3}']).value).toEqual({ rows: 3 });
   expect(parseLate(['{"a":1,"rows":0,"b":2,"rows":[1', ',2', ']}']).value).toEqual({ a: 1, rows: [1, 2], b: 2 });
 });
 
-test('members have the order that JSON.parse gives them', () => {
+test('members have the order of JSON.parse', () => {
   const { value } = parseLate(['{"b":1,"7":[1', ',2', '],"a":3}']);
   expect(JSON.stringify(value)).toBe('{"7":[1,2],"b":1,"a":3}');
 });
@@ -72,7 +72,7 @@ test.for([
   [['{"a":"[1', ',2', ']"}'], { a: '[1,2]' }],
   [['{"rows":[', '\r\n', '\r\n]}\n'], { rows: [] }],
   [['5'], 5],
-] as const)('%j is %j', ([pieces, value]) => {
+] as const)('%j is parsed as %j', ([pieces, value]) => {
   expect(parseLate(pieces).value).toEqual(value);
 });
 
@@ -85,6 +85,6 @@ test.for([
   [['{"rows":[1', ',2', ']}', 'x']],
   [['{"rows":[1', '],[2', ']}']],
   [[]],
-])('%j is no JSON', ([pieces = []]) => {
+])('%j is refused as invalid JSON', ([pieces = []]) => {
   expect(() => parseLate(pieces)).toThrow(SyntaxError);
 });

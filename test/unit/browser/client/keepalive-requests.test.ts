@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, type Mock, test, vi } from 'vitest';
 import { PROTOCOL, type WireResponse } from '../../../../src/browser/bridge/wire.ts';
 import { KeepaliveRequests } from '../../../../src/browser/client/keepalive-requests.ts';
+import { LastingRequests } from '../../../../src/browser/client/lasting-requests.ts';
+import { patient } from '../../../support/patience.ts';
 
 const base = 'https://app.example/db/';
 
@@ -75,13 +77,13 @@ describe('a request with keepalive', () => {
     expect(posted).toEqual([]);
   });
 
-  test('is refused with a stream, and what to do instead', async () => {
+  test('is refused with a stream, and the error says what to do instead', async () => {
     const handled = put(createRequests(), new ReadableStream());
     await expect(handled).rejects.toThrow('pass text, bytes or a Blob, or omit keepalive');
     await expect(handled).rejects.toBeInstanceOf(TypeError);
   });
 
-  test('counts with those that are not answered yet', async () => {
+  test('counts its bytes with those of unanswered ones', async () => {
     const requests = createRequests();
     const first = put(requests, new Uint8Array(60_000));
     await expect(put(requests, new Uint8Array(6_000))).rejects.toThrow('65536 bytes together');
@@ -93,14 +95,14 @@ describe('a request with keepalive', () => {
     expect(posted).toHaveLength(2);
   });
 
-  test('waits for a service worker that is on its way while the page is shown', async () => {
+  test('waits for a service worker that is being registered while the page is shown', async () => {
     controller = undefined;
     let resolve = () => {};
     control = new Promise<void>((done) => (resolve = done));
     const answer = put(createRequests(), '{}');
     controller = serviceWorker;
     resolve();
-    await vi.waitFor(() => expect(posted).toHaveLength(1));
+    await vi.waitFor(() => expect(posted).toHaveLength(1), patient);
     reply(undefined);
     reply(created);
     expect(await statusOf(answer)).toBe(201);
@@ -109,7 +111,7 @@ describe('a request with keepalive', () => {
   test.for([
     ['there is none', () => Promise.resolve(false)],
     ['it could not be started', () => Promise.reject(new Error('missing'))],
-  ] as const)('is refused with the remedy where %s', async ([, controlled]) => {
+  ] as const)('is refused with the remedy if %s', async ([, controlled]) => {
     controller = undefined;
     control = controlled();
     control.catch(() => {});
@@ -117,7 +119,7 @@ describe('a request with keepalive', () => {
     expect(createRequests().sendBeacon(`${base}n`, '{}')).toBe(false);
   });
 
-  test('is refused at once where the page is left before there is one', async () => {
+  test('is refused at once if the page is left before there is a service worker', async () => {
     controller = undefined;
     control = new Promise(() => {});
     const requests = createRequests();
@@ -125,7 +127,7 @@ describe('a request with keepalive', () => {
     await expect(put(requests, '{}')).rejects.toBeInstanceOf(TypeError);
   });
 
-  test('asks for no answer while the page is left; one that is shown again is told to look', async () => {
+  test('needs no answer while the page is left, and on a page shown again fails with the advice to check', async () => {
     const held = vi.fn();
     vi.stubGlobal(
       'XMLHttpRequest',
@@ -150,7 +152,7 @@ describe('a request with keepalive', () => {
     expect(posted.at(-1)?.port).toBeDefined();
   });
 
-  test('is not waited for in a service worker that says nothing', async () => {
+  test("is refused if the service worker doesn't respond", async () => {
     vi.useFakeTimers();
     try {
       const answer = put(createRequests(), '{}');
@@ -161,21 +163,21 @@ describe('a request with keepalive', () => {
     }
   });
 
-  test('whose signal has fired already is not posted', async () => {
+  test('with an aborted signal is not posted', async () => {
     const reason = new Error('no more');
     await expect(put(createRequests(), '{}', { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
     expect(posted).toEqual([]);
   });
 
-  test('is refused as a Request with a body, which nobody can read in this turn', async () => {
+  test("is refused as a Request with a body, which can't be read synchronously", async () => {
     const request = new Request(url, { method: 'PUT', body: '{}', keepalive: true });
     await expect(createRequests().fetch(url, request)).rejects.toThrow('pass fetch the address');
     expect(posted).toEqual([]);
   });
 });
 
-describe('where a plain request with keepalive reaches the service worker', () => {
-  test('it is sent so, in the turn of the call, whatever its body is', async () => {
+describe('if a plain request with keepalive reaches the service worker', () => {
+  test('it is sent in the turn of the call, whatever its body', async () => {
     const requests = createRequests(false);
     const answer = put(requests, '{}');
     const request = new Request(url, { method: 'PUT', body: '{}' });
@@ -190,7 +192,7 @@ describe('where a plain request with keepalive reaches the service worker', () =
     expect(requests.sendBeacon(`${base}n`, '{}')).toBeUndefined();
   });
 
-  test('it is refused likewise where there is no service worker, and the web server gets nothing', async () => {
+  test('it is still refused without a service worker, and the web server gets nothing', async () => {
     controller = undefined;
     const requests = createRequests(false);
     await expect(put(requests, '{}')).rejects.toThrow('omit keepalive');

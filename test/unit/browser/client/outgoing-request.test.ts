@@ -13,7 +13,7 @@ async function textOf(body: Outgoing['body']): Promise<string> {
   return new Response(body instanceof Uint8Array ? new Uint8Array(body) : (body as BodyInit | null)).text();
 }
 
-describe('the address of what is asked for', () => {
+describe('the address of a request', () => {
   afterEach(() => void vi.unstubAllGlobals());
 
   const origin = 'https://app.example';
@@ -48,12 +48,12 @@ describe('the address of what is asked for', () => {
     ["/db/a?key='b'", 'https://app.example/db/a?key=%27b%27'],
     ['/db/a%2Fb', 'https://app.example/db/a%2Fb'],
     ['/db/a%2', 'https://app.example/db/a%2'],
-  ])('is %j as the web resolves it', ([input = '', address]) => {
+  ])('is resolved to %j as the web does', ([input = '', address]) => {
     inDocumentAt('https://app.example/page/');
     expect(toAddress(input, origin)).toBe(address);
   });
 
-  test('depends on where the document says that it is', () => {
+  test('depends on the base URL of the document', () => {
     inDocumentAt('https://cdn.example/');
     expect(toAddress('/db/a', origin)).toBe('https://cdn.example/db/a');
     expect(toAddress('https://app.example/db/a', origin)).toBe('https://app.example/db/a');
@@ -61,13 +61,13 @@ describe('the address of what is asked for', () => {
     expect(toAddress('/db/a', origin)).toBe('https://app.example.org/db/a');
   });
 
-  test('is that of a Request or a URL, without a fragment', () => {
+  test('is that of a Request or a URL, without the fragment', () => {
     inDocumentAt('https://app.example/page/');
     expect(toAddress(new Request('https://app.example/db/a#b'), origin)).toBe('https://app.example/db/a');
     expect(toAddress(new URL('https://app.example/db/a#b'), origin)).toBe('https://app.example/db/a');
   });
 
-  test('is what the parser of URLs makes of it, whatever it is', () => {
+  test('is what the URL parser returns, whatever the input', () => {
     inDocumentAt('https://app.example/page/');
     const parts = [
       '/',
@@ -112,8 +112,8 @@ describe('the address of what is asked for', () => {
   });
 });
 
-describe('what fetch is called with', () => {
-  test('is a GET that accepts anything, where nothing else is said', async () => {
+describe('a call of fetch', () => {
+  test('is a GET that accepts anything by default', async () => {
     expect(await outgoing()).toEqual({
       method: 'GET',
       url,
@@ -130,15 +130,15 @@ describe('what fetch is called with', () => {
     ['COPY', 'COPY'],
     ['copy', 'copy'],
     ['PATCH', 'PATCH'],
-  ])('has its method as fetch spells it: %s becomes %s', async ([given = '', method]) => {
+  ])('normalizes the method like fetch: %s becomes %s', async ([given = '', method]) => {
     expect((await outgoing({ method: given })).method).toBe(method);
   });
 
-  test.for(['TRACE', 'CONNECT', 'A B', ''])('is refused for the method "%s", as by fetch', async (method) => {
+  test.for(['TRACE', 'CONNECT', 'A B', ''])('refuses the method "%s" like fetch', async (method) => {
     await expect(outgoing({ method })).rejects.toThrow(TypeError);
   });
 
-  test.for(['GET', 'HEAD', 'get'])('is refused for a body with %s, even an empty one', async (method) => {
+  test.for(['GET', 'HEAD', 'get'])('refuses a body with %s, even an empty one', async (method) => {
     await expect(outgoing({ method, body: '' })).rejects.toThrow(TypeError);
   });
 
@@ -156,20 +156,20 @@ describe('what fetch is called with', () => {
     await expect(outgoing({ headers: { 'a b': '1' } })).rejects.toThrow(TypeError);
   });
 
-  test('asks for no cookies when credentials are omitted', async () => {
+  test('sends no cookies if credentials are omitted', async () => {
     expect((await outgoing({ credentials: 'omit' })).headers).toEqual({ accept: '*/*', 'settee-credentials': 'omit' });
     expect((await outgoing({ credentials: 'include' })).headers).toEqual({ accept: '*/*' });
   });
 });
 
 describe('a body', () => {
-  test('of text stays text, and is called so', async () => {
+  test('of text stays text, with its content type', async () => {
     const { body, headers } = await outgoing({ method: 'PUT', body: '{"a":1}' });
     expect(body).toBe('{"a":1}');
     expect(headers['content-type']).toBe('text/plain;charset=UTF-8');
   });
 
-  test('is called what the caller calls it', async () => {
+  test('has the content type that the caller sets', async () => {
     const headers = { 'Content-Type': 'application/json' };
     const kinds: BodyInit[] = ['{}', new Blob(['{}'], { type: 'text/html' }), new URLSearchParams('a=b')];
     for (const body of kinds) {
@@ -177,7 +177,7 @@ describe('a body', () => {
     }
   });
 
-  test('of bytes is those bytes alone, and not the caller’s memory', async () => {
+  test("of bytes contains only those bytes, and is not the caller's memory", async () => {
     const memory = new Uint8Array([1, 2, 3, 4, 5]);
     const view = outgoing({ method: 'PUT', body: memory.subarray(1, 3) });
     const whole = outgoing({ method: 'PUT', body: memory.buffer });
@@ -189,7 +189,7 @@ describe('a body', () => {
     expect((await whole).body).toEqual(new Uint8Array([1, 2, 3, 4, 5]));
   });
 
-  test('that is a Blob goes along as it is, with its type', async () => {
+  test('that is a Blob is sent unchanged, with its type', async () => {
     const blob = new Blob(['x'], { type: 'image/png' });
     const { body, headers } = await outgoing({ method: 'PUT', body: blob });
     expect(body).toBe(blob);
@@ -197,7 +197,7 @@ describe('a body', () => {
     expect((await outgoing({ method: 'PUT', body: new Blob(['x']) })).headers).toEqual({ accept: '*/*' });
   });
 
-  test('of parameters or a form is what fetch makes of it', async () => {
+  test('of parameters or a form is encoded as by fetch', async () => {
     const parameters = await outgoing({ method: 'POST', body: new URLSearchParams({ a: 'b c' }) });
     expect(await textOf(parameters.body)).toBe('a=b+c');
     expect(parameters.headers['content-type']).toBe('application/x-www-form-urlencoded;charset=UTF-8');
@@ -209,14 +209,14 @@ describe('a body', () => {
     expect(await textOf(body)).toContain(`--${boundary}\r\nContent-Disposition: form-data; name="name"\r\n\r\nvalue`);
   });
 
-  test('that is a stream is that stream', async () => {
+  test('that is a stream stays that stream', async () => {
     const body = new ReadableStream();
     expect((await outgoing({ method: 'PUT', body })).body).toBe(body);
   });
 });
 
 describe('a Request', () => {
-  test('gives all it says, and init comes before it', async () => {
+  test('provides all options, and init overrides it', async () => {
     const { signal } = new AbortController();
     const request = new Request(url, { method: 'PUT', body: 'a', headers: { 'X-A': '1' }, redirect: 'manual', signal });
     const { method, headers, body, redirect } = await toOutgoing(url, request);
@@ -232,7 +232,7 @@ describe('a Request', () => {
     expect(await textOf(other.body)).toBe('b');
   });
 
-  test('of an engine without streams in requests gives its Blob', async () => {
+  test('of an engine without request streams provides its Blob', async () => {
     const request = new Request(url, { method: 'PUT', body: 'a' });
     class Streamless extends Request {
       override get body(): null {
@@ -258,7 +258,7 @@ describe('a Request', () => {
   });
 });
 
-describe('an answer that leads on', () => {
+describe('a redirection', () => {
   const answer = (status: number, location = '/db/other') => ({ status, headers: { location }, body: null });
   const of = (init: Partial<Outgoing>): Outgoing => ({
     method: 'GET',
@@ -288,13 +288,13 @@ describe('an answer that leads on', () => {
     });
   });
 
-  test('is the last for other statuses, without a location, and where the caller follows himself', () => {
+  test('is not followed for other statuses, without a location, or with redirect: manual', () => {
     for (const status of [200, 201, 300, 304, 400]) expect(nextOf(of({}), answer(status))).toBeUndefined();
     expect(nextOf(of({}), { status: 301, headers: {}, body: null })).toBeUndefined();
     expect(nextOf(of({ redirect: 'manual' }), answer(301))).toBeUndefined();
   });
 
-  test('is an error where the caller wants none, and for a stream, which is used up', () => {
+  test("is an error with redirect: error, and for a stream, which can't be sent again", () => {
     expect(() => nextOf(of({ redirect: 'error' }), answer(301))).toThrow(TypeError);
     expect(() => nextOf(of({ method: 'PUT', body: new ReadableStream() }), answer(307))).toThrow(TypeError);
   });

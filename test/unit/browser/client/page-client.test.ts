@@ -22,13 +22,13 @@ afterEach(() => {
 const createClient = () => new PageClient({ base: 'https://app.example/db/', serviceWorker: false }, () => {});
 
 describe('fetch', () => {
-  test.for(['http://[', 'https://app.example:port/db/'])('rejects for %s, which is no address', async (address) => {
+  test.for(['http://[', 'https://app.example:port/db/'])('rejects for %s, which is not an address', async (address) => {
     const { fetch } = createClient();
     const answer = fetch(address);
     await expect(answer).rejects.toThrow(TypeError);
   });
 
-  test('leaves to the network what is not below the base', async () => {
+  test('leaves addresses outside of the base to the network', async () => {
     const network = vi.fn(async () => new Response('from the network'));
     vi.stubGlobal('fetch', network);
     const { fetch } = createClient();
@@ -38,7 +38,7 @@ describe('fetch', () => {
   });
 });
 
-describe("fetch in the place of the page's own", () => {
+describe("fetch in place of the page's own", () => {
   const startClient = () => {
     const options = { base: 'https://app.example/db/', serviceWorker: false, replaceFetch: true } as const;
     const user = new PageUser(new PageClient(options, () => {}), new Set(), options);
@@ -46,7 +46,7 @@ describe("fetch in the place of the page's own", () => {
     return user;
   };
 
-  test('hands on what is not below the base, and is taken back by close()', async () => {
+  test('passes on addresses outside of the base, and is restored by close()', async () => {
     const network = vi.fn(async () => new Response('from the network'));
     vi.stubGlobal('fetch', network);
     const client = startClient();
@@ -56,7 +56,7 @@ describe("fetch in the place of the page's own", () => {
     expect(globalThis.fetch).toBe(network);
   });
 
-  test('hands on everything when it can not be taken back, since another one is over it', async () => {
+  test("passes on everything when it can't be restored because another one replaced it", async () => {
     const network = vi.fn(async () => new Response('from the network'));
     vi.stubGlobal('fetch', network);
     const client = startClient();
@@ -69,7 +69,7 @@ describe("fetch in the place of the page's own", () => {
   });
 });
 
-test('start says on Node what it is for', async () => {
+test('start() on Node says that it is for browsers', async () => {
   vi.stubGlobal('document', undefined);
   const { start } = await import('../../../../src/browser/client/index.ts');
   await expect(start({ base: '/db/' })).rejects.toThrow('start() works only in a page');

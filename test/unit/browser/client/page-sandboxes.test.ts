@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { SandboxRequest } from '../../../../src/browser/bridge/wire.ts';
 import { PageSandboxes } from '../../../../src/browser/client/worker-supervisor.ts';
+import { patient } from '../../../support/patience.ts';
 
 const request: SandboxRequest = { type: 'SETTEE_SANDBOX', file: 'https://app.example/settee-sandbox.js' };
 const ports: MessagePort[] = [];
@@ -54,13 +55,13 @@ function nextReason(control: MessagePort): Promise<unknown> {
   });
 }
 
-test('a worker is started from the file, and given the port for its messages', () => {
+test('a worker is started from the file, and gets the port for its messages', () => {
   const { messages } = start(new PageSandboxes());
   expect(workers.map(({ file }) => file)).toEqual(['https://app.example/settee-sandbox.js']);
   expect(workers[0]?.sent).toEqual([[null, [messages]]]);
 });
 
-test('why it ended, or could not be started, is told', async () => {
+test('the reason why a worker ended or could not be started is reported', async () => {
   const sandboxes = new PageSandboxes();
   const broken = start(sandboxes);
   workers[0]?.onerror?.({ message: 'out of memory', preventDefault: vi.fn() });
@@ -72,13 +73,13 @@ test('why it ended, or could not be started, is told', async () => {
   expect(await nextReason(forbidden.control)).toBe('Error: the policy forbids it');
 });
 
-test('it ends when its owner says so, and all of them with their owner', async () => {
+test('a worker ends when its owner ends it, and all workers end with their owner', async () => {
   const sandboxes = new PageSandboxes();
   const { control } = start(sandboxes);
   start(sandboxes);
   const closed = once(control, 'close');
   control.postMessage('end');
-  await vi.waitFor(() => expect(workers.map(({ isTerminated }) => isTerminated)).toEqual([true, false]));
+  await vi.waitFor(() => expect(workers.map(({ isTerminated }) => isTerminated)).toEqual([true, false]), patient);
   await closed;
   sandboxes.end();
   expect(workers.map(({ isTerminated }) => isTerminated)).toEqual([true, true]);

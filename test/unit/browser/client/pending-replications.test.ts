@@ -30,7 +30,7 @@ function withNavigator(onLine: boolean): void {
   vi.stubGlobal('navigator', { onLine, serviceWorker });
 }
 
-test('what is done at once concerns nobody', async () => {
+test('replications that finish quickly register nothing with the browser', async () => {
   pending.note(say('busy'));
   await vi.advanceTimersByTimeAsync(1_900);
   pending.note(say('resting'));
@@ -40,7 +40,7 @@ test('what is done at once concerns nobody', async () => {
   expect(postMessage).not.toHaveBeenCalled();
 });
 
-test('what lasts is registered with the browser: without a network at once, with one after two seconds', async () => {
+test('lasting replications are registered with the browser: without a network at once, with one after two seconds', async () => {
   pending.note(say('failing'));
   await vi.advanceTimersByTimeAsync(2_000);
   expect(register.mock.calls).toEqual([[`settee ${base}`]]);
@@ -50,7 +50,7 @@ test('what lasts is registered with the browser: without a network at once, with
   expect(register).toHaveBeenCalledTimes(2);
 });
 
-test('a page that is left tells the service worker, once', async () => {
+test('a page that is left notifies the service worker once', async () => {
   pending.note(say('busy'));
   await vi.advanceTimersByTimeAsync(0);
   pending.leave();
@@ -59,7 +59,7 @@ test('a page that is left tells the service worker, once', async () => {
   expect(register).toHaveBeenCalledTimes(1);
 });
 
-test('where the browser has no service worker there is nothing to be done', async () => {
+test('in a browser without service workers nothing is registered', async () => {
   vi.stubGlobal('navigator', { onLine: true });
   pending.note(say('busy'));
   await vi.advanceTimersByTimeAsync(5_000);

@@ -27,7 +27,7 @@ test('a page without calls is quiet after 100 ms', async () => {
   expect(quiet.at).toBe(100);
 });
 
-test('a call that is under way, and one that has just ended, are waited for', async () => {
+test('calls in progress and recently finished ones are waited for', async () => {
   const watch = new QuietWatch();
   const quiet = quietAt(watch);
   await vi.advanceTimersByTimeAsync(50);
@@ -40,7 +40,7 @@ test('a call that is under way, and one that has just ended, are waited for', as
   expect(quiet.at).toBeGreaterThanOrEqual(400);
 });
 
-test('after two seconds nothing is waited for any more', async () => {
+test('after two seconds no call is waited for any longer', async () => {
   const watch = new QuietWatch();
   const quiet = quietAt(watch);
   watch.begin();

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Settee, StartOptions } from '../../../../src/browser/client/contract.ts';
 import { start } from '../../../../src/browser/client/index.ts';
 import { servePageCalls } from '../../../../src/browser/worker/page-calls.ts';
+import { patient } from '../../../support/patience.ts';
 
 /** Several parts of a page start the database of one base, and close it, in any order. */
 
@@ -69,7 +70,7 @@ function startIt(options: Partial<StartOptions> = {}): Promise<Settee> {
 const answerOf = async ({ fetch }: Pick<Settee, 'fetch'>) => (await fetch('https://app.example/db/notes')).text();
 
 describe('calls of start for one base', () => {
-  test('share one worker, which ends with the last that is closed', async () => {
+  test('share one worker, which ends when the last one is closed', async () => {
     const [one, other] = [await startIt(), await startIt()];
     expect(one).not.toBe(other);
     await one.close();
@@ -79,7 +80,7 @@ describe('calls of start for one base', () => {
     expect(workers.map(({ isTerminated }) => isTerminated)).toEqual([true]);
   });
 
-  test('end by their own close alone: what was closed refuses, also while others go on', async () => {
+  test('end by their own close only: a closed one refuses requests, while others continue', async () => {
     const [one, other] = [await startIt(), await startIt()];
     await one.close();
     const { fetch } = one;
@@ -95,7 +96,7 @@ describe('calls of start for one base', () => {
     expect(await answerOf(other)).toBe('answered');
   });
 
-  test('as StrictMode makes them: the clean-up of the first leaves the second alone', async () => {
+  test("as made by React's StrictMode: the clean-up of the first leaves the second running", async () => {
     const effect = () => {
       const starting = startIt();
       return () => starting.then((settee) => settee.close());
@@ -107,19 +108,19 @@ describe('calls of start for one base', () => {
     expect(await answerOf(await second)).toBe('answered');
   });
 
-  test('closed while another one is still starting leave the worker to that one', async () => {
+  test('closed while another one is starting leave it the worker', async () => {
     let opened = () => {};
     open = () => new Promise((resolve) => (opened = resolve));
     const [first, second] = [startIt(), startIt()];
     void first.then((settee) => settee.close());
-    await vi.waitFor(() => expect(workers).toHaveLength(1));
+    await vi.waitFor(() => expect(workers).toHaveLength(1), patient);
     await new Promise((resolve) => setTimeout(resolve));
     opened();
     await (await first).close();
     expect(await answerOf(await second)).toBe('answered');
   });
 
-  test('after the last was closed start another worker, also while the first ends', async () => {
+  test('after the last one was closed start another worker, also while the first is ending', async () => {
     const one = await startIt();
     const closing = one.close();
     const other = await startIt();
@@ -128,7 +129,7 @@ describe('calls of start for one base', () => {
     expect(await answerOf(other)).toBe('answered');
   });
 
-  test('all fail where the worker does, and the next one tries again', async () => {
+  test('all fail if the worker fails, and the next one tries again', async () => {
     open = () => Promise.reject(new Error('no storage here'));
     const failed = [startIt(), startIt()];
     for (const each of failed) await expect(each).rejects.toThrow('no storage here');
@@ -143,7 +144,7 @@ describe('a later call', () => {
     [{ worker: '/elsewhere/settee-worker.js' }, 'worker'],
     [{ serviceWorker: '/sw.js' }, 'serviceWorker'],
     [{ logLevel: 'debug' }, 'logLevel'],
-  ] as const)('with another option is refused by its name: %j', async ([options, name]) => {
+  ] as const)('with another option is refused, and the option named: %j', async ([options, name]) => {
     const one = await startIt();
     await expect(startIt(options)).rejects.toThrow(`another value of the option ${name}`);
     expect(await answerOf(one)).toBe('answered');
@@ -152,7 +153,7 @@ describe('a later call', () => {
     await expect(startIt(options)).resolves.toBeDefined();
   });
 
-  test('may repeat the options, or leave them away', async () => {
+  test('can repeat or omit the options', async () => {
     const options = { settings: { svc: { max_document_size: '1000' } }, worker: '/settee-worker.js' };
     await startIt(options);
     await startIt(options);
@@ -160,7 +161,7 @@ describe('a later call', () => {
     expect(workers).toHaveLength(1);
   });
 
-  test('has its own replaceFetch: the page has its fetch back when the last that asked for it is closed', async () => {
+  test("has its own replaceFetch: the page's fetch is restored when the last call with it is closed", async () => {
     const network = vi.fn(async () => new Response('from the network'));
     vi.stubGlobal('fetch', network);
     const plain = await startIt();

@@ -5,6 +5,7 @@ import type { WireRequest, WireResponse } from '../../../../src/browser/bridge/w
 import type { Outgoing } from '../../../../src/browser/client/outgoing-request.ts';
 import { WorkerSupervisor } from '../../../../src/browser/client/worker-supervisor.ts';
 import { servePageCalls } from '../../../../src/browser/worker/page-calls.ts';
+import { patient } from '../../../support/patience.ts';
 
 const base = 'https://app.example/db/';
 const script = new URL('https://app.example/settee-worker.js');
@@ -105,7 +106,7 @@ function offerPort(worker: FakeWorker | undefined): { readonly offer: object; re
 }
 
 describe('a worker', () => {
-  test('reaches through the page the service worker that controls it, if one does', async () => {
+  test('gets a port to the service worker that controls the page, if there is one', async () => {
     const supervisor = createSupervisor();
     await supervisor.whenRunning();
     const postMessage = vi.fn();
@@ -124,7 +125,7 @@ describe('a worker', () => {
     expect(postMessage.mock.lastCall).toEqual([sign, []]);
   });
 
-  test('tells that the page is outdated', async () => {
+  test('reports that the page is outdated', async () => {
     const onOutdated = vi.fn();
     await createSupervisor(undefined, onOutdated).whenRunning();
     expect(onOutdated).not.toHaveBeenCalled();
@@ -132,7 +133,7 @@ describe('a worker', () => {
     expect(onOutdated).toHaveBeenCalledTimes(1);
   });
 
-  test('is opened once, for all who call', async () => {
+  test('is opened once for all calls', async () => {
     const open = vi.fn(async () => {});
     nextEndpoint = () => ({ open, handle: echo });
     const supervisor = createSupervisor();
@@ -142,7 +143,7 @@ describe('a worker', () => {
     expect(workers).toHaveLength(1);
   });
 
-  test('that says why it can’t open is quoted, ends, and is replaced at the next call', async () => {
+  test("that reports why it can't open is ended, the reason is quoted, and the next call starts another", async () => {
     nextEndpoint = () => ({ open: () => Promise.reject(new Error('There is no IndexedDB')) });
     const supervisor = createSupervisor();
     await expect(supervisor.whenRunning()).rejects.toThrow('There is no IndexedDB');
@@ -161,17 +162,17 @@ describe('a worker', () => {
   test.for([
     ['is not there', new Response(null, { status: 404 }), '404'],
     ['is a page', new Response('<!doctype html>', { headers: { 'content-type': 'text/html' } }), 'text/html'],
-  ] as const)('whose script %s is explained', async ([, found, reason]) => {
+  ] as const)('whose script %s fails with an explanation', async ([, found, reason]) => {
     nextEndpoint = () => ({ open: never });
     vi.stubGlobal('fetch', async () => found);
     const opening = createSupervisor().whenRunning();
-    await vi.waitFor(() => expect(workers[0]?.onerror).toBeTypeOf('function'));
+    await vi.waitFor(() => expect(workers[0]?.onerror).toBeTypeOf('function'), patient);
     workers[0]?.onerror?.({});
     await expect(opening).rejects.toThrow(reason);
     await expect(opening).rejects.toThrow(script.href);
   });
 
-  describe('that says nothing', () => {
+  describe('that sends no message', () => {
     beforeEach(() => {
       vi.useFakeTimers({ toFake: ['setTimeout'] });
     });
@@ -182,7 +183,7 @@ describe('a worker', () => {
 
     const script200 = () => new Response('', { headers: { 'content-type': 'text/javascript' } });
 
-    test('though its script is there, is given up, with the script’s name', async () => {
+    test('though its script exists is given up, and the error names the script', async () => {
       nextEndpoint = () => ({ open: never });
       vi.stubGlobal('fetch', async () => script200());
       const opening = createSupervisor().whenRunning();
@@ -193,7 +194,7 @@ describe('a worker', () => {
       expect(workers.map(({ isTerminated }) => isTerminated)).toEqual([true]);
     });
 
-    test('because its script is on its way for long, is waited for', async () => {
+    test('because its script loads slowly is waited for', async () => {
       let arrive = (_response: Response) => {};
       const arriving = new Promise<Response>((resolve) => {
         arrive = resolve;
@@ -215,7 +216,7 @@ describe('a worker', () => {
       expect(workers.map(({ isTerminated }) => isTerminated)).toEqual([false]);
     });
 
-    test('and that the page could not load either, is waited for', async () => {
+    test("and whose script the page couldn't load either is waited for", async () => {
       let begin = () => {};
       const begun = new Promise<void>((resolve) => {
         begin = resolve;
@@ -228,7 +229,7 @@ describe('a worker', () => {
       expect((await answer).status).toBe(200);
     });
 
-    test('more than that it has begun has all the time that it takes to open', async () => {
+    test('except that it has begun has all the time it needs to open', async () => {
       let open = () => {};
       const opened = new Promise<void>((resolve) => {
         open = resolve;
@@ -237,14 +238,14 @@ describe('a worker', () => {
       nextEndpoint = () => ({ open: () => opened, status, handle: echo });
       vi.stubGlobal('fetch', async () => script200());
       const answer = createSupervisor().handle(outgoing());
-      await vi.waitFor(() => expect(status).toHaveBeenCalledTimes(1));
+      await vi.waitFor(() => expect(status).toHaveBeenCalledTimes(1), patient);
       await vi.advanceTimersByTimeAsync(60_000);
       open();
       expect((await answer).status).toBe(200);
     });
   });
 
-  test('that can’t be made is explained as well', async () => {
+  test("that can't be created fails with an explanation", async () => {
     vi.stubGlobal('fetch', async () => new Response(null));
     vi.stubGlobal('Worker', function refuse() {
       throw new DOMException('violates the policy', 'SecurityError');
@@ -252,11 +253,11 @@ describe('a worker', () => {
     await expect(createSupervisor().whenRunning()).rejects.toThrow(/violates the policy.*worker-src 'self'/);
   });
 
-  test('that a policy forbids is explained by its directive', async () => {
+  test('that a policy forbids fails with the name of the directive', async () => {
     nextEndpoint = () => ({ open: never });
     vi.stubGlobal('fetch', async () => new Response(null));
     const opening = createSupervisor().whenRunning();
-    await vi.waitFor(() => expect(workers[0]?.onerror).toBeTypeOf('function'));
+    await vi.waitFor(() => expect(workers[0]?.onerror).toBeTypeOf('function'), patient);
     page.dispatchEvent(Object.assign(new Event('securitypolicyviolation'), { effectiveDirective: 'child-src' }));
     workers[0]?.onerror?.({});
     await expect(opening).rejects.toThrow("the page's Content-Security-Policy forbids it by child-src");
@@ -264,7 +265,7 @@ describe('a worker', () => {
 });
 
 describe('a call', () => {
-  test('that the worker can’t carry out is a TypeError', async () => {
+  test("that the worker can't carry out rejects with a TypeError", async () => {
     nextEndpoint = () => ({ handle: () => Promise.reject(new Error('the stream broke')) });
     const failure = await createSupervisor()
       .handle(outgoing())
@@ -273,17 +274,17 @@ describe('a call', () => {
     expect(String(failure)).toContain('the stream broke');
   });
 
-  test('that is aborted is so here at once, and in the worker', async () => {
+  test('that is aborted rejects at once, and is aborted in the worker', async () => {
     const abort = vi.fn();
     const handle = vi.fn((_request: WireRequest, _call?: number) => never());
     nextEndpoint = () => ({ handle, abort });
     const controller = new AbortController();
     const answer = createSupervisor().handle(outgoing({ signal: controller.signal }));
-    await vi.waitFor(() => expect(handle).toHaveBeenCalled());
+    await vi.waitFor(() => expect(handle).toHaveBeenCalled(), patient);
     const reason = new Error('enough');
     controller.abort(reason);
     await expect(answer).rejects.toBe(reason);
-    await vi.waitFor(() => expect(abort).toHaveBeenCalledTimes(1));
+    await vi.waitFor(() => expect(abort).toHaveBeenCalledTimes(1), patient);
     expect(abort.mock.calls[0]?.[0]).toBe(handle.mock.calls[0]?.[1]);
   });
 
@@ -303,8 +304,8 @@ describe('a call', () => {
   });
 });
 
-describe('closing', () => {
-  test('comes after the requests of the same turn', async () => {
+describe('closing the supervisor', () => {
+  test('happens after the requests of the same turn', async () => {
     const steps: string[] = [];
     nextEndpoint = () => ({
       handle: (request) => {
@@ -334,7 +335,7 @@ describe('closing', () => {
     return { finish: () => finish() };
   }
 
-  test('ends the worker at once when the page is left meanwhile: frozen with it, it would keep the storage', async () => {
+  test('ends the worker at once if the page is left meanwhile, as a frozen worker would keep the storage', async () => {
     holdClose();
     const supervisor = createSupervisor();
     await supervisor.whenRunning();
@@ -347,7 +348,7 @@ describe('closing', () => {
     expect(workers).toHaveLength(1);
   });
 
-  test('twice does not cut short what the first call waits for', async () => {
+  test("twice doesn't shorten what the first call waits for", async () => {
     const { finish } = holdClose();
     const supervisor = createSupervisor();
     await supervisor.whenRunning();
@@ -364,7 +365,7 @@ describe('closing', () => {
   });
 });
 
-describe('a worker that answers nothing any more', () => {
+describe('a worker that stops answering', () => {
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['setTimeout'] });
   });
@@ -373,14 +374,14 @@ describe('a worker that answers nothing any more', () => {
     vi.useRealTimers();
   });
 
-  test('is ended where it gives no sign either: reads are made again, and of writes nobody knows', async () => {
+  test('and sends no sign of life is ended: reads are repeated, and writes have an unknown outcome', async () => {
     const handle = vi.fn(never);
     let isStuck = false;
     nextEndpoint = () => ({ handle, status: () => (isStuck ? never() : Promise.resolve({})) });
     const supervisor = createSupervisor();
     const read = supervisor.handle(outgoing());
     const write = supervisor.handle(outgoing({ method: 'PUT', body: '{}' }));
-    await vi.waitFor(() => expect(handle).toHaveBeenCalledTimes(2));
+    await vi.waitFor(() => expect(handle).toHaveBeenCalledTimes(2), patient);
     isStuck = true;
     nextEndpoint = () => ({ handle: echo });
     await vi.advanceTimersByTimeAsync(24_000);
@@ -391,7 +392,7 @@ describe('a worker that answers nothing any more', () => {
     expect((await write).status).toBe(503);
   });
 
-  test('is replaced when the data of the site are cleared: reads are made again, of writes nobody knows, and bodies break off', async () => {
+  test('is replaced when the data of the site are cleared: reads are repeated, writes have an unknown outcome, and bodies break off', async () => {
     const handle = vi.fn(never);
     nextEndpoint = () => ({ handle, status: async () => ({}) });
     const onLoss = vi.fn();
@@ -399,7 +400,7 @@ describe('a worker that answers nothing any more', () => {
     const supervisor = createSupervisor(onLoss, () => {}, onCleared);
     const read = supervisor.handle(outgoing());
     const write = supervisor.handle(outgoing({ method: 'PUT', body: '{}' }));
-    await vi.waitFor(() => expect(handle).toHaveBeenCalledTimes(2));
+    await vi.waitFor(() => expect(handle).toHaveBeenCalledTimes(2), patient);
     nextEndpoint = () => ({ handle: echo });
     workers[0]?.dispatchEvent(new MessageEvent('message', { data: { type: 'SETTEE_CLEARED' } }));
     expect(workers[0]?.isTerminated).toBe(true);
@@ -414,13 +415,13 @@ describe('a worker that answers nothing any more', () => {
     expect(onCleared).toHaveBeenCalledTimes(1);
   });
 
-  test('is left alone while it gives signs, however long an answer takes', async () => {
+  test('but sends signs of life is kept, however long an answer takes', async () => {
     const handle = vi.fn(never);
     nextEndpoint = () => ({ handle, status: async () => ({}) });
     createSupervisor()
       .handle(outgoing())
       .catch(() => undefined);
-    await vi.waitFor(() => expect(handle).toHaveBeenCalledTimes(1));
+    await vi.waitFor(() => expect(handle).toHaveBeenCalledTimes(1), patient);
     for (let second = 0; second < 600; second++) await vi.advanceTimersByTimeAsync(1_000);
     expect(workers.map(({ isTerminated }) => isTerminated)).toEqual([false]);
   });
@@ -435,18 +436,18 @@ describe('leaving the page', () => {
     expect(workers.map(({ isTerminated }) => isTerminated)).toEqual([true]);
     expect(onLoss).toHaveBeenCalledTimes(1);
     page.dispatchEvent(new Event('pageshow'));
-    await vi.waitFor(() => expect(workers).toHaveLength(2));
+    await vi.waitFor(() => expect(workers).toHaveLength(2), patient);
     expect((await supervisor.handle(outgoing())).status).toBe(200);
   });
 
-  test('sends reads that were under way again, and says of writes that nobody knows', async () => {
+  test('repeats reads in progress, and reports that the outcome of writes is unknown', async () => {
     const handle = vi.fn(never);
     nextEndpoint = () => ({ handle });
     const supervisor = createSupervisor();
     const read = supervisor.handle(outgoing());
     const query = supervisor.handle(outgoing({ method: 'POST', url: `${base}n/_all_docs`, body: '{"keys":[]}' }));
     const write = supervisor.handle(outgoing({ method: 'PUT', body: '{}' }));
-    await vi.waitFor(() => expect(handle).toHaveBeenCalledTimes(3));
+    await vi.waitFor(() => expect(handle).toHaveBeenCalledTimes(3), patient);
     nextEndpoint = () => ({ handle: echo });
     page.dispatchEvent(new Event('pagehide'));
     const { status, body } = await write;
@@ -460,11 +461,11 @@ describe('leaving the page', () => {
     expect((await query).body).toBe(`POST ${base}n/_all_docs`);
   });
 
-  test('while the worker is being opened only delays who waits for it, with one worker more', async () => {
+  test('while the worker is being opened only delays calls, and starts one more worker', async () => {
     nextEndpoint = () => ({ open: never });
     const supervisor = createSupervisor();
     const opening = supervisor.whenRunning();
-    await vi.waitFor(() => expect(workers).toHaveLength(1));
+    await vi.waitFor(() => expect(workers).toHaveLength(1), patient);
     page.dispatchEvent(new Event('pagehide'));
     const later = supervisor.handle(outgoing());
     nextEndpoint = () => ({ handle: echo });

@@ -44,7 +44,7 @@ describe('a session', () => {
     await put('_users/org.couchdb.user:ana', { type: 'user', name: 'ana', roles: ['editor'], password: 'secret' });
   });
 
-  test('is kept as in a page, until it is ended or everything is', async () => {
+  test('is kept as in a page, until it is ended or everything is reset', async () => {
     expect(await logIn()).toMatchObject({ status: 200, json: { name: 'ana', roles: ['editor'] } });
     expect(await whoIs()).toEqual({ name: 'ana', roles: ['editor'] });
     expect(await whoIs({ credentials: 'omit' })).toEqual({ name: null, roles: ['_admin'] });
@@ -55,7 +55,7 @@ describe('a session', () => {
     expect(await whoIs()).toEqual({ name: null, roles: ['_admin'] });
   });
 
-  test('is known to the functions of documents', async () => {
+  test('is visible to functions of documents', async () => {
     await put('notes');
     const validate = 'function (doc, old, user) { throw({forbidden: user.name + " of " + user.db}); }';
     await put('notes/_design/d', { validate_doc_update: validate });
@@ -63,7 +63,7 @@ describe('a session', () => {
     expect(await put('notes/first', {})).toMatchObject({ status: 403, json: { reason: 'ana of notes' } });
   });
 
-  test('of a client that sends its own cookies is its own matter', async () => {
+  test('of a client that sends its own cookies is left to that client', async () => {
     const { headers } = await fetch(`${base}_session`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -79,21 +79,21 @@ describe('a session', () => {
 });
 
 describe('the handlers', () => {
-  test('send what a function answers under a status that has no body without one', async () => {
+  test("send a function's response without a body if the status permits none", async () => {
     await put('notes');
     await put('notes/_design/by', { shows: { reset: 'function () { return { code: 205, body: "dropped" }; }' } });
     const response = await fetch(`${base}notes/_design/by/_show/reset`);
     expect([response.status, await response.text()]).toEqual([205, '']);
   });
 
-  test('run functions of design documents on Node without being told how', async () => {
+  test('run functions of design documents on Node without configuration', async () => {
     await put('notes');
     await put('notes/_design/by', { views: { text: { map: 'function (doc) { emit(doc.text); }' } } });
     await put('notes/first', { text: 'hello' });
     expect(await ask('notes/_design/by/_view/text')).toMatchObject({ status: 200, json: { rows: [{ key: 'hello' }] } });
   });
 
-  test('say what they need where there is no such thing as Node', async () => {
+  test('say what they need where there is no Node', async () => {
     vi.stubGlobal('process', undefined);
     server.resetHandlers(...handlers({ base }));
     vi.unstubAllGlobals();
@@ -138,14 +138,14 @@ describe('the handlers', () => {
     expect((await response.arrayBuffer()).byteLength).toBe(0);
   });
 
-  test('take COPY', async () => {
+  test('answer COPY', async () => {
     await put('notes');
     await put('notes/first', {});
     const copy = await ask('notes/first', { method: 'COPY', headers: { destination: 'second' } });
     expect(copy).toMatchObject({ status: 201, json: { id: 'second' } });
   });
 
-  test('take settings, and tell of wrong ones at the first request', async () => {
+  test('accept settings, and report wrong ones at the first request', async () => {
     server.resetHandlers(...handlers({ base, settings: { uuids: { max_count: '2' } } }));
     expect((await ask('_uuids?count=2')).status).toBe(200);
     expect((await ask('_uuids?count=3')).status).not.toBe(200);
@@ -157,7 +157,7 @@ describe('the handlers', () => {
 });
 
 describe('each call', () => {
-  test('makes an empty database of its own', async () => {
+  test('of handlers() makes its own empty database', async () => {
     await put('notes');
     server.resetHandlers(...handlers({ base }));
     expect((await ask('_all_dbs')).json).toEqual([]);
@@ -167,13 +167,13 @@ describe('each call', () => {
 });
 
 describe('reset', () => {
-  test('empties it', async () => {
+  test('empties the database', async () => {
     await put('notes');
     await current.reset();
     expect((await ask('_all_dbs')).json).toEqual([]);
   });
 
-  test('does nothing before the first request, nor twice', async () => {
+  test('does nothing before the first request, nor when repeated', async () => {
     await current.reset();
     await put('notes');
     await Promise.all([current.reset(), current.reset()]);
@@ -182,7 +182,7 @@ describe('reset', () => {
 });
 
 describe('a long body', () => {
-  test('comes in pieces, whole', async () => {
+  test('arrives in pieces, complete', async () => {
     await fill(2_000);
     const response = await fetch(`${base}big/_all_docs?include_docs=true`);
     const sizes: number[] = [];
@@ -191,7 +191,7 @@ describe('a long body', () => {
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBeGreaterThan(4_000_000);
   });
 
-  test('ends with the reason of an abort', async () => {
+  test('fails with the reason of an abort', async () => {
     await fill(2_000);
     const aborter = new AbortController();
     const response = await fetch(`${base}big/_all_docs?include_docs=true`, { signal: aborter.signal });
@@ -205,7 +205,7 @@ describe('a long body', () => {
     await expect(readOn()).rejects.toBe(reason);
   });
 
-  test('can be left; neither other requests nor reset wait for it', async () => {
+  test('can be abandoned without blocking other requests or reset', async () => {
     await fill(2_000);
     const response = await fetch(`${base}big/_all_docs?include_docs=true`);
     // MSW keeps a copy of its own, so that the promise of `cancel` would not resolve.

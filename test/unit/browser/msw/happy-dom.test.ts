@@ -7,7 +7,7 @@ const server = setupServer(...handlers({ base: '/db/' }));
 beforeAll(() => server.listen());
 afterAll(() => server.close());
 
-test('an app is answered in happy-dom, on the origin of its page', async () => {
+test('an app in happy-dom is answered on the origin of its page', async () => {
   const notes = new URL('/db/notes', Reflect.get(globalThis, 'location').href).href;
   expect((await fetch(notes, { method: 'PUT' })).status).toBe(201);
   const headers = { 'Content-Type': 'application/json' };

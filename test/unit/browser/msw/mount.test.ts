@@ -3,15 +3,15 @@ import { addressPattern, basePathOf } from '../../../../src/browser/msw/mount.ts
 
 const page = 'https://app.example/notes/list.html?all';
 
-describe('a path', () => {
+describe('a path as the mount', () => {
   const pattern = addressPattern('/db/', page);
 
-  test('stands for the page’s own origin', () => {
+  test("stands for the page's own origin", () => {
     expect(basePathOf('/db/', page)).toBe('/db');
     for (const path of ['/db', '/db/', '/db/notes/a%2Fb']) expect(`https://app.example${path}`).toMatch(pattern);
   });
 
-  test('leaves other paths and origins alone', () => {
+  test('ignores other paths and origins', () => {
     for (const url of [
       'https://app.example/',
       'https://app.example/dbs/notes',
@@ -24,7 +24,7 @@ describe('a path', () => {
     }
   });
 
-  test('is every origin’s where there is no page', () => {
+  test('matches every origin if there is no page', () => {
     const anywhere = addressPattern('/db', undefined);
     expect(basePathOf('/db', undefined)).toBe('/db');
     for (const url of ['http://localhost:3000/db/notes', 'https://app.example/db']) expect(url).toMatch(anywhere);
@@ -32,7 +32,7 @@ describe('a path', () => {
   });
 });
 
-describe('an address', () => {
+describe('an address as the mount', () => {
   test('stands for its origin, with or without a page', () => {
     for (const from of [page, undefined]) {
       const pattern = addressPattern('https://db.example.com/', from);
@@ -43,13 +43,13 @@ describe('an address', () => {
     }
   });
 
-  test('may have characters that a pattern takes for its own', () => {
+  test('can contain characters that are special in patterns', () => {
     const pattern = addressPattern('http://localhost:8080/a.b(c)+/:d*/', undefined);
     expect('http://localhost:8080/a.b(c)+/:d*/notes').toMatch(pattern);
     expect('http://localhost:8080/axb(c)+/:d*/notes').not.toMatch(pattern);
   });
 });
 
-test('what is no address is refused', () => {
+test('an invalid mount is refused', () => {
   expect(() => addressPattern('http://', undefined)).toThrow(TypeError);
 });

@@ -10,20 +10,20 @@ function navigation(url: string): Request {
   return Object.assign(Object.create(Request.prototype, { url: { value: url }, mode: { value: 'navigate' } }));
 }
 
-test('an answer that is to be saved has the name of the link, in any letters', () => {
+test('a response that a link downloads gets the file name of the link, in any script', () => {
   expect(withDownload(navigation(URL + downloadHash("it's für (you)*.txt")), response)).toEqual({
     etag: '"1"',
     'content-disposition': "attachment; filename*=UTF-8''it%27s%20f%C3%BCr%20%28you%29%2A.txt",
   });
 });
 
-test('where the link gives none the browser makes one of the address', () => {
+test('if the link has no file name, the browser makes one from the address', () => {
   expect(withDownload(navigation(URL + downloadHash('')), response)).toMatchObject({
     'content-disposition': 'attachment',
   });
 });
 
-test('an answer keeps the name that it has itself where the link gives none', () => {
+test('a response keeps its own file name if the link has none', () => {
   const named = { 'content-disposition': 'attachment; filename="list.csv"' };
   expect(withDownload(navigation(URL + downloadHash('')), { ...response, headers: named })).toEqual(named);
   const shown = { 'content-disposition': 'inline' };
@@ -32,7 +32,7 @@ test('an answer keeps the name that it has itself where the link gives none', ()
   });
 });
 
-test('all others are as they were: pages, requests of scripts, failures, and names that are none', () => {
+test('all other responses are unchanged: pages, script requests, failures, and empty names', () => {
   expect(withDownload(navigation(`${URL}#part`), response)).toEqual({ etag: '"1"' });
   expect(withDownload(new Request(URL + downloadHash('a')), response)).toEqual({ etag: '"1"' });
   expect(withDownload(navigation(URL + downloadHash('a')), { ...response, status: 404 })).toEqual({ etag: '"1"' });

@@ -30,7 +30,7 @@ async function readAll(body: ByteStream): Promise<void> {
 
 const lastId = (ids: EventIds, client = 'page') => ids.addTo(client, request()).headers['last-event-id'];
 
-test('goes on behind the last whole event of a body that has ended, once', async () => {
+test('an event source continues after the last complete event of a body that ended, once', async () => {
   const ids = new EventIds();
   await readAll(follow(ids, ['data: 1\nid: 7\n', '\ndata: 2\nid: 1', '2\n\nda', 'ta: 3\nid: 13\n']));
   expect(lastId(ids, 'other page')).toBeUndefined();
@@ -43,13 +43,13 @@ test.for([
   ['no event', ['\n', '\n'], undefined],
   ['an id that is taken back', ['data: 1\nid: 5\n\n', 'id:\n\n'], undefined],
   ['an event without an id', ['data: "id: 3"\n\n'], undefined],
-] as const)('%s', async ([, chunks, expected]) => {
+] as const)('the last event id is found: %s', async ([, chunks, expected]) => {
   const ids = new EventIds();
   await readAll(follow(ids, chunks));
   expect(lastId(ids)).toBe(expected);
 });
 
-test('goes on behind a body that failed, or was broken off here', async () => {
+test('an event source continues after a body that failed or was cut', async () => {
   const ids = new EventIds();
   await expect(readAll(follow(ids, ['id: 1\n\n', new Error('the owner is gone')]))).rejects.toThrow();
   expect(lastId(ids)).toBe('1');
@@ -59,7 +59,7 @@ test('goes on behind a body that failed, or was broken off here', async () => {
   expect(lastId(ids)).toBe('2');
 });
 
-test('forgets what the page closed while it waited for more', async () => {
+test('the ids of a body that the page closed while it waited are forgotten', async () => {
   const ids = new EventIds();
   let end = (_: undefined) => {};
   const chunks = [
@@ -76,7 +76,7 @@ test('forgets what the page closed while it waited for more', async () => {
   expect(lastId(ids)).toBeUndefined();
 });
 
-test('forgets what the page closed, and what is over for five minutes', async () => {
+test('the ids of a closed body, and those that are five minutes old, are forgotten', async () => {
   const ids = new EventIds();
   const body = follow(ids, ['id: 2\n\n']);
   await body.pull();
@@ -89,7 +89,7 @@ test('forgets what the page closed, and what is over for five minutes', async ()
   vi.useRealTimers();
 });
 
-test('what the browser shows itself counts, and other requests and answers are left alone', async () => {
+test('only events that the browser received count, and other requests and responses are unchanged', async () => {
   const ids = new EventIds();
   await readAll(follow(ids, ['id: 3\n\n']));
   const plain = request({ accept: '*/*' });
@@ -99,7 +99,7 @@ test('what the browser shows itself counts, and other requests and answers are l
   expect(lastId(ids)).toBeUndefined();
 });
 
-test('is handed on to the version that takes over', async () => {
+test('event ids are passed to the new version that takes over', async () => {
   const before = new EventIds();
   await readAll(follow(before, ['id: 3\n\n']));
   const after = new EventIds();

@@ -11,7 +11,7 @@ class Streamless extends Request {
 }
 
 describe('a request of a page', () => {
-  test('goes on without its fragment, with its headers in lower case', async () => {
+  test('is passed on without its fragment, with its headers in lower case', async () => {
     const request = new Request(`${url}?rev=1#top`, { headers: { 'If-Match': '"1-a"' } });
     expect(await toPlainRequest(request)).toEqual({
       method: 'GET',
@@ -21,12 +21,12 @@ describe('a request of a page', () => {
     });
   });
 
-  test('says when it wants no cookies', async () => {
+  test('says if it wants no cookies', async () => {
     const { headers } = await toPlainRequest(new Request(url, { credentials: 'omit' }));
     expect(headers).toEqual({ 'settee-credentials': 'omit' });
   });
 
-  test('says nothing that belongs to a network', async () => {
+  test('has no headers that belong to a network', async () => {
     const headers = {
       origin: 'https://app.example',
       'sec-fetch-site': 'cross-site',
@@ -60,7 +60,7 @@ describe('a request of a page', () => {
     expect(body).toEqual(new Uint8Array([97, 98, 99]));
   });
 
-  test('made of many chunks is joined in order', async () => {
+  test('with many chunks is joined in order', async () => {
     let sent = 0;
     const stream = new ReadableStream({
       pull: (controller) => (sent === 3 ? controller.close() : controller.enqueue(new Uint8Array([++sent, sent]))),
@@ -92,7 +92,7 @@ describe('a request of a page', () => {
     expect([length, wrong]).toEqual([20_000_000, 0]);
   });
 
-  test('with a body of more than 16 MB that nobody reads on cancels it', async () => {
+  test('with a body of more than 16 MB is cancelled if the reader cancels', async () => {
     let cancelled: unknown;
     const stream = new ReadableStream({
       pull: (controller) => controller.enqueue(new Uint8Array(1_000_000)),
@@ -114,7 +114,7 @@ describe('a request of a page', () => {
     expect((await toPlainRequest(new Kind(url, { method: 'HEAD' }))).body).toBeNull();
   });
 
-  test('whose body breaks off is a failure', async () => {
+  test('whose body breaks off is an error', async () => {
     const stream = new ReadableStream({ pull: (controller) => controller.error(new Error('gone')) });
     const init = { method: 'PUT', body: stream, duplex: 'half' };
     await expect(toPlainRequest(new Request(url, init))).rejects.toThrow('gone');

@@ -53,7 +53,7 @@ describe('a request that outlives its page', () => {
     ['POST', 'notes', '{"_id":"a"}'],
     ['POST', 'notes/_bulk_docs', '{"docs":[{"_id":"a"},{"_id":"b"}]}'],
   ] as const)(
-    'is sent again after the loss of an owner where a second one can do no harm: %s %s',
+    'is sent again after the loss of an owner if a repetition is harmless: %s %s',
     async ([method, path, body]) => {
       answers = [503, 503, 201];
       const given = request(method, path, body);
@@ -72,14 +72,14 @@ describe('a request that outlives its page', () => {
     ['POST', 'notes/_bulk_docs', '{"docs":[{"_id":"a"},{"name":"b"}]}'],
     ['POST', 'notes', 'no JSON'],
     ['POST', 'notes', '[1]'],
-  ] as const)('is sent once where a second one could do harm: %s %s', async ([method, path, body]) => {
+  ] as const)('is sent once if a repetition could do harm: %s %s', async ([method, path, body]) => {
     answers = [503, 201];
     expect((await settled(createRequests().handle(request(method, path, body)))).status).toBe(503);
     expect(sent).toEqual([request(method, path, body)]);
   });
 
   test.for(['{"a":1.0,"b":9007199254740993}', '{}', ' {\n"a": 1.0 }'])(
-    'has an id for a document that has none, and the rest of its text as it is: %j',
+    'creates an id for a document without one, and keeps the rest of its text: %j',
     async (text) => {
       answers = [503, 201];
       await settled(createRequests().handle(request('POST', 'notes', new TextEncoder().encode(text))));
@@ -92,7 +92,7 @@ describe('a request that outlives its page', () => {
     },
   );
 
-  test('is refused in the words of the first answer, where it may have been stored before it was sent again', async () => {
+  test('is refused with the first answer if it may have been stored before it was sent again', async () => {
     answers = [503, 409];
     expect(await settled(createRequests().handle(request('PUT', 'notes/a', '{}')))).toEqual(lost);
     answers = [409];
@@ -106,7 +106,7 @@ describe('a request that outlives its page', () => {
     expect(sent.length).toBeLessThan(60);
   });
 
-  test('waits for those before it, but not for what is sent once', async () => {
+  test('waits for earlier ones, except for those that are sent once', async () => {
     let answer = (_: PlainResponse) => {};
     answers = [202, () => new Promise((resolve) => (answer = resolve))];
     const requests = createRequests();
@@ -122,7 +122,7 @@ describe('a request that outlives its page', () => {
   });
 });
 
-test('the answer that a page gets is whole', async () => {
+test('the response that a page gets is complete', async () => {
   const chunks = ['a', 'bc'].map((text) => new TextEncoder().encode(text));
   const body = { pull: async () => chunks.shift(), cancel: async () => {} };
   expect(await wholeBody(body)).toEqual(new TextEncoder().encode('abc'));

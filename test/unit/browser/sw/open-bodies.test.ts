@@ -44,7 +44,7 @@ async function outcome(text: Promise<string>): Promise<unknown> {
   return Promise.race([text.catch(String), pending]);
 }
 
-test('where a service worker ends in silence, a body fails before the browser cuts it', async () => {
+test('where service workers are ended without notice, a body fails before the browser cuts it', async () => {
   const { event, stream, text } = open(new OpenBodies(FIREFOX));
   vi.advanceTimersByTime(50_000);
   expect(await outcome(text)).toBe('open');
@@ -57,7 +57,7 @@ test('where a service worker ends in silence, a body fails before the browser cu
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('it stays open as long as events come, and fails when they stop', async () => {
+test('a body stays open while events arrive, and fails when they stop', async () => {
   const bodies = new OpenBodies(FIREFOX);
   const { text } = open(bodies);
   for (let seconds = 0; seconds < 120; seconds += 10) {
@@ -69,7 +69,7 @@ test('it stays open as long as events come, and fails when they stop', async () 
   expect(await outcome(text)).toContain('about to end');
 });
 
-test('elsewhere it stays open without any event', async () => {
+test('in other browsers a body stays open without any event', async () => {
   const { text } = open(new OpenBodies(CHROMIUM));
   vi.advanceTimersByTime(600_000);
   expect(await outcome(text)).toBe('open');
@@ -100,15 +100,15 @@ describe('the memory of large chunks', () => {
     return left;
   }
 
-  test('is given back when they were read', async () => {
+  test('is freed after they were read', async () => {
     expect(await read(true)).toEqual([0, 0, 0]);
   });
 
-  test('is left alone where somebody else may have them', async () => {
+  test('is left alone if the chunks may be used elsewhere', async () => {
     expect(await read(false)).toEqual([20_000, 20_000, 20_000]);
   });
 
-  test('is left to browsers that see to it themselves', async () => {
+  test('is left to browsers that free it themselves', async () => {
     expect(await read(true, FIREFOX)).toEqual([20_000, 20_000, 20_000]);
   });
 });

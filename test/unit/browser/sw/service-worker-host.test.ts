@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { channelName, toNetworkAddress } from '../../../../src/browser/bridge/instance.ts';
 import { PROTOCOL } from '../../../../src/browser/bridge/wire.ts';
 import { ServiceWorkerHost } from '../../../../src/browser/sw/service-worker-host.ts';
+import { patient } from '../../../support/patience.ts';
 import { Origin, type Tab } from '../worker/origin.ts';
 import { FakeFetch, FakeScope } from './fake-scope.ts';
 
@@ -29,8 +30,8 @@ async function answerTo(path: string, init?: RequestInit): Promise<Response> {
   return response;
 }
 
-describe('what is answered', () => {
-  test('is decided by the address alone, and other events are left untouched', () => {
+describe('the service worker', () => {
+  test('decides by the address alone whether it answers, and leaves other events untouched', () => {
     for (const url of ['https://app.example/', 'https://app.example/main.js', 'https://other.example/db/']) {
       const event = new FakeFetch(new Request(url));
       expect(host.respond(event.asEvent)).toBe(false);
@@ -40,7 +41,7 @@ describe('what is answered', () => {
     expect(host.base).toBe(origin.instance.base);
   });
 
-  test('what a replication asks of a server at the base itself is the network’s, and nobody else’s', () => {
+  test('leaves requests of a replication to a server at the base to the network', () => {
     const event = new FakeFetch(new Request(toNetworkAddress(origin.instance, `${host.base}notes/_changes?since=0`)));
     expect(event.request.url).toBe(`${host.base}notes/_changes?since=0#settee-to-network`);
     expect(host.handles(event.request)).toBe(false);
@@ -49,7 +50,7 @@ describe('what is answered', () => {
     expect(toNetworkAddress(origin.instance, 'https://other.example/db/')).toBe('https://other.example/db/');
   });
 
-  test('the sign of life is, at once and by itself', async () => {
+  test('answers the liveness check at once and by itself', async () => {
     const response = await answerTo('_settee/alive');
     expect([response.status, await response.text()]).toEqual([204, '']);
     expect(scope.imported).toEqual([]);
@@ -64,7 +65,7 @@ describe('with a page that owns the storage', () => {
     await page.ask('PUT', 'notes');
   });
 
-  test('requests go to it, and the core is not loaded', async () => {
+  test("requests are sent to it, and the core isn't loaded", async () => {
     const created = await answerTo('notes/a', { method: 'PUT', body: '{"n":1}' });
     expect(created.status).toBe(201);
     expect(created.headers.get('location')).toBe(`${host.base}notes/a`);
@@ -73,7 +74,7 @@ describe('with a page that owns the storage', () => {
     expect(scope.imported).toEqual([]);
   });
 
-  test('requests go over the port that it offers, from when the page has passed it on', async () => {
+  test('requests are sent over the port it offers, once the page has passed it on', async () => {
     await Promise.all([answerTo('notes'), answerTo('notes')]);
     expect(page.offers.map(({ offer }) => offer)).toEqual([
       { type: 'SETTEE_PORT', base: host.base, owner: expect.any(String), peer: expect.any(String) },
@@ -96,7 +97,7 @@ describe('with a page that owns the storage', () => {
   test.for([
     ['HEAD', 'notes', 200],
     ['HEAD', 'missing', 404],
-  ] as const)('a %s of %s has no body', async ([method, path, status]) => {
+  ] as const)('the response to a %s with %s has no body', async ([method, path, status]) => {
     const response = await answerTo(path, { method });
     expect([response.status, response.body]).toEqual([status, null]);
   });
@@ -108,7 +109,7 @@ describe('with a page that owns the storage', () => {
     expect([response.status, response.body]).toEqual([304, null]);
   });
 
-  test('a failure to carry a request is answered with the reason', async () => {
+  test("a request that can't be delivered is answered with the reason", async () => {
     const body = new ReadableStream({ pull: (controller) => controller.error(new Error('the disk was pulled out')) });
     const init = { method: 'PUT', body, duplex: 'half' };
     const response = await answerTo('notes/a', init);
@@ -119,7 +120,7 @@ describe('with a page that owns the storage', () => {
     });
   });
 
-  test('a body that streams keeps the service worker alive until it was read', async () => {
+  test('a streamed body keeps the service worker alive until it was read', async () => {
     const docs = Array.from({ length: 400 }, (_, index) => ({ _id: `${index}`, text: 'x'.repeat(1000) }));
     await answerTo('notes/_bulk_docs', {
       method: 'POST',
@@ -136,10 +137,10 @@ describe('with a page that owns the storage', () => {
     await new Promise((resolve) => setImmediate(resolve));
     expect(over).not.toHaveBeenCalled();
     while (!(await reader?.read())?.done);
-    await vi.waitFor(() => expect(over).toHaveBeenCalled());
+    await vi.waitFor(() => expect(over).toHaveBeenCalled(), patient);
   });
 
-  test('a drain fails the bodies that are still open after three seconds, and answers when their readers know', async () => {
+  test('a drain fails open bodies after three seconds, and answers when their readers know', async () => {
     const docs = Array.from({ length: 400 }, (_, index) => ({ _id: `${index}`, text: 'x'.repeat(1000) }));
     await answerTo('notes/_bulk_docs', {
       method: 'POST',
@@ -156,7 +157,7 @@ describe('with a page that owns the storage', () => {
     await Promise.all(event.waits);
   });
 
-  test('a drain that a page of another base asks for waits for that body as well', async () => {
+  test('a drain requested by a page of another base waits for that body as well', async () => {
     const otherBase = 'https://app.example/other/';
     const other = new ServiceWorkerHost(scope.asScope, { base: otherBase });
     expect(other.base).toBe(otherBase);
@@ -194,14 +195,14 @@ describe('with no page', () => {
     expect(scope.imported).toEqual(['https://app.example/settee-sw-core.js']);
   });
 
-  test('and gives way to a page that comes', async () => {
+  test('the service worker gives the storage to a page that appears', async () => {
     await answerTo('notes', { method: 'PUT' });
     const tab = await origin.openTab();
-    await vi.waitFor(async () => expect(await tab.role()).toBe('owner'));
+    await vi.waitFor(async () => expect(await tab.role()).toBe('owner'), patient);
     expect((await answerTo('notes')).status).toBe(200);
   });
 
-  test('installing loads the core, so that it is there without a network, and no second time', async () => {
+  test('installing loads the core once, so that it is available offline', async () => {
     await installed();
     expect(scope.imported).toEqual(['https://app.example/settee-sw-core.js']);
     await answerTo('notes', { method: 'PUT' });
@@ -216,33 +217,33 @@ describe('with no page', () => {
   });
 });
 
-describe('what pages say', () => {
-  test('a page below the base is claimed', async () => {
+describe('messages of pages to the service worker', () => {
+  test('claim a page below the base', async () => {
     expect(await scope.say({ type: 'SETTEE_CLAIM', base: host.base })).toEqual({ protocol: PROTOCOL });
     expect(scope.done).toEqual(['claimed']);
   });
 
-  test('a page of another base gets no answer', async () => {
+  test('get no answer for a page of another base', async () => {
     expect(await scope.say({ type: 'SETTEE_CLAIM', base: 'https://app.example/other/' })).toBeUndefined();
     expect(scope.done).toEqual([]);
   });
 
-  test('a drain with nothing open is answered at once', async () => {
+  test('drain at once if no body is open', async () => {
     expect(await scope.say({ type: 'SETTEE_DRAIN', base: host.base })).toEqual({ protocol: PROTOCOL });
   });
 
-  test('a new version takes over when it is told to', async () => {
+  test('let a new version take over', async () => {
     await scope.say({ type: 'SKIP_WAITING' });
     expect(scope.done).toEqual(['skipped']);
   });
 
-  test.for([null, 'text', { type: 'else' }])('%j is none of its business', async (message) => {
+  test.for([null, 'text', { type: 'else' }])('are ignored if unknown: %j', async (message) => {
     await scope.say(message);
     expect(scope.done).toEqual([]);
   });
 });
 
-describe('what the last page leaves behind', () => {
+describe('replications that the last page leaves unfinished', () => {
   /** What becomes of the event that background synchronization sends. */
   async function sync(tag: string): Promise<readonly PromiseSettledResult<unknown>[]> {
     const waits: Promise<unknown>[] = [];
@@ -251,7 +252,7 @@ describe('what the last page leaves behind', () => {
     return Promise.allSettled(waits);
   }
 
-  test('is done by the service worker, which has the storage for so long', async () => {
+  test('are done by the service worker, which owns the storage meanwhile', async () => {
     await answerTo('notes', { method: 'PUT' });
     await answerTo('copy', { method: 'PUT' });
     await answerTo('notes/a', { method: 'PUT', body: '{"n":1}' });
@@ -262,7 +263,7 @@ describe('what the last page leaves behind', () => {
     expect(await (await answerTo('copy/a')).json()).toMatchObject({ n: 1 });
   });
 
-  test('is left to a page that has the storage, and other tags to whoever registered them', async () => {
+  test('are left to a page that owns the storage, and other sync tags are ignored', async () => {
     const tab = await origin.openTab();
     expect(await sync(`settee ${host.base}`)).toEqual([{ status: 'fulfilled', value: undefined }]);
     expect(await tab.role()).toBe('owner');
@@ -270,7 +271,7 @@ describe('what the last page leaves behind', () => {
     expect(await sync('of-the-app')).toEqual([]);
   });
 
-  test('what failed is to be tried again: the browser is told so', async () => {
+  test('make the sync event fail if they fail, so that the browser tries again', async () => {
     await answerTo('_replicator', { method: 'PUT' });
     const body = JSON.stringify({ source: 'https://nobody.invalid/notes', target: 'copy', retries_per_request: 0 });
     await answerTo('_replicator/copy', { method: 'PUT', body });

@@ -6,7 +6,7 @@ afterEach(() => {
 });
 
 describe('static routes', () => {
-  test('send what is below a base to the fetch listener, and the code of an app to the network; the rest fits none', async () => {
+  test('send addresses below a base to the fetch listener, and app code to the network', async () => {
     vi.stubGlobal(
       'URLPattern',
       class {
@@ -44,7 +44,7 @@ describe('static routes', () => {
     ]);
   });
 
-  test('fail without harm', async () => {
+  test('fail without an effect on the installation', async () => {
     vi.stubGlobal('URLPattern', class {});
     const waits: Promise<unknown>[] = [];
     const event = Object.assign(new Event('install'), {
@@ -55,13 +55,13 @@ describe('static routes', () => {
     await expect(Promise.all(waits)).resolves.toEqual([undefined]);
   });
 
-  test('are not asked for where there are none', () => {
+  test('are not used if the browser has none', () => {
     const waitUntil = vi.fn();
     leaveOthers(Object.assign(new Event('install'), { waitUntil }), ['https://app.example/db/']);
     expect(waitUntil).not.toHaveBeenCalled();
   });
 
-  test('take a base by its letters', () => {
+  test('escape special characters of a base', () => {
     expect(patternBelow('http://127.0.0.1:8080/a+b(c)/')).toEqual({
       protocol: 'http',
       hostname: '127.0.0.1',

@@ -31,7 +31,7 @@ async function versionAfterQuery(origin: Origin, userAgent: string): Promise<str
   return collation;
 }
 
-test('an index is built anew by a browser of another version', async () => {
+test('an index is rebuilt when a browser of another version opens it', async () => {
   vi.stubGlobal('self', { location: { href: 'https://app.example/settee-worker.js' } });
   vi.stubGlobal('fetch', async () => new Response(await readFile(quickJsPath)));
   const origin = new Origin();

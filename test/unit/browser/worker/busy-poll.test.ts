@@ -37,7 +37,7 @@ function turns(): number {
   }
 }
 
-test('behind an answer that stands alone the worker sleeps', () => {
+test('after a single response the worker sleeps', () => {
   const busyPoll = createBusyPoll();
   busyPoll.onAnswer();
   expect(turns()).toBe(0);
@@ -46,7 +46,7 @@ test('behind an answer that stands alone the worker sleeps', () => {
   expect(turns()).toBe(0);
 });
 
-test('behind one that soon follows another it stays awake for 0.3 ms', () => {
+test('after a response that soon follows another the worker polls for 0.3 ms', () => {
   const busyPoll = createBusyPoll();
   busyPoll.onAnswer();
   now += 1;
@@ -56,7 +56,7 @@ test('behind one that soon follows another it stays awake for 0.3 ms', () => {
   expect(now - began).toBeLessThan(0.4);
 });
 
-test('it turns once at a time, and no more once there is a request', () => {
+test('only one poll runs at a time, and it ends when a request arrives', () => {
   const busyPoll = createBusyPoll();
   for (let answer = 0; answer < 3; answer++) busyPoll.onAnswer();
   expect(ManualChannel.latest.sent).toBe(1);

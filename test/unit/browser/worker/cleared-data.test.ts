@@ -1,5 +1,6 @@
 import { forceCloseDatabase } from 'fake-indexeddb';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { patient } from '../../../support/patience.ts';
 import { Origin, type Tab } from './origin.ts';
 
 /** The browser closes the storage by force, as when it clears the data of a site. */
@@ -31,18 +32,18 @@ function closeByForce(): void {
   for (const connection of connections.splice(0)) forceCloseDatabase(connection as unknown as typeof IDBDatabase);
 }
 
-test('each page is told once, that of the owner and the others', async () => {
+test('when data are cleared, each page is notified once, that of the owner and the others', async () => {
   const owner = await openTab();
   const other = await openTab();
   expect((await owner.ask('PUT', 'notes')).status).toBe(201);
   closeByForce();
   expect(owner.cleared).toBe(1);
-  await vi.waitFor(() => expect(other.cleared).toBe(1));
+  await vi.waitFor(() => expect(other.cleared).toBe(1), patient);
   await new Promise((resolve) => setTimeout(resolve, 50));
   expect([owner.cleared, other.cleared]).toEqual([1, 1]);
 });
 
-test('a worker that comes then has the storage, though the owner before says nothing more', async () => {
+test('a worker started after data were cleared gets the storage, even if the previous owner is silent', async () => {
   const owner = await openTab();
   expect((await owner.ask('PUT', 'notes')).status).toBe(201);
   closeByForce();
@@ -52,7 +53,7 @@ test('a worker that comes then has the storage, though the owner before says not
   expect(next.cleared).toBe(0);
 });
 
-test('a service worker opens the storage again', async () => {
+test('a service worker opens the storage again after data were cleared', async () => {
   const serviceWorker = origin.createServiceWorker();
   expect(await serviceWorker.takeIfFree()).toBe(true);
   const read = () => serviceWorker.handle({ method: 'GET', url: origin.instance.base, headers: {}, body: null });

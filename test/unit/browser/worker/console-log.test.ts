@@ -5,7 +5,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-test.each(['error', 'info', 'debug'] as const)('what is logged as %s is shown as such in the console', (level) => {
+test.each(['error', 'info', 'debug'] as const)('an entry of level %s is shown as such in the console', (level) => {
   const shown = (['error', 'info', 'debug'] as const).map((name) => vi.spyOn(console, name).mockReturnValue());
   createConsoleLog('debug')[level]('The disk is full');
   const texts = shown.map((spy) => spy.mock.calls.map(([text]) => String(text)));
@@ -13,7 +13,7 @@ test.each(['error', 'info', 'debug'] as const)('what is logged as %s is shown as
   expect(vi.mocked(console[level]).mock.calls.length).toBe(1);
 });
 
-test('only errors are, unless more is asked for', () => {
+test('only errors are shown in the console by default', () => {
   const shown = vi.spyOn(console, 'info').mockReturnValue();
   createConsoleLog().info('It is Tuesday');
   expect(shown).not.toHaveBeenCalled();

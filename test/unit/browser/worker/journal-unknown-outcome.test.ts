@@ -12,7 +12,7 @@ import { toText } from './origin.ts';
 
 Object.assign(globalThis, { FileSystemSyncAccessHandle: FakeSyncAccessHandle });
 
-test('a write of which nobody knows whether the next owner has read it is answered with that, and not sent again', async () => {
+test('a write that the next owner may or may not have read is answered with an unknown outcome, and not sent again', async () => {
   const files = new FakeFileSystem();
   const journalFiles = createOpfsJournalFiles(files.getDirectory);
   const instance = createInstance('/db/', 'https://app.example');

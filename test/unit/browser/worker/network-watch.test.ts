@@ -15,7 +15,7 @@ function pass(ms: number): void {
   }
 }
 
-test('the browser says that the network is back', () => {
+test('the online event of the browser means that the network is back', () => {
   const events = new EventTarget();
   const onBack = vi.fn();
   const stop = watchNetwork(clock, events, onBack);
@@ -26,7 +26,7 @@ test('the browser says that the network is back', () => {
   expect(onBack).toHaveBeenCalledTimes(1);
 });
 
-test('a gap in the clock means that the device slept, or the page was frozen; a late timer does not', () => {
+test("a gap in the clock means that the device slept or the page was frozen, and a late timer doesn't", () => {
   const onBack = vi.fn();
   const stop = watchNetwork(clock, undefined, onBack);
   pass(60_000);

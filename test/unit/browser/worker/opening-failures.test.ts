@@ -6,11 +6,11 @@ test.each<[string, unknown, RegExp]>([
   ['site data that are blocked', new DOMException('The request was denied.', 'SecurityError'), /denied.*store data/],
   ['something else', new TypeError('x is undefined'), /x is undefined.*Try again/],
   ['nothing at all', undefined, /undefined.*Try again/],
-])('%s is named with what to do', (_what, failure, said) => {
+])('%s is reported with what to do', (_what, failure, said) => {
   expect(explainOpeningFailure(failure).message).toMatch(said);
 });
 
-test.each([new DatabaseError('storage_full', 'The disk is full'), new Error('IndexedDB is not available here')])(
+test.each([new DatabaseError('storage_full', 'The disk is full'), new Error('This browser offers no IndexedDB here')])(
   'what Settee says itself stays as it is: %s',
   (failure) => {
     expect(explainOpeningFailure(failure)).toBe(failure);

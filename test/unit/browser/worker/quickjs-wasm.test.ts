@@ -14,7 +14,7 @@ afterEach(() => {
 });
 
 describe('the WebAssembly', () => {
-  test('is fetched beside the script, and once more where a connection broke', async () => {
+  test('is fetched from the folder of the script, and once more if a connection fails', async () => {
     network.mockRejectedValueOnce(new TypeError('broken'));
     network.mockResolvedValueOnce(new Response(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1)));
     expect([...(await fetchQuickJsWasm())]).toEqual([0, 0x61, 0x73, 0x6d, 1]);
@@ -23,7 +23,7 @@ describe('the WebAssembly', () => {
     );
   });
 
-  test('is missed by name where a page is in its place, as servers of single-page apps have it', async () => {
+  test('fails with its name if a page is served instead, as single-page app servers do', async () => {
     const page = new Response('<!doctype html>', { headers: { 'content-type': 'text/html' } });
     network.mockResolvedValueOnce(page);
     await expect(fetchQuickJsWasm()).rejects.toThrow(
@@ -31,7 +31,7 @@ describe('the WebAssembly', () => {
     );
   });
 
-  test('is missed by name where nothing is', async () => {
+  test('fails with its name if it is missing', async () => {
     network.mockResolvedValueOnce(new Response('gone', { status: 404 }));
     await expect(fetchQuickJsWasm()).rejects.toThrow('settee-quickjs.wasm was answered with 404');
   });

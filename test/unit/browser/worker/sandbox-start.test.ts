@@ -4,6 +4,7 @@ import { must } from '../../../../src/base/shared/assert.ts';
 import { SandboxStart } from '../../../../src/browser/worker/sandbox-start.ts';
 import { guardModule } from '../../../../src/queries/sandbox/isolates/loop-guard.ts';
 import { createQuickJsSandbox, type SandboxPort } from '../../../../src/queries/sandbox/programs/quickjs-sandbox.ts';
+import { patient } from '../../../support/patience.ts';
 import { InProcessWorkers } from '../../queries/sandbox/in-process-workers.ts';
 import { openProgram, quickJsPath } from '../../queries/sandbox/quickjs-files.ts';
 
@@ -46,10 +47,10 @@ async function emitted(create = (): SandboxPort => start.take() ?? workers.creat
   return rows[0]?.keys[0];
 }
 
-test('is started once, with QuickJS, and is the first that the sandbox has', async () => {
+test('a sandbox worker is started once, with QuickJS, and is the first that the sandbox uses', async () => {
   start.begin(config);
   start.begin(config);
-  await vi.waitFor(() => expect(received(0)).toEqual(['start']));
+  await vi.waitFor(() => expect(received(0)).toEqual(['start']), patient);
   expect(asked).toEqual(['/files/settee-quickjs.wasm']);
   expect(await emitted()).toBe('7');
   expect(workers.started).toHaveLength(1);
@@ -63,16 +64,19 @@ test.for([
   ['is missing', () => new Response('', { status: 404 })],
   ['is a page', () => new Response('<!doctype html>', { headers: { 'content-type': 'text/html' } })],
   ['can not be reached', () => Promise.reject(new TypeError('no network')) as never],
-] as const)('where QuickJS %s is started later, by what was loaded otherwise', async ([, instead]) => {
-  answer = instead;
-  start.begin(config);
-  expect(await start.compiled()).toBeUndefined();
-  expect(received(0)).toEqual([]);
-  expect(await emitted()).toBe('7');
-  expect(received(0)[0]).toBe('start');
-});
+] as const)(
+  'if QuickJS %s, the sandbox loads it later by other code and starts its worker then',
+  async ([, instead]) => {
+    answer = instead;
+    start.begin(config);
+    expect(await start.compiled()).toBeUndefined();
+    expect(received(0)).toEqual([]);
+    expect(await emitted()).toBe('7');
+    expect(received(0)[0]).toBe('start');
+  },
+);
 
-test('whose end nobody heard is replaced', async () => {
+test('a sandbox worker that crashed unnoticed is replaced', async () => {
   start.begin(config);
   await start.compiled();
   must(workers.started[0]).crash();
@@ -80,7 +84,7 @@ test('whose end nobody heard is replaced', async () => {
   expect(workers.started).toHaveLength(2);
 });
 
-test('is ended where nobody takes it, and begun again', async () => {
+test("a sandbox worker that isn't used is ended, and started again", async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   start.begin(config);
   vi.advanceTimersByTime(60_000);
@@ -89,7 +93,7 @@ test('is ended where nobody takes it, and begun again', async () => {
   expect(workers.started).toHaveLength(2);
 });
 
-test('is not started where there are to be none, or none can be', () => {
+test('no sandbox worker is started if none is configured, or none can be started', () => {
   start.begin({ get: (_section, key) => (key === 'workers' ? '0' : undefined) });
   expect(workers.started).toEqual([]);
   workers.failure = new Error('blocked');

@@ -9,6 +9,7 @@ import {
 import { CookieJar } from '../../../../src/browser/cookie-jar.ts';
 import { CoreSupervisor } from '../../../../src/browser/worker/core-supervisor.ts';
 import { createIndexedDbPageStore } from '../../../../src/storage/indexeddb/indexeddb-page-store.ts';
+import { patient } from '../../../support/patience.ts';
 import { Origin, toText } from './origin.ts';
 
 let origin: Origin;
@@ -30,18 +31,18 @@ const request = (method: string, path: string, body: string | null = null) => ({
 });
 
 describe('a service worker without a page', () => {
-  it('owns the storage while it works, and gives it up when it rests', async () => {
+  it('owns the storage while it works, and releases it when idle', async () => {
     const owner = origin.createServiceWorker({ idleMs: 50 });
     expect(await owner.handle(request('GET', ''))).toBeUndefined();
     expect(await owner.takeIfFree()).toBe(true);
     expect(await owner.handle(request('PUT', 'notes'))).toMatchObject({ status: 201 });
-    await vi.waitFor(() => expect(origin.locks.snapshot().held).toEqual([]));
+    await vi.waitFor(() => expect(origin.locks.snapshot().held).toEqual([]), patient);
     expect(await owner.handle(request('GET', 'notes'))).toBeUndefined();
     expect(await owner.takeIfFree()).toBe(true);
     expect(await owner.handle(request('GET', 'notes'))).toMatchObject({ status: 200 });
   });
 
-  it('keeps it while a body is open', async () => {
+  it('keeps the storage while a body is open', async () => {
     const owner = origin.createServiceWorker({ idleMs: 20 });
     await owner.takeIfFree();
     await owner.handle(request('PUT', 'notes'));
@@ -51,10 +52,10 @@ describe('a service worker without a page', () => {
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(owner.isOwner).toBe(true);
     expect(JSON.parse(await toText(answer?.body ?? null)).rows).toHaveLength(2000);
-    await vi.waitFor(() => expect(owner.isOwner).toBe(false));
+    await vi.waitFor(() => expect(owner.isOwner).toBe(false), patient);
   });
 
-  it('answers through a link that finds nobody else', async () => {
+  it('answers through a link that finds no other owner', async () => {
     const owner = origin.createServiceWorker();
     const provideOwner = async () => {
       await owner.takeIfFree();
@@ -66,7 +67,7 @@ describe('a service worker without a page', () => {
     link.close();
   });
 
-  it('hands over to a tab that comes, without losing a request', async () => {
+  it('gives the storage to a tab that appears, without losing a request', async () => {
     const owner = origin.createServiceWorker();
     const provideOwner = async () => {
       await owner.takeIfFree();
@@ -87,7 +88,7 @@ describe('a service worker without a page', () => {
   });
 });
 
-describe('a service worker that gives way to a tab', () => {
+describe('a service worker that gives the storage to a tab', () => {
   const linkTo = (owner: ReturnType<Origin['createServiceWorker']>) => {
     const provideOwner = async () => {
       await owner.takeIfFree();
@@ -96,7 +97,7 @@ describe('a service worker that gives way to a tab', () => {
     return createLink({ instance: origin.instance, carrier: 'service-worker', locks, provideOwner });
   };
 
-  it('lets a body that is being read come to its end', async () => {
+  it('lets a body that is being read finish', async () => {
     const owner = origin.createServiceWorker();
     const link = linkTo(owner);
     await link.handle(request('PUT', 'notes'));
@@ -104,13 +105,13 @@ describe('a service worker that gives way to a tab', () => {
     await link.handle(request('POST', 'notes/_bulk_docs', JSON.stringify({ docs })));
     const { body } = await link.handle(request('GET', 'notes/_all_docs?include_docs=true'));
     const opening = origin.openTab();
-    await vi.waitFor(() => expect(owner.isOwner).toBe(false));
+    await vi.waitFor(() => expect(owner.isOwner).toBe(false), patient);
     expect(JSON.parse(await toText(body)).rows).toHaveLength(500);
     await opening;
     link.close();
   });
 
-  it('while it opens the storage leaves to it all that waits for that', async () => {
+  it('while opening the storage leaves all waiting requests to the tab', async () => {
     await (await origin.openTab()).ask('PUT', 'notes');
     await origin.close();
     const owner = origin.createServiceWorker();
@@ -131,12 +132,12 @@ describe('a worker that lost the storage', () => {
     await thief.request(`${origin.instance.name}|${name}`, { steal: true }, () => undefined);
   };
 
-  it('answers nothing from then on', async () => {
+  it('answers no more requests', async () => {
     const owner = origin.createServiceWorker();
     await owner.takeIfFree();
     await owner.handle(request('PUT', 'notes'));
     await steal('owner');
-    await vi.waitFor(() => expect(owner.isOwner).toBe(false));
+    await vi.waitFor(() => expect(owner.isOwner).toBe(false), patient);
     expect(await owner.handle(request('GET', 'notes'))).toBeUndefined();
   });
 
@@ -147,18 +148,18 @@ describe('a worker that lost the storage', () => {
     await owner.handle(request('PUT', 'notes/a', '{}'));
     const commits = vi.spyOn(IDBDatabase.prototype, 'transaction');
     await steal('owner');
-    await vi.waitFor(() => expect(origin.locks.snapshot().held).toEqual([]));
+    await vi.waitFor(() => expect(origin.locks.snapshot().held).toEqual([]), patient);
     const written = commits.mock.calls.filter(([stores, mode]) => mode === 'readwrite' && stores !== 'head');
     expect(written.filter(([stores]) => [stores].flat().includes('pages'))).toEqual([]);
   });
 });
 
-describe('an owner that lets go of the storage', () => {
+describe('an owner that releases the storage', () => {
   afterEach(() => {
     vi.useRealTimers();
   });
 
-  it('refuses what comes for as long as that takes, so that the next owner gets it', async () => {
+  it('refuses requests meanwhile, so that the next owner gets them', async () => {
     const owner = await origin.openTab();
     await owner.ask('PUT', 'notes');
     const link = createLink({ instance: origin.instance, carrier: 'tab', locks: origin.locks.client() });
@@ -176,7 +177,7 @@ describe('an owner that lets go of the storage', () => {
     });
     vi.useFakeTimers({ toFake: ['setTimeout'] });
     const closed = owner.close();
-    await vi.waitFor(() => expect(closing).toHaveBeenCalledTimes(1));
+    await vi.waitFor(() => expect(closing).toHaveBeenCalledTimes(1), patient);
     await vi.advanceTimersByTimeAsync(5000);
     const write = link.handle(request('PUT', 'notes/a', '{}'));
     await vi.advanceTimersByTimeAsync(100);
@@ -189,8 +190,8 @@ describe('an owner that lets go of the storage', () => {
   });
 });
 
-describe('an owner whose files somebody else opened', () => {
-  it('opens them again where the lock is still its own, and the request is carried out once', async () => {
+describe('an owner whose files another worker opened', () => {
+  it('opens them again if it still has the lock, and the request is carried out once', async () => {
     const tab = await origin.openTab();
     await tab.ask('PUT', 'notes');
     // As one would that missed the loss of its lock.
@@ -207,7 +208,7 @@ describe('the session', () => {
   const createJar = (base: string, onChange = () => {}) =>
     new CookieJar({ base, clock: { now: () => 0, monotonic: () => 0 }, onChange });
 
-  it('outlives its owner: a service worker relays it to the next one', async () => {
+  it('outlives its owner: a service worker passes it to the next one', async () => {
     const { instance } = origin;
     const relay = createSessionRelay();
     const kept = shareSession(instance, relay);
@@ -216,8 +217,8 @@ describe('the session', () => {
     const firstShare = shareSession(instance, { cookies: first, replications: firstRequests });
     first.take('AuthSession=abc; Path=/; HttpOnly', `${instance.base}_session`);
     firstRequests.save('[{"body":{},"origin":{}}]');
-    await vi.waitFor(() => expect(relay.cookies.text).toContain('abc'));
-    await vi.waitFor(() => expect(relay.replications.text).toContain('origin'));
+    await vi.waitFor(() => expect(relay.cookies.text).toContain('abc'), patient);
+    await vi.waitFor(() => expect(relay.replications.text).toContain('origin'), patient);
     firstShare.close();
 
     const second = createJar(instance.base);
@@ -227,16 +228,16 @@ describe('the session', () => {
     // A tab's worker tells that it comes; whoever keeps the session tells it.
     const tab = origin.createTab();
     void tab.open();
-    await vi.waitFor(() => expect(second.header(instance.base)).toBe('AuthSession=abc'));
-    await vi.waitFor(() => expect(secondRequests.requests).toBe('[{"body":{},"origin":{}}]'));
+    await vi.waitFor(() => expect(second.header(instance.base)).toBe('AuthSession=abc'), patient);
+    await vi.waitFor(() => expect(secondRequests.requests).toBe('[{"body":{},"origin":{}}]'), patient);
     expect(onLoad).toHaveBeenCalledTimes(1);
     secondShare.close();
     kept.close();
   });
 });
 
-describe('a restart that a request asks for', () => {
-  it('keeps the owner, the session and what is under way, and ends feeds', async () => {
+describe('a restart by request', () => {
+  it('keeps the owner, the session and requests in progress, and ends feeds', async () => {
     const [owner, follower] = [await origin.openTab(), await origin.openTab()];
     for (const name of ['notes', 'quiet', '_users']) await owner.ask('PUT', name);
     const ana = { type: 'user', name: 'ana', roles: [], password: 'secret' };
@@ -256,7 +257,7 @@ describe('a restart that a request asks for', () => {
     expect([await owner.role(), await follower.role()]).toEqual(['owner', 'follower']);
   });
 
-  it('opens a new core: what was not to persist is forgotten, once, however often it is asked for', async () => {
+  it("opens a new core once, however often it is requested, and drops settings that don't persist", async () => {
     const opened = vi.spyOn(CoreSupervisor.prototype, 'open');
     const tab = await origin.openTab({ settings: { app: { given: 'app' } } });
     const headers = { 'content-type': 'application/json', 'x-svc-persist': 'false' };
@@ -268,7 +269,7 @@ describe('a restart that a request asks for', () => {
     expect(opened).toHaveBeenCalledTimes(1);
   });
 
-  it('comes to nothing where the storage is let go meanwhile', async () => {
+  it('does nothing if the storage is released meanwhile', async () => {
     const [owner, follower] = [await origin.openTab(), await origin.openTab()];
     await owner.ask('PUT', 'notes');
     expect((await owner.ask('POST', '_restart', {})).status).toBe(202);

@@ -5,6 +5,7 @@ import type { ByteStream } from '../../../../src/base/shared/message.ts';
 import { PROTOCOL } from '../../../../src/browser/bridge/wire.ts';
 import { WorkerEndpoint } from '../../../../src/browser/worker/worker-endpoint.ts';
 import { FakeLocks } from '../../../support/fake-locks.ts';
+import { patient } from '../../../support/patience.ts';
 import { deferred, Origin } from './origin.ts';
 
 let origin: Origin;
@@ -24,7 +25,7 @@ function inOneChunk(text: string): ByteStream {
   return { pull: async () => chunks.shift(), cancel: async () => {} };
 }
 
-describe('a tab by itself', () => {
+describe('a single tab', () => {
   it('owns the storage and answers from its own core', async () => {
     const tab = await origin.openTab();
     expect(await tab.ask('PUT', 'notes')).toMatchObject({ status: 201, json: { ok: true } });
@@ -39,7 +40,7 @@ describe('a tab by itself', () => {
     expect(headers['location']).toBe(`${origin.instance.base}notes`);
   });
 
-  it('keeps what it wrote for the next one', async () => {
+  it('keeps what it wrote for the next tab', async () => {
     const tab = await origin.openTab();
     await tab.ask('PUT', 'notes');
     await tab.ask('PUT', 'notes/a', { n: 1 });
@@ -48,7 +49,7 @@ describe('a tab by itself', () => {
     expect(await next.ask('GET', 'notes/a')).toMatchObject({ status: 200, json: { n: 1 } });
   });
 
-  it('streams what is large, and takes streams', async () => {
+  it('streams large bodies in both directions', async () => {
     const tab = await origin.openTab();
     await tab.ask('PUT', 'notes');
     const docs = Array.from({ length: 3000 }, (_, n) => ({ _id: `doc-${n}`, text: 'x'.repeat(100) }));
@@ -81,7 +82,7 @@ describe('a tab by itself', () => {
     ['makes a database', 'PUT', 'notes', null],
     ['opens one', 'PUT', 'kept/a', '{}'],
     ['is a stream and opens one', 'POST', 'kept/_bulk_docs', inOneChunk('{"docs":[{"_id":"a"}]}')],
-  ] as const)('finishes what is under way before it is closed, also what %s', async ([, method, path, body]) => {
+  ] as const)('finishes requests in progress before it is closed, also if %s', async ([, method, path, body]) => {
     const former = await origin.openTab();
     await former.ask('PUT', 'kept');
     await former.close();
@@ -102,21 +103,21 @@ describe('a tab by itself', () => {
     const tab = await origin.openTab();
     expect(origin.locks.snapshot().held).not.toEqual([]);
     await tab.close();
-    await vi.waitFor(() => expect(origin.locks.snapshot()).toEqual({ held: [], pending: [] }));
+    await vi.waitFor(() => expect(origin.locks.snapshot()).toEqual({ held: [], pending: [] }), patient);
   });
 });
 
 describe('a tab of another version', () => {
-  it('is refused by a worker that was loaded since, with an error of a known name', async () => {
+  it('is refused by a worker that was loaded since, with a named error', async () => {
     const opening = origin.createTab().open({ protocol: PROTOCOL - 1 });
     await expect(opening).rejects.toMatchObject({ name: 'OtherProtocol', message: expect.stringContaining('reload') });
   });
 
-  it('learns at once that a newer one keeps the storage, and is told when one takes it over', async () => {
+  it('learns at once that a newer one owns the storage, and is notified when one takes it over', async () => {
     const tab = await origin.openTab();
     const newer = origin.createServiceWorker({ kind: 'tab', protocol: PROTOCOL + 1 });
     await newer.opened;
-    await vi.waitFor(() => expect(tab.outdated).toBe(1));
+    await vi.waitFor(() => expect(tab.outdated).toBe(1), patient);
     await expect(origin.openTab()).rejects.toMatchObject({ name: 'OtherProtocol' });
     expect(await tab.ask('GET')).toMatchObject({ status: 503 });
   });
@@ -134,7 +135,7 @@ describe('two tabs', () => {
     expect(await second.ask('GET', 'notes/b')).toMatchObject({ json: { by: 'first' } });
   });
 
-  it('finish what another one has before they are closed', async () => {
+  it("finish each other's requests before they are closed", async () => {
     const [first, second] = [await origin.openTab(), await origin.openTab()];
     await first.ask('PUT', 'notes');
     const answers = Array.from({ length: 10 }, (_, index) => second.ask('PUT', `notes/${index}`, { n: index }));
@@ -173,7 +174,7 @@ describe('two tabs', () => {
     expect(json.rows.map(({ id }: { id: string }) => id)).toEqual(acknowledged.sort());
   });
 
-  it('go on when the owner is killed, and what it does as a ghost is refused', async () => {
+  it('continue when the owner is killed, and its later writes are refused', async () => {
     const ghost = await origin.openTab();
     const heir = await origin.openTab();
     await ghost.ask('PUT', 'notes');
@@ -190,7 +191,7 @@ describe('two tabs', () => {
     expect(await heir.role()).toBe('owner');
   });
 
-  it('take the storage from an owner that gives no sign of life', async () => {
+  it('take the storage from an owner without a sign of life', async () => {
     const locks = origin.locks.client();
     const { name } = origin.instance;
     const frozen = new Promise<never>(() => {});
@@ -218,7 +219,7 @@ describe('storage that the browser takes away', () => {
       request.onerror = () => reject(request.error);
     });
 
-  it('is a new storage when its databases are deleted underneath', async () => {
+  it('is replaced by a new one when its databases are deleted underneath', async () => {
     const tab = await origin.openTab();
     await tab.ask('PUT', 'notes');
     await tab.ask('PUT', 'notes/a', { n: 1 });
@@ -232,7 +233,7 @@ describe('storage that the browser takes away', () => {
     expect(after.info.instance_start_time).not.toBe(before.info.instance_start_time);
   });
 
-  it('is opened anew when its connections are closed, without anybody noticing', async () => {
+  it('is reopened unnoticed when its connections are closed', async () => {
     const opened: IDBDatabase[] = [];
     const open = origin.indexedDB.open.bind(origin.indexedDB);
     vi.spyOn(origin.indexedDB, 'open').mockImplementation((name, version) => {
@@ -253,7 +254,7 @@ describe('storage that the browser takes away', () => {
     expect((await tab.ask('GET', 'notes/_all_docs')).json.rows).toHaveLength(3);
   });
 
-  it('answers 507 insufficient_storage when it is full, with nothing half-written, and goes on when there is room', async () => {
+  it('answers 507 insufficient_storage when it is full, with nothing half-written, and works again when there is room', async () => {
     const tab = await origin.openTab();
     await tab.ask('PUT', 'notes');
     await tab.ask('PUT', 'notes/a', { n: 1 });
@@ -269,10 +270,10 @@ describe('storage that the browser takes away', () => {
   });
 });
 
-describe('a tab that can not load what runs functions', () => {
+describe("a tab that can't load the code that runs functions", () => {
   const gone = () => Promise.reject(new Error('it is gone'));
 
-  it('gives the storage up to one that came later, which answers', async () => {
+  it('gives the storage to a tab that was opened later, which answers', async () => {
     const old = origin.createTab(gone);
     await old.open();
     await old.ask('PUT', 'notes');
@@ -286,7 +287,7 @@ describe('a tab that can not load what runs functions', () => {
     expect([await old.role(), await young.role()]).toEqual(['follower', 'owner']);
   });
 
-  it('answers 503 where nobody else is there, and where all are old', async () => {
+  it('answers 503 if there is no other tab, or all are outdated', async () => {
     const first = origin.createTab(gone);
     await first.open();
     await first.ask('PUT', 'notes');
@@ -305,7 +306,7 @@ describe('a tab that can not load what runs functions', () => {
   });
 });
 
-describe('a endpoint that can not be opened', () => {
+describe("an endpoint that can't be opened", () => {
   const options = { base: '/db/', protocol: PROTOCOL };
   const client = new FakeLocks().client();
   const host = {
@@ -315,17 +316,17 @@ describe('a endpoint that can not be opened', () => {
     deferred,
   };
 
-  it('says that there is no IndexedDB', async () => {
+  it('reports that there is no IndexedDB', async () => {
     const endpoint = new WorkerEndpoint({ ...host, indexedDB: undefined });
     await expect(endpoint.open(options)).rejects.toThrow(/IndexedDB is not available/);
   });
 
-  it('says that there are no Web Locks', async () => {
+  it('reports that there are no Web Locks', async () => {
     const endpoint = new WorkerEndpoint({ ...host, locks: undefined });
     await expect(endpoint.open(options)).rejects.toThrow(/Web Locks.*https/);
   });
 
-  it('says why IndexedDB refuses, and leaves the storage to others', async () => {
+  it('reports why IndexedDB refuses, and leaves the storage to others', async () => {
     const locks = new FakeLocks();
     const indexedDB = new IDBFactory();
     vi.spyOn(indexedDB, 'databases').mockRejectedValue(new DOMException('Not in this window', 'UnknownError'));
@@ -335,7 +336,7 @@ describe('a endpoint that can not be opened', () => {
     expect(locks.snapshot()).toEqual({ held: [], pending: [] });
   });
 
-  it('opens after all once the storage can be opened; who asks meanwhile waits', async () => {
+  it('opens once the storage can be opened, and requests wait meanwhile', async () => {
     const refuse = vi.spyOn(origin.indexedDB, 'databases');
     refuse.mockRejectedValueOnce(new DOMException('Not now', 'UnknownError'));
     refuse.mockRejectedValueOnce(new DOMException('Not now', 'UnknownError'));
@@ -347,18 +348,18 @@ describe('a endpoint that can not be opened', () => {
     expect(await tab.role()).toBe('owner');
   });
 
-  it('says that page and worker are of different versions', async () => {
+  it('reports that page and worker have different versions', async () => {
     const endpoint = new WorkerEndpoint(host);
     await expect(endpoint.open({ ...options, protocol: PROTOCOL + 1 })).rejects.toThrow(/reload/);
   });
 
-  it('refuses a base that is none', async () => {
+  it('refuses an invalid base', async () => {
     await expect(new WorkerEndpoint(host).open({ ...options, base: '/db/?x' })).rejects.toThrow(/base/);
   });
 });
 
 describe('abort', () => {
-  it('rejects with AbortError what waits for another tab', async () => {
+  it('rejects requests that wait for another tab with AbortError', async () => {
     const first = await origin.openTab();
     const second = await origin.openTab();
     await first.ask('PUT', 'notes');
@@ -369,7 +370,7 @@ describe('abort', () => {
     expect(await second.ask('GET', 'notes')).toMatchObject({ status: 200 });
   });
 
-  it('cancels a body that is on its way, and writes nothing', async () => {
+  it('cancels a body in transit, and writes nothing', async () => {
     const tab = await origin.openTab();
     await tab.ask('PUT', 'notes');
     const parts = ['{"text":', '"half"}'];
@@ -384,7 +385,7 @@ describe('abort', () => {
     };
     const answer = await tab.send('PUT', 'notes/a', {}, { pull, cancel }, 7).catch(() => undefined);
     expect(answer?.status).not.toBe(201);
-    await vi.waitFor(() => expect(cancel).toHaveBeenCalled());
+    await vi.waitFor(() => expect(cancel).toHaveBeenCalled(), patient);
     expect(await tab.ask('GET', 'notes/a')).toMatchObject({ status: 404 });
   });
 });

@@ -37,8 +37,8 @@ function codeOf(failing: Promise<unknown>): Promise<unknown> {
   );
 }
 
-describe('a change', () => {
-  test('holds at once, gives what held before, and is kept', async () => {
+describe('a configuration change', () => {
+  test('takes effect at once, returns the previous value, and is stored', async () => {
     const storage = new FakeStorage();
     const config = createConfig();
     await config.keepIn(storage);
@@ -56,7 +56,7 @@ describe('a change', () => {
     expect(next.get('app', 'key')).toBe('value');
   });
 
-  test('is taken back by a deletion: the default holds again', async () => {
+  test('is reverted by a deletion: the default applies again', async () => {
     const storage = new FakeStorage({ 'uuids/max_count': '7', 'app/key': 'value' });
     const config = createConfig();
     await config.keepIn(storage);
@@ -68,7 +68,7 @@ describe('a change', () => {
     expect(storage.kept.size).toBe(0);
   });
 
-  test('that is not to persist is kept nowhere, and lasts until another one', async () => {
+  test("that doesn't persist is not stored, and lasts until the next change", async () => {
     const storage = new FakeStorage({ 'uuids/max_count': '7' });
     const config = createConfig();
     await config.keepIn(storage);
@@ -82,7 +82,7 @@ describe('a change', () => {
     expect(config.get('uuids', 'max_count')).toBe('9');
   });
 
-  test('of what was given at the start is refused, unless it is to last until the end only', async () => {
+  test("of a setting given at the start is refused, unless it doesn't persist", async () => {
     const storage = new FakeStorage({ 'uuids/max_count': '7' });
     const config = createConfig({ uuids: { max_count: '5' } });
     await config.keepIn(storage);
@@ -95,7 +95,7 @@ describe('a change', () => {
     expect(storage.kept.get('uuids/max_count')).toBe('7');
   });
 
-  test('to a value that the setting can not have changes nothing', async () => {
+  test('to an invalid value changes nothing', async () => {
     const storage = new FakeStorage();
     const config = createConfig();
     await config.keepIn(storage);
@@ -117,13 +117,13 @@ describe('a change', () => {
     ['app', 'key', 'half \ud800'],
     ['app', 'key', 'x'.repeat(65_537)],
     ['app', 'k'.repeat(1_025), 'value'],
-  ])('of %j/%j to %j is refused: no line could keep it', async (section, key, value) => {
+  ])('of %j/%j to %j is refused, as no line could store it', async (section, key, value) => {
     const config = createConfig();
     expect(await codeOf(config.set(section, key, value))).toBe('bad_request');
     expect(config.get(section, key)).toBeUndefined();
   });
 
-  test('that can not be kept does not hold', async () => {
+  test("that can't be stored has no effect", async () => {
     const storage = new FakeStorage();
     const config = createConfig();
     await config.keepIn(storage);
@@ -137,7 +137,7 @@ describe('a change', () => {
     expect(changes).toEqual([{ section: 'app', key: 'key', value: 'other', before: undefined }]);
   });
 
-  test('comes after the change that was asked for before it', async () => {
+  test('is made after the changes requested before it', async () => {
     const config = createConfig();
     await config.keepIn(new FakeStorage());
     const all = ['1', '2', '3', '4'].map((value) => config.set('app', 'key', value));
@@ -145,8 +145,8 @@ describe('a change', () => {
   });
 });
 
-describe('those who listen', () => {
-  test('are told when the change holds, in the order of coming, until they end it', async () => {
+describe('listeners of configuration changes', () => {
+  test('are called when the change takes effect, in order, until they unsubscribe', async () => {
     const config = createConfig();
     const told: string[] = [];
     const stop = config.onChange(({ value }) => told.push(`first ${value} ${config.get('app', 'key')}`));
@@ -158,7 +158,7 @@ describe('those who listen', () => {
     expect(told).toEqual(['first 1 1', 'second undefined 1', 'second 1 2', 'second 2 undefined']);
   });
 
-  test('are not told where nothing changes', async () => {
+  test('are not called if nothing changes', async () => {
     const config = createConfig();
     let told = 0;
     config.onChange(() => told++);
@@ -167,7 +167,7 @@ describe('those who listen', () => {
     expect(told).toBe(0);
   });
 
-  test('are told of what is kept, where that differs from what held', async () => {
+  test('are called for the stored value if it differs from the previous one', async () => {
     const config = createConfig({ app: { given: '1' } });
     const told: string[] = [];
     config.onChange(({ section, key, value }) => told.push(`${section}/${key}=${value}`));
@@ -175,7 +175,7 @@ describe('those who listen', () => {
     expect(told).toEqual(['app/kept=3']);
   });
 
-  test('one that fails keeps nobody else from being told, and the change holds', async () => {
+  test("that throw don't keep other listeners from being called, and the change applies", async () => {
     const logged: string[] = [];
     const log = { error: (message: string) => logged.push(message), info: () => {}, debug: () => {} };
     const config = createConfig({}, log);
@@ -192,8 +192,8 @@ describe('those who listen', () => {
   });
 });
 
-describe('what is kept', () => {
-  test('that can not be read fails, or is left out and told', async () => {
+describe('a stored configuration', () => {
+  test("that can't be read fails, or is skipped and reported", async () => {
     const storage = new FakeStorage({ 'uuids/max_count': 'many', 'app/key': 'value' });
     expect(await codeOf(createConfig().keepIn(storage))).toBe('bad_request');
     const config = createConfig();
@@ -205,7 +205,7 @@ describe('what is kept', () => {
   });
 });
 
-test('all that hold are given sorted, with the defaults', () => {
+test('all settings are listed in order, with the defaults', () => {
   const config = createConfig({ app: { b: '2', a: '1' }, 'app:__proto__own': { toString: 'x' } });
   expect(Object.keys(config.section('app'))).toEqual(['a', 'b']);
   const sections = config.sections();

@@ -9,8 +9,8 @@ import { askJson, clock } from '../../http/support.ts';
 
 /** Settings count while the service runs, not from its next start. */
 
-describe('a number that is followed', () => {
-  test('is told at once and with each change, until the end', async () => {
+describe('a watched number setting', () => {
+  test('is reported at once and with each change, until the end', async () => {
     const config = createConfig();
     const told: (number | undefined)[] = [];
     const stop = followInteger(config, 'httpd', 'max_uri_length', (value) => told.push(value));
@@ -24,7 +24,7 @@ describe('a number that is followed', () => {
 });
 
 describe('a running service', () => {
-  test('follows its settings, and keeps them with its databases', async () => {
+  test('follows its settings, and stores them with its databases', async () => {
     const medium = new MemoryMedium();
     const open = (given = {}) => {
       const common = { clock, random: systemRandom, deferred: deferredAtHand() };
@@ -52,7 +52,7 @@ describe('a running service', () => {
     await third.close();
   });
 
-  test('closes databases that are too many for a setting that was made smaller', async () => {
+  test('closes databases that exceed a lowered limit', async () => {
     const config = createConfig();
     const deferred = deferredAtHand();
     const core = await createCore({ storage: createMemoryPageStore(), clock, random: systemRandom, config, deferred });

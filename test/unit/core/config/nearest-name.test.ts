@@ -11,6 +11,6 @@ test.each([
   ['httpd/port', 'httpd/port'],
   ['something/else_altogether', undefined],
   ['', undefined],
-])('nearest to %j is %j', (text, name) => {
+])('the nearest name to %j is %j', (text, name) => {
   expect(nearestName(text, names)).toBe(name);
 });

@@ -72,20 +72,20 @@ describe('config', () => {
     expect(createConfig().get(section, key)).toBe(value === '(unset)' ? undefined : value);
   });
 
-  test('what was given wins over the defaults, key by key', () => {
+  test('given settings override the defaults key by key', () => {
     const config = createConfig({ uuids: { algorithm: 'random' }, app: { key: 'value' } });
     expect(config.get('uuids', 'algorithm')).toBe('random');
     expect(config.get('uuids', 'max_count')).toBe('1000');
     expect(config.get('app', 'key')).toBe('value');
   });
 
-  test('names that mean something to JavaScript are unset like others', () => {
+  test('names of built-in properties of JavaScript are unset like others', () => {
     const config = createConfig();
     expect(config.get('__proto__', 'toString')).toBeUndefined();
     expect(config.get('constructor', 'name')).toBeUndefined();
   });
 
-  test('a number that is none is told at start', () => {
+  test('an invalid number is reported at the start', () => {
     for (const value of ['many', '-1', '1.5', '0x']) {
       expect(() => createConfig({ svc: { max_document_size: value } })).toThrow(
         `Setting svc/max_document_size is "${value}"; it must be a whole number from 20 up.`,
@@ -93,7 +93,7 @@ describe('config', () => {
     }
   });
 
-  test('a word that is none of ours is told at start, with those that there are', () => {
+  test('an unknown word is reported at the start, with the known ones', () => {
     expect(() => createConfig({ uuids: { algorithm: 'snowflake' } })).toThrow(
       'Setting uuids/algorithm is "snowflake"; it must be one of sequential, random, utc_random, utc_id.',
     );
@@ -103,7 +103,7 @@ describe('config', () => {
     ['httpd', 'allow_jsonp', 'yes', 'true, false'],
     ['httpd', 'secure_rewrites', '1', 'true, false'],
     ['query_server_config', 'reduce_limit', '', 'true, false, log'],
-  ])('a switch %s/%s can not be "%s"', (section, key, value, choices) => {
+  ])('a switch %s/%s can\'t be "%s"', (section, key, value, choices) => {
     expect(() => createConfig({ [section]: { [key]: value } })).toThrow(
       `Setting ${section}/${key} is "${value}"; it must be one of ${choices}.`,
     );
@@ -113,7 +113,7 @@ describe('config', () => {
     expect(integerSetting(createConfig({ httpd: { max_uri_length: '' } }), 'httpd', 'max_uri_length')).toBeUndefined();
   });
 
-  test('a list of addresses has them without white space, and is empty where it is unset', () => {
+  test('a list of addresses is trimmed, and is empty if it is unset', () => {
     const of = (trusted_proxies: string) =>
       addressListSetting(createConfig({ httpd: { trusted_proxies } }), 'httpd', 'trusted_proxies');
     expect(of('127.0.0.1, ::1 ,10.0.0.1,')).toEqual(['127.0.0.1', '::1', '10.0.0.1']);
@@ -122,7 +122,7 @@ describe('config', () => {
   });
 
   test.each(['localhost', '127.0.0.1 ::1', '127.0.0', '127.0.0.1:80', '[::1]', '10.0.0.0/8', 'abc'])(
-    '%s is no address, which is told at start',
+    '%s is not an address, which is reported at the start',
     (text) => {
       expect(() => createConfig({ httpd: { trusted_proxies: text } })).toThrow(
         `Setting httpd/trusted_proxies names "${text}"; it must be a list of IP addresses with commas between them, such as 127.0.0.1,::1.`,

@@ -4,6 +4,7 @@ import { type Core, createCore } from '../../../../src/core/core.ts';
 import type { DeferredCode, LoadDeferredCode } from '../../../../src/core/deferred/contract.ts';
 import { createDeferredCode } from '../../../../src/core/deferred/deferred-code.ts';
 import { createMemoryPageStore } from '../../../../src/storage/memory-page-store.ts';
+import { patient } from '../../../support/patience.ts';
 import { ask, askJson } from '../../http/support.ts';
 import { createTestSandbox } from '../../queries/sandbox/quickjs-files.ts';
 
@@ -23,7 +24,7 @@ async function open(deferred: LoadDeferredCode): Promise<Core> {
   return core;
 }
 
-test('work on documents loads nothing', async () => {
+test('document requests load no deferred code', async () => {
   const load = vi.fn(async () => code);
   const opened = await open(load);
   await askJson(opened, 'PUT /db/a', { body: '{"n":1}' });
@@ -35,7 +36,7 @@ test('work on documents loads nothing', async () => {
   expect(load).not.toHaveBeenCalled();
 });
 
-test('the first requests of views load it, and once', async () => {
+test('the first view requests load the deferred code once', async () => {
   const load = vi.fn(async () => code);
   const opened = await open(load);
   await ask(opened, 'PUT /db/a', { body: '{"n":1}' });
@@ -53,14 +54,14 @@ test('the first requests of views load it, and once', async () => {
   expect(load).toHaveBeenCalledTimes(1);
 });
 
-test('a design document that is written loads it for its index', async () => {
+test('writing a design document loads the deferred code for its index', async () => {
   const load = vi.fn(async () => code);
   const opened = await open(load);
   await ask(opened, 'PUT /db/_design/d', { body: DESIGN });
-  await vi.waitFor(() => expect(load).toHaveBeenCalledTimes(1));
+  await vi.waitFor(() => expect(load).toHaveBeenCalledTimes(1), patient);
 });
 
-test('what replicators ask for loads nothing', async () => {
+test('requests of replicators load no deferred code', async () => {
   const load = vi.fn(async () => code);
   const opened = await open(load);
   await ask(opened, 'PUT /db/a', { body: '{"n":1}' });
@@ -75,7 +76,7 @@ test('what replicators ask for loads nothing', async () => {
   expect(load).not.toHaveBeenCalled();
 });
 
-test('a write is validated where a design document has a validation function', async () => {
+test('a write is validated if a design document has a validation function', async () => {
   const load = vi.fn(async () => code);
   const opened = await open(load);
   await ask(opened, 'PUT /db/_design/d', { body: RULES });
@@ -87,7 +88,7 @@ test('a write is validated where a design document has a validation function', a
   expect(load).toHaveBeenCalledTimes(1);
 });
 
-test('what can not be loaded is answered 503 with the reason, and tried again', async () => {
+test("a request is answered 503 with the reason if deferred code can't be loaded, and loading is retried", async () => {
   const load = vi.fn(async () => code);
   const opened = await open(load);
   await ask(opened, 'PUT /db/a', { body: '{"n":1}' });
@@ -106,7 +107,7 @@ test('what can not be loaded is answered 503 with the reason, and tried again', 
   expect(await askJson(opened, 'GET /db/_design/d/_view/v')).toMatchObject([200, { total_rows: 2 }]);
 });
 
-test('what is loaded after the end is not begun', async () => {
+test("code that is loaded after the end isn't started", async () => {
   let give: (loaded: DeferredCode) => void = () => {};
   const queryServer = vi.fn(code.queryServer);
   const opened = await open(() => new Promise((resolve) => (give = resolve)));

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { Deferred } from '../../../../src/core/deferred/deferred.ts';
 
-test('what is at hand is there in the same turn, and made once', () => {
+test('a synchronous part is available in the same turn, and made once', () => {
   const make = vi.fn(() => ({ n: 1 }));
   const part = new Deferred(make);
   expect(make).not.toHaveBeenCalled();
@@ -11,7 +11,7 @@ test('what is at hand is there in the same turn, and made once', () => {
   expect(make).toHaveBeenCalledTimes(1);
 });
 
-test('those who ask while it is being made share one attempt', async () => {
+test('requests made during one attempt share it', async () => {
   const make = vi.fn(async () => ({ n: 1 }));
   const part = new Deferred(make);
   const [one, other] = await Promise.all([part.get(), part.get()]);
@@ -20,7 +20,7 @@ test('those who ask while it is being made share one attempt', async () => {
   expect(make).toHaveBeenCalledTimes(1);
 });
 
-test('a failure is that of whoever asked, and the next one tries again', async () => {
+test('a failure is passed to its caller, and the next call tries again', async () => {
   const make = vi.fn(async () => ({ n: 1 }));
   make.mockRejectedValueOnce(new Error('no network'));
   const part = new Deferred(make);
@@ -28,7 +28,7 @@ test('a failure is that of whoever asked, and the next one tries again', async (
   expect(await part.get()).toEqual({ n: 1 });
 });
 
-test('so is one in the same turn', () => {
+test('a synchronous failure is passed to its caller, and the next call tries again', () => {
   const make = vi.fn(() => ({ n: 1 }));
   make.mockImplementationOnce(() => {
     throw new Error('no memory');
@@ -38,7 +38,7 @@ test('so is one in the same turn', () => {
   expect(part.get()).toEqual({ n: 1 });
 });
 
-test('once closed it is ended, and made no more', async () => {
+test('a closed part is ended, and never made again', async () => {
   const end = vi.fn();
   const part = new Deferred(() => ({ n: 1 }), end);
   const made = part.get();
@@ -47,14 +47,14 @@ test('once closed it is ended, and made no more', async () => {
   expect(() => part.get()).toThrow('shutting_down');
 });
 
-test('what was never made is not ended', async () => {
+test('a part that was never made is not ended', async () => {
   const end = vi.fn();
   const part = new Deferred(() => ({ n: 1 }), end);
   await part.close();
   expect(end).not.toHaveBeenCalled();
 });
 
-test('what is there only after the end is ended at once, and nobody gets it', async () => {
+test('a part that becomes ready after the end is ended at once, and not returned', async () => {
   let give: (value: object) => void = () => {};
   const end = vi.fn();
   const part = new Deferred(() => new Promise<object>((resolve) => (give = resolve)), end);

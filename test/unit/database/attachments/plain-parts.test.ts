@@ -55,8 +55,8 @@ async function bytesOf(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   return new Uint8Array(Buffer.concat(parts));
 }
 
-describe('parts of compressed attachments', () => {
-  test('nothing is read behind the last byte that is asked for', async () => {
+describe('ranges of compressed attachments', () => {
+  test('read nothing after the last requested byte', async () => {
     const reader = watchedReader();
     const parts = new PlainParts(reader);
     expect(await bytesOf(parts.read(10, 20))).toEqual(PLAIN.slice(10, 20));
@@ -65,7 +65,7 @@ describe('parts of compressed attachments', () => {
     expect(reader.pagesRead).toBeLessThan(16);
   });
 
-  test('parts in ascending order are read in one pass, also where they touch; a former one begins another', async () => {
+  test('in ascending order are read in one pass, also if they touch, and an earlier one starts another pass', async () => {
     const reader = watchedReader();
     const parts = new PlainParts(reader);
     for (const [from, to] of [
@@ -82,7 +82,7 @@ describe('parts of compressed attachments', () => {
     await parts.stop();
   });
 
-  test('passing over many bytes ends when nobody waits for them', async () => {
+  test('stop skipping bytes when their reader is gone', async () => {
     const reader = watchedReader();
     const parts = new PlainParts(reader);
     const last = parts.read(PLAIN.length - 1, PLAIN.length);

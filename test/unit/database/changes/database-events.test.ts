@@ -43,7 +43,7 @@ function openFeed() {
 }
 
 describe('a feed of database events', () => {
-  test('tells what happens as it happens', async () => {
+  test('reports events as they happen', async () => {
     const { events, next } = openFeed();
     const first = next();
     events.tell('created a');
@@ -53,13 +53,13 @@ describe('a feed of database events', () => {
     expect(await second).toBe('updated a');
   });
 
-  test('tells of changes of one database that wait once, in the place of the first', async () => {
+  test('reports pending changes of one database once, at the position of the first', async () => {
     const { events, taken } = openFeed();
     events.tell('updated a', 'updated b', 'updated a', 'updated a', 'updated b');
     expect(await taken()).toEqual(['updated a', 'updated b']);
   });
 
-  test('tells of a change again when the former was taken', async () => {
+  test('reports a change again after the previous one was taken', async () => {
     const { events, next, taken } = openFeed();
     events.tell('updated a');
     expect(await next()).toBe('updated a');
@@ -67,14 +67,14 @@ describe('a feed of database events', () => {
     expect(await taken()).toEqual(['updated a']);
   });
 
-  test('keeps creations, deletions and what lies between them in order', async () => {
+  test('keeps creations, deletions and changes between them in order', async () => {
     const { events, taken } = openFeed();
     const all = ['created a', 'updated a', 'deleted a', 'created a', 'updated a', 'updated b', 'deleted a'];
     events.tell(...all);
     expect(await taken()).toEqual(all);
   });
 
-  test('has one waiting change of a database, also behind an earlier one that was taken', async () => {
+  test('has one pending change of a database, also after an earlier one was taken', async () => {
     const { events, next, taken } = openFeed();
     events.tell('updated a', 'deleted a', 'created a', 'updated a');
     expect(await next()).toBe('updated a');
@@ -82,7 +82,7 @@ describe('a feed of database events', () => {
     expect(await taken()).toEqual(['deleted a', 'created a', 'updated a']);
   });
 
-  test('ends where a reader is too far behind, with what waits', async () => {
+  test('ends with its pending events if a reader is too far behind', async () => {
     const { events, next } = openFeed();
     for (let n = 0; n < 20_000; n += 1) events.tell(`created d${n}`);
     expect(events.listeners.size).toBe(0);
@@ -90,7 +90,7 @@ describe('a feed of database events', () => {
     expect(await next()).toBe('ended');
   });
 
-  test('has a timeout, which leaves no timer', async () => {
+  test('has a timeout, and leaves no timer', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const { events, feed, next } = openFeed();
     const silent = next();
@@ -115,7 +115,7 @@ describe('a watch of a database', () => {
     return { events, watches: new DatabaseWatches(events) };
   }
 
-  test('notices what happened since the last time, once', async () => {
+  test('notices events since the last time once', async () => {
     const { events, watches: all } = watches();
     const watch = all.begin('a');
     events.tell('updated a', 'updated a', 'updated b');
@@ -125,7 +125,7 @@ describe('a watch of a database', () => {
     expect(await waiting).toBe('changed');
   });
 
-  test('ends with its database, with the service, and where it is ended', async () => {
+  test('ends with its database, with the service, and when it is ended', async () => {
     const { events, watches: all } = watches();
     const [first, second, third] = [all.begin('a'), all.begin('a'), all.begin('b')];
     const waiting = [first.next(undefined), second.next(undefined), third.next(undefined)];
@@ -139,7 +139,7 @@ describe('a watch of a database', () => {
     expect(await all.begin('c').next(undefined)).toBe('ended');
   });
 
-  test('of a database that was deleted is not one of that which is created anew', async () => {
+  test("of a deleted database doesn't watch a recreated one", async () => {
     const { events, watches: all } = watches();
     const before = all.begin('a');
     events.tell('deleted a');

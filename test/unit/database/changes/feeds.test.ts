@@ -11,7 +11,7 @@ afterEach(() => {
 });
 
 describe('a feed that ends by itself', () => {
-  test('tells what is there, and gives all back', async () => {
+  test('reports existing changes, and releases everything', async () => {
     const watched = await Watched.open();
     await watched.write('a', 'b');
     const feed = await watched.open({ lasts: 'once' });
@@ -20,7 +20,7 @@ describe('a feed that ends by itself', () => {
     expect(watched.held).toEqual(none);
   });
 
-  test('goes down from the newest', async () => {
+  test('runs backwards from the newest change', async () => {
     const watched = await Watched.open();
     await watched.write('a', 'b', 'c');
     const options = { lasts: 'once', descending: true } as const;
@@ -28,13 +28,13 @@ describe('a feed that ends by itself', () => {
     expect(await all(await watched.open({ ...options, limit: 2, since: 3 }))).toEqual(['3 c, 2 b', 'end 2 +0']);
   });
 
-  test('has looked at all where nothing passes', async () => {
+  test('reports the last sequence if no change passes the filter', async () => {
     const watched = await Watched.open();
     await watched.write('a', 'b');
     expect(await all(await watched.open({ lasts: 'once', filter: nothing }))).toEqual(['end 2 +0']);
   });
 
-  test('counts what is behind its limit', async () => {
+  test('counts the changes after its limit', async () => {
     const watched = await Watched.open();
     await watched.write('a', 'b', 'c');
     expect(await all(await watched.open({ lasts: 'once', limit: 1 }))).toEqual(['1 a', 'end 1 +2']);
@@ -42,7 +42,7 @@ describe('a feed that ends by itself', () => {
     expect(watched.held).toEqual(none);
   });
 
-  test('fails with its database, where that is deleted while it is read', async () => {
+  test('fails if its database is deleted while it is read', async () => {
     const watched = await Watched.open();
     await watched.write('a');
     const feed = await watched.open({ lasts: 'once' });
@@ -52,8 +52,8 @@ describe('a feed that ends by itself', () => {
   });
 });
 
-describe('a change that many wait for', () => {
-  test('is read once, and told to each', async () => {
+describe('a change that many feeds wait for', () => {
+  test('is read once, and reported to each feed', async () => {
     const watched = await Watched.open();
     await watched.write('a');
     const first = reader(await watched.open({ since: 1 }));
@@ -70,7 +70,7 @@ describe('a change that many wait for', () => {
     expect(watched.read).toBe(5);
   });
 
-  test('is read anew by who looks back further, and after the next one', async () => {
+  test('is read again by a feed with an earlier since, and after the next change', async () => {
     const watched = await Watched.open();
     await watched.write('a', 'b');
     expect(await all(await watched.open({ lasts: 'once', since: 1 }))).toEqual(['2 b', 'end 2 +0']);
@@ -81,7 +81,7 @@ describe('a change that many wait for', () => {
     expect(watched.read).toBe(3);
   });
 
-  test('is read anew after a purge', async () => {
+  test('is read again after a purge', async () => {
     const watched = await Watched.open();
     await watched.write('a', 'b');
     expect(await all(await watched.open({ lasts: 'once' }))).toEqual(['1 a, 2 b', 'end 2 +0']);
@@ -93,8 +93,8 @@ describe('a change that many wait for', () => {
   });
 });
 
-describe('what a feed holds is given back', () => {
-  test('when it is closed before it was read, more than once', async () => {
+describe('a feed releases everything', () => {
+  test('when it is closed before it was read, even repeatedly', async () => {
     const watched = await Watched.open();
     const feed = await watched.open();
     feed.close();
@@ -119,7 +119,7 @@ describe('what a feed holds is given back', () => {
     expect(watched.held).toEqual(none);
   });
 
-  test('when it can not be begun', async () => {
+  test("when it can't be started", async () => {
     const watched = await Watched.open();
     watched.hooks.beforeAcquire = () => Promise.reject(new DatabaseError('storage_failed', 'no'));
     await expect(watched.open()).rejects.toThrow('no');
@@ -128,7 +128,7 @@ describe('what a feed holds is given back', () => {
     expect(watched.held).toEqual(none);
   });
 
-  test('when it is closed in the middle of a wait: it ends at once, without an end of its own', async () => {
+  test('when it is closed in the middle of a wait, and then ends at once without an end of its own', async () => {
     const watched = await Watched.open();
     const feed = await watched.open();
     const { next } = reader(feed);
@@ -160,7 +160,7 @@ describe('what a feed holds is given back', () => {
     expect(watched.held).toEqual(none);
   });
 
-  test('when it is closed while the database is being opened again', async () => {
+  test('when it is closed while the database is being reopened', async () => {
     const watched = await Watched.open();
     const feed = await watched.open();
     const { next } = reader(feed);
@@ -176,7 +176,7 @@ describe('what a feed holds is given back', () => {
     expect(watched.held).toEqual(none);
   });
 
-  test('when its reader leaves it', async () => {
+  test('when its reader abandons it', async () => {
     const watched = await Watched.open();
     await watched.write('a');
     for await (const event of (await watched.open()).events()) {
@@ -187,8 +187,8 @@ describe('what a feed holds is given back', () => {
   });
 });
 
-describe('a feed that waits', () => {
-  test('holds nothing, and tells what comes', async () => {
+describe('a waiting feed', () => {
+  test('holds nothing, and reports new changes', async () => {
     const watched = await Watched.open();
     await watched.write('a');
     const { next } = reader(await watched.open());
@@ -203,7 +203,7 @@ describe('a feed that waits', () => {
     expect(await next()).toBe('3 c, 4 d');
   });
 
-  test('is told of a commit between its snapshot and its wait', async () => {
+  test('reports a commit between its snapshot and its wait', async () => {
     const watched = await Watched.open();
     await watched.write('a');
     const { next } = reader(await watched.open());
@@ -212,7 +212,7 @@ describe('a feed that waits', () => {
     expect([await next(), await next(), await next(), await next()]).toEqual(['1 a', 'wait', '2 b', 'wait']);
   });
 
-  test('is told of a commit between its watch and its snapshot once', async () => {
+  test('reports a commit between its watch and its snapshot once', async () => {
     const watched = await Watched.open();
     watched.hooks.beforeAcquire = async () => {
       watched.hooks.beforeAcquire = undefined;
@@ -224,7 +224,7 @@ describe('a feed that waits', () => {
     expect([await next(), await next()]).toEqual(['wait', 'end 1 +0']);
   });
 
-  test('ends with what comes first, where it lasts until then', async () => {
+  test('ends with the first change if it is a longpoll', async () => {
     const watched = await Watched.open();
     await watched.write('a');
     expect(await all(await watched.open({ lasts: 'first' }))).toEqual(['1 a', 'end 1 +0']);
@@ -234,7 +234,7 @@ describe('a feed that waits', () => {
     expect([await next(), await next(), await next()]).toEqual(['2 b', 'end 2 +0', 'over']);
   });
 
-  test('goes on behind what did not pass', async () => {
+  test('continues after changes that did not pass', async () => {
     const watched = await Watched.open();
     const filter = {
       select: (rows: Parameters<typeof everything.select>[0]) =>
@@ -248,14 +248,14 @@ describe('a feed that waits', () => {
     expect([await next(), await next()]).toEqual(['3 x', 'end 3 +0']);
   });
 
-  test('runs forward, whatever was asked for', async () => {
+  test('runs forward, whatever was requested', async () => {
     const watched = await Watched.open();
     await watched.write('a', 'b');
     const { next } = reader(await watched.open({ descending: true, since: 1 }));
     expect([await next(), await next()]).toEqual(['2 b', 'wait']);
   });
 
-  test('waits for its database alone', async () => {
+  test('waits for its own database only', async () => {
     const watched = await Watched.open();
     await watched.registry.create('other');
     const { next } = reader(await watched.open());
@@ -285,7 +285,7 @@ describe('a feed that waits', () => {
     expect(vi.getTimerCount()).toBe(timers - 1);
   });
 
-  test('leaves no timer where it is closed', async () => {
+  test('leaves no timer when it is closed', async () => {
     const watched = await Watched.open();
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const feed = await watched.open({ timeoutMs: 1_000 });
@@ -299,8 +299,8 @@ describe('a feed that waits', () => {
   });
 });
 
-describe('a database that is deleted', () => {
-  test('ends the feeds that wait for it, in order', async () => {
+describe('deleting a database', () => {
+  test('properly ends the feeds that wait for it', async () => {
     const watched = await Watched.open();
     await watched.write('a');
     const { next } = reader(await watched.open());
@@ -311,7 +311,7 @@ describe('a database that is deleted', () => {
     expect(watched.held).toEqual(none);
   });
 
-  test('ends those that are in the middle of it, in order', async () => {
+  test('properly ends the feeds that are reading it', async () => {
     const watched = await Watched.open();
     await watched.write('a');
     const { next } = reader(await watched.open());
@@ -320,7 +320,7 @@ describe('a database that is deleted', () => {
     expect(watched.held).toEqual(none);
   });
 
-  test('ends those that have told all and do not wait yet', async () => {
+  test('properly ends the feeds that have reported all and do not wait yet', async () => {
     const watched = await Watched.open();
     await watched.write('a');
     const { next } = reader(await watched.open());
@@ -329,7 +329,7 @@ describe('a database that is deleted', () => {
     expect([await next(), await next()]).toEqual(['wait', 'end 1 +0']);
   });
 
-  test('is another one when it is created anew, also for who was just about to go on', async () => {
+  test('and recreating it makes another one for its feeds, also for a feed about to continue', async () => {
     const watched = await Watched.open();
     await watched.write('a');
     const { next } = reader(await watched.open());
@@ -348,7 +348,7 @@ describe('a database that is deleted', () => {
 });
 
 describe('the end of the service', () => {
-  test('ends the feeds that wait, in order, and those that are begun later', async () => {
+  test('properly ends the waiting feeds, and those started later', async () => {
     const watched = await Watched.open();
     await watched.write('a');
     const { next } = reader(await watched.open({ since: 'now' }));
@@ -363,7 +363,7 @@ describe('the end of the service', () => {
   });
 });
 
-test('a feed that can not go on breaks off, and does not look as if it had ended', async () => {
+test("a feed that can't continue is aborted, so that it doesn't look complete", async () => {
   const watched = await Watched.open();
   const { next } = reader(await watched.open());
   await next();
@@ -374,7 +374,7 @@ test('a feed that can not go on breaks off, and does not look as if it had ended
   expect(watched.held).toEqual(none);
 });
 
-test('a snapshot that is taken back goes on with a later moment: nothing is missed, nothing told twice', async () => {
+test('a feed whose snapshot is revoked continues with a later one: no change is missed or reported twice', async () => {
   const watched = await Watched.open({ snapshotMaxAgeMs: -1, cacheBytes: 0 });
   await watched.write(...Array.from({ length: 300 }, (_, n) => `d${n}`));
   let batches = 0;

@@ -14,7 +14,7 @@ const nothing = { id: undefined, rev: undefined, deleted: false, revisions: unde
 
 const manyNames = (count: number) => Array.from({ length: count }, (_, index) => `"n${index}":0`).join();
 
-describe('what a scanner is sure of', () => {
+describe('the scanner accepts', () => {
   test.each([31, 32, 33, 5000])('a document with %i members', (count) => {
     const text = `{${manyNames(count)}}`;
     expect(scan(text)).toEqual({ ...nothing, body: text });
@@ -43,7 +43,7 @@ describe('what a scanner is sure of', () => {
   ])('%s', (text, found) => expect(scan(text)).toEqual(found));
 });
 
-describe('what is left to JSON.parse', () => {
+describe('the scanner leaves to JSON.parse', () => {
   test.each([
     ['a name twice', '{"a":1,"a":2}'],
     ['a reserved member twice', '{"_id":"a","_id":"b"}'],
@@ -170,7 +170,7 @@ const shuffledPieces = fc
 test.each([
   ['of damaged documents', damaged],
   ['of shuffled pieces', shuffledPieces],
-])('what is accepted %s is what JSON.parse reads', (_of, texts) => {
+])('text that the scanner accepts %s has the value that JSON.parse reads', (_of, texts) => {
   fc.assert(
     fc.property(texts, (text) => {
       const found = scan(text);

@@ -12,7 +12,7 @@ function reasonFor(value: unknown): string {
 
 describe('a document id', () => {
   test.each(['a', ' ', 'a/b+c%20"d', 'ünïcode 😀', '\u0000', '_design/x', '_design/a/b', '_local/x', '_local/a/b'])(
-    'may be %j',
+    'can be %j',
     (id) => expect(parseDocId(id)).toBe(id),
   );
 
@@ -33,22 +33,22 @@ describe('a document id', () => {
     ['_local', 'bad_request: Invalid _local document id.'],
     ['_local/', 'bad_request: Invalid _local document id.'],
     ['_locals', 'bad_request: Only reserved document ids may start with underscore.'],
-  ])('can not be %j', (value, reason) => expect(reasonFor(value)).toBe(`DatabaseError: ${reason}`));
+  ])("can't be %j", (value, reason) => expect(reasonFor(value)).toBe(`DatabaseError: ${reason}`));
 
   test.each(['i'.repeat(8_192), 'é'.repeat(4_096), '😀'.repeat(2_048), `_local/${'i'.repeat(8_185)}`])(
-    'may have 8,192 bytes: %#',
+    'can have 8,192 bytes: %#',
     (id) => expect(parseDocId(id)).toBe(id),
   );
 
   test.each(['i'.repeat(8_193), 'é'.repeat(4_097), `${'😀'.repeat(2_048)}i`, `_local/${'i'.repeat(8_186)}`])(
-    'can not have 8,193 bytes: %#',
+    "can't have 8,193 bytes: %#",
     (id) => {
       const reason = 'Document id is longer than 8192 bytes. Save the document under a shorter id.';
       expect(reasonFor(id)).toBe(`DatabaseError: bad_request: ${reason}`);
     },
   );
 
-  test('tells what kind it is', () => {
+  test('has the right kind', () => {
     expect(isDesignId('_design/a')).toBe(true);
     expect(isDesignId('design/a')).toBe(false);
     expect(isLocalId('_local/a')).toBe(true);

@@ -15,13 +15,13 @@ const bodyOf = (text: string) => readDocument(text).body;
 const TOO_DEEP = 'The JSON has arrays and objects in more than 1000 levels; send what is nested deeper as a string.';
 const readBulk = (text: string) => atOnce(readBulkInSteps(text));
 
-describe('a document that comes in', () => {
-  test('is its body where it has no reserved members', () => {
+describe('an incoming document', () => {
+  test('is its body if it has no reserved members', () => {
     expect(readDocument('{"a":1,"b":"x"}')).toEqual({ ...plain, body: '{"a":1,"b":"x"}' });
     expect(readDocument('{}')).toEqual({ ...plain, body: '{}' });
   });
 
-  test('is cut into reserved members and body', () => {
+  test('is divided into reserved members and body', () => {
     expect(
       readDocument(
         '{"_id":"d","_rev":"2-b","a":1,"_deleted":true,"b":2,"c":3,"_revisions":{"start":2,"ids":["b","a"]},"_attachments":{"x":{"stub":true}}}',
@@ -47,14 +47,14 @@ describe('a document that comes in', () => {
     ['{"":1,"a_b":2}', '{"":1,"a_b":2}'],
   ])('%s has the body %s', (text, body) => expect(bodyOf(text)).toBe(body));
 
-  test('keeps the members that tell of a replication', () => {
+  test('keeps the members that describe a replication', () => {
     const text =
       '{"_replication_state":"completed","_replication_state_time":"t","_replication_state_reason":null,"_replication_id":"i","_replication_stats":{}}';
     expect(bodyOf(text)).toBe(text);
     expect(bodyOf('{"_id":"a","_replication_id":"i","source":"s"}')).toBe('{"_replication_id":"i","source":"s"}');
   });
 
-  test('loses its white space, not that of its strings', () => {
+  test('loses its white space, but not that of its strings', () => {
     expect(readDocument(' \n{ "_id" : "d e" ,\t"a b" : [ 1 , " x " ] , "_rev":"1-a" ,"c": { } }\r\n')).toEqual({
       ...plain,
       id: 'd e',
@@ -83,11 +83,11 @@ describe('a document that comes in', () => {
     );
   });
 
-  test('takes no reserved member from a nested or inherited one', () => {
+  test('takes no reserved member from a nested or inherited object', () => {
     expect(readDocument('{"a":{"_id":"x","_deleted":true,"_attachments":{"y":1}}}')).toMatchObject(plain);
   });
 
-  test('knows reserved names by what they mean', () => {
+  test('recognizes reserved names in any spelling', () => {
     expect(readDocument(String.raw`{"\u005fid":"a","_\u0072ev":"1-a","x":1}`)).toEqual({
       ...plain,
       id: 'a',
@@ -98,19 +98,19 @@ describe('a document that comes in', () => {
     expect(() => bodyOf(String.raw`{"\u005fx":1}`)).toThrow('doc_validation: Bad special document member: _x');
   });
 
-  test('counts the last of members with the same name', () => {
+  test('uses the last of members with the same name', () => {
     expect(readDocument('{"_id":"a","x":1,"_id":"b","y":2,"x":3}')).toMatchObject({ id: 'b', body: '{"x":3,"y":2}' });
     expect(bodyOf(String.raw`{ "a" : 1, "\u0061" : [ 2 ] }`)).toBe(String.raw`{"\u0061":[2]}`);
     expect(readDocument('{"_deleted":true,"_deleted":false}')).toEqual({ ...plain, body: '{}' });
   });
 
-  test('may be deep', () => {
+  test('can be deeply nested', () => {
     const deep = '['.repeat(999) + ']'.repeat(999);
     expect(bodyOf(`{"_id":"a","deep":${deep}}`)).toBe(`{"deep":${deep}}`);
   });
 
   test.each(['[', '{"a":'])(
-    'is refused where it is nested more than 1000 levels deep, whatever follows (%s)',
+    'is refused if it is nested more than 1000 levels deep, whatever follows (%s)',
     (opening) => {
       const text = `{"deep":${opening.repeat(1_000)}`;
       expect(() => readDocument(text)).toThrow(expect.objectContaining({ code: 'bad_request', reason: TOO_DEEP }));
@@ -178,27 +178,27 @@ describe('a document that comes in', () => {
   });
 });
 
-describe('the revision of a document that comes in', () => {
+describe('the revision of an incoming document', () => {
   const document = (members: object) => readDocument(JSON.stringify(members));
 
-  test('is the newest of _revisions where there is no _rev', () => {
+  test('is the newest of _revisions if there is no _rev', () => {
     expect(document({ _revisions: { start: 3, ids: ['c', 'b'] } })).toMatchObject({
       rev: '3-c',
       revisions: { start: 3, ids: ['c', 'b'] },
     });
   });
-  test('is the newest of _revisions where _rev differs', () => {
+  test('is the newest of _revisions if _rev differs', () => {
     const _revisions = { start: 3, ids: ['c', 'b'] };
     expect(document({ _rev: '2-a', _revisions }).rev).toBe('3-c');
     expect(document({ _revisions, _rev: '2-a' }).rev).toBe('3-c');
     expect(() => document({ _rev: 'a', _revisions })).toThrow('bad_request: Invalid rev format');
   });
-  test('may be local where the id may be', () => {
+  test('can be local if the id can be', () => {
     expect(document({ _id: '_local/a', _rev: '0-3' }).rev).toBe('0-3');
     expect(document({ _rev: '0-3' }).rev).toBe('0-3');
     expect(() => document({ _id: 'a', _rev: '0-3' })).toThrow('bad_request: Invalid rev format');
   });
-  test('has no ancestry where that is empty or a local one', () => {
+  test('has no ancestry if that is empty or local', () => {
     expect(document({ _revisions: { start: 0, ids: [] } }).revisions).toBeUndefined();
     expect(document({ _id: '_local/a', _rev: '0-3', _revisions: { start: 0, ids: ['3'] } })).toMatchObject({
       rev: '0-3',
@@ -247,7 +247,7 @@ describe('a document is refused', () => {
   ])('%s', (text, reason) => expect(() => readDocument(text)).toThrow(reason));
 
   test.each(['"\\ud800"', '"\\uDFFF a"', '["\\ud83d\\ud83d"]', '{"\\udc00\\ud800":1}', '"\\ud83d"'])(
-    'for half a character: %s',
+    'for a lone surrogate: %s',
     (value) => {
       for (const text of [`{"a":[{"b":${value}}]}`, `{"a":${'['.repeat(200)}${value}${']'.repeat(200)}}`]) {
         expect(() => readDocument(text)).toThrow('bad_request: A string has a lone surrogate');
@@ -257,7 +257,7 @@ describe('a document is refused', () => {
   );
 
   test.each(['1e400', '-1E+309', '1e0400', '9'.repeat(310), `${'9'.repeat(250)}e99`])(
-    'for a number that no double holds: %s',
+    "for a number that doubles can't hold: %s",
     (value) => {
       for (const text of [`{"a":{"b":[${value}]}}`, `{"_local_seq":1,"a":${value}}`]) {
         expect(() => readDocument(text)).toThrow('bad_request: A number is larger than any double');
@@ -268,7 +268,7 @@ describe('a document is refused', () => {
 });
 
 describe('a bulk request', () => {
-  test('has its documents in order, and its switches', () => {
+  test('has its documents in order, and its flags', () => {
     expect(readBulk('{"docs":[{"_id":"a","x":1},{"y":"]}"},{}]}')).toEqual({
       documents: [
         { ...plain, id: 'a', body: '{"x":1}' },
@@ -285,14 +285,14 @@ describe('a bulk request', () => {
     });
   });
 
-  test.each(['null', '0', '""', '"false"', 'true'])('makes new edits where new_edits is %s', (value) => {
+  test.each(['null', '0', '""', '"false"', 'true'])('makes new edits if new_edits is %s', (value) => {
     expect(readBulk(`{"docs":[],"new_edits":${value}}`).newEdits).toBe(true);
   });
-  test.each(['1', '"true"', '{}', 'false'])('is not all or nothing where that is %s', (value) => {
+  test.each(['1', '"true"', '{}', 'false'])('is not all_or_nothing if that is %s', (value) => {
     expect(readBulk(`{"docs":[],"all_or_nothing":${value}}`).allOrNothing).toBe(false);
   });
 
-  test('passes members that it does not know, and white space', () => {
+  test('ignores unknown members and white space', () => {
     const text =
       '\n{ "w" : {"docs":[{"_id":"no"}]} , "docs" : [ { "_id" : "a" , "x" : 1 } , { "y":2 } ] , "new_edits" : false }\n';
     expect(readBulk(text).documents.map(({ id, body }) => [id, body])).toEqual([
@@ -318,7 +318,7 @@ describe('a bulk request', () => {
     '{"docs":{"a":[{}]},"docs":[{"c":3}]}',
     '{"docs":["{"],"docs":[{"c":3}]}',
     '{"\\u0064ocs":[{"c":3}]}',
-  ])('counts the last member "docs": %s', (text) => {
+  ])('uses the last member "docs": %s', (text) => {
     expect(readBulk(text).documents).toEqual([{ ...plain, body: '{"c":3}' }]);
   });
 
@@ -350,13 +350,13 @@ describe('a large bulk request', () => {
     }
   }
 
-  test('is read in steps of which none is large', () => {
+  test('is read in steps, none of which is large', () => {
     const { steps, bodies } = stepsOf(`{"docs":[${list(40, ' ,\n')} ] , "new_edits":false}`);
     expect(steps).toBe(22);
     expect(bodies).toEqual(Array.from({ length: 40 }, (_, n) => document(n)));
   });
 
-  test.each([0, 1, 2, 3])('may end with a step or within one: %s more', (more) => {
+  test.each([0, 1, 2, 3])('can end at the end of a step or within one: %s more', (more) => {
     expect(stepsOf(`{"docs":[${list(2 + more)}]}`).bodies).toHaveLength(2 + more);
   });
 
@@ -388,7 +388,7 @@ describe('a large bulk request', () => {
     expect(() => readBulk(text)).toThrow(reason);
   });
 
-  test('counts its last list', () => {
+  test('uses the last list', () => {
     expect(readBulk(`{"docs":[${list(4)}],"docs":[${document(7)}]}`).documents.map(({ body }) => body)).toEqual([
       document(7),
     ]);

@@ -6,16 +6,19 @@ import { beginMd5, md5 } from '../../../../src/database/documents/md5.ts';
 test.each([
   ['', 'd41d8cd98f00b204e9800998ecf8427e'],
   ['abc', '900150983cd24fb0d6963f7d28e17f72'],
-])('the MD5 of %j (RFC 1321, A.5)', async (text, digest) => {
+])('the MD5 of %j is that of RFC 1321, A.5', async (text, digest) => {
   expect(await md5(text)).toBe(digest);
 });
 
-test.each([262_143, 262_144, 262_145, 524_289])('of a text of %i characters in which a step ends', async (length) => {
-  const text = `${'x'.repeat(length - 2)}😀é${'y'.repeat(3)}`;
-  expect(await md5(text)).toBe(hash('md5', text));
-});
+test.each([262_143, 262_144, 262_145, 524_289])(
+  'the MD5 of a text of %i characters, in which a step ends, is correct',
+  async (length) => {
+    const text = `${'x'.repeat(length - 2)}😀é${'y'.repeat(3)}`;
+    expect(await md5(text)).toBe(hash('md5', text));
+  },
+);
 
-test('others have turns while that of a long text is made', async () => {
+test('other work has turns while the MD5 of a long text is computed', async () => {
   const text = 'x'.repeat(30_000_000);
   let turns = 0;
   let isOver = false;
@@ -28,7 +31,7 @@ test('others have turns while that of a long text is made', async () => {
   expect(turns).toBeGreaterThan(4);
 });
 
-test('streams that get their bytes in turns do not mix', async () => {
+test("interleaved MD5 streams don't mix", async () => {
   const pieces = Array.from({ length: 20 }, (_, stream) =>
     Array.from({ length: 5 }, (_unused, n) => `${stream}: ${'x'.repeat(stream * 17 + n * 31)}`),
   );
@@ -43,14 +46,14 @@ test('streams that get their bytes in turns do not mix', async () => {
   expect((await beginMd5()).digest()).toBe(hash('md5', ''));
 });
 
-test('a thousand streams take one instance of WebAssembly', async () => {
+test('a thousand MD5 streams use one WebAssembly instance', async () => {
   const instantiate = vi.spyOn(Reflect.get(globalThis, 'WebAssembly'), 'instantiate');
   await Promise.all(Array.from({ length: 1_000 }, () => beginMd5()));
   expect(instantiate.mock.calls.length).toBeLessThan(2);
   instantiate.mockRestore();
 });
 
-describe('where WebAssembly is forbidden', () => {
+describe('MD5 where WebAssembly is forbidden', () => {
   afterEach(() => {
     vi.unstubAllGlobals();
     vi.resetModules();
@@ -68,7 +71,7 @@ describe('where WebAssembly is forbidden', () => {
   test.each([
     ['refused', refusing],
     ['not there', undefined],
-  ])('and %s, JavaScript gives the same digests', async (_how, wasm) => {
+  ])('and %s is computed in JavaScript with the same result', async (_how, wasm) => {
     const other = await withoutWasm(wasm);
     expect(await other.md5('abc')).toBe('900150983cd24fb0d6963f7d28e17f72');
     const text = 'x'.repeat(524_289);

@@ -4,23 +4,23 @@ import { parseRevId } from '../../../../src/database/documents/revisions/revisio
 
 const plain = { id: 'a', rev: '1-x', deleted: false, body: '{"n":1.0,"b":[]}' };
 
-describe('a document that goes out', () => {
-  test('has its id and revision before the body, which is not touched', () => {
+describe('an outgoing document', () => {
+  test('has its id and revision before the unchanged body', () => {
     expect(writeDocument(plain)).toBe('{"_id":"a","_rev":"1-x","n":1.0,"b":[]}');
   });
 
-  test('may have an empty body', () => {
+  test('can have an empty body', () => {
     expect(writeDocument({ ...plain, body: '{}' })).toBe('{"_id":"a","_rev":"1-x"}');
     expect(writeDocument({ ...plain, body: '{}', deleted: true })).toBe('{"_id":"a","_rev":"1-x","_deleted":true}');
   });
 
-  test('has text as JSON, lone surrogates escaped', () => {
+  test('has its id as JSON, with lone surrogates escaped', () => {
     expect(writeDocument({ ...plain, id: 'a"\\\n\ud800é', rev: '1-"', body: '{}' })).toBe(
       '{"_id":"a\\"\\\\\\n\\ud800é","_rev":"1-\\""}',
     );
   });
 
-  test('has the members that were asked for, in their order', () => {
+  test('has the requested members in their order', () => {
     const members = metaText({
       deletedConflicts: [parseRevId('3-e')],
       conflicts: [parseRevId('2-"'), parseRevId('2-d')],

@@ -53,7 +53,7 @@ describe.each([
     );
   });
 
-  test('takes in a parent of foreign letters, and a long one', () => {
+  test('includes a parent with non-ASCII characters, and a long one', () => {
     // printf '0\n1-é€\n{}' | md5sum
     expect(hasher.hash({ deleted: false, parent: parseRevId('1-é€'), body: '{}' })).toBe(
       'c886a4dc118af6a9f24effc8ff98dc45',
@@ -63,14 +63,14 @@ describe.each([
     expect(hasher.hash({ deleted: false, parent: long, body: '{}' })).toBe('910e903f83ac03946e0858880e03065d');
   });
 
-  test('digests a body larger than the digest function takes at a time', () => {
+  test('digests a body larger than one call of the digest function', () => {
     // printf '0\n\n{"a":"' ; 100,000 times x ; printf '"}'
     expect(hasher.hash({ deleted: false, parent: undefined, body: `{"a":"${'x'.repeat(100_000)}"}` })).toBe(
       '108012870fc4390616b57f080b9f2a91',
     );
   });
 
-  test('is the same in steps, also where others are hashed meanwhile', () => {
+  test('is the same in steps, also if others are hashed meanwhile', () => {
     const encode = (text: string) => new TextEncoder().encode(text);
     const long = encode(`{"a":"${'x'.repeat(3_000_000)}"}`);
     const [one, other] = [

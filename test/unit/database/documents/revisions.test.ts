@@ -9,7 +9,7 @@ import {
 
 describe('a revision id', () => {
   test.each(['1-967a00dff5e02add41819138abb3284d', '12-x', '9007199254740991-a', '1-a-b', '1--', '1- ', '3-ü😀"\\'])(
-    'may be %j',
+    'can be %j',
     (rev) => expect(parseRevId(rev)).toBe(rev),
   );
 
@@ -41,7 +41,7 @@ describe('a revision id', () => {
     '1-a\n',
     '1-\u0000',
     '1-\ud800',
-  ])('can not be %j', (value) => {
+  ])("can't be %j", (value) => {
     expect(() => parseRevId(value)).toThrow('bad_request: Invalid rev format');
   });
 
@@ -67,16 +67,16 @@ describe('a revision id', () => {
   });
 });
 
-describe('revisions compare', () => {
+describe('revisions', () => {
   const order = (left: string, right: string) =>
     Math.sign(compareRevisions(toRevision(parseRevId(left)), toRevision(parseRevId(right))));
 
-  test('by generation as a number', () => {
+  test('compare by generation as a number', () => {
     expect(order('9-z', '10-a')).toBe(-1);
     expect(order('10-a', '9-z')).toBe(1);
   });
 
-  test('then by hash as text', () => {
+  test('compare by hash as text if generations are equal', () => {
     expect(order('2-a', '2-b')).toBe(-1);
     expect(order('2-b', '2-a')).toBe(1);
     expect(order('2-9', '2-10')).toBe(1);

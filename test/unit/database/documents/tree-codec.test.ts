@@ -15,7 +15,7 @@ const decode = (text: string) => decodeTree(text, (body) => body);
 const decodeAll = (text: string) => printTree(decode(text));
 
 /** The stored forms: what is written today must be read for ever. */
-describe('the stored form of', () => {
+describe('the tree codec encodes and decodes', () => {
   test.each([
     ['an empty tree', '', ''],
     ['one revision', `1-${A}=b0.dy`, `1-${A}=b0.dy,`],
@@ -39,14 +39,14 @@ describe('a decoded tree', () => {
     expect(first?.parent).toBe(second?.parent);
   });
 
-  test('gives the same parent each time', () => {
+  test('returns the same parent each time', () => {
     const [leaf] = decode(encode(parseTree('1-a 2-b 3-c')));
     expect(leaf?.parent).toBe(leaf?.parent);
     expect(leaf?.parent?.parent).toBe(leaf?.parent?.parent);
     expect(leaf?.parent?.parent?.parent).toBeUndefined();
   });
 
-  test('may be extended and written, read or unread', () => {
+  test('can be extended and encoded, decoded or not', () => {
     const text = encode(parseTree(`1-${A}=a 2-${B}! 3-c=c`));
     const unread = decode(text);
     const read = decode(text);
@@ -58,7 +58,7 @@ describe('a decoded tree', () => {
     }
   });
 
-  test('may be stemmed, read or unread', () => {
+  test('can be stemmed, decoded or not', () => {
     const text = encode(parseTree(`1-${A}=a 2-${B}! 3-c=c 4-${C}=d`));
     const expected = [`4-${C}=d,`, `4-${C}=d,~1:c=c,`, `4-${C}=d,~1:c=c,!${B}`, text, text];
     for (const [index, stemmed] of expected.entries()) {
@@ -88,7 +88,7 @@ describe('a decoded tree', () => {
   });
 });
 
-describe('a damaged text', () => {
+describe('a damaged encoded tree', () => {
   test.each([
     ['no generation', 'x'],
     ['no hyphen', `1${A}`],
@@ -111,16 +111,16 @@ describe('a damaged text', () => {
     ['a branch of the wrong generation', `<3-${A}${B}${C};3-${C}^0.1`],
     ['an unfinished branch', `<2-${A}${B};2-${C}^0`],
     ['text behind its paths', `<2-${A}${B};2-${C}^0.1!`],
-  ])('with %s is told', (_, text) => {
+  ])('with %s is an error', (_, text) => {
     expect(() => decodeAll(text)).toThrow('storage_corrupt: Stored revision tree');
   });
 });
 
-describe('the first leaf’s revision id', () => {
+describe("reading the first leaf's revision id", () => {
   test.each([
     ['of one leaf', `3-${A}=b0.dy,${B}${C}`, `3-${A}`],
     ['of several leaves', `<12-${B}=a,${A};3-!${C}^0.2`, `12-${B}`],
-  ])('%s is cut from the text', (_, text, rev) => {
+  ])('cutFirstRev() finds the revision %s', (_, text, rev) => {
     expect(cutFirstRev(text, 0)).toBe(rev);
     expect(cutFirstRev(`l1f ${text}`, 4)).toBe(rev);
   });
@@ -131,7 +131,7 @@ describe('the first leaf’s revision id', () => {
     ['a revision without a body', `3-${A}${B}`],
     ['a damaged hash', `3-${A.slice(1)}x=b,`],
     ['no text', ''],
-  ])('is left to decodeTree for %s', (_, text) => {
+  ])('cutFirstRev() leaves the text to decodeTree for %s', (_, text) => {
     expect(cutFirstRev(text, 0)).toBeUndefined();
   });
 });

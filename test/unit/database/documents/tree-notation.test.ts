@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { parseTree, printTree } from '../../../support/tree-notation.ts';
 
 describe('the notation of revision trees', () => {
-  test('reads a path from old to new', () => {
+  test('is read as a path from old to new', () => {
     const [leaf] = parseTree('1-a 2-b!=text');
     expect(leaf).toEqual({
       generation: 2,
@@ -19,19 +19,19 @@ describe('the notation of revision trees', () => {
     expect(first?.parent).toBe(second?.parent);
   });
 
-  test('gives leaves in winning order', () => {
+  test('lists leaves in winning order', () => {
     const leaves = parseTree('1-a 2-b!, 1-a 2-c 3-d!, 1-a 2-a, 1-a 2-e');
     expect(leaves.map((leaf) => leaf.hash)).toEqual(['e', 'a', 'd', 'b']);
   });
 
-  test('prints the winner first, and each revision once in full', () => {
+  test('is printed with the winner first, and each revision once in full', () => {
     expect(printTree(parseTree('1-a 2-x, 1-a 2-b=B 3-b!, 2-b 3-c=C'))).toBe('1-a 2-b=B 3-c=C, 1-a 2-x, 2-b 3-b!');
     expect(printTree(parseTree('5-a, 1-a'))).toBe('5-a, 1-a');
     expect(printTree([])).toBe('');
     expect(parseTree('')).toEqual([]);
   });
 
-  test.each(['a', '1', '1-', '1-a 3-b', '1-a 2-b, 1-c 2-b'])('refuses %j', (text) => {
+  test.each(['a', '1', '1-', '1-a 3-b', '1-a 2-b, 1-c 2-b'])('is refused for %j', (text) => {
     expect(() => parseTree(text)).toThrow('Invariant broken');
   });
 });

@@ -4,7 +4,7 @@ import { Gate, settle } from '../store/harness.ts';
 import { count, Service, write } from './service.ts';
 
 /** Databases that come to be with what is first written into them. */
-describe('a database that is created by writing', () => {
+describe('a database that the first write creates', () => {
   async function open() {
     const service = new Service();
     const registry = await service.open();
@@ -13,7 +13,7 @@ describe('a database that is created by writing', () => {
     return { service, registry, events };
   }
 
-  test('is there with what was written, and after a restart', async () => {
+  test('exists with what was written, also after a restart', async () => {
     const { service, registry, events } = await open();
     const answer = await registry.createByWriting('a', async (inside) => {
       expect([inside.has('a'), registry.has('a')]).toEqual([true, false]);
@@ -34,7 +34,7 @@ describe('a database that is created by writing', () => {
     await again.close();
   });
 
-  test('is not there where nothing was written, and leaves no file', async () => {
+  test('does not exist if nothing was written, and leaves no file', async () => {
     const { service, registry, events } = await open();
     await registry.createByWriting('a', (inside) => inside.use('a', (database) => database.updateSeq));
     const failing = registry.createByWriting('a', () => Promise.reject(new Error('refused')));
@@ -54,7 +54,7 @@ describe('a database that is created by writing', () => {
     });
   }
 
-  test('is one for all who would make it, whoever is first', async () => {
+  test('is one database for all writers, whichever is first', async () => {
     const { service, registry, events } = await open();
     const gate = new Gate();
     const later = writeLater(registry, gate, 'x');
@@ -70,7 +70,7 @@ describe('a database that is created by writing', () => {
     await registry.close();
   });
 
-  test('is the same that is created meanwhile, and stays open for who writes into it', async () => {
+  test('is the database that another request creates meanwhile, and stays open for its writer', async () => {
     const { service, registry } = await open();
     const gate = new Gate();
     const later = writeLater(registry, gate, 'x');
@@ -83,7 +83,7 @@ describe('a database that is created by writing', () => {
     await registry.close();
   });
 
-  test('is gone with its file where it is deleted before the writer has written', async () => {
+  test('is removed with its file if it is deleted before the writer has written', async () => {
     const { service, registry } = await open();
     const gate = new Gate();
     const later = writeLater(registry, gate, 'x');
@@ -97,7 +97,7 @@ describe('a database that is created by writing', () => {
     await registry.close();
   });
 
-  test('fails with the service, and is not there after a restart', async () => {
+  test("fails to be created when the service ends, and doesn't exist after a restart", async () => {
     const { service, registry } = await open();
     const gate = new Gate();
     const later = writeLater(registry, gate, 'x');

@@ -4,7 +4,7 @@ import { REGISTRY_FILE } from '../../../../src/database/registry/database-list.t
 import { settle } from '../store/harness.ts';
 import { Service } from './service.ts';
 
-test('databases that the medium has no room for leave no file behind', async () => {
+test('databases for which the medium has no room leave no file', async () => {
   const service = new Service();
   const registry = await service.open();
   service.hooks.beforeCommit = (_commit, file) => {

@@ -17,8 +17,8 @@ async function withHeldOpening() {
   return { registry: await service.open(), gate };
 }
 
-describe('open handles', () => {
-  test('300 databases keep at most max_dbs_open files open, and none loses anything', async () => {
+describe('open database handles', () => {
+  test('keep at most max_dbs_open files open for 300 databases, without a loss', async () => {
     const service = new Service();
     const open = new Set<string>();
     let most = 0;
@@ -45,7 +45,7 @@ describe('open handles', () => {
     expect(open.size).toBe(0);
   });
 
-  test('300 that are asked for at once are opened some at a time', async () => {
+  test('for 300 databases requested at once are opened a few at a time', async () => {
     const service = new Service();
     const first = await service.open();
     const names = Array.from({ length: 300 }, (_unused, index) => `db${index}`);
@@ -66,7 +66,7 @@ describe('open handles', () => {
     await registry.close();
   });
 
-  test('one in use stays open, however many others are opened', async () => {
+  test('stay open while they are in use, however many others are opened', async () => {
     const registry = await new Service().open({ maxOpen: 1 });
     for (const name of ['a', 'b', 'c']) await registry.create(name);
     const leases = [await registry.acquire('a'), await registry.acquire('b'), await registry.acquire('c')];
@@ -77,7 +77,7 @@ describe('open handles', () => {
     await registry.close();
   });
 
-  test('where no more files can be opened, databases that nobody uses are closed for it', async () => {
+  test('that are unused are closed when no more files can be opened', async () => {
     const service = new Service();
     const open = new Set<string>();
     service.hooks.beforeOpen = (file) => {
@@ -97,7 +97,7 @@ describe('open handles', () => {
     await registry.close();
   });
 
-  test('one that is asked for in the moment in which its creation ends is opened once', async () => {
+  test('are opened once if they are requested at the moment when their creation ends', async () => {
     const service = new Service();
     const registry = await service.open();
     let opened = 0;
@@ -114,12 +114,12 @@ describe('open handles', () => {
     await registry.close();
   });
 
-  test('one that is deleted before its file was found is not there, rather than damaged', async () => {
+  test('of a database deleted during the opening report a missing database, not damage', async () => {
     const { registry, gate } = await withHeldOpening();
     await deleteWhileOpening(registry, gate);
   });
 
-  test('one that is being opened when the service ends is not said to be missing', async () => {
+  test('that are being opened when the service ends report the closed storage, not a missing database', async () => {
     const { registry, gate } = await withHeldOpening();
     const asked = expect(registry.acquire('a')).rejects.toMatchObject({ code: 'storage_closed' });
     await settle();
@@ -129,7 +129,7 @@ describe('open handles', () => {
     await closed;
   });
 
-  test('many at once who want one that is closed share its opening', async () => {
+  test('are opened once for many simultaneous requests', async () => {
     const service = new Service();
     const first = await service.open();
     await first.create('a');
@@ -143,7 +143,7 @@ describe('open handles', () => {
     await registry.close();
   });
 
-  test('a lease released twice counts once', async () => {
+  test('count a lease that is released twice once', async () => {
     const registry = await new Service().open({ maxOpen: 0 });
     await registry.create('a');
     const [one, other] = [await registry.acquire('a'), await registry.acquire('a')];
@@ -155,7 +155,7 @@ describe('open handles', () => {
     await registry.close();
   });
 
-  test('one that gave itself up is opened again by the next use, though others still hold it', async () => {
+  test('that failed are opened again by the next use, even if others still hold them', async () => {
     const service = new Service();
     const registry = await service.open();
     await registry.create('a');
@@ -179,7 +179,7 @@ describe('open handles', () => {
     await registry.close();
   });
 
-  test('one that fails after its name was given to a new database does no harm to that', async () => {
+  test("that fail after their name was given to a new database don't affect the new one", async () => {
     const service = new Service();
     const registry = await service.open();
     await registry.create('a');
@@ -195,7 +195,7 @@ describe('open handles', () => {
     await registry.close();
   });
 
-  test('an opening that failed is tried again', async () => {
+  test('are opened again after an opening failed', async () => {
     const service = new Service();
     const first = await service.open();
     await first.create('a');
@@ -209,7 +209,7 @@ describe('open handles', () => {
   });
 });
 
-describe('what open databases keep for reading', () => {
+describe('the read cache of open databases', () => {
   const names = ['a', 'b', 'c', 'd', 'e'];
 
   /** Databases whose documents are stored, so that reading them fills the cache. */
@@ -230,7 +230,7 @@ describe('what open databases keep for reading', () => {
     for (let index = 0; index < 20; index++) await registry.use(name, (db) => leavesOf(db, `d${index}`));
   };
 
-  test('stays within one budget for all of them, and each can fill it', async () => {
+  test('stays within one budget for all, and each database can fill it', async () => {
     const alone = new CacheBudget(1_000_000);
     const one = await filled(alone, 10);
     await readAll(one, 'a');
@@ -249,7 +249,7 @@ describe('what open databases keep for reading', () => {
     expect(shared.bytes).toBe(0);
   });
 
-  test('is given back by a database that is closed or deleted', async () => {
+  test('is released by a database that is closed or deleted', async () => {
     const cache = new CacheBudget(1_000_000);
     const registry = await filled(cache, 1);
     await readAll(registry, 'a');

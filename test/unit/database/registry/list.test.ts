@@ -23,8 +23,8 @@ function breakList(service: Service, when: 'beforeCommit' | 'afterCommit', reope
   return state;
 }
 
-describe('a list that gave itself up', () => {
-  test('has a creation that was stored all the same; nothing needs a restart', async () => {
+describe('a list of databases whose storage failed', () => {
+  test('has a creation that was stored anyway, without a restart', async () => {
     const service = new Service();
     const registry = await service.open();
     await registry.create('old');
@@ -44,7 +44,7 @@ describe('a list that gave itself up', () => {
     await again.close();
   });
 
-  test('has nothing of a creation that was not stored, and its file goes', async () => {
+  test('lacks a creation that was not stored, and removes its file', async () => {
     const service = new Service();
     const registry = await service.open();
     breakList(service, 'beforeCommit');
@@ -73,7 +73,7 @@ describe('a list that gave itself up', () => {
     await again.close();
   });
 
-  test('keeps notes by their names, and removes them', async () => {
+  test('keeps notes by name, and removes them', async () => {
     const service = new Service();
     const registry = await service.open();
     await registry.keepNote('a/ä', '{"a":1}');
@@ -109,7 +109,7 @@ describe('a list that gave itself up', () => {
     await registry.close();
   });
 
-  test('has a deletion that was stored all the same: the database and its file are gone', async () => {
+  test('lacks a database whose deletion was stored anyway, and removes its file', async () => {
     const service = new Service();
     const registry = await service.open();
     await registry.create('a');
@@ -126,7 +126,7 @@ describe('a list that gave itself up', () => {
     await registry.close();
   });
 
-  test('has nothing of a deletion that was not stored: the database goes on with all it holds', async () => {
+  test('keeps a database whose deletion was not stored, with all its content', async () => {
     const service = new Service();
     const registry = await service.open();
     await registry.create('a');
@@ -140,7 +140,7 @@ describe('a list that gave itself up', () => {
     await registry.close();
   });
 
-  test('is tried again by the next request where it could not be opened; others are served meanwhile', async () => {
+  test('is reopened by the next request if that failed, and other requests are served meanwhile', async () => {
     const service = new Service();
     const registry = await service.open();
     for (const name of ['a', 'b']) await registry.create(name);
@@ -161,7 +161,7 @@ describe('a list that gave itself up', () => {
     expect((await service.open()).names()).toEqual(['b', 'c']);
   });
 
-  test('is read again once by itself where nothing can be written, and then by each request', async () => {
+  test('is read again once by itself if nothing can be written, and then by each request', async () => {
     const service = new Service();
     const registry = await service.open();
     await registry.create('a');
@@ -189,7 +189,7 @@ describe('a list that gave itself up', () => {
     await registry.close();
   });
 
-  test('closes in order', async () => {
+  test('closes properly', async () => {
     const service = new Service();
     const registry = await service.open();
     await registry.create('a');
@@ -201,7 +201,7 @@ describe('a list that gave itself up', () => {
   });
 });
 
-test('a deletion that the full list refuses has not happened, and happens when there is room', async () => {
+test("a deletion that the full list refuses doesn't happen, and succeeds when there is room", async () => {
   const service = new Service();
   const registry = await service.open();
   await registry.create('a');
@@ -219,7 +219,7 @@ test('a deletion that the full list refuses has not happened, and happens when t
   await registry.close();
 });
 
-test('a file that could not be removed is tried again by the next creation or deletion', async () => {
+test('removing a file that could not be removed is tried again by the next creation or deletion', async () => {
   const service = new Service();
   const registry = await service.open();
   await registry.create('a');
@@ -242,7 +242,7 @@ describe('files that belong to a database', () => {
     service.medium.files.set(to.replace('*', file), content);
   };
 
-  test('are left alone at the start, unlike those of none, and go with their database', async () => {
+  test('are kept at the start, unlike files without a database, and are removed with their database', async () => {
     const service = new Service();
     const registry = await service.open();
     await registry.create('a');
@@ -262,7 +262,7 @@ describe('files that belong to a database', () => {
     await again.close();
   });
 
-  test('those of a deleted database that has the name of the list go, too', async () => {
+  test('named like the list are removed with their deleted database as well', async () => {
     const service = new Service();
     const registry = await service.open();
     await registry.create('registry');
@@ -278,7 +278,7 @@ describe('files that belong to a database', () => {
     ['a-b.kx12ab', 'a-b.kx12ab'],
     ['a-b.kx12ab.view-1', 'a-b.kx12ab'],
     ['a-b.kx12ab.view-1.more', 'a-b.kx12ab'],
-  ])('%s belongs to %s', (file, database) => {
+  ])('are recognized: %s belongs to %s', (file, database) => {
     expect(databaseFileOf(file)).toBe(database);
   });
 });

@@ -3,20 +3,20 @@ import { checkDatabaseName, createFileName } from '../../../../src/database/regi
 
 describe('database names (interface 2.2)', () => {
   test.each(['a', 'abc', 'a0', 'a_$()+/-', 'a/b+c(d)$', 'z-9/', '_users', '_replicator', 'a'.repeat(238)])(
-    '%s is one',
+    '%s is valid',
     (name) => {
       expect(() => checkDatabaseName(name)).not.toThrow();
     },
   );
 
   test.each(['', 'A', 'aB', '0a', '_a', '/a', '-', 'a b', 'a.b', 'a%2Fb', 'ä', 'a\n', 'a\u0000', '_usersx'])(
-    '%j is none',
+    '%j is invalid',
     (name) => {
       expect(() => checkDatabaseName(name)).toThrow(expect.objectContaining({ code: 'illegal_database_name' }));
     },
   );
 
-  test('one that is too long is told how long it may be', () => {
+  test('a name that is too long is refused with the limit', () => {
     const reason = 'A database name has at most 238 characters.';
     expect(() => checkDatabaseName('a'.repeat(239))).toThrow(
       expect.objectContaining({ code: 'illegal_database_name', reason }),
@@ -28,7 +28,7 @@ describe('database names (interface 2.2)', () => {
     ['a/b+c(d)$', 'a-b-c-d.1x'],
     ['_users', 'users.1x'],
     ['a'.repeat(200), `${'a'.repeat(40)}.1x`],
-  ])('%s lives in the file %s', (name, file) => {
+  ])('%s is stored in the file %s', (name, file) => {
     expect(createFileName(name, '1x')).toBe(file);
   });
 });

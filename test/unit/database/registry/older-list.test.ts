@@ -31,8 +31,8 @@ async function withLater(): Promise<{ service: Service; older: MemoryFile }> {
   return { service, older };
 }
 
-describe('a database that an older list does not know', () => {
-  test('is kept under another name with all that belongs to it, and the log says so', async () => {
+describe('a database that is missing in an older list', () => {
+  test('is kept under another name with all its files, and the log says so', async () => {
     const { service, older } = await withLater();
     const file = fileOf(service, 'late');
     service.medium.files.set(REGISTRY_FILE, older);
@@ -57,7 +57,7 @@ describe('a database that an older list does not know', () => {
     await again.close();
   });
 
-  test('is left alone where the list can not be written', async () => {
+  test("is left unchanged if the list can't be written", async () => {
     const { service, older } = await withLater();
     service.medium.files.set(REGISTRY_FILE, older);
     service.hooks.beforeCommit = (commit, file) => {
@@ -71,7 +71,7 @@ describe('a database that an older list does not know', () => {
     expect(service.logged.join()).toContain('it stays unused');
   });
 
-  test('is kept where it can not be read, since nobody knows what it has', async () => {
+  test("is kept if it can't be read, as its content is unknown", async () => {
     const { service, older } = await withLater();
     const file = fileOf(service, 'late');
     const content = must(service.medium.files.get(file));
@@ -85,8 +85,8 @@ describe('a database that an older list does not know', () => {
   });
 });
 
-describe('a database that was deleted', () => {
-  test('goes at the next start where its file could not be removed, and the list forgets it', async () => {
+describe('the file of a deleted database', () => {
+  test('is removed at the next start if that failed before, and the list forgets it', async () => {
     const service = new Service();
     const registry = await service.open();
     await registry.create('a');
@@ -111,7 +111,7 @@ describe('a database that was deleted', () => {
     expect(pages).not.toContain('removed');
   });
 
-  test('is forgotten beside the first requests where its file is gone, which wait for nothing', async () => {
+  test('that is gone is forgotten by the list in the background, without delaying the first requests', async () => {
     const service = new Service();
     const registry = await service.open();
     await registry.create('a');

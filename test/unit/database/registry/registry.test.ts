@@ -9,7 +9,7 @@ import { count, Service, write } from './service.ts';
 const NEW_EDITS = { newEdits: true, durability: 'relaxed' } as const;
 
 describe('databases', () => {
-  test('are created, listed in order, found again after a restart, and deleted', async () => {
+  test('are created, listed in order, reopened after a restart, and deleted', async () => {
     const service = new Service();
     const registry = await service.open();
     for (const name of ['b', 'a/c', 'a', '_users']) await registry.create(name);
@@ -41,7 +41,7 @@ describe('databases', () => {
     await registry.close();
   });
 
-  test('fail by name', async () => {
+  test('fail with the right error for a missing or existing name', async () => {
     const registry = await new Service().open();
     await registry.create('a');
     await expect(registry.create('a')).rejects.toMatchObject({ code: 'file_exists' });
@@ -52,14 +52,14 @@ describe('databases', () => {
     await registry.close();
   });
 
-  test('two creations of one name at once: one succeeds', async () => {
+  test('of two simultaneous creations of one name one succeeds', async () => {
     const registry = await new Service().open();
     const results = await Promise.allSettled([registry.create('a'), registry.create('a')]);
     expect(results.map((result) => result.status)).toEqual(['fulfilled', 'rejected']);
     await registry.close();
   });
 
-  test('names that share a readable file name are different databases', async () => {
+  test('whose names share a readable file name are different', async () => {
     const registry = await new Service().open();
     for (const name of ['a/b', 'a+b', 'a_b']) await registry.create(name);
     await write(registry, 'a/b', 'x');
@@ -67,7 +67,7 @@ describe('databases', () => {
     await registry.close();
   });
 
-  test('a failed `use` passes its error on and lets go', async () => {
+  test('are released after a use() that failed, whose error is passed on', async () => {
     const registry = await new Service().open({ maxOpen: 1 });
     await registry.create('a');
     await expect(registry.use('a', () => Promise.reject(new Error('mine')))).rejects.toThrow('mine');
@@ -77,7 +77,7 @@ describe('databases', () => {
 });
 
 describe('the service', () => {
-  test('keeps its uuid, and has a new one where the storage came back empty', async () => {
+  test('keeps its uuid, and gets a new one if the storage comes back empty', async () => {
     const service = new Service();
     const registry = await service.open();
     const { serverUuid } = registry;
@@ -90,7 +90,7 @@ describe('the service', () => {
     expect((await service.open()).serverUuid).not.toBe(serverUuid);
   });
 
-  test('tells of creations, changes and deletions, in their order', async () => {
+  test('reports creations, changes and deletions in order', async () => {
     const registry = await new Service().open();
     const events: string[] = [];
     const leave = registry.onEvent((event: DatabaseEvent) => events.push(`${event.type} ${event.name}`));
@@ -104,7 +104,7 @@ describe('the service', () => {
     await registry.close();
   });
 
-  test('takes nothing more once it closes', async () => {
+  test('accepts no requests once it closes', async () => {
     const service = new Service();
     const registry = await service.open();
     await registry.create('a');
@@ -133,8 +133,8 @@ describe('the service', () => {
   });
 });
 
-describe('deletion', () => {
-  test('of a database whose file is slow to go holds up nobody, not even its own name', async () => {
+describe('deleting a database', () => {
+  test('whose file is removed slowly delays no request, not even one for the same name', async () => {
     const service = new Service();
     const registry = await service.open();
     await registry.create('a');
@@ -161,7 +161,7 @@ describe('deletion', () => {
     await registry.close();
   });
 
-  test('whose file cannot be removed has happened all the same, and is finished at the next start', async () => {
+  test("whose file can't be removed succeeds, and is finished at the next start", async () => {
     const service = new Service();
     const registry = await service.open();
     await registry.create('a');
@@ -180,7 +180,7 @@ describe('deletion', () => {
     await again.close();
   });
 
-  test('ends what uses the database with storage_deleted, at once and without storing anything more', async () => {
+  test('ends all its users with storage_deleted at once, without storing anything more', async () => {
     const service = new Service();
     const registry = await service.open({ settings: { cacheBytes: 0 } });
     await registry.create('a');
@@ -206,7 +206,7 @@ describe('deletion', () => {
     await registry.close();
   });
 
-  test('while the database is being opened: the late handle never becomes the new one', async () => {
+  test('while it is being opened never turns the late handle into the recreated database', async () => {
     const service = new Service();
     const first = await service.open();
     await first.create('a');
@@ -232,7 +232,7 @@ describe('deletion', () => {
     expect(await count(await service.open(), 'a')).toBe(2);
   });
 
-  test('while what a crash left of it is being recovered: nobody is told of a failure', async () => {
+  test('while it recovers from a crash reports no failure', async () => {
     const before = new Service();
     const first = await before.open();
     await first.create('a');
@@ -253,7 +253,7 @@ describe('deletion', () => {
     expect(service.files()).toEqual([]);
   });
 
-  test('with a full medium: no checkpoint is tried first', async () => {
+  test('on a full medium tries no checkpoint first', async () => {
     const service = new Service();
     const registry = await service.open();
     await registry.create('a');
@@ -271,8 +271,8 @@ describe('deletion', () => {
   });
 });
 
-describe('a crash', () => {
-  test('at any commit of creations and deletions leaves each database whole or not there, and no file too many', async () => {
+describe('crashes and refused creations', () => {
+  test('leave each database complete or missing after any commit of a creation or deletion, and no extra file', async () => {
     const service = new Service();
     const crashes: { service: Service; names: readonly string[] }[] = [];
     const registry = await service.open();
@@ -304,7 +304,7 @@ describe('a crash', () => {
     }
   });
 
-  test('leaves what no database is or was alone', async () => {
+  test('leave files that belong to no database unchanged', async () => {
     const service = new Service();
     const store = createMemoryPageStore({ medium: service.medium });
     const foreign = ['notes.txt', 'copy', 'shop.m3k9x0a1f00d4e5b-copy', 'x.properties'];
@@ -316,7 +316,7 @@ describe('a crash', () => {
     await registry.close();
   });
 
-  test('a creation that the full list refused leaves nothing behind and can be tried again', async () => {
+  test('of a full list leave nothing, and the creation can be tried again', async () => {
     const service = new Service();
     const registry = await service.open();
     let full = true;
@@ -332,7 +332,7 @@ describe('a crash', () => {
     await registry.close();
   });
 
-  test('a creation whose outcome is unknown is found out by the next start, and no listed file is missing', async () => {
+  test('with an unknown outcome are resolved by the next start, and no listed file is missing', async () => {
     const service = new Service();
     const registry = await service.open();
     service.hooks.afterCommit = (commit, file) => {

@@ -46,8 +46,8 @@ function pagesWith(file: MemoryFile, bytes: Uint8Array): number[] {
   );
 }
 
-describe('a byte of an attachment that is another one', () => {
-  test.each([0, 2_500, 7_499])('at %i: a reading fails, and a verification names the attachment', async (at) => {
+describe('a changed byte of an attachment', () => {
+  test.each([0, 2_500, 7_499])('at %i makes reading fail, and verify names the attachment', async (at) => {
     const { db, file } = await build();
     const [page] = pagesWith(file, CONTENT.subarray(at, at + 20));
     const stored = Buffer.from(must(file.pages.get(must(page))) as Uint8Array);
@@ -62,7 +62,7 @@ describe('a byte of an attachment that is another one', () => {
     expect(damage).toEqual([expect.stringMatching(new RegExp(`^attachment ${DIGEST} is lost: `))]);
   });
 
-  test('under a checksum that is right is found by its digest', async () => {
+  test('with a correct checksum is found by the digest', async () => {
     const { db, file } = await build();
     const [page] = pagesWith(file, CONTENT.subarray(2_500, 2_520));
     const number = must(page);
@@ -73,7 +73,7 @@ describe('a byte of an attachment that is another one', () => {
 });
 
 describe('a compaction while an attachment is read', () => {
-  test('leaves the reader all of it, though no revision has it any more, and its space goes afterwards', async () => {
+  test('lets the reader finish even if no revision has the attachment, and frees its space later', async () => {
     const { db, file, rev } = await build();
     const reader = await open(db);
     const parts = reader.read(0, CONTENT.length)[Symbol.asyncIterator]();
@@ -87,7 +87,7 @@ describe('a compaction while an attachment is read', () => {
     expect((await db.verify()).damage).toEqual([]);
   });
 
-  test('and one that begins meanwhile ends while it is read', async () => {
+  test('that begins during the read ends while it continues', async () => {
     const { db } = await build();
     const reader = await open(db);
     const parts = reader.read(0, CONTENT.length)[Symbol.asyncIterator]();

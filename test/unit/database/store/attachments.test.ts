@@ -50,14 +50,14 @@ async function bodyAndBytes(db: StoredDatabase, name: string): Promise<{ body: s
   return { body, length };
 }
 
-test('a body is stored with the stubs of its attachments in front', async () => {
+test('a body is stored after the stubs of its attachments', async () => {
   const db = await new Bench().open();
   await write(db, 'one', undefined, [brought(await store(db))]);
   const stub = '{"content_type":"x/y","revpos":1,"digest":"md5-mDPt5dRPRjNlRBi6Dk2XYQ==","length":2500,"stub":true}';
   expect(await bodyAndBytes(db, 'one')).toEqual({ body: `{"_attachments":{"a.bin":${stub}},"n":1}`, length: 2500 });
 });
 
-test('the hash of a revision has names, types and digests of the plain bytes', async () => {
+test('the hash of a revision includes names, types and digests of the plain bytes', async () => {
   const db = await new Bench().open();
   const [plain] = await write(db, 'one', undefined, [brought(await store(db))]);
   const expected = createHash('md5').update(`0\n\n["a.bin","x/y","${digest}"]\n{"n":1}`).digest('hex');
@@ -69,7 +69,7 @@ test('the hash of a revision has names, types and digests of the plain bytes', a
   expect(zipped?.ok && toRevision(zipped.rev).hash).toBe(expected);
 });
 
-test('the same bytes are stored once', async () => {
+test('equal bytes are stored once', async () => {
   const bench = new Bench({ supports: TINY_PAGES });
   const db = await bench.open();
   await write(db, 'one', undefined, [brought(await store(db))]);
@@ -82,14 +82,14 @@ test('the same bytes are stored once', async () => {
   expect((await db.verify()).damage).toEqual([]);
 });
 
-test('a stub of bytes that are not there is refused, and nothing is written', async () => {
+test('a stub of missing bytes is refused, and nothing is written', async () => {
   const db = await new Bench().open();
   const [outcome] = await write(db, 'one', undefined, [kept]);
   expect(outcome).toMatchObject({ ok: false, error: { code: 'missing_stub' } });
   expect(db.updateSeq).toBe(0);
 });
 
-test('a former revision has its attachment until the database is compacted', async () => {
+test('an older revision has its attachment until the database is compacted', async () => {
   const bench = new Bench({ supports: TINY_PAGES });
   const db = await bench.open();
   const [first] = await write(db, 'one', undefined, [brought(await store(db))]);
@@ -106,7 +106,7 @@ test('a former revision has its attachment until the database is compacted', asy
   expect((await db.verify()).damage).toEqual([]);
 });
 
-test('bytes that a head lists as free, since no document had them yet, stay after a crash when one has adopted them', async () => {
+test('bytes listed as free in the head survive a crash after a document has adopted them', async () => {
   const bench = new Bench({ settings: TINY, supports: TINY_PAGES });
   const db = await bench.open();
   const upload = await store(db);
@@ -121,7 +121,7 @@ test('bytes that a head lists as free, since no document had them yet, stay afte
   expect((await next.verify()).damage).toEqual([]);
 });
 
-test('bytes that came and were purged again take no space after a crash, whose replay joins the two', async () => {
+test('bytes that were added and purged take no space after a crash that replays both', async () => {
   const bench = new Bench({ supports: TINY_PAGES });
   const db = await bench.open();
   const [written] = await write(db, 'one', undefined, [brought(await store(db))]);
@@ -145,7 +145,7 @@ test('an upload that was interrupted takes no space after the next opening', asy
   expect(storedBytes(bench)).toBeLessThan(1500);
 });
 
-test('an upload that is discarded takes no space, also where there is no room for a checkpoint', async () => {
+test('a discarded upload takes no space, even without room for a checkpoint', async () => {
   const bench = new Bench({ settings: TINY, supports: TINY_PAGES });
   const db = await bench.open();
   await write(db, 'one', undefined, [brought(await store(db))]);
@@ -166,7 +166,7 @@ test('an upload that is discarded takes no space, also where there is no room fo
   expect((await db.verify()).damage).toEqual([]);
 });
 
-test('an attachment comes in order from storage that takes its time, and a page that is too short is damage', async () => {
+test('an attachment arrives in order from slow storage, and a page that is too short is damage', async () => {
   let shortened: number | undefined;
   const bench = new Bench({ supports: TINY_PAGES });
   const db = await bench.open();

@@ -43,13 +43,13 @@ async function openBodies(pageBytes = 100) {
 }
 
 describe('a single body', () => {
-  test('is read at once, without its page', async () => {
+  test('is read directly, without its whole page', async () => {
     const { bodies, reads, at } = await openBodies();
     expect(bodies.reader.read(at(0))).toBe('{"first":0}');
     expect(reads).toEqual({ pages: 0, ranges: 1 });
   });
 
-  test('brings its page into memory when another one of it was read lately', async () => {
+  test('loads its page when another body of it was read recently', async () => {
     const { bodies, reads, at } = await openBodies();
     expect(await bodies.reader.read(at(0))).toBe('{"first":0}');
     expect(await bodies.reader.read(at(1))).toBe('{"second":0}');
@@ -58,14 +58,14 @@ describe('a single body', () => {
     expect(reads).toEqual({ pages: 1, ranges: 1 });
   });
 
-  test('leaves its page where it is when the last read of it was long ago', async () => {
+  test("doesn't load its page when the last read of it was long ago", async () => {
     const { bodies, reads, at } = await openBodies();
     for (let page = 0; page < PAGES; page++) await bodies.reader.read(at(2 * page));
     expect(await bodies.reader.read(at(1))).toBe('{"second":0}');
     expect(reads).toEqual({ pages: 0, ranges: PAGES + 1 });
   });
 
-  test('fails later, not at once, where its page is gone', async () => {
+  test('fails asynchronously if its page is missing', async () => {
     const { bodies } = await openBodies();
     const lost = bodies.reader.read({ page: 77, offset: 0, length: 5 });
     await expect(lost).rejects.toMatchObject({ code: 'storage_corrupt' });
@@ -73,7 +73,7 @@ describe('a single body', () => {
 });
 
 describe('one of many bodies', () => {
-  test('is read with its page where much of it is wanted', async () => {
+  test('is read with its page if much of the page is wanted', async () => {
     const { bodies, reads, at } = await openBodies();
     const wanted = [at(0), at(1)];
     expect(await bodies.reader.readOneOf(wanted, 0)).toBe('{"first":0}');
@@ -81,7 +81,7 @@ describe('one of many bodies', () => {
     expect(reads).toEqual({ pages: 1, ranges: 0 });
   });
 
-  test('is read alone where little of its page is wanted', async () => {
+  test('is read alone if little of its page is wanted', async () => {
     const { bodies, reads, at } = await openBodies(500);
     const wanted = [at(0), at(1)];
     expect(await bodies.reader.readOneOf(wanted, 0)).toBe('{"first":0}');
@@ -89,14 +89,14 @@ describe('one of many bodies', () => {
     expect(reads).toEqual({ pages: 0, ranges: 2 });
   });
 
-  test('is read alone where it is the only one of its page', async () => {
+  test('is read alone if it is the only one of its page', async () => {
     const { bodies, reads, at } = await openBodies(500);
     const wanted = Array.from({ length: PAGES }, (_, page) => at(2 * page));
     for (let place = 0; place < PAGES; place++) await bodies.reader.readOneOf(wanted, place);
     expect(reads).toEqual({ pages: 0, ranges: PAGES });
   });
 
-  test('brings its page into memory when another one of it was read lately', async () => {
+  test('loads its page when another body of it was read recently', async () => {
     const { bodies, reads, at } = await openBodies(500);
     await bodies.reader.readOneOf([at(0)], 0);
     expect(await bodies.reader.readOneOf([at(1)], 0)).toBe('{"second":0}');
@@ -104,7 +104,7 @@ describe('one of many bodies', () => {
   });
 });
 
-test('a long body of Latin letters takes a byte a character', async () => {
+test('a long body of Latin letters takes one byte per character', async () => {
   const file = await createMemoryPageStore().open('bodies', 'create');
   const options = { file, allocator: new PageAllocator(1, 0), crc32, cache: new PageCache(1_000_000) };
   const bodies = new BodyStore({ ...options, pageBytes: 100, maxPageBytes: 1_048_576 });

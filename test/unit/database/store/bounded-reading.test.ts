@@ -29,7 +29,7 @@ async function winnerOf(snapshot: Snapshot, name: string): Promise<StoredNode> {
 }
 
 describe('batches of documents', () => {
-  test('are in the order of the ids, with what is not there and what is named twice', async () => {
+  test('are in the order of the ids, including missing and repeated ids', async () => {
     const db = await new Bench().open();
     for (const name of names(450)) await put(db, name, { body: '{}' });
     await withSnapshot(db, async (snapshot) => {
@@ -45,7 +45,7 @@ describe('batches of documents', () => {
     });
   });
 
-  test('of one document have one record', async () => {
+  test('share one record of a document', async () => {
     const db = await new Bench().open();
     await put(db, 'a', { body: '{}' });
     await withSnapshot(db, async (snapshot) => {
@@ -54,7 +54,7 @@ describe('batches of documents', () => {
   });
 });
 
-describe('the pieces of a body', () => {
+describe('a body read in pieces', () => {
   const TEXTS = [
     '{}',
     '{"a":1}',
@@ -63,7 +63,7 @@ describe('the pieces of a body', () => {
     `{"text":"${'€a😀ü'.repeat(300_000)}"}`,
   ];
 
-  test.each(TEXTS.map((text) => [text.length, text]))('of %i characters are its text', async (_length, text) => {
+  test.each(TEXTS.map((text) => [text.length, text]))('of %i characters has its text', async (_length, text) => {
     const bench = new Bench();
     const db = await bench.open();
     await put(db, 'doc', { body: text });
@@ -79,7 +79,7 @@ describe('the pieces of a body', () => {
   });
 });
 
-test('who reads a document with very many revisions at a time shares its record', async () => {
+test('simultaneous reads of a document with thousands of revisions share its record', async () => {
   const db = await new Bench().open();
   await tear(db, 'torn', 2_000);
   await withSnapshot(db, async (snapshot) => {

@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest';
 import { Tree } from '../../../../src/storage/btree/tree.ts';
 import { Bench, put, TINY, TINY_PAGES } from './harness.ts';
 
-test('the nodes in memory are not looked at again for each slice of a checkpoint', async () => {
+test("a checkpoint doesn't visit the nodes in memory again for each slice", async () => {
   let slices = 0;
   const room = { dirtyBytes: 2 ** 20, journalBytes: 2 ** 20 };
   const bench = new Bench({

@@ -7,7 +7,7 @@ const NEW_EDITS = { newEdits: true, durability: 'relaxed' } as const;
 const FULL = new DatabaseError('storage_full', 'The test medium is full');
 
 describe('closing', () => {
-  test('every method fails with storage_closed from then on', async () => {
+  test('makes every method fail with storage_closed', async () => {
     const db = await new Bench().open();
     await put(db, 'a');
     await db.close();
@@ -29,7 +29,7 @@ describe('closing', () => {
     await expect(db.close()).resolves.toBeUndefined();
   });
 
-  test('writes that were accepted are committed first, in order', async () => {
+  test('first commits accepted writes, in order', async () => {
     const bench = new Bench({ settings: TINY, supports: TINY_PAGES });
     const db = await bench.open();
     const writes = Array.from({ length: 30 }, (_unused, index) => put(db, `d${index}`));
@@ -62,7 +62,7 @@ describe('closing', () => {
     await again.close();
   });
 
-  test('does not wait for a snapshot that is still held', async () => {
+  test("doesn't wait for a snapshot that is still held", async () => {
     const bench = new Bench({ settings: TINY, supports: TINY_PAGES });
     const db = await bench.open();
     await put(db, 'a');
@@ -103,7 +103,7 @@ describe('closing while the medium is full', () => {
     await again.close();
   });
 
-  test('ends although a compaction and a verification wait for space', async () => {
+  test('ends even if a compaction and a verification wait for space', async () => {
     const { state, bench } = fillable();
     const db = await bench.open({ journalRecords: 1_000, journalBytes: 1e9, dirtyBytes: 1e9 });
     for (let index = 0; index < 10; index++) await put(db, `d${index}`);
@@ -125,7 +125,7 @@ describe('timers', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }));
   afterEach(() => void vi.useRealTimers());
 
-  test('an idle database stores what its journal holds', async () => {
+  test('of an idle database store what its journal holds', async () => {
     const bench = new Bench();
     const db = await bench.open();
     await put(db, 'a');
@@ -139,7 +139,7 @@ describe('timers', () => {
     await db.close();
   });
 
-  test('a database that is written to is not idle', async () => {
+  test('start over when a database is written to', async () => {
     const bench = new Bench();
     const db = await bench.open();
     await put(db, 'a');
@@ -153,7 +153,7 @@ describe('timers', () => {
     await db.close();
   });
 
-  test('writes for later are written within a second', async () => {
+  test('write delayed writes within a second', async () => {
     const db = await new Bench().open();
     await db.writeDelayed([toWrite('a')]);
     await vi.advanceTimersByTimeAsync(999);
@@ -164,7 +164,7 @@ describe('timers', () => {
     await db.close();
   });
 
-  test('none is left behind by a close, also one with writes under way', async () => {
+  test('are removed by a close, also with writes in progress', async () => {
     const gate = new Gate();
     const bench = new Bench({ hooks: { beforeCommit: (commit) => (commit.journal ? gate.opened : undefined) } });
     const db = await bench.open();
@@ -176,7 +176,7 @@ describe('timers', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('none is left behind by a database that gave itself up', async () => {
+  test('are removed when a database fails', async () => {
     let broken = false;
     const bench = new Bench({
       hooks: {

@@ -20,7 +20,7 @@ async function bodiesOfPath(db: StoredDatabase, name: string): Promise<(string |
 }
 
 describe('compaction', () => {
-  test('drops the bodies of replaced revisions and keeps those of all leaves', async () => {
+  test('removes the bodies of replaced revisions and keeps those of all leaves', async () => {
     const db = await tinyBench().open();
     await merge(db, 'a', { rev: '1-a', body: '{"n":"a"}' });
     await merge(db, 'a', { rev: '2-b', ids: ['b', 'a'], body: '{"n":"b"}' });
@@ -32,7 +32,7 @@ describe('compaction', () => {
     await db.close();
   });
 
-  test('also of those that only the journal holds so far', async () => {
+  test('removes bodies of replaced revisions that only the journal holds so far', async () => {
     const db = await new Bench().open();
     const first = await put(db, 'a', { body: '{"n":1}' });
     await put(db, 'a', { rev: first, body: '{"n":2}' });
@@ -42,7 +42,7 @@ describe('compaction', () => {
     await db.close();
   });
 
-  test('drops empty bodies of replaced revisions, too, on all branches', async () => {
+  test('removes empty bodies of replaced revisions on all branches', async () => {
     const bench = new Bench();
     const db = await bench.open();
     await merge(db, 'a', { rev: '1-a', body: '{}' });
@@ -66,7 +66,7 @@ describe('compaction', () => {
     await again.close();
   });
 
-  test('forgets ancestors beyond a limit that was lowered, however many documents there are', async () => {
+  test('forgets ancestors beyond a lowered limit, however many documents there are', async () => {
     const bench = new Bench();
     const db = await bench.open();
     const names = Array.from({ length: 5_000 }, (_unused, index) => `d${index}`);
@@ -91,7 +91,7 @@ describe('compaction', () => {
     await db.close();
   });
 
-  test('trims while the same documents are written, and what it trimmed survives a crash with them', async () => {
+  test('trims documents while they are written, and the result survives a crash', async () => {
     const bench = tinyBench();
     const db = await bench.open();
     const names = Array.from({ length: 40 }, (_unused, index) => `d${index}`);
@@ -118,7 +118,7 @@ describe('compaction', () => {
     await again.close();
   });
 
-  test('makes the file small again, keeps what can be seen, and a revision without body is still known', async () => {
+  test('makes the file small again, keeps visible content, and still knows a revision without a body', async () => {
     const bench = tinyBench();
     const db = await bench.open();
     const body = (round: number) => JSON.stringify({ round, text: 'x'.repeat(200) });
@@ -157,7 +157,7 @@ describe('compaction', () => {
     await db.close();
   });
 
-  test('ends while writes never cease, and holds none of them up', async () => {
+  test('ends while writes continue, and delays none of them', async () => {
     const bench = tinyBench();
     const db = await bench.open();
     for (let index = 0; index < 50; index++) {
@@ -178,7 +178,7 @@ describe('compaction', () => {
     await db.close();
   });
 
-  test('races with updates of the very documents that it moves: none is lost, no body is mixed up', async () => {
+  test('during updates of the documents that it moves loses no update and mixes up no body', async () => {
     const bench = tinyBench();
     const db = await bench.open();
     const names = Array.from({ length: 40 }, (_unused, index) => `d${index}`);
@@ -199,7 +199,7 @@ describe('compaction', () => {
     await db.close();
   });
 
-  test('on a full medium fails and says so; afterwards all is as before, and it can be tried again', async () => {
+  test('on a full medium fails with the reason, changes nothing, and can be tried again', async () => {
     let full = false;
     const bench = new Bench({
       settings: TINY,
@@ -228,7 +228,7 @@ describe('compaction', () => {
     await db.close();
   });
 
-  test('hands unused space back through the file where the file does not shrink by itself', async () => {
+  test("returns unused space to the system if the file doesn't shrink by itself", async () => {
     for (const [shrinks, times] of [
       [true, 0],
       [false, 1],
@@ -246,7 +246,7 @@ describe('compaction', () => {
     }
   });
 
-  test('hands back space only when the pages that it emptied are gone, or the smaller file would keep them', async () => {
+  test('returns space only after the emptied pages are dropped, as the smaller file would keep them otherwise', async () => {
     let pagesAtHandOver = 0;
     const pages = () => bench.medium.files.get(FILE)?.pages.size ?? 0;
     const bench: Bench = new Bench({
@@ -301,7 +301,7 @@ describe('compaction', () => {
     await db.close();
   });
 
-  test('is no task any more after it failed', async () => {
+  test('is no longer a task after it failed', async () => {
     const bench = tinyBench();
     const db = await bench.open();
     const first = await put(db, 'a', { body: `{"t":"${'x'.repeat(200)}"}` });
@@ -315,7 +315,7 @@ describe('compaction', () => {
 });
 
 describe('space without compaction', () => {
-  test('what one checkpoint freed is dropped before the next one writes', async () => {
+  test('is freed by one checkpoint and dropped before the next one writes', async () => {
     const writing: (readonly number[])[] = [];
     const room = { dirtyBytes: 2 ** 20, journalBytes: 2 ** 20 };
     const bench = new Bench({
@@ -344,13 +344,13 @@ describe('space without compaction', () => {
     await db.close();
   });
 
-  test('checkpoints come sooner in a file that is far larger than what is live, so that it grows no more', async () => {
+  test('is kept small by more frequent checkpoints in a file much larger than its live content', async () => {
     const [plain, bloated] = [await countCheckpoints(undefined), await countCheckpoints(100 * 2 ** 20)];
     expect(plain).toBeGreaterThan(1);
     expect(bloated).toBeGreaterThan(3 * plain);
   });
 
-  test('random updates keep the file within a small multiple of what is live', async () => {
+  test('stays within a small multiple of the live content during random updates', async () => {
     const bench = new Bench({ settings: { ...TINY, packFrom: 100_000 }, supports: TINY_PAGES });
     const db = await bench.open();
     const revs = new Map<string, string>();

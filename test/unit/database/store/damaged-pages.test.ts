@@ -45,8 +45,8 @@ async function look(database: StoredDatabase): Promise<SeenDatabase | string> {
   }
 }
 
-describe('one character of a file', () => {
-  test('in any page is found by whoever reads it, and by a verification', async () => {
+describe('a changed character in a file', () => {
+  test('in any page is found by reading it and by verify', async () => {
     const { bench, seen } = await build();
     let harmed = 0;
     for (const [number, value] of fileOf(bench).pages) {
@@ -69,7 +69,7 @@ describe('one character of a file', () => {
     expect(harmed).toBeGreaterThan(20);
   });
 
-  test('in a document leaves the others of its page readable, and a verification names that one alone', async () => {
+  test('in a document leaves the others of its page readable, and verify names only that document', async () => {
     const { bench, seen } = await build();
     const [number, page] = must(
       [...fileOf(bench).pages].find(([, value]) => typeof value !== 'string' && textOf(value).includes('"n":20,')),
@@ -110,7 +110,7 @@ describe('one character of a file', () => {
     }
   });
 
-  test('a head that is gone keeps the file from being opened, where it holds anything', async () => {
+  test('keeps a file closed like a missing head does, if the file has content', async () => {
     const { bench } = await build();
     fileOf(bench).head = undefined;
     await expect(bench.open()).rejects.toMatchObject({
@@ -136,7 +136,7 @@ describe('one character of a file', () => {
     }
   });
 
-  test('in a journal record: whoever accepts the loss has the records before it, for ever', async () => {
+  test('in a journal record costs that record and later ones for good if the loss is accepted', async () => {
     const bench = new Bench();
     const db = await bench.open();
     for (const name of ['a', 'b', 'c', 'd']) await put(db, name, { body: '{"n":1}' });
@@ -160,7 +160,7 @@ describe('one character of a file', () => {
     expect(Object.keys((await seeAll(again)).documents)).toEqual(['a', 'b']);
   });
 
-  test('pages and records that took each other’s places are found', async () => {
+  test('is found, and so are swapped pages and records', async () => {
     const { bench } = await build();
     const texts = [...fileOf(bench).pages].filter(([, value]) => typeof value === 'string');
     const [[one, value] = [], [other, otherValue] = []] = texts;

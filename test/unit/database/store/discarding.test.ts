@@ -40,8 +40,8 @@ async function fatesAround(at: number, moment: Moment, what: (db: StoredDatabase
   return { db, happened: left <= 0, fates };
 }
 
-describe.each(['beforeCommit', 'afterCommit'] as const)('in the middle of a compaction (%s)', (moment) => {
-  test('the deletion of the database ends it, and is not held up', async () => {
+describe.each(['beforeCommit', 'afterCommit'] as const)('during a compaction (%s)', (moment) => {
+  test("deleting the database ends the compaction, and isn't delayed", async () => {
     for (let at = 1; ; at++) {
       let gone: Promise<void> | undefined;
       const { happened, fates } = await fatesAround(at, moment, (db) => {
@@ -53,7 +53,7 @@ describe.each(['beforeCommit', 'afterCommit'] as const)('in the middle of a comp
     }
   });
 
-  test('a failed commit ends it, and the database can be closed to be opened again', async () => {
+  test('a failed commit ends the compaction, and the database can be closed and reopened', async () => {
     for (let at = 1; ; at++) {
       const { db, happened, fates } = await fatesAround(at, moment, () => {
         throw new Error('A test failure');

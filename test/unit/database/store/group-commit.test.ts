@@ -17,7 +17,7 @@ function watched(): { bench: Bench; journalled: Commit[]; hold: { gate: Gate | u
 }
 
 describe('group commit', () => {
-  test('a lone write is committed in its own turn, a deletion too', async () => {
+  test('commits a single write in its own turn, also a deletion', async () => {
     const commits: Commit[] = [];
     const db = await new Bench({ hooks: { beforeCommit: (commit) => void commits.push(commit) } }).open();
     await settle();
@@ -41,7 +41,7 @@ describe('group commit', () => {
     await db.close();
   });
 
-  test('further writes of its turn share a commit, and get their numbers in the order in which they came', async () => {
+  test('joins further writes of one turn, numbered in order of arrival', async () => {
     const { bench, journalled } = watched();
     const db = await bench.open();
     const names = Array.from({ length: 50 }, (_unused, index) => `d${(index * 7) % 50}`);
@@ -51,7 +51,7 @@ describe('group commit', () => {
     await db.close();
   });
 
-  test('what arrives while a commit runs goes with the next one', async () => {
+  test('joins writes that arrive while a commit runs in the next commit', async () => {
     const { bench, journalled, hold } = watched();
     const db = await bench.open();
     hold.gate = new Gate();
@@ -68,7 +68,7 @@ describe('group commit', () => {
     await db.close();
   });
 
-  test('a group is strict where one of its writes is', async () => {
+  test('is strict if one of its writes is', async () => {
     const { bench, journalled } = watched();
     const db = await bench.open();
     const strict = () => db.write([toWrite('b')], { newEdits: true, durability: 'strict' });
@@ -78,7 +78,7 @@ describe('group commit', () => {
     await db.close();
   });
 
-  test('a group ends at its bound of text', async () => {
+  test('ends a group at its limit of text', async () => {
     const { bench, journalled } = watched();
     const db = await bench.open({ groupBytes: 1_000 });
     const body = JSON.stringify({ text: 'x'.repeat(400) });
@@ -87,7 +87,7 @@ describe('group commit', () => {
     await db.close();
   });
 
-  test('a commit that the storage holds up for too long is refused alone: nothing of it happened, what waits behind it goes on', async () => {
+  test('refuses only the commit that the storage blocks for too long, and the following ones continue', async () => {
     const hold = { blocks: false, passes: 1 };
     const beforeCommit = (commit: Commit) => {
       if (commit.journal === undefined || !hold.blocks) return;
@@ -115,7 +115,7 @@ describe('group commit', () => {
     await again.close();
   });
 
-  test('fifty writers of one document: exactly one success per revision, and nobody lost', async () => {
+  test('of fifty writers of one document has exactly one success per revision, and answers every writer', async () => {
     const { bench } = watched();
     const db = await bench.open();
     let current: string | undefined;
@@ -134,7 +134,7 @@ describe('group commit', () => {
     await db.close();
   });
 
-  test('nothing is committed for a group that changes nothing; a strict one is flushed', async () => {
+  test('commits nothing for a group that changes nothing, and flushes if the group is strict', async () => {
     const commits: Commit[] = [];
     const bench = new Bench({ hooks: { beforeCommit: (commit) => void commits.push(commit) } });
     const db = await bench.open();
@@ -147,7 +147,7 @@ describe('group commit', () => {
     await db.close();
   });
 
-  test('a document that cannot be read fails alone, not those whose writes share its commit', async () => {
+  test("fails only for a document that can't be read, not for others of the same commit", async () => {
     const bench = new Bench({ supports: TINY_PAGES });
     const db = await bench.open();
     await db.write(

@@ -5,7 +5,7 @@ import { Bench, id, leavesOf, merge, put, seeAll, TINY, TINY_PAGES } from './har
 const LOCAL = id('_local/x');
 
 describe('local documents (docs/http/documents.md#local-documents)', () => {
-  test('count their revisions up, need the current one, and leave no trace when deleted', async () => {
+  test('count their revisions, need the current one, and leave nothing when deleted', async () => {
     const db = await new Bench().open();
     expect(await db.readLocal(LOCAL)).toBeUndefined();
     expect(await db.writeLocal(LOCAL, undefined, '{"n":1}', { durability: 'relaxed' })).toBe('0-1');
@@ -25,14 +25,14 @@ describe('local documents (docs/http/documents.md#local-documents)', () => {
     await db.close();
   });
 
-  test('take no sequence number, are in no count and in no list of documents', async () => {
+  test('have no sequence number, and are not counted or listed', async () => {
     const db = await new Bench().open();
     await db.writeLocal(LOCAL, undefined, '{"n":1}', { durability: 'relaxed' });
     expect(await seeAll(db)).toMatchObject({ documents: {}, changes: [], rows: [], docCount: 0, updateSeq: 0 });
     await db.close();
   });
 
-  test('survive crash, reopening, compaction and purge, however many bytes they have', async () => {
+  test('survive crash, reopening, compaction and purge, whatever their size', async () => {
     const bench = new Bench({ settings: TINY, supports: TINY_PAGES });
     const db = await bench.open();
     const names = ['_local/a\tb', '_local/\\', '_local/ö/c', '_local/big'];
@@ -56,7 +56,7 @@ describe('local documents (docs/http/documents.md#local-documents)', () => {
     await check(await bench.open());
   });
 
-  test('of megabytes, in characters of any length, stand beside others through crash, checkpoint and removal', async () => {
+  test('of several megabytes, in characters of any length, survive crash, checkpoint and removal of others', async () => {
     const bench = new Bench();
     const db = await bench.open();
     // Whatever it is cut into, some cut falls into a character.
@@ -89,7 +89,7 @@ describe('local documents (docs/http/documents.md#local-documents)', () => {
     await last.close();
   });
 
-  test('are listed in id order without the settings that are kept beside them', async () => {
+  test('are listed in id order without the settings stored beside them', async () => {
     const db = await new Bench({ settings: TINY, supports: TINY_PAGES }).open();
     await db.setSecurity('{"admins":{}}');
     await db.setRevsLimit(5);
@@ -114,7 +114,7 @@ describe('local documents (docs/http/documents.md#local-documents)', () => {
     await db.close();
   });
 
-  test('two writers of one local document: one of them wins', async () => {
+  test('of two writers of one document one succeeds', async () => {
     const db = await new Bench().open();
     const both = await Promise.allSettled([
       db.writeLocal(LOCAL, undefined, '{"n":1}', { durability: 'relaxed' }),
@@ -177,7 +177,7 @@ describe('the revisions limit (docs/http/documents.md#stemming)', () => {
     await db.close();
   });
 
-  test('a path longer than the limit is stemmed when it is merged in', async () => {
+  test('cuts a longer path when it is merged in', async () => {
     const db = await new Bench().open();
     await db.setRevsLimit(2);
     await merge(db, 'a', { rev: '4-d', ids: ['d', 'c', 'b', 'a'] });
@@ -203,7 +203,7 @@ describe('the revisions limit (docs/http/documents.md#stemming)', () => {
     await db.close();
   });
 
-  test('writes that share a commit with its change are replayed under the limit of then', async () => {
+  test('applies in a replay as it did for writes that shared a commit with its change', async () => {
     const bench = new Bench();
     const db = await bench.open();
     await update(db, 6);

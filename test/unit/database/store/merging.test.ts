@@ -37,7 +37,7 @@ describe('a replicated revision (docs/http/documents.md#replicated-writes)', () 
     await db.close();
   });
 
-  test('that is known, with more ancestors than are stored, brings them in', async () => {
+  test('that is known adds ancestors that were not stored', async () => {
     const bench = new Bench();
     const db = await bench.open();
     await merge(db, 'a', { rev: '3-c', ids: ['c', 'b'], body: '{"n":3}' });
@@ -60,7 +60,7 @@ describe('a replicated revision (docs/http/documents.md#replicated-writes)', () 
     await again.close();
   });
 
-  test('that is known and no leaf brings its ancestors in as well', async () => {
+  test('that is known and not a leaf adds its ancestors as well', async () => {
     const db = await new Bench().open();
     await merge(db, 'a', { rev: '4-d', ids: ['d', 'c'], body: '{"n":4}' });
     await merge(db, 'a', { rev: '3-c', ids: ['c', 'b', 'a'], body: '{}' });
@@ -68,7 +68,7 @@ describe('a replicated revision (docs/http/documents.md#replicated-writes)', () 
     await db.close();
   });
 
-  test('that is known, and by its ancestors makes two branches one, ends the conflict', async () => {
+  test('that is known ends a conflict if its ancestors connect two branches', async () => {
     const bench = new Bench({ settings: TINY, supports: TINY_PAGES });
     const db = await bench.open();
     await merge(db, 'a', { rev: '3-c', deleted: true, body: '{"n":3}' });
@@ -97,7 +97,7 @@ describe('a replicated revision (docs/http/documents.md#replicated-writes)', () 
     await db.close();
   });
 
-  test('that is known and no leaf, with ancestors beyond the limit of the leaf, changes nothing', async () => {
+  test('that is known and not a leaf, with ancestors beyond the limit of the leaf, changes nothing', async () => {
     const db = await new Bench().open();
     await db.setRevsLimit(3);
     await merge(db, 'a', { rev: '5-e', ids: ['e', 'd', 'c'] });
@@ -107,7 +107,7 @@ describe('a replicated revision (docs/http/documents.md#replicated-writes)', () 
     await db.close();
   });
 
-  test('makes a branch where it fits nowhere; the winner is the live one of highest generation, then hash', async () => {
+  test('makes a branch if it fits nowhere, and the winner is the live one of highest generation, then hash', async () => {
     const db = await new Bench().open();
     await merge(db, 'a', { rev: '2-b', ids: ['b', 'a'], body: '{"n":"b"}' });
     await merge(db, 'a', { rev: '2-c', ids: ['c', 'a'], body: '{"n":"c"}' });
@@ -118,7 +118,7 @@ describe('a replicated revision (docs/http/documents.md#replicated-writes)', () 
     await db.close();
   });
 
-  test('without a revision is refused, with all beside it', async () => {
+  test('without a revision is refused, with all writes of its request', async () => {
     const db = await new Bench().open();
     const written = db.write([toWrite('a', { rev: '1-a' }), toWrite('b')], MERGED);
     await expect(written).rejects.toMatchObject({ code: 'bad_request' });
@@ -126,7 +126,7 @@ describe('a replicated revision (docs/http/documents.md#replicated-writes)', () 
     await db.close();
   });
 
-  test('whose hash is any text at all survives journal, page and reopening', async () => {
+  test('with any text as its hash survives journal, page and reopening', async () => {
     const bench = new Bench();
     const db = await bench.open();
     const revs = ['1-a"b', '1-😀', '1-x,y;z', '1-<^=!~:', '1-\\'];
@@ -144,7 +144,7 @@ describe('a replicated revision (docs/http/documents.md#replicated-writes)', () 
     await again.close();
   });
 
-  test('that tells of ancestors below a stemmed root keeps the other leaves and their bodies accounted for', async () => {
+  test('with ancestors below a stemmed root keeps the other leaves and the size of their bodies', async () => {
     const bench = new Bench({ settings: TINY, supports: TINY_PAGES });
     const db = await bench.open();
     await merge(db, 'a', { rev: '3-c', body: '{"n":"c"}' });
@@ -159,7 +159,7 @@ describe('a replicated revision (docs/http/documents.md#replicated-writes)', () 
     await db.close();
   });
 
-  test('a large losing leaf outlives the grafting of its ancestors and a compaction', async () => {
+  test('that adds ancestors keeps a large losing leaf through a compaction', async () => {
     const bench = new Bench({ settings: TINY, supports: TINY_PAGES });
     const db = await bench.open();
     const large = JSON.stringify({ text: 'x'.repeat(2_500) });
@@ -175,7 +175,7 @@ describe('a replicated revision (docs/http/documents.md#replicated-writes)', () 
     await again.close();
   });
 
-  test('ten thousand conflicts of one document are taken in within seconds', async () => {
+  test('of ten thousand conflicts of one document is added within seconds', async () => {
     const db = await new Bench().open();
     const writes = Array.from({ length: 10_000 }, (_unused, index) =>
       toWrite('a', { rev: `1-${index}x`, body: `{"i":${index}}` }),

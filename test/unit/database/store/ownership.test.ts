@@ -31,7 +31,7 @@ describe('a database that another owner opened', () => {
     await owner.close();
   });
 
-  test('never answers as if a document had not been, where its pages are gone', async () => {
+  test('never reports a document as missing if its pages are gone', async () => {
     const { stale, owner } = await twoOwners();
     for (let index = 0; index < 30; index++) {
       const [leaf = ''] = await leavesOf(owner, `d${index}`);
@@ -55,7 +55,7 @@ describe('a database that another owner opened', () => {
     await owner.close();
   });
 
-  test('its background work is fenced as well', async () => {
+  test('is fenced in its background work', async () => {
     const { bench, stale, owner } = await twoOwners();
     const pages = () => new Map(bench.medium.files.get(FILE)?.pages);
     await settle();
@@ -69,7 +69,7 @@ describe('a database that another owner opened', () => {
 });
 
 describe('a database whose file was removed', () => {
-  test('fails with storage_deleted, reads and writes alike', async () => {
+  test('fails with storage_deleted, for reads and writes', async () => {
     const bench = new Bench({ settings: { ...TINY, cacheBytes: 0 }, supports: TINY_PAGES });
     const db = await bench.open();
     for (let index = 0; index < 30; index++) await put(db, `d${index}`);

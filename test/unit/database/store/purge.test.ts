@@ -7,7 +7,7 @@ function of(revisions: Readonly<Record<string, readonly string[]>>): Map<DocId, 
 }
 
 describe('purge (docs/http/databases.md#purge)', () => {
-  test('of the only leaf makes the document vanish: no tombstone, no change, one more step of both counters', async () => {
+  test('of the only leaf removes the document: no tombstone, no change, one more step of both counters', async () => {
     const db = await new Bench().open();
     const first = await put(db, 'a');
     const second = await put(db, 'a', { rev: first, body: '{"n":2}' });
@@ -28,7 +28,7 @@ describe('purge (docs/http/databases.md#purge)', () => {
     await db.close();
   });
 
-  test('of one branch keeps the others, and moves the document to a new sequence number', async () => {
+  test('of one branch keeps the others, and gives the document a new sequence number', async () => {
     const db = await new Bench().open();
     await merge(db, 'a', { rev: '2-b', ids: ['b', 'a'] });
     await merge(db, 'a', { rev: '3-d', ids: ['d', 'c', 'a'] });
@@ -39,7 +39,7 @@ describe('purge (docs/http/databases.md#purge)', () => {
     await db.close();
   });
 
-  test('passes over unknown documents and revisions, and those that are no leaves', async () => {
+  test('ignores unknown documents and revisions, and revisions that are not leaves', async () => {
     const db = await new Bench().open();
     const first = await put(db, 'a');
     const second = await put(db, 'a', { rev: first, body: '{"n":2}' });
@@ -50,7 +50,7 @@ describe('purge (docs/http/databases.md#purge)', () => {
     await db.close();
   });
 
-  test('of a deleted document takes it out of the deleted ones', async () => {
+  test('of a deleted document reduces the count of deleted documents', async () => {
     const db = await new Bench().open();
     const first = await put(db, 'a');
     const gone = await put(db, 'a', { rev: first, deleted: true, body: '{}' });
@@ -59,7 +59,7 @@ describe('purge (docs/http/databases.md#purge)', () => {
     await db.close();
   });
 
-  test('of the winner promotes a live leaf, and the counts follow', async () => {
+  test('of the winner promotes a live leaf, and updates the counts', async () => {
     const db = await new Bench().open();
     await merge(db, 'a', { rev: '1-a', deleted: true, body: '{}' });
     await merge(db, 'a', { rev: '1-b' });
@@ -69,7 +69,7 @@ describe('purge (docs/http/databases.md#purge)', () => {
     await db.close();
   });
 
-  test('is replayed after a crash, and nothing of it leaks', async () => {
+  test('is replayed after a crash, without a leak', async () => {
     const bench = new Bench({ settings: TINY, supports: TINY_PAGES });
     const db = await bench.open();
     for (let index = 0; index < 30; index++)
@@ -92,7 +92,7 @@ describe('purge (docs/http/databases.md#purge)', () => {
     await db.close();
   });
 
-  test('and what is written behind it in the same commit are replayed in their order', async () => {
+  test('and later writes in the same commit are replayed in order', async () => {
     const bench = new Bench();
     const db = await bench.open();
     const first = await put(db, 'a', { body: '{"n":1}' });
@@ -106,7 +106,7 @@ describe('purge (docs/http/databases.md#purge)', () => {
     await db.close();
   });
 
-  describe('beside a compaction', () => {
+  describe('during a compaction', () => {
     /** A database whose compaction goes on when the gate is opened. */
     async function compacting() {
       const gate = new Gate();
@@ -130,7 +130,7 @@ describe('purge (docs/http/databases.md#purge)', () => {
       return { db, revisions, end };
     }
 
-    test('waits for its end', async () => {
+    test('waits for the end of the compaction', async () => {
       const { db, revisions, end } = await compacting();
       const purge = db.purge(revisions);
       await settle();
@@ -140,7 +140,7 @@ describe('purge (docs/http/databases.md#purge)', () => {
       await db.close();
     });
 
-    test('is refused where that takes long', async () => {
+    test('is refused if the compaction takes too long', async () => {
       const { db, revisions, end } = await compacting();
       vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
       try {

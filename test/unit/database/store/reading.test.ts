@@ -49,13 +49,13 @@ describe('rows', () => {
     ['a bound that is deleted', { start: 'a12', end: 'a13' }, ['a13']],
     ['nothing', { start: 'b' }, []],
     ['bounds the wrong way round', { start: 'a14', end: 'a10' }, []],
-  ])('of a range: %s', async (_what, range, expected) => {
+  ])('of a range are bounded: %s', async (_what, range, expected) => {
     const db = await openSixty();
     expect(await rowsOf(db, range)).toEqual(expected);
     await db.close();
   });
 
-  test.each([0, 1, 2, 7, 19, 38, 39, 40, 41, 1_000])('skip of %i counts live documents only', async (skip) => {
+  test.each([0, 1, 2, 7, 19, 38, 39, 40, 41, 1_000])('with a skip of %i count live documents only', async (skip) => {
     const db = await openSixty();
     expect(await rowsOf(db, { skip })).toEqual(LIVE.slice(skip));
     expect(await rowsOf(db, { skip, descending: true })).toEqual([...LIVE].reverse().slice(skip));
@@ -66,7 +66,7 @@ describe('rows', () => {
     await db.close();
   });
 
-  test('offset counts the live documents before the range, in its direction', async () => {
+  test('have an offset that counts the live documents before the range, in its direction', async () => {
     const db = await openSixty();
     const snapshot = db.snapshot();
     expect(await snapshot.offset({})).toBe(0);
@@ -82,7 +82,7 @@ describe('rows', () => {
     await db.close();
   });
 
-  test('tell revision and record of their document', async () => {
+  test('have revision and record of their document', async () => {
     const db = await openSixty();
     const snapshot = db.snapshot();
     for await (const batch of snapshot.rows({ start: 'a01', end: 'a01' })) {
@@ -110,7 +110,7 @@ describe('changes', () => {
     return found;
   }
 
-  test('begin behind `since`, each document once, all leaves with the winner first', async () => {
+  test('begin after `since`, with each document once, all leaves, and the winner first', async () => {
     const db = await new Bench({ settings: TINY, supports: TINY_PAGES }).open();
     await merge(db, 'a', { rev: '1-a' });
     await merge(db, 'b', { rev: '1-b' });
@@ -127,7 +127,7 @@ describe('changes', () => {
     await db.close();
   });
 
-  test('a deleted winner with a live loser does not make the document deleted', async () => {
+  test("of a deleted winner with a live loser don't make the document deleted", async () => {
     const db = await new Bench().open();
     await merge(db, 'a', { rev: '1-a' });
     await merge(db, 'a', { rev: '5-e', deleted: true, body: '{}' });
@@ -137,7 +137,7 @@ describe('changes', () => {
 });
 
 describe('documents and bodies', () => {
-  test('come in the order they were asked for, repeated and missing ones too', async () => {
+  test('are returned in the requested order, also repeated and missing ones', async () => {
     const db = await openSixty();
     const snapshot = db.snapshot();
     const asked = ['a31', 'nope', 'a01', 'a31', 'a00'].map(id);
@@ -151,7 +151,7 @@ describe('documents and bodies', () => {
     await db.close();
   });
 
-  test('ancestors keep their bodies until a compaction, unseen ancestors have none', async () => {
+  test('include ancestors with bodies until a compaction, and unseen ancestors without', async () => {
     const db = await new Bench().open();
     const first = await put(db, 'a', { body: '{"n":1}' });
     await put(db, 'a', { rev: first, body: '{"n":2}' });
@@ -168,7 +168,7 @@ describe('documents and bodies', () => {
   });
 });
 
-describe('what is current', () => {
+describe('current() of a document', () => {
   const open = () => new Bench().open();
 
   /** By a snapshot. */
@@ -180,7 +180,7 @@ describe('what is current', () => {
     return winner && { rev: `${winner.generation}-${winner.hash}`, body };
   }
 
-  test('is the winner with its body, in the turn that asks', async () => {
+  test('returns the winner with its body synchronously', async () => {
     const db = await open();
     const first = await put(db, 'd', { body: '{"n":1}' });
     expect(db.current(id('d'))).toEqual({ rev: first, body: '{"n":1}' });
@@ -191,7 +191,7 @@ describe('what is current', () => {
     await db.close();
   });
 
-  test('is of several leaves the one that wins', async () => {
+  test('returns the winning one of several leaves', async () => {
     const db = await open();
     const hashes = ['a', 'c', 'b'].map((digit) => digit.repeat(32));
     for (const hash of hashes) {
@@ -203,7 +203,7 @@ describe('what is current', () => {
     await db.close();
   });
 
-  test('is for a snapshot to tell of what is deleted, missing, large, or of a revision that others made in their way', async () => {
+  test('returns nothing for deleted, missing or large documents, and for revisions with foreign hashes', async () => {
     const db = await open();
     const gone = await put(db, 'gone', { body: '{"n":1}' });
     await put(db, 'gone', { rev: gone, deleted: true, body: '{"why":"x"}' });
@@ -214,7 +214,7 @@ describe('what is current', () => {
     await db.close();
   });
 
-  test('waits for nothing: what has to be read is for a snapshot, and current once it was', async () => {
+  test('returns nothing for a document that must be read first, and the winner after a snapshot read it', async () => {
     const bench = new Bench();
     const former = await bench.open();
     const rev = await put(former, 'd', { body: '{"n":1}' });
@@ -229,7 +229,7 @@ describe('what is current', () => {
     await db.close();
   });
 
-  test('is what a snapshot tells, of all documents', async () => {
+  test('agrees with a snapshot for all documents', async () => {
     const db = await openSixty();
     for (let index = 0; index < 60; index += 1) {
       const name = `a${String(index).padStart(2, '0')}`;

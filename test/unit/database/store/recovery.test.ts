@@ -23,7 +23,7 @@ function withLoss(store: PageStore, loss: string): PageStore {
 }
 
 describe('opening after a crash', () => {
-  test('finds what was acknowledged, numbers above all that may have been seen, and says that something happened', async () => {
+  test('finds what was acknowledged, skips numbers that may have been seen, and records the crash', async () => {
     const bench = new Bench();
     const db = await bench.open();
     const before = await db.info();
@@ -42,7 +42,7 @@ describe('opening after a crash', () => {
     await again.close();
   });
 
-  test('logs why writes may be missing, where the storage knows', async () => {
+  test('logs why writes may be missing, if the storage knows', async () => {
     const bench = new Bench();
     await put(await bench.open(), 'a');
     const crashed = bench.crashed();
@@ -53,7 +53,7 @@ describe('opening after a crash', () => {
     expect(crashed.logged).not.toContain('db: its folder is gone');
   });
 
-  test('the start time goes forward, even where the clock was set back', async () => {
+  test('moves the start time forward, even if the clock was set back', async () => {
     const bench = new Bench();
     await put(await bench.open(), 'a');
     const crashed = bench.crashed();
@@ -61,7 +61,7 @@ describe('opening after a crash', () => {
     expect((await (await crashed.open()).info()).instanceStartTime).toBe('1700000000000001');
   });
 
-  test('the sequence ceiling is raised with the first record that needs it, strictly', async () => {
+  test('raises the sequence ceiling with the first record that needs it, in a strict commit', async () => {
     const commits: Commit[] = [];
     const bench = new Bench({ hooks: { beforeCommit: (commit) => void commits.push(commit) } });
     const first = await bench.open();
@@ -85,7 +85,7 @@ describe('opening after a crash', () => {
     await db.close();
   });
 
-  test('the number above the ceiling is given out by a strict commit', async () => {
+  test('assigns the number above the ceiling in a strict commit', async () => {
     const commits: Commit[] = [];
     const db = await new Bench({ hooks: { beforeCommit: (commit) => void commits.push(commit) } }).open();
     const many = (count: number) => Array.from({ length: count }, (_unused, n) => toWrite(`${commits.length}-${n}`));
@@ -97,7 +97,7 @@ describe('opening after a crash', () => {
     await db.close();
   });
 
-  test('a large commit makes room for more like it', async () => {
+  test('leaves room in the ceiling for more commits as large as a large one', async () => {
     const bench = new Bench();
     await (await bench.open()).close();
     const db = await bench.open();
@@ -109,7 +109,7 @@ describe('opening after a crash', () => {
     await db.close();
   });
 
-  test('a file that was closed in order, and written to since, is not in order', async () => {
+  test('treats a file that was closed properly, and written to since, as not closed', async () => {
     const bench = new Bench();
     const db = await bench.open();
     await put(db, 'a');
@@ -125,7 +125,7 @@ describe('opening after a crash', () => {
     await again.close();
   });
 
-  test('a full journal is stored after the first answer has left', async () => {
+  test('stores a full journal after the first response was sent', async () => {
     const bench = new Bench();
     const db = await bench.open();
     for (let index = 0; index < 10; index++) await put(db, `d${index}`);
@@ -143,7 +143,7 @@ describe('opening after a crash', () => {
     await again.close();
   });
 
-  test('again and again: the history tells of the last 32 losses, and that there were more', async () => {
+  test('repeatedly keeps the last 32 losses in the history, and the fact that there were more', async () => {
     let bench = new Bench();
     await put(await bench.open(), 'a');
     const told: [number, boolean][] = [];
@@ -162,7 +162,7 @@ describe('opening after a crash', () => {
     ]);
   });
 
-  test('again and again does not make the file grow', async () => {
+  test("repeatedly doesn't make the file grow", async () => {
     let bench = new Bench();
     await put(await bench.open(), 'a');
     const sizes: number[] = [];
@@ -176,7 +176,7 @@ describe('opening after a crash', () => {
     expect(sizes.at(-1)).toBeLessThan((sizes[40] ?? 0) * 1.1);
   });
 
-  test('replays what the journal holds exactly: documents, order, counts, bodies', async () => {
+  test('replays exactly what the journal holds: documents, order, counts, bodies', async () => {
     const bench = new Bench({ supports: TINY_PAGES, settings: { packFrom: 800 } });
     const db = await bench.open();
     const first = await put(db, 'a', { body: '{}' });
@@ -201,7 +201,7 @@ describe('opening after a crash', () => {
     await again.close();
   });
 
-  test('with a journal far beyond its bounds stores and drops nothing before it answers, and all of it afterwards', async () => {
+  test('with a journal far over its limits stores and drops nothing before it answers, and everything afterwards', async () => {
     const bench = tinyBench();
     const first = await bench.open();
     const revs = new Map<string, string>();
@@ -236,7 +236,7 @@ describe('opening after a crash', () => {
   });
 
   test.each(['before', 'after'] as const)(
-    '%s any commit whatever: nothing is lost, half there, or left behind',
+    '%s any commit loses nothing, leaves nothing half-done and no garbage',
     async (when) => {
       const media: { bench: Bench; acknowledged: number }[] = [];
       let acknowledged = 0;
@@ -311,7 +311,7 @@ describe('opening after a crash', () => {
     expect((await again.verify()).damage).toEqual([]);
   });
 
-  test('drops what a compaction left behind that was interrupted before anything was written', async () => {
+  test('drops what an interrupted compaction left before it wrote anything', async () => {
     const bench = tinyBench();
     const db = await bench.open();
     for (let index = 0; index < 30; index++) {
@@ -336,8 +336,8 @@ describe('opening after a crash', () => {
   });
 });
 
-describe('opening after a close in order', () => {
-  test('replays nothing, and nothing about the file has changed', async () => {
+describe('opening after a proper close', () => {
+  test('replays nothing, and changes nothing in the file', async () => {
     const bench = tinyBench();
     const db = await bench.open();
     for (let index = 0; index < 20; index++) await put(db, `d${index}`);
@@ -352,7 +352,7 @@ describe('opening after a close in order', () => {
     await again.close();
   });
 
-  test('many times does not make the file grow', async () => {
+  test("repeatedly doesn't make the file grow", async () => {
     const bench = tinyBench();
     const sizes: number[] = [];
     for (let times = 0; times < 20; times++) {
@@ -372,7 +372,7 @@ describe('a file that cannot be opened', () => {
     ['of this format without a checksum', '{"format":2}', 'storage_corrupt'],
     ['whose head is no JSON', '{"format":', 'storage_corrupt'],
     ['whose head is no head', '[]', 'storage_corrupt'],
-  ])('%s', async (_what, head, code) => {
+  ])('is reported: %s', async (_what, head, code) => {
     const bench = new Bench();
     await put(await bench.open(), 'a');
     const file = bench.medium.files.get('file');
@@ -381,7 +381,7 @@ describe('a file that cannot be opened', () => {
     await expect(bench.open()).rejects.toMatchObject({ code });
   });
 
-  test('whose journal is damaged', async () => {
+  test('is reported if its journal is damaged', async () => {
     const bench = new Bench();
     await put(await bench.open(), 'a');
     const journal = bench.medium.files.get('file')?.journal;

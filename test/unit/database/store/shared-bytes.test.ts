@@ -101,8 +101,8 @@ function pageBytes({ medium }: Bench): number {
   return [...pages.values()].reduce((sum, page) => sum + page.length, 0);
 }
 
-describe.each(orders)('%s first, then %s', (first, second) => {
-  test('in different documents', async () => {
+describe.each(orders)('storing %s first, then %s', (first, second) => {
+  test('in different documents keeps both', async () => {
     const bench = new Bench({ supports: TINY_PAGES });
     const db = await bench.open();
     await write(db, 'one', undefined, [await brought(db, first)]);
@@ -113,7 +113,7 @@ describe.each(orders)('%s first, then %s', (first, second) => {
     });
   });
 
-  test('in different documents of one commit', async () => {
+  test('in different documents of one commit keeps both', async () => {
     const bench = new Bench({ supports: TINY_PAGES });
     const db = await bench.open();
     const writes = [await brought(db, first), await brought(db, second)];
@@ -124,14 +124,14 @@ describe.each(orders)('%s first, then %s', (first, second) => {
     });
   });
 
-  test('in one revision', async () => {
+  test('in one revision keeps both', async () => {
     const bench = new Bench({ supports: TINY_PAGES });
     const db = await bench.open();
     await write(db, 'one', undefined, [await brought(db, first), await brought(db, second)]);
     await holds(bench, db, async (now) => expect(await seen(now, 'one')).toEqual(right));
   });
 
-  test('in one document, the first one as a stub', async () => {
+  test('in one document, the first as a stub, keeps both', async () => {
     const bench = new Bench({ supports: TINY_PAGES });
     const db = await bench.open();
     const rev = await write(db, 'one', undefined, [await brought(db, first)]);
@@ -139,7 +139,7 @@ describe.each(orders)('%s first, then %s', (first, second) => {
     await holds(bench, db, async (now) => expect(await seen(now, 'one')).toEqual(right));
   });
 
-  test('in its place, where nothing else refers to the bytes', async () => {
+  test('in its place, if nothing else refers to the bytes, keeps the second', async () => {
     const bench = new Bench({ supports: TINY_PAGES });
     const db = await bench.open();
     await db.setRevsLimit(1);
@@ -149,7 +149,7 @@ describe.each(orders)('%s first, then %s', (first, second) => {
     await holds(bench, db, async (now) => expect(await seen(now, 'one')).toEqual({ [second]: right[second] }));
   });
 
-  test('when a checkpoint has the first one already', async () => {
+  test('after a checkpoint has stored the first keeps both', async () => {
     const bench = new Bench({ supports: TINY_PAGES });
     const db = await bench.open();
     await write(db, 'one', undefined, [await brought(db, first)]);
@@ -161,7 +161,7 @@ describe.each(orders)('%s first, then %s', (first, second) => {
     });
   });
 
-  test.each(orders)('when %s goes, %s stays', async (gone, left) => {
+  test.each(orders)('and removing %s keeps %s', async (gone, left) => {
     const bench = new Bench({ supports: TINY_PAGES });
     const db = await bench.open();
     const revs: Partial<Record<Kind, RevId>> = {};
@@ -174,7 +174,7 @@ describe.each(orders)('%s first, then %s', (first, second) => {
     });
   });
 
-  test('the bytes are stored once, and go with the last of both', async () => {
+  test('stores the bytes once, and frees them with the last of both', async () => {
     const bench = new Bench({ supports: TINY_PAGES });
     const db = await bench.open();
     const attachments = [await brought(db, first), await brought(db, second)];
@@ -190,13 +190,13 @@ describe.each(orders)('%s first, then %s', (first, second) => {
   });
 });
 
-test('a text of which only the gzip file is there is missing', async () => {
+test('a text of which only the gzip file is stored is missing', async () => {
   const db = await new Bench().open();
   await write(db, 'one', undefined, [await brought(db, 'file')]);
   await expect(write(db, 'two', undefined, [kept('text')])).rejects.toMatchObject({ code: 'missing_stub' });
 });
 
-test('gzip is not stored as such where its length is that of what it decodes to', async () => {
+test('gzip is stored decoded if that has the same length', async () => {
   const db = await new Bench().open();
   const upload = await db.upload();
   await upload.write(gzip);

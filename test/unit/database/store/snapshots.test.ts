@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { StoredDatabase } from '../../../../src/database/store/stored-database.ts';
 import { Bench, id, leavesOf, merge, put, seeAll, settle, TINY, TINY_PAGES, toWrite } from './harness.ts';
 
@@ -6,14 +6,31 @@ const NEW_EDITS = { newEdits: true, durability: 'relaxed' } as const;
 // Without a cache every read goes to the medium, so that a page that was dropped too early is missed.
 const UNCACHED = { ...TINY, cacheBytes: 0 };
 
-function tinyBench(): Bench {
-  return new Bench({ settings: UNCACHED, supports: TINY_PAGES });
+function tinyBench(hooks = {}): Bench {
+  return new Bench({ settings: UNCACHED, supports: TINY_PAGES, hooks });
 }
 
 const NAMES = Array.from({ length: 50 }, (_unused, index) => `d${String(index).padStart(2, '0')}`);
 
 async function fill(db: StoredDatabase): Promise<void> {
   for (const name of NAMES) await put(db, name, { body: JSON.stringify({ name, old: 'x'.repeat(40) }) });
+}
+
+/** A database with fifty documents, which is closed after the test. */
+async function openFilled(hooks = {}): Promise<{ readonly bench: Bench; readonly db: StoredDatabase }> {
+  const bench = tinyBench(hooks);
+  const db = await bench.open();
+  onTestFinished(() => db.close());
+  await fill(db);
+  return { bench, db };
+}
+
+/** The same, with a snapshot of it, which is released after the test. */
+async function openWithSnapshot() {
+  const { bench, db } = await openFilled();
+  const snapshot = db.snapshot();
+  onTestFinished(() => snapshot.release());
+  return { bench, db, snapshot };
 }
 
 /** Replaces every document, twice, and compacts: all pages there were are garbage then. */
@@ -28,11 +45,9 @@ async function churn(db: StoredDatabase): Promise<void> {
 }
 
 describe('a snapshot', () => {
-  test('shows its moment through writes, checkpoints and compaction', async () => {
-    const db = await tinyBench().open();
-    await fill(db);
+  test('shows its state through writes, checkpoints and compaction', async () => {
+    const { db, snapshot } = await openWithSnapshot();
     const before = await seeAll(db);
-    const snapshot = db.snapshot();
     await churn(db);
     expect([snapshot.updateSeq, snapshot.docCount, snapshot.docDelCount]).toEqual([50, 50, 0]);
     const records = await snapshot.documents(NAMES.map(id));
@@ -42,14 +57,10 @@ describe('a snapshot', () => {
     for await (const batch of snapshot.changes({ since: 0 }))
       for (const row of batch) changes.push(`${row.seq} ${row.id}`);
     expect(changes).toEqual(before.changes);
-    snapshot.release();
-    await db.close();
   });
 
-  test('holds the pages that it needs, and they go when it is released', async () => {
-    const bench = tinyBench();
-    const db = await bench.open();
-    await fill(db);
+  test('keeps the pages that it needs, which are dropped when it is released', async () => {
+    const { bench, db } = await openFilled();
     await db.verify();
     const pages = () => new Set(bench.medium.files.get('file')?.pages.keys());
     const held = pages();
@@ -62,10 +73,9 @@ describe('a snapshot', () => {
     const left = [...held].filter((page) => pages().has(page));
     expect(left).toEqual([]);
     expect((await db.verify()).damage).toEqual([]);
-    await db.close();
   });
 
-  test('released twice lets go once', async () => {
+  test('that is released twice is released once', async () => {
     const db = await tinyBench().open();
     const [one, other] = [db.snapshot(), db.snapshot()];
     one.release();
@@ -78,7 +88,7 @@ describe('a snapshot', () => {
   });
 });
 
-describe('a snapshot that grew too old', () => {
+describe('a snapshot that became too old', () => {
   const MINUTE = 61_000;
 
   async function outlive(bench: Bench, db: StoredDatabase): Promise<void> {
@@ -87,27 +97,21 @@ describe('a snapshot that grew too old', () => {
     await settle();
   }
 
-  test('goes on with its list of rows behind the last one it gave', async () => {
-    const bench = tinyBench();
-    const db = await bench.open();
-    await fill(db);
-    const snapshot = db.snapshot();
+  test('continues its list of rows after the last returned row', async () => {
+    const { bench, db, snapshot } = await openWithSnapshot();
     const rows: string[] = [];
     for await (const batch of snapshot.rows({})) {
       if (rows.length === 0) await outlive(bench, db);
       rows.push(...batch.map((row) => row.id));
     }
     expect(rows).toEqual(NAMES);
-    snapshot.release();
-    await db.close();
   });
 
-  test('goes on descending, with skip, and in local documents', async () => {
-    const bench = tinyBench();
-    const db = await bench.open();
-    await fill(db);
+  test('continues descending, with skip, and in local documents', async () => {
+    const { bench, db } = await openFilled();
     for (const name of NAMES) await db.writeLocal(id(`_local/${name}`), undefined, '{}', { durability: 'relaxed' });
     const snapshot = db.snapshot();
+    onTestFinished(() => snapshot.release());
     const rows: string[] = [];
     for await (const batch of snapshot.rows({ descending: true, skip: 3 })) {
       if (rows.length === 0) await outlive(bench, db);
@@ -124,12 +128,11 @@ describe('a snapshot that grew too old', () => {
       locals.push(...batch.map((local) => local.id));
     }
     expect(locals).toEqual(NAMES.map((name) => `_local/${name}`));
-    snapshot.release();
-    await db.close();
   });
 
   async function listDown(bench: Bench, db: StoredDatabase, meanwhile: () => Promise<void>): Promise<string[]> {
     const snapshot = db.snapshot();
+    onTestFinished(() => snapshot.release());
     const given: string[] = [];
     try {
       for await (const batch of snapshot.changes({ since: 0, descending: true })) {
@@ -147,10 +150,8 @@ describe('a snapshot that grew too old', () => {
     return given;
   }
 
-  test('changes from the newest down go on where only listed and new documents have changed', async () => {
-    const bench = tinyBench();
-    const db = await bench.open();
-    await fill(db);
+  test('continues changes in descending order if only listed and new documents have changed', async () => {
+    const { bench, db } = await openFilled();
     const before = (await seeAll(db)).changes;
     const given = await listDown(bench, db, async () => {
       const [leaf = ''] = await leavesOf(db, 'd49');
@@ -158,13 +159,10 @@ describe('a snapshot that grew too old', () => {
       for (let index = 0; index < 20; index++) await put(db, `new ${index}`);
     });
     expect(given).toEqual(before.toReversed());
-    await db.close();
   });
 
-  test('changes from the newest down fail where one that was not listed has moved up', async () => {
-    const bench = tinyBench();
-    const db = await bench.open();
-    await fill(db);
+  test('fails changes in descending order if an unlisted document has moved up', async () => {
+    const { bench, db } = await openFilled();
     const listed = listDown(bench, db, async () => {
       const [leaf = ''] = await leavesOf(db, 'd00');
       await put(db, 'd00', { rev: leaf.slice(0, leaf.indexOf('=')), body: '{"again":true}' });
@@ -173,14 +171,10 @@ describe('a snapshot that grew too old', () => {
       code: 'cancelled',
       reason: 'Changes moved while they were read from the newest down. Send the request again.',
     });
-    await db.close();
   });
 
-  test('misses no change: what it had not given yet comes at its new place', async () => {
-    const bench = tinyBench();
-    const db = await bench.open();
-    await fill(db);
-    const snapshot = db.snapshot();
+  test('misses no change: unlisted ones are returned at their new place', async () => {
+    const { bench, db, snapshot } = await openWithSnapshot();
     const given: string[] = [];
     let last = 0;
     for await (const batch of snapshot.changes({ since: 0 })) {
@@ -193,15 +187,10 @@ describe('a snapshot that grew too old', () => {
     }
     expect(new Set(given)).toEqual(new Set(NAMES));
     expect(given.slice(-50)).toEqual(NAMES);
-    snapshot.release();
-    await db.close();
   });
 
-  test('goes on with a list while others use the same snapshot', async () => {
-    const bench = tinyBench();
-    const db = await bench.open();
-    await fill(db);
-    const snapshot = db.snapshot();
+  test('continues a list while others use the same snapshot', async () => {
+    const { bench, db, snapshot } = await openWithSnapshot();
     const rows: string[] = [];
     for await (const batch of snapshot.rows({})) {
       if (rows.length === 0) {
@@ -212,15 +201,10 @@ describe('a snapshot that grew too old', () => {
       rows.push(...batch.map((row) => row.id));
     }
     expect(rows).toEqual(NAMES);
-    snapshot.release();
-    await db.close();
   });
 
-  test('says `cancelled`, and not that the file is damaged, where a body is gone', async () => {
-    const bench = tinyBench();
-    const db = await bench.open();
-    await fill(db);
-    const snapshot = db.snapshot();
+  test('fails with `cancelled`, not with damage, if a body is gone', async () => {
+    const { bench, db, snapshot } = await openWithSnapshot();
     const [record] = await snapshot.documents([id('d00')]);
     const [leaf] = record?.leaves ?? [];
     if (leaf === undefined) throw new Error('no leaf');
@@ -229,26 +213,20 @@ describe('a snapshot that grew too old', () => {
     await expect(snapshot.bodies([leaf])).rejects.toMatchObject({ code: 'cancelled' });
     // A fresh look finds the document as it is now.
     expect((await leavesOf(db, 'd00'))[0]).toContain('"round":2');
-    snapshot.release();
-    await db.close();
   });
 
-  test('does not keep garbage on the medium', async () => {
-    const bench = tinyBench();
-    const db = await bench.open();
-    await fill(db);
-    const snapshot = db.snapshot();
+  test('keeps no garbage on the medium', async () => {
+    const { bench, db, snapshot } = await openWithSnapshot();
     await outlive(bench, db);
     const pages = bench.medium.files.get('file')?.pages.size ?? 0;
     snapshot.release();
     await settle();
     expect(bench.medium.files.get('file')?.pages.size).toBe(pages);
-    await db.close();
   });
 });
 
 describe('reading while the medium is slow', () => {
-  test('a read that is under way finds its pages, whatever checkpoints end meanwhile', async () => {
+  test('finds its pages for a read in progress, whatever checkpoints end meanwhile', async () => {
     let slow = false;
     const hooks = {
       onRead: async (_page: number, value: string | Uint8Array | undefined) => {
@@ -256,9 +234,7 @@ describe('reading while the medium is slow', () => {
         return value;
       },
     };
-    const bench = new Bench({ settings: UNCACHED, supports: TINY_PAGES, hooks });
-    const db = await bench.open();
-    await fill(db);
+    const { db } = await openFilled(hooks);
     for (const name of NAMES) await db.writeLocal(id(`_local/${name}`), undefined, '{}', { durability: 'relaxed' });
     await db.verify();
     slow = true;
@@ -275,12 +251,11 @@ describe('reading while the medium is slow', () => {
     expect(local).toEqual({ id: '_local/d33', rev: '0-1', body: '{}' });
     expect(leaves.length).toBe(1);
     expect(seen.rows).toEqual(NAMES);
-    await db.close();
   });
 });
 
-describe('of a database that was opened after a crash', () => {
-  test('what is read through the first checkpoint is there, also where that stores nothing but what was replayed', async () => {
+describe('a snapshot of a database opened after a crash', () => {
+  test('is readable through the first checkpoint, even if that stores nothing but replayed writes', async () => {
     const before = tinyBench();
     const db = await before.open();
     // So full that no page is repacked: that would make a state of its own.

@@ -37,7 +37,7 @@ async function openJudged(bench: Bench, gate: Gate, asked: Asked[] = []): Promis
 const MANY = Array.from({ length: 1_000 }, (_unused, index) => toWrite(`d${index}`));
 
 describe('delayed writes that are being validated', () => {
-  test('are written when a flush ends', async () => {
+  test('are written before a flush ends', async () => {
     const gate = new Gate();
     const db = await openJudged(new Bench(), gate);
     await db.writeDelayed(MANY);

@@ -36,20 +36,20 @@ function scene(isNeeded = true, isExclusive = false) {
   return { seen, write };
 }
 
-describe('writes behind a guard', () => {
-  test('are applied as they are where nobody has a say', async () => {
+describe('writes that a guard validates', () => {
+  test('are applied unchanged if no validation applies', async () => {
     const { seen, write } = scene(false);
     expect(await write('a bad')).toEqual(['a', 'bad']);
     expect(seen).toEqual(['apply a,bad']);
   });
 
-  test('reach the writer without those that are refused', async () => {
+  test('reach the writer without the refused ones', async () => {
     const { seen, write } = scene();
     expect(await write('a bad b worse-bad c')).toEqual(['a', 'bad: forbidden', 'b', 'worse-bad: forbidden', 'c']);
     expect(seen).toEqual(['validate a,bad,b,worse-bad,c', 'apply a,b,c']);
   });
 
-  test('do not reach it at all where all are refused', async () => {
+  test("don't reach the writer if all are refused", async () => {
     const { seen, write } = scene();
     expect(await write('bad')).toEqual(['bad: forbidden']);
     expect(seen).toEqual(['validate bad']);
@@ -65,7 +65,7 @@ describe('writes behind a guard', () => {
     expect(seen).toEqual(['validate a,bad,b']);
   });
 
-  test('of an exclusive guard are validated one after another, each after what came before is written', async () => {
+  test('of an exclusive guard are validated one after another, each after the previous one is written', async () => {
     const { seen, write } = scene(true, true);
     expect(await Promise.all([write('a'), write('bad'), write('b')])).toEqual([['a'], ['bad: forbidden'], ['b']]);
     expect(seen).toEqual(['validate a', 'apply a', 'validate bad', 'validate b', 'apply b']);
@@ -75,7 +75,7 @@ describe('writes behind a guard', () => {
   });
 
   test.each([true, false])(
-    'tell of design documents before they are acknowledged (guard needed: %s)',
+    'report changed design documents before they are acknowledged (guard needed: %s)',
     async (isNeeded) => {
       const { seen, write } = scene(isNeeded);
       await write('a _design/x');

@@ -135,7 +135,7 @@ const DAMAGE: Readonly<
 };
 
 describe('verify', () => {
-  test('finds nothing where nothing is wrong, and tells what it saw', async () => {
+  test('finds nothing in an intact file, and reports what it read', async () => {
     const { bench, db } = await build();
     const progress: [number, number][] = [];
     const report = await db.verify((done, total) => progress.push([done, total]));
@@ -157,7 +157,7 @@ describe('verify', () => {
   });
 
   test.each(Object.entries(DAMAGE).filter(([, { inHead }]) => inHead === undefined))(
-    'finds behind a full cache that %s',
+    'finds with a full cache that %s',
     async (_what, { harm, found }) => {
       const { bench, db } = await build();
       await seeAll(db);
@@ -167,7 +167,7 @@ describe('verify', () => {
     },
   );
 
-  test('a compaction leaves a page alone whose listing does not account for its bodies', async () => {
+  test("finds a page whose listing doesn't match its bodies, and a compaction leaves that page alone", async () => {
     const { bench, db } = await build();
     for (let index = 10; index < 70; index += 2) {
       const snapshot = db.snapshot();
@@ -187,7 +187,7 @@ describe('verify', () => {
     await again.close();
   });
 
-  test('a list of findings has an end', async () => {
+  test('limits the list of findings', async () => {
     const bench = new Bench({ supports: TINY_PAGES });
     const db = await bench.open();
     await db.write(
@@ -202,7 +202,7 @@ describe('verify', () => {
     await db.close();
   });
 
-  test('finds nothing wrong while writes and compactions go on', async () => {
+  test('finds nothing during writes and compactions', async () => {
     const { db } = await build();
     let running = true;
     const writer = async (name: string) => {
@@ -219,7 +219,7 @@ describe('verify', () => {
     await db.close();
   });
 
-  test('is not taken for an old reader, however long it takes', async () => {
+  test("isn't revoked like an old reader, however long it takes", async () => {
     let gate: Gate | undefined;
     const bench = new Bench({
       settings: TINY,

@@ -10,7 +10,7 @@ const FOURTH = '4-ffd8cf974a8c41e57315d743fe627261';
 const NEW_EDITS = { newEdits: true, durability: 'relaxed' } as const;
 
 describe('revisions of new edits', () => {
-  test('follow from the edit alone, through update, deletion and recreation', async () => {
+  test('depend on the edit only, through update, deletion and recreation', async () => {
     const db = await new Bench().open();
     expect(await put(db, 'a', { body: '{"n":1}' })).toBe(FIRST);
     expect(await put(db, 'a', { rev: FIRST, body: '{"n":2}' })).toBe(SECOND);
@@ -21,7 +21,7 @@ describe('revisions of new edits', () => {
     await db.close();
   });
 
-  test('a generation that cannot be counted is refused, and the document stays as it is', async () => {
+  test("are refused for a generation that can't be counted, and the document is unchanged", async () => {
     const db = await new Bench().open();
     const last = '9007199254740991-a';
     await db.write([toWrite('a', { rev: last })], { newEdits: false, durability: 'relaxed' });
@@ -30,7 +30,7 @@ describe('revisions of new edits', () => {
     await db.close();
   });
 
-  test('and where it is all or nothing, all others of its request with it', async () => {
+  test('refused for their generation refuse all others of an all_or_nothing request', async () => {
     const db = await new Bench().open();
     const last = '9007199254740991-a';
     await db.write([toWrite('a', { rev: last })], { newEdits: false, durability: 'relaxed' });
@@ -49,7 +49,7 @@ describe('the conflict check', () => {
     ['no revision on a live document', {}],
     ['a revision that was replaced', { rev: FIRST }],
     ['a revision that never was', { rev: '1-00000000000000000000000000000000' }],
-  ])('%s', async (_what, write) => {
+  ])('refuses %s', async (_what, write) => {
     const db = await new Bench().open();
     await put(db, 'a', { body: '{"n":1}' });
     await put(db, 'a', { rev: FIRST, body: '{"n":2}' });
@@ -59,14 +59,14 @@ describe('the conflict check', () => {
     await db.close();
   });
 
-  test('a revision given for a document that is not there', async () => {
+  test('refuses a revision of a missing document', async () => {
     const db = await new Bench().open();
     await expect(put(db, 'a', { rev: FIRST })).rejects.toMatchObject({ code: 'conflict' });
     expect(await seeAll(db)).toMatchObject({ documents: {}, updateSeq: 0, docCount: 0 });
     await db.close();
   });
 
-  test('a losing leaf and a deleted one may be extended', async () => {
+  test('lets a losing leaf and a deleted one be extended', async () => {
     const db = await new Bench().open();
     const merged = { newEdits: false, durability: 'relaxed' } as const;
     await db.write(
@@ -83,7 +83,7 @@ describe('the conflict check', () => {
 });
 
 describe('a batch', () => {
-  test('gives one outcome per write, in order; of two writes of one leaf the second conflicts', async () => {
+  test('returns one outcome per write, in order, and of two writes of one leaf the second conflicts', async () => {
     const db = await new Bench().open();
     const writes = [toWrite('b'), toWrite('a'), toWrite('b', { body: '{"n":2}' }), toWrite('c', { rev: FIRST })];
     const outcomes = await db.write(writes, NEW_EDITS);
@@ -97,7 +97,7 @@ describe('a batch', () => {
     await db.close();
   });
 
-  test('also where the second names what the first becomes, or follows its deletion', async () => {
+  test('has a conflict also if the second write names the result of the first, or follows its deletion', async () => {
     const db = await new Bench().open();
     const writes = [toWrite('a'), toWrite('a', { rev: FIRST }), toWrite('b', { deleted: true }), toWrite('b')];
     const outcomes = await db.write(writes, NEW_EDITS);
@@ -134,7 +134,7 @@ describe('a batch', () => {
     await db.close();
   });
 
-  test('of a deleted document takes a write without a revision first, and other leaves after it', async () => {
+  test('of a deleted document accepts a write without a revision first, and other leaves after it', async () => {
     const db = await new Bench().open();
     const branches = [
       toWrite('a', { rev: '2-z', ids: ['z', 'r'], deleted: true }),
@@ -151,7 +151,7 @@ describe('a batch', () => {
     await db.close();
   });
 
-  test('edits many leaves of a document, and none of what it made of them', async () => {
+  test('edits many leaves of a document, but not the revisions that it created', async () => {
     const db = await new Bench().open();
     const hashes = Array.from({ length: 40 }, (_unused, index) => `h${index}`);
     await db.write(
@@ -173,7 +173,7 @@ describe('a batch', () => {
     await Promise.all([db.close(), other.close()]);
   });
 
-  test('with all_or_nothing a stale revision makes a branch, and nothing conflicts', async () => {
+  test('with all_or_nothing makes a branch for a stale revision, and nothing conflicts', async () => {
     const db = await new Bench().open();
     await put(db, 'a', { body: '{"n":1}' });
     await put(db, 'a', { rev: FIRST, body: '{"n":2}' });
@@ -188,7 +188,7 @@ describe('a batch', () => {
     await db.close();
   });
 
-  test('of nothing does nothing', async () => {
+  test('without writes does nothing', async () => {
     const bench = new Bench();
     const db = await bench.open();
     expect(await db.write([], NEW_EDITS)).toEqual([]);
@@ -198,7 +198,7 @@ describe('a batch', () => {
 });
 
 describe('sequence numbers and counts', () => {
-  test('each stored edit takes the next number, and the document leaves its former place', async () => {
+  test('are assigned to each stored edit in order, and the document leaves its old place', async () => {
     const db = await new Bench().open();
     await put(db, 'a');
     await put(db, 'b');
@@ -216,7 +216,7 @@ describe('sequence numbers and counts', () => {
     await db.close();
   });
 
-  test('info tells counts, sizes and the unchanging identity of the file', async () => {
+  test('are in info() with sizes and the unchanging identity of the file', async () => {
     const bench = new Bench();
     const db = await bench.open();
     const empty = await db.info();
@@ -239,7 +239,7 @@ describe('sequence numbers and counts', () => {
   });
 });
 
-describe('writes for later', () => {
+describe('delayed writes', () => {
   test('are written by the next flush, in order, and conflicts are dropped silently', async () => {
     const db = await new Bench().open();
     await db.writeDelayed([toWrite('a')]);
@@ -261,7 +261,7 @@ describe('writes for later', () => {
     await again.close();
   });
 
-  test('a thousand that wait are written at once, without any timer', async () => {
+  test('of which a thousand wait are written at once, without a timer', async () => {
     const db = await new Bench().open();
     await db.writeDelayed(Array.from({ length: 1_000 }, (_unused, index) => toWrite(`d${index}`)));
     await settle();
@@ -269,7 +269,7 @@ describe('writes for later', () => {
     await db.close();
   });
 
-  test('so is as much text as takes 4 MiB', async () => {
+  test('with 4 MiB of text are written at once', async () => {
     const db = await new Bench().open();
     await db.writeDelayed([toWrite('a', { body: `{"t":"${'x'.repeat(4 * 1024 * 1024)}"}` })]);
     await settle();
@@ -277,7 +277,7 @@ describe('writes for later', () => {
     await db.close();
   });
 
-  test('any number may be handed over at once', async () => {
+  test('can be added in any number at once', async () => {
     const db = await new Bench().open();
     await db.writeDelayed(Array.from({ length: 200_000 }, () => toWrite('same')));
     await db.flush();
@@ -307,11 +307,11 @@ const settles = (promise: unknown) => {
   return () => settled;
 };
 
-describe('writes for later, where storage does not keep up', () => {
+describe('delayed writes while storage is slow', () => {
   test.each([
     ['ten thousand documents', Array.from({ length: 10_000 }, (_unused, index) => toWrite(`d${index}`)), 10_001],
     ['16 MiB of text', [toWrite('large', { body: JSON.stringify({ s: 'x'.repeat(16 * 1024 * 1024) }) })], 2],
-  ])('%s are taken, what follows waits for room', async (_what, writes, documents) => {
+  ])('of %s are accepted, and later ones wait for room', async (_what, writes, documents) => {
     const { db, goOn } = await openStalled();
     expect(db.writeDelayed(writes)).toBe(undefined);
     const late = db.writeDelayed([toWrite('late')]);
@@ -325,7 +325,7 @@ describe('writes for later, where storage does not keep up', () => {
     await db.close();
   });
 
-  test('of many that wait no more are taken than there is room for', async () => {
+  test('wait so that no more are accepted than there is room for', async () => {
     const { db, goOn } = await openStalled();
     const half = (name: string) => [toWrite(name, { body: JSON.stringify({ s: name.repeat(8 * 1024 * 1024) }) })];
     await db.writeDelayed(half('a'));
@@ -341,7 +341,7 @@ describe('writes for later, where storage does not keep up', () => {
     await db.close();
   });
 
-  test('who waits for room when the database closes is told so', async () => {
+  test('that wait for room fail with storage_closed when the database closes', async () => {
     const { db, goOn } = await openStalled();
     await db.writeDelayed(Array.from({ length: 10_000 }, () => toWrite('a')));
     const late = db.writeDelayed([toWrite('late')]);
@@ -351,7 +351,7 @@ describe('writes for later, where storage does not keep up', () => {
     await closed;
   });
 
-  test('who waits for room when the database is deleted is told so', async () => {
+  test('that wait for room fail with storage_deleted when the database is deleted', async () => {
     const { db, goOn } = await openStalled();
     await db.writeDelayed(Array.from({ length: 10_000 }, () => toWrite('a')));
     const late = db.writeDelayed([toWrite('late')]);
@@ -362,8 +362,8 @@ describe('writes for later, where storage does not keep up', () => {
   });
 });
 
-describe('listeners', () => {
-  test('are told once per commit that changed documents, and not after they left', async () => {
+describe('change listeners', () => {
+  test('are called once per commit that changed documents, and not after they unsubscribe', async () => {
     const db = await new Bench().open();
     const heard: number[] = [];
     const leave = db.onChange((seq) => heard.push(seq));
@@ -377,7 +377,7 @@ describe('listeners', () => {
     await db.close();
   });
 
-  test('one that throws harms neither the write nor the others', async () => {
+  test('that throw affect neither the write nor other listeners', async () => {
     const bench = new Bench();
     const db = await bench.open();
     const heard: number[] = [];
@@ -412,7 +412,7 @@ describe('ids and bodies', () => {
     'ü',
   ];
 
-  test('any id is kept as it is, in the order of its UTF-8 bytes', async () => {
+  test('any id is stored unchanged, and sorted by its UTF-8 bytes', async () => {
     const bench = new Bench();
     const db = await bench.open();
     await db.write(
@@ -455,7 +455,7 @@ describe('ids and bodies', () => {
     await again.close();
   });
 
-  test('a large body that was replaced gives its pages back, and nothing else', async () => {
+  test('a large replaced body frees its pages, and nothing else', async () => {
     const bench = new Bench();
     const db = await bench.open();
     const large = `{"t":"${'x'.repeat(3_000_000)}"}`;

@@ -20,7 +20,7 @@ afterEach(() => core.close());
 
 const changes = 'GET /db/_changes?feed=eventsource';
 
-test('changes: the id is taken back where the database is deleted', async () => {
+test('the changes feed resets the event id when the database is deleted', async () => {
   const text = textOf((await ask(core, `${changes}&since=now`)).body);
   await ask(core, 'DELETE /db');
   // What is made under its name counts from 1 again: whoever went on behind 1 would miss its first change.
@@ -30,13 +30,13 @@ test('changes: the id is taken back where the database is deleted', async () => 
 test.each([
   ['the time is over', '&timeout=10', async () => undefined],
   ['the service ends', '', async () => core.beginShutdown()],
-])('changes: the id stays where %s', async (_, parameters, end) => {
+])('the changes feed keeps the event id if %s', async (_, parameters, end) => {
   const text = textOf((await ask(core, `${changes}&since=now${parameters}`)).body);
   await end();
   expect(await text).toBe('id: 1\n\n');
 });
 
-test('databases: an empty line goes out at once', async () => {
+test('the feed of database events sends an empty line at once', async () => {
   const text = textOf((await ask(core, 'GET /_db_updates?feed=eventsource&timeout=0.01&heartbeat=false')).body);
   expect(await text).toBe('\n');
 });

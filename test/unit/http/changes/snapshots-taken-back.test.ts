@@ -73,8 +73,8 @@ async function selected(filter: ChangeFilter): Promise<SelectedChange[]> {
   return changes;
 }
 
-describe('a feed goes on with the documents of the later moment', () => {
-  test('where a filter looks at them', async () => {
+describe('a feed with a revoked snapshot continues with documents of the later state', () => {
+  test('if a filter reads them', async () => {
     replaceBeforeBodies();
     const seen: unknown[] = [];
     const passing = await selected(
@@ -88,7 +88,7 @@ describe('a feed goes on with the documents of the later moment', () => {
     expect(seen).toEqual(NAMES.map(() => 2));
   });
 
-  test('where a selector chooses them', async () => {
+  test('if a selector reads them', async () => {
     replaceBeforeBodies();
     const selection = new LiveSelection({
       test: (document) => pick(JSON.parse(document), 'n') === 2,
@@ -100,7 +100,7 @@ describe('a feed goes on with the documents of the later moment', () => {
     expect(passing.map((change) => selection.shown(change)?.includes('"n":2'))).toEqual(NAMES.map(() => true));
   });
 
-  test('where they are included', async () => {
+  test('if they are included', async () => {
     const rows = new ChangeRows({ includeDocs: true } as ChangeParameters);
     const texts: string[] = [];
     replaceBeforeBodies();
@@ -116,7 +116,7 @@ describe('a feed goes on with the documents of the later moment', () => {
     expect([...last]).toEqual(NAMES.map((name) => [name, 2]));
   });
 
-  test('where a view’s rows have them', async () => {
+  test('if a view filter reads them', async () => {
     const { database, release } = await watched.acquire('db');
     const snapshot = database.snapshot();
     const rows = NAMES.map((name) => ({ id: id(name), idText: `"${name}"`, keyText: '1', valueText: 'null' }));
@@ -133,7 +133,7 @@ describe('a feed goes on with the documents of the later moment', () => {
   });
 });
 
-test('from the newest down it breaks off where a filter would pass over what has moved up', async () => {
+test('a descending feed is aborted if a filter would miss documents that moved up', async () => {
   // The first that is listed: what is left to be listed has not moved.
   replaceBeforeBodies(NAMES.slice(-1));
   const filter = documentFilter((texts) => texts.map(() => true), false);

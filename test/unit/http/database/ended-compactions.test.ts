@@ -29,7 +29,7 @@ async function openScene() {
 }
 
 /** A developer is called by what is logged as an error, and nothing went wrong here. */
-test.for(['/db/_compact', '/db/_compact/d'])('%s that is ended by the end of the service is no error', async (path) => {
+test.for(['/db/_compact', '/db/_compact/d'])('%s ended by the end of the service is not an error', async (path) => {
   const { core, held, logged } = await openScene();
   held.isHolding = true;
   expect((await ask(core, `POST ${path}`)).status).toBe(202);
@@ -42,16 +42,19 @@ test.for(['/db/_compact', '/db/_compact/d'])('%s that is ended by the end of the
   expect(logged).toEqual([]);
 });
 
-test.for(['/db/_compact', '/db/_compact/d'])('%s of what is deleted meanwhile is no error', async (path) => {
-  const { core, held, logged } = await openScene();
-  held.isHolding = true;
-  expect((await ask(core, `POST ${path}`)).status).toBe(202);
-  await settle();
-  const deleted = ask(core, 'DELETE /db');
-  await settle();
-  held.gate.open();
-  expect((await deleted).status).toBe(200);
-  await settle();
-  expect(logged).toEqual([]);
-  await core.close();
-});
+test.for(['/db/_compact', '/db/_compact/d'])(
+  '%s of a database that is deleted meanwhile is not an error',
+  async (path) => {
+    const { core, held, logged } = await openScene();
+    held.isHolding = true;
+    expect((await ask(core, `POST ${path}`)).status).toBe(202);
+    await settle();
+    const deleted = ask(core, 'DELETE /db');
+    await settle();
+    held.gate.open();
+    expect((await deleted).status).toBe(200);
+    await settle();
+    expect(logged).toEqual([]);
+    await core.close();
+  },
+);

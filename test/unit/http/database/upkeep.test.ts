@@ -14,8 +14,8 @@ afterAll(() => core.close());
 
 const badRequest = (reason: string) => [400, { error: 'bad_request', reason }];
 
-describe('revisions limit', () => {
-  test('is a bare number', async () => {
+describe('the revisions limit', () => {
+  test('is returned as a plain number', async () => {
     expect(await ask(core, 'GET /db/_revs_limit')).toMatchObject({ body: '1000\n' });
     expect(await askJson(core, 'PUT /db/_revs_limit', { body: '7' })).toEqual([200, { ok: true }]);
     expect(await ask(core, 'GET /db/_revs_limit')).toMatchObject({ body: '7\n' });
@@ -33,8 +33,8 @@ describe('revisions limit', () => {
   });
 });
 
-describe('security object', () => {
-  test('is empty first, then what was put, further members included', async () => {
+describe('the security object', () => {
+  test('is empty first, then as written, with additional members', async () => {
     expect(await ask(core, 'GET /db/_security')).toMatchObject({ body: '{}\n' });
     const body = '{ "members": {"names": ["ada"]}, "readers": {"roles": []}, "mine": 12345678901234567890 }';
     expect(await askJson(core, 'PUT /db/_security', { body })).toEqual([200, { ok: true }]);
@@ -55,14 +55,14 @@ describe('security object', () => {
   });
 });
 
-describe('full commit', () => {
-  test('answers when the database was opened', async () => {
+describe('_ensure_full_commit', () => {
+  test('returns the time when the database was opened', async () => {
     const [status, answer] = await askJson(core, 'POST /db/_ensure_full_commit');
     expect([status, answer]).toEqual([201, { ok: true, instance_start_time: expect.stringMatching(/^\d+$/) }]);
     expect(pick((await askJson(core, 'GET /db'))[1], 'instance_start_time')).toBe(pick(answer, 'instance_start_time'));
   });
 
-  test('up to a sequence that is there', async () => {
+  test('accepts an existing sequence', async () => {
     await ask(core, 'PUT /db/doc', { body: '{}' });
     expect((await ask(core, 'POST /db/_ensure_full_commit?seq=1')).status).toBe(201);
     expect(await askJson(core, 'POST /db/_ensure_full_commit?seq=2')).toEqual(
@@ -73,7 +73,7 @@ describe('full commit', () => {
 });
 
 describe('_uuids', () => {
-  test('gives as many as were asked for, which nobody may keep', async () => {
+  test('returns as many uuids as requested, with headers against caching', async () => {
     const answer = await ask(core, 'GET /_uuids?count=3');
     expect(answer).toMatchObject({
       status: 200,
@@ -87,7 +87,7 @@ describe('_uuids', () => {
     });
   });
 
-  test('gives no more than are allowed', async () => {
+  test('returns no more uuids than allowed', async () => {
     expect((await ask(core, 'GET /_uuids?count=1000')).status).toBe(200);
     expect(await askJson(core, 'GET /_uuids?count=1001')).toEqual([
       403,
@@ -96,7 +96,7 @@ describe('_uuids', () => {
   });
 });
 
-test('databases tell about themselves, many at once', async () => {
+test('_dbs_info returns the info of many databases', async () => {
   const [status, answer] = await askJson(core, 'POST /_dbs_info', { body: '{"keys":["db","none","__proto__"]}' });
   expect(status).toBe(200);
   expect(answer).toMatchObject([
@@ -106,7 +106,7 @@ test('databases tell about themselves, many at once', async () => {
   ]);
 });
 
-test('what is asked with a content type must have it', async () => {
+test('requests that need a content type are refused without it', async () => {
   const reason = 'Content-Type must be application/json';
   for (const path of ['', '/_bulk_docs', '/_compact', '/_view_cleanup', '/_ensure_full_commit', '/_purge']) {
     const headers = { 'content-type': 'text/plain' };
@@ -119,7 +119,7 @@ test('what is asked with a content type must have it', async () => {
   }
 });
 
-test('purging tells what went', async () => {
+test('_purge returns what was purged', async () => {
   const [, written] = await askJson(core, 'PUT /db/doc', { body: '{}' });
   const rev = pick(written, 'rev');
   const body = JSON.stringify({ doc: [rev, '9-z'], none: ['1-a'], _odd: ['1-a'] });

@@ -19,7 +19,7 @@ function bulk(texts: readonly string[]): string {
   return `{"docs":[${texts.join(',')}]}`;
 }
 
-test('many long requests at once take their memory one after another', async () => {
+test('many simultaneous long requests get their memory one after another', async () => {
   const bytesInFlight = new WatchedBudget(LIMIT, 30_000);
   const body = bulk(Array<string>(3_000).fill('{}'));
   const counts = Array.from({ length: 12 }, async () => {
@@ -33,7 +33,7 @@ test('many long requests at once take their memory one after another', async () 
   expect(bytesInFlight.used).toBe(0);
 });
 
-test('what is taken for documents that do not come is given back', async () => {
+test("memory reserved for documents that don't arrive is released", async () => {
   const bytesInFlight = new WatchedBudget(LIMIT, 30_000);
   const body = bulk([
     ...Array<string>(1_000).fill('{}'),

@@ -30,10 +30,10 @@ async function putTree(): Promise<void> {
   expect(await askJson(core, 'POST /db/_bulk_docs', { body })).toEqual([201, []]);
 }
 
-describe('reading', () => {
+describe('reading a document', () => {
   beforeEach(putTree);
 
-  test('the winner, with its revision as tag', async () => {
+  test('returns the winner, with its revision as ETag', async () => {
     const answer = await ask(core, 'GET /db/doc');
     expect(answer).toMatchObject({
       status: 200,
@@ -47,7 +47,7 @@ describe('reading', () => {
     });
   });
 
-  test('any revision, tombstones too', async () => {
+  test('returns any revision, also tombstones', async () => {
     expect(await askJson(core, 'GET /db/doc?rev=1-a')).toEqual([200, { _id: 'doc', _rev: '1-a', n: 1 }]);
     expect(await askJson(core, 'GET /db/doc?rev=2-b')).toEqual([200, { _id: 'doc', _rev: '2-b', _deleted: true }]);
     expect((await ask(core, 'GET /db/doc?rev=2-x')).status).toBe(404);
@@ -58,7 +58,7 @@ describe('reading', () => {
     ]);
   });
 
-  test('what is asked for beside it, without a tag then', async () => {
+  test('returns requested metadata, and then no ETag', async () => {
     const answer = await ask(core, 'GET /db/doc?revs=true&meta=true&local_seq=true');
     expect(JSON.parse(await textOf(answer.body))).toEqual({
       _id: 'doc',
@@ -77,14 +77,14 @@ describe('reading', () => {
     expect(answer.headers).not.toHaveProperty('etag');
   });
 
-  test('flags are on with the literal true only, and what is empty is left out', async () => {
+  test('switches flags on with the literal true only, and leaves out empty metadata', async () => {
     await put('single', '{}');
     const answer = await ask(core, 'GET /db/single?conflicts=true&deleted_conflicts=true&revs=TRUE&revs_info=1');
     expect(await textOf(answer.body)).toMatch(/^\{"_id":"single","_rev":"1-[0-9a-f]{32}"\}\n$/);
     expect(answer.headers).toHaveProperty('etag');
   });
 
-  test('nothing where the client has it already', async () => {
+  test('returns 304 if the client has it already', async () => {
     const headers = { 'if-none-match': '"2-c", "3-d"' };
     expect(await ask(core, 'GET /db/doc', { headers })).toMatchObject({
       status: 304,
@@ -96,8 +96,8 @@ describe('reading', () => {
   });
 });
 
-describe('writing', () => {
-  test('answers with revision, tag and place', async () => {
+describe('writing a document', () => {
+  test('returns revision, ETag and Location', async () => {
     const answer = await ask(core, 'PUT /db/a%2Fb', { body: '{"n":1}', headers: { host: 'h' } });
     const rev = String(pick(JSON.parse(await textOf(answer.body)), 'rev'));
     expect(rev).toMatch(/^1-[0-9a-f]{32}$/);
@@ -128,7 +128,7 @@ describe('writing', () => {
     }
   });
 
-  test('deletes by query or header: 404 comes before 409', async () => {
+  test('deletes by query or header, and 404 has precedence over 409', async () => {
     expect(await askJson(core, 'DELETE /db/doc')).toEqual([404, { error: 'not_found', reason: 'missing' }]);
     const rev = await put('doc', '{}');
     expect((await ask(core, 'DELETE /db/doc')).status).toBe(409);
@@ -140,7 +140,7 @@ describe('writing', () => {
     expect(await askJson(core, `DELETE /db/doc?rev=${rev}`)).toEqual([404, { error: 'not_found', reason: 'deleted' }]);
   });
 
-  test('later, with batch=ok, and by the next full commit', async () => {
+  test('with batch=ok happens later, and by the next full commit', async () => {
     const answer = await ask(core, 'PUT /db/doc?batch=ok', { body: '{}', headers: { host: 'h' } });
     expect(answer).toMatchObject({ status: 202, body: '{"ok":true,"id":"doc"}\n' });
     expect(answer.headers).toMatchObject({ location: 'http://h/db/doc' });
@@ -149,14 +149,14 @@ describe('writing', () => {
     expect((await ask(core, 'GET /db/doc')).status).toBe(200);
   });
 
-  test('a deletion for later has no place', async () => {
+  test('as a deletion with batch=ok returns no Location', async () => {
     const rev = await put('doc', '{}');
     const answer = await ask(core, `DELETE /db/doc?rev=${rev}&batch=ok`);
     expect(answer.status).toBe(202);
     expect(answer.headers).not.toHaveProperty('location');
   });
 
-  test('of a replicated revision needs one', async () => {
+  test('with new_edits=false needs a revision', async () => {
     const reason = 'Document must have a _rev when new_edits is false';
     const refused = [400, { error: 'bad_request', reason }];
     expect(await askJson(core, 'PUT /db/doc?new_edits=false', { body: '{}' })).toEqual(refused);
@@ -177,8 +177,8 @@ describe('writing', () => {
   });
 });
 
-describe('copying', () => {
-  test('goes from and to ordinary and local documents', async () => {
+describe('copying a document', () => {
+  test('works from and to ordinary and local documents', async () => {
     const rev = await put('a', '{"n":1}');
     const copy = (from: string, destination: string) =>
       ask(core, `COPY /db/${from}`, { headers: { destination, host: 'h' } });
@@ -199,7 +199,7 @@ describe('copying', () => {
 });
 
 describe('local documents', () => {
-  test('count their revisions, and are gone when they are deleted', async () => {
+  test('count their revisions, and are gone when deleted', async () => {
     expect(await put('_local/x', '{"n":1}')).toBe('0-1');
     expect(await put('_local/x?rev=0-1', '{"n":2}')).toBe('0-2');
     expect((await ask(core, 'PUT /db/_local/x', { body: '{"_rev":"0-1"}' })).status).toBe(409);
@@ -212,7 +212,7 @@ describe('local documents', () => {
     expect((await ask(core, 'DELETE /db/_local/x?rev=0-2')).status).toBe(404);
   });
 
-  test('stand in a bulk like others, in either mode', async () => {
+  test('can be in a bulk write with others, in either mode', async () => {
     const docs = '[{"_id":"a"},{"_id":"_local/x","n":1},{"_id":"_local/x","n":2}]';
     const [status, rows] = await askJson(core, 'POST /db/_bulk_docs', { body: `{"docs":${docs}}` });
     expect(status).toBe(201);
@@ -227,8 +227,8 @@ describe('local documents', () => {
   });
 });
 
-describe('what comes from nobody’s client', () => {
-  test('depth costs nothing', async () => {
+describe('documents that no ordinary client sends', () => {
+  test('can be deeply nested', async () => {
     const deep = '['.repeat(998) + ']'.repeat(998);
     await put('deep', `{"deep":${deep}}`);
     expect(await ask(core, 'GET /db/deep')).toMatchObject({ body: expect.stringContaining(`"deep":${deep}}`) });
@@ -245,7 +245,7 @@ describe('what comes from nobody’s client', () => {
     }
   });
 
-  test('what is nested more than 1000 levels deep is refused', async () => {
+  test('are refused if they are nested more than 1000 levels deep', async () => {
     const deep = '['.repeat(1_001);
     const reason = 'The JSON has arrays and objects in more than 1000 levels; send what is nested deeper as a string.';
     for (const what of [
@@ -271,7 +271,7 @@ describe('what comes from nobody’s client', () => {
     }
   });
 
-  test('ids that mean something to JavaScript are ids', async () => {
+  test('can have names of built-in properties of JavaScript as ids', async () => {
     await put('constructor', '{"n":1}');
     expect(await askJson(core, 'GET /db/constructor')).toMatchObject([200, { n: 1 }]);
     const body = '{"__proto__":["1-a"],"constructor":["1-a"],"toString":["1-a"]}';

@@ -38,12 +38,12 @@ describe('open_revs as JSON', () => {
     expect(answer.headers).toMatchObject({ 'content-type': 'application/json' });
   });
 
-  test('of an unknown document', async () => {
+  test('of an unknown document is empty or lists missing revisions', async () => {
     expect(await ask(core, 'GET /db/none?open_revs=all')).toMatchObject({ status: 200, body: '[]\n' });
     expect(await ask(core, 'GET /db/none?open_revs=["1-a"]')).toMatchObject({ body: '[{"missing":"1-a"}]\n' });
   });
 
-  test('with the ancestry', async () => {
+  test('with revs=true has the ancestry', async () => {
     const { body } = await ask(core, 'GET /db/doc?open_revs=["2-x"]&revs=true');
     expect(body).toBe('[{"ok":{"_id":"doc","_rev":"2-x","_revisions":{"start":2,"ids":["x","a"]},"n":2}}]\n');
   });
@@ -54,7 +54,7 @@ describe('open_revs as JSON', () => {
 });
 
 describe('open_revs as multipart', () => {
-  test.each(['*/*', 'multipart/mixed'])('for Accept: %s', async (accept) => {
+  test.each(['*/*', 'multipart/mixed'])('is chosen for Accept: %s', async (accept) => {
     const answer = await ask(core, 'GET /db/doc?open_revs=["2-x","9-z"]', { headers: { accept } });
     const type = String(pick(answer.headers, 'content-type'));
     const boundary = /^multipart\/mixed; boundary="([0-9a-f]{32})"$/.exec(type)?.[1];
@@ -74,7 +74,7 @@ describe('_bulk_get', () => {
   const refused = (id: string, rev: string, reason: string) =>
     `{"id":"${id}","rev":"${rev}","error":"bad_request","reason":"${reason}"}`;
 
-  test('as JSON: an entry for each that was asked for, in their order', async () => {
+  test('as JSON has an entry for each request, in order', async () => {
     const entries = [
       `{"id":"doc","docs":[{"ok":${two}}]}`,
       `{"id":"doc","docs":[{"ok":${three}},{"ok":${two}},{"ok":${gone}}]}`,
@@ -89,7 +89,7 @@ describe('_bulk_get', () => {
     }
   });
 
-  test('as multipart where JSON is not acceptable', async () => {
+  test("is multipart if the client doesn't accept JSON", async () => {
     const body = '{"docs":[{"id":"doc","rev":"1-a"},{"id":"none"}]}';
     const answer = await ask(core, 'POST /db/_bulk_get', { body, headers: { accept: 'multipart/mixed' } });
     const text = await textOf(answer.body);
@@ -101,14 +101,14 @@ describe('_bulk_get', () => {
     );
   });
 
-  test('with latest: the leaves above what was asked for', async () => {
+  test('with latest=true returns the leaves above the requested revision', async () => {
     const body = '{"docs":[{"id":"doc","rev":"2-b"}]}';
     expect(await ask(core, 'POST /db/_bulk_get?latest=true&revs=true', { body })).toMatchObject({
       body: '{"results":[{"id":"doc","docs":[{"ok":{"_id":"doc","_rev":"3-c","_revisions":{"start":3,"ids":["c","b","a"]},"n":3}}]}]}\n',
     });
   });
 
-  test('of nothing, and of no list', async () => {
+  test('answers an empty list, and refuses a missing one', async () => {
     expect(await ask(core, 'POST /db/_bulk_get', { body: '{"docs":[]}' })).toMatchObject({ body: '{"results":[]}\n' });
     expect(await ask(core, 'POST /db/_bulk_get', { body: '{}' })).toMatchObject({
       status: 400,

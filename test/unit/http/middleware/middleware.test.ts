@@ -9,8 +9,7 @@ import { overrideMethod } from '../../../../src/http/middleware/method-override.
 import { addServerHeaders } from '../../../../src/http/middleware/server-headers.ts';
 import { refuseWhenClosing } from '../../../../src/http/middleware/shutdown.ts';
 import { cancelUnreadBody } from '../../../../src/http/middleware/unread-body.ts';
-import type { Answer, Context, Handler } from '../../../../src/http/request/context.ts';
-import { Context as RequestContext } from '../../../../src/http/request/context.ts';
+import { type Answer, type Context, Context as RequestContext, type Handler } from '../../../../src/http/request/context.ts';
 import { jsonAnswer, textAnswer } from '../../../../src/http/response/responses.ts';
 import { contextOf, services, streamOf, textOf } from '../support.ts';
 
@@ -23,7 +22,7 @@ function fixed(answer: (context: Context) => Answer): Handler {
 const hello = fixed((context) => jsonAnswer(context, 200, '{"hello":"wörld"}'));
 
 describe('Server and Date', () => {
-  test('are on every answer, the date in the form of HTTP', async () => {
+  test("are in every response, with the date in HTTP's format", async () => {
     let now = Date.UTC(2026, 0, 31, 12, 0, 0, 999);
     const handler = addServerHeaders({ now: () => now, monotonic: () => 0 }, hello);
     expect((await handler(contextOf({}))).headers).toMatchObject({
@@ -50,7 +49,7 @@ describe('method override', () => {
     }
   });
 
-  test('leaves all else alone', async () => {
+  test('leaves other requests unchanged', async () => {
     expect(await methodOf('GET', 'DELETE')).toBe('GET');
     expect(await methodOf('POST', 'PATCH')).toBe('POST');
     expect(await methodOf('POST', 'put')).toBe('POST');
@@ -58,14 +57,14 @@ describe('method override', () => {
 });
 
 describe('HEAD', () => {
-  test('is run as GET, and tells the length in bytes', async () => {
+  test('is run as GET, and has the length in bytes', async () => {
     const context = contextOf({ method: 'HEAD' });
     const answer = await answerHead(hello)(context);
     expect(context.method).toBe('GET');
     expect(answer).toMatchObject({ status: 200, body: null, headers: { 'content-length': '19' } });
   });
 
-  test('cancels a stream, whose length is told where it is known', async () => {
+  test('cancels a stream, and has its length if that is known', async () => {
     const { stream, seen } = streamOf([encoder.encode('abc')], { length: 3 });
     const answer = await answerHead(fixed((context) => textAnswer(context, 200, stream)))(
       contextOf({ method: 'HEAD' }),
@@ -75,7 +74,7 @@ describe('HEAD', () => {
     expect(seen).toEqual({ pulls: 0, cancelled: true });
   });
 
-  test('of a GET stays what it is', async () => {
+  test('does not affect GET', async () => {
     expect(await textOf((await answerHead(hello)(contextOf({}))).body)).toBe('{"hello":"wörld"}\n');
   });
 });
@@ -86,14 +85,14 @@ describe('errors', () => {
       throw failure;
     });
 
-  test('of ours show their status, word and reason', async () => {
+  test('of the service have their status, error and reason', async () => {
     const answer = await failing(new DatabaseError('conflict', 'Document update conflict.'))(contextOf({}));
     expect(answer.status).toBe(409);
     expect(answer.body).toBe('{"error":"conflict","reason":"Document update conflict."}\n');
     expect(answer.headers['cache-control']).toBe('must-revalidate');
   });
 
-  test('have their code beside the answer, also where it has no body', async () => {
+  test('have their code beside the response, also without a body', async () => {
     const gone: Handler = () => {
       throw new DatabaseError('storage_deleted', 'The database was deleted.');
     };
@@ -108,7 +107,7 @@ describe('errors', () => {
     expect(await wrapped).toMatchObject({ status: 404, errorCode: 'storage_deleted' });
   });
 
-  test('that nobody foresaw show nothing of themselves, and go to the log', async () => {
+  test('that are unexpected hide their details, and are logged', async () => {
     const logged: [string, unknown][] = [];
     const failure = new TypeError('secret at /home/me/file.ts');
     const log = { ...silentLog, error: (message: string, cause?: unknown) => void logged.push([message, cause]) };
@@ -125,13 +124,13 @@ describe('errors', () => {
     expect(logged).toEqual([['A GET request failed', failure]]);
   });
 
-  test('of the purge have the interface’s own words', async () => {
+  test("of a purge have the interface's own words", async () => {
     const answer = await failing(new DatabaseError('purge_during_compaction', 'x'))(contextOf({}));
     expect([answer.status, answer.body]).toEqual([500, '{"error":"error","reason":"purge_during_compaction"}\n']);
   });
 });
 
-test('a service that is closing refuses what is new', async () => {
+test('a service that is closing refuses new requests', async () => {
   let closing = false;
   const handler = refuseWhenClosing(() => closing, hello);
   expect((await handler(contextOf({}))).status).toBe(200);
@@ -139,7 +138,7 @@ test('a service that is closing refuses what is new', async () => {
   expect(() => handler(contextOf({}))).toThrow('shutting_down');
 });
 
-describe('a body that is not read', () => {
+describe('an unread request body', () => {
   test.each([
     ['answered', hello],
     [
@@ -165,13 +164,13 @@ describe('JSONP', () => {
     expect(answer.body).toBe('{"hello":"wörld"}\n');
   });
 
-  test('wraps the answer in a call', async () => {
+  test('wraps the response in a call', async () => {
     const answer = await handler(contextOf({ url: '/?callback=a.b[0]_' }, on));
     expect(answer.headers['content-type']).toBe('text/javascript');
     expect(answer.body).toBe('/* svc */a.b[0]_({"hello":"wörld"});\n');
   });
 
-  test('wraps errors, too', async () => {
+  test('wraps errors', async () => {
     const failing = wrapJsonp(() => {
       throw new DatabaseError('not_found', 'missing');
     });
@@ -186,7 +185,7 @@ describe('JSONP', () => {
     expect(await textOf(answer.body)).toBe('/* svc */f({"rows":[]}\n);\n');
   });
 
-  test('takes no callback that could be more than a name, and does nothing then', async () => {
+  test("ignores a callback that isn't a plain name", async () => {
     let ran = false;
     const watched = answerErrors(
       wrapJsonp((context) => {

@@ -29,7 +29,7 @@ describe('a virtual host', () => {
     expect(rewritten({ [pattern]: target }, host, path)).toBe(expected);
   });
 
-  test('that is told more exactly comes first', () => {
+  test('with a more exact name has precedence', () => {
     const section = {
       '*': '/any',
       '*.example.com': '/below',
@@ -45,7 +45,7 @@ describe('a virtual host', () => {
   });
 });
 
-test('a server answers at names that are told, and not at those that a pattern for all would have', () => {
+test('a server answers under hosts that are listed, and not under hosts that only a wildcard covers', () => {
   const hosts = new VirtualHosts({ 'a.example.com': '/a', '*.example.org': '/b', '*': '/c', ':x': '/d' });
   expect(hosts.isNamed('a.example.com:80')).toBe(true);
   expect(hosts.isNamed('x.example.org')).toBe(true);

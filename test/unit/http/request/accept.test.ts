@@ -4,7 +4,7 @@ import { accepts, jsonType } from '../../../../src/http/request/accept.ts';
 const JSON_TYPE = 'application/json';
 const TEXT_TYPE = 'text/plain; charset=utf-8';
 
-describe('the type of JSON text', () => {
+describe('JSON text has the right type', () => {
   test.each([
     ['*/*', TEXT_TYPE],
     ['application/json', JSON_TYPE],
@@ -31,7 +31,7 @@ describe('the type of JSON text', () => {
     ['text/plain, application/json', TEXT_TYPE],
     ['application/json, text/plain;q=0.5', JSON_TYPE],
     ['text/plain;q=0.2, application/json;q=0.3', JSON_TYPE],
-  ])('Accept: %s', (accept, type) => {
+  ])('for Accept: %s', (accept, type) => {
     expect(jsonType(accept)).toBe(type);
   });
 });
@@ -46,7 +46,7 @@ describe('multipart is acceptable', () => {
     ['application/json', false],
     ['multipart/related', false],
     ['*/*, multipart/mixed;q=0', false],
-  ])('Accept: %s', (accept, expected) => {
+  ])('for Accept: %s', (accept, expected) => {
     expect(accepts(accept, 'multipart/mixed')).toBe(expected);
   });
 });

@@ -1,8 +1,7 @@
 import { serialize } from 'node:v8';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { DatabaseError } from '../../../../src/base/errors/database-error.ts';
 import { parseJson, readJson, readObject, readText, requireJsonType } from '../../../../src/http/request/bodies.ts';
-import { fastestMs } from '../../../support/fastest.ts';
 import { contextOf, streamOf } from '../support.ts';
 
 const encoder = new TextEncoder();
@@ -24,32 +23,32 @@ const tooLarge = {
 };
 const invalid = { code: 'bad_request', reason: 'invalid_json' };
 
-describe('reading a body', () => {
+describe('reading a request body', () => {
   test.each([
     ['text', '{"a":"€"}'],
     ['bytes', bytes('{"a":"€"}')],
     ['a blob', new Blob(['{"a":"€"}'])],
     ['a stream that cuts a character in two', streamOf([bytes('{"a":"€').slice(0, 8), bytes('€"}').slice(2)]).stream],
-  ])('%s', async (_kind, body) => {
+  ])('works as %s', async (_kind, body) => {
     expect(await readText(contextOf({ body }))).toBe('{"a":"€"}');
   });
 
-  test('a long one of Latin letters takes a byte a character', async () => {
+  test('of long Latin text takes one byte per character', async () => {
     const long = 'x'.repeat(3_000_000);
     const text = await readText(contextOf({ body: bytes(long) }));
     expect(text === long).toBe(true);
     expect(serialize(text).length).toBeLessThan(long.length + 100);
   });
 
-  test('none is the empty text', async () => {
+  test('that is missing returns the empty text', async () => {
     expect(await readText(contextOf({}))).toBe('');
   });
 
-  test('a byte order mark is no part of the text', async () => {
+  test('skips a byte order mark', async () => {
     expect(await readText(contextOf({ body: new Uint8Array([0xef, 0xbb, 0xbf, 0x7b, 0x7d]) }))).toBe('{}');
   });
 
-  test('what is not UTF-8 is refused', async () => {
+  test('refuses invalid UTF-8', async () => {
     await expect(async () => readText(contextOf({ body: new Uint8Array([0x22, 0xff, 0x22]) }))).rejects.toMatchObject(
       invalid,
     );
@@ -58,7 +57,7 @@ describe('reading a body', () => {
     );
   });
 
-  test('lone surrogates in text are replaced, as on the way over a network', async () => {
+  test('replaces lone surrogates in text, as sending over a network does', async () => {
     expect(await readText(contextOf({ body: '"\ud800 😀 \udc00"' }))).toBe('"\ufffd 😀 \ufffd"');
   });
 
@@ -67,28 +66,28 @@ describe('reading a body', () => {
     ['text whose bytes are more than its units', `"${'€'.repeat(85)}"`],
     ['bytes', bytes(beyond)],
     ['a blob', new Blob([beyond])],
-  ])('%s beyond the limit is refused', async (_kind, body) => {
+  ])('refuses %s beyond the limit', async (_kind, body) => {
     await expect(async () => readText(contextOf({ body }, small))).rejects.toMatchObject(tooLarge);
   });
 
-  test('a body of exactly the limit is taken', async () => {
+  test('accepts exactly the limit', async () => {
     expect(await readText(contextOf({ body: ofLimit }, small))).toHaveLength(LIMIT);
     expect(await readText(contextOf({ body: bytes(ofLimit) }, small))).toHaveLength(LIMIT);
   });
 
-  test('a stream is read no further than the limit', async () => {
+  test('reads a stream no further than the limit', async () => {
     const { stream, seen } = streamOf(Array.from({ length: 100 }, () => bytes('0123456789')));
     await expect(async () => readText(contextOf({ body: stream }, small))).rejects.toMatchObject(tooLarge);
     expect(seen.pulls).toBe(26);
   });
 
-  test('a length that was announced is believed at once', async () => {
+  test('refuses an announced length beyond the limit at once', async () => {
     const { stream, seen } = streamOf([bytes('{}')], { length: LIMIT + 1 });
     await expect(async () => readText(contextOf({ body: stream }, small))).rejects.toMatchObject(tooLarge);
     expect(seen.pulls).toBe(0);
   });
 
-  test('also where only the header announces it', async () => {
+  test('refuses a length in the header beyond the limit at once', async () => {
     const { stream, seen } = streamOf([bytes('{}')]);
     const announced = contextOf({ body: stream, headers: { 'content-length': `${LIMIT + 1}` } }, small);
     await expect(async () => readText(announced)).rejects.toMatchObject(tooLarge);
@@ -98,7 +97,7 @@ describe('reading a body', () => {
   test.each([
     ['that fails', streamOf([bytes('{"a":')], { broken: true })],
     ['that ends before its announced length', streamOf([bytes('{}')], { length: 3 })],
-  ])('a stream %s is a bad request', async (_how, { stream }) => {
+  ])('refuses a stream %s as a bad request', async (_how, { stream }) => {
     const reason = 'The request body broke off before its end; nothing was changed.';
     await expect(async () => readText(contextOf({ body: stream }))).rejects.toMatchObject({
       code: 'bad_request',
@@ -107,23 +106,23 @@ describe('reading a body', () => {
   });
 });
 
-test('a stream whose sender is silent for too long is a timeout, whoever reads it', async () => {
+test('a stream whose sender is silent for too long times out, however it is read', async () => {
   const silent = new DatabaseError('request_timeout', 'Nothing came.');
   const stream = { pull: () => Promise.reject(silent), cancel: async () => undefined };
   await expect(async () => readText(contextOf({ body: stream }))).rejects.toBe(silent);
 });
 
-describe('encodings', () => {
+describe('content encodings', () => {
   const zipped = { 'content-encoding': 'gzip' };
 
-  test('gzip is inflated, whatever form the body has', async () => {
+  test('gzip is inflated in every form of body', async () => {
     const data = await gzip('{"a":"€"}');
     for (const body of [data, new Blob([data]), streamOf([data.slice(0, 5), data.slice(5)]).stream]) {
       expect(await readText(contextOf({ body, headers: zipped }))).toBe('{"a":"€"}');
     }
   });
 
-  test('identity is taken as it is', async () => {
+  test('identity is accepted', async () => {
     expect(await readText(contextOf({ body: '{}', headers: { 'content-encoding': 'identity' } }))).toBe('{}');
   });
 
@@ -136,7 +135,7 @@ describe('encodings', () => {
     });
   });
 
-  test('the limit holds for what comes out', async () => {
+  test('the limit applies to the decoded body', async () => {
     const bomb = await gzip(' '.repeat(10_000_000));
     expect(bomb.length).toBeLessThan(20_000);
     const limit = { svc: { max_document_size: '20000' } };
@@ -145,7 +144,7 @@ describe('encodings', () => {
     );
   });
 
-  test('what is no gzip, or only a part of it, is a bad request', async () => {
+  test('invalid or incomplete gzip is a bad request', async () => {
     const data = await gzip('{"a":1}');
     const broken = [bytes('{"a":1}'), data.slice(0, 12), data.slice(0, -1), new Uint8Array()];
     for (const body of broken) {
@@ -157,40 +156,42 @@ describe('encodings', () => {
   });
 });
 
-describe('JSON', () => {
-  test('any value may be read, up to 1000 levels deep', async () => {
+describe('JSON in a body', () => {
+  test('can be any value up to 1000 levels deep', async () => {
     expect(await readJson(contextOf({ body: '7' }))).toBe(7);
     const deep = await readJson(contextOf({ body: '['.repeat(1_000) + ']'.repeat(1_000) }));
     expect(Array.isArray(deep)).toBe(true);
   });
 
-  test('is refused where it is too deep, before anything is built from it', async () => {
+  test('is refused if it is nested too deeply, before anything is built from it', async () => {
     const body = new TextDecoder().decode(Buffer.alloc(10_000_000, '['));
+    const parse = vi.spyOn(JSON, 'parse');
     await expect(async () => readJson(contextOf({ body }))).rejects.toMatchObject({ code: 'bad_request' });
-    const refused = expect.objectContaining({ code: 'bad_request' });
-    expect(fastestMs(() => expect(() => parseJson(body)).toThrow(refused))).toBeLessThan(100);
+    expect(() => parseJson(body)).toThrow(expect.objectContaining({ code: 'bad_request' }));
+    expect(parse).not.toHaveBeenCalled();
+    parse.mockRestore();
   });
 
   test.each(['', '{', "{'a':1}", 'undefined'])('%s is invalid', (text) => {
     expect(() => parseJson(text)).toThrow(expect.objectContaining(invalid));
   });
 
-  test.each(['[]', '7', 'null', '"a"', 'true'])('%s is no object', async (body) => {
+  test.each(['[]', '7', 'null', '"a"', 'true'])('%s is not an object', async (body) => {
     const reason = 'Request body must be a JSON object';
     await expect(async () => readObject(contextOf({ body }))).rejects.toMatchObject({ code: 'bad_request', reason });
   });
 });
 
-describe('the content type check', () => {
+describe('the check of the content type', () => {
   test.each(['application/json', 'Application/JSON', 'application/json; charset=utf-8', ' application/json ;x=y'])(
-    '%s passes',
+    'accepts %s',
     (type) => {
       expect(() => requireJsonType(contextOf({ headers: { 'content-type': type } }))).not.toThrow();
     },
   );
 
   test.each(['', 'text/plain', 'application/jsonx', 'application/json;a=1;b=2', 'multipart/related'])(
-    '"%s" does not',
+    'refuses "%s"',
     (type) => {
       expect(() => requireJsonType(contextOf({ headers: { 'content-type': type } }))).toThrow(
         'bad_content_type: Content-Type must be application/json',
@@ -198,7 +199,7 @@ describe('the content type check', () => {
     },
   );
 
-  test('nor does none at all', () => {
+  test('refuses a missing content type', () => {
     expect(() => requireJsonType(contextOf({}))).toThrow('bad_content_type');
   });
 });

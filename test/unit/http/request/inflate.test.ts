@@ -11,7 +11,7 @@ afterEach(() => {
   process.off('uncaughtException', note);
 });
 
-test('a request that is refused after it had to wait amid its body ends nothing else', async () => {
+test("a request refused after it waited in the middle of its compressed body doesn't crash the process", async () => {
   process.on('uncaughtException', note);
   const packed = gzipSync(Buffer.alloc(1_000_000));
   const busy = new DatabaseError('too_busy', 'There is no room for it.');

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Query } from '../../../../src/http/request/query.ts';
 
-test('values are decoded, and the first of a name counts', () => {
+test('query values are decoded, and the first of a name counts', () => {
   const query = new Query('rev=1-a%2Bb&rev=2&key=%22a+b%22&empty=');
   expect(query.get('rev')).toBe('1-a+b');
   expect(query.get('key')).toBe('"a b"');
@@ -16,7 +16,7 @@ test('a flag is on only with the literal true', () => {
   expect(['a', 'b', 'c', 'd', 'e'].map((name) => query.flag(name))).toEqual([true, false, false, false, false]);
 });
 
-test('an empty query has nothing', () => {
+test('an empty query has no values', () => {
   expect(new Query('').isEmpty).toBe(true);
   expect(new Query('').get('a')).toBeUndefined();
   expect([...new Query('').entries()]).toEqual([]);

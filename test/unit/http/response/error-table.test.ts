@@ -28,18 +28,18 @@ test.each<[ErrorCode, number, string]>([
   ['shutting_down', 503, 'shutting_down'],
   ['too_busy', 503, 'service_unavailable'],
   ['too_many_requests', 429, 'too_many_requests'],
-])('%s becomes %i %s', (code, status, error) => {
+])('error %s becomes %i %s', (code, status, error) => {
   expect(showError(new DatabaseError(code, 'why'))).toEqual({ status, error, reason: 'why' });
 });
 
-test('a function may name its error itself', () => {
+test('a function can name its own error', () => {
   const shown = showError(new ThrownError('teapot', 'short and stout'));
   expect(shown).toEqual({ status: 500, error: 'teapot', reason: 'short and stout' });
 });
 
 const codes = Object.keys(STATUSES).filter((code): code is ErrorCode => code in STATUSES);
 
-test('ours to look into is what has a status of 500, but for functions of documents', () => {
+test('errors with status 500 are internal, except for those of functions of documents', () => {
   const internal = codes.filter((code) => isInternal(new DatabaseError(code, '')));
   expect(internal.sort()).toEqual([
     'purge_during_compaction',

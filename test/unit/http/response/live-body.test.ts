@@ -68,7 +68,7 @@ class Scripted {
 }
 
 describe('the body of a feed', () => {
-  test('gives each piece by itself, as text or as bytes', async () => {
+  test('has each piece separately, as text or as bytes', async () => {
     const source = new Scripted();
     const first = source.body.pullText();
     await source.give('one');
@@ -81,7 +81,7 @@ describe('the body of a feed', () => {
     expect([await end, source.returned]).toEqual([undefined, 1]);
   });
 
-  test('begins at once, also where it has nothing to tell yet, and says so once', async () => {
+  test('begins at once, also without events, with one newline', async () => {
     const source = new Scripted();
     const beginning = source.body.pullText();
     await source.give(WAITS);
@@ -93,7 +93,7 @@ describe('the body of a feed', () => {
     await source.body.cancel();
   });
 
-  test('counts its bytes while pieces are made, and nothing while it waits, fails or has ended', async () => {
+  test('counts its bytes while pieces are made, and none while it waits, or after it failed or ended', async () => {
     const source = new Scripted();
     expect(source.budget.used).toBe(262_144);
     const beginning = source.body.pullText();
@@ -113,7 +113,7 @@ describe('the body of a feed', () => {
     expect([await end, source.budget.used]).toEqual([undefined, 0]);
   });
 
-  test('breaks off with what its source fails with, which is logged where it is ours', async () => {
+  test('fails with the error of its source, which is logged if it is internal', async () => {
     for (const error of [
       new Error('unexpected'),
       new DatabaseError('storage_closed', 'The service is shutting down.'),
@@ -127,13 +127,13 @@ describe('the body of a feed', () => {
     }
   });
 
-  test('that nobody reads is given back', async () => {
+  test('that is never read is released', async () => {
     const source = new Scripted(50);
     await source.body.cancel();
     expect([source.closed, source.budget.used]).toEqual([1, 0]);
   });
 
-  test('that is given up in the middle of a wait ends, with its heartbeats', async () => {
+  test('that is cancelled in the middle of a wait ends, with its heartbeats', async () => {
     const source = new Scripted(50);
     const beginning = source.body.pullText();
     await source.give(WAITS);
@@ -144,7 +144,7 @@ describe('the body of a feed', () => {
     expect([await first, source.closed, source.returned, source.budget.used]).toEqual([undefined, 1, 1, 0]);
   });
 
-  test('that is given up between two pieces ends', async () => {
+  test('that is cancelled between two pieces ends', async () => {
     const source = new Scripted(50);
     const first = source.body.pullText();
     await source.give('one');
@@ -153,7 +153,7 @@ describe('the body of a feed', () => {
     expect([source.closed, source.returned, source.budget.used]).toEqual([1, 1, 0]);
   });
 
-  test('that is given up while a piece is late ends; that it fails then concerns nobody', async () => {
+  test('that is cancelled while a piece is late ends, and a later failure of the piece is ignored', async () => {
     const source = new Scripted(50);
     const beat = source.body.pullText();
     await settle();
@@ -166,7 +166,7 @@ describe('the body of a feed', () => {
 });
 
 describe('heartbeats', () => {
-  test('come at their time while a piece is waited for, and then the piece', async () => {
+  test('are sent at their time while a piece is waited for, followed by the piece', async () => {
     const source = new Scripted(50);
     for (let beat = 0; beat < 3; beat += 1) {
       const pull = source.body.pullText();
@@ -181,7 +181,7 @@ describe('heartbeats', () => {
     expect(await piece).toBe('one');
   });
 
-  test('come at their time also while pieces come that tell nothing', async () => {
+  test('are sent at their time also while pieces without content arrive', async () => {
     const source = new Scripted(50);
     const beginning = source.body.pullText();
     await source.give(WAITS);
@@ -197,7 +197,7 @@ describe('heartbeats', () => {
     await source.body.cancel();
   });
 
-  test('come no more when the piece is there, though nobody took it at once', async () => {
+  test("stop when the piece is there, even if it isn't read at once", async () => {
     const source = new Scripted(50);
     const beat = source.body.pullText();
     await vi.advanceTimersByTimeAsync(50);
@@ -207,7 +207,7 @@ describe('heartbeats', () => {
     expect(await source.body.pullText()).toBe('one');
   });
 
-  test('leave nothing behind on what is being waited for', async () => {
+  test('add one handler only to the promise that is waited for', async () => {
     let handlers = 0;
     const source = new Scripted(50, (step) => {
       const then = step.then.bind(step);

@@ -3,7 +3,7 @@ import { parseDestination } from '../../../../src/http/documents/destination.ts'
 import { documentLocation, ownBase } from '../../../../src/http/response/locations.ts';
 import { contextOf } from '../support.ts';
 
-describe('our own address', () => {
+describe("the service's own address", () => {
   test.each([
     ['/db', {}, ''],
     ['/db', { host: 'localhost:5984' }, 'http://localhost:5984'],
@@ -45,7 +45,7 @@ describe('our own address', () => {
     ['an address that is a part of one', proxies, '10.0.0.10'],
     ['nowhere', proxies, undefined],
     ['an address where no proxy is trusted', {}, '::1'],
-  ])('what comes from %s is not believed of what it forwards', (_, settings, peer) => {
+  ])('ignores forwarding headers from %s', (_, settings, peer) => {
     const headers = {
       host: 'h',
       'x-forwarded-host': 'outer.example',
@@ -55,7 +55,7 @@ describe('our own address', () => {
     expect(ownBase(contextOf({ url: '/db', headers, peer }, settings))).toBe('http://h');
   });
 
-  test('a proxy may use other names for its headers', () => {
+  test('can come from configured header names of a proxy', () => {
     const names = { x_forwarded_host: 'X-Host', x_forwarded_proto: 'X-Proto', x_forwarded_ssl: 'X-Ssl' };
     const settings = { httpd: { ...proxies.httpd, ...names } };
     const own = { host: 'h', 'x-forwarded-host': 'other.example', 'x-forwarded-proto': 'https' };
@@ -80,12 +80,12 @@ describe('our own address', () => {
     ['db', '_design/a/b', 'http://h/db/_design/a%2Fb'],
     ['db', '_local/ä', 'http://h/db/_local/%C3%A4'],
     ['db', '😀"', 'http://h/db/%F0%9F%98%80%22'],
-  ])('document %s %s', (database, id, expected) => {
+  ])('of document %s %s is in Location', (database, id, expected) => {
     expect(documentLocation(contextOf({ headers: { host: 'h' } }), database, id)).toBe(expected);
   });
 });
 
-describe('Destination', () => {
+describe('the Destination header', () => {
   const destination = (header: string) =>
     parseDestination(contextOf({ headers: { host: 'h:5984', destination: header } }));
 
@@ -133,12 +133,12 @@ describe('Destination', () => {
     },
   );
 
-  test('the port that a scheme has by itself may be left out', () => {
+  test('can omit the default port of the scheme', () => {
     const context = contextOf({ headers: { host: 'h', destination: 'http://h:80/db/copy' } });
     expect(parseDestination(context)).toEqual({ database: 'db', id: 'copy', rev: undefined });
   });
 
-  test('must be there', () => {
+  test('is required', () => {
     expect(() => parseDestination(contextOf({}))).toThrow('Destination header is mandatory for COPY.');
   });
 });

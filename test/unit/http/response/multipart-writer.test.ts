@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { multipartType, partPieces, partText } from '../../../../src/http/response/multipart-writer.ts';
 
-test('a part stands before its boundary, with its type', () => {
+test('a part ends with its boundary, and has its type', () => {
   const part = { type: 'application/json; error="true"', text: '{"missing":"2-b"}' };
   expect(partText(part, 'B')).toBe('\r\nContent-Type: application/json; error="true"\r\n\r\n{"missing":"2-b"}\r\n--B');
 });
 
-test('a part in pieces is the same', async () => {
+test('a part in pieces is written like a whole one', async () => {
   async function* pieces() {
     yield '{"a"';
     yield ':1}';
@@ -16,6 +16,6 @@ test('a part in pieces is the same', async () => {
   expect(text).toBe(partText({ type: 'application/json', text: '{"a":1}' }, 'B'));
 });
 
-test('the type names the boundary', () => {
+test('the content type names the boundary', () => {
   expect(multipartType('B')).toBe('multipart/mixed; boundary="B"');
 });

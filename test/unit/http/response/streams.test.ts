@@ -36,14 +36,14 @@ async function streamOf(text: TextSource): Promise<ByteStream> {
   return body;
 }
 
-describe('text that is produced piece by piece', () => {
-  test('is one string where it is short', async () => {
+describe('text produced piece by piece', () => {
+  test('is one string if it is short', async () => {
     const { text, seen } = source(3);
     expect(await textBody(text, silentLog)).toBe(KILOBYTE.repeat(3));
     expect(seen).toEqual({ produced: 3, released: 1, closed: 1 });
   });
 
-  test('comes in chunks of 64 KB otherwise, each produced when it is pulled', async () => {
+  test('is sent in chunks of 64 KB otherwise, each produced when it is pulled', async () => {
     const { text, seen } = source(200);
     const stream = await streamOf(text);
     expect(seen.produced).toBe(64);
@@ -59,19 +59,19 @@ describe('text that is produced piece by piece', () => {
     expect(seen.released).toBe(1);
   });
 
-  test('ends well where the last chunk is full', async () => {
+  test('ends correctly if the last chunk is full', async () => {
     const { text, seen } = source(128);
     expect(await textOf(await streamOf(text))).toBe(KILOBYTE.repeat(128));
     expect(seen.released).toBe(1);
   });
 
-  test('fails by itself where its first chunk can not be produced', async () => {
+  test("fails by itself if its first chunk can't be produced", async () => {
     const { text, seen } = source(200, 10);
     await expect(textBody(text, silentLog)).rejects.toThrow('the page could not be read');
     expect(seen).toMatchObject({ released: 1, closed: 1 });
   });
 
-  test('breaks off where a later one can not, and says so in the log', async () => {
+  test("is aborted if a later chunk can't be produced, and the log says so", async () => {
     const { text, seen } = source(200, 100);
     const logged: string[] = [];
     const body = await textBody(text, { ...silentLog, error: (message) => logged.push(message) });
@@ -80,7 +80,7 @@ describe('text that is produced piece by piece', () => {
     expect(logged).toEqual(['A streamed answer broke off']);
   });
 
-  test('is released when nobody reads on', async () => {
+  test('is released when the reader cancels', async () => {
     const { text, seen } = source(1000);
     const stream = await streamOf(text);
     await stream.pull();
@@ -91,7 +91,7 @@ describe('text that is produced piece by piece', () => {
     expect(seen.released).toBe(1);
   });
 
-  test('is released after the step under way when the reader leaves during it', async () => {
+  test('is released after the current step when the reader cancels during it', async () => {
     const { text, seen } = source(1000);
     const stream = await streamOf(text);
     await stream.pull();
@@ -103,7 +103,7 @@ describe('text that is produced piece by piece', () => {
     expect(seen.produced).toBeLessThan(128);
   });
 
-  test('is produced for HEAD as far as it takes to know whether it has a length', async () => {
+  test('is produced for HEAD only as far as needed to know whether it has a length', async () => {
     const context = contextOf({ method: 'HEAD' });
     context.isHead = true;
     const long = source(1000);

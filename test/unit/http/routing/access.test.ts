@@ -5,7 +5,7 @@ import { contextOf, createTestRouter } from '../support.ts';
 
 const noAccounts = () => Promise.reject(new Error('no accounts are needed here'));
 
-test('as long as there is no admin, everybody is one', () => {
+test('as long as there is no admin, every client is one', () => {
   const context = contextOf({});
   context.user = context.services.access.withoutCredentials;
   for (const right of ['anyone', 'member', 'databaseAdmin', 'serverAdmin'] as const) {
@@ -13,7 +13,7 @@ test('as long as there is no admin, everybody is one', () => {
   }
 });
 
-test('with an admin, who sends no credentials is nobody', () => {
+test('with an admin, a client without credentials is anonymous', () => {
   const { access } = contextOf({}, { admins: { root: 'secret' } }).services;
   expect(access.withoutCredentials).toBe(ANONYMOUS);
 });
@@ -22,7 +22,7 @@ test.each([
   ['PUT', '/db', 'You are not a server admin.'],
   ['DELETE', '/db', 'You are not a server admin.'],
   ['GET', '/_active_tasks', 'You are not a server admin.'],
-])('the router asks before it calls a handler: %s %s', async (method, url, reason) => {
+])('the router checks access before it calls a handler: %s %s', async (method, url, reason) => {
   const context = contextOf({ method, url });
   context.user = { name: 'ada', roles: [] };
   const { services } = context;

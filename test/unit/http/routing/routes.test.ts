@@ -11,7 +11,7 @@ beforeAll(async () => {
 
 afterAll(() => core.close());
 
-describe('methods', () => {
+describe('unsupported methods', () => {
   test.each([
     ['PUT /', 'GET,HEAD'],
     ['POST /_all_dbs', 'GET,HEAD'],
@@ -52,7 +52,7 @@ describe('methods', () => {
   });
 });
 
-describe('paths', () => {
+describe('invalid paths', () => {
   test.each([
     ['GET /absent', 'not_found', 'no_db_file'],
     ['GET /absent/doc', 'not_found', 'no_db_file'],
@@ -68,7 +68,7 @@ describe('paths', () => {
     ['GET /db/_design/x', 'not_found', 'missing'],
     ['GET /db/_design/x/_unknown', 'not_found', 'missing handler: _unknown'],
     ['POST /db/_compact/absent', 'not_found', 'missing'],
-  ])('%s is not there', async (what, error, reason) => {
+  ])('%s is not found', async (what, error, reason) => {
     expect(await askJson(core, what)).toEqual([404, { error, reason }]);
   });
 
@@ -91,20 +91,20 @@ describe('paths', () => {
     expect(answer).toEqual({ error: 'not_implemented', reason: expect.stringMatching(/not implemented yet\./) });
   });
 
-  test('an encoded slash behind _design is sent to the plain one, query and all', async () => {
+  test('an encoded slash after _design is redirected to the plain one, with the query', async () => {
     const answer = await ask(core, 'GET /db/_design%2Fa%2Fb/x%2Fy?rev=1-a', { headers: { host: 'h' } });
     expect(answer.status).toBe(301);
     expect(answer.headers).toMatchObject({ location: 'http://h/db/_design/a%2Fb/x%2Fy?rev=1-a' });
   });
 
-  test('writing takes either slash', async () => {
+  test('either slash is accepted for writing', async () => {
     expect((await ask(core, 'PUT /db/_design%2Fboth', { body: '{}' })).status).toBe(201);
     expect((await ask(core, 'GET /db/_design/both')).status).toBe(200);
     expect((await ask(core, 'PUT /db/_local%2Fboth', { body: '{}' })).status).toBe(201);
     expect((await ask(core, 'GET /db/_local/both')).status).toBe(200);
   });
 
-  test('an address beyond the configured length is refused', async () => {
+  test('an address longer than the configured length is refused', async () => {
     const reason = 'the request entity is too long';
     expect(await askJson(core, `GET /db/${'x'.repeat(200)}`)).toEqual([414, { error: 'too_long', reason }]);
   });

@@ -30,7 +30,7 @@ async function isPassword(admin: string, password: string): Promise<boolean> {
   return passwords.matches(password, hashOfAdmin(settings['admins']?.[admin] ?? ''));
 }
 
-test('the first line of what is no terminal is the password, whose hash is kept for the owner alone', async () => {
+test('without a terminal the first input line is the password, whose hash is stored readable for the owner only', async () => {
   const path = join(folder, 'settee.ini');
   expect(await add('ana', 'pass word\r\nrest')).toBe(
     `ana is a server admin from the next start of the server. The hash of the password is stored in ${path}.\n`,
@@ -41,7 +41,7 @@ test('the first line of what is no terminal is the password, whose hash is kept 
   expect(await isPassword('ana', 'pass word')).toBe(true);
 });
 
-test('another password replaces the one before, and leaves other admins alone', async () => {
+test('another password replaces the previous one, and leaves other admins unchanged', async () => {
   await add('ana', 'first\n');
   await add('bob', 'second\n');
   expect(await add('ana', 'third')).toMatch(/^ana has a new password from the next start/);
@@ -50,7 +50,7 @@ test('another password replaces the one before, and leaves other admins alone', 
   expect(await isPassword('bob', 'second')).toBe(true);
 });
 
-test('a server with a configuration file elsewhere has its admins there', async () => {
+test('a server with a configuration file elsewhere has its admins in that file', async () => {
   const configFile = join(folder, 'etc', 'settee.ini');
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
   await addAdmin({ admin: 'ana', dataFolder: folder, configFile }, { stdin: Readable.from(['a\n']), stdout, stderr });
@@ -59,13 +59,13 @@ test('a server with a configuration file elsewhere has its admins there', async 
   await expect(stat(join(folder, 'settee.ini'))).rejects.toMatchObject({ code: 'ENOENT' });
 });
 
-test('without a password nothing is kept', async () => {
+test('without a password nothing is stored', async () => {
   await expect(add('ana', '\n')).rejects.toMatchObject({ code: 'bad_request' });
   await expect(stat(folder)).rejects.toMatchObject({ code: 'ENOENT' });
 });
 
 test.for(['', 'a:b', 'a\nb', 'a\r\n[log]\nlevel = debug', '\u0000'])(
-  'a name by which nobody could log in is refused, and nothing is kept: %j',
+  'a name that could not log in is refused, and nothing is stored: %j',
   async (name) => {
     await expect(add(name, 'pass\n')).rejects.toMatchObject({ code: 'bad_request' });
     await expect(stat(join(folder, 'settee.ini'))).rejects.toMatchObject({ code: 'ENOENT' });

@@ -21,13 +21,13 @@ describe('serve', () => {
     config: {},
   };
 
-  test('is what happens without a command, with its defaults', () => {
+  test('is the default command, with its defaults', () => {
     expect(parse('')).toEqual({ name: 'serve', options: defaults });
     expect(parse('serve')).toEqual({ name: 'serve', options: defaults });
     expect(parse('--port 8080')).toEqual({ name: 'serve', options: { ...defaults, port: 8080 } });
   });
 
-  test('takes all its options', () => {
+  test('accepts all its options', () => {
     expect(
       parse(
         'serve -p 80 --host ::1 --allow-host a.example --allow-host b -d /x --log-level debug --config /x.ini --tls-cert c.pem --tls-key k.pem --set svc/max_dbs_open=5 --set app/a=b=c --set app/x=',
@@ -69,18 +69,18 @@ describe('serve', () => {
     ['app:shop/a:b.c=', 'app:shop', 'a:b.c', ''],
     ['chttpd/require_valid_user=true', 'chttpd', 'require_valid_user', 'true'],
     ['httpd/WWW-Authenticate=Basic realm="x"', 'httpd', 'WWW-Authenticate', 'Basic realm="x"'],
-  ])('takes --set %s', (text, section, key, value) => {
+  ])('accepts --set %s', (text, section, key, value) => {
     const command = parseCommand(['--set', text], {});
     expect(command).toMatchObject({ options: { config: { [section]: { [key]: value } } } });
   });
 
-  test('puts the demo on any free port where the server is on one, or where it is told, or leaves it out', () => {
+  test('puts the demo on any free port if the server is on one, on a given port, or leaves it out', () => {
     expect(parse('--port 0')).toEqual({ name: 'serve', options: { ...defaults, port: 0, demoPort: 0 } });
     expect(parse('--demo-port 7000')).toEqual({ name: 'serve', options: { ...defaults, demoPort: 7000 } });
     expect(parse('--no-demo')).toEqual({ name: 'serve', options: { ...defaults, demoPort: undefined } });
   });
 
-  test('takes port, host and folder from the environment, where the command line has none', () => {
+  test('reads port, host and folder from the environment if the command line has none', () => {
     const environment = { SETTEE_PORT: '6000', SETTEE_HOST: 'localhost', SETTEE_DATA: '/env' };
     expect(parse('', environment)).toMatchObject({ options: { port: 6000, host: 'localhost', dataFolder: '/env' } });
     expect(parse('--port 7000 --host ::1 --data /own', environment)).toMatchObject({
@@ -131,7 +131,7 @@ describe('serve', () => {
     expect(() => parse(line)).toThrow(new UsageError(message, 'serve'));
   });
 
-  test('is not what happens with a command that is not there', () => {
+  test("doesn't run for an unknown command", () => {
     expect(() => parse('start')).toThrow(
       new UsageError(
         'There is no command "start". The commands are: serve, import, export, replicate, verify, backup, restore, admin.',
@@ -139,7 +139,7 @@ describe('serve', () => {
     );
   });
 
-  test('names the environment variable that is wrong', () => {
+  test('names an invalid environment variable', () => {
     expect(() => parse('', { SETTEE_PORT: 'x' })).toThrow('SETTEE_PORT is "x"');
     expect(() => parse('', { SETTEE_CONFIG: '' })).toThrow('SETTEE_CONFIG is empty');
   });
@@ -160,7 +160,7 @@ describe('import', () => {
     });
   });
 
-  test('takes all its options, before and behind its arguments', () => {
+  test('accepts all its options, before and after its arguments', () => {
     expect(
       parse(
         'import --create http://h/db - --id cca3 --new-edits false --format lines --batch-size 7 --refused r.json --attachments f',
@@ -193,7 +193,7 @@ describe('import', () => {
 });
 
 describe('the other commands', () => {
-  test('export', () => {
+  test('export is parsed', () => {
     expect(parse('export http://h/db')).toEqual({ name: 'export', url: 'http://h/db', file: '-', format: 'lines' });
     expect(parse('export http://h/db f.gz --format array')).toEqual({
       name: 'export',
@@ -206,7 +206,7 @@ describe('the other commands', () => {
     expect(() => parse('export')).toThrow('Name the database: settee export URL [FILE]');
   });
 
-  test('verify, backup, restore', () => {
+  test('verify, backup and restore are parsed', () => {
     expect(parse('verify a b --data /d')).toEqual({
       name: 'verify',
       dataFolder: '/d',
@@ -225,7 +225,7 @@ describe('the other commands', () => {
     expect(() => parse('restore /s', { SETTEE_DATA: '/e' })).toThrow('Name both folders');
   });
 
-  test('help and version, wherever they are asked for', () => {
+  test('help and version are recognized anywhere', () => {
     expect(parse('--help')).toEqual({ name: 'help', topic: undefined });
     expect(parse('help')).toEqual({ name: 'help', topic: undefined });
     expect(parse('help import')).toEqual({ name: 'help', topic: 'import' });

@@ -49,7 +49,7 @@ async function countOf(name: string): Promise<unknown> {
 }
 
 describe('replicate', () => {
-  test('copies between URLs, and goes on from its checkpoint', async () => {
+  test('copies between URLs, and continues from its checkpoint', async () => {
     await write(3);
     const call = ['replicate', `${server.url}source`, `${server.url}target`];
     expect(await runCommand(call)).toEqual({ code: 1, stdout: '', stderr: `could not open ${server.url}target\n` });
@@ -76,7 +76,7 @@ describe('replicate', () => {
     expect(await countOf('back')).toBe(2);
   });
 
-  test('chooses by ids, selector, filter and sequence', async () => {
+  test('selects by ids, selector, filter and sequence', async () => {
     await write(4);
     const filters = { same: 'function (doc, req) { return String(doc.n) === req.query.n; }' };
     await must('PUT', 'source/_design/f', { filters });
@@ -90,7 +90,7 @@ describe('replicate', () => {
     expect(await writtenWith('late', ['--since', '3'])).toBe('2');
   });
 
-  test('names what was refused, and copies it when it is told to try again', async () => {
+  test('lists refused documents, and copies them with --retry-refused', async () => {
     await write(3);
     await must('PUT', 'target');
     const rules = { validate_doc_update: "function (doc) { if (doc.n === 1) throw { forbidden: 'no ones' }; }" };
@@ -106,7 +106,7 @@ describe('replicate', () => {
     });
   });
 
-  test('a continuous one goes on until a signal, and has made its checkpoint then', async () => {
+  test('runs continuously until a signal, and has written its checkpoint then', async () => {
     await write(1);
     await must('PUT', 'target');
     const signals = new EventEmitter();
@@ -130,7 +130,7 @@ describe('replicate', () => {
     expect(once.stdout).toMatch(/^0 written, /);
   });
 
-  test('does not follow a peer to an address that it alone can reach', async () => {
+  test("doesn't follow a peer's redirection to an internal address", async () => {
     await write(1);
     await must('PUT', 'target');
     const stranger = createServer(({ url = '' }, response) => {
@@ -154,7 +154,7 @@ describe('replicate', () => {
     }
   });
 
-  test('a folder that a server uses is refused, with the way to its databases', async () => {
+  test('is refused for a folder that a server uses, with the URL of its databases', async () => {
     const other = await startServer({ port: 0, dataFolder: folder, logLevel: 'none' });
     try {
       const outcome = await runCommand(['replicate', `${server.url}source`, 'mine', '--data', folder]);
@@ -165,7 +165,7 @@ describe('replicate', () => {
     }
   });
 
-  test('a call that can not be is explained, and repeats no password', async () => {
+  test('explains an invalid call without the password', async () => {
     for (const call of [
       ['replicate', 'http://ana:hidden@127.0.0.1:1/', 'b'],
       ['replicate', 'ftp://ana:hidden@127.0.0.1/a', 'b'],
@@ -183,7 +183,7 @@ describe('replicate', () => {
     }
   });
 
-  test('a password is shown neither where the peer is not there nor in the result', async () => {
+  test('shows no password, neither for an unreachable peer nor in the result', async () => {
     await write(1);
     const withPassword = server.url.replace('//', '//ana:hidden@');
     const { code, stdout, stderr } = await runCommand(['replicate', `${withPassword}source`, `${withPassword}target`]);
@@ -206,7 +206,7 @@ function terminal() {
   return Object.assign(new PassThrough(), { isTTY: true, cursorTo: () => true, clearLine: () => true });
 }
 
-test('a bar goes from what is pending to its end, over several attempts', () => {
+test('the progress bar goes from pending to done over several attempts', () => {
   const stream = terminal();
   const progress = new ReplicationProgress(stream);
   const first = progress.startReplication();

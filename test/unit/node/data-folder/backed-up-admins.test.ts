@@ -60,7 +60,7 @@ async function expectOwned(server: RunningServer): Promise<void> {
 const REFUSED = { code: 'bad_request', reason: expect.stringMatching(/admin add NAME.*--config.*--without-admin/) };
 
 describe('a backup', () => {
-  test('holds settings and admins, for its owner only, and a folder restored from it has them', async () => {
+  test('has settings and admins, readable for its owner only, and so has a folder restored from it', async () => {
     await startOwned('data');
     expect(await runCommand(['backup', at('backup'), '--data', at('data')])).toMatchObject({
       code: 0,
@@ -81,7 +81,7 @@ describe('a backup', () => {
     await expectOwned(await start('backup'));
   });
 
-  test('has those of a configuration file that is elsewhere, where it is named', async () => {
+  test('has the settings of a configuration file elsewhere if that is named', async () => {
     const configFile = at('elsewhere.ini');
     await startOwned('data', { configFile });
     expect((await runCommand(['backup', at('a'), '--data', at('data'), '--config', configFile])).code).toBe(0);
@@ -96,7 +96,7 @@ describe('a backup', () => {
     await expectOwned(await start('of-b', { configFile }));
   });
 
-  test('of a server that never had an admin is served as that was', async () => {
+  test('of a server without admins is served without admins', async () => {
     await ask(await start('data'), 'PUT', 'library', {});
     expect(await runCommand(['backup', at('backup'), '--data', at('data')])).toMatchObject({ code: 0, stderr: '' });
     expect(await runCommand(['restore', at('backup'), '--data', at('restored')])).toMatchObject({
@@ -107,7 +107,7 @@ describe('a backup', () => {
     expect((await ask(restored, 'PUT', 'another', {})).status).toBe(201);
   });
 
-  test('that has no settings at all is restored to a folder that is not served until it has an admin', async () => {
+  test("without settings is restored to a folder that isn't served until it has an admin", async () => {
     await startOwned('data');
     await runCommand(['backup', at('backup'), '--data', at('data')]);
     await stopAll();
@@ -131,7 +131,7 @@ describe('a backup', () => {
     await expectOwned(await start('restored'));
   });
 
-  test('does not replace settings that are there', async () => {
+  test('does not replace existing settings', async () => {
     await startOwned('data');
     await runCommand(['backup', at('backup'), '--data', at('data')]);
     await stopAll();
@@ -143,7 +143,7 @@ describe('a backup', () => {
     await expect(start('restored')).rejects.toMatchObject(REFUSED);
   });
 
-  test('that breaks off anywhere is begun again, and is never restored without its admins', async () => {
+  test('that breaks off anywhere can be started again, and is never restored without its admins', async () => {
     await startOwned('data');
     for (let steps = 1; ; steps++) {
       const left = await breakOff(backupData({ dataFolder: at('data'), target: at('backup') }), steps);
@@ -163,8 +163,8 @@ describe('a backup', () => {
   });
 });
 
-describe('a folder whose server has had admins is not served without one', () => {
-  test('where it was copied without its settings', async () => {
+describe('a folder that had admins is not served', () => {
+  test('if it was copied without its settings', async () => {
     await startOwned('data');
     await stopAll();
     await cp(at('data'), at('copy'), { recursive: true });
@@ -181,7 +181,7 @@ describe('a folder whose server has had admins is not served without one', () =>
     await start('bare', { config: { admins: { root: 'secret' } } });
   });
 
-  test('where the admins were given by flags, or the configuration file is another', async () => {
+  test('if its admins were given by flags, or the configuration file is another', async () => {
     await start('data', { config: { admins: { root: 'secret' } } });
     await stopAll();
     await expect(start('data')).rejects.toMatchObject(REFUSED);
@@ -189,7 +189,7 @@ describe('a folder whose server has had admins is not served without one', () =>
     await start('data', { config: { admins: { root: 'secret' } } });
   });
 
-  test('where its settings vanish while it runs', async () => {
+  test('if its settings vanish while it runs', async () => {
     const server = await startOwned('data');
     await rm(at('data/settee.ini'));
     const answer = await ask(server, 'POST', '_restart', {}, ROOT);
@@ -197,7 +197,7 @@ describe('a folder whose server has had admins is not served without one', () =>
     await expectOwned(server);
   });
 
-  test('but is where the last one was removed on purpose', async () => {
+  test('unless its last admin was removed on purpose', async () => {
     const server = await startOwned('data');
     expect((await ask(server, 'DELETE', '_config/admins/root', undefined, ROOT)).status).toBe(200);
     await stopAll();

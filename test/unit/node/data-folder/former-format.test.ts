@@ -84,9 +84,9 @@ describe('a data folder of format 1', () => {
     });
   }
 
-  test('is verified as it is', expectNoDamage);
+  test('can be verified unchanged', expectNoDamage);
 
-  test('is opened, and all of it is there', async () => {
+  test('is opened with all its content', async () => {
     await serve(async (ask) => {
       for (const db of ['closed', 'killed']) await expectDocuments(ask, db);
       await expectJournalled(ask, 'killed');
@@ -96,7 +96,7 @@ describe('a data folder of format 1', () => {
     });
   });
 
-  test('takes writes, and is whole after each step of its way to the present format', async () => {
+  test('can be written, and is complete after each step of its conversion', async () => {
     await serve(async (ask) => {
       for (const db of ['closed', 'killed']) await write(ask, db, 'new-1');
     });
@@ -169,7 +169,7 @@ describe('pages of format 1', () => {
 
   const verify = (core: Core) => core.registry.use('db', (database) => database.verify());
 
-  test('are read and verified, and their index is built anew, since its rows may be in another order', async () => {
+  test('are read and verified, and their indexes are rebuilt, as their rows could be in another order', async () => {
     const { core, ask } = await open(await loadMedium());
     expect(await sums(ask, 'db', '&stale=ok')).toEqual({ rows: [] });
     await expectDocuments(ask, 'db');

@@ -25,7 +25,7 @@ async function open() {
 }
 
 describe('the configuration file', () => {
-  test('is made with the first change, for its owner only, and read at the next start', async () => {
+  test('is created with the first change, readable for its owner only, and read at the next start', async () => {
     const config = await open();
     expect(await readdir(folder)).toEqual([]);
     await config.set('admins', 'anna', '-pbkdf2-abc,def,10000');
@@ -35,7 +35,7 @@ describe('the configuration file', () => {
     expect((await open()).section('admins')).toEqual({ anna: '-pbkdf2-abc,def,10000' });
   });
 
-  test('keeps what a person wrote, also since the start', async () => {
+  test('keeps manual edits, also those made since the start', async () => {
     await writeFile(path(), '; mine\n[log]\nlevel = debug ; for now\n', { mode: 0o600 });
     const config = await open();
     expect(config.get('log', 'level')).toBe('debug');
@@ -49,7 +49,7 @@ describe('the configuration file', () => {
     expect((await open()).get('httpd', 'allow_jsonp')).toBe('true');
   });
 
-  test.skipIf(process.platform === 'win32')('that others could read is closed to them', async () => {
+  test.skipIf(process.platform === 'win32')('that others can read is restricted to its owner', async () => {
     await writeFile(path(), '[log]\nlevel = info\n');
     await chmod(path(), 0o644);
     const config = await open();
@@ -62,7 +62,7 @@ describe('the configuration file', () => {
     expect((await stat(path())).mode & 0o777).toBe(0o600);
   });
 
-  test.skipIf(process.platform === 'win32')('may be a link, and stays one', async () => {
+  test.skipIf(process.platform === 'win32')('can be a symbolic link, and stays one', async () => {
     await writeFile(join(folder, 'elsewhere.ini'), '', { mode: 0o600 });
     await symlink(join(folder, 'elsewhere.ini'), path());
     await (await open()).set('log', 'level', 'error');
@@ -70,14 +70,14 @@ describe('the configuration file', () => {
     expect((await readdir(folder)).sort()).toEqual(['elsewhere.ini', 'settee.ini']);
   });
 
-  test('a draft that a crash left behind is no hindrance', async () => {
+  test('is written even if a crash left a draft of it', async () => {
     await writeFile(`${path()}.new`, 'half', { mode: 0o644 });
     await (await open()).set('log', 'level', 'error');
     expect(await readdir(folder)).toEqual(['settee.ini']);
     expect((await stat(path())).mode & 0o777).toBe(0o600);
   });
 
-  test('with a line or a value that can not be is named at the start, and not changed', async () => {
+  test('with an invalid line or value is reported at the start, and not changed', async () => {
     for (const [text, reason] of [
       ['[log]\nsome words\n', `${path()}, line 2 can't be read`],
       ['[uuids]\nmax_count = many\n', 'Setting uuids/max_count is "many"'],
@@ -88,7 +88,7 @@ describe('the configuration file', () => {
     }
   });
 
-  test('that can not be written leaves the setting as it was, and says why', async () => {
+  test("that can't be written leaves the setting unchanged, and the error says why", async () => {
     const config = await open();
     await rm(folder, { recursive: true });
     await expect(config.set('uuids', 'max_count', '5')).rejects.toMatchObject({

@@ -31,26 +31,26 @@ anna = -pbkdf2-abc,def,10000
 max_connections = 10
 `;
 
-describe('reading', () => {
-  test('takes settings by section, without comments and white space', () => {
+describe('reading an INI text', () => {
+  test('returns settings by section, without comments and white space', () => {
     expect(read(written)).toEqual({
       httpd: { port: '8080', enable_cors: 'true', max_connections: '10' },
       admins: { anna: '-pbkdf2-abc,def,10000' },
     });
   });
 
-  test('takes the last of several values', () => {
+  test('returns the last of several values', () => {
     expect(read('[a]\nk = 1\n[b]\n[a]\nk = 2\n')).toEqual({ a: { k: '2' }, b: {} });
   });
 
-  test('takes what others write: no spaces, no value, a byte order mark, the lines of Windows', () => {
+  test('accepts other styles: no spaces, no value, a byte order mark, Windows line ends', () => {
     expect(read('\ufeff[a]\r\nk=1\r\nempty =\r\nlist = [0, 60, 300]\r\n')).toEqual({
       a: { k: '1', empty: '', list: '[0, 60, 300]' },
     });
     expect(read('')).toEqual({});
   });
 
-  test('takes what stands in quotes as JSON, and a sign of a comment without white space before it as a part of the value', () => {
+  test('reads quoted values as JSON, and a comment sign without white space before it as part of the value', () => {
     expect(read('[ "a]b" ]\n"k=1" = " v " ; really\nurl = http://x/#y;z\nhalf = "a" b\nnone = ; nothing\n')).toEqual({
       'a]b': { 'k=1': ' v ', url: 'http://x/#y;z', half: '"a" b', none: '' },
     });
@@ -63,13 +63,13 @@ describe('reading', () => {
     ['\n[a', "settee.ini, line 2 can't be read: a section is written as [name]"],
     ['[]', "settee.ini, line 1 can't be read: a section is written as [name]"],
     ['[a]\nk = "\\q"', "settee.ini, line 2 can't be read: what is in double quotes must be a JSON string"],
-  ])('says in which line %j what is wrong', (text, message) => {
+  ])('reports the line of an error in %j', (text, message) => {
     expect(failureOf(() => read(text))).toContain(`bad_request: ${message}`);
   });
 });
 
-describe('an edit', () => {
-  test('changes one line, whose comment stays', () => {
+describe('editing an INI text', () => {
+  test('changes one line, and keeps its comment', () => {
     expect(edit(written, 'httpd', 'port', '9090')).toBe(
       written.replace('port = 8080   ; the old one was taken', 'port = 9090   ; the old one was taken'),
     );
@@ -89,12 +89,12 @@ describe('an edit', () => {
     expect(edit('; mine', 'log', 'level', 'debug')).toBe('; mine\n\n[log]\nlevel = debug\n');
   });
 
-  test('removes a line and nothing else', () => {
+  test('removes one line only', () => {
     expect(edit(written, 'admins', 'anna', undefined)).toBe(written.replace('anna = -pbkdf2-abc,def,10000\n', ''));
     expect(edit(written, 'admins', 'bert', undefined)).toBe(written);
   });
 
-  test('leaves one of several lines of a setting, and none where it is removed', () => {
+  test('keeps one of several lines of a setting, and none if it is removed', () => {
     const text = '[a]\nk = 1 ; first\nm = 0\n[b]\n[a]\nk = 2 ; last\n';
     expect(edit(text, 'a', 'k', '3')).toBe('[a]\nm = 0\n[b]\n[a]\nk = 3 ; last\n');
     expect(edit(text, 'a', 'k', undefined)).toBe('[a]\nm = 0\n[b]\n[a]\n');
@@ -105,19 +105,19 @@ describe('an edit', () => {
     expect(edit('[a]\nk = 1', 'a', 'l', '2')).toBe('[a]\nk = 1\nl = 2\n');
   });
 
-  test('quotes what a line could not hold as it is', () => {
+  test('quotes what a line could not hold unquoted', () => {
     const text = edit(edit('', 'a]b', 'k=1', ' v '), 'a]b', ';c', 'x ;y');
     expect(text).toBe('["a]b"]\n"k=1" = " v "\n";c" = "x ;y"\n');
     expect(read(text)).toEqual({ 'a]b': { 'k=1': ' v ', ';c': 'x ;y' } });
     expect(edit('[a]\nk = "v";c\n', 'a', 'k', 'w')).toBe('[a]\nk = w ;c\n');
   });
 
-  test('of a text that can not be read fails', () => {
+  test("fails for a text that can't be read", () => {
     expect(failureOf(() => edit('[a]\nsome words\n', 'a', 'k', '1'))).toContain('settee.ini, line 2');
   });
 });
 
-describe('any sequence of edits', () => {
+describe('any sequence of edits of an INI text', () => {
   const piece = fc.constantFrom(
     'a',
     'b',
@@ -149,7 +149,7 @@ describe('any sequence of edits', () => {
     },
   );
 
-  test('reads back as a map does, and keeps every comment', () => {
+  test('has the same result as in a map, and keeps every comment', () => {
     fc.assert(
       fc.property(edits, (steps) => {
         let text = '; one\n[a]\n# two\nk = v\n\n[b] ; three\n';

@@ -32,7 +32,7 @@ async function countIn(folder: string): Promise<unknown> {
 }
 
 describe('backup and restore', () => {
-  test('bring back every document, from a folder that a server uses', async () => {
+  test('restore every document, from a folder that a server uses', async () => {
     const target = join(temporary, 'backup');
     const restored = join(temporary, 'restored');
     const backup = await runCommand(['backup', target, '--data', dataFolder]);
@@ -43,7 +43,7 @@ describe('backup and restore', () => {
     expect(await countIn(restored)).toBe(500);
   });
 
-  test('write over nothing', async () => {
+  test('overwrite nothing', async () => {
     const backup = await runCommand(['backup', temporary, '--data', dataFolder]);
     expect(backup).toEqual({
       code: 1,
@@ -52,7 +52,7 @@ describe('backup and restore', () => {
     });
   });
 
-  test('leave no databases behind when they break off, and can be begun again', async () => {
+  test('leave no databases when they break off, and can be started again', async () => {
     const target = join(temporary, 'second-backup');
     const restored = join(temporary, 'second-restored');
     for await (const _ of backupData({ dataFolder, target })) break;
@@ -75,7 +75,7 @@ describe('backup and restore', () => {
 });
 
 describe('databases whose list is missing', () => {
-  test('are left alone by every command', async () => {
+  test('are left unchanged by every command', async () => {
     const folder = join(temporary, 'unlisted');
     await runCommand(['backup', folder, '--data', dataFolder]);
     await rm(join(folder, 'databases', 'registry'), { recursive: true });
@@ -89,7 +89,7 @@ describe('databases whose list is missing', () => {
 });
 
 describe('databases whose list has lost entries', () => {
-  test('are left alone, however often it is tried', async () => {
+  test('are left unchanged, however often a command runs', async () => {
     const source = join(temporary, 'three');
     const folder = join(temporary, 'three-copy');
     const first = await startServer({ port: 0, dataFolder: source, logLevel: 'error' });
@@ -129,7 +129,7 @@ async function copyOf(folder: string): Promise<{ readonly databases: string; rea
 }
 
 describe('a backup of a folder with damage', () => {
-  test('has the intact databases and names the others, and so does its restoration', async () => {
+  test('has the intact databases and names the others, and so does restoring it', async () => {
     const source = join(temporary, 'cut-off');
     const target = join(temporary, 'cut-off-backup');
     const restored = join(temporary, 'cut-off-restored');
@@ -172,7 +172,7 @@ describe('a backup of a folder with damage', () => {
     await other.close();
   });
 
-  test('is restored without a database whose damage shows only when it is opened', async () => {
+  test('is restored without a database whose damage is found only on opening', async () => {
     const source = join(temporary, 'bad-head');
     const { one } = await copyOf(source);
     const path = join(one, 'data-1.mdb');
@@ -189,7 +189,7 @@ describe('a backup of a folder with damage', () => {
     expect(verify.stdout).toMatch(/\ntwo: \d+ documents, \d+ pages, no damage\n$/);
   });
 
-  test('names a database whose file is gone', async () => {
+  test('names a database whose file is missing', async () => {
     const source = join(temporary, 'gone');
     await rm((await copyOf(source)).one, { recursive: true });
     const backup = await runCommand(['backup', `${source}-backup`, '--data', source]);
@@ -199,7 +199,7 @@ describe('a backup of a folder with damage', () => {
     );
   });
 
-  test('reports writes that a damaged journal has lost, and so does its restoration', async () => {
+  test('reports writes lost in a damaged journal, and so does restoring it', async () => {
     const source = join(temporary, 'lost');
     for (const id of ['x', 'y', 'z']) await fetch(`${server.url}one/_local/${id}`, { method: 'PUT', body: '{}' });
     const { one } = await copyOf(source);
@@ -213,7 +213,7 @@ describe('a backup of a folder with damage', () => {
     expect(restore).toMatchObject({ code: 1, stderr: expect.stringContaining(`${lost}They are lost; `) });
   });
 
-  test('lacks nothing without a damaged index, and says so', async () => {
+  test('is complete without a damaged index, and says so', async () => {
     const source = join(temporary, 'index');
     const { one } = await copyOf(source);
     const index = `${one}.0123456789abcdef0123456789abcdef`;
@@ -226,13 +226,13 @@ describe('a backup of a folder with damage', () => {
 });
 
 describe('verify', () => {
-  test('is refused a folder that a server uses', async () => {
+  test('is refused for a folder that a server uses', async () => {
     const { code, stderr } = await runCommand(['verify', '--data', dataFolder]);
     expect(code).toBe(1);
     expect(stderr).toContain(`The data folder ${dataFolder} is in use by process ${process.pid}, which answers at `);
   });
 
-  test('finds no damage where there is none', async () => {
+  test('finds no damage in an intact folder', async () => {
     const copy = join(temporary, 'copy');
     await runCommand(['backup', copy, '--data', dataFolder]);
     const { code, stdout, stderr } = await runCommand(['verify', '--data', copy]);
@@ -244,7 +244,7 @@ describe('verify', () => {
     expect((await runCommand(['verify', 'three', '--data', copy])).code).toBe(1);
   });
 
-  test('goes on behind a database that can not be read', async () => {
+  test("continues after a database that can't be read", async () => {
     const copy = join(temporary, 'damaged');
     await runCommand(['backup', copy, '--data', dataFolder]);
     const databases = join(copy, 'databases');
@@ -264,7 +264,7 @@ describe('verify', () => {
     );
   });
 
-  test('reads indexes, names one that is damaged, and removes it when asked to', async () => {
+  test('reads indexes, names a damaged one, and removes it with --repair', async () => {
     const copy = join(temporary, 'damaged-index');
     await runCommand(['backup', copy, '--data', dataFolder]);
     const first = await startServer({ port: 0, dataFolder: copy, logLevel: 'none' });
@@ -299,7 +299,7 @@ describe('verify', () => {
     await opened.close();
   });
 
-  test('names a damaged document, and drops it when asked to, so that the others are as ever', async () => {
+  test('names a damaged document, and drops it with --repair, so that the others work', async () => {
     const copy = join(temporary, 'damaged-document');
     const first = await startServer({ port: 0, dataFolder: copy, logLevel: 'none' });
     await runCommand(
@@ -337,7 +337,7 @@ describe('verify', () => {
     await again.close();
   });
 
-  test('names a damaged record of a journal, and drops it when asked to, saying what goes with it', async () => {
+  test('names a damaged journal record, and drops it with --repair, reporting the loss', async () => {
     const folder = join(temporary, 'before-lost-writes');
     const copy = join(temporary, 'lost-writes');
     const written = await startServer({ port: 0, dataFolder: folder, logLevel: 'error' });

@@ -18,7 +18,7 @@ async function rightsOf(...names: string[]): Promise<number> {
   return (await stat(join(folder, ...names))).mode & 0o777;
 }
 
-test('other users of the machine can read neither databases nor a backup', async () => {
+test("other users of the machine can't read databases or backups", async () => {
   const server = await serve();
   expect((await fetch(new URL('/notes', server.url), { method: 'PUT' })).status).toBe(201);
   await server.close();
@@ -31,7 +31,7 @@ test('other users of the machine can read neither databases nor a backup', async
   expect(await rightsOf('copy', 'databases')).toBe(0o700);
 });
 
-test('what an earlier release left open to everybody is closed; rights of the group stay', async () => {
+test('files that an earlier release left readable for everyone are restricted, and group rights stay', async () => {
   await (await serve()).close();
   await chmod(join(folder, 'data', 'databases'), 0o755);
   await (await serve()).close();

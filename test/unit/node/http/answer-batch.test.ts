@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { TimeSlice } from '../../../../src/base/shared/turn.ts';
 import { AnswerBatch } from '../../../../src/node/http/listener.ts';
 
-test('answers that are ready in the same turn are sent at its end, in order', async () => {
+test('responses that are ready in the same turn are sent at its end, in order', async () => {
   const batch = new AnswerBatch();
   const steps: string[] = [];
   const leave = async (name: string) => {
@@ -19,7 +19,7 @@ test('answers that are ready in the same turn are sent at its end, in order', as
   expect(steps).toEqual(['all are there', 'first', 'second']);
 });
 
-test('a later answer waits for the end of a later turn', async () => {
+test('a later response waits for the end of a later turn', async () => {
   const batch = new AnswerBatch();
   await batch.turnEnd();
   let left = false;
@@ -32,7 +32,7 @@ test('a later answer waits for the end of a later turn', async () => {
   expect(left).toBe(true);
 });
 
-test('an answer goes out before long work that waits for its turn', async () => {
+test('a response is sent before long work that waits for its turn', async () => {
   const batch = new AnswerBatch();
   const steps: string[] = [];
   const timeSlice = new TimeSlice(0);

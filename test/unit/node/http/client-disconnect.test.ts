@@ -8,6 +8,7 @@ import { deferredAtHand } from '../../../../src/core/deferred/deferred-code.ts';
 import { type HttpServer, listen } from '../../../../src/node/http/http-server.ts';
 import { createListener } from '../../../../src/node/http/listener.ts';
 import { createMemoryPageStore } from '../../../../src/storage/memory-page-store.ts';
+import { patient } from '../../../support/patience.ts';
 
 /** What a response's stream was asked for. */
 class WatchedStream implements ByteStream {
@@ -97,8 +98,8 @@ const requests = [
   ],
 ] as const;
 
-describe.each(requests)('a client that goes away from %s', (_name, request) => {
-  test('in the middle of the answer ends the reading', async () => {
+describe.each(requests)('a client that disconnects from %s', (_name, request) => {
+  test('in the middle of the response ends the reading', async () => {
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
     socket.write(request);
     await once(socket, 'data');
@@ -109,7 +110,7 @@ describe.each(requests)('a client that goes away from %s', (_name, request) => {
     expect(failures).toEqual([]);
   });
 
-  test('before the answer begins has nothing read', async () => {
+  test('before the response begins causes no reading', async () => {
     const isAnswered = new Promise<void>((resolve) => {
       beforeAnswer = async ({ signal }) => {
         const gone = signal && once(signal, 'abort');
@@ -121,7 +122,7 @@ describe.each(requests)('a client that goes away from %s', (_name, request) => {
     socket.write(request);
     await isAnswered;
     socket.destroy();
-    await expect.poll(() => streams.length).toBe(1);
+    await expect.poll(() => streams.length, patient).toBe(1);
     await streams[0]?.cancelled;
     expect(await streams[0]?.pull()).toBe(undefined);
     expect(failures).toEqual([]);
@@ -129,12 +130,12 @@ describe.each(requests)('a client that goes away from %s', (_name, request) => {
 });
 
 test.each(['longpoll', 'continuous', 'eventsource'])(
-  'a client that goes away from a %s feed which waits ends it',
+  'a client that disconnects from a waiting %s feed ends it',
   async (feed) => {
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
     socket.write(`GET /db/_changes?feed=${feed}&since=now HTTP/1.1\r\nHost: localhost\r\n\r\n`);
     await once(socket, 'data');
-    await expect.poll(() => streams[0]?.pulls).toBe(2);
+    await expect.poll(() => streams[0]?.pulls, patient).toBe(2);
     const waited = streams[0]?.chunk;
     socket.destroy();
     await streams[0]?.cancelled;

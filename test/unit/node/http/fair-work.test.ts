@@ -111,7 +111,7 @@ describe('the entrance', () => {
     expect(requests.begun).toEqual(['a']);
   });
 
-  test('those that come when the turn is full begin in later turns, one of each address after another', async () => {
+  test('requests that arrive in a full turn begin in later turns, addresses alternating', async () => {
     await stopClock();
     const requests = new Requests();
     const greedy = from('10.0.0.1');
@@ -125,7 +125,7 @@ describe('the entrance', () => {
     expect(Math.max(...requests.held)).toBe(8);
   });
 
-  test('a request whose connection has ended by then does not begin', async () => {
+  test("a request whose connection has ended while it waited doesn't begin", async () => {
     await stopClock();
     const requests = new Requests();
     const gone = from('10.0.0.1');

@@ -16,12 +16,12 @@ const listenerOf = (handle: Handle) =>
 const hello = listenerOf(async () => ({ status: 200, headers: {}, body: 'hello' }));
 
 describe('assertListenAllowed', () => {
-  test.each(['127.0.0.1', '127.1.2.3', 'localhost', 'LOCALHOST', '::1', '[::1]'])('lets %s pass', (host) => {
+  test.each(['127.0.0.1', '127.1.2.3', 'localhost', 'LOCALHOST', '::1', '[::1]'])('allows %s', (host) => {
     expect(() => assertListenAllowed(host, false)).not.toThrow();
   });
 
   test.each(['0.0.0.0', '::', '', '192.168.1.7', 'example.org', '127.0.0.1.example.org', '1127.0.0.1'])(
-    'refuses "%s" and says why, unless there is an admin',
+    'refuses "%s" without an admin, and says why',
     (host) => {
       expect(() => assertListenAllowed(host, false)).toThrow(
         /^bad_request: Settee does not listen on .*no admin.*or use 127\.0\.0\.1/,
@@ -31,7 +31,7 @@ describe('assertListenAllowed', () => {
   );
 });
 
-describe('a server that others may reach', () => {
+describe('a server that other machines can reach', () => {
   const fromOtherMachine = async (url: string): Promise<number | undefined> => {
     const address = otherAddress();
     if (address === undefined) return undefined;
@@ -60,7 +60,7 @@ function otherAddress(): string | undefined {
 }
 
 describe('listen', () => {
-  test('says where it listens', async () => {
+  test('has the URL where it listens', async () => {
     const server = await listen(hello, '127.0.0.1', 0);
     expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:[1-9]\d+\/$/);
     expect(await (await fetch(server.url)).text()).toBe('hello');
@@ -71,7 +71,7 @@ describe('listen', () => {
     await expect(listen(hello, '0.0.0.0', 0)).rejects.toMatchObject({ code: 'bad_request' });
   });
 
-  test('names the port that is taken, and the remedy', async () => {
+  test('names a port that is in use, and the remedy', async () => {
     const first = await listen(hello, '127.0.0.1', 0);
     const port = Number(new URL(first.url).port);
     await expect(listen(hello, '127.0.0.1', port)).rejects.toMatchObject({
@@ -82,7 +82,7 @@ describe('listen', () => {
   });
 });
 
-describe('a connection without traffic', () => {
+describe('an idle connection', () => {
   /** Asks by hand, and gives the socket. */
   function ask(server: { readonly url: string }): Socket {
     const socket = createConnection(Number(new URL(server.url).port), '127.0.0.1');
@@ -90,7 +90,7 @@ describe('a connection without traffic', () => {
     return socket;
   }
 
-  test('is cut when its client takes nothing of the answer', async () => {
+  test("is closed when its client doesn't read the response", async () => {
     let cancelled: () => void;
     const wasCancelled = new Promise<void>((resolve) => {
       cancelled = resolve;
@@ -108,7 +108,7 @@ describe('a connection without traffic', () => {
     await server.close();
   });
 
-  test('stays while the server works on the answer', async () => {
+  test('stays open while the server works on the response', async () => {
     const slow = async () => {
       await pause(300);
       return { status: 200, headers: {}, body: 'at last' };
@@ -118,7 +118,7 @@ describe('a connection without traffic', () => {
     await server.close();
   });
 
-  test('is cut when nothing is asked', async () => {
+  test('is closed when it sends no request', async () => {
     const server = await listen(hello, '127.0.0.1', 0, { stalledMs: 50 });
     const socket = createConnection(Number(new URL(server.url).port), '127.0.0.1');
     await once(socket.resume(), 'close');
@@ -126,7 +126,7 @@ describe('a connection without traffic', () => {
   });
 });
 
-describe('the Host header', () => {
+describe('a Host header', () => {
   const statusFor = async (url: string, host: string) => {
     const outgoing = request(url, { headers: { host } });
     outgoing.end();
@@ -156,13 +156,13 @@ describe('the Host header', () => {
     ['.localhost', 403],
     ['"><script>.localhost', 403],
     ['192.168.0.1', 403],
-  ])('"%s": %i', async (host, status) => {
+  ])('"%s" is answered with %i', async (host, status) => {
     const server = await listen(hello, '127.0.0.1', 0, { allowedHosts: ['db.example.org'] });
     expect(await statusFor(server.url, host)).toBe(status);
     await server.close();
   });
 
-  test('is judged in the first line of a request as well, where it counts more', async () => {
+  test('is also checked in the request line, which has precedence', async () => {
     const server = await listen(hello, '127.0.0.1', 0);
     const statusOf = async (target: string) => {
       const socket = createConnection(Number(new URL(server.url).port), '127.0.0.1');
@@ -177,7 +177,7 @@ describe('the Host header', () => {
     await server.close();
   });
 
-  test('is compared each time, whoever was let in before', async () => {
+  test('is checked in each request, whatever the previous one had', async () => {
     const server = await listen(hello, '127.0.0.1', 0);
     const statuses = [];
     for (const host of ['localhost', 'evil.example', 'localhost', 'evil.example', '127.0.0.1', 'localhost']) {
@@ -187,7 +187,7 @@ describe('the Host header', () => {
     await server.close();
   });
 
-  test('may be missing, as HTTP/1.0 has it', async () => {
+  test('can be missing in HTTP/1.0', async () => {
     const server = await listen(hello, '127.0.0.1', 0);
     const socket = createConnection(Number(new URL(server.url).port), '127.0.0.1');
     socket.end('GET / HTTP/1.0\r\n\r\n');
@@ -197,7 +197,7 @@ describe('the Host header', () => {
     await server.close();
   });
 
-  test('that names another server gets the reason and the remedy', async () => {
+  test('that names another server is refused with the reason and the remedy', async () => {
     const asked: string[] = [];
     const server = await listen(
       listenerOf(async ({ url }) => {
@@ -223,7 +223,7 @@ describe('the Host header', () => {
   });
 
   test.each(['http://db.example.org', 'db.example.org:80', 'db.example.org/', '', 'a b', '::1'])(
-    '"%s" is no name to allow',
+    '"%s" can\'t be allowed',
     async (name) => {
       await expect(listen(hello, '127.0.0.1', 0, { allowedHosts: [name] })).rejects.toMatchObject({
         code: 'bad_request',
@@ -245,7 +245,7 @@ async function sendRaw(server: { readonly url: string }, text: string): Promise<
   return received;
 }
 
-describe('a request whose end could be seen in two places, or which is for two hosts', () => {
+describe('a request with ambiguous framing or two hosts', () => {
   const smuggled = 'DELETE /smuggled HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
   const chunked = `2\r\n{}\r\n0\r\n\r\n${smuggled}`;
   const head = (version: string, ...lines: string[]) =>
@@ -280,21 +280,21 @@ describe('a request whose end could be seen in two places, or which is for two h
     ['1.1', 'Content-Length: 2\r\nContent-Length: 0'],
     ['1.1', 'Host: localhost\r\nTransfer-Encoding: chunked'],
     ['1.1', 'host: other.localhost\r\nTransfer-Encoding: chunked'],
-  ])('is refused with 400, and nothing behind it is read: HTTP/%s, %s', async (version, lines) => {
+  ])('is refused with 400, and nothing after it is read: HTTP/%s, %s', async (version, lines) => {
     const { answer, asked } = await exchange(head(version, lines) + chunked);
     expect(answer).toMatch(/^HTTP\/1\.1 400 [\s\S]*\r\nConnection: close\r\n[\s\S]*"error":"bad_request","reason":"/);
     expect(answer.match(/HTTP\/1\.1 \d/g)).toHaveLength(1);
     expect(asked).toEqual([]);
   });
 
-  test('is refused in its turn, after the answer to the one before it', async () => {
+  test('is refused after the response to the previous request', async () => {
     const first = 'GET /first HTTP/1.1\r\nHost: localhost\r\n\r\n';
     const { answer, asked } = await exchange(first + head('1.1', 'Transfer-Encoding: gzip, chunked') + chunked);
     expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 400']);
     expect(asked).toEqual(['GET /first']);
   });
 
-  test('says why', async () => {
+  test('is refused with the reason', async () => {
     expect((await exchange(head('1.0', 'Transfer-Encoding: chunked') + chunked)).answer).toContain(
       'HTTP/1.0 has no Transfer-Encoding. Send the body with a Content-Length, or the request as HTTP/1.1.',
     );
@@ -303,7 +303,7 @@ describe('a request whose end could be seen in two places, or which is for two h
     );
   });
 
-  test.each(['chunked', 'CHUNKED', ' chunked '])('is not one whose encoding is "%s"', async (encoding) => {
+  test.each(['chunked', 'CHUNKED', ' chunked '])('is not one with the encoding "%s"', async (encoding) => {
     const text = `${head('1.1', 'Connection: close', `Transfer-Encoding: ${encoding}`)}2\r\n{}\r\n0\r\n\r\n`;
     expect(await exchange(text)).toEqual({ answer: expect.stringMatching(/^HTTP\/1\.1 200 /), asked: ['POST /'] });
   });
@@ -323,7 +323,7 @@ function answersIn(received: string): { status: number; headers: Record<string, 
   return answers;
 }
 
-describe('what Node would answer by itself, or not at all', () => {
+describe('requests that Node would answer by itself, or not at all', () => {
   const first = 'GET /first HTTP/1.1\r\nHost: localhost\r\n\r\n';
   const host = 'Host: localhost\r\n';
   const METHODS = 'COPY,DELETE,GET,HEAD,OPTIONS,POST,PUT';
@@ -362,7 +362,7 @@ describe('what Node would answer by itself, or not at all', () => {
   }
 
   test.each(cases)(
-    '%s has a server, an error and a reason, and ends the connection',
+    'are answered with Server header, error and reason, and the connection ends: %s',
     async (_what, text, status, error) => {
       const [answer, ...more] = await exchange(text);
       expect(more).toEqual([]);
@@ -373,13 +373,13 @@ describe('what Node would answer by itself, or not at all', () => {
     },
   );
 
-  test.each(cases)('%s behind another request is answered behind that one', async (_what, text, status) => {
+  test.each(cases)('are answered after a previous request: %s', async (_what, text, status) => {
     const answers = await exchange(first + text);
     expect(answers.map((answer) => answer.status)).toEqual([200, status]);
     expect(answers[0]?.body).toBe('hello');
   });
 
-  test('a body that can not be read is answered in the place of its request', async () => {
+  test('with an unreadable body are answered in the order of requests', async () => {
     const waiting = listenerOf(async ({ body }) => {
       if (typeof body === 'object' && body !== null && 'pull' in body) await body.pull();
       return { status: 200, headers: {}, body: 'read' };
@@ -394,13 +394,13 @@ describe('what Node would answer by itself, or not at all', () => {
     await server.close();
   });
 
-  test('a request for another protocol is answered as if it were not for one, and ends the connection', async () => {
+  test('for another protocol are answered as ordinary ones, and the connection ends', async () => {
     const upgrade = `GET / HTTP/1.1\r\n${host}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`;
     const answers = await exchange(`${upgrade}${first}`);
     expect(answers).toMatchObject([{ status: 200, headers: { connection: 'close' }, body: 'hello' }]);
   });
 
-  test('all headers are looked at, however many there are', async () => {
+  test('have all their headers checked, however many there are', async () => {
     const many = Array.from({ length: 3_000 }, (_, n) => `a${n}: 1\r\n`).join('');
     const seen = listenerOf(async ({ headers }) => ({ status: 200, headers: {}, body: `${headers['last']}` }));
     const server = await listen(seen, '127.0.0.1', 0);
@@ -425,7 +425,7 @@ describe('a limit of connections', () => {
     return `${answer}`;
   }
 
-  test('has the next one refused with 503, and taken when another has gone', async () => {
+  test('has the next connection refused with 503, and accepted after another has closed', async () => {
     const server = await listen(hello, '127.0.0.1', 0, { maxConnections: () => 2 });
     const [first, second] = [await connect(server), await connect(server)];
     expect(await ask(first)).toMatch(/^HTTP\/1\.1 200 /);
@@ -445,7 +445,7 @@ describe('a limit of connections', () => {
     await server.close();
   });
 
-  test('ends the next one where it asks nothing', async () => {
+  test('closes the next connection if it sends no request', async () => {
     const server = await listen(hello, '127.0.0.1', 0, { maxConnections: () => 1 });
     const first = await connect(server);
     const second = await connect(server);
@@ -455,7 +455,7 @@ describe('a limit of connections', () => {
     await server.close();
   });
 
-  test('of 0 is none', async () => {
+  test('of 0 means no limit', async () => {
     const server = await listen(hello, '127.0.0.1', 0, { maxConnections: () => 0 });
     const sockets = [];
     for (let n = 0; n < 100; n++) sockets.push(await connect(server));
@@ -465,8 +465,8 @@ describe('a limit of connections', () => {
   });
 });
 
-describe('close', () => {
-  test('lets the requests that run end, takes no new ones, and leaves no connection behind', async () => {
+describe('closing the server', () => {
+  test('lets running requests end, accepts no new ones, and leaves no connection open', async () => {
     let finish = () => {};
     let started = () => {};
     const isStarted = new Promise<void>((resolve) => {
@@ -496,19 +496,19 @@ describe('close', () => {
     agent.destroy();
   });
 
-  test('does not wait for a connection that never sent a request', async () => {
+  test("doesn't wait for a connection that never sent a request", async () => {
     const server = await listen(hello, '127.0.0.1', 0);
     const socket = createConnection(Number(new URL(server.url).port), '127.0.0.1');
     await once(socket, 'connect');
     // Answered behind the connection above, so the server knows of it.
     await (await fetch(server.url)).text();
-    const start = performance.now();
     await server.close();
-    expect(performance.now() - start).toBeLessThan(1_000);
+    // The client still has it open.
+    expect(socket.writable).toBe(true);
     socket.destroy();
   });
 
-  test('may be called twice', async () => {
+  test('can be called twice', async () => {
     const server = await listen(hello, '127.0.0.1', 0);
     await Promise.all([server.close(), server.close()]);
     await server.close();

@@ -51,8 +51,8 @@ async function readAll(body: PlainRequest['body']): Promise<number> {
   return total;
 }
 
-describe('the request', () => {
-  test('has the address of its sender, but for what this process itself sends', async () => {
+describe('an incoming request', () => {
+  test('has the address of its client, except for those of this process', async () => {
     const peers: unknown[] = [];
     const handle: Handle = async ({ peer }) => {
       peers.push(peer);
@@ -63,7 +63,7 @@ describe('the request', () => {
     expect(peers).toEqual(['127.0.0.1', undefined]);
   });
 
-  test('keeps its path as it was sent', async () => {
+  test('keeps its path as sent', async () => {
     const paths: string[] = [];
     const url = await serve(async (request) => {
       paths.push(request.url);
@@ -75,7 +75,7 @@ describe('the request', () => {
     expect(paths).toEqual(['/a%2Fb/../c?x=%20', '/db/%5Fdesign//x', '/db/a|b"c']);
   });
 
-  test('has header names in lower case and repeated lines joined', async () => {
+  test('has header names in lower case and repeated headers joined', async () => {
     let headers: PlainRequest['headers'] = {};
     const url = await serve(async (request) => {
       headers = request.headers;
@@ -93,12 +93,12 @@ describe('the request', () => {
     });
   });
 
-  test.each(['GET', 'PUT', 'POST', 'DELETE', 'COPY', 'OPTIONS'])('may have the method %s', async (method) => {
+  test.each(['GET', 'PUT', 'POST', 'DELETE', 'COPY', 'OPTIONS'])('can have the method %s', async (method) => {
     const url = await serve(async (request) => answer(request.method));
     expect(await (await fetch(url, { method })).text()).toBe(method);
   });
 
-  test('has no body where none was sent', async () => {
+  test('has no body if none was sent', async () => {
     const bodies: unknown[] = [];
     const url = await serve(async (request) => {
       bodies.push(request.body);
@@ -123,7 +123,7 @@ describe('the request', () => {
     expect(body?.every((byte) => byte === 7)).toBe(true);
   });
 
-  test('joins a small body that came in pieces', async () => {
+  test('joins a small body that arrived in pieces', async () => {
     const url = await serve(async (request) => answer(request.body instanceof Uint8Array ? request.body : 'no'));
     const { hostname, port } = new URL(url);
     const outgoing = httpRequest({ hostname, port, method: 'POST', headers: { 'content-length': 6 } });
@@ -137,7 +137,7 @@ describe('the request', () => {
     expect(text).toBe('abcdef');
   });
 
-  test('has a large body as a stream that tells its length', async () => {
+  test('has a large body as a stream with its length', async () => {
     const size = 5_000_000;
     const url = await serve(async (request) => {
       const { body } = request;
@@ -201,7 +201,7 @@ describe('the request', () => {
     done.resolve();
   });
 
-  test('fails for its reader when the client goes away before the end of a streamed body', async () => {
+  test('fails for its reader when the client disconnects before the end of a streamed body', async () => {
     const outcome = deferred<unknown>();
     const url = await serve(async (request) => {
       outcome.resolve(await readAll(request.body).catch((error: unknown) => error));
@@ -214,7 +214,7 @@ describe('the request', () => {
     expect(await outcome.promise).toMatchObject({ code: 'cancelled' });
   });
 
-  test('is not handled at all when the client goes away before the end of a small body', async () => {
+  test('is not handled when the client disconnects before the end of a small body', async () => {
     let handled = 0;
     const url = await serve(async () => {
       handled++;
@@ -230,7 +230,7 @@ describe('the request', () => {
     expect(failures).toEqual([]);
   });
 
-  test('has a signal that fires when the client goes away while it is handled', async () => {
+  test('has a signal that fires when the client disconnects while it is handled', async () => {
     const started = deferred<AbortSignal>();
     const url = await serve(async ({ signal }) => {
       if (!signal) throw new Error('no signal');
@@ -248,8 +248,8 @@ describe('the request', () => {
   });
 });
 
-describe('the answer', () => {
-  test('has a header for each of its cookies', async () => {
+describe('a response', () => {
+  test('has one header for each cookie', async () => {
     const set = { 'set-cookie': 'a=b\nc=d; Path=/', x: 'y' };
     const bodies = [
       null,
@@ -297,13 +297,13 @@ describe('the answer', () => {
     await cancelled.promise;
   });
 
-  test('304 has no body', async () => {
+  test('with status 304 has no body', async () => {
     const url = await serve(async () => answer(null, { etag: '"x"' }, 304));
     const response = await fetch(url);
     expect([response.status, await response.text()]).toEqual([304, '']);
   });
 
-  test('streams in chunks what has no length', async () => {
+  test('without a length is sent in chunks', async () => {
     const parts = ['one,', 'two,', 'three'];
     const url = await serve(async () =>
       answer({
@@ -345,7 +345,7 @@ describe('the answer', () => {
     await cancelled.promise;
   });
 
-  test('that breaks off cuts the connection and is reported', async () => {
+  test('that is aborted closes the connection and is logged', async () => {
     let pulls = 0;
     const body: ByteStream = {
       pull: async () => {
@@ -360,7 +360,7 @@ describe('the answer', () => {
     expect(failures).toMatchObject([{ request: 'GET /broken', error: { message: 'the disk is gone' } }]);
   });
 
-  test('that breaks off has sent what came before, which may say why', async () => {
+  test('that is aborted has sent its previous content, which can say why', async () => {
     const pieces = ['one\n', 'it failed\n'];
     const body: ByteStream = {
       pull: async () => {
@@ -392,8 +392,8 @@ describe('the answer', () => {
   });
 });
 
-describe('the connection', () => {
-  test('400 for what is not HTTP', async () => {
+describe('a connection', () => {
+  test('gets 400 for input that is not HTTP', async () => {
     const url = await serve(async () => answer(null));
     expect(await exchange(url, 'NONSENSE\r\n\r\n')).toMatch(/^HTTP\/1.1 400 /);
     expect(await exchange(url, 'GET / HTTP/1.1\r\n\r\n')).toMatch(/^HTTP\/1.1 400 /);
@@ -415,7 +415,7 @@ describe('the connection', () => {
       error: 'too_long',
       reason: 'can be sent as the body of a POST',
     },
-  ])('says what is wrong with what it can not read: $what', async ({ text, start, error, reason = '' }) => {
+  ])('gets the reason for unreadable input: $what', async ({ text, start, error, reason = '' }) => {
     const url = await serve(async () => answer(null));
     const [head = '', body = ''] = (await exchange(url, text)).split('\r\n\r\n');
     expect(head).toMatch(new RegExp(`^HTTP/1.1 ${start}\r\nContent-Type: application/json\r\n`));
@@ -426,7 +426,7 @@ describe('the connection', () => {
     expect(shown).toEqual({ error, reason: expect.stringContaining(reason) });
   });
 
-  test('has the answer completed in whose middle a second request comes that can not be read', async () => {
+  test('completes its response when an unreadable second request arrives in the middle', async () => {
     const { promise, resolve } = deferred<undefined>();
     let pulls = 0;
     const pull = async () => (pulls++ === 0 ? new Uint8Array([111, 107]) : promise);
@@ -441,7 +441,7 @@ describe('the connection', () => {
     expect(received).toMatch(/^HTTP\/1\.1 200 .*\r\n\r\n2\r\nok\r\n0\r\n\r\nHTTP\/1\.1 400 /s);
   });
 
-  test('400 with a reason for an address that is none', async () => {
+  test('gets 400 with a reason for an invalid address', async () => {
     const url = await serve(async () => answer(null));
     const received = await exchange(url, 'GET /db/a\\b HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
     expect(received).toMatch(/^HTTP\/1.1 400 /);
@@ -449,7 +449,7 @@ describe('the connection', () => {
     expect(received).toMatch(/\r\nserver: Settee\//);
   });
 
-  test('has requests that come in a row handled one after the other', async () => {
+  test('has pipelined requests handled one after the other', async () => {
     const order: string[] = [];
     const url = await serve(async ({ method }) => {
       order.push(`${method} begins`);
@@ -467,7 +467,7 @@ describe('the connection', () => {
     expect(order).toEqual(['PUT begins', 'PUT ends', 'GET begins', 'GET ends']);
   });
 
-  test('431 for headers beyond 64 KB, and none below', async () => {
+  test('gets 431 for headers beyond 64 KB, and not below', async () => {
     const url = await serve(async () => answer('fine'));
     const head = (size: number) => `GET /?${'k'.repeat(size)} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`;
     expect(await exchange(url, head(60_000))).toMatch(/^HTTP\/1.1 200 /);
@@ -490,7 +490,7 @@ describe('the connection', () => {
     expect(new Set(ports).size).toBe(1);
   });
 
-  test('stands beside many others', async () => {
+  test('works beside many others', async () => {
     const all = deferred<void>();
     let waiting = 0;
     const url = await serve(async () => {
@@ -503,7 +503,7 @@ describe('the connection', () => {
   });
 });
 
-test('a long text comes whole, with its length, wherever its pieces end', async () => {
+test('a long text is sent whole, with its length, wherever its pieces end', async () => {
   for (const padding of ['', 'x']) {
     const text = padding + 'é😀'.repeat(600_000);
     const response = await fetch(await serve(async () => answer(text, { 'content-type': 'text/plain' })));

@@ -14,7 +14,7 @@ function requestOf(length: number): PassThrough & IncomingMessage {
 beforeEach(() => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
 afterEach(() => vi.useRealTimers());
 
-test('a small body comes in one piece, however it was cut, and leaves no timer', async () => {
+test('a small body arrives in one piece, however it was divided, and leaves no timer', async () => {
   const incoming = requestOf(6);
   const body = readBody(incoming);
   incoming.write('abc');
@@ -24,7 +24,7 @@ test('a small body comes in one piece, however it was cut, and leaves no timer',
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('a sender of a small body that is silent for two minutes has its request failed', async () => {
+test('a small body whose sender is silent for two minutes fails', async () => {
   const incoming = requestOf(6);
   const outcome = expect(readBody(incoming)).rejects.toMatchObject({
     code: 'request_timeout',
@@ -44,7 +44,7 @@ test('a sender of a small body that is silent for two minutes has its request fa
 /** Below so many bytes in each minute the least rate is not kept. */
 const rules = { leastRate: () => 10 };
 
-test('a sender below the least rate has its request failed, however often something comes', async () => {
+test('a body whose sender is below the minimum rate fails, however often something arrives', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
   const incoming = requestOf(60_000);
   const outcome = expect(readBody(incoming, rules)).rejects.toMatchObject({
@@ -67,7 +67,7 @@ test('a sender below the least rate has its request failed, however often someth
   await outcome;
 });
 
-test('one that keeps it may take any time', async () => {
+test('a body at the minimum rate can take any time', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
   const incoming = requestOf(60_000);
   const body = readBody(incoming, rules);
@@ -80,7 +80,7 @@ test('one that keeps it may take any time', async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('what has come is counted from the first piece on, and waits for its memory beyond 64 KB', async () => {
+test('received bytes count from the first piece on, and wait for memory beyond 64 KB', async () => {
   const budget = new ByteBudget(900_000, 30_000);
   const other = budget.open('other');
   const lease = budget.open('sender');
@@ -102,7 +102,7 @@ test('what has come is counted from the first piece on, and waits for its memory
   expect(lease.bytes).toBe(800_000);
 });
 
-test('one that is slow gives way to who waits, and its connection ends', async () => {
+test('a slow body gives way to a waiting request, and its connection ends', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
   const budget = new ByteBudget(850_000, 30_000);
   const lease = budget.open('slow');
@@ -122,7 +122,7 @@ test('one that is slow gives way to who waits, and its connection ends', async (
   expect(budget.used).toBe(100_000);
 });
 
-test('so has a sender of a large one, while something waits for it', async () => {
+test('a slow sender of a large body gives way when another request waits', async () => {
   const incoming = requestOf(2_000_000);
   let silences = 0;
   const body = readBody(incoming, { onSilence: () => void silences++ });

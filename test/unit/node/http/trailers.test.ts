@@ -13,7 +13,7 @@ import { ask } from '../../http/support.ts';
 /** Of `hello`. */
 const MD5 = 'XUFAKrxLKna5cZ2REBfFkg==';
 
-test('the sum of an attachment may come behind it, and is checked (docs/http/attachments.md#writing-an-attachment)', async () => {
+test('the checksum of an attachment can be in the trailer, and is checked (docs/http/attachments.md#writing-an-attachment)', async () => {
   const storage = createMemoryPageStore();
   const core = await createCore({ storage, clock: systemClock, random: systemRandom, deferred: deferredAtHand() });
   const server = await listen(

@@ -69,7 +69,7 @@ async function outcome(url: string, ask = network.fetch): Promise<string> {
 const urls = () =>
   ['127.0.0.1', 'here.test', 'mixed.test', 'nobody.test', 'absent.test'].map((host) => `http://${host}:${port}/`);
 
-test('nothing inside is asked, and whatever is the reason is told in the same words', async () => {
+test('addresses of the internal network are not requested, and every refusal has the same words', async () => {
   const outcomes = new Set(await Promise.all(urls().map((url) => outcome(url))));
   expect([...outcomes]).toEqual([expect.stringMatching(/^there is no such host, it does not answer, or /)]);
   expect(seen).toEqual([]);
@@ -82,7 +82,7 @@ test.each<readonly [setting: string, reached: readonly string[]]>([
   ['127.0.0.0/8', ['127.0.0.1', 'here.test']],
   ['127.0.0.1:PORT', ['127.0.0.1', 'here.test']],
   ['here.test:1, 127.0.0.1:1', []],
-])('with the setting %j', async (given, reached) => {
+])('the setting %j takes effect', async (given, reached) => {
   setting = given.replace('PORT', `${port}`);
   for (const host of ['127.0.0.1', 'here.test']) {
     const told = await outcome(`http://${host}:${port}/x`);
@@ -90,14 +90,14 @@ test.each<readonly [setting: string, reached: readonly string[]]>([
   }
 });
 
-test('a name that is permitted is asked for whatever its address is', async () => {
+test('a permitted name is requested whatever its address', async () => {
   setting = `localhost:${port}`;
   expect(await outcome(`http://localhost:${port}/x`)).toBe('inner');
   expect(await outcome(`http://127.0.0.1:${port}/x`)).not.toBe('inner');
   expect(asked).toEqual([]);
 });
 
-test('a setting that is taken back counts for the next request, also where there is a connection', async () => {
+test('a revoked setting applies to the next request, even on an open connection', async () => {
   setting = '127.0.0.0/8';
   expect(await outcome(`http://here.test:${port}/`)).toBe('inner');
   setting = '';
@@ -105,7 +105,7 @@ test('a setting that is taken back counts for the next request, also where there
   expect(seen).toEqual([`here.test:${port} /`]);
 });
 
-describe('refusals that need no look at the network', () => {
+describe('refusals without a look at the network', () => {
   test.each([
     'http://127.0.0.1/x',
     'http://2130706433/x',
@@ -115,18 +115,18 @@ describe('refusals that need no look at the network', () => {
     'http://169.254.169.254/x',
     'socks5://2130706433:1080',
     'socks5://[::ffff:a00:1]:1080',
-  ])('%s', (url) => {
+  ])('apply to %s', (url) => {
     expect(network.refusal(url)).toMatch(/only server admins/);
     setting = '*';
     expect(network.refusal(url)).toBeUndefined();
   });
 
-  test.each(['http://93.184.215.14/x', 'https://example.org/x', 'http://here.test/x'])('not %s', (url) => {
+  test.each(['http://93.184.215.14/x', 'https://example.org/x', 'http://here.test/x'])("don't apply to %s", (url) => {
     expect(network.refusal(url)).toBeUndefined();
   });
 });
 
-test('a proxy is judged, and so is what it is asked for; it is connected to by the address that was judged', async () => {
+test('a proxy and its target are both checked, and the proxy is connected to by the checked address', async () => {
   const by = (proxy: string) => network.fetchThrough?.(proxy) ?? fetch;
   const target = 'http://93.184.215.14/db';
   for (const proxy of ['http://127.0.0.1:1', 'http://here.test:1', 'socks5://2130706433:1', 'socks5://mixed.test']) {
@@ -139,7 +139,7 @@ test('a proxy is judged, and so is what it is asked for; it is connected to by t
   expect(proxied).toEqual([`${target} by http://me:pw@127.0.0.1:3128`]);
 });
 
-test('connections of this process are known, as long as they last', async () => {
+test('connections of this process are known while they last', async () => {
   const own = new OwnConnections();
   const known: boolean[] = [];
   server.on('request', ({ socket }) => known.push(own.has(socket)));
@@ -157,7 +157,7 @@ function allows(setting: string, host: string, port = '5984'): boolean {
   return hosts.hasName(host, port) || (address !== undefined && hosts.hasAddress(address, port));
 }
 
-describe('names', () => {
+describe('allowed host names', () => {
   test.each([
     ['db.example.org', 'db.example.org', true],
     ['db.example.org', 'db.example.org.', true],
@@ -180,7 +180,7 @@ describe('names', () => {
   });
 });
 
-describe('addresses', () => {
+describe('allowed addresses', () => {
   test.each([
     ['127.0.0.1', '127.0.0.1', true],
     ['127.0.0.1', '127.0.0.2', false],

@@ -93,7 +93,7 @@ function randomAddress(random: SeededRandom): Numbered {
   }
 }
 
-test('what is public is what a list of ranges leaves', () => {
+test('the public addresses are those outside of the reserved ranges', () => {
   const random = new SeededRandom(11);
   const seen = { public: 0, other: 0 };
   for (let n = 0; n < 20_000; n++) {
@@ -106,7 +106,7 @@ test('what is public is what a list of ranges leaves', () => {
   expect(Math.min(seen.public, seen.other)).toBeGreaterThan(2_000);
 });
 
-test('a block has the addresses that have its leading bits', () => {
+test('a block contains the addresses with its leading bits', () => {
   const random = new SeededRandom(12);
   for (let n = 0; n < 5_000; n++) {
     const numbered = randomAddress(random);
@@ -120,7 +120,7 @@ test('a block has the addresses that have its leading bits', () => {
   }
 });
 
-describe('addresses', () => {
+describe('allowed addresses', () => {
   test.each([
     ['8.8.8.8', true],
     ['2606:4700::1111', true],
@@ -149,19 +149,19 @@ describe('addresses', () => {
     ['ff02::1', false],
     ['2002:7f00:1::', false],
     ['2001:0:4136:e378::', false],
-  ])('%s: public %j', (text, expected) => {
+  ])('%s is public: %j', (text, expected) => {
     expect(isPublic(must(parseIp(text)))).toBe(expected);
   });
 
   test.each(['', '1', '127.1', '0x7f.0.0.1', '256.0.0.1', 'localhost', '1:2', '::g', '1.2.3.4/8'])(
-    '%j is none',
+    '%j is invalid',
     (text) => {
       expect(parseIp(text)).toBeUndefined();
     },
   );
 
   test.each(['10.0.0.0/33', '10.0.0.0/', '10.0.0.0/8/8', '::/129', 'x/8', '10.0.0.0/-1', '10.0.0.0/08x'])(
-    '%j is no block',
+    '%j is not a block',
     (text) => {
       expect(parseBlock(text)).toBeUndefined();
     },

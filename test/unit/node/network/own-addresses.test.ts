@@ -30,6 +30,6 @@ test.each([
   ['http://[::]:5984/', 'http://[::1]:5984/db', true],
   ['http://[::]:5984/', 'http://192.0.2.1:5984/db', false],
   ['http://127.0.0.1:80/', 'http://127.0.0.1/db', true],
-])('a server at %s is asked by %s: %j', async (listening, url, expected) => {
+])('a server at %s is itself the target of %s: %j', async (listening, url, expected) => {
   expect(await isOwn(listening, url)).toBe(expected);
 });

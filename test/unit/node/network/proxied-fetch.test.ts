@@ -96,7 +96,7 @@ function openFetches() {
   return { through: (proxy: string) => must(fetches.through)(proxy) };
 }
 
-test('an HTTP proxy is asked for the whole address, with name and password', async () => {
+test('an HTTP proxy gets the whole address, with name and password', async () => {
   const seen: string[] = [];
   const origin = await startOrigin();
   const proxy = await startHttpProxy(seen);
@@ -118,7 +118,7 @@ test('a SOCKS5 proxy connects, with name and password and without', async () => 
   expect(plain.status).toBe(200);
 });
 
-test('a proxy that is not there is an error, and an abort ends a request', async () => {
+test('an unreachable proxy is an error, and an abort ends a request', async () => {
   const fetches = openFetches();
   await expect(fetches.through('http://127.0.0.1:9')(`http://127.0.0.1:1234/`)).rejects.toThrow();
   const silent = await listen(createTcpServer((socket) => ends.push(() => socket.destroy())));

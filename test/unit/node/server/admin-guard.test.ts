@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { adminCommand, nameOfProgram } from '../../../../src/node/server/admin-guard.ts';
 
-test('the command writes where the server reads', () => {
+test('the advised command writes where the server reads', () => {
   const command = (configFile: string | undefined, dataFolder: string | undefined) =>
     adminCommand(configFile, dataFolder, 'settee');
   expect(command('data/settee.ini', resolve('data'))).toBe('settee admin add NAME');
@@ -13,7 +13,7 @@ test('the command writes where the server reads', () => {
   expect(command(undefined, undefined)).toBe('settee serve --memory --set admins/NAME=PASSWORD');
 });
 
-test('the command can be typed where the server was started', () => {
+test('the advised command can be typed where the server was started', () => {
   expect(nameOfProgram({ npm_execpath: '/usr/lib/npm/npm-cli.js' })).toBe('npx settee');
   expect(nameOfProgram({})).toBe('settee');
   expect(adminCommand('data/settee.ini', resolve('data'), 'npx settee')).toBe('npx settee admin add NAME');

@@ -14,7 +14,7 @@ beforeEach(async () => {
 
 afterEach(() => host.close());
 
-test('a compaction while an attachment is read breaks neither, though no revision has it any more', async () => {
+test('a compaction while an attachment is read disturbs neither, even if no revision has it any more', async () => {
   const content = new Uint32Array(BYTES / 4).map((_, index) => Math.imul(index, 2654435761));
   const bytes = new Uint8Array(content.buffer);
   await ask('PUT', '/db');

@@ -35,8 +35,8 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true }));
 
-describe('a storage whose close does not end', () => {
-  test('is abandoned after a while, and logged; the folder stays locked', async () => {
+describe("a storage that doesn't finish closing", () => {
+  test('is abandoned after a while with a log entry, and the folder stays locked', async () => {
     storage.onClose = never;
     const logged: string[] = [];
     const onLog = (entry: string) => void logged.push(entry);
@@ -53,7 +53,7 @@ describe('a storage whose close does not end', () => {
     await expect(startServer({ port: 0, dataFolder: folder })).rejects.toMatchObject({ code: 'storage_locked' });
   });
 
-  test('does not hold up the end of the process after a signal: its exit code is 1', async () => {
+  test("doesn't keep the process from ending after a signal, with exit code 1", async () => {
     storage.onClose = never;
     const host = new TestHost();
     const options = { port: 0, dataFolder: folder, storageCloseMs: 50, onLog: () => {} };
@@ -65,7 +65,7 @@ describe('a storage whose close does not end', () => {
   });
 });
 
-test('a storage that fails to close gives exit code 1, too', async () => {
+test('a storage that fails to close causes exit code 1', async () => {
   storage.onClose = () => Promise.reject(new Error('EIO'));
   const host = new TestHost();
   const logged: string[] = [];
@@ -77,7 +77,7 @@ test('a storage that fails to close gives exit code 1, too', async () => {
   expect(logged.join('\n')).toContain('EIO');
 });
 
-test('a storage that closes in order gives exit code 0, and nothing ends the process', async () => {
+test("a storage that closes properly causes exit code 0, and the process isn't forced to end", async () => {
   const host = new TestHost();
   const served = serve({ port: 0, dataFolder: folder, logLevel: 'error' }, host);
   await once(host.stdout, 'data');

@@ -25,7 +25,7 @@ async function collationOf(dataFolder: string): Promise<string> {
   }
 }
 
-test('an index says which V8 and which ICU put its rows in order, so that others build it anew', async () => {
+test('an index records the versions of V8 and ICU that sorted its rows, so that others rebuild it', async () => {
   const dataFolder = await mkdtemp(join(tmpdir(), 'settee-engine-'));
   try {
     const server = await startServer({ port: 0, logLevel: 'error', dataFolder });

@@ -40,7 +40,7 @@ async function ask({ url }: RunningServer, method: string, path: string, json?: 
 }
 
 describe('the configuration file', () => {
-  test('keeps what is changed over HTTP, beside what a person wrote, for its owner only', async () => {
+  test('keeps changes over HTTP beside manual edits, readable for its owner only', async () => {
     await writeFile(file(), '; mine\n[uuids]\nmax_count = 7 ; few\n', { mode: 0o600 });
     const first = await start();
     expect(await ask(first, 'GET', '_config/uuids/max_count')).toBe('7');
@@ -51,7 +51,7 @@ describe('the configuration file', () => {
     expect(await ask(await start(), 'GET', '_config/uuids/max_count')).toBe('8');
   });
 
-  test('is another one where that is said', async () => {
+  test('can be another file', async () => {
     const other = join(folder, 'other.ini');
     await writeFile(other, '[uuids]\nmax_count = 7\n', { mode: 0o600 });
     const server = await start({ configFile: other });
@@ -60,7 +60,7 @@ describe('the configuration file', () => {
     await expect(stat(file())).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
-  test('has no word where a flag has one, and is not written then', async () => {
+  test('is overridden by flags, and not written then', async () => {
     await writeFile(file(), '[uuids]\nmax_count = 7\n[log]\nlevel = debug\n', { mode: 0o600 });
     const server = await start({ config: { uuids: { max_count: '5' } }, logLevel: 'error' });
     expect(await ask(server, 'GET', '_config/uuids/max_count')).toBe('5');
@@ -77,14 +77,14 @@ describe('the configuration file', () => {
     ['[svc_httpd_auth]\nrequire_valid_user = yes\n', expect.stringContaining('svc_httpd_auth/require_valid_user')],
     ['max_count = 7\n', expect.stringContaining('settee.ini, line 1')],
     ['[httpd]\nport = 70000\n', 'Setting httpd/port is "70000"; it must be a whole number from 0 to 65535.'],
-  ])('with %j keeps the server from starting, and says why', async (text, reason) => {
+  ])('with %j keeps the server from starting, with the reason', async (text, reason) => {
     await writeFile(file(), text, { mode: 0o600 });
     await expect(start({ port: undefined })).rejects.toMatchObject({ code: 'bad_request', reason });
     await writeFile(file(), '', { mode: 0o600 });
     await start();
   });
 
-  test('says where the server listens', async () => {
+  test('sets where the server listens', async () => {
     const other = await start({ memory: true });
     const { port } = new URL(other.url);
     await stop(other);
@@ -92,7 +92,7 @@ describe('the configuration file', () => {
     expect((await start({ port: undefined })).url).toBe(`http://[::1]:${port}/`);
   });
 
-  test('with settings that mean nothing here is used, and the log names them', async () => {
+  test('with unknown settings is used, and the log names them', async () => {
     const text =
       '[httpd]\nport_ = 1\n[couchdb]\nuuid = 5\n[smoosh.ratio_dbs]\nmin_priority = 2.0\n[uuids]\nmax_count = 7\n';
     await writeFile(file(), text, { mode: 0o600 });
@@ -111,7 +111,7 @@ describe('the configuration file', () => {
     expect(await readFile(file(), 'utf8')).toBe(text.replace('port_ = 1\n', ''));
   });
 
-  test('says where the log goes, also what is logged about the file itself', async () => {
+  test('sets where the log is written, also entries about the file itself', async () => {
     const logFile = join(folder, 'own.log');
     await writeFile(file(), `[log]\nlevel = warning\nfile = ${logFile}\n[couchdb]\nuuid = 5\n[httpd]\nport_ = 1\n`, {
       mode: 0o600,
@@ -124,7 +124,7 @@ describe('the configuration file', () => {
     expect(await readFile(logFile, 'utf8')).toBe(`${logged.join('\n')}\n`);
   });
 
-  test('with names of other servers of the family is understood, and keeps its lines', async () => {
+  test('with CouchDB names of settings is understood, and keeps its lines', async () => {
     await writeFile(
       file(),
       '; of another server\n[chttpd]\nrequire_valid_user = true ; safe\n[couchdb]\nmax_dbs_open = 7\n',
@@ -145,7 +145,7 @@ describe('the configuration file', () => {
     );
   });
 
-  test('with both names of a setting: our own counts, the log says so, and a change leaves one of them', async () => {
+  test("with both names of a setting uses the service's own, logs that, and a change removes one of them", async () => {
     await writeFile(file(), '[couchdb]\nmax_dbs_open = 7\n[svc]\nmax_dbs_open = 9\n', { mode: 0o600 });
     const server = await start();
     expect(await ask(server, 'GET', '_config/couchdb')).toMatchObject({ max_dbs_open: '9' });
@@ -156,7 +156,7 @@ describe('the configuration file', () => {
     expect(await readFile(file(), 'utf8')).toBe('[couchdb]\n[svc]\nmax_dbs_open = 8\n');
   });
 
-  test('in the forms of other servers of the family is understood: levels, handlers, lists of names', async () => {
+  test("in CouchDB's forms is understood: levels, handlers, lists of names", async () => {
     const lines = [
       '[log]\nlevel = warning',
       '[chttpd]\nauthentication_handlers = {chttpd_auth, jwt_authentication_handler}, {chttpd_auth, default_authentication_handler}',
@@ -174,7 +174,7 @@ describe('the configuration file', () => {
   });
 });
 
-test('the log follows its level', async () => {
+test('the log follows a changed level', async () => {
   const server = await start();
   await ask(server, 'PUT', '_config/log/level', 'error');
   logged.length = 0;
@@ -185,15 +185,15 @@ test('the log follows its level', async () => {
   expect(logged.at(-1)).toMatch(/\[info\] setting app\/a was changed$/);
 });
 
-test('without delayed commits all writes are full ones', async () => {
+test('delayed_commits=false makes all writes durable', async () => {
   const server = await start();
   await ask(server, 'PUT', 'db');
   await ask(server, 'PUT', '_config/svc/delayed_commits', 'false');
   expect(await ask(server, 'PUT', 'db/doc', {})).toMatchObject({ ok: true });
 });
 
-describe('a restart', () => {
-  test('keeps address and databases, reads the file again, and forgets what was not to persist', async () => {
+describe('a restart by request', () => {
+  test("keeps address and databases, reads the file again, and drops settings that don't persist", async () => {
     const server = await start();
     await ask(server, 'PUT', 'db');
     await ask(server, 'PUT', 'db/doc', { a: 1 });
@@ -209,7 +209,7 @@ describe('a restart', () => {
     expect(await ask(server, 'PUT', 'db/other', {})).toMatchObject({ ok: true });
   });
 
-  test('ends feeds, and lets writes under way end', async () => {
+  test('ends feeds, and lets writes in progress finish', async () => {
     const server = await start();
     await ask(server, 'PUT', 'db');
     const feed = await fetch(`${server.url}db/_changes?feed=continuous&heartbeat=60000`);
@@ -220,7 +220,7 @@ describe('a restart', () => {
     expect(await ask(server, 'GET', 'db')).toMatchObject({ doc_count: 50 });
   });
 
-  test('of a server in memory keeps its databases, settings and admins', async () => {
+  test('of an in-memory server keeps its databases, settings and admins', async () => {
     const server = await start({ memory: true });
     await ask(server, 'PUT', 'db');
     await ask(server, 'PUT', 'db/doc', { a: 1 });
@@ -241,14 +241,14 @@ describe('a restart', () => {
     expect(await timeout.json()).toBe('777');
   });
 
-  test('is refused where the file can not be read, and all goes on', async () => {
+  test("is refused if the file can't be read, and the server continues", async () => {
     const server = await start();
     await writeFile(file(), '[uuids]\nmax_count = many\n', { mode: 0o600 });
     expect(await ask(server, 'POST', '_restart')).toMatchObject({ error: 'bad_request' });
     expect(await ask(server, 'GET', '_config/uuids/max_count')).toBe('1000');
   });
 
-  test('needs the type of JSON, and comes below the node as well', async () => {
+  test('needs the content type of JSON, and is available below /_node as well', async () => {
     const server = await start();
     const plain = await fetch(`${server.url}_restart`, { method: 'POST' });
     expect(plain.status).toBe(415);

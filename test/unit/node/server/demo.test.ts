@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type HttpServer, listen } from '../../../../src/node/http/http-server.ts';
 import { type DemoOptions, startDemo } from '../../../../src/node/server/demo.ts';
+import { patient } from '../../../support/patience.ts';
 import { SetteeProcess } from '../settee-process.ts';
 
 let parent = '';
@@ -45,7 +46,7 @@ function statusOf(url: string, path: string): Promise<number | undefined> {
 }
 
 describe('the demo', () => {
-  test('is served from a folder, its page under the root', async () => {
+  test('is served from a folder, with its page at the root', async () => {
     const { url } = await start();
     const page = await fetch(url);
     expect(page.status).toBe(200);
@@ -68,7 +69,7 @@ describe('the demo', () => {
     expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(405);
   });
 
-  test('answers requests for the database with where to send them', async () => {
+  test('answers requests for the database with the right address', async () => {
     const { url } = await start();
     const missed = await fetch(`${url}db/countries`);
     expect(missed.status).toBe(421);
@@ -84,11 +85,11 @@ describe('the demo', () => {
     '/%00',
     '/%',
     '/assets',
-  ])('gives nothing but its files: %s', async (path) => {
+  ])('serves no file outside of its folder: %s', async (path) => {
     expect(await statusOf((await start()).url, path)).toBe(404);
   });
 
-  test('refuses names that others may have pointed here', async () => {
+  test('refuses host names that others could have pointed at it', async () => {
     const { url } = await start({ allowedHosts: ['demo.example'] });
     const status = (host: string) =>
       new Promise((resolve, reject) => {
@@ -99,7 +100,7 @@ describe('the demo', () => {
     expect(await status('demo.example')).toBe(200);
   });
 
-  test('passes on what its pages ask of the one database that it shares with the server, and nothing else', async () => {
+  test('forwards requests for the shared database only', async () => {
     const asked: string[] = [];
     const server = await listen(
       async (incoming, outgoing) => {
@@ -133,11 +134,11 @@ describe('the demo', () => {
     expect((await fetch(`${(await start()).url}server/settee-demo`)).status).toBe(404);
   });
 
-  test('is left out where none was built', async () => {
+  test('is left out if it was not built', async () => {
     expect(await startDemo({ port: 0, folder: parent })).toBeUndefined();
   });
 
-  test('is left out, with the remedy, where its port is taken', async () => {
+  test('is left out, with the remedy, if its port is in use', async () => {
     const other = await listen(() => Promise.resolve(), '127.0.0.1', 0);
     running.push(other);
     const { port } = new URL(other.url);
@@ -148,12 +149,12 @@ describe('the demo', () => {
 });
 
 describe('npm start', () => {
-  test('prints the address of the demo after that of the server, and ends both', async () => {
+  test('prints the address of the demo after that of the server, and stops both', async () => {
     const settee = new SetteeProcess(['--port', '0', '--memory']);
     running.push({ close: () => settee.stop('SIGKILL') });
     await settee.startUpLine();
     await expect
-      .poll(() => settee.stdout)
+      .poll(() => settee.stdout, patient)
       .toMatch(
         /^Settee .*\nThe demo is at http:\/\/127\.0\.0\.1:\d+\/\nIt has no admin: anyone who can reach it may do everything\. Set one with: (npx )?settee serve --memory --set admins\/NAME=PASSWORD\n$/,
       );
@@ -164,7 +165,7 @@ describe('npm start', () => {
     await expect(fetch(url)).rejects.toThrow();
   });
 
-  test('serves none with --no-demo', async () => {
+  test('serves no demo with --no-demo', async () => {
     const settee = new SetteeProcess(['--port', '0', '--memory', '--no-demo']);
     running.push({ close: () => settee.stop('SIGKILL') });
     await settee.startUpLine();

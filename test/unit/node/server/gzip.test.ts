@@ -21,12 +21,12 @@ async function all(source: AsyncIterable<Uint8Array>): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-test.each([1, 6, 9])('at level %i it gives back what it was made of', async (level) => {
+test.each([1, 6, 9])('gzip at level %i can be decoded', async (level) => {
   expect(gunzipSync(await all(gzip(chunks(), level))).toString()).toBe(TEXT);
   expect(gunzipSync(await all(gzip(chunks(''), level))).toString()).toBe('');
 });
 
-test('fails with what its source fails with', async () => {
+test('compressing fails with the error of its source', async () => {
   async function* failing(): AsyncGenerator<Uint8Array> {
     yield* chunks();
     throw new Error('the sender is gone');
@@ -34,7 +34,7 @@ test('fails with what its source fails with', async () => {
   await expect(all(gzip(failing(), 8))).rejects.toThrow('the sender is gone');
 });
 
-test('ends its source where nobody reads on', async () => {
+test('compressing cancels its source when the reader cancels', async () => {
   let hasEnded: () => void = () => undefined;
   const ended = new Promise<void>((resolve) => {
     hasEnded = resolve;
@@ -50,7 +50,7 @@ test('ends its source where nobody reads on', async () => {
   await ended;
 });
 
-test('attachments are stored at the level of the setting, under the same revision', async () => {
+test('attachments are stored at the configured level, under the same revision', async () => {
   const stored = async (level: string) => {
     const config = { attachments: { compression_level: level } };
     const parts = { storage: createMemoryPageStore(), clock, random: systemRandom, deferred: deferredAtHand() };

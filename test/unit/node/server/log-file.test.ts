@@ -27,7 +27,7 @@ function open(settings: Record<string, string>): LogFile {
   );
 }
 
-test('entries are added to what is there, for the owner only', async () => {
+test('log entries are appended to the file, readable for the owner only', async () => {
   for (const entry of ['one', 'two']) {
     const log = open({ file: path() });
     log.write(entry);
@@ -37,7 +37,7 @@ test('entries are added to what is there, for the owner only', async () => {
   expect((await stat(path())).mode & 0o777).toBe(0o600);
 });
 
-test('a full file is set aside, and only so many are kept', async () => {
+test('a full log file is rotated, and a limited number are kept', async () => {
   const log = open({ file: path(), max_bytes: '10', max_files: '3' });
   for (const entry of ['first entry', 'second entry', 'third entry', 'fourth entry']) {
     log.write(entry);
@@ -49,7 +49,7 @@ test('a full file is set aside, and only so many are kept', async () => {
   expect(await readFile(`${path()}.2`, 'utf8')).toBe('second entry\n');
 });
 
-test('one file alone begins anew when it is full', async () => {
+test('a single log file starts over when it is full', async () => {
   const log = open({ file: path(), max_bytes: '10', max_files: '1' });
   for (const entry of ['first entry', 'second entry']) {
     log.write(entry);
@@ -59,7 +59,7 @@ test('one file alone begins anew when it is full', async () => {
   expect(await readFile(path(), 'utf8')).toBe('second entry\n');
 });
 
-test('a file that can not be written is told once', async () => {
+test("a log file that can't be written is reported once", async () => {
   const log = open({ file: folder });
   log.write('one');
   await log.close();
@@ -68,7 +68,7 @@ test('a file that can not be written is told once', async () => {
   expect(failures).toEqual([expect.stringContaining(`The log can't be written to ${folder}: EISDIR`)]);
 });
 
-test('a server writes its log there, and _log reads it', async () => {
+test('a server writes its log to the file, and _log reads it', async () => {
   const config = { log: { file: path() } };
   const server = await startServer({ port: 0, memory: true, config, onLog: () => {} });
   const headers = { 'content-type': 'application/json' };
@@ -91,7 +91,7 @@ test('a server writes its log there, and _log reads it', async () => {
   ]);
 });
 
-test('entries of clients take a quarter of a file at most, and push no others out', async () => {
+test('entries of clients take at most a quarter of a log file, and displace no others', async () => {
   const log = open({ file: path(), max_bytes: '10000', max_files: '2' });
   log.write('own 1');
   for (let number = 0; number < 10_000; number++) log.write(`client ${number}`, true);

@@ -28,7 +28,7 @@ async function ask(headers: Readonly<Record<string, string>>): Promise<IncomingM
   return answer;
 }
 
-test('a host that is not the server’s', async () => {
+test('the refusal of an unknown host has CORS headers for a listed origin', async () => {
   const shared = await ask({ host: 'evil.example', origin: APP });
   expect(shared.statusCode).toBe(403);
   expect(shared.headers).toMatchObject({ 'access-control-allow-origin': APP, vary: 'Origin' });
@@ -38,13 +38,13 @@ test('a host that is not the server’s', async () => {
   expect(other.headers).toMatchObject({ vary: 'Origin', 'x-content-type-options': 'nosniff' });
 });
 
-test('a framing that is unclear', async () => {
+test('the refusal of ambiguous framing has CORS headers for a listed origin', async () => {
   const answer = await ask({ origin: APP, 'transfer-encoding': 'gzip, chunked' });
   expect(answer.statusCode).toBe(400);
   expect(answer.headers).toMatchObject({ 'access-control-allow-origin': APP });
 });
 
-test('a virtual host is one of the server’s own, unless only a pattern for all is for it', async () => {
+test('a virtual host is accepted as a host, unless only a wildcard matches it', async () => {
   expect((await ask({ host: 'notes.example.com' })).statusCode).toBe(404);
   expect((await ask({ host: 'other.example.com' })).statusCode).toBe(403);
 });

@@ -35,7 +35,7 @@ const send = (method: string, body?: unknown): RequestInit => ({
 });
 
 describe('a server on a folder', () => {
-  test('makes the folder and keeps what was written over a restart', async () => {
+  test('creates the folder and keeps written documents over a restart', async () => {
     const dataFolder = join(await newFolder(), 'new', 'deep');
     const first = await start({ dataFolder });
     expect(first.dataFolder).toBe(dataFolder);
@@ -52,7 +52,7 @@ describe('a server on a folder', () => {
     });
   });
 
-  test('is refused a folder in use, naming who answers there', async () => {
+  test('is refused a folder in use, with the address of the other server', async () => {
     const dataFolder = await newFolder();
     const first = await start({ dataFolder });
     await expect(startServer({ port: 0, dataFolder })).rejects.toMatchObject({
@@ -61,7 +61,7 @@ describe('a server on a folder', () => {
     });
   });
 
-  test('frees the folder when the port is taken', async () => {
+  test('releases the folder when the port is in use', async () => {
     const first = await start({ memory: true });
     const dataFolder = await newFolder();
     await expect(startServer({ port: Number(new URL(first.url).port), dataFolder })).rejects.toMatchObject({
@@ -70,7 +70,7 @@ describe('a server on a folder', () => {
     await start({ dataFolder });
   });
 
-  test('frees the folder when a setting is wrong', async () => {
+  test('releases the folder when a setting is invalid', async () => {
     const dataFolder = await newFolder();
     await expect(startServer({ port: 0, dataFolder, config: { svc: { max_dbs_open: 'x' } } })).rejects.toMatchObject({
       code: 'bad_request',
@@ -78,7 +78,7 @@ describe('a server on a folder', () => {
     await start({ dataFolder });
   });
 
-  test('is refused what is no folder', async () => {
+  test('is refused a path that is not a folder', async () => {
     const path = join(await newFolder(), 'file');
     await writeFile(path, '');
     await expect(startServer({ port: 0, dataFolder: path })).rejects.toMatchObject({
@@ -89,7 +89,7 @@ describe('a server on a folder', () => {
 });
 
 describe('a server in memory', () => {
-  test('keeps nothing', async () => {
+  test('stores nothing', async () => {
     const first = await start({ memory: true });
     expect(first.dataFolder).toBe(undefined);
     await fetch(`${first.url}db`, send('PUT'));
@@ -98,7 +98,7 @@ describe('a server in memory', () => {
     expect(await (await fetch(`${second.url}_all_dbs`)).json()).not.toContain('db');
   });
 
-  test('answers under the names that it is told', async () => {
+  test('answers under its allowed hosts', async () => {
     const { url } = await start({ memory: true, allowedHosts: ['db.example.org'] });
     const statusFor = async (host: string) => {
       const outgoing = request(url, { headers: { host } });
@@ -110,7 +110,7 @@ describe('a server in memory', () => {
     expect([await statusFor('db.example.org'), await statusFor('db.example.com')]).toEqual([200, 403]);
   });
 
-  test('believes what a proxy forwards only where it is told to', async () => {
+  test('trusts forwarding headers of configured proxies only', async () => {
     const headers = { 'x-forwarded-host': 'db.example.org', 'x-forwarded-proto': 'https' };
     const locationOf = async ({ url }: RunningServer) => {
       const outgoing = request(`${url}db`, { method: 'PUT', headers });
@@ -136,7 +136,7 @@ describe('a server in memory', () => {
 });
 
 describe('import and export', () => {
-  test('bring documents from one database to another, digit for digit', async () => {
+  test('copy documents from one database to another, digit for digit', async () => {
     const { url } = await start({ memory: true });
     const documents = [
       '{"_id":"a","n":1.000000000000000000001,"big":12345678901234567890,"e":1E300}',
@@ -167,7 +167,7 @@ describe('import and export', () => {
     ]);
   });
 
-  test('take all countries, in a few batches', async () => {
+  test('copy all countries in a few batches', async () => {
     const { url } = await start({ memory: true });
     const file = join(import.meta.dirname, '../../../../node_modules/world-countries/dist/countries.json');
     const options = ['--create', '--id', 'cca3', '--batch-size', '60'];

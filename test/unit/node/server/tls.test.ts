@@ -51,7 +51,7 @@ async function ask(url: string, method = 'GET', path = '', more: RequestOptions 
 }
 
 describe.skipIf(!hasOpenSsl)('a server with a certificate', () => {
-  test('speaks https, and says so where it names an address', async () => {
+  test('answers https, and uses it in Location', async () => {
     const server = await start({ tlsCert: file('one.pem'), tlsKey: file('one.key') });
     expect(server.url).toMatch(/^https:\/\/127\.0\.0\.1:\d+\/$/);
     expect((await ask(server.url)).statusCode).toBe(200);
@@ -75,7 +75,7 @@ describe.skipIf(!hasOpenSsl)('a server with a certificate', () => {
     await server.close();
   });
 
-  test('answers no http, and ends although a connection never spoke', async () => {
+  test('answers no http, and stops even if a connection never sent anything', async () => {
     const server = await start({ tlsCert: file('one.pem'), tlsKey: file('one.key') });
     const { port } = new URL(server.url);
     await expect(fetch(`http://127.0.0.1:${port}/`)).rejects.toThrow();
@@ -85,9 +85,9 @@ describe.skipIf(!hasOpenSsl)('a server with a certificate', () => {
     const closed = once(silent, 'close');
     await server.close();
     await closed;
-  }, 40_000);
+  });
 
-  test('takes a certificate that was renewed, and keeps the old one until both files are there', async () => {
+  test('loads a renewed certificate, and keeps the old one until both files are there', async () => {
     const pair = { tlsCert: file('served.pem'), tlsKey: file('served.key') };
     const put = async (name: string, kind: 'pem' | 'key') => {
       await copyFile(file(`${name}.${kind}`), file('next'));
@@ -117,7 +117,7 @@ describe.skipIf(!hasOpenSsl)('a server with a certificate', () => {
     await server.close();
   });
 
-  test('does not start with half of a pair, with another’s key, or with what is no certificate', async () => {
+  test("does not start with half of a pair, with another's key, or without a certificate in the file", async () => {
     await writeFile(file('text.pem'), 'no certificate');
     const both = { tlsCert: file('one.pem'), tlsKey: file('one.key') };
     for (const [options, reason] of [

@@ -9,7 +9,7 @@ afterEach(() => vi.restoreAllMocks());
 
 const terminal = () => Object.assign(new PassThrough(), { isTTY: true, cursorTo: () => true, clearLine: () => true });
 
-test('a bar gives the terminal its cursor back when it ends', () => {
+test('a bar shows the cursor again when it ends', () => {
   const stream = terminal();
   const listeners = process.listenerCount('SIGINT');
   const progress = createProgress(stream, 10);
@@ -20,7 +20,7 @@ test('a bar gives the terminal its cursor back when it ends', () => {
   expect(process.listenerCount('SIGINT')).toBe(listeners);
 });
 
-test('a bar gives the terminal its cursor back when a signal ends the process, and lets it end', () => {
+test('a bar shows the cursor again when a signal ends the process, and lets it end', () => {
   const kill = vi.spyOn(process, 'kill').mockReturnValue(true);
   const stream = terminal();
   createProgress(stream, 10);
@@ -30,7 +30,7 @@ test('a bar gives the terminal its cursor back when a signal ends the process, a
   expect(kill).toHaveBeenCalledWith(process.pid, 'SIGINT');
 });
 
-test('a bar takes a total that has changed, and leaves signals to a caller who handles them', () => {
+test('a bar accepts a changed total, and leaves signals to a caller that handles them', () => {
   const stream = terminal();
   const listeners = process.listenerCount('SIGINT');
   const progress = createProgress(stream, 10, { handlesSignals: true });
@@ -50,6 +50,6 @@ test.each([
   [20_100_000, '20.1 MB'],
   [4_294_967_296, '4.3 GB'],
   [5e15, '5000.0 TB'],
-])('%i bytes are %s', (bytes, text) => {
+])('%i bytes are shown as %s', (bytes, text) => {
   expect(formatBytes(bytes)).toBe(text);
 });

@@ -9,7 +9,7 @@ function terminal() {
   return { input, output, shown: () => `${output.read() ?? ''}` };
 }
 
-test('what is typed is given, and shown to nobody', async () => {
+test('a typed secret is returned, and not shown', async () => {
   const { input, output, shown } = terminal();
   const asked = askSecret(input, output, 'Password: ');
   input.write('pass wörx\b');
@@ -18,7 +18,7 @@ test('what is typed is given, and shown to nobody', async () => {
   expect(shown()).toBe('Password: \n');
 });
 
-test('one after another may be asked for', async () => {
+test('several secrets can be read one after another', async () => {
   const { input, output } = terminal();
   for (const secret of ['first', 'second']) {
     const asked = askSecret(input, output, '? ');
@@ -27,7 +27,7 @@ test('one after another may be asked for', async () => {
   }
 });
 
-test('where there is no terminal nobody is asked', async () => {
+test('without a terminal no secret is asked for', async () => {
   const { output, shown } = terminal();
   expect(await askSecret(new PassThrough(), output, 'Password: ')).toBeUndefined();
   expect(shown()).toBe('');

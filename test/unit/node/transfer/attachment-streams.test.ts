@@ -54,7 +54,7 @@ async function written(path: string, bytes: number): Promise<void> {
   }
 }
 
-test('an attachment is on the disk before all of it has come, and its progress is shown in bytes', async () => {
+test('an attachment is written to disk while it arrives, with its progress in bytes', async () => {
   const files = join(folder, 'files');
   relay.meddle = ({ url }, outgoing) => {
     if (!url?.startsWith('/source/d/large')) return false;
@@ -78,7 +78,7 @@ test('an attachment is on the disk before all of it has come, and its progress i
   expect(shown).toContain(`1 attachments, 20.0 MB (${files})\n`);
 });
 
-test('it goes back in as it came out', async () => {
+test('an exported attachment is imported unchanged', async () => {
   const files = join(folder, 'again');
   const lines = join(folder, 'lines-again');
   expect((await runCommand(['export', `${server.url}source`, lines, '--attachments', files])).code).toBe(0);
@@ -112,7 +112,7 @@ async function uploadOf(name: string, bytes: number) {
   return { upload, send: () => upload.send(text, stubbed), most: () => most };
 }
 
-test('no more of a file is read than the server takes', async () => {
+test('an import reads no more of a file than the server accepts', async () => {
   const bytes = 40 * megabyte;
   let goOn: () => void = () => undefined;
   relay.meddle = (incoming, outgoing) => {
@@ -137,7 +137,7 @@ test('no more of a file is read than the server takes', async () => {
   expect(upload.bytes).toBe(bytes);
 });
 
-test('a server that answers before the end of a document is sent no more of it', async () => {
+test('a server that answers before the end of a document gets no more of it', async () => {
   const bytes = 40 * megabyte;
   relay.meddle = (_incoming, outgoing) => {
     outgoing.writeHead(413).end('{"error":"too_large","reason":"no such files"}');
@@ -149,7 +149,7 @@ test('a server that answers before the end of a document is sent no more of it',
   expect(upload.bytes).toBe(0);
 });
 
-test('a server that goes away in the middle of a document ends the import', async () => {
+test('a server that disconnects in the middle of a document ends the import', async () => {
   const files = join(folder, 'gone');
   await mkdir(join(files, 'd'), { recursive: true });
   await writeFile(join(files, 'd/a'), Buffer.alloc(10 * megabyte));

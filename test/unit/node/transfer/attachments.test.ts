@@ -87,14 +87,14 @@ async function filesBelow(path: string): Promise<string[]> {
 const text = 'All happy families are alike. '.repeat(1000);
 const bytes = Buffer.from(Array.from({ length: 3000 }, (_, index) => (index * index) % 251));
 
-describe('out and back again', () => {
+describe('an export and import with attachments', () => {
   const hostile = [
     '../../x', 'a/b', '/etc/passwd', '...', 'CON', 'con', 'nul.txt', 'A', 'a', 'x'.repeat(300), 'X'.repeat(300), '😀',
     'é', 'e\u0301', '\0', 'line\nbreak', 'line break', '"quoted" \\', '~settee.json', '~attachments.json', '2', '1', ' ',
     '%2e%2e', 'a\u2028b', '-rf', 'constructor', 'C:\\x', 'ends.',
   ]; // biome-ignore format: a list
 
-  test('attachments of any name keep their bytes, types and revpos', async () => {
+  test('keeps bytes, types and revpos under any attachment name', async () => {
     const attachments = hostile.map((name, index) => [name, entry(`${index}`, `text/x-${index}`)] as const);
     await save(document('many', attachments), { _id: 'none' });
     expect(await exportAll()).toMatchObject({
@@ -115,7 +115,7 @@ describe('out and back again', () => {
     expect(outside).toEqual([]);
   });
 
-  test('documents of any id keep theirs', async () => {
+  test('keeps attachments of documents with any id', async () => {
     const ids = [...hostile, '.', '..'];
     await save(...ids.map((id) => document(id, [['a', entry(id)]])), document('_design/d/é', [['a.js', entry('1')]]));
     expect(await exportAll()).toMatchObject({ code: 0 });
@@ -125,7 +125,7 @@ describe('out and back again', () => {
     expect(await readFile(join(folder, '_design%2fd%2f%c3%a9', 'a.js'), 'utf8')).toBe('1');
   });
 
-  test('what is stored compressed is a file of its plain bytes, and an empty attachment an empty file', async () => {
+  test('stores a compressed attachment as a file of its plain bytes, and an empty one as an empty file', async () => {
     await save(
       document('d', [['page.txt', entry(text, 'text/plain')], ['image', entry(bytes)], ['empty', entry('')],
         ['empty.txt', entry('', 'text/plain')], ['packed', entry(gzipSync(bytes), 'application/gzip')]]), // biome-ignore format: a list
@@ -144,7 +144,7 @@ describe('out and back again', () => {
     expect(await allOf(target)).toEqual(await allOf(source));
   });
 
-  test('lines are those of an export without attachments, revpos and histories included', async () => {
+  test('has the same lines as an export without attachments, with revpos and histories', async () => {
     await send('PUT', `${source}/d?new_edits=false`, {
       _rev: '3-c',
       _revisions: { start: 3, ids: ['c', 'b', 'a'] },
@@ -161,7 +161,7 @@ describe('out and back again', () => {
     expect(await send('GET', `${target}/d?revs=true`)).toMatchObject({ _revisions: { ids: ['c', 'b', 'a'] } });
   });
 
-  test('new revisions have the attachments, too, beside content that the line has itself', async () => {
+  test('gives attachments to new revisions, beside inline content of the line', async () => {
     await mkdir(join(folder, 'd'), { recursive: true });
     await writeFile(join(folder, 'd/a.txt'), 'from a file');
     const attachments = { 'a.txt': { stub: true, content_type: 'text/plain' }, b: { data: 'aGVsbG8=' } };
@@ -174,7 +174,7 @@ describe('out and back again', () => {
     expect(await (await fetch(`${target}/d/b`)).text()).toBe('hello');
   });
 
-  test('documents without attachments go in batches, the others one by one', async () => {
+  test('sends documents without attachments in batches, and the others one by one', async () => {
     await save(document('b', [['a', entry('1')]]), { _id: 'a' }, { _id: 'c' }, document('d', [['a', entry('2')]]));
     await exportAll();
     relay.requests.length = 0;
@@ -191,7 +191,7 @@ describe('out and back again', () => {
 describe('an export into a folder', () => {
   const attachmentReads = () => relay.requests.filter((one) => /^GET \/[^/]+\/[^/_]+\//.test(one)).length;
 
-  test('that broke off goes on where it was', async () => {
+  test('that broke off continues where it was', async () => {
     await save(
       ...['a', 'b', 'c', 'd'].map((id) =>
         document(id, [
@@ -221,7 +221,7 @@ describe('an export into a folder', () => {
     expect(await allOf(target)).toEqual(await allOf(source));
   });
 
-  test('replaces files that are not the attachment any more', async () => {
+  test('replaces files that differ from the attachment', async () => {
     await save(
       document('d', [
         ['a', entry('one')],
@@ -240,7 +240,7 @@ describe('an export into a folder', () => {
     expect(await readFile(join(folder, 'd/b.txt'), 'utf8')).toBe(text);
   });
 
-  test('removes what an export left that was killed, and nothing of one that runs', async () => {
+  test('removes leftovers of a killed export, and nothing of a running one', async () => {
     await save(document('d', [['a', entry('one')]]));
     await exportAll();
     await mkdir(join(folder, '~partial'));
@@ -250,7 +250,7 @@ describe('an export into a folder', () => {
     expect(await readdir(join(folder, '~partial'))).toEqual([`${process.ppid}-b`]);
   });
 
-  test('that has other files is refused, and nothing is written', async () => {
+  test('with other files is refused, and nothing is written', async () => {
     await save(document('d', [['a', entry('one')]]));
     await mkdir(folder);
     await writeFile(join(folder, 'mine'), 'mine');
@@ -263,7 +263,7 @@ describe('an export into a folder', () => {
     expect(existsSync(lines)).toBe(false);
   });
 
-  test('does not follow links out of it', async () => {
+  test('does not follow links that lead outside', async () => {
     await save(document('d', [['a', entry('one')]]), document('e', [['a', entry('two')]]));
     const outside = join(temporary, `files-${count}-outside`);
     await mkdir(outside);
@@ -283,7 +283,7 @@ describe('an export into a folder', () => {
     expect(await readFile(join(outside, 'kept'), 'utf8')).toBe('kept');
   });
 
-  test('names what it could not have, and writes all else', async () => {
+  test('names attachments that it could not get, and writes all others', async () => {
     await save(document('d', [['gone', entry('1')], ['wrong', entry('2')], ['long', entry('3')], ['short', entry('4')],
       ['broken', entry('5')], ['page', entry(text, 'text/plain')], ['fine', entry('6')]])); // biome-ignore format: a list
     const answers: Record<string, string> = { wrong: 'x', long: 'longer', short: '' };
@@ -315,7 +315,7 @@ describe('an export into a folder', () => {
     expect((await readFile(lines, 'utf8')).split('\n')).toHaveLength(2);
   });
 
-  test('names the folder that is none', async () => {
+  test('names a path that is not a folder', async () => {
     await writeFile(folder, 'a file');
     expect(await exportAll()).toMatchObject({
       code: 1,
@@ -324,7 +324,7 @@ describe('an export into a folder', () => {
   });
 });
 
-describe('an import refuses documents', () => {
+describe('an import with attachments refuses documents', () => {
   const refusals = async (...options: readonly string[]) => {
     const refused = join(temporary, `files-${count}-refused`);
     const outcome = await importAll('--new-edits', 'false', '--refused', refused, ...options);
@@ -334,7 +334,7 @@ describe('an import refuses documents', () => {
     return { ...outcome, refused: refusedOnes.sort((left, right) => left.place - right.place) };
   };
 
-  test('whose files are missing, damaged or no files; the sums add up', async () => {
+  test('whose files are missing, damaged or not files, and the sums add up', async () => {
     const one = (content: string, type?: string) => [['x', entry(content, type)]] as const;
     await save(
       document('a', one('fine')), document('b', one('missing')), document('c', one('damaged')), document('d', one('longer')),
@@ -384,7 +384,7 @@ describe('an import refuses documents', () => {
     expect(await allOf(target)).toMatchObject([{ id: 'a' }, { id: 'h' }]);
   });
 
-  test('whose ids would lead elsewhere, or that have none', async () => {
+  test('whose ids would lead outside the folder, or that have none', async () => {
     await mkdir(folder);
     const stubbed = { _attachments: { a: { stub: true } } };
     const ids = [undefined, '', '_security', '_design/', '_local/x', '\ud800'];
@@ -410,7 +410,7 @@ describe('an import refuses documents', () => {
     ]);
   });
 
-  test('with stubs where there is no folder, as before', async () => {
+  test('with stubs if there is no folder', async () => {
     await save(document('a', [['x', entry('1')]]), { _id: 'b' });
     await exportAll();
     expect(await runCommand(['import', target, lines, '--new-edits', 'false'])).toMatchObject({
@@ -423,7 +423,7 @@ describe('an import refuses documents', () => {
   });
 });
 
-test('an import ends where the database is gone, with sums', async () => {
+test('an import into a deleted database ends with sums', async () => {
   await save(document('a', [['x', entry('1')]]));
   await exportAll();
   await send('DELETE', target);
@@ -434,7 +434,7 @@ test('an import ends where the database is gone, with sums', async () => {
   });
 });
 
-test('an import from a folder that is not there, or of a later version, does nothing', async () => {
+test('an import from a missing folder, or one of a later version, does nothing', async () => {
   await writeFile(lines, '{"_id":"a"}');
   expect(await importAll()).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining("can't be read") });
   await mkdir(folder);
@@ -447,6 +447,6 @@ test.each([
   ['export', 'http://127.0.0.1:1/db', '--attachments='],
   ['export', 'http://127.0.0.1:1/db', '--attachments'],
   ['import', 'http://127.0.0.1:1/db', 'f', '--attachments='],
-])('a call without a folder is wrong: %s %s %s', async (...argv) => {
+])('a call without a folder is refused: %s %s %s', async (...argv) => {
   expect(await runCommand(argv)).toMatchObject({ code: 2, stdout: '' });
 });

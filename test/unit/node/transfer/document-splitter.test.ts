@@ -11,7 +11,7 @@ function split(text: string, format: InputFormat = 'auto', pieceLength = text.le
   return documents;
 }
 
-describe('the layouts', () => {
+describe('the document splitter', () => {
   test.each([
     ['an array', '[{"a":1},\n {"b":[2,{"c":"]}"}]} ]\n', ['{"a":1}', '{"b":[2,{"c":"]}"}]}']],
     ['an empty array', ' [ ] ', []],
@@ -43,12 +43,12 @@ describe('the layouts', () => {
     ],
     ['lines that are no objects', '{"a":1}\n42\nnull\n"b"\n[1]\n7', ['{"a":1}', '42', 'null', '"b"', '[1]', '7']],
     ['digits that a number can not hold', '[{"n":12345678901234567890.0100}]', ['{"n":12345678901234567890.0100}']],
-  ])('%s', (_name, text, documents) => {
+  ])('reads %s', (_name, text, documents) => {
     expect(split(text)).toEqual(documents);
     expect(split(text, 'auto', 1)).toEqual(documents);
   });
 
-  test('rows are known as such', () => {
+  test('recognizes rows', () => {
     const rows = new DocumentSplitter('auto');
     expect([...rows.push('{"rows":[{"id":"a"}]}'), ...rows.finish()]).toEqual(['{"id":"a"}']);
     expect(rows.givesRows).toBe(true);
@@ -57,7 +57,7 @@ describe('the layouts', () => {
     expect(docs.givesRows).toBe(false);
   });
 
-  test('can be said, where guessing would go wrong', () => {
+  test('accepts a given layout where guessing would fail', () => {
     expect(split('{"docs":[{"a":1}]}\n{"docs":[]}', 'lines')).toEqual(['{"docs":[{"a":1}]}', '{"docs":[]}']);
     expect(split('{"docs":[{"a":1}]}', 'docs')).toEqual(['{"a":1}']);
     expect(() => split('[{"a":1}]', 'rows')).toThrow('the text is not an object that begins with an array "rows"');
@@ -66,7 +66,7 @@ describe('the layouts', () => {
   });
 });
 
-describe('what is no such text', () => {
+describe('the document splitter refuses', () => {
   const secondObject =
     'there is more text after the object with its documents; import the parts one by one, or use --format lines if each line is a document';
   test.each([
@@ -97,7 +97,7 @@ describe('what is no such text', () => {
   });
 });
 
-describe('whatever the pieces', () => {
+describe('input in pieces of any size', () => {
   const object = fc
     .oneof(fc.dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue()), fc.jsonValue())
     .map((value) => JSON.stringify(value));
@@ -107,7 +107,7 @@ describe('whatever the pieces', () => {
     (documents: string[]) => `{"total_rows":${documents.length},"rows":[\r\n${documents.join(',\r\n')}\r\n]}\n`,
   );
 
-  test('every document comes out as it was written', () => {
+  test('has every document as it was written', () => {
     fc.assert(
       fc.property(fc.array(object), layouts, fc.integer({ min: 1, max: 6000 }), (documents, layout, pieceLength) => {
         // A document {"docs":[…]} alone on its line is the one thing that can be taken for something else.

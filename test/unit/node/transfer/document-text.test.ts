@@ -2,14 +2,14 @@ import { describe, expect, test } from 'vitest';
 import { memberText, withIdFrom } from '../../../../src/node/transfer/document-text.ts';
 
 describe('memberText', () => {
-  test('gives a value as it was written', () => {
+  test('returns a value as it was written', () => {
     const text = '{ "id":"a", "doc" : {"n": 1.00000000000000000001, "s":"\\u00e9}"} , "x":[] }';
     expect(memberText(text, 'doc')).toBe('{"n": 1.00000000000000000001, "s":"\\u00e9}"}');
     expect(memberText(text, 'x')).toBe('[]');
     expect(memberText(text, 'n')).toBe(undefined);
   });
 
-  test('gives the last of several, as JSON.parse does', () => {
+  test('returns the last of several, like JSON.parse', () => {
     expect(memberText('{"a":1,"\\u0061":2}', 'a')).toBe('2');
   });
 
@@ -20,13 +20,13 @@ describe('memberText', () => {
 });
 
 describe('withIdFrom', () => {
-  test('puts the _id in front and leaves the rest as it is', () => {
+  test('puts the _id first and leaves the rest unchanged', () => {
     expect(withIdFrom(' { "cca3": "AU\\"T", "area": 83871.0 }', 'cca3')).toBe(
       '{"_id":"AU\\"T", "cca3": "AU\\"T", "area": 83871.0 }',
     );
   });
 
-  test('keeps an _id that is there', () => {
+  test('keeps an existing _id', () => {
     expect(withIdFrom('{"_id":"x","cca3":"AUT"}', 'cca3')).toBe('{"_id":"x","cca3":"AUT"}');
   });
 

@@ -35,25 +35,25 @@ function endless(response: ServerResponse, status: number, first: string): void 
   more();
 }
 
-test('what a database is takes no more than so many bytes', async () => {
+test('the endless info of a database is read up to a limit', async () => {
   answer = (_path, response) => endless(response, 200, '{"db_name":"');
   const { code, stderr } = await runCommand(['export', url]);
   expect([code, stderr]).toEqual([1, expect.stringContaining('answered with more than 65536 bytes')]);
 });
 
-test.each([404, 500])('of an error with status %i the beginning is shown', async (status) => {
+test.each([404, 500])('of an endless error with status %i the beginning is shown', async (status) => {
   answer = (_path, response) => endless(response, status, 'This is no database. ');
   const { code, stderr } = await runCommand(['export', url]);
   expect([code, stderr]).toEqual([1, expect.stringContaining(`${status} error, This is no database. x`)]);
 });
 
-test('of an attachment that is refused, too', async () => {
+test('of an endless error for an attachment the beginning is shown', async () => {
   answer = (_path, response) => endless(response, 404, 'none ');
   const database = new RemoteDatabase(url);
   await expect(database.readAttachment('a', '1-a', 'b')).rejects.toMatchObject({ status: 404, error: 'error' });
 });
 
-test('rows about documents that were written are as many as fit', async () => {
+test('endless rows about written documents are refused', async () => {
   answer = (_path, response) => endless(response, 201, '[{"id":"');
   const database = new RemoteDatabase(url);
   await expect(database.write([{ text: '{}' }, { text: '{}' }], true)).rejects.toMatchObject({

@@ -52,7 +52,7 @@ beforeEach(() => {
 });
 
 describe('export', () => {
-  test('writes JSON lines to standard output, as the server gave them', async () => {
+  test('writes JSON lines to standard output, as the server sent them', async () => {
     expect(await runCommand(['export', url])).toEqual({ code: 0, stdout: `${documents.join('\n')}\n`, stderr: '' });
   });
 
@@ -68,7 +68,7 @@ describe('export', () => {
     expect(JSON.parse(stdout)).toEqual([]);
   });
 
-  test('writes files, packed if they end in .gz', async () => {
+  test('writes files, compressed if they end in .gz', async () => {
     const plain = join(folder, 'plain.jsonl');
     const packed = join(folder, 'packed.jsonl.gz');
     expect(await runCommand(['export', url, plain])).toEqual({ code: 0, stdout: '', stderr: '' });
@@ -77,12 +77,12 @@ describe('export', () => {
     expect(gunzipSync(await readFile(packed)).toString()).toBe(`${documents.join('\n')}\n`);
   });
 
-  test('puts each document of a server that breaks lines on one line', async () => {
+  test('writes each document on one line, even if the server breaks lines', async () => {
     allDocs = () => text(rowsOf(['{\n "_id": "a",\r\n "x": "1 2"}']));
     expect(await runCommand(['export', url])).toMatchObject({ stdout: '{ "_id": "a", "x": "1 2"}\n' });
   });
 
-  test('pulls no more from the server than the output takes', async () => {
+  test('pulls no more from the server than the output accepts', async () => {
     let pulled = 0;
     let onCancelled: () => void = () => undefined;
     const cancelled = new Promise<void>((resolve) => {
@@ -113,7 +113,7 @@ describe('export', () => {
   });
 });
 
-test('a pipe is written to, not replaced', async () => {
+test("an export to a pipe writes to it, and doesn't replace it", async () => {
   const pipe = join(folder, 'pipe');
   execFileSync('mkfifo', [pipe]);
   const [content] = await Promise.all([readFile(pipe, 'utf8'), runCommand(['export', url, pipe])]);
@@ -121,7 +121,7 @@ test('a pipe is written to, not replaced', async () => {
   expect((await lstat(pipe)).isFIFO()).toBe(true);
 });
 
-test('behind a symbolic link the file is replaced, and the link stays', async () => {
+test('an export through a symbolic link replaces the file, and keeps the link', async () => {
   const [file, link] = [join(folder, 'behind.jsonl'), join(folder, 'link.jsonl')];
   await writeFile(file, 'before\n');
   await symlink(file, link);
@@ -130,8 +130,8 @@ test('behind a symbolic link the file is replaced, and the link stays', async ()
   expect((await lstat(link)).isSymbolicLink()).toBe(true);
 });
 
-describe('a failure', () => {
-  test('in the middle of the answer is reported in a sentence', async () => {
+describe('a failed export', () => {
+  test('in the middle of the response is reported in a sentence', async () => {
     let pulls = 0;
     const pull = async () => {
       if (pulls++ > 0) throw new Error('gone');
@@ -141,14 +141,14 @@ describe('a failure', () => {
     expect((await runCommand(['export', url])).stderr).toMatch(/^The response of .* broke off: .*\.\n$/);
   });
 
-  test('for a database that is not there', async () => {
+  test('of a missing database is reported', async () => {
     expect(await runCommand(['export', `${server.url}other`])).toMatchObject({
       code: 1,
       stderr: `The database ${server.url}other can't be read: 404 not_found, no_db_file\n`,
     });
   });
 
-  test('leaves the file as it was, and nothing beside it', async () => {
+  test('leaves the file unchanged, and no other file', async () => {
     const path = join(folder, 'kept', 'kept.jsonl');
     await mkdir(join(folder, 'kept'));
     await writeFile(path, 'before\n');

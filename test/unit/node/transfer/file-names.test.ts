@@ -3,7 +3,7 @@ import { toFileName } from '../../../../src/node/transfer/attachment-folder.ts';
 
 const long = 'x'.repeat(300);
 
-describe('the name of a file', () => {
+describe('the file name of an attachment', () => {
   test.each([
     ['note.txt', 'note.txt'],
     ['a-b_c.d.e', 'a-b_c.d.e'],
@@ -33,17 +33,17 @@ describe('the name of a file', () => {
     // printf %s "$text" | sha256sum
     ['', '~e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'],
     [long, '~0d4e2ca9e9cbced7a7a5380eb29e1a3783b9b6d0db72de36a1051038e1c1fbc7'],
-  ])('of %j', (text, name) => {
+  ])('is correct for %j', (text, name) => {
     expect(toFileName(text)).toBe(name);
   });
 
-  test('differs for texts that differ, also where capital and small letters are the same', () => {
+  test('differs for different texts, also on case-insensitive file systems', () => {
     const texts = ['a', 'A', 'aB', 'Ab', 'AB', 'ab', '%41', '8~a', '1~A', 'x~', long, `${long}x`, long.toUpperCase()];
     const names = texts.map((text) => toFileName(text).toLowerCase());
     expect(new Set(names).size).toBe(texts.length);
   });
 
-  test('is no longer than 150 bytes, has no separator, and can be read back where it is no hash', () => {
+  test('is at most 150 bytes long, has no separator, and can be decoded unless it is a hash', () => {
     for (let code = 0; code < 0x3000; code++) {
       const text = `${String.fromCharCode(code)}x${String.fromCharCode(code)}`;
       const name = toFileName(text);

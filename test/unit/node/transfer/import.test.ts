@@ -84,8 +84,8 @@ async function file(text: string | Uint8Array, name = 'input.json'): Promise<str
   return path;
 }
 
-describe('what is sent', () => {
-  test('is each document as it was written, in one request for a few', async () => {
+describe('an import sends', () => {
+  test('each document as it was written, in one request for a few', async () => {
     const path = await file('[{"_id":"a","n":1.0000000000000000001},\n {"b":  [1] }]');
     expect(await runCommand(['import', url, path])).toEqual({
       code: 0,
@@ -102,14 +102,14 @@ describe('what is sent', () => {
     ]);
   });
 
-  test('comes in batches of --batch-size', async () => {
+  test('batches of --batch-size', async () => {
     const lines = Array.from({ length: 25 }, (_, index) => `{"_id":"${index}"}\n`).join('');
     const outcome = await runCommand(['import', url, '-', '--batch-size', '10'], lines);
     expect(outcome).toMatchObject({ code: 0, stdout: `25 written, 0 refused (${url})\n` });
     expect(requests.map(({ body }) => documentsOf(body).length).sort()).toEqual([10, 10, 5]);
   });
 
-  test('comes in batches of 4 MB at most', async () => {
+  test('batches of 4 MB at most', async () => {
     const lines = Array.from({ length: 5 }, (_, index) => `{"_id":"${index}","s":"${'x'.repeat(1_500_000)}"}\n`).join(
       '',
     );
@@ -117,7 +117,7 @@ describe('what is sent', () => {
     expect(requests.map(({ body }) => documentsOf(body).length).sort()).toEqual([1, 2, 2]);
   });
 
-  test('comes a few batches at a time, no more', async () => {
+  test('a few batches at a time', async () => {
     let running = 0;
     let most = 0;
     let waiting: (() => void)[] = [];
@@ -140,7 +140,7 @@ describe('what is sent', () => {
     expect(most).toBe(3);
   });
 
-  test('can be the doc members of rows', async () => {
+  test('the doc members of rows', async () => {
     const path = await file('{"total_rows":2,"rows":[{"id":"a","doc":{"_id":"a","x":1.50}},{"id":"b","value":{}}]}');
     const { code, stdout, stderr } = await runCommand(['import', url, path]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: `1 written, 1 refused (${url})\n` });
@@ -148,21 +148,21 @@ describe('what is sent', () => {
     expect(requests[0]?.body).toBe('{"docs":[{"_id":"a","x":1.50}]}');
   });
 
-  test('can be gzipped, from a file and from standard input', async () => {
+  test('gzipped input, from a file and from standard input', async () => {
     const packed = gzipSync('[{"_id":"é"}]');
     expect(await runCommand(['import', url, await file(packed, 'input.json.gz')])).toMatchObject({ code: 0 });
     expect(await runCommand(['import', url, '-'], packed)).toMatchObject({ code: 0 });
     expect(requests.map(({ body }) => body)).toEqual(['{"docs":[{"_id":"é"}]}', '{"docs":[{"_id":"é"}]}']);
   });
 
-  test('takes its ids from --id', async () => {
+  test('ids taken from --id', async () => {
     const { code, stderr } = await runCommand(['import', url, '-', '--id', 'cca3'], '[{"cca3":"AUT"},{"name":"x"}]');
     expect(code).toBe(1);
     expect(requests[0]?.body).toBe('{"docs":[{"_id":"AUT","cca3":"AUT"}]}');
     expect(stderr).toContain('  document 2: bad_request, its member "cca3", which should become the _id, is not there');
   });
 
-  test('keeps revisions with --new-edits false, where the answer lists failures only', async () => {
+  test('existing revisions with --new-edits false, where the response lists failures only', async () => {
     answerBulk = () => [{ id: 'b', rev: '1-y', error: 'forbidden', reason: 'not this one' }];
     const lines = '{"_id":"a","_rev":"1-x"}\n{"_id":"b","_rev":"1-y"}\n';
     const { code, stdout, stderr } = await runCommand(['import', url, '-', '--new-edits', 'false'], lines);
@@ -174,7 +174,7 @@ describe('what is sent', () => {
     expect(requests[0]?.body).toBe('{"new_edits":false,"docs":[{"_id":"a","_rev":"1-x"},{"_id":"b","_rev":"1-y"}]}');
   });
 
-  test('creates the database with --create, or finds it there', async () => {
+  test('the creation of the database with --create, unless it exists', async () => {
     expect(await runCommand(['import', url, '-', '--create'], '{"_id":"a"}')).toMatchObject({ code: 0 });
     createStatus = 412;
     expect(await runCommand(['import', url, '-', '--create'], '{"_id":"b"}')).toMatchObject({ code: 0 });
@@ -186,7 +186,7 @@ describe('what is sent', () => {
     ]);
   });
 
-  test('brings name and password of the address along', async () => {
+  test('name and password of the address', async () => {
     const withUser = url.replace('http://', 'http://jo:p%40ss@');
     expect(await runCommand(['import', withUser, '-'], '{"_id":"a"}')).toMatchObject({
       code: 0,
@@ -196,8 +196,8 @@ describe('what is sent', () => {
   });
 });
 
-describe('what is refused', () => {
-  test('is shown, the first ten of it, and all of it is written to --refused', async () => {
+describe('refusals of documents', () => {
+  test('are shown up to ten, and all are written to --refused', async () => {
     answerBulk = (body) =>
       documentsOf(body).map(({ _id }) => ({ id: _id, error: 'conflict', reason: 'Document update conflict.' }));
     const lines = Array.from({ length: 12 }, (_, index) => `{"_id":"d${index}"}\n`).join('');
@@ -218,7 +218,7 @@ describe('what is refused', () => {
   });
 
   test.each(['Bad special document member: _bad', 'Ends in a full stop.'])(
-    'with a whole batch is looked for in halves, and said so: %s',
+    'of a whole batch are located by halving it, and counted: %s',
     async (reason) => {
       answerBulk = (body) => (body.includes('_bad') ? failure(400, 'doc_validation', reason) : acceptAll(body));
       const lines = '{"_id":"a"}\n{"_id":"b"}\n{"_id":"c","_bad":1}\n{"_id":"d"}\n';
@@ -231,7 +231,7 @@ describe('what is refused', () => {
   );
 });
 
-describe('one element that is refused', () => {
+describe('an import with a refused element', () => {
   const refusedFile = () => join(folder, 'refused.jsonl');
 
   async function importAll(text: string, ...argv: string[]) {
@@ -240,7 +240,7 @@ describe('one element that is refused', () => {
     return { code, stdout, refused: lines.map((line): unknown => JSON.parse(line)) };
   }
 
-  test.each([400, 409, 412, 413, 415, 417, 422, 501])('with %i keeps no other one out', async (status) => {
+  test.each([400, 409, 412, 413, 415, 417, 422, 501])('with status %i imports all others', async (status) => {
     answerBulk = (body) => (body.includes('bad') ? failure(status, 'word', 'why') : acceptAll(body));
     const elements = Array.from({ length: 20 }, (_, index) => `{"_id":"${index === 7 ? 'bad' : `d${index}`}"}`);
     expect(await importAll(`[${elements}]`)).toEqual({
@@ -254,7 +254,7 @@ describe('one element that is refused', () => {
     ['an array', '[{"_id":"a"},42,null,"x",[{"_id":"b"}],{"_id":"c"}]'],
     ['lines', '{"_id":"a"}\n42\nnull\n"x"\n[{"_id":"b"}]\n{"_id":"c"}\n'],
     ['docs', '{"docs":[{"_id":"a"},42,null,"x",[{"_id":"b"}],{"_id":"c"}]}'],
-  ])('because it is no object is named by its place, in %s', async (_, text) => {
+  ])('that is not an object names its place, in %s', async (_, text) => {
     const refused = { id: null, error: 'bad_request', reason: 'a document must be a JSON object' };
     expect(await importAll(text)).toEqual({
       code: 1,
@@ -264,7 +264,7 @@ describe('one element that is refused', () => {
     expect(requests.map(({ body }) => body)).toEqual(['{"docs":[{"_id":"a"},{"_id":"c"}]}']);
   });
 
-  test('among rows: what is no row, and what has no document', async () => {
+  test('among rows names what is not a row, and rows without a document', async () => {
     const { refused } = await importAll('{"rows":[7,{"id":"b","doc":null},{"id":"c","doc":[]},{"doc":{"_id":"d"}}]}');
     expect(refused).toEqual([
       { place: 1, id: null, error: 'bad_request', reason: 'a row must be a JSON object' },
@@ -273,7 +273,7 @@ describe('one element that is refused', () => {
     ]);
   });
 
-  test('of several revisions is found by its own', async () => {
+  test('of several revisions finds it by its revision', async () => {
     answerBulk = () => [
       { id: 'a', rev: '1-z', error: 'forbidden', reason: { deep: 1 } },
       { id: 'a', rev: '1-x', error: 'forbidden', reason: 'no' },
@@ -289,7 +289,7 @@ describe('one element that is refused', () => {
     });
   });
 
-  test('is named by an id of any length, of which the terminal shows a part, without its control characters', async () => {
+  test('names it by an id of any length, which the terminal shows shortened and without control characters', async () => {
     const id = `\u001b[2J\n${'x'.repeat(12_000)}`;
     answerBulk = () => failure(400, 'bad_request', 'too\nlong');
     const { stderr } = await runCommand(['import', url, '-', '--refused', refusedFile()], JSON.stringify({ _id: id }));
@@ -303,8 +303,8 @@ describe('one element that is refused', () => {
   });
 });
 
-describe('what stops it', () => {
-  test('an answer with more or fewer rows than documents, since nobody knows which were written', async () => {
+describe('an import stops with an error', () => {
+  test('for a response with more or fewer rows than documents, as it is unknown which were written', async () => {
     answerBulk = () => [{ ok: true, id: 'a' }];
     expect(await runCommand(['import', url, '-'], '{"_id":"a"}\n{"_id":"b"}')).toMatchObject({
       code: 1,
@@ -313,7 +313,7 @@ describe('what stops it', () => {
     });
   });
 
-  test('a database that is not there, with the remedy', async () => {
+  test('for a missing database, with the remedy', async () => {
     answerBulk = () => failure(404, 'not_found', 'no_db_file');
     const { code, stdout, stderr } = await runCommand(['import', url, '-'], '{"_id":"a"}');
     expect({ code, stdout, stderr }).toEqual({
@@ -323,7 +323,7 @@ describe('what stops it', () => {
     });
   });
 
-  test('a failure in the middle; how much was written before is reported', async () => {
+  test('for a failure in the middle, and reports how much was written before', async () => {
     answerBulk = (body) => (requests.length > 2 ? failure(500, 'unknown_error', 'broken') : acceptAll(body));
     const lines = Array.from({ length: 50 }, (_, index) => `{"_id":"${index}"}\n`).join('');
     const { code, stdout, stderr } = await runCommand(['import', url, '-', '--batch-size', '5'], lines);
@@ -333,13 +333,13 @@ describe('what stops it', () => {
     expect(requests.length).toBeLessThan(8);
   });
 
-  test('a server that is not there', async () => {
+  test('for an unreachable server', async () => {
     const { code, stderr } = await runCommand(['import', 'http://127.0.0.1:1/db', '-'], '{"_id":"a"}');
     expect(code).toBe(1);
     expect(stderr).toMatch(/^http:\/\/127\.0\.0\.1:1\/db can't be reached: .*\. Is the server running\?\n$/);
   });
 
-  test('input that breaks off; what was complete before is written', async () => {
+  test('for input that breaks off, after writing the complete documents before', async () => {
     const { code, stdout, stderr } = await runCommand(['import', url, '-'], '[{"_id":"a"},{"_id":');
     expect({ code, stdout, stderr }).toEqual({
       code: 1,
@@ -348,7 +348,7 @@ describe('what stops it', () => {
     });
   });
 
-  test('bytes that are not UTF-8, and gzip that is broken', async () => {
+  test('for invalid UTF-8 and broken gzip', async () => {
     expect(await runCommand(['import', url, '-'], new Uint8Array([0x7b, 0xff, 0x7d]))).toMatchObject({
       code: 1,
       stderr: "Standard input can't be read: The encoded data was not valid for encoding utf-8\n",
@@ -360,7 +360,7 @@ describe('what stops it', () => {
     });
   });
 
-  test('a file that is not there', async () => {
+  test('for a missing file', async () => {
     const { code, stderr } = await runCommand(['import', url, '/nowhere/x.json']);
     expect({ code, stderr }).toEqual({
       code: 1,
@@ -368,20 +368,20 @@ describe('what stops it', () => {
     });
   });
 
-  test('an address with a fragment or with a name that is not decodable', async () => {
+  test("for an address with a fragment or with a name that can't be decoded", async () => {
     for (const address of [`${url}#x`, url.replace('//', '//a%ff:b@')]) {
       expect(await runCommand(['import', address, '-'], '{"_id":"a"}')).toMatchObject({ code: 2 });
     }
     expect(requests.length).toBe(0);
   });
 
-  test('a file for refusals that can not be opened, before anything is written', async () => {
+  test("for a refusals file that can't be opened, before anything is written", async () => {
     const result = await runCommand(['import', url, '-', '--refused', '/nowhere/x.json'], '{"_id":"a"}');
     expect(result).toMatchObject({ code: 1, stderr: expect.stringMatching(/^\/nowhere\/x\.json can't be written: /) });
     expect(requests.length).toBe(0);
   });
 
-  test('the input as the file for refusals, which is not emptied', async () => {
+  test('for the input as refusals file, which is not emptied', async () => {
     const file = join(folder, 'both.jsonl');
     await writeFile(file, '{"_id":"a"}');
     const result = await runCommand(['import', url, file, '--refused', `${folder}/./both.jsonl`]);
@@ -390,7 +390,7 @@ describe('what stops it', () => {
     expect(requests.length).toBe(0);
   });
 
-  test('an address that is no database, with the exit code of a wrong call', async () => {
+  test('for an address that is not a database, with the exit code of a wrong call', async () => {
     expect(await runCommand(['import', 'countries', 'x.json'])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('"countries" is not the address of a database, such as http://127.0.0.1:5984/'),
@@ -398,7 +398,7 @@ describe('what stops it', () => {
   });
 });
 
-test('memory stays small, whatever the size of the input', async () => {
+test('an import uses little memory, whatever the size of the input', async () => {
   // 200 MB of input; what is held must be a few batches of 4 MB.
   answerBulk = (body) => {
     requests.length = 0;

@@ -81,7 +81,7 @@ function filesOf(where: string): string[] {
 describe.each(['settee', 'settee-server'] as const)('the package %s', (name) => {
   const files = () => filesOf(name === 'settee' ? join(app, 'node_modules/settee') : server);
 
-  test('is what publint calls good', async () => {
+  test('has no findings of publint', async () => {
     const tarball = Uint8Array.from(readFileSync(tarballs[name])).buffer;
     const { messages, pkg } = await publint({ pack: { tarball }, strict: true });
     expect(messages.map((message) => formatMessage(message, pkg ?? {}))).toEqual([]);
@@ -110,7 +110,7 @@ describe.each(['settee', 'settee-server'] as const)('the package %s', (name) => 
     expect(files().filter((file) => file.endsWith('.map'))).toEqual([]);
   });
 
-  test('has no link that leads nowhere', () => {
+  test('has no broken link', () => {
     const where = name === 'settee' ? join(app, 'node_modules/settee') : server;
     const pages = files()
       .filter((path) => path.endsWith('.md'))
@@ -124,8 +124,8 @@ describe.each(['settee', 'settee-server'] as const)('the package %s', (name) => 
   });
 });
 
-describe('settee in an empty folder', () => {
-  test('is the only package, with these files', () => {
+describe('settee installed in an empty folder', () => {
+  test('is the only package, with its files', () => {
     expect(readdirSync(join(app, 'node_modules')).filter((entry) => !entry.startsWith('.'))).toEqual(['settee']);
     const files = filesOf(join(app, 'node_modules/settee')).filter((file) => !/^(docs|src)\/|\.md$/.test(file));
     expect(files).toEqual([
@@ -151,7 +151,7 @@ describe('settee in an empty folder', () => {
     expect(files.filter((file) => file.startsWith('dist/types/')).length).toBeLessThanOrEqual(30);
   });
 
-  test('has a command that says in which package the command is, and runs that one where it is installed', () => {
+  test('has a command that names the package with the server, and runs that one if it is installed', () => {
     // Not below `folder`, which has the server's package among its modules.
     const alone = mkdtempSync(join(tmpdir(), 'settee-alone-'));
     try {
@@ -172,7 +172,7 @@ describe('settee in an empty folder', () => {
     }
   });
 
-  test('has types for every way to look for them that knows ES modules', () => {
+  test('has types for every resolution mode that knows ES modules', () => {
     const lib = ['ES2023', 'ESNext.Disposable', 'DOM', 'DOM.Iterable', 'DOM.AsyncIterable'];
     writeFileSync(
       join(app, 'app.ts'),

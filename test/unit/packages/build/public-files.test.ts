@@ -5,12 +5,12 @@ import { expect, test } from 'vitest';
 const repository = join(import.meta.dirname, '../../../..');
 const read = (path: string) => readFileSync(join(repository, path), 'utf8');
 
-test.each(readdirSync(join(repository, 'public')))('%s is in the built demo as it is, and kept for offline', (name) => {
+test.each(readdirSync(join(repository, 'public')))('%s is in the built demo unchanged, and precached', (name) => {
   expect(read(`dist/demo/${name}`)).toBe(read(`public/${name}`));
   expect(read('dist/demo/sw.js')).toContain(`"/${name}"`);
 });
 
-test('the page names its icon and its manifest', () => {
+test('the page refers to its icon and its manifest', () => {
   const page = read('dist/demo/index.html');
   expect(page).toMatch(/<link rel="icon" href="\/favicon\.svg"/);
   expect(page).toMatch(/<link rel="manifest" href="\/manifest\.webmanifest"/);

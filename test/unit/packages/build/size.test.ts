@@ -17,7 +17,7 @@ function read(file: string): string {
   return readFileSync(join(built, file), 'utf8');
 }
 
-describe('what a browser has to load, gzipped', () => {
+describe('the gzipped files that a browser loads', () => {
   /** What is loaded on first use has no limit, nor has the core of the service worker, which holds all of that. */
   test.for([
     ['settee.js', 13],
@@ -30,7 +30,7 @@ describe('what a browser has to load, gzipped', () => {
   });
 });
 
-describe('the files', () => {
+describe('the built files', () => {
   test.for(['settee-sw.js', 'settee-sw-core.js', 'settee-sw-precache.js'])('%s is a classic script', (file) => {
     expect(() => new Function(read(file))).not.toThrow();
   });
@@ -47,7 +47,7 @@ describe('the files', () => {
     expect(read(file)).not.toMatch(/\bimport\s*["'`{*]|\bimport\s+[\w$]/);
   });
 
-  test('the worker alone loads something later, and nothing else', () => {
+  test('have no dynamic import except in the worker', () => {
     const imports = read('settee-worker.js').match(/\bimport\([^)]*/g) ?? [];
     expect(imports.sort()).toEqual([
       'import(`./settee-functions.js`',
@@ -59,7 +59,7 @@ describe('the files', () => {
   });
 
   test.for(['../library/msw.js', '../library/sw.js', 'settee.js'])(
-    '%s names nothing that a bundler of pages has to find',
+    "%s refers to nothing that a page's bundler has to resolve",
     (file) => {
       expect(read(file).match(/\bimport\(["'`].*|\bnew URL\([^)]*import\.meta.*/g)).toBeNull();
     },
@@ -72,7 +72,7 @@ describe('the files', () => {
   });
 });
 
-describe('an app that imports of settee/database', () => {
+describe('an app that imports from settee/database', () => {
   /** Bytes of the code that a bundler keeps. */
   async function bundled(code: string): Promise<number> {
     const result = await build({
@@ -92,7 +92,7 @@ describe('an app that imports of settee/database', () => {
     return result.output[0].code.length;
   }
 
-  test('nothing but types, or one name, has no more than that', async () => {
+  test('only types, or one name, contains no more than that', async () => {
     expect(await bundled("import 'settee/database'; console.log(1);")).toBeLessThan(50);
     expect(await bundled("import { SetteeError } from 'settee/database'; console.log(SetteeError);")).toBeLessThan(400);
     expect(await bundled("import { database } from 'settee/database'; console.log(database);")).toBeGreaterThan(1000);

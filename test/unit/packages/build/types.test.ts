@@ -62,7 +62,7 @@ function check(code: string, lib: string[], types: string[] = [], skipLibCheck =
   compile(join(folder, 'tsconfig.json'));
 }
 
-test('a page sees the types of settee, whole in themselves', () => {
+test('a page sees complete types of settee', () => {
   check(
     `import { type Settee, type SetteeStatus, start } from 'settee';
      const settee: Settee = await start({ base: '/db/', serviceWorker: false, settings: { svc: { a: 'b' } } });
@@ -177,7 +177,7 @@ test.for([
   check(usesDatabase, [...lib], [...types]);
 });
 
-test('what settee gives is a fetch for settee/database', () => {
+test('the fetch of settee is accepted by settee/database', () => {
   check(
     `import { start } from 'settee';
      import { database } from 'settee/database';
@@ -187,12 +187,12 @@ test('what settee gives is a fetch for settee/database', () => {
   );
 });
 
-test('the samples of docs/types.md, one behind the other, have no error', () => {
+test('the samples of docs/types.md, in order, have no error', () => {
   const samples = samplesOf(readPage('docs/types.md').text, 'ts');
   check(samples.join('\n'), ['ES2023', 'ESNext.Disposable', 'DOM', 'DOM.Iterable', 'DOM.AsyncIterable']);
 });
 
-describe('recipes', () => {
+describe('the code of recipes', () => {
   const page = ['ES2023', 'ESNext.Disposable', 'DOM', 'DOM.Iterable', 'DOM.AsyncIterable'];
   const worker = ['ES2023', 'ESNext.Disposable', 'WebWorker', 'WebWorker.AsyncIterable'];
 

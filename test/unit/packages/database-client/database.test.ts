@@ -75,7 +75,7 @@ describe.each([
     expect(await notes.create()).toEqual({ ok: true, existed: true });
   });
 
-  test('reads what was written, and nothing where there is nothing', async () => {
+  test('reads what was written, and undefined if there is nothing', async () => {
     const { id, rev } = written(await notes.put({ _id: 'a/b c', text: 'Hello' }));
     expect(id).toBe('a/b c');
     const note = await notes.get('a/b c');
@@ -87,12 +87,12 @@ describe.each([
     expect(await notes.get('a/b c')).toBeUndefined();
   });
 
-  test('gives an id to a document that has none', async () => {
+  test('creates an id for a document without one', async () => {
     const { id } = written(await notes.post({ text: 'Hello' }));
     expect(await notes.get(id)).toMatchObject({ text: 'Hello' });
   });
 
-  test('gives a conflict as a value, for each kind of write', async () => {
+  test('returns a conflict as a value, for each kind of write', async () => {
     const first = written(await notes.put({ _id: 'a', text: 'one' }));
     const second = written(await notes.put({ _id: 'a', _rev: first.rev, text: 'two' }));
     const conflict = { ok: false, id: 'a', error: 'conflict', reason: 'Document update conflict.' };
@@ -117,7 +117,7 @@ describe.each([
     await expect(notes.view('by/stars')).rejects.toMatchObject({ status: 404, reason: 'missing' });
   });
 
-  test('updates a document however often others get in between, as far as it is allowed', async () => {
+  test('updates a document despite other writers, up to a limit', async () => {
     const disturb = async (times: number, retries?: number) => {
       let left = times;
       let calls = 0;
@@ -141,7 +141,7 @@ describe.each([
     expect(await notes.get('counter')).toBeUndefined();
   });
 
-  test('writes many documents, each by itself', async () => {
+  test('writes many documents, with one outcome each', async () => {
     const { rev } = written(await notes.put({ _id: 'a', text: 'one' }));
     const rows = await notes.bulk([
       { _id: 'a', text: 'late' },
@@ -191,7 +191,7 @@ describe.each([
     await expect(notes.find({ selector: {}, sort: ['text'] })).rejects.toMatchObject({ error: 'no_usable_index' });
   });
 
-  test('asks views for their rows, and for reductions where it says so', async () => {
+  test('queries views for rows, and for reductions on request', async () => {
     await database(service.fetch, `${service.address}/notes${count}`).put({ _id: '_design/by', ...years });
     await notes.bulk(['b', 'c'].map((text, index) => ({ _id: text, text, stars: index + 1 })));
     const { rows, total_rows } = await notes.view<number, string>('by/stars', { startkey: 2 });
@@ -208,7 +208,7 @@ describe.each([
     expect(linked.rows.map(({ doc }) => doc?.text)).toEqual(['b', 'b']);
   });
 
-  test('brings all changes in batches, of chosen documents too', async () => {
+  test('reads all changes in batches, also of selected documents', async () => {
     await notes.bulk(Array.from({ length: 7 }, (_, index) => ({ _id: `${index}`, text: 't' })));
     const collect = async (options: Parameters<typeof notes.changes>[0]) => {
       const ids: string[] = [];
@@ -222,7 +222,7 @@ describe.each([
     expect(await collect({ selector: { _id: { $gt: '5' } }, batch: 2 })).toEqual(['6']);
   });
 
-  test('goes on with what comes while it is live, until the loop is left or the signal aborts', async () => {
+  test('follows changes live, until the loop is left or the signal aborts', async () => {
     await notes.put({ _id: 'old', text: '' });
     const controller = new AbortController();
     const seen: string[] = [];
@@ -276,7 +276,7 @@ describe('a feed whose requests fail', () => {
     };
   });
 
-  test('goes on behind its last change while it is live, until there is an answer that will not change', async () => {
+  test('continues after its last change while it is live, until an answer is final', async () => {
     const answers = [
       () => changes(1, 2),
       noNetwork,
@@ -293,14 +293,14 @@ describe('a feed whose requests fail', () => {
     expect(end).toMatchObject({ status: 404 });
   });
 
-  test('ends where it is not live, or was never answered', async () => {
+  test('ends if it is not live, or was never answered', async () => {
     expect(await follow([() => refusal(503)], {})).toMatchObject({ asked: ['0'], end: { status: 503 } });
     expect(await follow([noNetwork])).toMatchObject({ asked: ['0'], end: new TypeError('Failed to fetch') });
     const { asked } = await follow([() => refusal(503), () => changes(1), () => refusal(500)]);
     expect(asked).toEqual(['0', '0', '1']);
   });
 
-  test('ends with what says that nothing will be answered any more', async () => {
+  test('ends with an error that says that no request will be answered', async () => {
     const closed = new DOMException('This Settee was closed; call start() again', 'InvalidStateError');
     const close = () => {
       throw closed;
@@ -308,7 +308,7 @@ describe('a feed whose requests fail', () => {
     expect(await follow([() => changes(1), close])).toEqual({ asked: ['0', '1'], seen: [1], end: closed });
   });
 
-  test('is asked less and less often', async () => {
+  test('is requested less and less often', async () => {
     const waits = vi.spyOn(globalThis, 'setTimeout');
     await follow([() => changes(1), ...Array.from({ length: 8 }, () => noNetwork)]);
     expect(waits.mock.calls.map(([, ms]) => ms)).toEqual([250, 500, 1000, 2000, 4000, 8000, 10_000, 10_000]);
@@ -330,8 +330,8 @@ describe('a feed whose requests fail', () => {
   });
 });
 
-describe('an answer that comes from elsewhere', () => {
-  test('says so, and what to do', async () => {
+describe('an unexpected response', () => {
+  test('that is not JSON is reported with what to do', async () => {
     const notes = database(async () => new Response('<!doctype html>', { status: 200 }), '/db/notes');
     await expect(notes.get('a')).rejects.toMatchObject({
       status: 200,
@@ -341,7 +341,7 @@ describe('an answer that comes from elsewhere', () => {
     });
   });
 
-  test('of a server that does not know `if-missing` is understood', async () => {
+  test('of a server without `if-missing` is understood', async () => {
     const asked: string[] = [];
     const notes = database(async (address, { method }) => {
       asked.push(`${method} ${address}`);
@@ -351,13 +351,13 @@ describe('an answer that comes from elsewhere', () => {
     expect(asked).toEqual(['PUT /db/notes?if-missing=true']);
   });
 
-  test('and a request that gets none fails as fetch does', async () => {
+  test('that never arrives rejects as fetch does', async () => {
     const notes = database(async () => Promise.reject(new TypeError('Failed to fetch')), '/db/notes');
     await expect(notes.put({ _id: 'a' })).rejects.toThrow(new TypeError('Failed to fetch'));
   });
 });
 
-test('asks for JSON, and says that it sends some, where it does', async () => {
+test('requests ask for JSON, and say that they send JSON if they do', async () => {
   const asked: unknown[] = [];
   const notes = database<Note>(async (address, { method, headers, body }) => {
     asked.push([method, address, headers, body]);

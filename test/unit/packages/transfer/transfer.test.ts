@@ -36,7 +36,7 @@ async function put(path: string, body: string): Promise<void> {
 }
 
 describe('an export', () => {
-  test('has each document as it was written, a line each, and says how far it is', async () => {
+  test('has each document as written, one per line, and reports its progress', async () => {
     const notes = address();
     await put(notes, '');
     await put(`${notes}/b`, '{"n": 1.00, "big": 12345678901234567890, "s": "x\\n,\\"doc\\":{}"}');
@@ -63,7 +63,7 @@ describe('an export', () => {
     expect(await textOf(exportDatabase(fetch, notes))).toBe('');
   });
 
-  test('asks nothing before it is read, and stops when its reader does', async () => {
+  test('requests nothing before it is read, and stops when its reader does', async () => {
     const notes = address();
     const docs = Array.from({ length: 3000 }, (_, index) => ({ _id: `${index}`, text: 'x'.repeat(1000) }));
     await database(fetch, notes).create();
@@ -94,7 +94,7 @@ describe('an export', () => {
     expect([asked, cancelled]).toEqual([1, true]);
   });
 
-  test('fails with what the database says, and where its answer is cut off or comes from elsewhere', async () => {
+  test('fails with the error of the database, and for responses that are cut off or come from elsewhere', async () => {
     const absent = textOf(exportDatabase(fetch, address()));
     await expect(absent).rejects.toMatchObject({ status: 404, reason: 'no_db_file' });
     const answering = (body: string) => textOf(exportDatabase(async () => new Response(body), '/db/notes'));
@@ -110,7 +110,7 @@ describe('an export', () => {
 });
 
 describe('an import', () => {
-  test('of an export gives the same documents in the same revisions, attachments included', async () => {
+  test('of an export creates the same documents and revisions, with attachments', async () => {
     const [from, to] = [address(), address()];
     await put(from, '');
     await put(
@@ -127,7 +127,7 @@ describe('an import', () => {
     expect(await textOf(exportDatabase(fetch, to))).toBe(text);
   });
 
-  test('writes what it can, and tells of each line that it can not', async () => {
+  test("writes what it can, and reports each line that it can't", async () => {
     const notes = address();
     await put(notes, '');
     await put(`${notes}/_design/rules`, JSON.stringify({ validate_doc_update: MISTAKE }));
@@ -168,7 +168,7 @@ describe('an import', () => {
     expect(await database(fetch, notes).get('c')).toMatchObject({ _rev: '4-x' });
   });
 
-  test('goes in batches, says how far it is, and unpacks what is gzipped', async () => {
+  test('runs in batches, reports its progress, and decompresses gzipped input', async () => {
     const notes = address();
     const lines = Array.from({ length: 1300 }, (_, index) => `{"_id":"${index}"}\n`).join('');
     const bytes = new Uint8Array(gzipSync(lines));
@@ -183,7 +183,7 @@ describe('an import', () => {
     expect((await database(fetch, notes).all({ limit: 0 })).total_rows).toBe(1300);
   });
 
-  test('stops where its signal says so, and where the database takes nothing', async () => {
+  test('stops when its signal aborts, and when the database accepts nothing', async () => {
     const notes = address();
     const controller = new AbortController();
     const lines = Array.from({ length: 1300 }, () => '{}\n').join('');
@@ -207,7 +207,7 @@ describe('the command line', () => {
     expect([code, stderr]).toEqual([0, '']);
   };
 
-  test('reads what a page has exported, and writes what a page imports', async () => {
+  test("imports a page's export, and exports what a page can import", async () => {
     const [from, between, to] = [address(), address(), address()];
     await put(from, '');
     await put(

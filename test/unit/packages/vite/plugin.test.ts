@@ -122,23 +122,23 @@ describe('the dev server', () => {
     expect((await fetch(`${origin}/db/`)).status).not.toBe(421);
   });
 
-  test('knows a base with other letters by what browsers make of it', async () => {
+  test('recognizes an encoded base as browsers encode it', async () => {
     const origin = await serve(configOf('/', { base: '/où est/' }));
     expect((await fetch(`${origin}/où est/notes`)).status).toBe(421);
     expect((await fetch(`${origin}/ou/notes`)).status).not.toBe(421);
   });
 
-  test.for(['https://db.example.com/', '//db.example.com/db/'])('says nothing of requests to %s', async (base) => {
+  test.for(['https://db.example.com/', '//db.example.com/db/'])('logs nothing for requests to %s', async (base) => {
     const origin = await serve(configOf('/', { base }));
     expect((await fetch(`${origin}/db/`)).status).not.toBe(421);
   });
 
-  test('leaves what is no address to Vite', async () => {
+  test('leaves invalid addresses to Vite', async () => {
     const origin = await serve(configOf('/'));
     expect((await fetch(`${origin}//`)).status).not.toBe(500);
   });
 
-  test('tells the page client where the root is', async () => {
+  test('gives the page client the root', async () => {
     const origin = await serve(configOf('/app/'));
     const main = await (await fetch(`${origin}/app/main.js`)).text();
     const [, client = ''] = /from "([^"]+)"/.exec(main) ?? [];
@@ -150,7 +150,7 @@ describe('the dev server', () => {
 });
 
 describe('the build', () => {
-  test('emits the service worker in the root, the worker in a folder, and tells the page client of both', async () => {
+  test('emits the service worker in the root and the worker in a folder, and gives both to the page client', async () => {
     const outDir = join(app, 'dist');
     await build({ ...configOf('/app/'), build: { outDir } });
     expect((await readdir(outDir)).filter((name) => name.startsWith('settee')).sort()).toEqual([
@@ -179,7 +179,7 @@ describe('the build', () => {
     ['settee-worker.js', false],
     [wasm, false],
     ['settee-sw-core.js', true],
-  ] as const)('names the folder of the worker anew when %s changes: not %s', async ([file, isSame]) => {
+  ] as const)('renames the folder of the worker when %s changes: not %s', async ([file, isSame]) => {
     const outDir = join(app, 'dist-hash');
     const config = { ...configOf('/'), build: { outDir, emptyOutDir: true, assetsDir: 'static' } };
     await build(config);
@@ -199,7 +199,7 @@ describe('the build', () => {
     ['./', './'],
     ['', './'],
     ['//files.example.com/app/', '/'],
-  ] as const)('tells the page client of "%s" as a base, %s', async ([base, root]) => {
+  ] as const)('gives the page client "%s" as a base, %s', async ([base, root]) => {
     const outDir = join(app, 'dist-base');
     await build({ ...configOf(base), build: { outDir, emptyOutDir: true } });
     const code = await codeIn(outDir);
@@ -210,7 +210,7 @@ describe('the build', () => {
     ['/app/', '/app/', '/app/'],
     ['./', './', '../../'],
   ] as const)(
-    'with the base %s preloads the worker with pages that import the client at once',
+    'with the base %s preloads the worker with pages that import the client statically',
     async ([base, root, above]) => {
       const outDir = join(app, 'dist-preload');
       const pages = { 'index.html': 'main', 'deep/er/page.html': 'main', 'later.html': 'later', 'none.html': 'none' };
@@ -231,13 +231,13 @@ describe('the build', () => {
     },
   );
 
-  test('leaves the build for a server alone', async () => {
+  test('leaves a build for a server unchanged', async () => {
     const outDir = join(app, 'dist-ssr');
     await build({ ...configOf('/'), build: { outDir, ssr: join(app, 'main.js') } });
     expect((await readdir(outDir)).filter((name) => name.startsWith('settee'))).toEqual([]);
   });
 
-  test('is previewed with the files, and with 421 below the base of the database', async () => {
+  test('can be previewed with the files, and with 421 below the base of the database', async () => {
     const outDir = join(app, 'dist-preview');
     await build({ ...configOf('/'), build: { outDir } });
     const server = await preview({ ...configOf('/'), build: { outDir } });

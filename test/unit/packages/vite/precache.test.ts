@@ -43,10 +43,10 @@ async function built(options: PrecacheOptions = {}, config: InlineConfig = {}): 
   return JSON.parse(head.replace('self.setteePrecache=', ''));
 }
 
-describe('the list of files that the plugin gives to the service worker', () => {
+describe('the precache list that the plugin adds to the service worker', () => {
   const hash = expect.stringMatching(/^[0-9a-f]{16}$/);
 
-  test('has the whole build, by hashes of what has none in its name, without maps and the service worker itself', async () => {
+  test('has the whole build, with hashes for names without one, without maps and the service worker itself', async () => {
     expect(await built()).toEqual({
       version: '',
       files: [
@@ -62,24 +62,24 @@ describe('the list of files that the plugin gives to the service worker', () => 
     });
   });
 
-  test('has hashes of all files where the app names them itself', async () => {
+  test('has hashes of all files if the app names the files itself', async () => {
     const output = { entryFileNames: 'assets/[name].js' };
     expect(await built({}, { build: { rolldownOptions: { output } } })).toMatchObject({
       files: expect.arrayContaining([{ url: 'assets/index.js', revision: hash }]),
     });
   });
 
-  test('leaves out what it is told to, and names the page for all other addresses', async () => {
+  test('leaves out configured files, and names the fallback page', async () => {
     const list = await built({ exclude: [/^assets\/settee-/, /^icons\//], fallback: 'index.html' });
     expect(list).toMatchObject({ fallback: 'index.html', files: [{}, { url: 'index.html' }, { url: 'robots.txt' }] });
   });
 
-  test('leaves the public files out that are not copied', async () => {
+  test('leaves out public files that are not copied', async () => {
     expect(JSON.stringify(await built({}, { build: { copyPublicDir: false } }))).not.toContain('robots.txt');
   });
 });
 
-test('a fallback that is no file is refused, with the reason', async () => {
+test('a fallback that is not a file is refused, with the reason', async () => {
   await expect(built({ fallback: 'app.html' })).rejects.toThrow('the fallback app.html is not in the build');
 });
 

@@ -74,14 +74,14 @@ async function ask(method: string, path: string, body?: unknown, on = core): Pro
 const RULES = { validate_doc_update: 'function () {}' };
 
 describe('which functions validate a write', () => {
-  test('none, where no design document has one', async () => {
+  test('are none if no design document has one', async () => {
     await ask('PUT', '/db/_design/views', { views: {} });
     await ask('PUT', '/db/_design/none', { validate_doc_update: null });
     expect((await ask('PUT', '/db/bad', {}))[0]).toBe(201);
     expect(sandbox.opened).toEqual([]);
   });
 
-  test('that of each design document, which is passed as a whole', async () => {
+  test('are those of each design document, which is passed as a whole', async () => {
     await ask('PUT', '/db/_design/rules', { ...RULES, lib: { a: 'b' } });
     await ask('PUT', '/db/_design/views', { views: {} });
     await ask('PUT', '/db/a', { n: 1 });
@@ -91,7 +91,7 @@ describe('which functions validate a write', () => {
     expect(JSON.parse(designDocument)).toMatchObject({ _id: '_design/rules', ...RULES, lib: { a: 'b' } });
   });
 
-  test('those of the same program, until its design document changes', async () => {
+  test('are the same program until their design document changes', async () => {
     const [, written] = await ask('PUT', '/db/_design/rules', RULES);
     for (const id of ['a', 'b', 'c']) await ask('PUT', `/db/${id}`, {});
     expect([sandbox.opened.length, sandbox.asked.length]).toEqual([1, 3]);
@@ -102,7 +102,7 @@ describe('which functions validate a write', () => {
     expect(new Set(sandbox.opened.map(({ signature }) => signature)).size).toBe(2);
   });
 
-  test('none any more when the last of them was purged', async () => {
+  test('are none after the last of them was purged', async () => {
     const [, written] = await ask('PUT', '/db/_design/rules', RULES);
     const { rev }: { rev?: string } = Object(written);
     expect((await ask('PUT', '/db/bad', {}))[0]).toBe(403);
@@ -110,7 +110,7 @@ describe('which functions validate a write', () => {
     expect((await ask('PUT', '/db/bad', {}))[0]).toBe(201);
   });
 
-  test('those of its own database, by its file', async () => {
+  test("are those of the write's own database", async () => {
     await ask('PUT', '/other');
     for (const db of ['db', 'other']) {
       await ask('PUT', `/${db}/_design/rules`, RULES);
@@ -123,7 +123,7 @@ describe('which functions validate a write', () => {
 });
 
 describe('a write that is being validated', () => {
-  test('delays no other, and is refused as a conflict if another one replaced the same revision meanwhile', async () => {
+  test('delays no other write, and is refused as a conflict if another one replaced the same revision meanwhile', async () => {
     const [, first] = await ask('PUT', '/db/a', { n: 1 });
     const { rev }: { rev?: string } = Object(first);
     await ask('PUT', '/db/_design/rules', RULES);
@@ -151,7 +151,7 @@ describe('a write that is being validated', () => {
     expect(JSON.parse(oldDocument)).toEqual({ _id: 'a', _rev: rev, _revisions: revisions, n: 1 });
   });
 
-  test('over a deleted document replaces none', async () => {
+  test('onto a deleted document has no old document', async () => {
     const [, first] = await ask('PUT', '/db/a', { n: 1 });
     const { rev }: { rev?: string } = Object(first);
     await ask('DELETE', `/db/a?rev=${rev}`);
@@ -164,7 +164,7 @@ describe('a write that is being validated', () => {
     ]);
   });
 
-  test('in a large request goes in batches', async () => {
+  test('in a large request is validated in batches', async () => {
     await ask('PUT', '/db/_design/rules', RULES);
     const docs = Array.from({ length: 120 }, (_, n) => ({ _id: n === 77 ? 'bad' : `${n}` }));
     const [status, rows] = await ask('POST', '/db/_bulk_docs', { docs });
@@ -174,8 +174,8 @@ describe('a write that is being validated', () => {
   });
 });
 
-describe('where functions can not be run', () => {
-  test('a host without a sandbox refuses the writes that should be validated, and no others', async () => {
+describe('without a sandbox for functions', () => {
+  test('writes that need validation are refused, and no others', async () => {
     const bare = await openCore();
     await ask('PUT', '/db', undefined, bare);
     await ask('PUT', '/db/before', {}, bare);
@@ -188,13 +188,13 @@ describe('where functions can not be run', () => {
     await bare.close();
   });
 
-  test('another language is not asked, since no writer could ever please it', async () => {
+  test('validation functions in another language are ignored, as they could never be satisfied', async () => {
     await ask('PUT', '/db/_design/rules', { ...RULES, language: 'erlang' });
     expect((await ask('PUT', '/db/a', {}))[0]).toBe(201);
     expect(sandbox.opened).toEqual([]);
   });
 
-  test('declarative rules are asked without a sandbox', async () => {
+  test('declarative rules are still applied', async () => {
     const bare = await openCore();
     await ask('PUT', '/db', undefined, bare);
     await ask('PUT', '/db/_design/rules', { language: 'query', validate_doc_update: { newDoc: { n: 1 } } }, bare);
@@ -203,7 +203,7 @@ describe('where functions can not be run', () => {
     await bare.close();
   });
 
-  test('writes that are not validated are written beside those that are', async () => {
+  test('writes without validation are written beside those with it', async () => {
     const bare = await openCore();
     await ask('PUT', '/db', undefined, bare);
     const [, written] = await ask('PUT', '/db/_design/rules', RULES, bare);
@@ -216,7 +216,7 @@ describe('where functions can not be run', () => {
   });
 });
 
-describe('a database that is opened, and not written to', () => {
+describe('a database that is opened, and not written', () => {
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   });
@@ -244,17 +244,17 @@ describe('a database that is opened, and not written to', () => {
     return told;
   }
 
-  test('has its design documents looked for after a second', async () => {
+  test('is searched for design documents after a second', async () => {
     expect(await toldAfter(['a', '_design/d', 'z'])).toBe(1);
   });
 
-  test('without any, or closed meanwhile, is left alone', async () => {
+  test('is not searched if it has none or is closed meanwhile', async () => {
     expect(await toldAfter(['a', 'z'])).toBe(0);
     expect(await toldAfter(['_design/d'], (database) => database.close())).toBe(0);
   });
 });
 
-test('a host is told of functions before they are there, and before the first write that they judge', async () => {
+test('a host is notified of functions before they are stored, and before the first write that they validate', async () => {
   const told = vi.fn();
   const other = await openCore(sandbox, told);
   const write = (path: string, body?: object, method = 'PUT') => ask(method, `/db${path}`, body, other);

@@ -9,7 +9,7 @@ function textsOf(paths: readonly string[], document = text): (string | undefined
   return new FieldTexts(paths.map(parseFieldPath)).of(document);
 }
 
-describe('fields of a text', () => {
+describe('the texts of fields', () => {
   test('are their texts as they were written', () => {
     expect(textsOf(['a', 'b.c', 'b.c.0', 'b.c.1.d', 'b.e', 'a\\.b', 'n', '_id'])).toEqual([
       '1.50',
@@ -23,7 +23,7 @@ describe('fields of a text', () => {
     ]);
   });
 
-  test('are undefined where the path leads nowhere', () => {
+  test('are undefined if the path leads nowhere', () => {
     const paths = [
       'c',
       'a.b',
@@ -40,7 +40,7 @@ describe('fields of a text', () => {
     expect(textsOf(paths)).toEqual(paths.map(() => undefined));
   });
 
-  test('of a name that is there twice the last one counts, as for JSON.parse', () => {
+  test('are those of the last member with a name, as for JSON.parse', () => {
     const twice = '{"a":{"b":1,"c":2},"x":{"b":1,"b":[3]},"a":{"b":4}}';
     expect(textsOf(['a.b', 'a.c', 'x.b', 'x.b.0'], twice)).toEqual(['4', undefined, '[3]', '3']);
     expect(textsOf(['a.b'], '{"a":{"b":1},"a":5}')).toEqual([undefined]);
@@ -60,7 +60,7 @@ describe('fields of a text', () => {
     expect(values).toEqual(['end', 99_999, 3, 4, numbers, undefined]);
   });
 
-  test('names are compared without their escapes', () => {
+  test('are found under escaped names', () => {
     expect(textsOf(['a', 'ä'], '{"\\u0061":1,"\\u00e4":2}')).toEqual(['1', '2']);
   });
 
@@ -76,14 +76,14 @@ describe('fields of a text', () => {
 describe('a projection', () => {
   const project = (paths: readonly string[]) => new Projection(paths.map(parseFieldPath)).of(text);
 
-  test('puts fields into the objects that they come from', () => {
+  test('puts fields into their nested objects', () => {
     expect(project(['b.e', '_id', 'b.c.1.d'])).toBe('{"b":{"e":{},"c":{"1":{"d":"\\u00e4"}}},"_id":"x"}');
     expect(project(['a', 'a'])).toBe('{"a":1.50}');
     expect(project(['b', 'b.e'])).toBe('{"b":{"c":[10,{"d":"\\u00e4"},[]],"e":{}}}');
     expect(project(['a\\.b'])).toBe('{"a.b":true}');
   });
 
-  test('leaves out what is not there', () => {
+  test('leaves out absent fields', () => {
     expect(project(['b.x', 'y.z', 'n'])).toBe('{"n":null}');
     expect(project(['y'])).toBe('{}');
   });

@@ -79,7 +79,7 @@ describe('a finder', () => {
   });
   afterEach(() => fixture.close());
 
-  test('keeps the order of columns, whatever their names', async () => {
+  test('keeps the order of fields, whatever their names', async () => {
     await finder.createIndex(database, { index: { fields: ['n', '7'] }, ddoc: 'order', name: 'order' }, writer);
     const made = (await finder.indexes(database)).find(({ name }) => name === 'order');
     expect(made).toMatchObject({ def: { fields: [{ n: 'asc' }, { 7: 'asc' }] } });
@@ -93,7 +93,7 @@ describe('a finder', () => {
     { selector: { _id: { $in: ['d1', 'd2'] } } },
   ];
 
-  test('releases everything after the end', async () => {
+  test('releases everything at the end', async () => {
     for (const body of queries) {
       const answer = await find(body);
       expect(held.count).toBeGreaterThan(0);
@@ -146,7 +146,7 @@ describe('a finder', () => {
     expect(bodies).toHaveLength(1);
   });
 
-  test('others have their turns while all documents are read', async () => {
+  test('lets other work have turns while all documents are read', async () => {
     const long = 'a'.repeat(20_000);
     await fixture.write(Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`long${n}`, { long }])));
     let turns = 0;
@@ -162,7 +162,7 @@ describe('a finder', () => {
     expect(turns).toBeGreaterThan(2);
   });
 
-  test('goes on where an invalid index definition is stored', async () => {
+  test('continues if an invalid index definition is stored', async () => {
     const views = {
       v: { map: { fields: {} } },
       w: { map: { fields: { 'a..b': 'asc' } } },

@@ -19,7 +19,7 @@ describe('a query with thousands of names', () => {
     expect([...parseFindQuery({ selector: {}, [member]: names.slice(0, 1_000) })]).toHaveLength(3);
   });
 
-  test('is refused without an index that nobody would make', () => {
+  test('gets no suggestion of an index that is too long', () => {
     const order = createKeyOrder('unicode');
     const choose = (sort: readonly string[]) => choosePlan(atOnce(parseFindQuery({ selector: {}, sort })), [], order);
     expect(() => choose(names.slice(0, 2))).toThrow(
@@ -28,7 +28,7 @@ describe('a query with thousands of names', () => {
     expect(() => choose(names.slice(0, 101))).toThrow(/try indexing by the sort fields\.$/);
   });
 
-  test('is planned beside many indexes in proportion to its length, however it is nested', () => {
+  test('is planned with many indexes in proportion to its length, however it is nested', () => {
     const order = createKeyOrder('unicode');
     const stored = Array.from({ length: 50 }, (_, n) => storedIndex([`field${n}`, 'other']));
     const nested = names

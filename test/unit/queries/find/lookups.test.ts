@@ -100,8 +100,8 @@ const query = fc.record({
   index: fc.constantFrom(['g'], ['hg']),
 });
 
-describe('listed values', () => {
-  test('are looked up in an index in its order, as all rows would be tested', async () => {
+describe('values listed in a selector', () => {
+  test('are looked up in an index in its order, with the result of testing all rows', async () => {
     await fc.assert(
       fc.asyncProperty(query, async ({ selector, descending, limit, index }) => {
         const given = index[0] === 'hg' ? { h: 1, ...selector } : selector;
@@ -117,7 +117,7 @@ describe('listed values', () => {
     );
   });
 
-  test('take as many rows as they need', async () => {
+  test('read only the rows that they need', async () => {
     // With $in all arrays are read as well: they may have a listed element.
     for (const [selector, most] of [
       [{ g: { $in: [100, 391] } }, 90],
@@ -131,7 +131,7 @@ describe('listed values', () => {
     }
   });
 
-  test('name documents in their order', async () => {
+  test('that are ids return documents in their order', async () => {
     const selector = { $or: ['d003', 'd001', 'none', 'd002', 'd001'].map((_id) => ({ _id })) };
     const { docs, execution_stats } = await find({ selector });
     expect(docs.map(({ _id }) => _id)).toEqual(['d001', 'd002', 'd003']);

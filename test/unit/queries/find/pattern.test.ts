@@ -63,7 +63,7 @@ describe('a pattern', () => {
     );
   });
 
-  test('ends before a line feed at the end, as in PCRE', () => {
+  test('with $ ends before a line feed at the end, as in PCRE', () => {
     expect(parsePattern('a$').isIn('a\n')).toBe(true);
     expect(parsePattern('a$').isIn('a\n\n')).toBe(false);
     expect(parsePattern('a\\z').isIn('a\n')).toBe(false);
@@ -71,7 +71,7 @@ describe('a pattern', () => {
     expect(parsePattern('\\Ab').isIn('ab')).toBe(false);
   });
 
-  test('keeps flags to their group', () => {
+  test('limits flags to their group', () => {
     expect(parsePattern('^a(?i)b$').isIn('aB')).toBe(true);
     expect(parsePattern('^a(?i)b$').isIn('AB')).toBe(false);
     expect(parsePattern('^(?:(?i)a)b$').isIn('Ab')).toBe(true);
@@ -82,7 +82,7 @@ describe('a pattern', () => {
     expect(parsePattern('(?i)a(?-i)b').isIn('AB')).toBe(false);
   });
 
-  test('knows sets within sets, and what is literal in them', () => {
+  test('supports nested character classes, and literals in them', () => {
     expect(parsePattern('^[]^-]+$').isIn(']^-')).toBe(true);
     expect(parsePattern('^[[:upper:]\\d-]+$').isIn('A-1')).toBe(true);
     expect(parsePattern('^[[:^upper:]]$').isIn('A')).toBe(false);
@@ -94,12 +94,8 @@ describe('a pattern', () => {
 
   test('takes time in proportion to the text, also where backtracking would not', () => {
     const pattern = parsePattern('^(?:a|aa)+$');
-    const times = [20_000, 40_000].map((length) => {
-      const startedAt = performance.now();
-      expect(pattern.isIn(`${'a'.repeat(length)}b`)).toBe(false);
-      return performance.now() - startedAt;
-    });
-    expect(times[1]).toBeLessThan(2_000);
+    // With a square of the length it would take more than the 20,000,000 steps that a pattern may take.
+    for (const length of [20_000, 40_000]) expect(pattern.isIn(`${'a'.repeat(length)}b`)).toBe(false);
   });
 
   test('gives up on a text that would take seconds', () => {

@@ -7,7 +7,7 @@ import { ViewFixture } from '../../../support/view-fixture.ts';
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-test('a document that does not match is not found, however slowly the answer is read', async () => {
+test("a document that doesn't match is not found, however slowly the response is read", async () => {
   const wrap = (store: PageStore): PageStore => ({
     supports: { ...store.supports, leafBytes: 400 },
     list: () => store.list(),

@@ -59,9 +59,9 @@ test.each<[unknown, string[]]>([
   [{ $or: [{ n: 1 }, { s: 'x', n: 5 }] }, ['n: must be equal to 1', 's: must be equal to "x"']],
   [{ $or: [{ n: 1 }, { n: 5 }], s: 'x' }, ['s: must be equal to "x"']],
   [{ $nor: [{ n: 5 }, { s: 'x' }] }, ['n: must be different from 5']],
-])('%j', (selector, expected) => expect(shownFailures(selector, value)).toEqual(expected));
+])('a failed match is explained: %j', (selector, expected) => expect(shownFailures(selector, value)).toEqual(expected));
 
-test('a hundred are enough, and arguments are shortened', () => {
+test('at most a hundred failures are listed, with shortened values', () => {
   const list = Array.from({ length: 5000 }, (_, n) => n);
   expect(shownFailures({ list: { $allMatch: { $lt: 0 } } }, { list })).toHaveLength(100);
   const [long = ''] = shownFailures({ n: 'x'.repeat(10_000) }, value);

@@ -6,7 +6,7 @@ import { parseSelector } from '../../../../src/queries/find/selectors/selector-p
 
 const normal = (selector: unknown) => selectorJson(parseSelector(selector));
 
-test('values are written with their operator, several conditions as a list', () => {
+test('a selector is written with explicit operators, and several conditions as a list', () => {
   expect(normal({ type: 'x' })).toEqual({ type: { $eq: 'x' } });
   expect(normal({ a: { b: 1, c: { $gt: 2 } } })).toEqual({ $and: [{ 'a.b': { $eq: 1 } }, { 'a.c': { $gt: 2 } }] });
   expect(normal({ $not: { a: { $size: 1 } } })).toEqual({ a: { $not: { $size: 1 } } });
@@ -15,14 +15,14 @@ test('values are written with their operator, several conditions as a list', () 
   });
 });
 
-test('a junction without parts is nothing at the top, and itself within', () => {
+test('an empty combination is dropped at the top, and kept inside', () => {
   expect(normal({})).toEqual({});
   expect(normal({ $or: [] })).toEqual({});
   expect(normal({ a: 1, $or: [] })).toEqual({ $and: [{ a: { $eq: 1 } }, { $or: [] }] });
   expect(normal({ a: { $elemMatch: { $and: [] } } })).toEqual({ a: { $elemMatch: { $and: [] } } });
 });
 
-test('what is written is read as the same selector', () => {
+test('a written selector is read as the same selector', () => {
   const names = fc.constantFrom('a', 'b.c', 'd\\.e', '_id', '__proto__', '$and', '$or', '$nor', '$not', '$eq', '$gt');
   const nesting = fc.constantFrom(
     '$elemMatch',

@@ -132,7 +132,7 @@ const documents = fc.array(fc.record({ _id: string, f: value, g: value }, { requ
 });
 
 describe('a test of a selector', () => {
-  test('says what the selector means, at once and in steps', () => {
+  test("has the result of the selector's definition, at once and in steps", () => {
     fc.assert(
       fc.property(selector, documents, (given, tested) => {
         const parsed = parseSelector(given);
@@ -177,7 +177,7 @@ describe('a test of a selector', () => {
     expect(await answer).toBe(passes);
   });
 
-  test('gives up on what would take seconds, with a remedy', async () => {
+  test('gives up on a document that would take seconds, with a remedy', async () => {
     const [most, text] = [numbers.slice(0, 3_000), 'a'.repeat(300_000)];
     for (const [given, document] of [
       [{ $or: most.map((n) => ({ a: { $elemMatch: { $eq: -1 - n } } })) }, { a: numbers }],

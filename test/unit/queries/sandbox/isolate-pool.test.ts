@@ -16,7 +16,7 @@ async function countOf(program: Awaited<ReturnType<typeof openProgram>>['program
   return (await mapper.map(['{}']))[0]?.keys[0];
 }
 
-test('a program keeps its isolate, and gets another when others needed the place', async () => {
+test('a program keeps its isolate, and gets another after others needed the place', async () => {
   const sandbox = createTestSandbox({ maxIsolates: 2 });
   const first = await openProgram(sandbox);
   const second = await openProgram(sandbox);
@@ -34,7 +34,7 @@ test('a program keeps its isolate, and gets another when others needed the place
 
 const write = { newDocument: '{}', oldDocument: 'null', userContext: '{}', securityObject: '{}' };
 
-test('where programs take turns for their isolates, others have turns between them', async () => {
+test('programs that alternate in isolates let other work have turns', async () => {
   const sandbox = createTestSandbox({ maxIsolates: 2 });
   const programs: Program[] = [];
   for (let n = 0; n < 40; n++) {
@@ -52,7 +52,7 @@ test('where programs take turns for their isolates, others have turns between th
   sandbox.close();
 });
 
-test('a program has no room where all places are in use', async () => {
+test('a program is refused if all places are in use', async () => {
   const wasm = await readFile(quickJsPath);
   const memory = shareMemory(1024 * megabyte, 0).local;
   let now = 0;
@@ -85,7 +85,7 @@ async function beginList({ program }: Awaited<ReturnType<typeof openProgram>>) {
   return chunks;
 }
 
-test('an isolate in which a list waits makes no room, but for twice as many', async () => {
+test('an isolate in which a list waits is kept, until twice as many are needed', async () => {
   const sandbox = createTestSandbox({ maxIsolates: 2 });
   const open = () => openProgram(sandbox, waiting);
   const first = await beginList(await open());
@@ -104,7 +104,7 @@ test('an isolate in which a list waits makes no room, but for twice as many', as
 
 const megabyte = 1024 * 1024;
 
-test('isolates make room for the memory that the one in use may take', async () => {
+test('isolates are closed to make room for the memory that the current one can use', async () => {
   const loadWasm = async () => new Uint8Array(await readFile(quickJsPath));
   const memory = { threadBytes: 96 * megabyte, isolateBytes: 48 * megabyte };
   const factory = new QuickJsInstanceFactory(loadWasm, memory.isolateBytes);
@@ -137,14 +137,14 @@ test.each([
   [1024, 4, { local: [384, 128], worker: [160, 106], workers: 4 }],
   [1024, 64, { local: [384, 128], worker: [49, 32], workers: 13 }],
   [96, 8, { local: [48, 32], worker: [48, 32], workers: 1 }],
-])('%d MB are shared with %d workers', (total, workers, { local, worker, workers: count }) => {
+])('%d MB are divided among %d workers', (total, workers, { local, worker, workers: count }) => {
   const shares = shareMemory(total * megabyte, workers);
   const shown = ({ threadBytes, isolateBytes }: typeof shares.local) =>
     [threadBytes, isolateBytes].map((bytes) => Math.floor(bytes / megabyte));
   expect([shown(shares.local), shown(shares.worker), shares.workers]).toEqual([local, worker, count]);
 });
 
-test('a function has its share of the memory, and there are as many workers as have one', async () => {
+test('a function gets its share of the memory, and no more workers start than shares exist', async () => {
   const filling = 'function (doc) { kept = new Uint8Array(30 * 1024 * 1024); emit(kept.length); }';
   const outcomeOf = async (memoryBytes: number, workers?: InProcessWorkers) => {
     const sandbox = createTestSandbox({ memoryBytes, workers });
@@ -169,14 +169,14 @@ test('the same signature in the same scope is one program', async () => {
   sandbox.close();
 });
 
-test('a closed sandbox takes no more work', async () => {
+test('a closed sandbox accepts no work', async () => {
   const sandbox = createTestSandbox();
   const { program } = await openProgram(sandbox);
   sandbox.close();
   await expect((async () => program.mapper([counting]))()).rejects.toMatchObject({ code: 'shutting_down' });
 });
 
-test('without its WebAssembly the sandbox says so, and tries again', async () => {
+test('without its WebAssembly the sandbox fails with the reason, and tries again', async () => {
   let attempts = 0;
   const sandbox = createTestSandbox({
     loadWasm: async () => {
@@ -193,13 +193,13 @@ test('without its WebAssembly the sandbox says so, and tries again', async () =>
   expect(attempts).toBe(2);
 });
 
-test('where WebAssembly can not run that is said', async () => {
+test("where WebAssembly can't run the sandbox says so", async () => {
   const sandbox = createTestSandbox({ loadWasm: async () => new Uint8Array([1, 2, 3]) });
   const reason = expect.stringContaining("add 'wasm-unsafe-eval' to script-src");
   await expect(openProgram(sandbox)).rejects.toMatchObject({ code: 'not_implemented', reason });
 });
 
-test('1,000 programs are built and dropped in bounded memory', { timeout: 120_000 }, async () => {
+test('1,000 programs are created and dropped in bounded memory', { timeout: 300_000 }, async () => {
   const sandbox = createTestSandbox({ maxIsolates: 4 });
   const build = async (count: number) => {
     for (let index = 0; index < count; index++) {

@@ -19,7 +19,7 @@ async function mapOver(map: string, documents: readonly unknown[], design: unkno
 
 const emitted = async (body: string) => (await mapOver(`function (doc) { ${body} }`, [{ _id: 'a' }])).lines;
 
-test('documents that emit very much come in several calls, and none is lost', async () => {
+test('documents that emit large rows are mapped in several calls, and none is lost', async () => {
   const { program } = await openProgram(sandbox);
   const mapper = await program.mapper([
     'function (doc) { emit(doc._id, new Array(3000000).join("x")); }',
@@ -39,8 +39,8 @@ test('documents that emit very much come in several calls, and none is lost', as
   expect(calls).toBeGreaterThan(2);
 });
 
-describe('rows', () => {
-  test('come in the order of emission, for each document and map', async () => {
+describe('emitted rows', () => {
+  test('are returned in the order of emission, for each document and map', async () => {
     const { program } = await openProgram(sandbox);
     const mapper = await program.mapper([
       'function (doc) { emit(doc.a, 1); emit([doc.a, doc._id], {b: doc.a}); }',
@@ -52,7 +52,7 @@ describe('rows', () => {
     ]);
   });
 
-  test('of no documents and of maps that emit nothing are empty', async () => {
+  test('are empty for no documents and for maps that emit nothing', async () => {
     const { program } = await openProgram(sandbox);
     const mapper = await program.mapper(['function (doc) {}']);
     expect(await mapper.map([])).toEqual([{ counts: [], keys: [], values: [] }]);
@@ -74,11 +74,11 @@ describe('rows', () => {
     ['emit(new Number(3), new String("s"))', '3 → "s"'],
     ['emit({b: 1, a: 2}, {"2": 0, "1": 0})', '{"b":1,"a":2} → {"1":0,"2":0}'],
     ['emit({}, [])', '{} → []'],
-  ])('%s', async (body, line) => {
+  ])('are correct for %s', async (body, line) => {
     expect(await emitted(body)).toEqual([line]);
   });
 
-  test('of which there are very many, or very long ones, come whole', async () => {
+  test('are complete if there are thousands, or some are very long', async () => {
     const body = 'for (var i = 0; i < 2500; i++) emit(i, i % 500 ? [i] : new Array(200000).join("x") + i);';
     const rows = await emitted(body);
     expect(rows).toHaveLength(2_500);
@@ -88,7 +88,7 @@ describe('rows', () => {
     expect(rows?.[2_499]).toBe('2499 → [2499]');
   });
 
-  test('that are many are read in turns, with others in between', async () => {
+  test('are read in turns if there are many', async () => {
     const { program } = await openProgram(sandbox);
     const mapper = await program.mapper(['function (doc) { for (var i = 0; i < doc.n; i++) emit("key " + i, i); }']);
     // Ten milliseconds pass between any two looks at the clock, so each portion of 1,000 keys or values takes a turn of its own.
@@ -112,12 +112,12 @@ describe('rows', () => {
     expect(turns).toBeGreaterThanOrEqual(30);
   });
 
-  test('are what was emitted, even if the function changes it afterwards', async () => {
+  test('keep the emitted value even if the function changes it afterwards', async () => {
     const body = 'var k = [1]; var v = {n: 1}; emit(k, v); k.push(2); v.n = 2; emit(k, v);';
     expect(await emitted(body)).toEqual(['[1] → {"n":1}', '[1,2] → {"n":2}']);
   });
 
-  test('that fail to become text leave nothing behind when the function catches that', async () => {
+  test("that can't be serialized leave nothing if the function catches the error", async () => {
     const body = `
       emit({toJSON: function () { emit("inner", {x: 1}); return "outer"; }}, 1);
       try { emit({a: 1}, {toJSON: function () { throw 1; }}); } catch (e) {}
@@ -135,7 +135,7 @@ describe('a map that fails', () => {
     ['emits a BigInt', 'emit(1n, 1)', 'TypeError: Do not know how to serialize a BigInt'],
     ['recurses for ever', '(function f() { return f() + 1; })()', 'InternalError: stack overflow'],
     ['throws what cannot be shown', 'throw {get message() { throw 1; }}', 'an error that cannot be shown'],
-  ])('because it %s leaves that document out, and says so', async (_, body, reason) => {
+  ])('because it %s leaves that document out, and logs that', async (_, body, reason) => {
     const map = `function (doc) { emit(doc._id, {}); if (doc._id === "b") { ${body} } }`;
     const { lines, counts, messages } = await mapOver(map, [{ _id: 'a' }, { _id: 'b' }, { _id: 'c' }]);
     expect(lines).toEqual(['"a" → {}', '"c" → {}']);
@@ -143,7 +143,7 @@ describe('a map that fails', () => {
     expect(messages).toEqual([`a map function raised ${reason} with the document "b"`]);
   });
 
-  test('does so for itself only', async () => {
+  test("doesn't affect other maps", async () => {
     const { program } = await openProgram(sandbox);
     const mapper = await program.mapper(['function (d) { throw 1; }', 'function (d) { emit(d._id, 1); }']);
     const [first, second] = await mapper.map(['{"_id":"a"}']);
@@ -156,7 +156,7 @@ describe('a map that fails', () => {
     await expect(failing).rejects.toMatchObject({ code: 'function_error', word: 'my_error', reason: 'my reason' });
   });
 
-  test('because a document is nested too deeply leaves that out', async () => {
+  test('because a document is nested too deeply leaves that document out', async () => {
     const deep = `{"_id":"deep","x":${'['.repeat(200_000)}${']'.repeat(200_000)}}`;
     const { program, messages } = await openProgram(sandbox);
     const mapper = await program.mapper(['function (doc) { emit(doc._id, doc); }']);
@@ -167,7 +167,7 @@ describe('a map that fails', () => {
   });
 });
 
-describe('a source', () => {
+describe('the source of a map', () => {
   test.each([
     'function (doc) { emit(1); }',
     'function (doc) { emit(1); };',
@@ -179,7 +179,7 @@ describe('a source', () => {
     'async function (doc) { emit(1); }',
     'function map(doc) { helper(); }\nfunction helper() { emit(1); }',
     '(function () { return function (doc) { emit(1); }; })()',
-  ])('may be written as %j', async (source) => {
+  ])('can be written as %j', async (source) => {
     expect((await mapOver(source, [{ _id: 'a' }])).lines).toEqual(['1 → null']);
   });
 
@@ -200,7 +200,7 @@ describe('a source', () => {
 describe('documents', () => {
   const push = 'function (doc) { try { doc.list.push(2); } catch (e) {} doc.a = 2; delete doc.b; emit(doc.a, doc); }';
 
-  test('can be changed by no map', async () => {
+  test("can't be changed by a map for another", async () => {
     const { program } = await openProgram(sandbox);
     const mapper = await program.mapper([push, 'function (doc) { emit(doc.a, doc.list); }']);
     const [first, second] = await mapper.map(['{"_id":"x","a":1,"b":1,"list":[1]}']);
@@ -208,7 +208,7 @@ describe('documents', () => {
     expect(second).toEqual({ counts: [1], keys: ['1'], values: ['[1]'] });
   });
 
-  test('are the same to a function whether or not it can be told what it reads', async () => {
+  test('are the same to a function whether or not its members can be predicted', async () => {
     const document = { _id: 'x', _rev: '1-a', 'odd-name': 1, a: { b: [1, { c: '"' }] }, 'é\n': 2, z: null };
     const told =
       'function (doc) { if (doc && doc.a) emit([doc._rev, doc["odd-name"]], [doc.a, doc.missing, doc?.z]); }';
@@ -219,8 +219,11 @@ describe('documents', () => {
   });
 });
 
-test('batches begin with one document, grow while they are quick, and stay between 1 and 1,000', async () => {
-  const { program } = await openProgram(sandbox);
+test('batches begin with one document, grow while they are quick, and have between 1 and 1,000', async () => {
+  let [time, perLook] = [0, 0];
+  const clock = { now: () => time, monotonic: () => (time += perLook) };
+  const timed = createTestSandbox({ clock });
+  const { program } = await openProgram(timed);
   const mapper = await program.mapper(['function (doc) { emit(doc._id); }']);
   expect(mapper.batchSize).toBe(1);
   for (let round = 0; round < 20; round++) {
@@ -228,9 +231,11 @@ test('batches begin with one document, grow while they are quick, and stay betwe
   }
   expect(mapper.batchSize).toBeGreaterThan(100);
   expect(mapper.batchSize).toBeLessThanOrEqual(1_000);
-  const slow = await program.mapper(['function (doc) { var end = Date.now() + 20; while (Date.now() < end); }']);
+  perLook = 20;
+  const slow = await program.mapper(['function (doc) {}']);
   for (let round = 0; round < 8; round++) await slow.map(['{"_id":"a"}']);
   expect(slow.batchSize).toBe(1);
+  timed.close();
 });
 
 describe('a long document, whose text comes in pieces', () => {
@@ -254,7 +259,7 @@ describe('a long document, whose text comes in pieces', () => {
     expect(await mapper.mapLong(longDocument('ää'.padEnd(length, 'x')))).toEqual(rows(length));
   });
 
-  test('is seen whole by a function that may read all of it', async () => {
+  test('is complete for a function that could read all of it', async () => {
     const { program } = await openProgram(sandbox);
     const mapper = await program.mapper(['function (doc) { emit(Object.keys(doc), JSON.stringify(doc).length); }']);
     const document = longDocument('x'.repeat(2_000_000));
@@ -263,7 +268,7 @@ describe('a long document, whose text comes in pieces', () => {
     ]);
   });
 
-  test('is left out by the map alone that runs out of memory, which names it', async () => {
+  test('is left out only for the map that runs out of memory, with a log entry', async () => {
     const { program, messages } = await openProgram(sandbox);
     const greedy = 'function (doc) { var a = []; if (doc.text) for (;;) a.push("x".repeat(1e7) + a.length); }';
     const mapper = await program.mapper([greedy, ...maps]);

@@ -1,21 +1,9 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { DatabaseError } from '../../../../src/base/errors/database-error.ts';
-import type { Clock } from '../../../../src/base/shared/clock.ts';
-import { createTestSandbox, openProgram } from './quickjs-files.ts';
+import { createTestSandbox, openProgram, TickingClock } from './quickjs-files.ts';
 
 const sandbox = createTestSandbox();
 afterAll(() => sandbox.close());
-
-/** Each look at it takes a millisecond, so that time is up after so much work on any machine. */
-class TickingClock implements Clock {
-  time = 0;
-  now(): number {
-    return this.time;
-  }
-  monotonic(): number {
-    return ++this.time;
-  }
-}
 
 describe('a reduce', () => {
   const reducer = async (source: string, limit: 'true' | 'false' | 'log' = 'true') => {
@@ -33,7 +21,7 @@ describe('a reduce', () => {
     expect(shown.rereduce(['[3,4]', '[5]'])).toEqual(['[null,7,true]', '[null,5,true]']);
   });
 
-  test('gives one result for each group, null where it throws or gives nothing', async () => {
+  test('returns one result for each group, and null if it throws or returns nothing', async () => {
     const { reducer: odd, messages } = await reducer(
       'function (k, v) { if (v[0] === 1) throw new Error("odd"); if (v[0] === 3) return; return v.length; }',
     );
@@ -60,12 +48,14 @@ describe('a reduce', () => {
     expect((await reducer(source, 'false')).reducer.reduce([long])).toEqual([long.values]);
   });
 
-  test('that loops for ever ends, and the next one works', async () => {
-    const { program } = await openProgram(sandbox, {}, { timeoutMs: 100 });
+  test('that loops endlessly ends, and the next call works', async () => {
+    const ticking = createTestSandbox({ clock: new TickingClock() });
+    const { program } = await openProgram(ticking, {}, { timeoutMs: 5_000 });
     const endless = await program.reducer('function () { while (true); }', 'true');
     const count = await program.reducer('function (k, v) { return v.length; }', 'true');
     expect(() => endless.reduce([{ keys: '[]', values: '[]' }])).toThrow('os_process_error: OS process timed out.');
     expect(count.reduce([{ keys: '[]', values: '[1,2]' }])).toEqual(['2']);
+    ticking.close();
   });
 });
 
@@ -81,7 +71,7 @@ describe('validate_doc_update', () => {
     return program.validate(writes);
   };
 
-  test('passes what it does not refuse, whatever it returns', async () => {
+  test("accepts what it doesn't refuse, whatever it returns", async () => {
     expect(await outcomes('function () { return false; }')).toEqual([undefined]);
     const { program } = await openProgram(sandbox, {});
     expect(program.validates).toBe(false);
@@ -135,7 +125,7 @@ describe('validate_doc_update', () => {
     expect(refused).toMatchObject(expected);
   });
 
-  test('may change what it is given, for itself', async () => {
+  test('can change its arguments for itself only', async () => {
     const source = `function (n, o, u, s) {
       s.admins = s.admins || { names: [] };
       s.admins.names.push(u.name);
@@ -146,13 +136,13 @@ describe('validate_doc_update', () => {
     expect(reasons).toEqual(Array(2).fill('[{"name":"u!"},{"admins":{"names":["u"]}}]'));
   });
 
-  test('judges each write of a batch on its own', async () => {
+  test('validates each write of a batch on its own', async () => {
     const source = 'function (doc) { if (doc._id === "b") throw {forbidden: "b"}; }';
     const writes = ['a', 'b', 'c'].map((id) => ({ ...write, newDocument: `{"_id":"${id}"}` }));
     expect((await outcomes(source, writes)).map((outcome) => outcome?.reason)).toEqual([undefined, 'b', undefined]);
   });
 
-  test('has its time for each write, whatever all of a batch take', async () => {
+  test('has its time limit for each write, not for a batch', async () => {
     const ticking = new TickingClock();
     const patient = createTestSandbox({ clock: ticking });
     const source = 'function (doc) { for (var n = 0; n < 3e5 || doc.endless; n++); }';
@@ -169,7 +159,7 @@ describe('validate_doc_update', () => {
     patient.close();
   });
 
-  test('that overflows the stack with one write judges the others', async () => {
+  test('that overflows the stack with one write validates the others', async () => {
     const deep = { ...write, newDocument: `{"_id":"b","x":${'['.repeat(20_000)}${']'.repeat(20_000)}}` };
     const source = 'function (doc) { if (doc._id === "c") throw {forbidden: "c"}; }';
     const [first, second, third] = await outcomes(source, [write, deep, { ...write, newDocument: '{"_id":"c"}' }]);
@@ -178,7 +168,7 @@ describe('validate_doc_update', () => {
     expect(third).toMatchObject({ code: 'forbidden' });
   });
 
-  test('that is no function is a compilation error', async () => {
+  test('that is not a function is a compilation error', async () => {
     await expect(outcomes('nonsense(')).rejects.toMatchObject({ code: 'compilation_error' });
   });
 });
@@ -193,7 +183,7 @@ describe('filters', () => {
     views: { named: { map: 'function (doc) { if (doc.n === 2) throw 1; if (doc.name) emit(1); }' } },
   };
 
-  test('tell which documents pass', async () => {
+  test('return which documents pass', async () => {
     const { program } = await openProgram(sandbox, design);
     expect(await program.filter('big', ['{"n":1}', '{"n":3}'], '{"query":{"min":2}}')).toEqual([false, true]);
     expect(await program.filterByView('named', ['{"n":1}', '{"n":1,"name":"x"}', '{"n":2,"name":"x"}'])).toEqual([
@@ -203,7 +193,7 @@ describe('filters', () => {
     ]);
   });
 
-  test('that are not there, or throw, fail', async () => {
+  test('fail if they are missing or throw', async () => {
     const { program } = await openProgram(sandbox, design);
     const run = async (name: string) => program.filter(name, ['{}'], '{}');
     await expect(run('none')).rejects.toMatchObject({
@@ -274,7 +264,7 @@ describe('require', () => {
     expect(await run('require("bad")')).toMatchObject({ code: 'compilation_error' });
   });
 
-  test('works in maps', async () => {
+  test('works in map functions', async () => {
     const { program } = await openProgram(sandbox, { views: design.views });
     const mapper = await program.mapper(['function (doc) { emit(require("views/lib/a").twice(doc.n)); }']);
     expect((await mapper.map(['{"n":4}']))[0]?.keys).toEqual(['8']);

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import type { Clock } from '../../../../src/base/shared/clock.ts';
 import type { Program, ProgramSource } from '../../../../src/queries/sandbox/contract.ts';
 import {
   createQuickJsSandbox,
@@ -10,6 +11,17 @@ export const quickJsPath = createRequire(import.meta.url).resolve('@jitl/quickjs
 
 export const createTestSandbox = (options: Partial<QuickJsSandboxOptions> = {}) =>
   createQuickJsSandbox({ loadWasm: async () => new Uint8Array(await readFile(quickJsPath)), ...options });
+
+/** Each look at it takes a millisecond, so that time is up after so much work on any machine. */
+export class TickingClock implements Clock {
+  time = 0;
+  now(): number {
+    return this.time;
+  }
+  monotonic(): number {
+    return ++this.time;
+  }
+}
 
 /** What a test gives of a design document, and the messages that its functions logged. */
 export interface OpenProgram {
@@ -30,7 +42,8 @@ export async function openProgram(
     signature: `signature-${++signatures}`,
     designId: '_design/d',
     designDocument: JSON.stringify(design),
-    timeoutMs: 5_000,
+    // What ends takes far less; a busy machine may be slow.
+    timeoutMs: 100_000,
     log: (message) => messages.push(message),
     ...options,
   });

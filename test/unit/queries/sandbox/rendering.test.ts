@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import type { ListResult } from '../../../../src/queries/sandbox/contract.ts';
-import { createTestSandbox, openProgram } from './quickjs-files.ts';
+import { createTestSandbox, openProgram, TickingClock } from './quickjs-files.ts';
 
 const sandbox = createTestSandbox();
 afterAll(() => sandbox.close());
@@ -55,7 +55,7 @@ describe('a show', () => {
     ['return null', { code: undefined, headers: {}, body: '' }],
     ['provides("html", function () {}); return null', expect.objectContaining({ body: '' })],
     ['return doc.title + req.query.x', { code: undefined, headers: {}, body: 'T5' }],
-  ])('that does %s', async (body, expected) => {
+  ])('that does %s returns the right response', async (body, expected) => {
     const asked = request(undefined, { query: { x: 5 } });
     expect(await show(`function (doc, req) { ${body} }`, { document: '{"title":"T"}', asked })).toEqual(expected);
   });
@@ -78,7 +78,7 @@ describe('a show', () => {
     await expect(show(`function () { ${body} }`)).rejects.toMatchObject(expected);
   });
 
-  test.each(['throw new Error("no")', 'return doc.x.y'])('of a document that is not there: %s', async (body) => {
+  test.each(['throw new Error("no")', 'return doc.x.y'])('of a missing document: %s', async (body) => {
     const asked = request(undefined, { id: 'missing' });
     await expect(show(`function (doc) { ${body} }`, { asked })).rejects.toMatchObject({
       code: 'not_found',
@@ -86,13 +86,13 @@ describe('a show', () => {
     });
   });
 
-  test('of a document that is not there, with nothing to say, is empty', async () => {
+  test('of a missing document, without a result, is empty', async () => {
     expect(await show('function (doc) {}', { asked: request(undefined, { id: 'missing' }) })).toMatchObject({
       body: '',
     });
   });
 
-  test('keeps nothing for the next request', async () => {
+  test('keeps no state for the next request', async () => {
     const { program } = await openProgram(sandbox, {
       shows: { s: 'function () { send("x"); registerType("own", "a/b"); return ""; }' },
     });
@@ -123,7 +123,7 @@ describe('provides', () => {
     expect(response.body).toBe(body);
   });
 
-  test('takes ?format= first, and refuses what nothing fits', async () => {
+  test('prefers ?format=, and refuses if nothing matches', async () => {
     const asked = request('text/html', { query: { format: 'own' } });
     expect(await show(source, { asked })).toEqual({
       code: undefined,
@@ -143,7 +143,7 @@ describe('an update', () => {
     return program.update('u', document, request());
   };
 
-  test('gives the document to save, and an answer', async () => {
+  test('returns the document to save, and a response', async () => {
     expect(await update('doc.n++; return [doc, "ok"];', '{"_id":"a","n":1}')).toEqual({
       document: '{"_id":"a","n":2}',
       response: { code: undefined, headers: {}, body: 'ok' },
@@ -154,14 +154,14 @@ describe('an update', () => {
     });
   });
 
-  test('without an answer fails', async () => {
+  test('without a response fails', async () => {
     const expected = { code: 'render_error', reason: 'undefined response from update function' };
     await expect(update('return [doc];')).rejects.toMatchObject(expected);
     await expect(update('')).rejects.toMatchObject(expected);
   });
 });
 
-test('types that a module registers count for each request that requires it', async () => {
+test('types that a module registers apply to each request that requires it', async () => {
   const { program } = await openProgram(sandbox, {
     lib: {
       types:
@@ -195,7 +195,7 @@ describe('a list', () => {
   };
   const batches = ['[{"id":"a","key":1},{"id":"b","key":2}]', '[{"id":"c","key":3}]'];
 
-  test('gets its rows one by one, over all batches', async () => {
+  test('gets its rows one by one, across batches', async () => {
     const source = `function (head, req) {
       start({code: 203, headers: {"Content-Type": "text/csv"}});
       send(head.total_rows + "\\n");
@@ -209,12 +209,12 @@ describe('a list', () => {
     expect(chunks.join('')).toBe('3\na,1\nb,2\nc,3\nendnull');
   });
 
-  test('may stop early, or send nothing', async () => {
+  test('can stop early, or send nothing', async () => {
     expect((await list('function () { return getRow().id; }', batches)).chunks.join('')).toBe('a');
     expect((await list('function () { getRow(); }', [])).chunks).toEqual([]);
   });
 
-  test('may provide types', async () => {
+  test('can provide types', async () => {
     const source = `function () {
       provides("html", function () { var row, all = ""; while (row = getRow()) all += "<li>" + row.id; return all; });
       provides("text", function () { send("plain"); });
@@ -239,7 +239,7 @@ describe('a list', () => {
     ['start({code: 202}); send("a"); start({code: 203}); getRow(); start({code: 204})', 203],
     ['getRow(); start({code: 203}); send("a"); getRow(); start({code: 204}); while (getRow());', 203],
     ['getRow(); getRow(); send("a"); getRow(); start({code: 204});', undefined],
-  ])('has the head that start() was given before text was sent: %s', async (body, code) => {
+  ])('has the head passed to start() before text was sent: %s', async (body, code) => {
     expect((await list(`function () { ${body}; return "x"; }`, batches)).code).toBe(code);
     // It gets all rows at once, since it calls getRow() by another name.
     expect(
@@ -252,7 +252,7 @@ describe('a list', () => {
     ).toBe(code);
   });
 
-  test('has a head of its own where provides() chose a type', async () => {
+  test('has its own head if provides() chose a type', async () => {
     const source = `function () {
       provides("html", function () { var row = getRow(); start({code: 404, headers: {"X-T": "y"}}); send("none"); return "!"; });
       send("early ");
@@ -303,7 +303,7 @@ describe('a list that can wait', () => {
     return { program, made: await program.list('l', '{}', request(), rows) };
   };
 
-  test('takes rows as its output is read', async () => {
+  test('reads rows as its output is read', async () => {
     const rows = new CountedRows(1_000_000);
     const { made } = await open(ROW_BY_ROW, rows);
     expect(rows.asked).toBe(0);
@@ -318,7 +318,7 @@ describe('a list that can wait', () => {
     expect(rows.closed).toBe(1);
   });
 
-  test('may wait in what it provides', async () => {
+  test('can wait in a function passed to provides()', async () => {
     const rows = new CountedRows(3);
     const source =
       'function () { provides("text", function () { send("rows: "); var row, n = 0; while (row = getRow()) n += 1; send(n); }); }';
@@ -343,7 +343,7 @@ describe('a list that can wait', () => {
     expect(texts).toEqual(['<0,1,2,>', '<0,1,>']);
   });
 
-  test('keeps nothing of itself once it is closed', async () => {
+  test('keeps no state once it is closed', async () => {
     const rows = new CountedRows(3);
     const { program, made } = await open(
       'function () { send("."); for (;;) { var big = "x".repeat(1e7); if (!getRow()) return big.length; } }',
@@ -356,7 +356,7 @@ describe('a list that can wait', () => {
     expect(await chunksOf(await program.list('l', '{}', request(), new CountedRows(3)))).toEqual(['.', '10000000']);
   });
 
-  test('keeps nothing of itself where its head can not be sent', async () => {
+  test("keeps no state if its head can't be sent", async () => {
     const source = 'function () { start({code: 999}); var big = "x".repeat(1e7); getRow(); return big; }';
     const { program } = await openProgram(sandbox, { lists: { l: source, good: 'function () { return "y"; }' } });
     for (let time = 0; time < 20; time++) {
@@ -367,7 +367,7 @@ describe('a list that can wait', () => {
     expect(await chunksOf(await program.list('good', '{}', request(), new CountedRows(0)))).toEqual(['y']);
   });
 
-  test('breaks off where it throws later, and says why', async () => {
+  test('is aborted if it throws later, with the reason', async () => {
     const rows = new CountedRows(3);
     const { made } = await open('function () { getRow(); send("a"); getRow(); throw new Error("late"); }', rows);
     const chunks = made.chunks();
@@ -385,12 +385,25 @@ describe('a list that can wait', () => {
     expect((await chunksOf(await program.list('l', '{}', request(), new CountedRows(1)))).join('')).toBe('<0,>');
   });
 
-  test('has its time for each batch of rows', async () => {
+  test('has its time limit for each batch of rows', async () => {
+    const ticking = new TickingClock();
+    const patient = createTestSandbox({ clock: ticking });
     const source =
-      'function () { var row, end; while (row = getRow()) { end = Date.now() + 120; while (Date.now() < end); send("."); } }';
-    const { program } = await openProgram(sandbox, { lists: { l: source } }, { timeoutMs: 200 });
-    const made = await program.list('l', '{}', request(), new CountedRows(3));
-    expect(await chunksOf(made)).toEqual(['.', '.', '.']);
+      'function () { var row; while (row = getRow()) { for (var n = 0; n < 3e5 || row.key === "endless"; n++); send("."); } }';
+    const listOf = async (rows: { next(): string | undefined }, timeoutMs: number) => {
+      const { program } = await openProgram(patient, { lists: { l: source } }, { timeoutMs });
+      const before = ticking.time;
+      const chunks = await chunksOf(await program.list('l', '{}', request(), rows));
+      return { chunks, ticks: ticking.time - before };
+    };
+    const { ticks } = await listOf(new CountedRows(1), 1e6);
+    // Enough for a row, and not for all of them.
+    expect((await listOf(new CountedRows(30), 3 * ticks)).chunks).toEqual(Array.from({ length: 30 }, () => '.'));
+    const endless = ['[{"key":0}]', '[{"key":"endless"}]'];
+    await expect(listOf({ next: () => endless.shift() }, 3 * ticks)).rejects.toMatchObject({
+      code: 'os_process_error',
+    });
+    patient.close();
   });
 });
 
@@ -408,7 +421,7 @@ describe("a list that can't wait", () => {
     expect(rows.closed).toBe(1);
   });
 
-  test('of a module that reads rows', async () => {
+  test('can be one whose module reads rows', async () => {
     const { program } = await openProgram(sandbox, {
       lib: 'exports.count = function () { var n = 0; while (getRow()) n++; return n; };',
       lists: { l: 'function () { var first = getRow(); return first.key + ":" + require("lib").count(); }' },
@@ -416,14 +429,14 @@ describe("a list that can't wait", () => {
     expect(await chunksOf(await program.list('l', '{}', request(), new CountedRows(5)))).toEqual(['0:4']);
   });
 
-  test('of more than the bound is refused', async () => {
+  test('is refused with more rows than the limit', async () => {
     let asked = 0;
     const rows = { next: () => (asked++ < 100 ? `["${'x'.repeat(1024 * 1024)}"]` : undefined) };
     await expect(list(HIDDEN, rows)).rejects.toMatchObject({ code: 'too_large' });
     expect(asked).toBeLessThan(70);
   });
 
-  test('that sends more than the bound is refused, and the next one works', async () => {
+  test('is refused if it sends more than the limit, and the next one works', async () => {
     const source =
       'function () { var next = getRow; for (;;) { try { if (!next()) return; } catch (e) {} send("x".repeat(1e6)); } }';
     await expect(list(source, new CountedRows(100))).rejects.toMatchObject({ code: 'too_large' });

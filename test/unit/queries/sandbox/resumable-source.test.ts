@@ -31,7 +31,7 @@ describe('a list function that can wait', () => {
     expect(toResumableSource(source)?.text).toBe(resumable);
   });
 
-  test('is checked with the words that only compile where it is sound', () => {
+  test('is compiled for a check with await added', () => {
     expect(toResumableSource('function () { getRow(); }')?.check).toBe(
       'async function () { getRow(getRow.waits()&&(await 0)); }',
     );
@@ -42,7 +42,7 @@ describe('a list function that can wait', () => {
   });
 });
 
-describe('a list function that must have its rows at once', () => {
+describe('a list function that must get its rows at once', () => {
   test.each([
     ['passes getRow on', 'function () { each(getRow); }'],
     ['gives it another name', 'function () { var next = getRow; next(); }'],

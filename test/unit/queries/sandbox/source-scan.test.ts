@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { project } from '../../../../src/queries/sandbox/programs/projection.ts';
 import { mayChangeDocuments, membersUsed } from '../../../../src/queries/sandbox/programs/source-scan.ts';
 
-describe('a map can change its document', () => {
+describe("the scan of a map function's source", () => {
   test.each([
     'function (doc) { doc.a = 1; }',
     'function (doc) { doc["a"] += 1; }',
@@ -22,17 +22,17 @@ describe('a map can change its document', () => {
     'function (d) { d./* */a = 1; }',
     'function (d) { d.a // \n = 1; }',
     'function (d) { d.tags["pu" + "sh"]`a`; }',
-  ])('%s', (source) => expect(mayChangeDocuments(source)).toBe(true));
+  ])('finds that the document could be changed: %s', (source) => expect(mayChangeDocuments(source)).toBe(true));
 
   test.each([
     'function (doc) { emit(doc.a, doc.b); }',
     'function (doc) { for (var i = 0; i < doc.tags.length; i++) emit(doc.tags[i], 1); }',
     'function (doc) { if (doc.a == 1 && doc.b >= 2 || doc.c !== 3) emit([doc.a, doc.b.c]); }',
     '(doc) => { const { a, b = 1 } = doc; a.forEach((x) => emit(x)); }',
-  ])('but not: %s', (source) => expect(mayChangeDocuments(source)).toBe(false));
+  ])("finds that the document isn't changed: %s", (source) => expect(mayChangeDocuments(source)).toBe(false));
 });
 
-describe('the members that a map uses', () => {
+describe('the scan for the members that a map function reads', () => {
   test.each([
     ['function (doc) { emit(doc.a, doc.b.c); }', ['a', 'b']],
     ['function map( d ) { if (d && d.type === "x") emit(d._id, d["y z"]); }', ['_id', 'type', 'y z']],
@@ -41,7 +41,9 @@ describe('the members that a map uses', () => {
     ['function ($d) { emit($d.a); var d; d; }', ['a']],
     ['function (doc, unused) { emit(1); }', []],
     ['function (doc) { emit(x.doc.a) }', ['a']],
-  ])('of %s are told', (source, members) => expect([...(membersUsed(source) ?? ['?'])].sort()).toEqual(members));
+  ])('finds all members of %s', (source, members) =>
+    expect([...(membersUsed(source) ?? ['?'])].sort()).toEqual(members),
+  );
 
   test.each([
     'function (doc) { emit(doc); }',
@@ -60,10 +62,10 @@ describe('the members that a map uses', () => {
     'function (...doc) { emit(doc.a); }',
     'function (doc) { /* all of doc */ emit(doc.a); }',
     '(function () { return function (doc) { emit(doc.a); }; })()',
-  ])('of %s are not', (source) => expect(membersUsed(source)).toBeUndefined());
+  ])('finds no complete list for %s', (source) => expect(membersUsed(source)).toBeUndefined());
 });
 
-test('a projection keeps texts as they are', () => {
+test('a projection keeps the text of members', () => {
   const text = '{"a":1.50,"b":{"a":[1,"}"]},"\\u0061":2,"c":"x\\"","d":null}';
   expect(project(text, new Set(['a', 'c']))).toBe('{"a":1.50,"\\u0061":2,"c":"x\\""}');
   expect(project(text, new Set(['none']))).toBe('{}');

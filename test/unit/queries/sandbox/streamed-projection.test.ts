@@ -13,15 +13,16 @@ test.each([
   [['a', 'c'], '{"a":1,"c":{"a":3,"b":[{"d":"}"}]}}'],
   [['b', 'c', 'd'], '{"b":[2,"],"],"c":{"a":3,"b":[{"d":"}"}]},"d":"4"}'],
   [['x'], '{}'],
-])('an object with %j alone', (members, expected) => {
+])('a streamed projection keeps only %j', (members, expected) => {
   const text = '{"a":1,"b":[2,"],"],"c":{"a":3,"b":[{"d":"}"}]},"d":"4"}';
   expect(projected([text], members)).toBe(expected);
   expect(projected([...text], members)).toBe(expected);
 });
 
-test('an object without members', () => expect(projected(['{', '}'], ['a'])).toBe('{}'));
+test('a streamed projection of an object without members is empty', () =>
+  expect(projected(['{', '}'], ['a'])).toBe('{}'));
 
-test('names and values with escapes, cut anywhere', () => {
+test('a streamed projection finds escaped names and values, cut anywhere', () => {
   const text = '{"a\\"b":"\\\\","\\u0063":"\\"","d":"\\\\\\""}';
   for (let at = 0; at <= text.length; at++) {
     const pieces = [text.slice(0, at), text.slice(at)];
@@ -30,7 +31,7 @@ test('names and values with escapes, cut anywhere', () => {
   }
 });
 
-test('any object, in pieces of any length, has the members that are kept', () => {
+test('a streamed projection of any object, in pieces of any length, has the kept members', () => {
   const name = fc.oneof(fc.constantFrom('a', 'b', '"', '\\'), fc.string({ maxLength: 3 }));
   const object = fc.dictionary(name, fc.jsonValue({ maxDepth: 3 }), { noNullPrototype: true });
   fc.assert(

@@ -18,7 +18,7 @@ const value = async (expression: string): Promise<unknown> => {
   return JSON.parse(`${(await program.show('s', 'null', '{}')).body}`);
 };
 
-test('the host is elsewhere', () => {
+test('the test process runs in another time zone than UTC', () => {
   expect(new Date(2026, 6, 1).getTimezoneOffset()).toBe(150);
 });
 
@@ -40,11 +40,11 @@ test.each([
   [`${SUMMER}.toLocaleString()`, '07/01/2026, 01:30:15 AM'],
   [`(function (d) { d.setHours(0, 0, 0, 0); return d.toISOString(); })(${SUMMER})`, '2026-07-01T00:00:00.000Z'],
   [`(function (d) { d.setDate(32); return d.toISOString(); })(${SUMMER})`, '2026-08-01T01:30:15.250Z'],
-])('%s is in UTC', async (expression, expected) => {
+])('%s is evaluated in UTC', async (expression, expected) => {
   expect(await value(expression)).toEqual(expected);
 });
 
-test('so are maps', async () => {
+test('map functions run in UTC', async () => {
   const { program } = await openProgram(sandbox);
   const source =
     'function (doc) { var d = new Date(doc.at); emit([d.getFullYear(), d.getMonth(), d.getDate(), d.getHours()]); }';

@@ -34,7 +34,7 @@ test('an index releases its part of the budget when it is closed', async () => {
   expect(cache.bytes).toBe(0);
 });
 
-test('ten databases with ten views each stay within the budget', { timeout: 60_000 }, async () => {
+test('ten databases with ten views each stay within the budget', async () => {
   const maxBytes = 200_000;
   const medium = new MemoryMedium();
   const open = () =>

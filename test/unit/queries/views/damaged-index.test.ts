@@ -56,7 +56,7 @@ const answers = {
 };
 
 test.each(Object.entries(answers))(
-  'whichever page of an index is damaged, %s are right, and the log names it',
+  'with any damaged page of an index %s are right, and the log names the index',
   async (_name, ask) => {
     const medium = await storedIndex();
     const intact = await ViewFixture.open({ medium: medium.clone(), wrap: smallLeaves });
@@ -77,7 +77,7 @@ test.each(Object.entries(answers))(
   },
 );
 
-test('a page that turns out to be damaged in the middle of a list: the list goes on behind its last row', async () => {
+test('a list continues after its last row when a page is found damaged in the middle', async () => {
   const medium = await storedIndex();
   const world = await ViewFixture.open({ medium, wrap: smallLeaves, parts: { settings: { cacheBytes: 0 } } });
   const group = await world.group(views);
@@ -98,7 +98,7 @@ test('a page that turns out to be damaged in the middle of a list: the list goes
   await world.close();
 });
 
-test('an index whose file can not be opened is built anew, and a document that was written since is in it', async () => {
+test("an index whose file can't be opened is rebuilt, with a document written meanwhile", async () => {
   const medium = await storedIndex();
   let isBroken = true;
   const wrap = (store: PageStore): PageStore => ({
@@ -118,7 +118,7 @@ test('an index whose file can not be opened is built anew, and a document that w
   await world.close();
 });
 
-test('an update that comes upon damage is made in the new index', async () => {
+test('an update that finds damage is made in the new index', async () => {
   const medium = await storedIndex();
   for (const number of indexIn(medium)[1].pages.keys()) damagePage(indexIn(medium)[1], number);
   const world = await ViewFixture.open({ medium, wrap: smallLeaves });

@@ -3,7 +3,7 @@ import { parseDefinition } from '../../../../src/queries/views/trees/definition.
 
 const map = 'function (doc) { emit(doc.n, "ü"); }';
 
-test('the signature, which names files of indexes, does not change by itself', async () => {
+test('the signature in the names of index files is stable', async () => {
   const views = {
     lib: { m: 'exports.x = 1;' },
     a: { map, reduce: '_count' },
@@ -14,7 +14,7 @@ test('the signature, which names files of indexes, does not change by itself', a
   expect(signature).toBe('9bc56637c8b1f22be8a34c5a1f9a80c6');
 });
 
-test('there may be 20,000 views', async () => {
+test('a design document can have 20,000 views', async () => {
   const views = Object.fromEntries(Array.from({ length: 20_001 }, (_, n) => [`v${n}`, { map }]));
   await expect(parseDefinition(JSON.stringify({ views }))).rejects.toMatchObject({
     code: 'bad_request',
@@ -22,7 +22,7 @@ test('there may be 20,000 views', async () => {
   });
 });
 
-test('very many views with one map are looked at in turns', async () => {
+test('thousands of views with one map are read in turns with other work', async () => {
   const views = Object.fromEntries(
     Array.from({ length: 20_000 }, (_, n) => [`v${n}`, { map, reduce: `function () { return ${n}; }` }]),
   );

@@ -63,7 +63,7 @@ test('no index is created for a deleted database', async () => {
   await fixture.views.close();
 });
 
-test('a clean-up leaves the index of a design document that is written meanwhile', async () => {
+test('a clean-up keeps the index of a design document that is written meanwhile', async () => {
   const { fixture, hooks } = await openFixture();
   hooks.beforeList = async () => {
     hooks.beforeList = async () => undefined;
@@ -74,7 +74,7 @@ test('a clean-up leaves the index of a design document that is written meanwhile
   await fixture.close();
 });
 
-test('a clean-up leaves the index of a design document that is written again while others are removed', async () => {
+test('a clean-up keeps the index of a design document that is written again while others are removed', async () => {
   const { fixture, hooks } = await openFixture();
   for (const name of ['one', 'two']) {
     await useView(fixture, name);
@@ -91,7 +91,7 @@ test('a clean-up leaves the index of a design document that is written again whi
   await fixture.close();
 });
 
-test('an index that is opened while a clean-up removes it is built again', async () => {
+test('an index that is opened while a clean-up removes it is rebuilt', async () => {
   const { fixture, hooks } = await openFixture();
   await useView(fixture, 'v');
   await fixture.write({ '_design/v': undefined });
@@ -107,7 +107,7 @@ test('an index that is opened while a clean-up removes it is built again', async
   expect(must(fixture.medium.files.get(must(indexFiles(fixture)[0]))).head).toBeDefined();
 });
 
-test('an index whose file was removed is closed without an entry in the log', async () => {
+test('an index whose file was removed is closed without a log entry', async () => {
   const { fixture } = await openFixture();
   const group = await fixture.views.open(fixture.database, design({ v: { map: 'v' } }, { language: 'years' }));
   await group.read();

@@ -16,15 +16,15 @@ test.each([
   ['it has seen what was lost since', { epoch: 4, seenSeq: 26 }, false],
   ['nothing was lost since', { epoch: 5, seenSeq: 1_000 }, true],
   ['it is of a later opening than the database, as after a restoration', { epoch: 7, seenSeq: 1 }, false],
-])('an index is of its database: %s', (_case, { epoch, seenSeq }, expected) => {
+])('an index belongs to its database: %s', (_case, { epoch, seenSeq }, expected) => {
   expect(isOnLineage({ uuid: 'u', epoch, seenSeq }, origin)).toBe(expected);
 });
 
-test('an index of another database is not', () => {
+test('an index of another database is not accepted', () => {
   expect(isOnLineage({ uuid: 'v', epoch: 6, seenSeq: 1 }, origin)).toBe(false);
 });
 
-test('nor is one from before the oldest recorded loss, where there may have been earlier ones', () => {
+test('an index from before the oldest recorded loss is not accepted if there could have been earlier losses', () => {
   const forgetful = { ...origin, isLineageComplete: false };
   expect(isOnLineage({ uuid: 'u', epoch: 2, seenSeq: 1 }, forgetful)).toBe(false);
   expect(isOnLineage({ uuid: 'u', epoch: 3, seenSeq: 1 }, forgetful)).toBe(true);

@@ -53,7 +53,7 @@ class Moments {
     });
 }
 
-test('after a compaction', async () => {
+test('no page is leaked after a compaction', async () => {
   const moments = new Moments();
   const { medium, wrap } = moments;
   const fixture = await ViewFixture.open({ medium, wrap, parts });
@@ -68,7 +68,7 @@ test('after a compaction', async () => {
   await expectNoStrays(moments.taken);
 });
 
-test('after a compaction beside which updates are stored', async () => {
+test('no page is leaked after a compaction during updates', async () => {
   const moments = new Moments();
   const { medium, wrap } = moments;
   moments.before = async ({ head }) => head !== undefined && pause(20);
@@ -86,7 +86,7 @@ test('after a compaction beside which updates are stored', async () => {
   await expectNoStrays(moments.taken);
 });
 
-test('after a compaction that ends while what it copied is being stored', async () => {
+test('no page is leaked after a compaction that ends while its copy is being stored', async () => {
   const moments = new Moments();
   const { medium, wrap } = moments;
   const fixture = await ViewFixture.open({ medium, wrap, parts: partsWith(4_000) });
@@ -112,7 +112,7 @@ test('after a compaction that ends while what it copied is being stored', async 
   await expectNoStrays(moments.taken);
 });
 
-test('after an index is begun anew, because its database lost something, while it is being stored', async () => {
+test('no page is leaked after an index is rebuilt for a loss of its database while it is being stored', async () => {
   const moments = new Moments();
   const { medium, wrap } = moments;
   const fixture = await ViewFixture.open({ medium, wrap, parts: partsWith(2 ** 20) });

@@ -18,12 +18,12 @@ const objects = Array.from({ length: 200 }, (_, n) =>
   Object.fromEntries(Array.from({ length: 150 }, (_unused, member) => [`m${(n + member) % 300}`, 1])),
 );
 
-describe('long values are reduced in turns with others', () => {
+describe('reducing long values', () => {
   test.each([
     ['_sum', objects, 30_000],
     ['_stats', objects.map(() => Array(150).fill(111)), 3_330_000],
     ['_top_2', objects.map((_object, n) => `${n % 7}${'x'.repeat(1_000)}`), 0],
-  ])('by %s', async (reduce, values, total) => {
+  ])('by %s lets other work have turns', async (reduce, values, total) => {
     const reducer = builtinReducer(reduce, compareKeys);
     const rows = rowsOf(values);
     expect(() => reducer.reduce(rows)).toThrow(Pending);
@@ -39,7 +39,7 @@ describe('long values are reduced in turns with others', () => {
     else expect(totalOf(value)).toBe(total);
   });
 
-  test('and queries see nothing of it', async () => {
+  test('is invisible to queries', async () => {
     const fixture = await ViewFixture.open();
     await fixture.write(Object.fromEntries(objects.map((value, n) => [`d${String(n).padStart(3, '0')}`, { value }])));
     const group = await fixture.group({ v: { map: 'function (doc) { emit(doc._id, doc.value); }', reduce: '_sum' } });
@@ -56,14 +56,14 @@ describe('long values are reduced in turns with others', () => {
     await fixture.close();
   });
 
-  test('a failure is a failure', async () => {
+  test('fails with the error of the reduce', async () => {
     const reducer = builtinReducer('_sum', compareKeys);
     const rows = rowsOf([...objects, 'x'.repeat(10)]);
     const text = await untilReady(() => reducer.reduce(rows));
     expect(text).toContain('builtin _sum function requires map values to be numbers or lists of numbers');
   });
 
-  test('others have turns meanwhile', async () => {
+  test('lets other requests have turns', async () => {
     const reducer = builtinReducer('_sum', compareKeys);
     const rows = rowsOf(Array.from({ length: 20 }, () => objects).flat());
     let turns = 0;

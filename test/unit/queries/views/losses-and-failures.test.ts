@@ -145,7 +145,7 @@ function idOf(number: number): DocId {
   return `d${String(number).padStart(3, '0')}` as DocId;
 }
 
-test('a compaction that fails leaves none of its pages', async () => {
+test('a failed compaction leaves none of its pages', async () => {
   const world = new World();
   await world.open();
   await world.write(0, 300);
@@ -166,7 +166,7 @@ test('a compaction that fails leaves none of its pages', async () => {
   await world.close();
 });
 
-test('a document purged during an update whose snapshot was revoked has no rows for later queries', async () => {
+test('a document purged during an update with a revoked snapshot has no rows in later queries', async () => {
   const world = new World();
   const { database } = await world.open();
   await world.write(0, 100);
@@ -193,7 +193,7 @@ test('a document purged during an update whose snapshot was revoked has no rows 
   await world.close();
 });
 
-test('an index does not keep changes that its database lost, though the disk was too full to record the loss', async () => {
+test('an index drops changes that its database lost, even if the disk was too full to record the loss', async () => {
   const world = new World();
   await world.open();
   await world.write(0, 10);
@@ -219,7 +219,7 @@ test('an index does not keep changes that its database lost, though the disk was
   }
 });
 
-test('a caller that waits for an index which another one opens again does not get that it was deleted', async () => {
+test("a caller that waits for an index which another caller reopens isn't told that it was deleted", async () => {
   const world = new World();
   world.dirtyBytes = 2 ** 20;
   // Long enough for the index to be stored only when its next update has begun.

@@ -21,8 +21,8 @@ function indexFile(fixture: ViewFixture) {
   return must([...fixture.medium.files.entries()].find(([name]) => name !== 'db.1' && name.startsWith('db.1.')))[1];
 }
 
-describe('compaction', () => {
-  test('leaves the same rows in fewer pages, and readers undisturbed', async () => {
+describe('compaction of an index', () => {
+  test("keeps the rows in fewer pages, and doesn't disturb readers", async () => {
     const fixture = await ViewFixture.open({ parts: { settings: { dirtyBytes: 1, idleMs: 1 } } });
     const group = await fixture.group({ byYear });
     const all = Object.entries(documents(1_500));
@@ -61,7 +61,7 @@ describe('compaction', () => {
     await reopened.close();
   });
 
-  test('goes on beside updates', async () => {
+  test('continues during updates', async () => {
     const fixture = await ViewFixture.open();
     const group = await fixture.group({ byYear });
     await fixture.write(documents(500));
@@ -80,8 +80,8 @@ describe('compaction', () => {
   });
 });
 
-describe('pages', () => {
-  test('that no reader needs any more are dropped', async () => {
+describe('pages of an index', () => {
+  test('that no reader needs any longer are dropped', async () => {
     const fixture = await ViewFixture.open({ parts: { settings: { dirtyBytes: 1 } } });
     const group = await fixture.group({ byYear });
     await fixture.write(documents(300));
@@ -98,8 +98,8 @@ describe('pages', () => {
   });
 });
 
-describe('cleanup', () => {
-  test('removes the indexes that no design document has', async () => {
+describe('cleanup of indexes', () => {
+  test('removes those that no design document has', async () => {
     const fixture = await ViewFixture.open();
     const kept = { byYear };
     const { body } = design(kept);
@@ -122,7 +122,7 @@ describe('cleanup', () => {
 });
 
 describe('a temporary view', () => {
-  test('answers like a stored one and leaves nothing', async () => {
+  test('has the rows of a stored one and leaves no file', async () => {
     const fixture = await ViewFixture.open();
     await fixture.write({ a: { n: 1 }, b: { n: 2 } });
     const definition = JSON.stringify({ map: 'function (doc) { emit(doc.n, doc.n); }', reduce: '_sum' });
@@ -140,8 +140,8 @@ describe('a temporary view', () => {
   });
 });
 
-describe('a design document that was written', () => {
-  test('gets its index in the background', async () => {
+describe('a new design document', () => {
+  test('has its index built in the background', async () => {
     let emit: Parameters<Databases['onEvent']>[0] = () => undefined;
     let database: ViewFixture['database'] | undefined;
     const databases: Databases = {
@@ -189,7 +189,7 @@ async function waitForGroup(fixture: ViewFixture) {
 }
 
 describe('the info of an index', () => {
-  test('has what _info shows', async () => {
+  test('has the members of _info', async () => {
     const fixture = await ViewFixture.open();
     await fixture.write({ a: { year: 1, pad: 'p' } });
     const group = await fixture.group({ byYear });
@@ -213,7 +213,7 @@ describe('the info of an index', () => {
   });
 });
 
-test('a document id may have any character', async () => {
+test('a document id in a view can have any character', async () => {
   const fixture = await ViewFixture.open();
   const ids = ['a\tb', 'a\nb', 'ä\u001fö', '"quoted"', 'back\\slash', '😀'];
   await fixture.write(Object.fromEntries(ids.map((id) => [id, { year: 1 }])));

@@ -45,7 +45,7 @@ function idOf(index: number): DocId {
   return `d${String(index).padStart(5, '0')}` as DocId;
 }
 
-test('a reader whose hold was revoked for its age does not make an intact index count as damaged', async () => {
+test("a reader whose snapshot was revoked doesn't mark an intact index as damaged", async () => {
   const destroyed: string[] = [];
   const wrap = (store: PageStore) => smallLeaves(store, 0, destroyed);
   const fixture = await ViewFixture.open({ wrap, parts: { settings: { ...settings, snapshotMaxAgeMs: 20 } } });
@@ -70,7 +70,7 @@ test('a reader whose hold was revoked for its age does not make an intact index 
   await fixture.close();
 });
 
-test('a compaction goes on beside updates that are stored meanwhile', async () => {
+test('a compaction of an index continues during updates', async () => {
   const wrap = (store: PageStore) => smallLeaves(store, 1);
   const fixture = await ViewFixture.open({ wrap, parts: { settings: { ...settings, dirtyBytes: 1_000 } } });
   const group = await fixture.group({ byYear });
@@ -94,7 +94,7 @@ test('a compaction goes on beside updates that are stored meanwhile', async () =
   await fixture.close();
 });
 
-test('a purge of more documents than are written at once removes all their rows', async () => {
+test('a purge of more documents than one portion removes all their rows', async () => {
   const fixture = await ViewFixture.open({ wrap: smallLeaves, parts: { settings: { ...settings, flushRows: 50 } } });
   const group = await fixture.group({ byYear });
   await fixture.write(documents(600));

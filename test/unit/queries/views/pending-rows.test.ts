@@ -21,7 +21,7 @@ function counted<T>(steps: CooperativeTask<T>): { readonly result: T; readonly c
   }
 }
 
-test('very many rows of one document are added in many steps', async () => {
+test('thousands of rows of one document are added in many steps', async () => {
   const pending = new PendingRows(definition, orders);
   const values = keys.map(() => '1');
   const { count } = counted(pending.add([id], [{ counts: [COUNT], keys, values }]));
@@ -30,7 +30,7 @@ test('very many rows of one document are added in many steps', async () => {
   expect(rows[0]?.map(({ key }) => key.keyText)).toEqual(keys.toReversed());
 });
 
-test('their values are brought in order in many steps', async () => {
+test('thousands of values of one document are sorted in many steps', async () => {
   const pending = new PendingRows(definition, orders);
   const counts = [COUNT];
   const { count } = counted(pending.add([id], [{ counts, keys: keys.map(() => '"same"'), values: keys }]));
@@ -39,7 +39,7 @@ test('their values are brought in order in many steps', async () => {
   expect(rows[0]?.map(({ value }) => value)).toEqual(keys.toReversed());
 });
 
-test('they are replaced in many steps', () => {
+test('thousands of rows of one document are replaced in many steps', () => {
   const compare = orders[0]?.compareRows ?? expect.fail('there is an order');
   const { result, count } = counted(changesOf([{ id, keys: [keys] }], 0, [], compare));
   expect(count).toBeGreaterThan(200);

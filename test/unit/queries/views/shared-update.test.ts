@@ -48,7 +48,7 @@ function documents(count: number): Record<string, Json> {
   return Object.fromEntries(Array.from({ length: count }, (_unused, index) => [`d${index}`, { year: index }]));
 }
 
-test('a caller that joins an update through a closed handle gets the result of an update through its own', async () => {
+test('a caller that joins an update through a closed handle gets the result of an update through its own handle', async () => {
   const mapped = new Mapped();
   const { fixture, views } = await openViews(mapped);
   await fixture.write(documents(100));
@@ -73,7 +73,7 @@ test('a caller that joins an update through a closed handle gets the result of a
   await again.close();
 });
 
-test('a closed handle does not have an index built anew that reflects a later one', async () => {
+test("a closed handle doesn't rebuild an index that reflects a later database handle", async () => {
   const mapped = new Mapped();
   const { fixture, views } = await openViews(mapped);
   await fixture.write(documents(100));
@@ -90,7 +90,7 @@ test('a closed handle does not have an index built anew that reflects a later on
   await again.close();
 });
 
-test('an index whose pages are missing when it has to be built anew is built in a new file', async () => {
+test('an index with missing pages that must be rebuilt is built in a new file', async () => {
   const settings = { dirtyBytes: 1, idleMs: 1, cacheBytes: 1 };
   const fixture = await ViewFixture.open({ parts: { mappers: yearMappers, settings } });
   await fixture.write(documents(10));

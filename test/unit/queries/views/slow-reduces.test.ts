@@ -19,7 +19,7 @@ const views = { v: { map: 'function (doc) { emit([doc.n % 3, doc.n], doc.n); }',
 const documents = Object.fromEntries(Array.from({ length: 12 }, (_, n) => [`d${n}`, { n }]));
 
 test.each([false, true])(
-  'a reduce function that takes long is run in a worker, and gives what it gives; descending: %s',
+  'a slow reduce function runs in a worker with the same result; descending: %s',
   async (descending) => {
     const { fixture, workers } = await start();
     await fixture.write(documents);
@@ -47,7 +47,7 @@ test.each([false, true])(
   },
 );
 
-test('a reduce function that never ends fails the query, and not the ones of other views', async () => {
+test('a reduce function that never ends fails its query, and no query of other views', async () => {
   const { fixture } = await start();
   const config = { svc: { os_process_timeout: '100' } };
   const workers = new InProcessWorkers(1);

@@ -13,7 +13,7 @@ const ordered = (pairs: readonly (readonly [key: string, value: string])[]) =>
   valuesInOrder({ counts: [pairs.length], keys: pairs.map(([key]) => key), values: pairs.map(([, value]) => value) });
 
 describe('the values that one document emitted with one key', () => {
-  test('ascend in raw order', () => {
+  test('are sorted in raw order', () => {
     const values = ['"a"', '[1]', '{"x":1}', 'true', 'null', 'false', '10', '9', '"B"', '[]', '{}'];
     const sorted = ['9', '10', 'false', 'null', 'true', '{}', '{"x":1}', '[]', '[1]', '"B"', '"a"'];
     expect(ordered(values.map((value) => ['1', value]))).toEqual(sorted);
@@ -31,23 +31,23 @@ describe('the values that one document emitted with one key', () => {
     ).toEqual(['1', '1', '3', '0', '2']);
   });
 
-  test('of another document stay where they are', () => {
+  test('of another document keep their places', () => {
     const keys = ['1', '1', '1', '1'];
     expect(valuesInOrder({ counts: [0, 2, 0, 2], keys, values: ['4', '3', '2', '1'] })).toEqual(['3', '4', '1', '2']);
   });
 
-  test('are as they came where nothing is to be done', () => {
+  test('are unchanged if they are already sorted', () => {
     const values = ['3', '2', '2'];
     expect(valuesInOrder({ counts: [1, 2], keys: ['1', '1', '1'], values })).toBe(values);
     expect(valuesInOrder({ counts: [3], keys: ['1', '2', '3'], values })).toBe(values);
   });
 
-  test('may be nested deeper than can be compared', () => {
+  test('can be nested more deeply than can be compared', () => {
     const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
     expect(ordered([deep, '"z"', deep, '1'].map((value) => ['1', value]))).toEqual(['1', '"z"', deep, deep]);
   });
 
-  test('are those of a plain sort', () => {
+  test('agree with a simple sort', () => {
     const order = createKeyOrder('raw');
     const pair = fc.tuple(
       fc.constantFrom('1', '2', '"a"'),

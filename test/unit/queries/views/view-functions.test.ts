@@ -26,7 +26,7 @@ describe('built-in reduces', () => {
     expect(await reduced('_sum', { a: [1, 2], b: [10, 20, 30] })).toEqual([[null, [11, 22, 30]]]);
   });
 
-  test('_sum takes a number for a list of one, and adds objects member by member', async () => {
+  test('_sum counts a number as a list of one, and adds objects member by member', async () => {
     expect(await reduced('_sum', { a: 1, b: [1, 2], c: 3 })).toEqual([[null, [5, 2]]]);
     const objects = { a: { x: 1, y: { z: [1] } }, b: { w: 5, y: { z: [1, 2], v: 1 } }, c: { x: 1, y: { z: 1 } } };
     expect(await reduced('_sum', objects)).toEqual([[null, { x: 2, y: { z: [3, 2], v: 1 }, w: 5 }]]);
@@ -35,7 +35,7 @@ describe('built-in reduces', () => {
     ]);
   });
 
-  test('_sum of many nodes is that of all rows', async () => {
+  test('_sum over many nodes equals that of all rows', async () => {
     const values = Array.from(
       { length: 3_000 },
       (_unused, n) => [`d${n}`, { [`k${n % 7}`]: n, list: [1, n] }] as const,
@@ -49,7 +49,7 @@ describe('built-in reduces', () => {
     expect(sum).toEqual(expected);
   });
 
-  test('a result that grows without end is an error, and leaves the index whole', async () => {
+  test('a result that grows without limit is an error, and keeps the index intact', async () => {
     const long = Object.fromEntries(Array.from({ length: 8_000 }, (_unused, n) => [`member ${n}`, n]));
     const values = { a: long, b: { x: 1 } };
     for (const reduce of ['_sum', '_first', '_top_2']) {
@@ -60,7 +60,7 @@ describe('built-in reduces', () => {
     await expect(reduced('_stats', { a: list })).rejects.toMatchObject({ code: 'reduce_overflow_error' });
   });
 
-  test('_sum of something else is an error, only where the range of a query has it', async () => {
+  test('_sum of another type is an error only if the queried range has it', async () => {
     const values = { a: 1, b: 'x', c: 3 };
     const error = {
       code: 'invalid_value',
@@ -75,14 +75,14 @@ describe('built-in reduces', () => {
     expect(await reduced('_sum', values, { start: 'c' })).toEqual([[null, 3]]);
   });
 
-  test('_count and _stats', async () => {
+  test('_count and _stats return their results', async () => {
     expect(await reduced('_count', { a: 'x', b: null })).toEqual([[null, 2]]);
     expect(await reduced('_stats', { a: 1, b: 2, c: 6 })).toEqual([
       [null, { sum: 9, count: 3, min: 1, max: 6, sumsqr: 41 }],
     ]);
   });
 
-  test('_stats of lists, of statistics, and of lists of these', async () => {
+  test('_stats accepts lists, statistics, and lists of these', async () => {
     const one = { sum: 3, count: 2, min: 1, max: 2, sumsqr: 5 };
     const both = { sum: 7, count: 3, min: 1, max: 4, sumsqr: 21 };
     expect(await reduced('_stats', { a: one, b: 4 })).toEqual([[null, both]]);
@@ -92,7 +92,7 @@ describe('built-in reduces', () => {
     ]);
   });
 
-  test('_stats of something else is an error', async () => {
+  test('_stats of another type is an error', async () => {
     const wrong: Readonly<Record<string, Json>>[] = [
       { a: 'x' },
       { a: null },
@@ -108,7 +108,7 @@ describe('built-in reduces', () => {
     }
   });
 
-  test('names are known by how they begin', async () => {
+  test('names are recognized by their prefix', async () => {
     const values = { a: 1, b: 2 };
     expect(await reduced('_sum\n', values)).toEqual([[null, 3]]);
     expect(await reduced('_sum  // all of them', values)).toEqual([[null, 3]]);
@@ -124,7 +124,7 @@ describe('built-in reduces', () => {
     expect(await reduced('_sum', { a: 1 }, { start: 'b' })).toEqual([]);
   });
 
-  test('_first, _last, _top_N and _bottom_N', async () => {
+  test('_first, _last, _top_N and _bottom_N return the right values', async () => {
     const values = { a: 5, b: 9, c: 1, d: 7 };
     expect(await reduced('_first', values)).toEqual([[null, 5]]);
     expect(await reduced('_last', values)).toEqual([[null, 7]]);
@@ -133,7 +133,7 @@ describe('built-in reduces', () => {
     expect(await reduced('_first', values, { start: 'b', end: 'c' })).toEqual([[null, 9]]);
   });
 
-  test('_approx_count_distinct is about right, and exact for a few', async () => {
+  test('_approx_count_distinct is about right, and exact for few keys', async () => {
     const fixture = await ViewFixture.open();
     const documents = Array.from({ length: 6_000 }, (_unused, index) => [`d${index}`, { n: index % 4_000 }] as const);
     await fixture.write(Object.fromEntries(documents));
@@ -147,7 +147,7 @@ describe('built-in reduces', () => {
     await fixture.close();
   });
 
-  test('an unknown one is refused', async () => {
+  test('an unknown name is refused', async () => {
     await expect(reduced('_median', { a: 1 })).rejects.toMatchObject({
       code: 'bad_request',
       reason: expect.stringContaining('"_median" is not a built-in reduce'),
@@ -156,7 +156,7 @@ describe('built-in reduces', () => {
 });
 
 describe('reduce functions', () => {
-  test('get keys with ids first, and null when they reduce again', async () => {
+  test('get keys with ids first, and null when they rereduce', async () => {
     const reduce = 'function (keys, values, rereduce) { return rereduce ? ["re", keys, values] : [keys, values]; }';
     expect(await reduced(reduce, { a: 1, b: 'x' })).toEqual([
       [
@@ -172,11 +172,11 @@ describe('reduce functions', () => {
     ]);
   });
 
-  test('that throw give null', async () => {
+  test('that throw return null', async () => {
     expect(await reduced('function (keys, values) { throw new Error("no"); }', { a: 1 })).toEqual([[null, null]]);
   });
 
-  test('whose results grow are refused, unless that is allowed', async () => {
+  test('whose results grow are refused, unless that is permitted', async () => {
     const values = Object.fromEntries(Array.from({ length: 40 }, (_unused, index) => [`d${index}`, 'x'.repeat(20)]));
     const reduce = 'function (keys, values) { return values; }';
     await expect(reduced(reduce, values)).rejects.toMatchObject({ code: 'reduce_overflow_error' });
@@ -192,7 +192,7 @@ describe('reduce functions', () => {
     await expect(reduced('function (keys', { a: 1 })).rejects.toMatchObject({ code: 'compilation_error' });
   });
 
-  test('get no keys where they can not read them', () => {
+  test("that can't read the keys don't get any", () => {
     for (const source of [
       'function (keys, values) { return sum(values); }',
       'function(k, v, r) { return r ? v.length : sum(v); }',
@@ -230,7 +230,7 @@ describe('map functions', () => {
     }
   };
 
-  test('see design documents, and the local sequence, only where options say so', async () => {
+  test('see design documents and the local sequence with options only', async () => {
     const views = { view: { map: 'function (doc) { emit(doc._id, doc._local_seq); }' } };
     const documents = { a: {}, '_design/x': { language: 'javascript' } };
     expect(await rows(views, {}, documents)).toEqual([['a', 'a', null]]);
@@ -258,7 +258,7 @@ describe('map functions', () => {
     await fixture.close();
   });
 
-  test('that throw skip the document; those that do not compile fail the index', async () => {
+  test('that throw skip the document, and those that do not compile fail the index', async () => {
     const documents = { a: { n: 1 }, b: { n: null }, c: { n: 3 } };
     const throwing = { view: { map: 'function (doc) { emit(doc.n.toFixed(1), 1); }' } };
     expect((await rows(throwing, {}, documents)).map(([id]) => id)).toEqual(['a', 'c']);
@@ -267,7 +267,7 @@ describe('map functions', () => {
     });
   });
 
-  test('of two views that are the same run once, and views may differ in collation', async () => {
+  test('of two equal views run once, and such views can differ in collation', async () => {
     const fixture = await ViewFixture.open();
     await fixture.write({ a: { k: 'a' }, b: { k: 'B' }, c: { k: 'b' }, d: { k: null } });
     const map = 'function (doc) { emit(doc.k, null); }';
@@ -285,7 +285,7 @@ describe('map functions', () => {
     await fixture.close();
   });
 
-  test('may require modules of views.lib', async () => {
+  test('can require modules of views.lib', async () => {
     const views = {
       lib: { double: 'exports.of = function (n) { return 2 * n; };' },
       view: { map: 'function (doc) { emit(require("views/lib/double").of(doc.n), 1); }' },
@@ -293,7 +293,7 @@ describe('map functions', () => {
     expect(await rows(views, {}, { a: { n: 21 } })).toEqual([['a', 42, 1]]);
   });
 
-  test('emit a key that compares as equal but is written differently: the row has the new one', async () => {
+  test('that emit an equal key in another spelling update the row', async () => {
     const fixture = await ViewFixture.open();
     await fixture.write({ a: { k: '\u00e9' } });
     const group = await fixture.group({ view: { map: 'function (doc) { emit(doc.k, 1); }' } });
@@ -314,7 +314,7 @@ describe('map functions', () => {
   });
 });
 
-test('a long document is mapped with all its members, wherever it is among others', async () => {
+test('a long document is mapped with all its members, wherever it is in a batch', async () => {
   const fixture = await ViewFixture.open();
   const text = 'ä'.repeat(700_000);
   await fixture.write({ a: { n: 1 }, b: { text, n: 2 }, c: { more: text, n: 3, text: `${text}x` }, d: { n: 4 } });

@@ -47,8 +47,8 @@ async function openCounting(mapper: CountingMapper, medium?: MemoryMedium, setti
 
 const language = { language: 'counting' };
 
-describe('a build', () => {
-  test('happens once for all who ask, and for design documents with equal views', async () => {
+describe('building an index', () => {
+  test('happens once for all callers, and for design documents with equal views', async () => {
     const mapper = new CountingMapper();
     const fixture = await openCounting(mapper);
     await fixture.write(documents(100));
@@ -77,7 +77,7 @@ describe('a build', () => {
     await fixture.close();
   });
 
-  test.each([1_000, 2])('maps what a call has left over, with %i rows in one portion', async (flushRows) => {
+  test.each([1_000, 2])('maps documents that a call left over, with %i rows in one portion', async (flushRows) => {
     const mapper = new CountingMapper();
     mapper.mostOfCall = 3;
     const fixture = await openCounting(mapper, undefined, { flushRows, dirtyBytes: 1 });
@@ -97,7 +97,7 @@ describe('a build', () => {
     await fixture.close();
   });
 
-  test('that is interrupted where a call has left over much continues there', async () => {
+  test('continues after an interruption where a call had left over documents', async () => {
     const mapper = new CountingMapper();
     mapper.mostOfCall = 3;
     const fixture = await openCounting(mapper, undefined, { flushRows: 2, dirtyBytes: 1 });
@@ -114,7 +114,7 @@ describe('a build', () => {
     await fixture.close();
   });
 
-  test('that is interrupted continues where it was, twenty times', async () => {
+  test('continues where it was after twenty interruptions', async () => {
     const mapper = new CountingMapper();
     // Each portion of ten documents is stored before the next.
     const fixture = await openCounting(mapper, undefined, { flushRows: 20, dirtyBytes: 1 });
@@ -166,7 +166,7 @@ describe('a build', () => {
     await fixture.close();
   });
 
-  test('that fails rejects for all who wait, and begins anew for the next query', async () => {
+  test('that fails rejects for all callers, and starts again with the next query', async () => {
     const mapper = new CountingMapper();
     const fixture = await openCounting(mapper);
     await fixture.write(documents(30));
@@ -182,8 +182,8 @@ describe('a build', () => {
   });
 });
 
-describe('stale answers', () => {
-  test('are what is there, and may be followed by an update', async () => {
+describe('a stale answer', () => {
+  test('is what the index has, and can be followed by an update', async () => {
     const mapper = new CountingMapper();
     const fixture = await openCounting(mapper);
     await fixture.write(documents(10));
@@ -243,8 +243,8 @@ describe('the last change of a view', () => {
   });
 });
 
-describe('an index that does not fit its database any more', () => {
-  test('is built anew where the database lost changes that the index reflects', async () => {
+describe('an index that no longer matches its database', () => {
+  test('is rebuilt if the database lost changes that the index reflects', async () => {
     const mapper = new CountingMapper();
     const fixture = await openCounting(mapper);
     await fixture.write({ a: { year: 1 }, b: { year: 2 } });
@@ -268,7 +268,7 @@ describe('an index that does not fit its database any more', () => {
     await again.close();
   });
 
-  test('is kept where the database was only not closed in order', async () => {
+  test('is kept if the database was only not closed properly', async () => {
     const mapper = new CountingMapper();
     const fixture = await openCounting(mapper);
     await fixture.write(documents(10));
@@ -283,7 +283,7 @@ describe('an index that does not fit its database any more', () => {
     await again.close();
   });
 
-  test('is built anew for another collation', async () => {
+  test('is rebuilt for another collation', async () => {
     const mapper = new CountingMapper();
     const medium = await withBuilt(mapper, 'engine 1');
     mapper.mapped.length = 0;
@@ -293,7 +293,7 @@ describe('an index that does not fit its database any more', () => {
     expect(mapper.mapped.length).toBe(10);
   });
 
-  test('is built anew where a page of it is missing', async () => {
+  test('is rebuilt if one of its pages is missing', async () => {
     const mapper = new CountingMapper();
     const medium = await withBuilt(mapper, 'e');
     const index = must([...medium.files.entries()].find(([name]) => name !== 'db.1'))[1];
@@ -322,7 +322,7 @@ async function withBuilt(mapper: CountingMapper, engine: string, medium?: Memory
 }
 
 describe('a purge', () => {
-  test('removes the rows of purged documents, and maps no others', async () => {
+  test('removes the rows of purged documents, and maps no other documents', async () => {
     const mapper = new CountingMapper();
     const fixture = await openCounting(mapper);
     await fixture.write(documents(20));
@@ -344,7 +344,7 @@ describe('a purge', () => {
     await fixture.close();
   });
 
-  test('is the last change of the views whose rows it takes away', async () => {
+  test('is the last change of the views from which it removes rows', async () => {
     const fixture = await ViewFixture.open();
     await fixture.write({ a: { year: 1 }, b: { name: 'y' }, c: { year: 2, name: 'z' }, d: {} });
     const views = {
@@ -380,7 +380,7 @@ describe('a purge', () => {
     await fixture.close();
   });
 
-  test('of more documents than are written at once identifies each state between', async () => {
+  test('of more documents than one portion identifies each state between', async () => {
     const fixture = await ViewFixture.open({ parts: { settings: { flushRows: 10 } } });
     await fixture.write(documents(60));
     const group = await fixture.group({ counted: { map: 'function (doc) { emit(doc._id, 1); }', reduce: '_count' } });

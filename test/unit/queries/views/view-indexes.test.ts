@@ -4,7 +4,7 @@ import { groupsOf, rowsOf, ViewFixture, withReader } from '../../../support/view
 const byYear = { map: 'function (doc) { emit(doc.year, doc.title); }' };
 
 describe('a view', () => {
-  test('has the rows that the documents emit, by key and then by id', async () => {
+  test('has the rows that the documents emit, sorted by key and then by id', async () => {
     const fixture = await ViewFixture.open();
     await fixture.write({
       c: { year: 1990, title: 'C' },
@@ -62,7 +62,7 @@ describe('a view', () => {
     await fixture.close();
   });
 
-  test('is there again after a restart, and needs no documents for that', async () => {
+  test('exists after a restart without reading documents', async () => {
     const fixture = await ViewFixture.open();
     await fixture.write({ a: { year: 1 }, b: { year: 2 } });
     const group = await fixture.group({ byYear });

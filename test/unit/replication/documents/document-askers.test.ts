@@ -13,7 +13,7 @@ async function failureOf(service: Service, id: string, members: object): Promise
   return String(document['_replication_state_reason']);
 }
 
-test('headers that proxies send are for documents of admins alone', async () => {
+test('headers for proxies are accepted in documents of admins only', async () => {
   const service = await Service.start({ admins: { root: 'x' } }, ADMIN);
   for (const name of ['a', '_users', '_replicator']) await service.ask(`PUT /${name}`);
   await service.must('PUT /_users/org.couchdb.user:ana', { name: 'ana', password: 'x', roles: [], type: 'user' });

@@ -21,8 +21,8 @@ function refusal(after: object | undefined, user: DatabaseUser = JOE, before?: o
   }
 }
 
-describe('who is no admin', () => {
-  test('gives a user_ctx with the own name and roles', () => {
+describe('a user who is not an admin', () => {
+  test('must give a user_ctx with the own name and roles', () => {
     expect(refusal(JOES)).toBeUndefined();
     expect(refusal({ ...JOES, user_ctx: { name: 'joe' } })).toBeUndefined();
     expect(refusal({ ...ENDS, owner: 'joe' })).toBe(
@@ -35,7 +35,7 @@ describe('who is no admin', () => {
     expect(refusal({ ...JOES, user_ctx: { name: 'joe', roles: ['_admin'] } })).toBe(invalid('_admin'));
   });
 
-  test('writes and deletes own documents only', () => {
+  test('can write and delete own documents only', () => {
     expect(refusal({ ...JOES, owner: 'ana' })).toBe(OTHERS);
     expect(refusal({ ...ENDS, user_ctx: JOES.user_ctx })).toBe(OTHERS);
     expect(refusal(JOES, JOE, { ...ENDS, owner: 'ana' })).toBe(OTHERS);
@@ -49,13 +49,13 @@ describe('who is no admin', () => {
 });
 
 describe('an admin', () => {
-  test('may write for others, and delete all', () => {
+  test('can write for others, and delete all documents', () => {
     expect(refusal({ ...ENDS, owner: 'ana' }, ADMIN, JOES)).toBeUndefined();
     expect(refusal({ ...JOES, user_ctx: { name: 'ana', roles: ['any'] } }, ADMIN)).toBeUndefined();
     expect(refusal(undefined, ADMIN, JOES)).toBeUndefined();
   });
 
-  test('edits no document that is triggered, but deletes it; the replicator edits it', () => {
+  test('can delete a triggered document, but only the replicator can edit it', () => {
     const triggered = { ...ENDS, _replication_state: 'triggered' };
     const reason = 'Only the replicator can edit replication documents that are in the triggered state.';
     expect(refusal(ENDS, ADMIN, triggered)).toBe(reason);
@@ -67,7 +67,7 @@ describe('an admin', () => {
   });
 });
 
-test('the owner is whoever writes, where the document names none; the replicator owns nothing', () => {
+test('the owner is the user who writes if the document names none, and the replicator is never the owner', () => {
   expect(newOwner(ENDS, JOE)).toEqual({ owner: 'joe' });
   expect(newOwner({ ...ENDS, owner: null }, JOE)).toEqual({ owner: 'joe' });
   expect(newOwner(ENDS, ANYBODY)).toEqual({ owner: null });

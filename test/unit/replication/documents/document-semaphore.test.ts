@@ -29,7 +29,7 @@ function open(maxJobsPerUser: number, maxJobsOfUsers: number) {
   return { semaphore, begun, documentOf };
 }
 
-test('each user has so many, and the next begins where one leaves', () => {
+test('each user has a limited number of documents that run, and the next starts when one ends', () => {
   const { semaphore, begun, documentOf } = open(2, 10);
   const [first, , third] = ['a1', 'a2', 'a3', 'a4'].map((name) => documentOf(name, ANA));
   documentOf('b1', BOB);
@@ -43,7 +43,7 @@ test('each user has so many, and the next begins where one leaves', () => {
   expect(begun).toHaveLength(4);
 });
 
-test('all users together have so many, and take turns', () => {
+test('all users together have a limited number of documents that run, and take turns', () => {
   const { semaphore, begun, documentOf } = open(2, 3);
   const documents = ['a1', 'a2', 'a3'].map((name) => documentOf(name, ANA));
   const bobs = ['b1', 'b2', 'b3'].map((name) => documentOf(name, BOB));
@@ -53,7 +53,7 @@ test('all users together have so many, and take turns', () => {
   expect(begun).toEqual(['a1', 'a2', 'b1', 'a3', 'b2', 'b3']);
 });
 
-test('many accounts leave others their share: who has the most gives way, the newest first', () => {
+test('many accounts leave others their share: the user with the most gives way, the newest document first', () => {
   const { semaphore, begun, documentOf } = open(5, 10);
   for (const name of ['x', 'y']) for (let n = 1; n <= 7; n++) documentOf(`${name}${n}`, { name, roles: [] });
   expect(begun).toEqual(['x1', 'x2', 'x3', 'x4', 'x5', 'y1', 'y2', 'y3', 'y4', 'y5']);
@@ -69,14 +69,14 @@ test('many accounts leave others their share: who has the most gives way, the ne
   expect(begun).toHaveLength(14);
 });
 
-test('admins have as many as they like, and need none of those', () => {
+test("documents of admins are not limited, and don't count towards the limit", () => {
   const { begun, documentOf } = open(0, 0);
   documentOf('r1', ADMIN);
   expect(documentOf('a1', ANA).why).toBeDefined();
   expect(begun).toEqual(['r1']);
 });
 
-test('a document that waits says so, and is begun when another one is deleted', async () => {
+test('a waiting document says so, and starts when another one is deleted', async () => {
   const service = await Service.start({ admins: { root: 'x' }, replicator: { max_jobs_per_user: '1' } }, ADMIN);
   for (const name of ['a', 'b', 'c', '_replicator']) await service.ask(`PUT /${name}`);
   const members = { source: 'a', continuous: true, user_ctx: ANA, owner: 'ana' };
@@ -99,7 +99,7 @@ test('a document that waits says so, and is begun when another one is deleted', 
   expect(await service.untilState('two', 'triggered')).not.toHaveProperty('_replication_state_reason');
 });
 
-test('a document that gives way ends its replication, waits, and is begun again', async () => {
+test('a document that gives way ends its replication, waits, and starts again', async () => {
   const settings = { admins: { root: 'x' }, replicator: { max_jobs_per_user: '2', max_jobs_of_users: '2' } };
   const service = await Service.start(settings, ADMIN);
   for (const name of ['a', 'b', 'c', 'd', '_replicator', '_users']) await service.ask(`PUT /${name}`);

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { ownMember } from '../../../../src/base/json/objects.ts';
 import type { Settings } from '../../../../src/base/system/contract.ts';
+import { patient } from '../../../support/patience.ts';
 import { Service } from './support.ts';
 
 async function started(config: Settings = {}): Promise<Service> {
@@ -17,28 +18,28 @@ async function jobs(service: Service): Promise<unknown> {
   return (await service.must('GET /_scheduler/jobs'))['jobs'];
 }
 
-test('they end with their database, and those of a new one begin', async () => {
+test('replications by documents end with their database, and those in a new database start', async () => {
   const service = await started();
   await service.must('PUT /_replicator/live', LIVE);
   await service.untilRead('b', 'd1', () => true);
   await service.must('DELETE /_replicator');
-  await expect.poll(() => jobs(service)).toEqual([]);
+  await expect.poll(() => jobs(service), patient).toEqual([]);
   await service.must('PUT /_replicator/live', { ...LIVE, target: 'c' });
   await service.untilRead('c', 'd1', () => true);
   expect(await jobs(service)).toMatchObject([{ doc_id: 'live', target: 'c' }]);
 });
 
-test('they end when their documents are purged', async () => {
+test('replications by documents end when their documents are purged', async () => {
   const service = await started();
   await service.must('PUT /_replicator/live', LIVE);
   const { _rev } = await service.untilState('live', 'triggered');
   await service.must('PUT /_replicator/other', { ...LIVE, target: 'c' });
   await service.untilState('other', 'triggered');
   await service.must('POST /_replicator/_purge', { live: [_rev] });
-  await expect.poll(() => jobs(service)).toMatchObject([{ doc_id: 'other' }]);
+  await expect.poll(() => jobs(service), patient).toMatchObject([{ doc_id: 'other' }]);
 });
 
-test('a conflict that wins is what counts', async () => {
+test('the winning revision of a conflict counts', async () => {
   const service = await started();
   await service.must('PUT /_replicator/live', LIVE);
   await service.untilState('live', 'triggered');
@@ -53,7 +54,7 @@ test('a conflict that wins is what counts', async () => {
   expect(await jobs(service)).toMatchObject([{ doc_id: 'live', target: 'c' }]);
 });
 
-test('a document takes over what a request began, and requests attach to it', async () => {
+test('a document takes over the replication of a request, and requests attach to that of a document', async () => {
   const service = await started();
   const { _local_id } = await service.must('POST /_replicate', LIVE);
   await service.untilRead('b', 'd1', () => true);
@@ -65,7 +66,7 @@ test('a document takes over what a request began, and requests attach to it', as
   expect(await jobs(service)).toHaveLength(1);
 });
 
-test('what is given up says so, and begins anew when the document is written again', async () => {
+test('a replication that was given up says so in its document, and starts again when the document is written', async () => {
   const service = await started({ replicator: { max_replication_retry_count: '0' } });
   await service.must('PUT /_replicator/copy', { source: 'none', target: 'b' });
   const failed = await service.untilState('copy', 'error');
@@ -79,7 +80,7 @@ test('what is given up says so, and begins anew when the document is written aga
   await service.untilState('copy', 'completed');
 });
 
-test('what could not be begun is tried when the network is back', async () => {
+test("a replication that couldn't start is tried when the network is back", async () => {
   const service = await started();
   await service.must('PUT /_replicator/copy', { source: 'a', target: 'b', filter: 'd/all' });
   await service.untilState('copy', 'error');
@@ -90,7 +91,7 @@ test('what could not be begun is tried when the network is back', async () => {
   expect(await service.must('GET /b/d1')).toMatchObject({ _id: 'd1' });
 });
 
-test('rights of a user who may not read are not exceeded', async () => {
+test("a replication fails if its user can't read the source", async () => {
   const service = await started();
   const joe = { name: 'joe', roles: [] };
   await service.must('PUT /a/_security', { members: { names: ['ann'], roles: [] } });
@@ -99,7 +100,7 @@ test('rights of a user who may not read are not exceeded', async () => {
   expect(document['_replication_state_reason']).toMatch(/^unauthorized: /);
 });
 
-test('attachments of a document stay when its state is written', async () => {
+test('a replication document keeps its attachments when its state is written', async () => {
   const service = await started();
   const attachments = { note: { content_type: 'text/plain', data: 'QSB3YWxr' } };
   await service.must('PUT /_replicator/copy', { source: 'a', target: 'b', _attachments: attachments });
@@ -107,7 +108,7 @@ test('attachments of a document stay when its state is written', async () => {
   expect(document['_attachments']).toMatchObject({ note: { length: 6, revpos: 1 } });
 });
 
-test('a hundred documents, of which three may run at a time, are all done', async () => {
+test('a hundred replication documents, of which three can run at a time, are all carried out', async () => {
   const service = await started({ replicator: { max_jobs: '3' } });
   const docs = Array.from({ length: 100 }, (_, n) => ({
     _id: `r${n}`,
@@ -121,9 +122,9 @@ test('a hundred documents, of which three may run at a time, are all done', asyn
   expect(names).toHaveLength(104);
   const { rev } = Object(ownMember(await service.must('GET /t99/_all_docs'), 'rows'))[0].value;
   expect(rev).toBe((await service.must('GET /a/d1'))['_rev']);
-}, 30_000);
+});
 
-test('a document that was written with batch=ok is done', async () => {
+test('a replication document written with batch=ok is carried out', async () => {
   const service = await started();
   await service.must('PUT /_replicator');
   expect((await service.ask('PUT /_replicator/copy?batch=ok', { source: 'a', target: 'b' })).status).toBe(202);
@@ -131,7 +132,7 @@ test('a document that was written with batch=ok is done', async () => {
   expect(await service.untilState('copy', 'completed')).toMatchObject({ owner: null });
 });
 
-test('what other members say does not matter, and a refusal by a design document is obeyed', async () => {
+test('unknown members of a replication document are ignored, and a validation function can refuse it', async () => {
   const service = await started();
   const refuse = "function (doc) { if (doc.note === 'no') throw { forbidden: 'no notes' }; }";
   await service.must('PUT /_replicator/_design/rules', { validate_doc_update: refuse });

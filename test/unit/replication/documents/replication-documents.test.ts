@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { patient } from '../../../support/patience.ts';
 import { Service } from './support.ts';
 
 async function withSource(count = 3): Promise<Service> {
@@ -9,7 +10,7 @@ async function withSource(count = 3): Promise<Service> {
   return service;
 }
 
-test('a document is done, and says so', async () => {
+test('a replication document is carried out, and has the state completed', async () => {
   const service = await withSource();
   expect((await service.ask('PUT /_replicator/copy', { source: 'a', target: 'b' })).status).toBe(201);
   const document = await service.untilState('copy', 'completed');
@@ -22,7 +23,7 @@ test('a document is done, and says so', async () => {
   expect(await service.must('GET /_scheduler/jobs')).toMatchObject({ total_rows: 0 });
 });
 
-test('a continuous one goes on after a restart, and ends with its document', async () => {
+test('a continuous replication document continues after a restart, and ends when it is deleted', async () => {
   const service = await withSource();
   await service.must('PUT /_replicator/live', { source: 'a', target: 'b', continuous: true });
   const triggered = await service.untilState('live', 'triggered');
@@ -38,12 +39,12 @@ test('a continuous one goes on after a restart, and ends with its document', asy
     jobs: [{ database: '_replicator', doc_id: 'live', state: 'running' }],
   });
   await service.must(`DELETE /_replicator/live?rev=${String(triggered['_rev'])}`);
-  await expect.poll(async () => service.must('GET /_scheduler/jobs')).toMatchObject({ total_rows: 0 });
+  await expect.poll(async () => service.must('GET /_scheduler/jobs'), patient).toMatchObject({ total_rows: 0 });
   await service.must('PUT /a/d5', {});
   expect((await service.ask('GET /b/d5')).status).toBe(404);
 });
 
-test('of two that ask for the same one is done, and the other says why it is not', async () => {
+test("of two equal replication documents one is carried out, and the other says why it isn't", async () => {
   const service = await withSource();
   const body = { source: 'a', target: 'b', continuous: true };
   await service.must('PUT /_replicator/one', body);
@@ -59,7 +60,7 @@ test('of two that ask for the same one is done, and the other says why it is not
   expect(taken).not.toHaveProperty('_replication_state_reason');
 });
 
-test('one that can not be done says so, and is begun anew when it was changed', async () => {
+test('a replication document that fails says so, and starts again when it is changed', async () => {
   const service = await withSource();
   await service.must('PUT /_replicator/bad', { source: 'none', target: 'b' });
   const failed = await service.untilState('bad', 'error');
@@ -68,7 +69,7 @@ test('one that can not be done says so, and is begun anew when it was changed', 
   expect(await service.untilState('bad', 'completed')).not.toHaveProperty('_replication_state_reason');
 });
 
-test('refused documents are in the state, and are copied when they are tried again', async () => {
+test('refused documents are in the state, and are copied when the replication is repeated', async () => {
   const service = await withSource(1);
   const refuse = "function (doc) { if (doc.n === 2) throw { forbidden: 'no twos' }; }";
   const { rev } = await service.must('PUT /b/_design/rules', { validate_doc_update: refuse });
@@ -84,12 +85,12 @@ test('refused documents are in the state, and are copied when they are tried aga
   await service.restart();
   await service.must(`DELETE /b/_design/rules?rev=${String(rev)}`);
   const retry = { retry_refused: true, replication_id: before['_replication_id'] };
-  await expect.poll(async () => (await service.ask('POST /_replicate', retry)).status).toBe(200);
+  await expect.poll(async () => (await service.ask('POST /_replicate', retry)).status, patient).toBe(200);
   await service.until('live', (document) => !('_replication_stats' in document));
   expect(await service.must('GET /b/d2')).toMatchObject({ n: 2 });
-}, 20_000);
+});
 
-test('a document can ask for a retry of what another one could not copy', async () => {
+test('a replication document can retry the refused documents of another one', async () => {
   const service = await withSource(2);
   const refuse = "function (doc) { if (doc.n === 2) throw { forbidden: 'no twos' }; }";
   const { rev } = await service.must('PUT /b/_design/rules', { validate_doc_update: refuse });
@@ -104,7 +105,7 @@ test('a document can ask for a retry of what another one could not copy', async 
   expect(await service.must('GET /b/d2')).toMatchObject({ n: 2 });
 });
 
-test('the list of documents', async () => {
+test('the list of replication documents has every state', async () => {
   const service = await withSource(2);
   expect(await service.must('GET /_scheduler/docs')).toEqual({ total_rows: 0, offset: 0, docs: [] });
   expect((await service.ask('GET /_scheduler/docs/_replicator/copy')).status).toBe(404);
@@ -147,7 +148,9 @@ test('the list of documents', async () => {
     },
     { ...common, doc_id: 'wrong', id: null, state: 'failed', source: 'a', target: 'b', info: { error: reason } },
   ];
-  await expect.poll(() => service.must('GET /_scheduler/docs')).toEqual({ total_rows: 3, offset: 0, docs: rows });
+  await expect
+    .poll(() => service.must('GET /_scheduler/docs'), patient)
+    .toEqual({ total_rows: 3, offset: 0, docs: rows });
   expect(await service.must('GET /_scheduler/docs/_replicator?skip=1&limit=1')).toEqual({
     total_rows: 3,
     offset: 1,

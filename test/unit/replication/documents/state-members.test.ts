@@ -2,14 +2,14 @@ import { describe, expect, test } from 'vitest';
 import { parseBody, refusedIn, stateOf, withState } from '../../../../src/replication/documents/state-members.ts';
 
 describe('the text of a document with its state', () => {
-  test('keeps other members as they were written', () => {
+  test('keeps other members as written', () => {
     const body = '{"n":1.50,"source":"a","_replication_state":"error","deep":{"_replication_id":"x"},"s":"\\u00e9"}';
     expect(withState(body, { _replication_state: 'completed', _replication_id: 'id' })).toBe(
       '{"n":1.50,"source":"a","deep":{"_replication_id":"x"},"s":"\\u00e9","_replication_state":"completed","_replication_id":"id"}',
     );
   });
 
-  test('has no more of it than is given, however the names were written', () => {
+  test('replaces the old state members, in any spelling of their names', () => {
     const body = '{"_replication_state_reason":"old","\\u005freplication_stats":{},"a":1}';
     expect(withState(body, {})).toBe('{"a":1}');
     expect(withState('{}', {})).toBe('{}');
@@ -17,7 +17,7 @@ describe('the text of a document with its state', () => {
   });
 });
 
-test('what a document tells is read with care: anybody may have written it', async () => {
+test('invalid state members in a document are ignored, as any user could have written them', async () => {
   const body = await parseBody('{"_replication_state":"odd","_replication_id":7,"_replication_stats":[]}');
   expect(stateOf(body)).toEqual({});
   const refused = { id: 'd', rev: '1-x', error: 'forbidden', reason: 'no' };

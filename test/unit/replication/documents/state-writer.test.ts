@@ -36,7 +36,7 @@ function open(stored: StateMembers = {}): StateWriter {
   });
 }
 
-test('of what is wanted in one turn the last is written', async () => {
+test('of several states wanted in one turn the last is written', async () => {
   const writer = open();
   writer.want(TRIGGERED);
   writer.want(FAILED);
@@ -46,7 +46,7 @@ test('of what is wanted in one turn the last is written', async () => {
   expect(told).toBe(1);
 });
 
-test('what is there already is not written again, whatever the time', async () => {
+test('a state that is already written is not written again, whatever its time', async () => {
   const writer = open({ ...TRIGGERED, _replication_state_time: '2026-01-31T12:00:00Z' });
   writer.want({ ...TRIGGERED, _replication_state_time: '2026-01-31T12:00:05Z' });
   await writer.settled();
@@ -59,7 +59,7 @@ test('what is there already is not written again, whatever the time', async () =
   expect(written).toHaveLength(2);
 });
 
-test('what is wanted while it writes comes next', async () => {
+test('a state wanted during a write is written next', async () => {
   const writer = open();
   answer = async (count) => {
     if (count === 1) writer.want(TRIGGERED);
@@ -71,7 +71,7 @@ test('what is wanted while it writes comes next', async () => {
   expect(writer.rev).toBe('3-a');
 });
 
-test('a failure of the storage is tried again after a while, with what is wanted by then', async () => {
+test('a failure of the storage is tried again after a while, with the state wanted by then', async () => {
   const writer = open();
   answer = (count) =>
     count === 1 ? Promise.reject(new DatabaseError('storage_full', 'no room')) : Promise.resolve('2-a');
@@ -85,7 +85,7 @@ test('a failure of the storage is tried again after a while, with what is wanted
   expect(told).toBe(1);
 });
 
-test('a document that somebody else has changed is left alone', async () => {
+test('a document that another client has changed is not overwritten', async () => {
   const writer = open();
   answer = () => Promise.resolve(undefined);
   writer.want(FAILED);

@@ -14,7 +14,7 @@ function refusal(name: string): string | undefined {
   }
 }
 
-describe('what is believed because of who sends it is for admins', () => {
+describe('headers that a peer trusts because of their sender are for admins only', () => {
   test.each([
     ...['X-Auth-Svc-UserName', 'x-auth-svc-roles', 'X-Auth-CouchDB-Token', 'X_Auth_Svc_UserName', 'x.auth.user'],
     ...[
@@ -61,7 +61,7 @@ describe('what is believed because of who sends it is for admins', () => {
     ...['X-Authentik-Username', 'X-Consumer-Username', 'X-Scheme', 'X-Webauth-User', 'X-MS-Client-Principal-Name'],
     ...['X-Cluster-Client-IP', 'X-Goog-IAP-JWT-Assertion', 'X-Pomerium-Claim-Email', 'X-Vouch-User', 'X-Token-Subject'],
     ...['X-Userinfo', 'X-Credential-Identifier', 'X-Anonymous-Consumer', 'Authors', 'X-Authority', 'Viable', 'X-New'],
-  ])('%s', (name) => {
+  ])('%s is refused for users', (name) => {
     expect(refusal(name)).toContain(`has ${name}:`);
     expect(parseHeaders('source.headers', { [name]: 'x' }, { ...rules, isAdmin: true })).toEqual({
       [name.toLowerCase()]: 'x',
@@ -72,6 +72,6 @@ describe('what is believed because of who sends it is for admins', () => {
 test.each([
   ...['Authorization', 'Cookie', 'X-Api-Key', 'X-Tenant', 'Accept', 'User-Agent', 'X-Request-Id', 'Accept-Language'],
   ...['X-Svc-Full-Commit', 'x-couch-full-commit', 'Content-Type', 'x-tenant', 'traceparent'],
-])('%s is for all', (name) => {
+])('header %s is allowed for all users', (name) => {
   expect(refusal(name)).toBeUndefined();
 });

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { ReplicationActivity, RequestStore } from '../../../../src/replication/contract.ts';
+import { patient } from '../../../support/patience.ts';
 import { ADMIN, type FakeOptions, type FakeService, failure, openReplicator, settle } from './support.ts';
 
 const LIVE = { source: 'a', target: 'b', continuous: true };
@@ -32,8 +33,8 @@ function createStore(text = ''): RequestStore {
   return store;
 }
 
-describe('requests that outlive the core', () => {
-  test('the next core goes on with the continuous ones, with the rights of whoever asked', async () => {
+describe('replication requests that outlive the core', () => {
+  test('continue in the next core if they are continuous, with the rights of their user', async () => {
     const requests = createStore();
     const first = open({ requests });
     await post(first, LIVE, { name: 'joe', roles: ['x'] });
@@ -51,7 +52,7 @@ describe('requests that outlive the core', () => {
     expect(next.runs).toHaveLength(1);
   });
 
-  test('what was cancelled is forgotten, and a request for the same takes the place of the earlier one', async () => {
+  test('are forgotten when cancelled, and an equal request replaces the earlier one', async () => {
     const requests = createStore();
     const service = open({ requests });
     await post(service, { ...REMOTE, source: 'http://joe:wrong@peer/a' });
@@ -66,7 +67,7 @@ describe('requests that outlive the core', () => {
     expect(JSON.parse(requests.text)).toMatchObject([{ body: corrected }]);
   });
 
-  test('what can not be begun stays, and is tried again', async () => {
+  test("that can't start are kept and tried again", async () => {
     const body = { ...LIVE, filter: 'd/f' };
     const requests = createStore(JSON.stringify([{ body, origin: { user: ADMIN, ownBases: [] } }]));
     let isThere = false;
@@ -81,8 +82,8 @@ describe('requests that outlive the core', () => {
   });
 });
 
-describe('the network is back', () => {
-  test('what waits is tried at once, and what runs over the network begins again; the rest goes on', async () => {
+describe('when the network is back', () => {
+  test('waiting replications are tried at once, replications over the network restart, and local ones continue', async () => {
     const service = open();
     await post(service, REMOTE);
     await post(service, { ...REMOTE, target: 'c' });
@@ -98,16 +99,16 @@ describe('the network is back', () => {
   });
 });
 
-test('tells whether anything is being copied', async () => {
+test('the replicator reports whether anything is being copied', async () => {
   const told: ReplicationActivity[] = [];
   const service = open({ onActivity: (activity) => told.push(activity) });
   await post(service, LIVE);
-  await expect.poll(() => told).toEqual(['busy']);
+  await expect.poll(() => told, patient).toEqual(['busy']);
   service.runs[0]?.observer.idle(true);
-  await expect.poll(() => told).toEqual(['busy', 'resting']);
+  await expect.poll(() => told, patient).toEqual(['busy', 'resting']);
   service.runs[0]?.observer.idle(false);
-  await expect.poll(() => told).toEqual(['busy', 'resting', 'busy']);
+  await expect.poll(() => told, patient).toEqual(['busy', 'resting', 'busy']);
   service.runs[0]?.fail(failure());
-  await expect.poll(() => told).toEqual(['busy', 'resting', 'busy', 'failing']);
+  await expect.poll(() => told, patient).toEqual(['busy', 'resting', 'busy', 'failing']);
   expect(service.replicator.jobs.activity).toBe('failing');
 });

@@ -14,13 +14,13 @@ async function idsOf(...ids: readonly string[]): Promise<readonly string[] | und
   return found;
 }
 
-test('documents are tried again by their ids', async () => {
+test('refused documents are tried again by their ids', async () => {
   expect(await idsOf('b', 'a', 'b')).toEqual(['a', 'b']);
 });
 
 test.each([
   ['has half of a character', 'a\ufffd'],
   ['was cut', `${'x'.repeat(8_192)}…`],
-])('where an id %s, everything is looked through, so that it is refused again and not forgotten', async (_, id) => {
+])("if a refused id %s, all documents are compared again, so that the document isn't forgotten", async (_, id) => {
   expect(await idsOf('a', id)).toBeUndefined();
 });

@@ -18,12 +18,12 @@ async function idOf(body: object, user?: Replication['user'], filter?: string): 
   return (await replicationId(replication(body, user), 'uuid', filter)).full;
 }
 
-test('an id is the digest of what is copied, the same for ever', async () => {
+test('a replication id is a stable digest of what is copied', async () => {
   const text = '["uuid",["local","a"],["remote","https://example.org/b",[],["joe"]],null,null,["_admin"]]';
   expect(await idOf({})).toBe(createHash('md5').update(text).digest('hex'));
 });
 
-test('how it is copied, and what is secret, changes nothing', async () => {
+test("options and secrets don't change the replication id", async () => {
   const id = await idOf({});
   expect(await idOf({ worker_batch_size: 7, since_seq: 3, use_checkpoints: false, proxy: 'http://p' })).toBe(id);
   expect(await idOf({ target: 'https://joe:other@example.org/b' })).toBe(id);
@@ -33,7 +33,7 @@ test('how it is copied, and what is secret, changes nothing', async () => {
   expect(await idOf({}, { name: 'root', roles: ['_admin', 'x'] })).toBe(id);
 });
 
-test('what is copied makes another', async () => {
+test('another selection, source or target changes the replication id', async () => {
   const ids = [
     await idOf({}),
     await idOf({ source: 'c' }),
@@ -51,20 +51,20 @@ test('what is copied makes another', async () => {
   expect(new Set(ids).size).toBe(ids.length);
 });
 
-test('what it goes on as stands behind it', async () => {
+test('continuous and create_target are appended to the replication id', async () => {
   const { base, full } = await replicationId(replication({ continuous: true, create_target: true }), 'uuid');
   expect(base).toBe(await idOf({}));
   expect(full).toBe(`${base}+continuous+create_target`);
 });
 
-test('the same for another user is found without the user', async () => {
+test('an equal replication of another user is found without the user', async () => {
   const mine = await replicationId(replication({ continuous: true }), 'uuid');
   const yours = await replicationId(replication({ continuous: true }, { name: 'joe', roles: [] }), 'uuid');
   expect(mine.full).not.toBe(yours.full);
   expect(mine.anyUser).toBe(yours.anyUser);
 });
 
-test('what an admin has done with the rights of a user is not what that user asks for', async () => {
+test("a replication by an admin with a user's rights differs from the user's own", async () => {
   const bob = { name: 'bob', roles: ['team'] };
   const { replicator } = openReplicator();
   const byAdmin = replicator.requestOptions({ user: bob, ownBases: [] }, { isAdmin: true, address: '' });

@@ -37,7 +37,7 @@ function reasonOf(body: object, changed: Partial<RequestOptions> = {}): string {
 
 const ends = { source: 'a', target: 'b' };
 
-test('what is left out has its default', () => {
+test('omitted options have their defaults', () => {
   expect(atOnce(parseReplication(ends, options))).toEqual({
     source: { kind: 'local', name: 'a' },
     target: { kind: 'local', name: 'b' },
@@ -57,7 +57,7 @@ test('what is left out has its default', () => {
   });
 });
 
-test('each option is read, numbers also as digits', () => {
+test('every option is read, and numbers can also be strings', () => {
   const body = {
     ...ends,
     continuous: true,
@@ -88,13 +88,13 @@ test('each option is read, numbers also as digits', () => {
   });
 });
 
-test('admins have more workers and connections', () => {
+test('admins can have more workers and connections', () => {
   const body = { ...ends, worker_processes: 64, http_connections: 256 };
   const replication = atOnce(parseReplication(body, { ...options, asker: { isAdmin: true } }));
   expect(replication).toMatchObject({ workers: 64, connections: 64 });
 });
 
-describe('endpoints', () => {
+describe('endpoints of a replication request', () => {
   const target = (given: unknown) => atOnce(parseReplication({ source: 'a', target: given }, options)).target;
 
   test.each([
@@ -115,11 +115,11 @@ describe('endpoints', () => {
     ['HTTP://Example.ORG:80/b//', 'http://example.org/b'],
     ['https://example.org/deep/b%2Fc', 'https://example.org/deep/b%2Fc'],
     ['http://127.0.0.1:5984/a/b', 'http://127.0.0.1:5984/a/b'],
-  ])('%j is elsewhere', (given, url) => {
+  ])('%j is remote', (given, url) => {
     expect(target(given)).toEqual({ kind: 'remote', url, headers: {}, credentials: undefined, proxy: undefined });
   });
 
-  test('name and password are taken out of a URL, and auth counts more', () => {
+  test('name and password are taken out of a URL, and auth has precedence', () => {
     const password = { kind: 'password', name: 'joe', password: 'p:@s/s' };
     expect(target('http://joe:p%3A%40s%2Fs@127.0.0.1:5984/b')).toEqual({
       kind: 'remote',
@@ -135,7 +135,7 @@ describe('endpoints', () => {
     });
   });
 
-  test('headers and oauth', () => {
+  test('can have headers and oauth', () => {
     const oauth = { consumer_key: 'ck', consumer_secret: 'cs', token: 't', token_secret: 'ts' };
     expect(target({ url: 'https://example.org/b', headers: { 'X-Api-Key': '7' }, auth: { oauth } })).toEqual({
       kind: 'remote',
@@ -153,7 +153,7 @@ describe('endpoints', () => {
     });
   });
 
-  test('a proxy is for what is elsewhere', () => {
+  test('can have a proxy if they are remote', () => {
     const proxied = atOnce(
       parseReplication(
         { source: 'a', target: 'http://example.org/b', proxy: 'socks5://me:pw@127.0.0.1:1080' },
@@ -170,7 +170,7 @@ describe('endpoints', () => {
     expect(reasonOf({ ...ends, proxy: 'http://p' }, { noProxy: 'not here.' })).toBe('no error');
   });
 
-  test('without a network only what is here', () => {
+  test('can only be local without a network', () => {
     const alone = { noNetwork: 'no network.' };
     expect(reasonOf({ source: 'http://127.0.0.1:5984/a', target: 'b' }, alone)).toBe('no error');
     expect(reasonOf({ source: 'http://example.org/a', target: 'b' }, alone)).toBe(
@@ -179,7 +179,7 @@ describe('endpoints', () => {
   });
 });
 
-describe('what can not be', () => {
+describe('an invalid replication request', () => {
   const url = (text: string, more: object = {}) => ({ source: { url: text, ...more }, target: 'b' });
   test.each([
     [{ target: 'b' }, "The `source' property must exist and be either a string or an object."],
@@ -224,11 +224,11 @@ describe('what can not be', () => {
     ],
     [{ ...ends, cancel: 'x' }, "The `cancel' field must be a boolean."],
     [{ cancel: true }, "The `source' property must exist and be either a string or an object."],
-  ])('%j', (body, reason) => {
+  ])('%j is refused', (body, reason) => {
     expect(reasonOf(body)).toBe(reason);
   });
 
-  test('no reason repeats a password', () => {
+  test('is refused without repeating a password', () => {
     for (const text of [
       'http://joe:hunter2@',
       'http://joe:hunter2@x/',
@@ -241,7 +241,7 @@ describe('what can not be', () => {
   });
 });
 
-test('what is selected is the same in whatever order it is given', () => {
+test('the same selection in any order makes the same replication', () => {
   const of = (more: object) => atOnce(parseReplication({ ...ends, ...more }, options)).selection;
   expect(of({ doc_ids: ['b', 'a', 'b'] })).toEqual({ kind: 'ids', ids: ['a', 'b'] });
   expect(of({ filter: '_doc_ids', doc_ids: ['a'] })).toEqual({ kind: 'ids', ids: ['a'] });
@@ -250,7 +250,7 @@ test('what is selected is the same in whatever order it is given', () => {
   expect(of({ selector: { x: 1 } })).toEqual({ kind: 'selector', selector: '{"x":1}' });
 });
 
-test('an id is enough to cancel, under any of its names', () => {
+test('an id, under any of its names, suffices to cancel', () => {
   for (const name of ['replication_id', 'id', '_local_id']) {
     expect(atOnce(parseReplicateRequest({ cancel: true, [name]: 'x+continuous' }, options))).toEqual({
       kind: 'cancelById',

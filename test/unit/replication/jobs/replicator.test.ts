@@ -60,8 +60,8 @@ function states({ replicator }: FakeService): string[] {
   return replicator.jobs.list().map(({ state }) => state);
 }
 
-describe('once', () => {
-  test('the result is the answer, and the job is forgotten', async () => {
+describe('a replication that runs once', () => {
+  test('answers with its result, and its job is forgotten', async () => {
     const service = open();
     const outcome = await post(service, ONCE);
     await settle();
@@ -74,7 +74,7 @@ describe('once', () => {
     expect(service.tasks.list()).toEqual([]);
   });
 
-  test('the same request attaches, by another user it does not', async () => {
+  test('is joined by an equal request of the same user only', async () => {
     const service = open();
     const outcomes = [await post(service, ONCE), await post(service, ONCE)];
     const other = await post(service, ONCE, JOE);
@@ -86,7 +86,7 @@ describe('once', () => {
     await expect(resultOf(other)).rejects.toThrow('the peer is gone');
   });
 
-  test('a failure is not tried again', async () => {
+  test('is not tried again after a failure', async () => {
     const service = open();
     const outcome = await post(service, ONCE);
     await settle();
@@ -96,8 +96,8 @@ describe('once', () => {
   });
 });
 
-describe('cancelling', () => {
-  test('by the same request, and by id', async () => {
+describe('cancelling a replication', () => {
+  test('works by the same request, and by id', async () => {
     const service = open();
     const started = await post(service, LIVE);
     await settle();
@@ -111,7 +111,7 @@ describe('cancelling', () => {
     expect(await post(service, { cancel: true, replication_id: id })).toEqual({ kind: 'unknown' });
   });
 
-  test('of another one is refused, but to admins', async () => {
+  test('of another user is refused, except for admins', async () => {
     const service = open();
     const started = await post(service, LIVE, JOE);
     const ann = { name: 'ann', roles: [] };
@@ -122,7 +122,7 @@ describe('cancelling', () => {
     expect(await post(service, { ...LIVE, cancel: true })).toEqual({ kind: 'cancelled', id });
   });
 
-  test('whoever waits for the result is told', async () => {
+  test('notifies clients that wait for the result', async () => {
     const service = open();
     const waiting = resultOf(await post(service, ONCE));
     const told = expect(waiting).rejects.toThrow('The replication was cancelled.');
@@ -131,8 +131,8 @@ describe('cancelling', () => {
   });
 });
 
-describe('failures', () => {
-  test('waits double from five seconds, and end after ten', async () => {
+describe('failures of a replication', () => {
+  test('are retried after five seconds, doubled each time, ten times', async () => {
     const service = open();
     await post(service, LIVE);
     await settle();
@@ -156,7 +156,7 @@ describe('failures', () => {
     expect(service.runs).toHaveLength(11);
   });
 
-  test('are told with since when they last, and when the next attempt is', async () => {
+  test('are reported with their beginning and the time of the next attempt', async () => {
     const service = open();
     await post(service, LIVE);
     await settle();
@@ -182,7 +182,7 @@ describe('failures', () => {
     expect(job?.failingSince).toBeUndefined();
   });
 
-  test('what the peer asked for is waited for', async () => {
+  test('with Retry-After are retried at that time', async () => {
     const service = open();
     await post(service, LIVE);
     await settle();
@@ -196,7 +196,7 @@ describe('failures', () => {
     expect(service.runs).toHaveLength(2);
   });
 
-  test('progress begins the count anew', async () => {
+  test('are counted from the start after progress', async () => {
     const service = open();
     await post(service, LIVE);
     await settle();
@@ -214,7 +214,7 @@ describe('failures', () => {
     expect(job?.failures).toBe(0);
   });
 
-  test('the network is back: all that wait or were given up are tried at once', async () => {
+  test('that wait or were given up are retried at once when the network is back', async () => {
     const service = open({ settings: { max_replication_retry_count: '0' } });
     await post(service, LIVE);
     await post(service, { ...LIVE, target: 'c' });
@@ -228,7 +228,7 @@ describe('failures', () => {
     expect(service.runs).toHaveLength(3);
   });
 
-  test('the same request starts it anew, with its own password', async () => {
+  test('that were given up restart by an equal request, with its password', async () => {
     const service = open();
     const to = (password: string) => ({ ...LIVE, target: `https://joe:${password}@example.org/b` });
     const first = await post(service, to('wrong'));
@@ -244,7 +244,7 @@ describe('failures', () => {
     expect(states(service)).toEqual(['running']);
   });
 
-  test('no password is in lists, tasks and logs', async () => {
+  test('have no password in lists, tasks and logs', async () => {
     const service = open();
     await post(service, { ...LIVE, target: 'https://joe:hunter2@example.org/b' });
     await settle();
@@ -255,8 +255,8 @@ describe('failures', () => {
   });
 });
 
-describe('turns', () => {
-  test('only so many run; the others wait, and those that are idle give way first', async () => {
+describe('running replications in turns', () => {
+  test('is limited to a number of them, and idle ones give way first', async () => {
     const service = open({ settings: { max_jobs: '2', interval: '1000', max_churn: '1' } });
     for (const target of ['b', 'c', 'd']) await post(service, { ...LIVE, target });
     await settle();
@@ -280,7 +280,7 @@ describe('turns', () => {
     expect(states(service)).toEqual(['pending', 'running', 'running']);
   });
 
-  test('a user who has less than a share of the places gets one at once', async () => {
+  test('starts one at once for a user with less than a share', async () => {
     const service = open({ settings: { max_jobs: '4' } });
     for (let n = 0; n < 50; n++) await post(service, { ...LIVE, target: `joe${n}` }, JOE);
     for (let n = 0; n < 2; n++) await post(service, { ...ONCE, target: `joe-once${n}` }, JOE);
@@ -300,7 +300,7 @@ describe('turns', () => {
     expect(targets(service)).toEqual(['joe1', 'joe3', 'own2', 'own3']);
   });
 
-  test('one that ends by itself gives way where all places are of one user', async () => {
+  test('makes one-time replications give way if all places are of one user', async () => {
     const service = open({ settings: { max_jobs: '2' } });
     for (let n = 0; n < 3; n++) await post(service, { ...ONCE, target: `joe${n}` }, JOE);
     await post(service, { ...ONCE, target: 'own' });
@@ -308,7 +308,7 @@ describe('turns', () => {
     expect(targets(service)).toEqual(['joe1', 'own']);
   });
 
-  test('in turns nobody gives way who has no more than a share', async () => {
+  test('makes no user give way who has at most a share', async () => {
     const service = open({ settings: { max_jobs: '2', interval: '1000' } });
     await post(service, { ...LIVE, target: 'own' });
     for (let n = 0; n < 3; n++) await post(service, { ...LIVE, target: `joe${n}` }, JOE);
@@ -320,7 +320,7 @@ describe('turns', () => {
     expect(targets(service)).toEqual(['joe1', 'own']);
   });
 
-  test('one that ends makes room', async () => {
+  test('starts a waiting one when one ends', async () => {
     const service = open({ settings: { max_jobs: '1' } });
     await post(service, ONCE);
     await post(service, LIVE);
@@ -333,10 +333,10 @@ describe('turns', () => {
   });
 });
 
-describe('a user who is no admin', () => {
+describe('a user who is not an admin', () => {
   const NAMELESS = { name: null, roles: [] };
 
-  test('may ask for so many', async () => {
+  test('can request a limited number of replications', async () => {
     const service = open({ settings: { max_jobs_per_user: '2' } });
     for (const user of [JOE, NAMELESS]) {
       for (const target of ['b', 'c']) await post(service, { ...LIVE, target }, user);
@@ -349,7 +349,7 @@ describe('a user who is no admin', () => {
     expect(await post(service, { ...LIVE, target: 'd' }, JOE)).toMatchObject({ kind: 'started' });
   });
 
-  test('may ask for no more while all together have so many', async () => {
+  test('can request no more while all users together have the maximum', async () => {
     const service = open({ settings: { max_jobs_of_users: '2' } });
     await post(service, LIVE, JOE);
     await post(service, LIVE, NAMELESS);
@@ -359,7 +359,7 @@ describe('a user who is no admin', () => {
   });
 });
 
-test('the ids of users take a bounded part of the memory, and those of an admin what they like', async () => {
+test('the ids of users take bounded memory, and those of an admin are unlimited', async () => {
   const service = open();
   // Each takes 100 bytes and two for each of its eight characters: 300,000 of them 35 MB.
   const idsFrom = (first: number, count: number) =>
@@ -381,7 +381,7 @@ test('the ids of users take a bounded part of the memory, and those of an admin 
 
 const gone = () => new ReplicationError('not_found', 'could not open it', { isRetryable: true });
 
-test('what others than admins ask for is told among the entries of clients', async () => {
+test('replications of users are logged as entries of clients', async () => {
   const service = open();
   await post(service, LIVE, JOE);
   await post(service, { ...LIVE, target: 'd' });
@@ -397,7 +397,7 @@ test('what others than admins ask for is told among the entries of clients', asy
   ]);
 });
 
-test('ten accounts at one address leave others their share, and an admin all that it likes', async () => {
+test('ten accounts at one address leave others their share, and an admin is unlimited', async () => {
   const service = open({ settings: { max_jobs_of_users: '200' } });
   let number = 0;
   const ask = (user: { name: string | null; roles: string[] }, address: string) => {
@@ -419,8 +419,8 @@ test('ten accounts at one address leave others their share, and an admin all tha
   await ask({ name: 'root', roles: ['_admin'] }, '192.0.2.1');
 });
 
-describe('refused documents', () => {
-  test('are kept by name up to a number, and counted', async () => {
+describe('documents that a replication refused', () => {
+  test('are stored by id up to a limit, and counted', async () => {
     const service = open({ settings: { max_refused: '2' } });
     await post(service, LIVE);
     await settle();
@@ -430,7 +430,7 @@ describe('refused documents', () => {
     expect(job?.ledger.list()).toEqual([refused('x'), refused('y')]);
   });
 
-  test('are tried again beside the replication; what passes is forgotten', async () => {
+  test('are retried beside the replication, and forgotten when accepted', async () => {
     const checkpoint = { history: [{ doc_write_failures: 1, refused: [refused('old')] }, { doc_write_failures: 0 }] };
     const asked: string[] = [];
     const service = open({
@@ -459,7 +459,7 @@ describe('refused documents', () => {
     expect(live?.signal.aborted).toBe(false);
   });
 
-  test('where they are not all known, everything is compared', async () => {
+  test('make the run compare everything if not all are known', async () => {
     const checkpoint = { history: [{ doc_write_failures: 3, refused: [refused('old')] }] };
     const service = open({ handle: () => ({ status: 200, headers: {}, body: JSON.stringify(checkpoint) }) });
     await post(service, { ...ONCE, retry_refused: true });
@@ -484,7 +484,7 @@ describe('refused documents', () => {
   });
 });
 
-test('the text of the filter is read for the id', async () => {
+test('the text of the filter function is part of the replication id', async () => {
   const service = open({ readFilter: async (_replication, filter) => `function of ${filter}` });
   const one = await post(service, { ...LIVE, filter: 'd/f' });
   const other = await post(service, { ...LIVE, filter: 'd/g' });
@@ -492,7 +492,7 @@ test('the text of the filter is read for the id', async () => {
   await post(service, { ...LIVE, filter: '_design' });
 });
 
-test('closing ends all, and refuses what comes later', async () => {
+test('closing ends all replications, and refuses later requests', async () => {
   const service = open();
   const waiting = resultOf(await post(service, ONCE));
   const told = expect(waiting).rejects.toThrow('shutting_down');

@@ -17,7 +17,7 @@ function standingsOf(known: Readonly<Record<string, Standing>>) {
   return { standings, tell: () => listeners.map((listener) => listener()) };
 }
 
-describe('rights of a request', () => {
+describe('the rights of a replication request', () => {
   test.each<[what: string, tim: Standing, why: RegExp | undefined]>([
     ['hold with the role', account('more', 'team'), undefined],
     ['hold for an admin', account('_admin'), undefined],
@@ -25,13 +25,13 @@ describe('rights of a request', () => {
     ['end with the account', GONE, /no longer valid/],
     ['end where there never was one', unknown(false), /no longer valid/],
     ['hold where others vouch for users', unknown(true), undefined],
-  ])('%s', async (_what, tim, why) => {
+  ])('end for %s', async (_what, tim, why) => {
     const told = await rightsOfRequest(TIM, undefined, standingsOf({ tim }).standings)?.();
     if (why === undefined) expect(told).toBeUndefined();
     else expect(told).toMatch(why);
   });
 
-  test('are those of its credentials where these are known', async () => {
+  test('are those of its credentials if these are known', async () => {
     const { standings } = standingsOf({ tim: GONE });
     expect(await rightsOfRequest(TIM, () => TIM, standings)?.()).toBeUndefined();
     expect(await rightsOfRequest(TIM, () => undefined, standings)?.()).toMatch(/no longer valid/);
@@ -39,7 +39,7 @@ describe('rights of a request', () => {
   });
 });
 
-describe('rights of a document', () => {
+describe('the rights of a replication document', () => {
   const root = account('_admin');
   test.each<
     [what: string, owner: string | null, context: typeof TIM | undefined, known: object, why: RegExp | undefined]
@@ -59,7 +59,7 @@ describe('rights of a document', () => {
     ],
     ['of the user', 'tim', TIM, { tim: account('team') }, undefined],
     ['of the user without the role', 'tim', TIM, { tim: account() }, /had the role team/],
-  ])('%s', async (_what, owner, context, known, why) => {
+  ])('end for %s', async (_what, owner, context, known, why) => {
     const told = await rightsOfDocument(owner, context, standingsOf({ ...known }).standings)?.();
     if (why === undefined) expect(told).toBeUndefined();
     else expect(told).toMatch(why);
@@ -80,7 +80,7 @@ describe('a continuous replication', () => {
     vi.useRealTimers();
   });
 
-  test('is given up when its rights have ended, and forgotten for the next core', async () => {
+  test('ends when its rights end, and is forgotten for the next core', async () => {
     const known: Record<string, Standing> = { tim: account('team') };
     const { standings, tell } = standingsOf(known);
     const requests: { text: string } & RequestStore = {
@@ -109,7 +109,7 @@ describe('a continuous replication', () => {
     expect(requests.text).toBe('[]');
   });
 
-  test('that was kept is not begun by who has no right any more', async () => {
+  test("that was stored isn't started for a user without rights", async () => {
     const saved: string[] = [];
     const requests = {
       text: JSON.stringify([{ body: LIVE, origin }]),

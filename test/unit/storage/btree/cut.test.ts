@@ -39,7 +39,7 @@ describe('a row of items is cut', () => {
     expect(cut([500], even)).toEqual([1]);
   });
 
-  test('so that every piece has its least number of items', () => {
+  test('so that every piece has the minimum number of items', () => {
     const pairs = { limit: 10, least: 2, fill: true };
     expect(cut([9, 9, 9, 9], pairs)).toEqual([2, 4]);
     expect(cut([9, 9, 9, 9, 9], pairs)).toEqual([2, 5]);

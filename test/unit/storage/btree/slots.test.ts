@@ -16,8 +16,8 @@ function slot(key: number) {
   };
 }
 
-describe('slots', () => {
-  test('that were read are decoded where they are asked for', () => {
+describe('slots of a node', () => {
+  test('that were read are decoded on demand', () => {
     const slots = read();
     expect(slots.key(1, totalsSpec)).toBe(20);
     expect(slots.link(2)).toMatchObject({ page: 9, count: 3, bytes: 12, reductionText: 'r' });
@@ -37,7 +37,7 @@ describe('slots', () => {
     expect(added.line(1, { page: 71, pages: 3 })).toBe('50\t71+3\t1\t4\tx');
   });
 
-  test('of a right neighbour come behind the separator that stood between, whatever its first one was', () => {
+  test('of a right neighbour are appended after the separator between, whatever their first one was', () => {
     const right = read().slice(1, 3);
     expect(right.key(0, totalsSpec)).toBe(20);
     const joined = read().slice(0, 1);
@@ -52,7 +52,7 @@ describe('slots', () => {
     expect(joined.key(3, totalsSpec)).toBe(35);
   });
 
-  test('take over the separator of the first that they replace', () => {
+  test('keep the separator of the first that they replace', () => {
     const slots = read();
     slots.replace(1, 2, [slot(99), slot(28)]);
     expect([1, 2].map((index) => slots.key(index, totalsSpec))).toEqual([20, 28]);
@@ -60,7 +60,7 @@ describe('slots', () => {
     expect(slots.length).toBe(2);
   });
 
-  test('refuse a line that is none', () => {
+  test('refuse an invalid line', () => {
     expect(() => new SlotList<number, Totals, TreeNode<number, Totals>>(['20\t8\t2\t8']).link(0)).toThrow(
       'lacks some of its parts',
     );

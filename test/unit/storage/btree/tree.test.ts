@@ -34,7 +34,7 @@ async function height(shelf: PageShelf, tree: Tree<number, Totals>): Promise<num
   return shelf.readsOf(() => tree.get(1234));
 }
 
-describe('reductions that are missing', () => {
+describe('missing reductions', () => {
   /** Numbers from 1000 on in some leaves, and how many nodes were reduced since. */
   async function counted() {
     const calls = { leaves: 0 };
@@ -48,7 +48,7 @@ describe('reductions that are missing', () => {
     return { tree, calls };
   }
 
-  test('are worked out a node at a time, and not again', async () => {
+  test('are computed one node at a time, and not again', async () => {
     const { tree, calls } = await counted();
     expect(calls.leaves).toBe(0);
     const steps = await missingReductions(tree);
@@ -86,7 +86,7 @@ describe('an empty tree', () => {
     expect(shelf.reads).toEqual([]);
   });
 
-  test('is what is left when all keys are removed, and what a root without entries opens as', async () => {
+  test('is the result of removing all keys, and of opening a root without entries', async () => {
     const shelf = new PageShelf();
     const tree = await stored(shelf, 500);
     const { tree: emptied, replaced } = await tree.update(removals(numbers(1000, 1500)));
@@ -96,15 +96,15 @@ describe('an empty tree', () => {
   });
 });
 
-describe('the stored form', () => {
-  test('of a leaf is its header and a line for each entry', async () => {
+describe('the stored form of a node', () => {
+  test('is a header and a line for each entry for a leaf', async () => {
     const shelf = new PageShelf();
     const { tree } = await Tree.empty(shelf.options(totalsSpec, small)).update(sets([5, 7]));
     expect(shelf.store(tree)).toEqual({ page: 100, count: 2, bytes: 8, reduction: '{"sum":12,"most":7}' });
     expect(shelf.pages.get(100)).toBe('l1\n5\t5\n7\t7');
   });
 
-  test('of an inner node is its header and a line with separator, page, count, bytes and reduction for each child', async () => {
+  test('is a header and a line with separator, page, count, bytes and reduction per child for an inner node', async () => {
     const shelf = new PageShelf();
     const sizes = { leafBytes: 11, innerBytes: 200 };
     const { tree } = await Tree.empty(shelf.options(totalsSpec, sizes)).update(sets([5, 6, 7]));
@@ -117,7 +117,7 @@ describe('the stored form', () => {
     expect(shelf.store(tree)).toEqual({ page: 102, count: 3, bytes: 12, reduction: '{"sum":18,"most":7}' });
   });
 
-  test('has separators and reductions as the specification writes them', async () => {
+  test('has separators and reductions as specified', async () => {
     const shelf = new PageShelf();
     const spec: TreeSpec<string, number> = {
       ...textSpec,
@@ -138,7 +138,7 @@ describe('the stored form', () => {
 });
 
 describe('entries that are too long to share a leaf', () => {
-  test('have one each, with separators between them and their neighbours, wherever they come in', async () => {
+  test('have one each, with separators to their neighbours, wherever they are inserted', async () => {
     const shelf = new PageShelf();
     const long = 'v'.repeat(200);
     const set = (key: string, value: string) => ({ key, value });
@@ -165,8 +165,8 @@ describe('entries that are too long to share a leaf', () => {
   });
 });
 
-describe('an update', () => {
-  test('says what it replaced, and what is not stored yet is known', async () => {
+describe('an update of a tree', () => {
+  test('returns what it replaced, and can be read before it is stored', async () => {
     const shelf = new PageShelf();
     const tree = await stored(shelf, 30);
     const first = await tree.update(sets([1005]).map((change) => ({ ...change, value: '12345' })));
@@ -179,7 +179,7 @@ describe('an update', () => {
     expect(second.tree.unstoredBytes() - first.tree.unstoredBytes()).toBe(4);
   });
 
-  test('gives the same tree where it changes nothing', async () => {
+  test('returns the same tree if it changes nothing', async () => {
     const shelf = new PageShelf();
     const tree = await stored(shelf, 30);
     for (const changes of [[], removals([1, 1500, 5000]), sets([1007, 1025])]) {
@@ -188,7 +188,7 @@ describe('an update', () => {
     }
   });
 
-  test('reads only the way to what it changes, a level at a time', async () => {
+  test('reads only the path to what it changes, level by level', async () => {
     const shelf = new PageShelf();
     const tree = await stored(shelf, 5000);
     const levels = await height(shelf, Tree.open(shelf.options(totalsSpec, small), shelf.store(tree)));
@@ -199,7 +199,7 @@ describe('an update', () => {
     expect(new Set(shelf.reads).size).toBe(reads);
   });
 
-  test('reads the nodes of a level at the same time', async () => {
+  test('reads the nodes of a level simultaneously', async () => {
     const shelf = new PageShelf();
     const tree = await stored(shelf, 800);
     let waiting: (() => void)[] = [];
@@ -224,7 +224,7 @@ describe('an update', () => {
     expect(rounds.length).toBeLessThan(7);
   });
 
-  test('leaves the tree as it was when a node is missing, and surfaces the reader’s error', async () => {
+  test("leaves the tree unchanged when a node is missing, and throws the reader's error", async () => {
     const shelf = new PageShelf();
     const tree = await stored(shelf, 300);
     const [victim] = [...shelf.pages].find(([, text]) => text.includes('\n1150\t')) ?? never();
@@ -244,7 +244,7 @@ describe('an update', () => {
     expect(tree.unstoredBytes()).toBe(0);
   });
 
-  test('fails once where some reads fail at once and others later', async () => {
+  test('fails once if some reads fail synchronously and others later', async () => {
     const shelf = new PageShelf();
     const tree = await stored(shelf, 300);
     const options = shelf.options(totalsSpec, small);
@@ -261,7 +261,7 @@ describe('an update', () => {
     await turn();
   });
 
-  test('refuses keys that are not in order, and line ends', async () => {
+  test('refuses unsorted keys, and line ends', async () => {
     const tree = Tree.empty(new PageShelf().options(textSpec, small));
     const set = (...keys: string[]): TreeChange<string>[] => keys.map((key) => ({ key, value: '' }));
     await expect(async () => tree.update(set('b', 'a'))).rejects.toThrow('is not above the one before it');
@@ -288,8 +288,8 @@ describe('an update', () => {
   });
 });
 
-describe('the shape', () => {
-  test('leaves full leaves behind where keys are appended', async () => {
+describe('the shape of a tree', () => {
+  test('has full leaves after keys are appended', async () => {
     const shelf = new PageShelf();
     let tree = Tree.empty(shelf.options(totalsSpec, small));
     for (const key of numbers(1000, 2000)) ({ tree } = await tree.update(sets([key])));
@@ -298,7 +298,7 @@ describe('the shape', () => {
     expect(new Set(leafTexts(shelf).map((text) => text.length))).toEqual(new Set([102]));
   });
 
-  test('leaves the last leaf small that has just been begun', async () => {
+  test('has a small last leaf that was just begun', async () => {
     const shelf = new PageShelf();
     const tree = await stored(shelf, 103);
     const { tree: next, replaced } = await tree.update(removals([1101]));
@@ -308,7 +308,7 @@ describe('the shape', () => {
     expect(leafTexts(shelf)).toEqual(['l1\n1100\t1100\n1102\t1102']);
   });
 
-  test('halves a leaf that random keys fill', async () => {
+  test('has halved leaves after random inserts', async () => {
     const shelf = new PageShelf();
     const tree = await stored(shelf, 30);
     shelf.pages.clear();
@@ -320,7 +320,7 @@ describe('the shape', () => {
     expect(sizes.sort((left, right) => left - right)).toEqual([5, 6, 10]);
   });
 
-  test('stays dense where keys are removed at random and appended, as sequence numbers are', async () => {
+  test('stays dense if keys are removed at random and appended, as sequence numbers are', async () => {
     const shelf = new PageShelf();
     let live = numbers(1000, 3000);
     let tree = (await Tree.empty(shelf.options(totalsSpec, small)).update(sets(live))).tree;
@@ -345,7 +345,7 @@ describe('the shape', () => {
     expect(await list(checkTree(tree))).toEqual([]);
   });
 
-  test('stays dense where values grow at random, as the revisions of documents do', async () => {
+  test('stays dense if values grow at random, as the revisions of documents do', async () => {
     const shelf = new PageShelf();
     const keys = numbers(1000, 1600);
     const values = new Map(keys.map((key) => [key, '1']));
@@ -369,7 +369,7 @@ describe('the shape', () => {
     expect(await list(checkTree(tree))).toEqual([]);
   });
 
-  test('takes in more changes than it works in at once, and others have turns meanwhile', async () => {
+  test('is correct after a large update in steps, between which other work has turns', async () => {
     const shelf = new PageShelf();
     let ticks = 0;
     const timer = setInterval(() => ticks++, 0);
@@ -390,7 +390,7 @@ describe('the shape', () => {
     expect(ticks).toBeGreaterThan(0);
   });
 
-  test('loses its levels when the entries go', async () => {
+  test('loses levels when entries are removed', async () => {
     const shelf = new PageShelf();
     let tree = await stored(shelf, 3000);
     const open = () => Tree.open(shelf.options(totalsSpec, small), shelf.store(tree));
@@ -410,7 +410,7 @@ describe('the shape', () => {
   });
 });
 
-describe('a checkpoint', () => {
+describe('a checkpoint of a tree', () => {
   test('marks nothing as stored before `stored` is called', async () => {
     const shelf = new PageShelf();
     const { tree } = await Tree.empty(shelf.options(totalsSpec, small)).update(sets(numbers(1000, 1100)));
@@ -425,7 +425,7 @@ describe('a checkpoint', () => {
     expect(tree.unstoredBytes()).toBe(0);
   });
 
-  test('stores each node once, and only what is new the next time', async () => {
+  test('stores each node once, and only new nodes the next time', async () => {
     const shelf = new PageShelf();
     const tree = await stored(shelf, 300);
     const pages = [...shelf.pages.keys()];
@@ -440,7 +440,7 @@ describe('a checkpoint', () => {
     );
   });
 
-  test('is known to trees that were made meanwhile', async () => {
+  test('is known to trees made meanwhile', async () => {
     const shelf = new PageShelf();
     const { tree } = await Tree.empty(shelf.options(totalsSpec, small)).update(sets(numbers(1000, 1300)));
     const nodes = tree.unstored(() => ({ page: 1000 + shelf.pages.size, pages: 1 }));
@@ -456,7 +456,7 @@ describe('a checkpoint', () => {
     expect((await gather(newer.entries())).length).toBe(302);
   });
 
-  test('lets go of what it stored: from then on it is read', async () => {
+  test('drops stored nodes, which are read from then on', async () => {
     const shelf = new PageShelf();
     const options = shelf.options(totalsSpec, small, 0);
     const { tree } = await Tree.empty(options).update(sets(numbers(1000, 1100)));
@@ -466,7 +466,7 @@ describe('a checkpoint', () => {
     expect(await shelf.readsOf(() => tree.get(1050))).toBe(3);
   });
 
-  test('lets other nodes of the same file share the cache', async () => {
+  test('lets other trees of the same file share the cache', async () => {
     const shelf = new PageShelf();
     const cache = new PageCache(1e6);
     const options = { ...shelf.options(totalsSpec, small), cache };
@@ -476,8 +476,8 @@ describe('a checkpoint', () => {
   });
 });
 
-describe('what is read', () => {
-  test('by a look-up: nothing, where it is in memory', async () => {
+describe('reading a tree', () => {
+  test('reads nothing for a look-up in memory', async () => {
     const shelf = new PageShelf();
     const tree = await stored(shelf, 300);
     expect(tree.peek(1100)).toBeUndefined();
@@ -487,14 +487,14 @@ describe('what is read', () => {
     expect(tree.peek(1100.5)).toEqual({ hit: true, value: undefined });
   });
 
-  test('by many look-ups: each node once', async () => {
+  test('reads each node once for many look-ups', async () => {
     const shelf = new PageShelf();
     const tree = await stored(shelf, 300, 0);
     expect(await shelf.readsOf(() => tree.getMany(numbers(900, 1400)))).toBe(shelf.pages.size);
     expect(await tree.getMany([999, 1000, 1000, 1299, 1300])).toEqual([undefined, '1000', '1000', '1299', undefined]);
   });
 
-  test('by a walk: the way to its beginning, and what it gives', async () => {
+  test('reads for a walk the path to its beginning, and the nodes it returns', async () => {
     const shelf = new PageShelf();
     const tree = await stored(shelf, 5000, 0);
     const levels = await height(shelf, tree);
@@ -509,7 +509,7 @@ describe('what is read', () => {
     }
   });
 
-  test('by a range that begins or ends where a leaf does: not the leaf beyond', async () => {
+  test('reads no leaf beyond a range that begins or ends with a leaf', async () => {
     const shelf = new PageShelf();
     const tree = await stored(shelf, 5000, 0);
     const levels = await height(shelf, tree);
@@ -526,7 +526,7 @@ describe('what is read', () => {
   });
 
   test.each([false, true])(
-    'by a walk over many nodes: no leaf without entries of the range (descending: %s)',
+    'reads no leaf without entries of the range for a walk over many nodes (descending: %s)',
     async (descending) => {
       const shelf = new PageShelf();
       const tree = await stored(shelf, 1000, 0);
@@ -540,7 +540,7 @@ describe('what is read', () => {
     },
   );
 
-  test('by a range that excludes the first key of a leaf: the leaf without that key', async () => {
+  test('reads for a range that excludes the first key of a leaf no other leaf', async () => {
     const tree = await stored(new PageShelf(), 300);
     const range = { start: 1100, end: 1125, startInclusive: false };
     const keys = (await gather(tree.entries(range, { descending: true }))).map((entry) => entry.key);
@@ -549,7 +549,7 @@ describe('what is read', () => {
     expect(groups).toEqual([{ key: 1125, reduction: { sum: 27_825, most: 1125 } }]);
   });
 
-  test('by counts and reductions: the nodes that the edges cut', async () => {
+  test('reads for counts and reductions only the nodes at the edges', async () => {
     const shelf = new PageShelf();
     const tree = await stored(shelf, 5000, 0);
     const levels = await height(shelf, tree);
@@ -562,7 +562,7 @@ describe('what is read', () => {
     expect(await tree.reduceRange({ start: 1234, end: 4321 })).toEqual({ sum: 8_576_920, most: 4321 });
   });
 
-  test('by groups: the leaves where groups meet', async () => {
+  test('reads for groups only the leaves where groups meet', async () => {
     const shelf = new PageShelf();
     const tree = await stored(shelf, 5000, 0);
     const levels = await height(shelf, tree);
@@ -579,7 +579,7 @@ describe('what is read', () => {
     ]);
   });
 
-  test('by a search for reductions: the ways to what it finds', async () => {
+  test('reads for a search by reductions only the paths to the results', async () => {
     const shelf = new PageShelf();
     const changes = numbers(1000, 6000).map((key) => ({ key, value: key % 1000 === 7 ? '99' : '1' }));
     const { tree: built } = await Tree.empty(shelf.options(totalsSpec, small)).update(changes);
@@ -597,7 +597,7 @@ describe('what is read', () => {
   });
 });
 
-describe('a check', () => {
+describe('checking a tree', () => {
   async function findings(damage: (shelf: PageShelf, inner: number, leaf: number) => void): Promise<string[]> {
     const shelf = new PageShelf();
     const { tree: built } = await Tree.empty(shelf.options(totalsSpec, small)).update(sets(numbers(1000, 1030)));
@@ -612,7 +612,7 @@ describe('a check', () => {
     shelf.pages.set(page, text.replace(from, to));
   }
 
-  test('finds nothing where there is nothing', async () => {
+  test('finds nothing in an intact tree', async () => {
     expect(await findings(() => undefined)).toEqual([]);
   });
 
@@ -629,7 +629,7 @@ describe('a check', () => {
     expect(slot[0]).toMatch(/^tree page 103: storage_corrupt: .*lacks some of its parts/);
   });
 
-  test('finds keys out of order and beyond the separators', async () => {
+  test('finds unsorted keys and keys beyond the separators', async () => {
     const swap = await findings((shelf, _inner, leaf) =>
       edit(shelf, leaf, '\n1014\t1014\n1015\t1015', '\n1015\t1015\n1014\t1014'),
     );
@@ -640,7 +640,7 @@ describe('a check', () => {
     expect(high).toEqual(['tree page 101: its last key is not below the separator after it']);
   });
 
-  test('finds counts, sizes and reductions that differ from the parent’s', async () => {
+  test('finds counts, sizes and reductions that differ from those in the parent', async () => {
     const value = await findings((shelf, _inner, leaf) => edit(shelf, leaf, '\t1015', '\t1016'));
     expect(value).toEqual(['tree page 101: its reduction is not what its parent says']);
     const gone = await findings((shelf, _inner, leaf) => edit(shelf, leaf, '1015\t1015\n', ''));

@@ -26,7 +26,7 @@ async function open(): Promise<Scene> {
 }
 
 describe('a free list', () => {
-  test('drops what no snapshot can reach, the last first', async () => {
+  test('drops pages that no snapshot can reach, the last first', async () => {
     const { file, list, commits } = await open();
     list.add(1, [10, 11, 12]);
     await list.commit(file, [], 2);
@@ -36,7 +36,7 @@ describe('a free list', () => {
     expect(list.hasDroppable).toBe(false);
   });
 
-  test('keeps what a snapshot of an earlier state can reach', async () => {
+  test('keeps pages that a snapshot of an earlier state can reach', async () => {
     const { file, snapshots, list, commits } = await open();
     const ticket = snapshots.take(1);
     list.add(1, [10]);
@@ -50,7 +50,7 @@ describe('a free list', () => {
     expect(commits.map(({ dropPages }) => dropPages)).toEqual([[10], [20]]);
   });
 
-  test('keeps all where a commit fails', async () => {
+  test('keeps all pages if a commit fails', async () => {
     const { file, list } = await open();
     list.add(1, [10, 11]);
     file.commit = () => Promise.reject(new Error('full'));

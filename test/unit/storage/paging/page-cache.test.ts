@@ -3,7 +3,7 @@ import { CacheBudget } from '../../../../src/base/shared/cache-budget.ts';
 import { PageCache } from '../../../../src/storage/paging/page-cache.ts';
 
 describe('a page cache', () => {
-  test('gives what was set, until it is set again or deleted', () => {
+  test('returns what was set, until it is set again or deleted', () => {
     const budget = new CacheBudget(100);
     const cache = new PageCache(budget);
     const value = new Uint8Array(3);
@@ -18,7 +18,7 @@ describe('a page cache', () => {
     expect(budget.bytes).toBe(0);
   });
 
-  test('gives up bodies before leaves and leaves before inner nodes, whenever they came', () => {
+  test('evicts bodies before leaves and leaves before inner nodes, whatever their age', () => {
     const cache = new PageCache(40);
     cache.set(1, 'inner', 10, 'inner');
     cache.set(2, 'leaf', 10, 'leaf');
@@ -30,7 +30,7 @@ describe('a page cache', () => {
     expect([1, 2, 4, 5, 6].map((page) => cache.get(page))).toEqual(['inner', undefined, 'inner', 'inner', 'leaf']);
   });
 
-  test('gives up the oldest of a rank first, but not what was read since', () => {
+  test('evicts the oldest of a rank first, unless it was read since', () => {
     const cache = new PageCache(30);
     for (const page of [1, 2, 3]) cache.set(page, page, 10, 'leaf');
     cache.get(1);
@@ -42,7 +42,7 @@ describe('a page cache', () => {
     expect(cache.get(1)).toBe(1);
   });
 
-  test('finds room when all was read', () => {
+  test('makes room even if all pages were read', () => {
     const budget = new CacheBudget(30);
     const cache = new PageCache(budget);
     for (const page of [1, 2, 3]) cache.set(page, page, 10, 'leaf');
@@ -52,7 +52,7 @@ describe('a page cache', () => {
     expect([1, 2, 3, 4].map((page) => cache.get(page))).toEqual([undefined, undefined, 3, 4]);
   });
 
-  test('never exceeds its bound, and passes over what is larger than all of it', () => {
+  test('never exceeds its limit, and ignores a page larger than itself', () => {
     const budget = new CacheBudget(100);
     const cache = new PageCache(budget);
     cache.set(1, 'small', 40, 'leaf');
@@ -66,8 +66,8 @@ describe('a page cache', () => {
   });
 });
 
-describe('page caches of one budget', () => {
-  test('tell the same page numbers of different files apart', () => {
+describe('page caches that share one budget', () => {
+  test('separate the same page numbers of different files', () => {
     const budget = new CacheBudget(100);
     const [one, other] = [new PageCache(budget), new PageCache(budget)];
     one.set(1, 'of one', 10, 'leaf');
@@ -78,7 +78,7 @@ describe('page caches of one budget', () => {
     expect(budget.bytes).toBe(20);
   });
 
-  test('take no more than it together: who reads drives out who does not', () => {
+  test('never exceed it together, and pages of active files displace those of idle ones', () => {
     const budget = new CacheBudget(100);
     const [resting, busy] = [new PageCache(budget), new PageCache(budget)];
     for (let page = 1; page <= 10; page += 1) resting.set(page, page, 10, 'leaf');
@@ -89,7 +89,7 @@ describe('page caches of one budget', () => {
     expect(resting.get(9)).toBe(9);
   });
 
-  test('give up bodies of any file before leaves of another, and leaves before inner nodes', () => {
+  test('evict bodies of any file before leaves of another, and leaves before inner nodes', () => {
     const budget = new CacheBudget(40);
     const [one, other] = [new PageCache(budget), new PageCache(budget)];
     one.set(1, 'leaf', 10, 'leaf');
@@ -102,7 +102,7 @@ describe('page caches of one budget', () => {
     expect([one.get(1), one.get(2), other.get(2)]).toEqual([undefined, 'inner', 'leaf']);
   });
 
-  test('give their room back when they are closed, and keep nothing from then on', () => {
+  test('release their room when they are closed, and store nothing after that', () => {
     const budget = new CacheBudget(100);
     const [one, other] = [new PageCache(budget), new PageCache(budget)];
     one.set(1, 'leaf', 60, 'leaf');

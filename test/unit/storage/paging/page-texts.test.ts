@@ -5,8 +5,8 @@ import { cutText, pageCount, readPieces } from '../../../../src/storage/paging/p
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-describe('a text in pages', () => {
-  test('that fits into one is left whole', () => {
+describe('a text divided into pages', () => {
+  test('is not divided if it fits into one page', () => {
     expect(cutText('12345', 5)).toEqual(['12345']);
     expect(pageCount(5, 5)).toBe(1);
     expect(cutText('', 5)).toEqual(['']);
@@ -17,7 +17,7 @@ describe('a text in pages', () => {
     expect(cutText('😀😀😀😀', 4)).toEqual(['😀', '😀😀', '😀']);
   });
 
-  test('has as many pieces as its length tells, none too long, each storable as UTF-8', async () => {
+  test('has the number of pieces that its length says, each short enough and storable as UTF-8', async () => {
     const text = fc.string({ unit: 'binary', maxLength: 60 });
     await fc.assert(
       fc.asyncProperty(text, fc.integer({ min: 3, max: 20 }), async (whole, maxLength) => {

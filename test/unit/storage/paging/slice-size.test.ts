@@ -9,23 +9,23 @@ function after(slices: number, bytesPerMs: number): number {
   return size.bytes;
 }
 
-test('a first slice writes a quarter of the most', () => {
+test('the first slice writes a quarter of the maximum', () => {
   expect(after(0, 1)).toBe(MEGABYTE / 2);
 });
 
-test('slices grow to the most on a quick medium', () => {
+test('slices grow to the maximum on a fast medium', () => {
   expect(after(10, 10 * MEGABYTE)).toBe(2 * MEGABYTE);
 });
 
-test('and come to what a slower one stores in 20 ms', () => {
+test('slices shrink to what a slow medium stores in 20 ms', () => {
   expect(after(20, 10_000)).toBeCloseTo(200_000, -3);
 });
 
-test('but not below a part that is worth a commit', () => {
+test("slices don't shrink below a size that is worth a commit", () => {
   expect(after(20, 1)).toBe(MEGABYTE / 16);
 });
 
-test('a slice that was cut short, or took no time at all, is no reason to change much', () => {
+test('an interrupted slice, or one that took no time, changes the size little', () => {
   const size = new SliceSize(2 * MEGABYTE);
   size.noteWritten(100, 500);
   expect(size.bytes).toBe(MEGABYTE / 2);

@@ -38,14 +38,14 @@ async function idsOf(path: string): Promise<unknown> {
 const row = (id: string, rev: string, more = '') => `{"id":"${id}","key":"${id}","value":{"rev":"${rev}"}${more}}`;
 
 describe('_all_docs', () => {
-  test('is framed line by line', async () => {
+  test('has its rows line by line', async () => {
     expect(await get('_all_docs?limit=2&update_seq=true')).toBe(
       `{"total_rows":4,"offset":0,"update_seq":6,"rows":[\r\n${row('_design/x', '1-x')},\r\n${row('a', '1-a')}\r\n]}\n`,
     );
     expect(await get('_all_docs?limit=0')).toBe('{"total_rows":4,"offset":0,"rows":[\r\n\r\n]}\n');
   });
 
-  test('has documents, and their conflicts, where they are asked for', async () => {
+  test('includes documents and their conflicts on request', async () => {
     expect(await get('_all_docs?key="a"&include_docs=true')).toContain(
       row('a', '1-a', ',"doc":{"_id":"a","_rev":"1-a","n":1}'),
     );
@@ -74,7 +74,7 @@ describe('_all_docs', () => {
     expect(await idsOf(`_all_docs${search}`)).toEqual(expected);
   });
 
-  test('gives a row for each key, in their order', async () => {
+  test('returns a row for each key, in order', async () => {
     const rows = [
       row('d', '1-d', ',"doc":{"_id":"d","_rev":"1-d"}'),
       '{"id":"c","key":"c","value":{"rev":"1-c","deleted":true},"doc":null}',
@@ -97,7 +97,7 @@ describe('_all_docs', () => {
     expect(await get('_all_docs', '{}')).toBe(await get('_all_docs'));
   });
 
-  test('answers many keys', async () => {
+  test('answers thousands of keys', async () => {
     const keys = Array.from({ length: 1000 }, (_, index) => (index % 2 === 0 ? 'a' : `none${index}`));
     const list: unknown = JSON.parse(await get('_all_docs', JSON.stringify({ keys })));
     expect(pluck(pick(list, 'rows'), 'key')).toEqual(keys);
@@ -116,7 +116,7 @@ describe('_all_docs', () => {
     ]);
   });
 
-  test('has a tag that any write changes', async () => {
+  test('has an ETag that any write changes', async () => {
     const first = await ask(core, 'GET /db/_all_docs');
     const headers = { 'if-none-match': String(pick(first.headers, 'etag')) };
     expect(await ask(core, 'GET /db/_all_docs', { headers })).toMatchObject({ status: 304, body: null });
@@ -128,7 +128,7 @@ describe('_all_docs', () => {
 });
 
 /** So that whoever reads it can parse what came while the rest is made. */
-test('a long list is sent in pieces of at least 64 K characters, each cut between two rows', async () => {
+test('a long list is sent in chunks of at least 64 K characters, each cut between two rows', async () => {
   const ids = Array.from({ length: 2000 }, (_, index) => `a${String(index).padStart(4, '0')}`);
   const docs = ids.map((_id) => ({ _id, text: 'x'.repeat(100) }));
   await ask(core, 'PUT /long');
@@ -149,7 +149,7 @@ test('a long list is sent in pieces of at least 64 K characters, each cut betwee
   }
 });
 
-test('_design_docs has the design documents', async () => {
+test('_design_docs lists the design documents', async () => {
   expect(await idsOf('_design_docs')).toEqual(['_design/x', 0, 1]);
   expect(await idsOf('_design_docs?descending=true')).toEqual(['_design/x', 0, 1]);
   expect(await idsOf('_design_docs?startkey="_design/y"')).toEqual(['', 1, 1]);
@@ -159,7 +159,7 @@ test('_design_docs has the design documents', async () => {
   );
 });
 
-test('_local_docs has the local documents', async () => {
+test('_local_docs lists the local documents', async () => {
   expect(await idsOf('_local_docs')).toEqual(['_local/p _local/q', 0, 2]);
   expect(await idsOf('_local_docs?startkey="_local/q"')).toEqual(['_local/q', 1, 2]);
   expect(await idsOf('_local_docs?descending=true&limit=1')).toEqual(['_local/q', 0, 2]);

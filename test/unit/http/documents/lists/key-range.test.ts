@@ -9,7 +9,7 @@ async function range(search: string) {
 
 const open = { startInclusive: true, endInclusive: true, descending: false, skip: 0, start: undefined, end: undefined };
 
-describe('the range of ids that keys mean', () => {
+describe('the range of ids for keys', () => {
   test.each([
     ['', open],
     ['startkey="b"&endkey="d"', { ...open, start: 'b', end: 'd' }],
@@ -22,11 +22,11 @@ describe('the range of ids that keys mean', () => {
     ],
     ['startkey_docid=b&endkey_docid=d', { ...open, start: 'b', end: 'd' }],
     ['startkey="c"&startkey_docid=b', { ...open, start: 'c' }],
-  ])('?%s', async (search, expected) => {
+  ])('is correct for ?%s', async (search, expected) => {
     expect(await range(search)).toEqual(expected);
   });
 
-  test('other types sort below or above all ids', async () => {
+  test('has other types below or above all ids', async () => {
     expect(await range('startkey=null&endkey={}')).toEqual(open);
     expect(await range('startkey=7')).toEqual(open);
     expect(await range('startkey=[]')).toEqual({ beginsBehindAll: true });

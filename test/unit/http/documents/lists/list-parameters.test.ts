@@ -35,14 +35,14 @@ describe('parameters of lists', () => {
     });
   });
 
-  test('are read under both of their names, unknown ones passed over, the last value counting', async () => {
+  test('are read under both names, unknown ones are ignored, and the last value counts', async () => {
     const left = await parse('startkey="a"&endkey=["b"]&startkey_docid=x&endkey_docid=y&colour=blue&limit=1&limit=2');
     expect(left).toMatchObject({ startKey: 'a', endKey: ['b'], startKeyDocId: 'x', endKeyDocId: 'y', limit: 2 });
     const right = await parse('start_key="a"&end_key=["b"]&start_key_doc_id=x&end_key_doc_id=y&limit=2');
     expect(right).toEqual(left);
   });
 
-  test('booleans know no case', async () => {
+  test('are case-insensitive if they are booleans', async () => {
     expect(
       await parse('descending=TRUE&inclusive_end=False&include_docs=true&conflicts=true&update_seq=true'),
     ).toMatchObject({
@@ -79,7 +79,7 @@ describe('parameters of lists', () => {
     await expect(parse(search)).rejects.toThrow(expect.objectContaining({ code: 'bad_request', reason }));
   });
 
-  test('the keys of a body are keys', async () => {
+  test('keys in the body are keys', async () => {
     expect(await parse('limit=1', ['a', 7])).toMatchObject({ keys: ['a', 7], limit: 1 });
     await expect(parse('', 'a')).rejects.toThrow(expect.objectContaining({ code: 'bad_request' }));
     await expect(parse('key="a"', ['a'])).rejects.toThrow(expect.objectContaining({ code: 'query_parse_error' }));
@@ -100,12 +100,12 @@ describe('parameters of lists', () => {
     });
   });
 
-  test('no keys at all may stand beside bounds', async () => {
+  test('an empty list of keys can be combined with bounds', async () => {
     expect(await parse('keys=[]&startkey="a"&endkey="b"')).toMatchObject({ keys: [] });
     expect(await parse('key="a"', [])).toMatchObject({ keys: [] });
   });
 
-  test('a JSON object gives values of their own types, or texts', () => {
+  test('a JSON object has values of their own types, or texts', () => {
     const entries = Object.entries({ startkey: 'a', descending: true, include_docs: 'true', limit: 3, skip: '1' });
     expect(parseListParameters(entries)).toMatchObject({
       startKey: 'a',
@@ -116,7 +116,7 @@ describe('parameters of lists', () => {
     });
   });
 
-  test('values of any depth are refused without being walked through', () => {
+  test('deeply nested values are refused without recursion', () => {
     const deep: unknown = JSON.parse('['.repeat(10_000) + ']'.repeat(10_000));
     expect(() => parseListParameters([['limit', deep]])).toThrow('Invalid value for integer: […]');
     expect(() => parseListParameters([['descending', { deep }]])).toThrow('Invalid boolean parameter: {…}');
@@ -128,7 +128,7 @@ describe('parameters of lists', () => {
     expect(context.memory.bytes).toBeGreaterThanOrEqual(5_000 * 64);
   });
 
-  test('a count is a whole number from 0 up', () => {
+  test('a count is an integer from 0 up', () => {
     expect(parseCount('0')).toBe(0);
     expect(parseCount('12')).toBe(12);
     expect(() => parseCount('99999999999999999999')).toThrow('Invalid value for integer: 99999999999999999999');

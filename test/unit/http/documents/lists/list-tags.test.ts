@@ -44,7 +44,7 @@ async function tagOfList(): Promise<string | undefined> {
   return (await ask(core, 'GET /db/_all_docs')).headers['etag'];
 }
 
-test('it changes with every write', async () => {
+test('the ETag of a list changes with every write', async () => {
   const tags = [await tagOfList()];
   await ask(core, 'PUT /db/a', { body: '{}' });
   tags.push(await tagOfList());
@@ -55,7 +55,7 @@ test('it changes with every write', async () => {
   expect(await tagOfList()).toBe(tags[2]);
 });
 
-test('it answers a conditional read', async () => {
+test('the ETag of a list answers a conditional read', async () => {
   const tag = await tagOfList();
   const headers = { 'if-none-match': String(tag) };
   expect((await ask(core, 'GET /db/_all_docs', { headers })).status).toBe(304);
@@ -63,7 +63,7 @@ test('it answers a conditional read', async () => {
   expect((await ask(core, 'GET /db/_all_docs', { headers })).status).toBe(200);
 });
 
-test('it does not ask for the size of the file, as the information about the database does', async () => {
+test('the ETag of a list needs no size of the file, unlike the database info', async () => {
   await tagOfList();
   expect(sizes).not.toHaveBeenCalled();
   await ask(core, 'GET /db');

@@ -35,7 +35,7 @@ beforeEach(async () => {
 
 afterEach(() => core.close());
 
-test('functions see bodies of some size', async () => {
+test('functions see bodies of up to 16 MiB', async () => {
   const updates = { length: 'function (doc, req) { return [null, String(req.body.length)]; }' };
   await ask(core, 'PUT /db/_design/u', { body: JSON.stringify({ updates }) });
   const send = (length: number) => ask(core, 'POST /db/_design/u/_update/length', { body: 'x'.repeat(length) });
@@ -47,7 +47,7 @@ test('functions see bodies of some size', async () => {
   );
 });
 
-test('their output may be larger than what is held of it', async () => {
+test('the output of a list function can be larger than what is buffered of it', async () => {
   const { status, body } = await ask(core, 'GET /db/_design/d/_list/large/all');
   expect(status).toBe(200);
   if (!isStream(body)) throw new Error('a stream was expected');
@@ -61,7 +61,7 @@ test('their output may be larger than what is held of it', async () => {
   expect(largest).toBeLessThan(bytes / 4);
 });
 
-test.each(['all', '_all_docs'])('over %s the function runs no further than it is read', async (view) => {
+test.each(['all', '_all_docs'])('over %s a list function runs no further than its output is read', async (view) => {
   const { body } = await ask(core, `GET /db/_design/d/_list/told/${view}`);
   if (!isStream(body)) throw new Error('a stream was expected');
   await body.pull();
@@ -74,12 +74,12 @@ test.each(['all', '_all_docs'])('over %s the function runs no further than it is
   expect(untilThen).toBeLessThan((logged.length - untilThen) / 2);
 });
 
-test('one without a body holds nothing', async () => {
+test('a response without a body holds nothing', async () => {
   const { status, body } = await ask(core, 'GET /db/_design/d/_list/empty/all');
   expect([status, body]).toEqual([204, null]);
 });
 
-test('one that fails late breaks off', async () => {
+test('a list function that fails late aborts the response', async () => {
   const { status, body } = await ask(core, 'GET /db/_design/d/_list/late/all');
   expect(status).toBe(200);
   await expect(textOf(body)).rejects.toMatchObject({ code: 'render_error' });

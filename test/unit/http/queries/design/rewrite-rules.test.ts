@@ -8,7 +8,7 @@ function rewritten(rule: object | readonly object[], path: string, search = '', 
   return atOnce(rewrite(rules, { method, path: segments, query: new URLSearchParams(search) }, { isSecure: true }));
 }
 
-describe('a rule', () => {
+describe('a rewrite rule', () => {
   test.each([
     ['a/b', 'a/b', ['x']],
     ['/a/b/', 'a/b', ['x']],
@@ -18,7 +18,7 @@ describe('a rule', () => {
     ['a/*', 'a', ['x']],
     ['a/*', 'a/b/c', ['x']],
     [':one', 'a', ['x']],
-  ])('from %s fits %s', (from, path, expected) => {
+  ])('from %s matches %s', (from, path, expected) => {
     expect(rewritten({ from, to: 'x' }, path).path).toEqual(expected);
   });
 
@@ -29,17 +29,17 @@ describe('a rule', () => {
     [':one', ''],
     [':one/b', 'a/c'],
     ['*/b', 'a/b/c'],
-  ])('from %s does not fit %s', (from, path) => {
+  ])("from %s doesn't match %s", (from, path) => {
     expect(() => rewritten({ from, to: 'x' }, path)).toThrow(
       expect.objectContaining({ code: 'not_found', reason: 'missing' }),
     );
   });
 
-  test('without from fits everything', () => {
+  test('without from matches everything', () => {
     expect(rewritten({ to: '_show/x/*' }, 'a/b').path).toEqual(['_show', 'x', 'a', 'b']);
   });
 
-  test('is for its method alone', () => {
+  test('matches its own method only', () => {
     const rules = [
       { from: 'a', to: 'post', method: 'POST' },
       { from: 'a', to: 'any' },
@@ -49,20 +49,20 @@ describe('a rule', () => {
   });
 });
 
-describe('what it makes', () => {
-  test('variables and the star in the path', () => {
+describe('a rewritten address', () => {
+  test('has variables and the star in the path', () => {
     expect(rewritten({ from: ':a/x/*', to: 'y/:a/*/end' }, '1/x/2/3').path).toEqual(['y', '1', '2', '3', 'end']);
     expect(rewritten({ from: 'x', to: '../../:id' }, 'x', 'id=d1').path).toEqual(['..', '..', 'd1']);
     expect(rewritten({ from: 'x', to: '_show/:unbound' }, 'x').path).toEqual(['_show', ':unbound']);
   });
 
-  test("the request's query goes along, the path's variables over it, the rule's query over both", () => {
+  test("keeps the request's query, overridden by the path's variables, and by the rule's query", () => {
     const rule = { from: ':a', to: 'x', query: { b: 'rule', c: ':a' } };
     const { search } = rewritten(rule, 'path', 'a=query&b=query&d=query');
     expect(Object.fromEntries(new URLSearchParams(search))).toEqual({ a: 'path', b: 'rule', c: 'path', d: 'query' });
   });
 
-  test('keys are JSON, in formats where they are named', () => {
+  test('has keys as JSON, in formats if they are named', () => {
     const rule = {
       from: ':n/:flag/:text',
       to: 'x',
@@ -83,18 +83,18 @@ describe('what it makes', () => {
     });
   });
 
-  test('a value that has not its format stays a text', () => {
+  test("keeps a value as text that doesn't match its format", () => {
     const rule = { from: ':n', to: 'x', query: { key: ':n' }, formats: { n: 'int' } };
     expect(new URLSearchParams(rewritten(rule, 'many').search).get('key')).toBe('"many"');
   });
 
-  test('the star is a value as well', () => {
+  test('can have the star as a value', () => {
     const { search } = rewritten({ from: 'a/*', to: 'x', query: { rest: '*', key: ['*'] } }, 'a/b/c');
     expect(Object.fromEntries(new URLSearchParams(search))).toEqual({ rest: 'b/c', key: '["b/c"]' });
   });
 });
 
-describe('rules', () => {
+describe('rewrite rules', () => {
   const request = { method: 'GET', path: ['a'], query: [] };
 
   test.each([
@@ -108,13 +108,13 @@ describe('rules', () => {
       'A rewrite rule is nested too deeply. Give its members fewer levels.',
     ],
     [[], 'not_found', 'missing'],
-  ])('rule set %# leads nowhere', (rules, code, reason) => {
+  ])('of set %# are refused', (rules, code, reason) => {
     expect(() => atOnce(rewrite(rules, request, { isSecure: true }))).toThrow(
       expect.objectContaining({ code, reason }),
     );
   });
 
-  test('lead up to the database, and further only where that is allowed', () => {
+  test('lead up to the database, and further only if that is allowed', () => {
     const rules = [{ to: '../../../up' }];
     expect(() => atOnce(rewrite(rules, request, { isSecure: true }))).toThrow(
       expect.objectContaining({ code: 'insecure_rewrite_rule', reason: 'too many ../.. segments' }),
@@ -127,7 +127,7 @@ describe('rules', () => {
     [{ from: 'a/*', to: '../../../*' }, 'a/b/../../c'],
     [{ from: 'a/:id', to: '../../:id' }, 'a/..'],
     [{ from: 'a/*', to: '_show/x/*' }, 'a/../../../../..'],
-  ])('%j is not led beyond the database by %s', (rule, path) => {
+  ])("from %j don't lead beyond the database by %s", (rule, path) => {
     expect(() => rewritten(rule, path)).toThrow(expect.objectContaining({ code: 'insecure_rewrite_rule' }));
   });
 });

@@ -1,6 +1,7 @@
 /** Selector queries that stay alive (docs/http/find.md#live-selector-queries). */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Core } from '../../../../../src/core/core.ts';
+import { patient } from '../../../../support/patience.ts';
 import { FeedLines } from '../../feed-lines.ts';
 import { ask, askJson, openCore, pick, textOf } from '../../support.ts';
 
@@ -33,7 +34,7 @@ async function put(id: string, document: object): Promise<void> {
   expect(written.status).toBe(201);
 }
 
-test('begins with the answer, and goes on with documents that come, change and go', async () => {
+test('a live query begins with the answer, and continues with documents that are added, changed and removed', async () => {
   const feed = await follow('', { fields: ['_id', 'n'] });
   expect(await feed.next()).toMatchObject({
     seq: 3,
@@ -56,40 +57,40 @@ test('begins with the answer, and goes on with documents that come, change and g
   expect(await feed.next()).toEqual({ last_seq: 8 });
 });
 
-test('goes on from a sequence number without the answer', async () => {
+test('a live query continues from a sequence number without the answer', async () => {
   const feed = await follow('&since=2', { fields: ['_id'] });
   expect(await feed.next()).toEqual({ seq: 3, changed: [{ _id: 'd3' }] });
 });
 
-test('takes a document to have been in the answer whose earlier revisions are gone', async () => {
+test('a live query treats a document as part of the answer if its earlier revisions are gone', async () => {
   await put('d1', { n: 0 });
   await ask(core, 'POST /db/_compact');
-  await expect.poll(async () => pick((await askJson(core, 'GET /db'))[1], 'compact_running')).toBe(false);
+  await expect.poll(async () => pick((await askJson(core, 'GET /db'))[1], 'compact_running'), patient).toBe(false);
   const feed = await follow('&since=3');
   expect(await feed.next()).toEqual({ seq: 4, removed: ['d1'] });
 });
 
-test('a longpoll is answered by the first change that touches it', async () => {
+test('a longpoll query is answered by the first relevant change', async () => {
   const answer = textOf((await ask(core, 'POST /db/_find?feed=longpoll', query({ fields: ['_id'] }))).body);
   await put('d1', { n: 0 });
   await put('d2', { n: 7 });
   expect(JSON.parse(await answer)).toEqual({ results: [{ seq: 5, changed: [{ _id: 'd2' }] }], last_seq: 5 });
 });
 
-test('as event source, on one line with an id', async () => {
+test('a query as event source has one line with an id per event', async () => {
   const { body, headers } = await ask(core, 'POST /db/_find?feed=eventsource&timeout=10', query({ fields: ['_id'] }));
   expect(headers['content-type']).toBe('text/event-stream');
   expect(await textOf(body)).toMatch(/^data: \{"seq":3,"docs":\[\{"_id":"d2"\},\{"_id":"d3"\}\],.*\}\nid: 3\n\n$/);
 });
 
-test('an event source forgets its id where the database is deleted', async () => {
+test('a query as event source resets its id when the database is deleted', async () => {
   const { body } = await ask(core, 'POST /db/_find?feed=eventsource&since=now', query({}));
   const text = textOf(body);
   await ask(core, 'DELETE /db');
   expect(await text).toBe('\nid:\n\n');
 });
 
-test.each(['limit', 'skip', 'bookmark'])('%s is refused', async (name) => {
+test.each(['limit', 'skip', 'bookmark'])('a live query with %s is refused', async (name) => {
   const answer = await askJson(core, 'POST /db/_find?feed=continuous', query({ [name]: 1 }));
   expect(answer).toEqual([400, { error: 'bad_request', reason: expect.stringContaining(`\`${name}\``) }]);
 });

@@ -47,8 +47,8 @@ async function put(id: string, document: object): Promise<void> {
 
 const row = (id: string, key: number, value: string) => ({ id, key, value });
 
-describe('with include_rows', () => {
-  test('begins with all rows of the range, and goes on with what is added, changed and removed in it', async () => {
+describe('a live view with include_rows', () => {
+  test('begins with all rows of the range, and continues with rows that are added, changed and removed in it', async () => {
     const feed = await follow(`${address}?feed=continuous&include_rows=true&startkey=2`);
     expect(await feed.next()).toEqual({ seq: expect.any(String), rows: [row('d2', 2, 'x'), row('d3', 3, 'x')] });
     await put('d2', { n: 2, t: 'y' });
@@ -65,7 +65,7 @@ describe('with include_rows', () => {
     expect(await feed.next()).toMatchObject({ removed: [row('d4', 7, 'z')] });
   });
 
-  test('tells what came between two reads as one event', async () => {
+  test('reports changes between two reads as one event', async () => {
     const feed = await follow(`${address}?feed=continuous&include_rows=true`);
     await feed.next();
     await put('gone', { n: 5, t: 'x' });
@@ -82,7 +82,7 @@ describe('with include_rows', () => {
     expect(JSON.stringify(told.at(-1))).not.toContain('gone');
   });
 
-  test('of a range from above, and of keys', async () => {
+  test('works for a descending range, and for keys', async () => {
     const above = await follow(`${address}?feed=continuous&include_rows=true&descending=true&startkey=3&endkey=2`);
     const keys = await follow(`${address}?feed=continuous&include_rows=true`, { keys: [1, 3] });
     expect(await above.next()).toMatchObject({ rows: [row('d3', 3, 'x'), row('d2', 2, 'x')] });
@@ -93,7 +93,7 @@ describe('with include_rows', () => {
     expect(await keys.next()).toMatchObject({ changed: [row('d1', 1, 'y')] });
   });
 
-  test('of a reduction tells all groups again', async () => {
+  test('of a reduction sends all groups again', async () => {
     const feed = await follow('/db/_design/d/_view/sum?feed=continuous&include_rows=true&group=true&startkey=2');
     expect(await feed.next()).toMatchObject({
       rows: [
@@ -110,14 +110,14 @@ describe('with include_rows', () => {
     });
   });
 
-  test('has the documents that it is asked for', async () => {
+  test('includes documents on request', async () => {
     const feed = await follow(`${address}?feed=continuous&include_rows=true&include_docs=true&key=2`);
     expect(await feed.next()).toMatchObject({ rows: [{ id: 'd2', doc: { _id: 'd2', t: 'x' } }] });
     await put('d2', { n: 2, t: 'y' });
     expect(await feed.next()).toMatchObject({ changed: [{ id: 'd2', doc: { _id: 'd2', t: 'y' } }] });
   });
 
-  test('tells a purge', async () => {
+  test('reports a purge', async () => {
     const feed = await follow(`${address}?feed=continuous&include_rows=true&startkey=3`);
     await feed.next();
     const [, present] = await askJson(core, 'GET /db/d3');
@@ -128,8 +128,8 @@ describe('with include_rows', () => {
   });
 });
 
-describe('without include_rows', () => {
-  test('a longpoll waits for a change in its range, and names the state', async () => {
+describe('a live view without include_rows', () => {
+  test('answers a longpoll after a change in its range, with the state', async () => {
     const answer = textOf((await ask(core, `GET ${address}?feed=longpoll&key=2`)).body);
     await put('d1', { n: 1, t: 'y' });
     await put('d2', { n: 2, t: 'y' });
@@ -143,7 +143,7 @@ describe('without include_rows', () => {
     expect(other).toEqual({ results: [{ seq }], last_seq: seq });
   });
 
-  test('an event source gets ids, and goes on behind the last one', async () => {
+  test('has ids as event source, and continues after the last one', async () => {
     const [, told] = await askJson(core, `GET ${address}?feed=longpoll&since=0`);
     const seq = String(pick(told, 'last_seq'));
     const known = { headers: { 'last-event-id': seq } };
@@ -155,12 +155,12 @@ describe('without include_rows', () => {
   });
 });
 
-describe('ends', () => {
+describe('a live view ends', () => {
   test.each([
     ['the design document gets other views', async () => put('_design/d', { views: { v: views.sum } })],
     ['the database is deleted', async () => expect((await ask(core, 'DELETE /db')).status).toBe(200)],
     ['the service ends', async () => core.beginShutdown()],
-  ])('in order when %s', async (_, end) => {
+  ])('properly when %s', async (_, end) => {
     const feed = await follow(`${address}?feed=continuous`);
     const last = feed.next();
     await end();
@@ -168,13 +168,13 @@ describe('ends', () => {
     expect(await feed.next()).toBeUndefined();
   });
 
-  test('and has an event source forget its id where the database is deleted', async () => {
+  test('with a reset id for an event source when the database is deleted', async () => {
     const text = textOf((await ask(core, `GET ${address}?feed=eventsource`)).body);
     await ask(core, 'DELETE /db');
     expect(await text).toBe('\nid:\n\n');
   });
 
-  test('and goes on when the design document changes in other ways', async () => {
+  test('not when the design document changes in other ways', async () => {
     const feed = await follow(`${address}?feed=continuous`);
     await put('_design/d', { views, more: 1 });
     await put('d2', { n: 2, t: 'y' });
@@ -186,7 +186,7 @@ test.each([
   ['include_rows=true&limit=3', '`skip` and `limit`'],
   ['include_rows=true&skip=1', '`skip` and `limit`'],
   ['heartbeat=x', 'heartbeat is "x"'],
-])('%s is refused', async (parameters, reason) => {
+])('a live view with %s is refused', async (parameters, reason) => {
   const [status, answer] = await askJson(core, `GET ${address}?feed=continuous&${parameters}`);
   expect([status, answer]).toEqual([400, { error: 'bad_request', reason: expect.stringContaining(reason) }]);
 });

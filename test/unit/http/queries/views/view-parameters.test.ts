@@ -17,8 +17,8 @@ async function parse(
   return parseViewParameters(await readQueryValues(contextAt(search)), traits);
 }
 
-describe('parameters of views', () => {
-  test('a view with a reduce is reduced unless the request says otherwise', async () => {
+describe('view parameters', () => {
+  test('a view with a reduce function is reduced by default', async () => {
     expect((await parse('')).isReduced).toBe(false);
     expect((await parse('reduce=false')).isReduced).toBe(false);
     expect((await parse('', REDUCED)).isReduced).toBe(true);
@@ -43,7 +43,7 @@ describe('parameters of views', () => {
     ['update=true', 'before'],
     ['update=false', 'never'],
     ['update=lazy', 'after'],
-  ])('%s updates %s the answer', async (search, update) => {
+  ])('%s updates the index %s the response', async (search, update) => {
     expect((await parse(search)).update).toBe(update);
   });
 
@@ -82,31 +82,31 @@ describe('parameters of views', () => {
     });
   });
 
-  test('reduce may be a default, for views that have one', async () => {
+  test('reduce can be a default for views that have a reduce function', async () => {
     expect((await parse('', { hasReduce: true, defaults: { reduce: false } })).isReduced).toBe(false);
     expect((await parse('reduce=true', { hasReduce: true, defaults: { reduce: false } })).isReduced).toBe(true);
     expect((await parse('', { hasReduce: false, defaults: { reduce: true } })).isReduced).toBe(false);
   });
 
-  test('bounds of the request replace all bounds of the defaults', async () => {
+  test('bounds of the request replace all default bounds', async () => {
     const traits = { hasReduce: false, defaults: { key: 1, descending: true } };
     expect(await parse('', traits)).toMatchObject({ startKey: 1, endKey: 1, descending: true });
     expect(await parse('keys=[2]', traits)).toMatchObject({ startKey: undefined, keys: [2], descending: true });
   });
 });
 
-describe('what an index is asked for', () => {
-  test('a key is both ends, and is in', async () => {
+describe('the range of an index that a query reads', () => {
+  test('begins and ends with a given key, inclusively', async () => {
     const options = toReduceOptions(await parse('key=null&startkey_docid=a&endkey_docid=b&inclusive_end=false'));
     expect(options).toMatchObject({ start: null, end: null, startDocId: 'a', endDocId: 'b', inclusiveEnd: true });
   });
 
-  test('one key of a reduced view needs no group', async () => {
+  test('is one key for a reduced view without group', async () => {
     expect(toReduceOptions(await parse('keys=[1]', REDUCED))).toMatchObject({ keys: [1], groupLevel: 0 });
     expect(toReduceOptions(await parse('keys=[]', REDUCED))).toMatchObject({ keys: [], groupLevel: 0 });
   });
 
-  test('bounds that are not given are open', async () => {
+  test('is open without bounds', async () => {
     const options = toReduceOptions(await parse('startkey=null&descending=true&skip=3&limit=0'));
     expect(options).toMatchObject({ start: null, end: undefined, descending: true, skip: 3, limit: 0 });
   });

@@ -134,7 +134,7 @@ function held({ groups, readers, leases }: Watch): readonly number[] {
 }
 
 describe('the rows of a view', () => {
-  test('are given back at their end', async () => {
+  test('are released at their end', async () => {
     const { watch, ask } = await watchedService();
     const { body } = await ask(path);
     expect(held(watch)).toEqual([1, 1, 1]);
@@ -142,7 +142,7 @@ describe('the rows of a view', () => {
     expect(held(watch)).toEqual([0, 0, 0]);
   });
 
-  test('are not read in advance, and given back when nobody reads on', async () => {
+  test('are not read in advance, and are released when the client stops reading', async () => {
     const { watch, ask } = await watchedService();
     const { body } = await ask(path);
     expect(watch.rowsRead).toBeLessThan(ROWS / 5);
@@ -153,7 +153,7 @@ describe('the rows of a view', () => {
     expect(watch.rowsRead).toBeLessThan(ROWS / 2);
   });
 
-  test('that can not be read have a status of their own, or break off', async () => {
+  test("that can't be read have their own status, or abort the response", async () => {
     const { watch, ask } = await watchedService();
     watch.failAtRow = 0;
     await expect(ask(path)).rejects.toThrow('page 7 is damaged');
@@ -170,14 +170,14 @@ describe('the rows of a view', () => {
     ['a view that is not there', '/db/_design/d/_view/w', false],
     ['a parameter that can not be', `${path}?limit=x`, false],
     ['a design document that is not there', '/db/_design/e/_view/v', false],
-  ])('%s gives back what it took', async (_name, url, readFails) => {
+  ])('are released for %s', async (_name, url, readFails) => {
     const { watch, ask } = await watchedService();
     watch.readFails = readFails;
     await expect(ask(url)).rejects.toThrow(DatabaseError);
     expect(held(watch)).toEqual([0, 0, 0]);
   });
 
-  test('are read no further than their first chunk for HEAD, and not at all for those who have them', async () => {
+  test('are read up to the first chunk for HEAD, and not at all for a 304', async () => {
     const { watch, ask } = await watchedService();
     const head = await ask(path, {}, true);
     expect([head.status, head.body, held(watch)]).toEqual([200, null, [0, 0, 0]]);

@@ -35,7 +35,7 @@ test.each([
   'POST /notes/_design/d/_show/f/a',
   'POST /_dbs_info',
   'POST /_users/_find',
-])('%s only reads', (what) => {
+])('%s is read-only', (what) => {
   expect(isReadOnly(what)).toBe(true);
 });
 
@@ -58,25 +58,25 @@ test.each([
   'POST /_replicate',
   'POST /_session',
   'POST /notes/?x=/_all_docs',
-])('%s may write', (what) => {
+])('%s can write', (what) => {
   expect(isReadOnly(what)).toBe(false);
 });
 
-test('a POST that stands for another method may write', () => {
+test('a POST with a method override can write', () => {
   expect(isReadOnly('POST /notes/_all_docs', { 'x-http-method-override': 'DELETE' })).toBe(false);
 });
 
-test('a POST outside of the base may write', () => {
+test('a POST outside of the base can write', () => {
   expect(isReadOnlyRequest({ method: 'POST', url: 'https://other.example/notes/_find', headers: {} }, BASE)).toBe(
     false,
   );
 });
 
-test('with a path for its base, paths are told by it', () => {
+test('with a path as base, paths below it are classified', () => {
   expect(isReadOnlyRequest({ method: 'POST', url: '/notes/_find', headers: {} }, '/')).toBe(true);
 });
 
-test('the list is what the route table says of its rows', () => {
+test('the list of read-only requests matches the route table', () => {
   const { server, database, design } = createRoutes(noParts);
   const readOnlyPosts = (table: Table<unknown>) =>
     [...table].filter(([, { actions }]) => actions.get('POST')?.isReadOnly === true).map(([path]) => path);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { isBelow, originOf, parseTarget } from '../../../../../src/http/request/address/target.ts';
 
-describe('target', () => {
+describe('a request target', () => {
   test.each([
     ['/', [], ''],
     ['', [], ''],
@@ -26,11 +26,11 @@ describe('target', () => {
     expect(parseTarget(url)).toEqual({ segments, search });
   });
 
-  test('a segment that is not UTF-8 names no document', () => {
+  test('with a segment that is not UTF-8 is refused', () => {
     expect(() => parseTarget('/db/a%FFb')).toThrow('bad_request: Document id must be valid UTF-8');
   });
 
-  test.each(['/%zz', '/db/%', '/db/%4', '/%FF'])('%s is not valid percent-encoding', (url) => {
+  test.each(['/%zz', '/db/%', '/db/%4', '/%FF'])('%s is invalid percent-encoding', (url) => {
     expect(() => parseTarget(url)).toThrow(/^bad_request: Path segment ".*" is not valid percent-encoding/);
   });
 
@@ -47,7 +47,7 @@ describe('target', () => {
     ['https://app.example', false],
     ['https://data/data', true],
     ['https://app.example/db?x=/data', false],
-  ])('%s below /data: %s', (url, expected) => {
+  ])('%s below /data is %s', (url, expected) => {
     expect(isBelow(url, '/data')).toBe(expected);
   });
 
@@ -59,7 +59,7 @@ describe('target', () => {
     expect(parseTarget(url, '/data')).toEqual({ segments, search });
   });
 
-  test('the origin is what stands before the path of an absolute address', () => {
+  test('has as origin what precedes the path of an absolute address', () => {
     expect(originOf('https://example.org:8443/db?x=http://y/')).toBe('https://example.org:8443');
     expect(originOf('http://example.org')).toBe('http://example.org');
     expect(originOf('/db/http://x')).toBeUndefined();

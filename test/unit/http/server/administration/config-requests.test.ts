@@ -25,7 +25,7 @@ async function open(): Promise<{ readonly core: Core; readonly logged: string[] 
   return { core, logged };
 }
 
-test('what is set is never logged, only that it was', async () => {
+test('the log says that a setting was changed, but never its value', async () => {
   const { core, logged } = await open();
   await askJson(core, 'PUT /_config/svc_httpd_auth/secret', { body: '"s3cr3t"' });
   await askJson(core, 'PUT /_config/oauth_token_secrets/t', { body: '"s3cr3t"' });
@@ -39,7 +39,7 @@ test('what is set is never logged, only that it was', async () => {
   ]);
 });
 
-test('a whitelist that is empty lets nobody change anything', async () => {
+test('an empty whitelist lets no one change anything', async () => {
   const { core } = await open();
   const other = await askJson(core, 'PUT /_config/httpd/config_whitelist', { body: '"[{httpd}]"' });
   expect(other).toMatchObject([400, { error: 'bad_request' }]);
@@ -50,14 +50,14 @@ test('a whitelist that is empty lets nobody change anything', async () => {
   expect(await askJson(core, 'GET /_config/httpd/config_whitelist')).toEqual([200, '']);
 });
 
-test('iterations are those of the settings', async () => {
+test("a new admin's password is hashed with the configured iterations", async () => {
   const { core } = await open();
   await core.config.set('svc_httpd_auth', 'iterations', '177');
   const [, text] = await askJson(core, 'PUT /_config/admins/ada', { body: '"x"' });
   expect(text).toMatch(/^-pbkdf2-[0-9a-f]{40},[0-9a-f]{32},177$/);
 });
 
-test('a host that can not open the service anew says so', async () => {
+test("a host that can't reopen the service says so", async () => {
   const { core } = await open();
   expect(await askJson(core, 'POST /_restart')).toEqual([
     501,
@@ -71,7 +71,7 @@ test('a host that can not open the service anew says so', async () => {
 test.each([
   ['true', 'maintenance_mode'],
   ['nolb', 'nolb'],
-])('a service whose maintenance_mode is %s says so, and answers all else', async (mode, status) => {
+])('with maintenance_mode %s _up says so, and everything else is answered', async (mode, status) => {
   const { core } = await open();
   await core.config.set('svc', 'maintenance_mode', mode);
   expect(await askJson(core, 'GET /_up')).toEqual([404, { status }]);

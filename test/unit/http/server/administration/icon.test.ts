@@ -4,7 +4,7 @@ import { ask, openCore } from '../../support.ts';
 
 const PNG_SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
 
-test('the icon is an ICO of whole PNGs of 16 and 32 pixels, to be cached for a year', async () => {
+test('the icon is an ICO of complete PNGs of 16 and 32 pixels, cacheable for a year', async () => {
   const core = await openCore();
   const { status, headers, body } = await ask(core, 'GET /favicon.ico');
   expect([status, headers['content-type'], headers['cache-control']]).toEqual([

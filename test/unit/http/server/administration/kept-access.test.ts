@@ -34,7 +34,7 @@ async function change(what: string, body: string | null = null, headers: Headers
 
 const LOCKS = 'The change would lock out, and nothing was changed: ';
 
-test('iterations that are permitted are those of all admins who can log in', async () => {
+test('iteration limits that would lock out an admin are refused', async () => {
   await open({ admins: { old: OLD, never: '-pbkdf2-none', weak: OLD.replace('4096', '50') } });
   const [status, reason] = await put('svc_httpd_auth/min_iterations', '4097');
   expect([status, reason]).toEqual([
@@ -50,7 +50,7 @@ test('iterations that are permitted are those of all admins who can log in', asy
   expect((await ask(core, 'GET /_config', { headers: basic('old', 'another') })).status).toBe(200);
 });
 
-test('no hash is kept by which nobody could log in', async () => {
+test('a hash with which an admin could not log in is refused', async () => {
   await open();
   const weak = OLD.replace('4096', '99');
   expect((await put('admins/eva?raw=true', weak))[1]).toMatch(/the admin eva could not log in: .* 99 iterations/);
@@ -58,7 +58,7 @@ test('no hash is kept by which nobody could log in', async () => {
   expect((await put('admins/eva?raw=true', OLD))[0]).toBe(200);
 });
 
-test('handlers are left by which the password of who asks gets in', async () => {
+test('authentication handlers that would lock out the requesting admin are refused', async () => {
   await open();
   const [status, reason] = await put('httpd/authentication_handlers', 'jwt, proxy');
   expect([status, reason]).toEqual([
@@ -73,7 +73,7 @@ test('handlers are left by which the password of who asks gets in', async () => 
   expect((await ask(core, 'GET /_config', { headers: ROOT })).status).toBe(200);
 });
 
-test('a new secret ends sessions, and is taken: their admins log in anew', async () => {
+test('a new secret ends sessions, and their admins can log in again', async () => {
   await open();
   const { headers } = await ask(core, 'POST /_session', { body: JSON.stringify({ name: 'root', password: 'secret' }) });
   const cookie = { cookie: headers['set-cookie']?.split(';')[0] ?? '', host: ROOT.host };
@@ -82,7 +82,7 @@ test('a new secret ends sessions, and is taken: their admins log in anew', async
   expect((await ask(core, 'GET /_config', { headers: ROOT })).status).toBe(200);
 });
 
-test('who came by a proxy keeps what it is recognised by', async () => {
+test("a setting on which the requesting admin's proxy depends is kept", async () => {
   const token = createHmac('sha1', 'shared').update('op').digest('hex');
   const headers = { 'x-auth-svc-username': 'op', 'x-auth-svc-roles': '_admin', 'x-auth-svc-token': token };
   await open({
@@ -99,7 +99,7 @@ test('who came by a proxy keeps what it is recognised by', async () => {
   expect((await put('httpd/authentication_handlers', 'default', { ...ROOT, 'x-svc-persist': 'false' }))[0]).toBe(200);
 });
 
-test('a virtual host does not hide the configuration from the name by which it is asked for', async () => {
+test('a virtual host that hides the configuration from the requesting host is refused', async () => {
   await open();
   for (const name of ['vhosts/*', 'vhosts/127.0.0.1:5984', 'vhosts/:a.:b.:c.:d']) {
     expect((await put(name, '/db'))[1]).toBe(
@@ -116,7 +116,7 @@ test('a virtual host does not hide the configuration from the name by which it i
   expect((await change('DELETE /_config/httpd/vhost_global_handlers'))[0]).toBe(400);
 });
 
-test('the last admin who can log in goes with all others, and an admin may go who is not the last', async () => {
+test('the last admin who can log in is removed only together with all others', async () => {
   await open({ admins: { never: '-pbkdf2-none' } });
   const headers = { ...ROOT, 'x-svc-persist': 'false' };
   expect((await change('DELETE /_config/admins/root', null, headers))[1]).toBe(
@@ -126,7 +126,7 @@ test('the last admin who can log in goes with all others, and an admin may go wh
   expect((await change('DELETE /_config/admins/root', null, headers))[0]).toBe(200);
 });
 
-test('the first admin is made where somebody can log in', async () => {
+test('the first admin is refused if no one could log in', async () => {
   core = await openCore({ httpd: { authentication_handlers: 'jwt' } });
   expect(await put('admins/root', 'secret', {})).toEqual([
     400,
@@ -137,7 +137,7 @@ test('the first admin is made where somebody can log in', async () => {
   expect((await put('admins/root', 'secret', {}))[0]).toBe(200);
 });
 
-test('connections are left for who puts their number right', async () => {
+test('a limit of connections too low to correct it is refused', async () => {
   await open();
   for (const value of ['1', '15']) expect((await put('httpd/max_connections', value))[1]).toMatch(/set 16 at least/);
   for (const value of ['0', '16']) expect((await put('httpd/max_connections', value))[0]).toBe(200);
@@ -160,24 +160,27 @@ test.each([
   ['handlers', 'httpd', 'authentication_handlers', 'proxy, cookie, default'],
   ['proxies', 'httpd', 'trusted_proxies', '127.0.0.1'],
   ['the name of a header', 'svc_httpd_auth', 'x_auth_username', 'Host'],
-])('no proxy takes over the requests of who asks: %s', async (_what, section, key, value) => {
-  const all = {
-    httpd: { authentication_handlers: 'proxy, cookie, default', trusted_proxies: '127.0.0.1' },
-    svc_httpd_auth: { x_auth_username: 'Host' },
-  };
-  const given: Record<string, Record<string, string>> = structuredClone(all);
-  delete given[section]?.[key];
-  await open(given);
-  const [status, reason] = await putFrom(`${section}/${key}`, value);
-  expect([status, reason]).toEqual([400, expect.stringContaining(`${LOCKS}${TAKEN}. To make it, name cookie and`)]);
-  // Nor those of everybody, while everybody is an admin, or of the first admin.
-  await core.close();
-  core = await openCore(given);
-  const withPassword = { authorization: '' };
-  expect((await putFrom(`${section}/${key}`, value, withPassword))[1]).toContain(TAKEN);
-});
+])(
+  'a proxy setting that would take over the requests of the admin is refused: %s',
+  async (_what, section, key, value) => {
+    const all = {
+      httpd: { authentication_handlers: 'proxy, cookie, default', trusted_proxies: '127.0.0.1' },
+      svc_httpd_auth: { x_auth_username: 'Host' },
+    };
+    const given: Record<string, Record<string, string>> = structuredClone(all);
+    delete given[section]?.[key];
+    await open(given);
+    const [status, reason] = await putFrom(`${section}/${key}`, value);
+    expect([status, reason]).toEqual([400, expect.stringContaining(`${LOCKS}${TAKEN}. To make it, name cookie and`)]);
+    // Nor those of everybody, while everybody is an admin, or of the first admin.
+    await core.close();
+    core = await openCore(given);
+    const withPassword = { authorization: '' };
+    expect((await putFrom(`${section}/${key}`, value, withPassword))[1]).toContain(TAKEN);
+  },
+);
 
-test('handlers that are asked first have no other credentials in the request', async () => {
+test('a change of handlers is refused if an earlier handler would see other credentials in the request', async () => {
   const token = createHmac('sha1', 'shared').update('op').digest('hex');
   const proxied = { 'x-auth-svc-username': 'op', 'x-auth-svc-roles': '_admin', 'x-auth-svc-token': token };
   await open({
@@ -193,7 +196,7 @@ test('handlers that are asked first have no other credentials in the request', a
 });
 
 test.each(['httpd/x_forwarded_host', 'httpd/trusted_proxies'])(
-  'no header names a host whose virtual host hides the configuration: %s',
+  'a header setting is refused if it makes a virtual host hide the configuration: %s',
   async (name) => {
     const other = { httpd: { x_forwarded_host: 'X-Host', trusted_proxies: '127.0.0.1' } };
     const given: Record<string, string> = { ...other.httpd };
@@ -205,7 +208,7 @@ test.each(['httpd/x_forwarded_host', 'httpd/trusted_proxies'])(
   },
 );
 
-test('a virtual host does not hide a part of the configuration', async () => {
+test('a virtual host that hides a part of the configuration is refused', async () => {
   await open();
   const hidden = encodeURIComponent('127.0.0.1:5984/_config/vhosts');
   expect((await put(`vhosts/${hidden}`, '/db'))[1]).toContain('/_config/vhosts/');

@@ -1,0 +1,165 @@
+import { expect } from 'vitest';
+import { must } from '../../src/base/shared/assert.ts';
+import { pause } from './browser-session.ts';
+import type { Tab } from './drivers/browser.ts';
+
+/** What a user does in the demo's pages, and what they show. */
+
+/** The state of the storage, which has no feed, is asked for only while somebody sees it. */
+export async function bringToSight(tab: Tab): Promise<void> {
+  await tab.evaluate(`{
+    Object.defineProperty(document, 'hidden', { value: false });
+    document.dispatchEvent(new Event('visibilitychange'));
+  }`);
+}
+
+export const row = (id: string): string => `.rows a[data-id="${id}"]`;
+
+/** What a script in the page does with a document: replaces some of its text. */
+export function put(path: string, before: string, after: string): string {
+  return `(async () => {
+    const body = await (await fetch('/db/${path}')).text();
+    const answer = await fetch('/db/${path}', { method: 'PUT', body: body.replace(${JSON.stringify(before)}, ${JSON.stringify(after)}) });
+    if (!answer.ok) throw new Error(await answer.text());
+  })()`;
+}
+
+export const lastId = '.rows li:last-child .row-id';
+
+/** As another page would. */
+export function create(id: string): string {
+  return `fetch('/db/countries/${id}', { method: 'PUT', body: '{"name":{"common":"${id}"}}' }).then(({ ok }) => {
+    if (!ok) throw new Error('not written');
+  })`;
+}
+
+export function remove(id: string): string {
+  return `(async () => {
+    const { _rev } = await (await fetch('/db/countries/${id}')).json();
+    await fetch('/db/countries/${id}?rev=' + _rev, { method: 'DELETE' });
+  })()`;
+}
+
+export async function dropPhoto(tab: Tab, name: string): Promise<void> {
+  await tab.evaluate(`(async () => {
+    const canvas = document.createElement('canvas');
+    [canvas.width, canvas.height] = [12, 8];
+    canvas.getContext('2d').fillRect(0, 0, 12, 8);
+    const blob = await new Promise((resolve) => canvas.toBlob(resolve, 'image/png'));
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File([blob], ${JSON.stringify(name)}, { type: 'image/png' }));
+    document.querySelector('.photo').dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }));
+  })()`);
+}
+
+/** From now on: where the map pulses, and what the page asks the database. */
+export async function recordMapAndRequests(tab: Tab): Promise<void> {
+  await tab.evaluate(`{
+    globalThis.recorded = { pulses: [], requests: [] };
+    const record = ({ addedNodes }) => {
+      for (const node of addedNodes) if (node.className === 'pulse') recorded.pulses.push(node.getAttribute('style'));
+    };
+    new MutationObserver((mutations) => mutations.forEach(record)).observe(document.body, { subtree: true, childList: true });
+    // The page asks its worker.
+    const post = Worker.prototype.postMessage;
+    Worker.prototype.postMessage = function (message, ...ports) {
+      for (const [, , url] of message.calls ?? []) if (url) recorded.requests.push(url.replace(location.origin, ''));
+      return post.call(this, message, ...ports);
+    };
+  }`);
+}
+
+/** Waits until the element has this text. */
+export async function shows(tab: Tab, selector: string, expected: string): Promise<void> {
+  await expect.poll(() => text(tab, selector), { timeout: 20_000, interval: 100 }).toBe(expected);
+}
+
+export async function text(tab: Tab, selector: string): Promise<unknown> {
+  return tab.evaluate(`document.querySelector(${JSON.stringify(selector)})?.textContent ?? null`);
+}
+
+export async function value(tab: Tab): Promise<string> {
+  return String(await tab.evaluate('document.querySelector("#editor")?.value ?? ""'));
+}
+
+/** Waits for the element, and clicks it once it can be used. */
+export async function click(tab: Tab, selector: string): Promise<void> {
+  await until(tab, `document.querySelector(${JSON.stringify(`${selector}:not(:disabled)`)}) !== null`);
+  await tab.evaluate(`document.querySelector(${JSON.stringify(selector)}).click()`);
+}
+
+export async function type(tab: Tab, selector: string, content: string): Promise<void> {
+  await tab.evaluate(`{
+    const input = document.querySelector(${JSON.stringify(selector)});
+    input.value = ${JSON.stringify(content)};
+    input.dispatchEvent(new InputEvent('input', { bubbles: true }));
+  }`);
+}
+
+export async function edit(tab: Tab, before: string, after: string): Promise<void> {
+  await until(tab, `document.querySelector("#editor")?.value.includes(${JSON.stringify(before)}) === true`);
+  await type(tab, '#editor', must((await value(tab)).replace(before, after), 'the edited text'));
+}
+
+/** In a field that takes what was typed when it is left. */
+export async function retype(tab: Tab, field: string, text: string): Promise<void> {
+  await tab.evaluate(`(() => {
+    const field = document.querySelector(${JSON.stringify(field)});
+    field.value = ${JSON.stringify(text)};
+    field.dispatchEvent(new Event('change'));
+  })()`);
+}
+
+/** Within the page, as a link does. */
+export async function navigateTo(tab: Tab, hash: string): Promise<void> {
+  await tab.evaluate(`location.hash = ${JSON.stringify(hash)}`);
+}
+
+export async function until(tab: Tab, condition: string): Promise<void> {
+  const deadline = Date.now() + 20_000;
+  while ((await tab.evaluate(condition)) !== true) {
+    if (Date.now() > deadline) throw new Error(`the demo never came to this: ${condition}`);
+    await pause(50);
+  }
+}
+
+/** From now on: what the browser would save stays in the page. */
+export async function keepExport(tab: Tab): Promise<void> {
+  await tab.evaluate(`{
+    const { createObjectURL } = URL;
+    globalThis.saved = new Promise((resolve) => {
+      URL.createObjectURL = (blob) => {
+        resolve(blob);
+        return createObjectURL.call(URL, blob);
+      };
+    });
+    HTMLAnchorElement.prototype.click = () => {};
+  }`);
+}
+
+/** As if the user chose the file that was exported before. */
+export async function importKept(tab: Tab): Promise<void> {
+  await tab.evaluate(`saved.then((blob) => {
+    const files = new DataTransfer();
+    files.items.add(new File([blob], 'countries.jsonl.gz'));
+    const input = document.querySelector('.transfer input');
+    input.files = files.files;
+    input.dispatchEvent(new Event('change'));
+  })`);
+}
+
+/** Drops a file beside the frame for it. Returns whether the browser would open it in place of the page. */
+export function dropBesideFrame(tab: Tab): Promise<unknown> {
+  return tab.evaluate(`document.querySelector('h1').dispatchEvent(new DragEvent('drop', {
+    dataTransfer: (() => { const files = new DataTransfer(); files.items.add(new File(['x'], 'x.png')); return files; })(),
+    bubbles: true,
+    cancelable: true,
+  }))`);
+}
+
+/** The elements of a document's page that are cut off at the right. */
+export function tooWide(tab: Tab): Promise<unknown> {
+  return tab.evaluate(`[...document.querySelectorAll('.document, .document > *, .document header > *, .document .marks > *')]
+    .filter((element) => element.getBoundingClientRect().right > innerWidth)
+    .map(({ tagName, className }) => \`\${tagName} \${className}\`)`);
+}
