@@ -5,7 +5,7 @@
 
 import { Access } from '../accounts/access/access.ts';
 import { AccessGuard } from '../accounts/access/write-guard.ts';
-import { authenticationDatabase } from '../accounts/settings.ts';
+import { followUsersDatabase } from '../accounts/settings.ts';
 import { isDatabaseError } from '../base/errors/database-error.ts';
 import { functionsUnavailable } from '../base/errors/functions-unavailable.ts';
 import { ByteBudget, LONGEST_WAIT_MS } from '../base/shared/byte-budget.ts';
@@ -272,7 +272,7 @@ interface GuardOptions {
 /** Checks each write by its writer, and validates it with the functions of its database's design documents; `designs` is notified of new ones. */
 function guardedBy({ code, queryServer, designs, accounts, config, expectFunctions }: GuardOptions): CreateWriteGuard {
   const users = () => accounts.use(({ userWrites }) => userWrites);
-  const isUsersDatabase = (name: string) => name === authenticationDatabase(config);
+  const usersDatabase = followUsersDatabase(config);
   return (database) => {
     const validation = new WriteValidation(
       database,
@@ -281,7 +281,7 @@ function guardedBy({ code, queryServer, designs, accounts, config, expectFunctio
     );
     const isReplicator = database.name === REPLICATOR_DATABASE;
     const inner = isReplicator ? new ReplicatorGuard(database, code, validation) : validation;
-    return new AccessGuard({ database, inner, users, isUsersDatabase });
+    return new AccessGuard({ database, inner, users, usersDatabase });
   };
 }
 

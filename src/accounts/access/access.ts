@@ -8,7 +8,7 @@ import { REPLICATOR_DATABASE } from '../../base/system/system-databases.ts';
 import type { Registry } from '../../database/registry/contract.ts';
 import type { Database } from '../../database/store/contract.ts';
 import { ADMIN_PARTY, ANONYMOUS, type Standing } from '../contract.ts';
-import { authenticationDatabase } from '../settings.ts';
+import { followUsersDatabase } from '../settings.ts';
 import { parseSecurity, type Security } from './security.ts';
 
 /** The security objects of databases, each parsed once. */
@@ -71,7 +71,7 @@ const SECTIONS: ReadonlySet<string> = new Set([
 const SETTINGS: ReadonlySet<string> = new Set(['httpd/authentication_handlers', 'httpd/trusted_proxies']);
 
 export class Access {
-  readonly #config: ConfigStore;
+  readonly #usersDatabase: { readonly name: string };
   readonly #party: AdminParty;
   readonly #securities: SecurityObjects;
   /** The database whose rights may have changed; null for all databases. */
@@ -83,7 +83,8 @@ export class Access {
   #rightsVersion = 0;
 
   constructor(config: ConfigStore, databases: Pick<Registry, 'peek' | 'use' | 'onEvent'>) {
-    this.#config = config;
+    // Before the listener below: those whom it notifies may ask for the name.
+    this.#usersDatabase = followUsersDatabase(config);
     this.#party = new AdminParty(config);
     this.#requiresUser = requiresValidUser(config);
     this.#securities = new SecurityObjects(databases);
@@ -137,7 +138,7 @@ export class Access {
   }
 
   isUsersDatabase(name: string): boolean {
-    return name === authenticationDatabase(this.#config);
+    return name === this.#usersDatabase.name;
   }
 
   /** Whether the database may have documents that not all of its members may see. */
