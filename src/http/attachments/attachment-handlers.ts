@@ -15,14 +15,12 @@ import { splitAttachments } from '../../database/documents/attachments/stored-at
 import type { DocId, RevId, StoredAttachment } from '../../database/documents/contract.ts';
 import type { AttachmentWrite, Database } from '../../database/store/contract.ts';
 import { keptAttachment, uploadOf } from '../documents/attached-writes.ts';
-import { baseRevision } from '../documents/base-revision.ts';
 import { missing, nodeToRead } from '../documents/requested-revision.ts';
-import { writtenText } from '../documents/single-write.ts';
+import { baseRevision, writeOptions, writtenText } from '../documents/write-document.ts';
 import { accepts } from '../request/accept.ts';
 import { bodyChunks, isStream } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { withSnapshot } from '../request/snapshot-lease.ts';
-import { writeOptions } from '../request/write-options.ts';
 import { revisionTag } from '../response/etags.ts';
 import { attachmentLocation, withLocation } from '../response/locations.ts';
 import { jsonAnswer, withHeader } from '../response/responses.ts';
@@ -51,7 +49,7 @@ export function putAttachment(context: Context, database: string, id: DocId, nam
   const encoding = encodingOf(context);
   const contentType = context.header('content-type') ?? DEFAULT_CONTENT_TYPE;
   const digest = readContentMd5(context.header('content-md5'));
-  return context.services.registry.use(database, async (open) => {
+  return context.useDatabase(database, async (open) => {
     // Before the body is read, which would be wasted work.
     await documentBefore(open, id, rev);
     const taken = await takeIn(open, context.services, {
@@ -72,7 +70,7 @@ export function putAttachment(context: Context, database: string, id: DocId, nam
 /** Fails with `not_found` if there is no such attachment. */
 export function deleteAttachment(context: Context, database: string, id: DocId, name: string): MaybePromise<Answer> {
   const rev = baseRevision(context, id, undefined);
-  return context.services.registry.use(database, (open) =>
+  return context.useDatabase(database, (open) =>
     writeChanged(context, database, open, { id, rev, name, added: undefined }),
   );
 }

@@ -21,12 +21,11 @@ import { readDocumentInSteps } from '../../database/documents/incoming/read-docu
 import { parseRevId } from '../../database/documents/revisions/revisions.ts';
 import type { AttachmentWrite, Database, DocumentWrite } from '../../database/store/contract.ts';
 import { type IncomingWrite, keptAttachment, uploadOf } from '../documents/attached-writes.ts';
-import { writeOne, writtenAnswer } from '../documents/single-write.ts';
+import { writeOne, writeOptions, writtenAnswer } from '../documents/write-document.ts';
 import { bodyChunks, isMultipart, readPartText } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { holdAttachments } from '../request/many-attachments.ts';
 import { mustBoundaryOf, readParts } from '../request/multipart-request.ts';
-import { writeOptions } from '../request/write-options.ts';
 import { ownHost } from '../response/locations.ts';
 import { documentBefore } from './document-before.ts';
 
@@ -44,7 +43,7 @@ export function postForm(context: Context, database: string, id: DocId): MaybePr
   }
   mustComeFromHere(context);
   if (isLocalId(id)) throw new DatabaseError('bad_request', '_local documents do not accept attachments.');
-  return context.services.registry.use(database, async (open) => {
+  return context.useDatabase(database, async (open) => {
     const form: Form = { fields: new Map(), files: new Map(), intakes: new Intakes() };
     try {
       await readForm(context, open, form);

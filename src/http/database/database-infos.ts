@@ -48,7 +48,7 @@ function toName(key: unknown): string {
 async function infoOf(context: Context, key: string): Promise<unknown> {
   try {
     await authorizeUser(context.services.access, context.user, { right: 'member', database: key });
-    const info = await context.services.registry.use(key, (open) => open.info());
+    const info = await context.useDatabase(key, (open) => open.info());
     return { key, info: shownInfo(info) };
   } catch (error) {
     for (const word of ['not_found', 'unauthorized'] as const)

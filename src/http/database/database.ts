@@ -6,7 +6,7 @@ import { jsonAnswer, okAnswer } from '../response/responses.ts';
 import { shownInfo } from './database-info.ts';
 
 export async function getDatabase(context: Context, database: string): Promise<Answer> {
-  const info = await context.services.registry.use(database, (open) => open.info());
+  const info = await context.useDatabase(database, (open) => open.info());
   return jsonAnswer(context, 200, JSON.stringify(shownInfo(info)));
 }
 

@@ -26,7 +26,7 @@ export async function postEnsureFullCommit(context: Context, database: string): 
   requireJsonType(context);
   const text = context.query.get('seq');
   const seq = text === undefined ? undefined : parseCount(text);
-  const instanceStartTime = await context.services.registry.use(database, async (open) => {
+  const instanceStartTime = await context.useDatabase(database, async (open) => {
     if (seq !== undefined && seq > open.updateSeq) throw aheadOfUpdates();
     return open.flush();
   });

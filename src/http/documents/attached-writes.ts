@@ -89,12 +89,12 @@ async function resolve(
   const inline = await takeInline(context, database, incoming, taken);
   const given = mapInSteps(incoming, (one, index) => {
     const stored = one.source === 'follows' ? followed.get(one.name) : inline[index];
-    return keptOnes[index] ?? writeOf(one, stored, newEdits);
+    return keptOnes[index] ?? attachmentWrite(one, stored, newEdits);
   });
   return [...(write.attachments ?? []), ...(await runCooperatively(given))];
 }
 
-function writeOf(
+function attachmentWrite(
   { name, contentType, revpos }: IncomingAttachment,
   stored: StoredUpload | undefined,
   newEdits: boolean,

@@ -11,13 +11,19 @@ import { isLocalId, parseDocId } from '../../database/documents/identifiers.ts';
 import type { Database, DocumentWrite, WriteOptions } from '../../database/store/contract.ts';
 import { requireJsonType } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
-import { writeOptions } from '../request/write-options.ts';
 import { showError } from '../response/error-table.ts';
 import { jsonAnswer } from '../response/responses.ts';
 import { hasIncoming, type IncomingWrite, writeAttached } from './attached-writes.ts';
-import { farRev, foreignRev } from './base-revision.ts';
 import { readBulkBody } from './request-documents.ts';
-import { checkLocalRights, replicatedWrite, writeLocal, writtenText } from './single-write.ts';
+import {
+  checkLocalRights,
+  farRev,
+  foreignRev,
+  replicatedWrite,
+  writeLocal,
+  writeOptions,
+  writtenText,
+} from './write-document.ts';
 
 /** A row of the response: what was written, or what was refused and why. */
 type Row = { readonly ok: true; readonly id: string; readonly rev: string } | RefusedRow;
@@ -34,7 +40,7 @@ export async function postBulkDocs(context: Context, database: string): Promise<
   context.services.statistics.counters.bulkRequests.value += 1;
   const { read, newEdits, allOrNothing } = await readWrites(context);
   const options = { ...writeOptions(context, newEdits), allOrNothing };
-  const rows = await context.services.registry.use(database, (open) => writeReadable(context, open, read, options));
+  const rows = await context.useDatabase(database, (open) => writeReadable(context, open, read, options));
   const refused = allOrNothing || !newEdits ? await refusedOf(rows) : [];
   if (allOrNothing && refused.length > 0) {
     // The other documents were not written because of these.

@@ -10,11 +10,10 @@ import type { Answer, Context } from '../request/context.ts';
 import { withSnapshot, withSnapshotLease } from '../request/snapshot-lease.ts';
 import { COPIED, holdDocument } from '../shown/long-document.ts';
 import { keptAttachment, noLocalAttachments } from './attached-writes.ts';
-import { baseRevision } from './base-revision.ts';
 import { writeElsewhere } from './copy-elsewhere.ts';
 import { parseDestination } from './destination.ts';
 import { missing, nodeToRead } from './requested-revision.ts';
-import { answerWrite } from './single-write.ts';
+import { baseRevision, writeAndAnswer } from './write-document.ts';
 
 export async function copyDocument(context: Context, database: string, id: DocId): Promise<Answer> {
   const sourceRev = baseRevision(context, id, undefined);
@@ -34,7 +33,12 @@ export async function copyDocument(context: Context, database: string, id: DocId
   const { attachments, body: own } = await runCooperatively(splitAttachments(shown));
   if (isLocalId(target.id) && attachments.length > 0) throw noLocalAttachments();
   const copies = attachments.map((one) => ({ ...keptAttachment(one), revpos: undefined }));
-  return answerWrite(context, database, { id: target.id, rev, deleted: false, body: own, attachments: copies }, true);
+  return writeAndAnswer(
+    context,
+    database,
+    { id: target.id, rev, deleted: false, body: own, attachments: copies },
+    true,
+  );
 }
 
 interface Source {

@@ -15,7 +15,7 @@ const READ_BYTES = 16_777_216;
 /** Treats any other requested revision as missing: there is only one. */
 export function getLocalDocument(context: Context, database: string, id: DocId): MaybePromise<Answer> {
   if (context.request.peer !== undefined) return getInLine(context, database, id);
-  const local = context.services.registry.use(database, (open) => open.readLocal(id));
+  const local = context.useDatabase(database, (open) => open.readLocal(id));
   return whenReady(local, (found) => answerLocal(context, id, found));
 }
 
@@ -23,7 +23,7 @@ export function getLocalDocument(context: Context, database: string, id: DocId):
 async function getInLine(context: Context, database: string, id: DocId): Promise<Answer> {
   const release = await context.holdForPart(READ_BYTES, 0);
   try {
-    return answerLocal(context, id, await context.services.registry.use(database, (open) => open.readLocal(id)));
+    return answerLocal(context, id, await context.useDatabase(database, (open) => open.readLocal(id)));
   } finally {
     release();
   }

@@ -21,7 +21,7 @@ import { missing, nodeToRead } from './requested-revision.ts';
 
 export function getDocument(context: Context, database: string, id: DocId): MaybePromise<Answer> {
   const wantsParts = takesPartsAlone(context.header('accept'));
-  const current = context.query.isEmpty && !wantsParts && context.services.registry.peek(database)?.current(id);
+  const current = context.query.isEmpty && !wantsParts && context.database?.current(id);
   if (current && hasTag(current.rev)) return answerCurrent(context, id, current);
   const openRevs = context.query.get('open_revs');
   const wanted = openRevs === undefined ? undefined : parseOpenRevs(openRevs);

@@ -3,7 +3,6 @@
 import { must } from '../../base/shared/assert.ts';
 import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
 import { type CooperativeTask, LONG_STEP, runCooperatively, TimeSlice } from '../../base/shared/turn.ts';
-import type { IncomingDocument } from '../../database/documents/contract.ts';
 import {
   type IncomingBulk,
   parseBulkInSteps,
@@ -11,7 +10,6 @@ import {
   readBulkInSteps,
   scanBulkInSteps,
 } from '../../database/documents/incoming/read-bulk.ts';
-import { readDocumentInSteps } from '../../database/documents/incoming/read-document.ts';
 import { parseBody, readText } from '../request/bodies.ts';
 import { DOCUMENTS } from '../request/body-bounds.ts';
 import type { Context } from '../request/context.ts';
@@ -26,11 +24,6 @@ const HELD_AT_ONCE = 1_024;
 const LARGE_SHARE = 1 / 8;
 /** Bytes that a document takes from its reading until it is written, in addition to its text: measured with the smallest ones. */
 const MEMORY_OF_EACH = 2_048;
-
-/** Reads the request body as a document. */
-export function readDocumentBody(context: Context): MaybePromise<IncomingDocument> {
-  return whenReady(readText(context), (text) => runCooperatively(readDocumentInSteps(text)));
-}
 
 /** Reads the documents of a `_bulk_docs` request. */
 export function readBulkBody(context: Context): MaybePromise<IncomingBulk> {

@@ -1,6 +1,5 @@
 /** Counts requests and responses (docs/http/server.md#statistics) and logs them (docs/http/server.md#log), except the service's own. */
 import { whenReady } from '../../base/shared/maybe-promise.ts';
-import { clientAddress } from '../request/client-address.ts';
 import type { Answer, Context, Handler } from '../request/context.ts';
 
 const LONGEST = 1_024;
@@ -14,7 +13,7 @@ function requestEntry(context: Context, { status }: Answer, ms: number): string 
   const { method, url } = context.request;
   const { name } = context.user;
   const path = url.replace(/^[a-z][a-z\d+.-]*:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '');
-  const address = clientAddress(context);
+  const address = context.clientAddress;
   return `${address === '' ? '-' : plain(address)} ${name === null ? '-' : plain(name)} ${method.slice(0, LONGEST)} ${path.slice(0, LONGEST)} ${status} ${ms.toFixed(1)} ms`;
 }
 

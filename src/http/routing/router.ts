@@ -2,12 +2,13 @@
 
 import { isServerAdmin } from '../../accounts/access/security.ts';
 import { DatabaseError } from '../../base/errors/database-error.ts';
-import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
+import { type MaybePromise, withEnd } from '../../base/shared/maybe-promise.ts';
 import { integerSetting } from '../../base/system/config.ts';
 import { REPLICATOR_DATABASE } from '../../base/system/system-databases.ts';
 import type { DocId } from '../../database/documents/contract.ts';
 import { parseDocId } from '../../database/documents/identifiers.ts';
 import { isBelow, parseTarget } from '../request/address/target.ts';
+import { isStream } from '../request/bodies.ts';
 import type { Answer, Context, Handler } from '../request/context.ts';
 import type { DatabaseHandler, DocumentHandler } from '../request/handlers.ts';
 import { encodeDocId, fitsHeader, ownBase, toAscii, withLocation } from '../response/locations.ts';
@@ -72,11 +73,18 @@ export class Router {
   };
 
   #dispatchInDatabase(context: Context, database: string, path: readonly string[]): MaybePromise<Answer> {
-    const first = path[0] ?? '';
     if (needsSystemDatabase(context, database, path)) {
       return createByAnswering(context, database, () => this.#dispatchInDatabase(context, database, path));
     }
-    requireDatabase(context, database, path);
+    // What creates or deletes a database finds out itself whether there is one, and a damaged one can be deleted without being opened.
+    if (path.length === 0 && (context.method === 'PUT' || context.method === 'DELETE')) {
+      return this.#dispatchBelow(context, database, path);
+    }
+    return withDatabase(context, database, () => this.#dispatchBelow(context, database, path));
+  }
+
+  #dispatchBelow(context: Context, database: string, path: readonly string[]): MaybePromise<Answer> {
+    const first = path[0] ?? '';
     if (isReserved(first)) return this.#dispatchReserved(context, database, path);
     if (path.length === 1) return this.#answerDocument(context, this.#routes.document, database, parseDocId(first));
     const found = findResource(this.#routes.database, first, path.slice(1));
@@ -170,11 +178,23 @@ function plainDesignLocation(context: Context, database: string, path: readonly 
   return toAscii(`${ownBase(context)}/${plain}${query}`);
 }
 
-/** Checks that the database exists: a missing one takes precedence over anything missing below it (docs/http/requests.md#request-path). */
-function requireDatabase(context: Context, database: string, path: readonly string[]): void {
-  const maySayItself = path.length === 0 && (context.method === 'PUT' || context.method === 'DELETE');
-  if (maySayItself || context.services.registry.has(database)) return;
-  throw new DatabaseError('not_found', 'no_db_file');
+/**
+ * Opens the database for the time in which the request is answered. Only checks that it exists if the body is still to arrive, so that slow
+ * senders keep no databases open: then `Context.useDatabase` opens it. A missing database takes precedence over anything missing below it
+ * (docs/http/requests.md#request-path).
+ */
+function withDatabase(context: Context, name: string, answer: () => MaybePromise<Answer>): MaybePromise<Answer> {
+  const { registry } = context.services;
+  if (isStream(context.request.body)) {
+    if (!registry.has(name)) throw new DatabaseError('not_found', 'no_db_file');
+    return answer();
+  }
+  return registry.use(name, (database) => {
+    context.database = database;
+    return withEnd(answer, () => {
+      context.database = undefined;
+    });
+  });
 }
 
 function outside(basePath: string): DatabaseError {

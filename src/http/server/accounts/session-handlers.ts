@@ -6,7 +6,6 @@ import { DatabaseError, isDatabaseError } from '../../../base/errors/database-er
 import { ownMember } from '../../../base/json/objects.ts';
 import { readObject, readText } from '../../request/bodies.ts';
 import { CREDENTIALS } from '../../request/body-bounds.ts';
-import { clientAddress } from '../../request/client-address.ts';
 import type { Answer, Context } from '../../request/context.ts';
 import { wayOf } from '../../response/asking-request.ts';
 import { showError } from '../../response/error-table.ts';
@@ -62,7 +61,7 @@ export async function postSession(service: AccountsService, context: Context): P
   const fail = redirectOf(context, 'fail');
   const { name, password } = await readCredentials(context);
   try {
-    const account = await service.logIn(name, password, clientAddress(context));
+    const account = await service.logIn(name, password, context.clientAddress);
     return withCookie(loggedIn(context, account, next), await service.beginSession(account, wayOf(context)));
   } catch (error) {
     if (!isDatabaseError(error, 'unauthorized')) throw error;
