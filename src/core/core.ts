@@ -30,7 +30,7 @@ import type { CreateWriteGuard } from '../database/store/contract.ts';
 import { defaultSettings } from '../database/store/settings.ts';
 import { createHandle } from '../http/http-service.ts';
 import type { Beginnings, Gateway, Services } from '../http/request/context.ts';
-import type { DeferredParts } from '../http/routing/routes.ts';
+import type { DeferredParts } from '../http/routes.ts';
 import type { AccountsPart } from '../http/server/accounts/accounts-part.ts';
 import { WriteValidation } from '../queries/design/write-validation.ts';
 import type { ReplicatorHost } from '../replication/contract.ts';

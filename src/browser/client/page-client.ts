@@ -4,7 +4,7 @@
  */
 
 import { VERSION } from '../../base/system/version.ts';
-import { isReadOnlyRequest } from '../../http/request/address/read-only-requests.ts';
+import { isReadOnlyRequest } from '../../http/request/read-only-requests.ts';
 import { OTHER_PROTOCOL } from '../bridge/wire/control.ts';
 import { PROTOCOL, type WireResponse, type WireStream } from '../bridge/wire/wire.ts';
 import { isWireStream } from '../bridge/wire/wire-codec.ts';

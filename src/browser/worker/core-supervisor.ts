@@ -13,15 +13,14 @@
  */
 
 import { DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
-import type { Clock, RandomBytes } from '../../base/shared/clock.ts';
-import { pause } from '../../base/shared/clock.ts';
+import { type Clock, pause, type RandomBytes } from '../../base/shared/clock.ts';
 import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
 import type { PlainRequest, PlainResponse } from '../../base/shared/message.ts';
 import { browserEngine } from '../../base/system/browser-engine.ts';
 import type { Log, Settings } from '../../base/system/contract.ts';
 import { type Core, type CoreOptions, createCore } from '../../core/core.ts';
 import type { LoadDeferredCode } from '../../core/deferred/contract.ts';
-import { isReadOnlyRequest } from '../../http/request/address/read-only-requests.ts';
+import { isReadOnlyRequest } from '../../http/request/read-only-requests.ts';
 import type { LossReason } from '../../storage/indexeddb/connection.ts';
 import { createIndexedDbPageStore } from '../../storage/indexeddb/indexeddb-page-store.ts';
 import type { LoadJournalFiles } from '../../storage/indexeddb/journal-files.ts';

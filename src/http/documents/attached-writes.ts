@@ -20,8 +20,8 @@ import type {
   WriteOptions,
   WriteOutcome,
 } from '../../database/store/contract.ts';
+import { holdAttachments } from '../request/body-memory.ts';
 import type { Context } from '../request/context.ts';
-import { holdAttachments } from '../request/many-attachments.ts';
 
 /** A document to be written, with its attachments as the client named them. */
 export interface IncomingWrite extends DocumentWrite {

@@ -10,8 +10,8 @@ import type { IncomingAttachment, IncomingDocument } from '../../database/docume
 import { readDocumentInSteps } from '../../database/documents/incoming/read-document.ts';
 import type { Database } from '../../database/store/contract.ts';
 import { bodyChunks, readPartText } from '../request/bodies.ts';
+import { holdAttachments } from '../request/body-memory.ts';
 import type { Context } from '../request/context.ts';
-import { holdAttachments } from '../request/many-attachments.ts';
 import { mustBoundaryOf, readParts } from '../request/multipart-request.ts';
 
 export interface RelatedRequest {

@@ -17,12 +17,11 @@ import { isMultipart, readText, requireJsonType } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { commitRight } from '../request/kept-rights.ts';
 import { withSnapshot } from '../request/snapshot-lease.ts';
-import { revisionTag } from '../response/etags.ts';
 import { documentLocation, withLocation } from '../response/locations.ts';
-import { jsonAnswer, withHeader } from '../response/responses.ts';
+import { jsonAnswer, revisionTag, withHeader } from '../response/responses.ts';
 import { hasIncoming, type IncomingWrite, writeAttached } from './attached-writes.ts';
 import { receiveRelated } from './related-request.ts';
-import { missing, nodeToRead } from './requested-revision.ts';
+import { missing, nodeToRead } from './revision-selection.ts';
 
 /** Uses the id in the address, regardless of the body's `_id`. */
 export function putDocument(context: Context, database: string, id: DocId): MaybePromise<Answer> {

@@ -17,7 +17,7 @@ import type { Feeds } from '../../database/changes/contract.ts';
 import type { Registry } from '../../database/registry/contract.ts';
 import type { Database } from '../../database/store/contract.ts';
 import { jsonType } from './accept.ts';
-import { Query } from './query.ts';
+import { Query } from './address.ts';
 
 /** The sender of a request, as functions of design documents see it: `userCtx` without the database. */
 interface User {

@@ -1,6 +1,6 @@
 /** The parts of a request that tell who sent it, and over which connection (docs/node.md#behind-a-proxy). */
 import type { AskingRequest, Way } from '../../accounts/contract.ts';
-import { originOf } from '../request/address/target.ts';
+import { originOf } from '../request/address.ts';
 import type { Context } from '../request/context.ts';
 import { ownHost, ownOrigin, ownScheme } from './locations.ts';
 

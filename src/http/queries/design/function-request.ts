@@ -2,9 +2,9 @@
 
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import type { Database } from '../../../database/store/contract.ts';
-import { shownInfo } from '../../database/database-info.ts';
+import { shownInfo } from '../../database/databases.ts';
 import { JSON_PARAMETERS } from '../../documents/lists/list-parameters.ts';
-import { parseTarget } from '../../request/address/target.ts';
+import { parseTarget } from '../../request/address.ts';
 import { readText } from '../../request/bodies.ts';
 import { type BodyBound, tooLarge } from '../../request/body-bounds.ts';
 import type { Context } from '../../request/context.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { multipartType, partPieces, partText } from '../../../../src/http/response/multipart-writer.ts';
+import { multipartType, partPieces, partText } from '../../../../src/http/documents/mixed-answer.ts';
 
 test('a part stands before its boundary, with its type', () => {
   const part = { type: 'application/json; error="true"', text: '{"missing":"2-b"}' };
