@@ -8,10 +8,8 @@ import { DatabaseError, isDatabaseError } from '../../base/errors/database-error
 import { TimeSlice } from '../../base/shared/turn.ts';
 import type { ChangeRow, Database, Snapshot } from '../store/contract.ts';
 import type { DatabaseEventFeed, DatabaseWatch, Feed, FeedEvent, FeedOptions, Feeds } from './contract.ts';
-import { WaitingDatabaseEvents } from './database-event-feed.ts';
-import { type DatabaseEvents, DatabaseWatches } from './database-watch.ts';
-import { areFew, changesOf } from './document-changes.ts';
-import { NewestChanges } from './newest-changes.ts';
+import { type DatabaseEvents, DatabaseWatches, WaitingDatabaseEvents } from './database-events.ts';
+import { areFew, changesOf, NewestChanges } from './quick-changes.ts';
 
 interface DatabaseLease {
   readonly database: Database;

@@ -16,8 +16,7 @@ import type {
 } from '../contract.ts';
 import { decodeLocal, encodeLocal } from '../state/local-documents.ts';
 import { attach, attachNothing } from './attach.ts';
-import { branchingParent, conflict, editedLeaf } from './edit-conflicts.ts';
-import { RequestEdits } from './working-document.ts';
+import { branchingParent, conflict, editedLeaf, RequestEdits } from './working-document.ts';
 import type { WriteBatch } from './write-batch.ts';
 
 /**

@@ -1,7 +1,11 @@
-/** Tells feeds that their database changed. */
+/**
+ * Tells feeds that databases changed: watches of one database, and a feed of all events (created, changed, deleted), which begins
+ * with the next event.
+ */
+
 import { startBackgroundTimer } from '../../base/shared/background-timer.ts';
 import { nextTurn } from '../../base/shared/turn.ts';
-import type { DatabaseEvent, DatabaseWatch, WatchOutcome } from './contract.ts';
+import type { DatabaseEvent, DatabaseEventFeed, DatabaseWatch, WatchOutcome } from './contract.ts';
 
 /** The events of a registry. */
 export interface DatabaseEvents {
@@ -108,5 +112,60 @@ async function noteInTurns(watches: readonly WaitingWatch[]): Promise<void> {
   for (const [index, watch] of watches.entries()) {
     if (index % WOKEN_AT_ONCE === 0) await nextTurn();
     watch.wake();
+  }
+}
+
+/** A reader that falls this far behind is no longer served: the feed ends, and the reader has to check the state itself. */
+const MOST_WAITING = 10_000;
+
+export class WaitingDatabaseEvents implements DatabaseEventFeed {
+  /** The events that were not taken yet, oldest first. */
+  readonly #waiting: DatabaseEvent[] = [];
+  /** For each database whose last waiting event is a change: that event. A second one would add nothing. */
+  readonly #changed = new Map<string, DatabaseEvent>();
+  readonly #stop: () => void;
+  #hasEnded = false;
+  #wake: (() => void) | undefined;
+
+  /** `listen` calls back with each event, and returns the function that stops it. */
+  constructor(listen: (listener: (event: DatabaseEvent) => void) => () => void) {
+    this.#stop = listen((event) => this.#add(event));
+  }
+
+  async next(timeoutMs: number): Promise<DatabaseEvent | 'timeout' | 'ended'> {
+    if (this.#waiting.length === 0 && !this.#hasEnded) await this.#event(timeoutMs);
+    const event = this.#waiting.shift();
+    if (event === undefined) return this.#hasEnded ? 'ended' : 'timeout';
+    if (this.#changed.get(event.name) === event) this.#changed.delete(event.name);
+    return event;
+  }
+
+  close(): void {
+    this.#hasEnded = true;
+    this.#stop();
+    this.#wake?.();
+  }
+
+  #add(event: DatabaseEvent): void {
+    if (event.type === 'updated') {
+      if (this.#changed.has(event.name)) return;
+      this.#changed.set(event.name, event);
+    } else {
+      this.#changed.delete(event.name);
+    }
+    this.#waiting.push(event);
+    if (this.#waiting.length >= MOST_WAITING) this.close();
+    this.#wake?.();
+  }
+
+  #event(timeoutMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const stopTimer = startBackgroundTimer(timeoutMs, () => this.#wake?.());
+      this.#wake = () => {
+        stopTimer();
+        this.#wake = undefined;
+        resolve();
+      };
+    });
   }
 }
