@@ -246,7 +246,8 @@ class ChangesFeed implements Feed {
   /** Fails if changes moved: a filter skips what changed since a snapshot was taken back, and in descending order it would not come again. */
   #assertNoneMoved({ updateSeq }: Snapshot): void {
     if (!this.#isDescending || updateSeq === this.#reading?.updateSeq) return;
-    const reason = 'Some changes moved while they were looked at, from the newest down. Send the request again.';
+    const reason =
+      'Documents changed while their changes were listed from the newest to the oldest. Send the request again.';
     throw new DatabaseError('cancelled', reason);
   }
 

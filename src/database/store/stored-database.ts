@@ -288,7 +288,7 @@ export class StoredDatabase implements Database {
     this.#upkeep.fail(error);
     // No one opens a deleted database again, even if it was deleted while it was being opened.
     if (!isDatabaseError(error, 'storage_deleted'))
-      this.#log.error(`database ${this.name} is given up and will be opened again`, error);
+      this.#log.error(`database ${this.name} has failed and will be opened again`, error);
     this.#onFailure(error);
   }
 }

@@ -38,7 +38,7 @@ function checkCreationOptions({ query }: Context): void {
     if (name === 'if-missing' || HARMLESS.has(name)) continue;
     const otherwise = OTHER_KINDS.get(name);
     if (otherwise !== undefined && value === 'false') continue;
-    const why = otherwise ?? 'It is no option of this service';
+    const why = otherwise ?? 'This service has no such option';
     const reason = `A database can't be created with "${name}=${value}". ${why}. Create it without that option.`;
     throw new DatabaseError('bad_request', reason);
   }

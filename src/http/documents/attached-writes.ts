@@ -242,6 +242,6 @@ export function noLocalAttachments(): DatabaseError {
 }
 
 function followsNothing(name: string): DatabaseError {
-  const reason = `Attachment ${name} is to follow, but nothing follows a document that is sent as application/json.`;
+  const reason = `Attachment ${name} should follow the document, but nothing follows a document that is sent as application/json.`;
   return new DatabaseError('bad_request', reason);
 }

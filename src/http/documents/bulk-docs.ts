@@ -94,7 +94,7 @@ const LONGEST_REPEATED = 200;
 function refusedRev(id: string, { text }: BadRev): RefusedRow {
   const rev = text.length > LONGEST_REPEATED ? `${text.slice(0, LONGEST_REPEATED)}…` : text;
   const where = `the _rev of document ${JSON.stringify(id)} is ${JSON.stringify(rev)}`;
-  const reason = `Invalid rev format: ${where}. Send the revision as the database gave it.`;
+  const reason = `Invalid rev format: ${where}. Send the revision exactly as the database returned it.`;
   // Created only when it is shown: an error takes a kilobyte, and a request may have a hundred thousand such documents.
   return {
     ok: false,

@@ -103,7 +103,10 @@ interface Copy {
 /** Headers that concern the copy request, and not the write. */
 const OF_THE_COPY = /^(?:destination|if-.*|range|content-.*|transfer-encoding|expect|x-http-method-override)$/;
 
-/** `body` is the stored body of the source. Releases the lease. */
+/**
+ * Writes a copy into another database of this service as a client would write it: by a PUT with the attachments after the document. So
+ * rights, validation functions and limits of that database apply. `body` is the stored body of the source. Releases the lease.
+ */
 async function writeElsewhere(
   context: Context,
   { snapshot, release }: SnapshotLease,

@@ -91,5 +91,8 @@ function takePart(
 }
 
 function didNotCome(name: string): DatabaseError {
-  return new DatabaseError('bad_request', `Attachment ${name} is to follow, and did not come; nothing was changed.`);
+  return new DatabaseError(
+    'bad_request',
+    `Attachment ${name} should follow the document, but is missing; nothing was changed.`,
+  );
 }

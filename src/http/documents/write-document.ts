@@ -240,7 +240,7 @@ const FEWER_DIGITS = 15;
 export function farRev(rev: RevId | undefined): BadRev | undefined {
   if (rev === undefined || rev.indexOf('-') <= FEWER_DIGITS || toRevision(rev).generation <= MOST_REPLICATED)
     return undefined;
-  const reason = `The revision's generation is greater than ${MOST_REPLICATED}, so that too few edits could follow it; it is not taken.`;
+  const reason = `The revision's generation is greater than ${MOST_REPLICATED}, which leaves too few generations for later edits. Nothing was written for it.`;
   return { text: rev, error: new DatabaseError('bad_request', reason) };
 }
 

@@ -127,7 +127,10 @@ export function grantHeaders(grant: CorsGrant, shown: Iterable<string>): Record<
   };
 }
 
-/** `hostOf`: the name by which the client knows the service. */
+/**
+ * Applies to every response, including refusals, and answers preflights before the sender is identified. `hostOf`: the name by which the
+ * client knows the service.
+ */
 export function shareAcrossOrigins(hostOf: (context: Context) => string | undefined, next: Handler): Handler {
   return (context) => {
     const { config } = context.services;
@@ -182,6 +185,10 @@ function addVary(answer: Answer): Answer {
 /** A GET by which the browser shows the page itself: a link that a person follows. */
 const NAVIGATION = { method: 'GET', mode: 'navigate', destination: 'document' } as const;
 
+/**
+ * Refuses requests that, according to the browser, a page of another site sent. Such a page can't read responses, but could make the service
+ * work, and run update functions. Clients other than browsers do not state a request's origin.
+ */
 export function refuseCrossSite(next: Handler): Handler {
   return (context) => {
     if (isCrossSite(context) && !isAllowedAcrossSites(context)) throw refusal(context);

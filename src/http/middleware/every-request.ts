@@ -30,7 +30,7 @@ function plain(text: string): string {
   return PLAIN.test(text) ? text : JSON.stringify(text.slice(0, LONGEST));
 }
 
-/** `next` answers failures, too. */
+/** Counts and logs requests and responses, except the service's own. `next` answers failures, too. */
 export function countRequests(next: Handler): Handler {
   return (context) => {
     const { request, services } = context;
@@ -47,6 +47,7 @@ export function countRequests(next: Handler): Handler {
   };
 }
 
+/** Refuses new requests while the service closes, except those that it makes itself to finish its work. */
 export function refuseWhenClosing(isClosing: () => boolean, next: Handler): Handler {
   return (context) => {
     if (isClosing() && context.request.user === undefined) {
@@ -58,6 +59,7 @@ export function refuseWhenClosing(isClosing: () => boolean, next: Handler): Hand
 
 const SERVER = `Settee/${VERSION}`;
 
+/** Sets `Server` and `Date`, and forbids guessing the type of the response. */
 export function addServerHeaders(clock: Clock, next: Handler): Handler {
   const date = new HttpDate(clock);
   const addTo = (answer: Answer): Answer => {

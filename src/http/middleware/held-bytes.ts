@@ -155,6 +155,7 @@ class CountedStream implements ByteStream {
   }
 }
 
+/** Cancels a request body if the response was made without reading all of it, so that its sender stops. */
 export function cancelUnreadBody(next: Handler): Handler {
   return (context) => {
     const { body } = context.request;

@@ -9,6 +9,7 @@ import type { Answer, Handler } from '../request/context.ts';
 
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'TRACE', 'CONNECT', 'COPY']);
 
+/** Ignores other methods and values. */
 export function overrideMethod(next: Handler): Handler {
   return (context) => {
     if (context.method === 'POST') {

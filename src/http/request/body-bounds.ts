@@ -162,7 +162,10 @@ export class TextCollector implements Collector {
   }
 }
 
-/** Fails as the collector does, and with `bad_request` if the bytes are not complete gzip. */
+/**
+ * Inflates gzip with the platform's own streams, and limits the output: 64 KB can hold 64 MB. Fails as the collector does, and with
+ * `bad_request` if the bytes are not complete gzip.
+ */
 export async function inflate(packed: readonly Uint8Array[], collector: Collector): Promise<void> {
   const inflated = new Blob([...packed] as Uint8Array<ArrayBuffer>[])
     .stream()

@@ -53,9 +53,9 @@ class RequestRight implements CommitRight {
 async function check(context: Context, needsAllRoles: boolean): Promise<void> {
   const { grant, restriction, services } = context;
   const user = await currentUser(context);
-  if (user === undefined) throw lost('The credentials of this request hold no more.');
+  if (user === undefined) throw lost('The credentials of this request are no longer valid.');
   if (needsAllRoles && !context.user.roles.every((role) => user.roles.includes(role))) {
-    throw lost('This user has lost a role since the request was sent; send it again.');
+    throw lost('The user has lost a role since the request was sent. Send the request again.');
   }
   if (grant === undefined) return;
   try {
@@ -83,6 +83,10 @@ export function lost(reason: string): DatabaseError {
   return new DatabaseError('unauthorized', reason);
 }
 
+/**
+ * A request body in transit: when it has arrived, which may be hours later, its sender must still have the right, and all roles, that the
+ * request had when it began. Otherwise reading it fails, before anything is written.
+ */
 export class GrantedUpload implements ByteStream {
   readonly length?: number;
   readonly isMovable: boolean;

@@ -104,7 +104,7 @@ interface ShownError {
 /** Shows nothing of an unknown error: it may contain paths, or parts of documents. */
 export function showError(failure: unknown): ShownError {
   if (!(failure instanceof DatabaseError)) {
-    const reason = 'The request failed for a reason that the service did not foresee; its log tells more.';
+    const reason = 'The request failed because of an unexpected error. The log of the service has the details.';
     return { status: 500, error: 'unknown_error', reason };
   }
   const { code } = failure;

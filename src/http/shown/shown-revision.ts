@@ -93,7 +93,7 @@ async function* bodyMembers(
 function assertShowable(attachments: readonly StoredAttachment[], most: number): void {
   const bytes = attachments.reduce((sum, { length }) => sum + length, 0);
   if (bytes <= most) return;
-  const reason = `A document of the list has ${bytes} bytes of attachments, and a row can show ${most}. Read it by itself.`;
+  const reason = `A document of the list has ${bytes} bytes of attachments, but a row can show at most ${most}. Read that document separately.`;
   throw new DatabaseError('too_large', reason);
 }
 

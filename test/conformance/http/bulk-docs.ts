@@ -10,7 +10,7 @@ function conflictRow(id: string, rev = ''): object {
 
 function badRevRow(id: string, rev: string): object {
   const where = `the _rev of document ${JSON.stringify(id)} is ${JSON.stringify(rev)}`;
-  const reason = `Invalid rev format: ${where}. Send the revision as the database gave it.`;
+  const reason = `Invalid rev format: ${where}. Send the revision exactly as the database returned it.`;
   return { id, rev, error: 'bad_request', reason };
 }
 

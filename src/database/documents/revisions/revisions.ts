@@ -40,7 +40,7 @@ export function checkHash(text: string, start = 0): void {
   const length = text.length - start;
   if (length < 1) throw invalidRev();
   if (length > MAX_HASH_LENGTH) {
-    const reason = `Invalid rev format: the hash has ${length} characters, more than ${MAX_HASH_LENGTH}. Send the revision as the database gave it.`;
+    const reason = `Invalid rev format: the hash has ${length} characters, more than ${MAX_HASH_LENGTH}. Send the revision exactly as the database returned it.`;
     throw new DatabaseError('bad_request', reason);
   }
   for (let at = start; at < text.length; at++) {

@@ -212,6 +212,6 @@ export class DatabaseWriter {
 }
 
 function aborted(): DatabaseError {
-  const reason = 'Nothing of the request was written, since another of its documents was refused.';
+  const reason = 'Nothing was written, because another document of the request was refused.';
   return new DatabaseError('cancelled', reason);
 }

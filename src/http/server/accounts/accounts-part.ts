@@ -60,7 +60,7 @@ function redirectOf(context: Context, parameter: 'next' | 'fail'): string | unde
   if (given === undefined) return undefined;
   const path = FULL_ADDRESS.test(given) ? pathBelowBase(context, given) : given;
   if (path !== undefined && OWN_PATH.test(path) && fitsHeader(toAscii(path))) return path;
-  const reason = `${parameter} must be a path of this server, which begins with one slash, or the full address of something below this service; it leads to no other place.`;
+  const reason = `${parameter} must be a path of this server that begins with exactly one slash, or a full address below that of this service.`;
   throw new DatabaseError('bad_request', reason);
 }
 

@@ -48,7 +48,7 @@ describe('a revision id', () => {
   test('has a hash of at most 128 characters', () => {
     expect(parseRevId(`1-${'a'.repeat(128)}`)).toHaveLength(130);
     expect(() => parseRevId(`1-${'a'.repeat(129)}`)).toThrow(
-      'bad_request: Invalid rev format: the hash has 129 characters, more than 128. Send the revision as the database gave it.',
+      'bad_request: Invalid rev format: the hash has 129 characters, more than 128. Send the revision exactly as the database returned it.',
     );
   });
 

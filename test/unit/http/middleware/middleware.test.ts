@@ -122,7 +122,7 @@ describe('errors', () => {
     expect(answer.status).toBe(500);
     expect(JSON.parse(await textOf(answer.body))).toEqual({
       error: 'unknown_error',
-      reason: 'The request failed for a reason that the service did not foresee; its log tells more.',
+      reason: 'The request failed because of an unexpected error. The log of the service has the details.',
     });
     expect(logged).toEqual([['A GET request failed', failure]]);
   });

@@ -161,7 +161,8 @@ describe('an import', () => {
         line: 10,
         id: 'd',
         error: 'bad_request',
-        reason: 'Invalid rev format: the _rev of document "d" is "wrong". Send the revision as the database gave it.',
+        reason:
+          'Invalid rev format: the _rev of document "d" is "wrong". Send the revision exactly as the database returned it.',
       },
     ]);
     expect(await database(fetch, notes).get('c')).toMatchObject({ _rev: '4-x' });

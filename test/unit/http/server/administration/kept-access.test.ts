@@ -32,7 +32,7 @@ async function change(what: string, body: string | null = null, headers: Headers
   return [status, String(pick(answer, 'reason'))];
 }
 
-const LOCKS = 'The change would lock out, and nothing was changed: ';
+const LOCKS = 'The change would lock out admins, so nothing was changed: ';
 
 test('iterations that are permitted are those of all admins who can log in', async () => {
   await open({ admins: { old: OLD, never: '-pbkdf2-none', weak: OLD.replace('4096', '50') } });
@@ -63,7 +63,7 @@ test('handlers are left by which the password of who asks gets in', async () => 
   const [status, reason] = await put('httpd/authentication_handlers', 'jwt, proxy');
   expect([status, reason]).toEqual([
     400,
-    `${LOCKS}you could not log in by name and password any more. To make it, log in by one of the handlers that are left, and make the change so.`,
+    `${LOCKS}you could no longer log in with your name and password. To make it, log in with one of the remaining handlers first.`,
   ]);
   expect(await put('httpd/authentication_handlers', 'cookie')).toEqual([200, '']);
   const { headers } = await ask(core, 'POST /_session', { body: JSON.stringify({ name: 'root', password: 'secret' }) });
