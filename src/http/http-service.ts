@@ -19,7 +19,7 @@ export function createHandle(
   gateway: Gateway = (_config, next) => next,
 ): Handle {
   const router = new Router(createRoutes(options), options.accounts);
-  const routed = refuseWhenClosing(isClosing, wrapJsonp(identify(options.accounts, router.dispatch)));
+  const routed = refuseWhenClosing(isClosing, wrapJsonp(identify(services.config, options.accounts, router.dispatch)));
   const guarded = challengeRefused(
     options.accounts,
     answerErrors(countAnswers(cancelUnreadBody(refuseCrossSite(routed)))),

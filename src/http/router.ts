@@ -7,11 +7,12 @@
 import { authorizeUser } from '../accounts/access/authorization.ts';
 import { isDatabaseAdmin, isServerAdmin } from '../accounts/access/security.ts';
 import { DatabaseError } from '../base/errors/database-error.ts';
-import { type MaybePromise, whenReady, withEnd } from '../base/shared/maybe-promise.ts';
+import { type MaybePromise, whenReady } from '../base/shared/maybe-promise.ts';
 import { integerSetting } from '../base/system/config.ts';
 import { REPLICATOR_DATABASE } from '../base/system/system-databases.ts';
 import type { DocId } from '../database/documents/contract.ts';
 import { parseDocId } from '../database/documents/identifiers.ts';
+import type { Database } from '../database/store/contract.ts';
 import { readChangeParameters } from './database/change-parameters.ts';
 import { isBelow, parseTarget } from './request/address.ts';
 import { isStream } from './request/bodies.ts';
@@ -55,6 +56,11 @@ export class Router {
     return this.#dispatchInDatabase(context, first, rest);
   };
 
+  /**
+   * Opens the database for the time in which the request is answered. Only checks that it exists if the body is still to arrive, so that
+   * slow senders keep no databases open: then `Context.useDatabase` opens it. A missing database takes precedence over anything missing
+   * below it (docs/http/requests.md#request-path).
+   */
   #dispatchInDatabase(context: Context, database: string, path: readonly string[]): MaybePromise<Answer> {
     if (needsSystemDatabase(context, database, path)) {
       return createByAnswering(context, database, () => this.#dispatchInDatabase(context, database, path));
@@ -63,7 +69,20 @@ export class Router {
     if (path.length === 0 && (context.method === 'PUT' || context.method === 'DELETE')) {
       return this.#dispatchBelow(context, database, path);
     }
-    return withDatabase(context, database, () => this.#dispatchBelow(context, database, path));
+    const { registry } = context.services;
+    if (!isStream(context.request.body)) {
+      return registry.use(database, (open) => this.#dispatchWhileOpen(context, open, path));
+    }
+    if (!registry.has(database)) throw new DatabaseError('not_found', 'no_db_file');
+    return this.#dispatchBelow(context, database, path);
+  }
+
+  #dispatchWhileOpen(context: Context, open: Database, path: readonly string[]): MaybePromise<Answer> {
+    context.database = open;
+    const answered = this.#dispatchBelow(context, open.name, path);
+    if (answered instanceof Promise) return answered.finally(() => forgetDatabase(context));
+    forgetDatabase(context);
+    return answered;
   }
 
   #dispatchBelow(context: Context, database: string, path: readonly string[]): MaybePromise<Answer> {
@@ -198,23 +217,9 @@ function createByAnswering(context: Context, database: string, answer: Handler):
   });
 }
 
-/**
- * Opens the database for the time in which the request is answered. Only checks that it exists if the body is still to arrive, so that slow
- * senders keep no databases open: then `Context.useDatabase` opens it. A missing database takes precedence over anything missing below it
- * (docs/http/requests.md#request-path).
- */
-function withDatabase(context: Context, name: string, answer: () => MaybePromise<Answer>): MaybePromise<Answer> {
-  const { registry } = context.services;
-  if (isStream(context.request.body)) {
-    if (!registry.has(name)) throw new DatabaseError('not_found', 'no_db_file');
-    return answer();
-  }
-  return registry.use(name, (database) => {
-    context.database = database;
-    return withEnd(answer, () => {
-      context.database = undefined;
-    });
-  });
+/** What a response streams from now on keeps its database open itself. */
+function forgetDatabase(context: Context): void {
+  context.database = undefined;
 }
 
 function outside(basePath: string): DatabaseError {

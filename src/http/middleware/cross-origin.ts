@@ -7,7 +7,7 @@ import { DatabaseError } from '../../base/errors/database-error.ts';
 import { whenReady } from '../../base/shared/maybe-promise.ts';
 import type { PlainHeaders } from '../../base/shared/message.ts';
 import { booleanSetting } from '../../base/system/config.ts';
-import type { Config } from '../../base/system/contract.ts';
+import type { Config, ConfigStore } from '../../base/system/contract.ts';
 import type { Answer, Context, Handler } from '../request/context.ts';
 import { isReadOnlyRequest } from '../request/read-only-requests.ts';
 import { ownHost } from '../response/locations.ts';
@@ -131,10 +131,17 @@ export function grantHeaders(grant: CorsGrant, shown: Iterable<string>): Record<
  * Applies to every response, including refusals, and answers preflights before the sender is identified. `hostOf`: the name by which the
  * client knows the service.
  */
-export function shareAcrossOrigins(hostOf: (context: Context) => string | undefined, next: Handler): Handler {
+export function shareAcrossOrigins(
+  config: ConfigStore,
+  hostOf: (context: Context) => string | undefined,
+  next: Handler,
+): Handler {
+  let isEnabled = isCorsEnabled(config);
+  config.onChange(({ section, key }) => {
+    if (section === 'httpd' && key === 'enable_cors') isEnabled = isCorsEnabled(config);
+  });
   return (context) => {
-    const { config } = context.services;
-    if (!isCorsEnabled(config)) return next(context);
+    if (!isEnabled) return next(context);
     const host = hostOf(context);
     const grant = grantOf(config, context.header('origin'), host);
     if (grant === undefined) return whenReady(next(context), addVary);

@@ -13,7 +13,7 @@ import { ownHost } from '../response/locations.ts';
 import { shareAcrossOrigins } from './cross-origin.ts';
 
 export function createGateway(config: ConfigStore, next: Handler): Handler {
-  return shareAcrossOrigins(ownHost, serveVirtualHosts(config, next));
+  return shareAcrossOrigins(config, ownHost, serveVirtualHosts(config, next));
 }
 
 /** Returns a function that returns the virtual hosts currently in effect. */
