@@ -5,13 +5,13 @@
 import { ANONYMOUS } from '../../../accounts/contract.ts';
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import { type MaybePromise, orElse, whenReady } from '../../../base/shared/maybe-promise.ts';
+import type { Config, ConfigStore } from '../../../base/system/contract.ts';
 import { originOf } from '../../request/address.ts';
 import { isStream } from '../../request/bodies.ts';
 import type { Answer, Context, Handler } from '../../request/context.ts';
 import { assertKept, isSurelyKept } from '../../request/kept-rights.ts';
 import { isReadOnlyRequest } from '../../request/read-only-requests.ts';
 import { askingRequest } from '../../response/asking-request.ts';
-import type { Config, ConfigStore } from '../../../base/system/contract.ts';
 import { answerErrors } from '../../response/error-table.ts';
 import { withCookie, withReader } from '../../response/responses.ts';
 import type { AccountsPart } from './accounts-part.ts';

@@ -169,7 +169,10 @@ test.each([
   delete given[section]?.[key];
   await open(given);
   const [status, reason] = await putFrom(`${section}/${key}`, value);
-  expect([status, reason]).toEqual([400, expect.stringContaining(`${LOCKS}${TAKEN}. To make the change, name cookie and`)]);
+  expect([status, reason]).toEqual([
+    400,
+    expect.stringContaining(`${LOCKS}${TAKEN}. To make the change, name cookie and`),
+  ]);
   // Nor those of everybody, while everybody is an admin, or of the first admin.
   await core.close();
   core = await openCore(given);
