@@ -1,6 +1,6 @@
-/** The settings of accounts (docs/node.md#settings). They are read at each use, so that a change takes effect at once. */
+/** The settings of accounts (docs/node.md#settings). They are read at each use, or followed, so that a change takes effect at once. */
 import { authenticationHandlers, booleanSetting, integerSetting } from '../base/system/config.ts';
-import type { Config } from '../base/system/contract.ts';
+import type { Config, ConfigStore } from '../base/system/contract.ts';
 
 const SECTION = 'svc_httpd_auth';
 
@@ -41,6 +41,15 @@ export function handlerNames(config: Config): readonly string[] {
 
 export function authenticationDatabase(config: Config): string {
   return config.get(SECTION, 'authentication_db') || '_users';
+}
+
+/** Returns an object that always has the current name of the users' database. It follows the setting, since every write asks for the name. */
+export function followUsersDatabase(config: ConfigStore): { readonly name: string } {
+  const followed = { name: authenticationDatabase(config) };
+  config.onChange(({ section, key }) => {
+    if (section === SECTION && key === 'authentication_db') followed.name = authenticationDatabase(config);
+  });
+  return followed;
 }
 
 /** Seconds that a session lasts after the last request. */

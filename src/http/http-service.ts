@@ -1,18 +1,14 @@
 /** Puts the middleware around the router: the whole HTTP interface as one function. */
 import type { Handle } from '../base/shared/message.ts';
-import { refuseCrossSite } from './middleware/cross-site.ts';
-import { answerErrors } from './middleware/errors.ts';
-import { answerHead } from './middleware/head.ts';
-import { countAnswers, releaseBytes } from './middleware/held-bytes.ts';
+import { refuseCrossSite } from './middleware/cross-origin.ts';
+import { addServerHeaders, countRequests, refuseWhenClosing } from './middleware/every-request.ts';
+import { cancelUnreadBody, countAnswers, releaseBytes } from './middleware/held-bytes.ts';
 import { wrapJsonp } from './middleware/jsonp.ts';
-import { overrideMethod } from './middleware/method-override.ts';
-import { addServerHeaders } from './middleware/server-headers.ts';
-import { refuseWhenClosing } from './middleware/shutdown.ts';
-import { countRequests } from './middleware/statistics.ts';
-import { cancelUnreadBody } from './middleware/unread-body.ts';
+import { answerHead, overrideMethod } from './middleware/methods.ts';
 import { Context, type Gateway, type Services } from './request/context.ts';
-import { Router } from './routing/router.ts';
-import { createRoutes, type DeferredParts } from './routing/routes.ts';
+import { answerErrors } from './response/error-table.ts';
+import { Router } from './router.ts';
+import { createRoutes, type DeferredParts } from './routes.ts';
 import { challengeRefused, identify, renewSession } from './server/accounts/identification.ts';
 
 /** The outermost comes first. `isClosing` is called at each request. `gateway`: what the host puts in front; nothing by default. */
@@ -23,7 +19,7 @@ export function createHandle(
   gateway: Gateway = (_config, next) => next,
 ): Handle {
   const router = new Router(createRoutes(options), options.accounts);
-  const routed = refuseWhenClosing(isClosing, wrapJsonp(identify(options.accounts, router.dispatch)));
+  const routed = refuseWhenClosing(isClosing, wrapJsonp(identify(services.config, options.accounts, router.dispatch)));
   const guarded = challengeRefused(
     options.accounts,
     answerErrors(countAnswers(cancelUnreadBody(refuseCrossSite(routed)))),

@@ -8,7 +8,7 @@ import { Counters } from '../../src/base/system/counters.ts';
 import { createLog, followLogLevel } from '../../src/base/system/log.ts';
 import { Statistics } from '../../src/base/system/statistics.ts';
 import { createConfig } from '../../src/core/config/config-store.ts';
-import { countRequests } from '../../src/http/middleware/statistics.ts';
+import { countRequests } from '../../src/http/middleware/every-request.ts';
 import type { Handler } from '../../src/http/request/context.ts';
 
 const COUNT = 300_000;

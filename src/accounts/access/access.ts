@@ -12,7 +12,7 @@ import { type ConfigStore, REPLICATOR_DATABASE } from '../../base/system/contrac
 import type { Registry } from '../../database/registry/contract.ts';
 import type { Database } from '../../database/store/contract.ts';
 import { ADMIN_PARTY, ANONYMOUS, type Standing } from '../contract.ts';
-import { authenticationDatabase } from '../settings.ts';
+import { followUsersDatabase } from '../settings.ts';
 import { isDatabaseAdmin, isMember, isServerAdmin, parseSecurity, type Security } from './security.ts';
 
 /** The security objects of databases, each parsed once. */
@@ -75,7 +75,7 @@ const SECTIONS: ReadonlySet<string> = new Set([
 const SETTINGS: ReadonlySet<string> = new Set(['httpd/authentication_handlers', 'httpd/trusted_proxies']);
 
 export class Access {
-  readonly #config: ConfigStore;
+  readonly #usersDatabase: { readonly name: string };
   readonly #party: AdminParty;
   readonly #securities: SecurityObjects;
   /** The database whose rights may have changed; null for all databases. */
@@ -87,7 +87,8 @@ export class Access {
   #rightsVersion = 0;
 
   constructor(config: ConfigStore, databases: Pick<Registry, 'peek' | 'use' | 'onEvent'>) {
-    this.#config = config;
+    // Before the listener below: those whom it notifies may ask for the name.
+    this.#usersDatabase = followUsersDatabase(config);
     this.#party = new AdminParty(config);
     this.#requiresUser = requiresValidUser(config);
     this.#securities = new SecurityObjects(databases);
@@ -141,7 +142,7 @@ export class Access {
   }
 
   isUsersDatabase(name: string): boolean {
-    return name === authenticationDatabase(this.#config);
+    return name === this.#usersDatabase.name;
   }
 
   /** Whether the database may have documents that not all of its members may see. */

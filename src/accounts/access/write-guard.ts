@@ -32,7 +32,8 @@ interface AccessGuardOptions {
   /** Validates the writes that pass. */
   readonly inner: WriteGuard;
   readonly users: () => MaybePromise<UserWrites>;
-  readonly isUsersDatabase: (name: string) => boolean;
+  /** Always has the current name of the users' database. */
+  readonly usersDatabase: { readonly name: string };
 }
 
 type Refusal = DatabaseError | undefined;
@@ -87,7 +88,8 @@ export class AccessGuard implements WriteGuard {
   }
 
   get #isUsers(): boolean {
-    return this.#options.isUsersDatabase(this.#options.database.name);
+    const { database, usersDatabase } = this.#options;
+    return database.name === usersDatabase.name;
   }
 
   async #judge(writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly Refusal[]> {

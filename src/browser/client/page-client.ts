@@ -4,7 +4,7 @@
  */
 
 import { VERSION } from '../../base/system/version.ts';
-import { isReadOnlyRequest } from '../../http/request/address/read-only-requests.ts';
+import { isReadOnlyRequest } from '../../http/request/read-only-requests.ts';
 import { OTHER_PROTOCOL, PROTOCOL, type WireResponse, type WireStream } from '../bridge/wire.ts';
 import { isWireStream } from '../bridge/wire-codec.ts';
 import { type IncomingBody, receiveBody } from './body-ports.ts';

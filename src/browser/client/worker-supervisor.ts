@@ -13,7 +13,7 @@
  */
 import { type Remote, wrap } from 'comlink';
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
-import { isReadOnlyRequest } from '../../http/request/address/read-only-requests.ts';
+import { isReadOnlyRequest } from '../../http/request/read-only-requests.ts';
 import type { PageWorker, WorkerOptions, WorkerStatus } from '../bridge/contract.ts';
 import { MessageBatch } from '../bridge/message-batch.ts';
 import { scriptAddress } from '../bridge/script-address.ts';

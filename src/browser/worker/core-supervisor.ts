@@ -20,7 +20,7 @@ import { browserEngine } from '../../base/system/browser-engine.ts';
 import type { Log, Settings } from '../../base/system/contract.ts';
 import { type Core, type CoreOptions, createCore } from '../../core/core.ts';
 import type { LoadDeferredCode } from '../../core/deferred/contract.ts';
-import { isReadOnlyRequest } from '../../http/request/address/read-only-requests.ts';
+import { isReadOnlyRequest } from '../../http/request/read-only-requests.ts';
 import type { LossReason } from '../../storage/indexeddb/connection.ts';
 import { createIndexedDbPageStore } from '../../storage/indexeddb/indexeddb-page-store.ts';
 import type { LoadJournalFiles } from '../../storage/indexeddb/journal-files.ts';

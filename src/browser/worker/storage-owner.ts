@@ -16,7 +16,7 @@ import type { Handle, PlainRequest, PlainResponse, RequestBody } from '../../bas
 import type { Log, Settings } from '../../base/system/contract.ts';
 import { silentLog } from '../../base/system/log.ts';
 import type { LoadDeferredCode } from '../../core/deferred/contract.ts';
-import { isReadOnlyRequest } from '../../http/request/address/read-only-requests.ts';
+import { isReadOnlyRequest } from '../../http/request/read-only-requests.ts';
 import type { ReplicationActivity } from '../../replication/contract.ts';
 import type { LoadJournalFiles } from '../../storage/indexeddb/journal-files.ts';
 import type { Instance } from '../bridge/contract.ts';

@@ -3,7 +3,7 @@
  * none of it, and many apps never load it; other hosts have it available.
  *
  * To add a part: a row in `DeferredCode`, its factory in `deferred-code.ts`, a `Deferred` for it in `parts.ts`, and rows in
- * `http/routing/routes.ts` for the requests that it handles.
+ * `http/routes.ts` for the requests that it handles.
  */
 
 import type { ByteBudget } from '../../base/shared/byte-budget.ts';

@@ -1,9 +1,8 @@
 /** Who checks the writes to each database: accounts, the functions of its design documents, and the replicator. */
 import { AccessGuard } from '../../accounts/access/write-guard.ts';
-import { authenticationDatabase } from '../../accounts/settings.ts';
+import { followUsersDatabase } from '../../accounts/settings.ts';
 import type { DatabaseError } from '../../base/errors/database-error.ts';
-import type { Config } from '../../base/system/contract.ts';
-import { REPLICATOR_DATABASE } from '../../base/system/contract.ts';
+import { type ConfigStore, REPLICATOR_DATABASE } from '../../base/system/contract.ts';
 import type {
   CreateWriteGuard,
   Database,
@@ -18,7 +17,7 @@ import type { Parts } from './parts.ts';
 
 interface GuardOptions {
   readonly parts: Pick<Parts, 'code' | 'queryServer' | 'accounts'>;
-  readonly config: Config;
+  readonly config: ConfigStore;
   /** Called with the name of a database that has design documents, or may have received one. */
   readonly onDesigns: (database: string) => void;
   /** See `LoadDeferredCode`. */
@@ -29,7 +28,7 @@ interface GuardOptions {
 export function createWriteGuards({ parts, config, onDesigns, expectFunctions }: GuardOptions): CreateWriteGuard {
   const { code, queryServer, accounts } = parts;
   const users = () => accounts.use(({ userWrites }) => userWrites);
-  const isUsersDatabase = (name: string) => name === authenticationDatabase(config);
+  const usersDatabase = followUsersDatabase(config);
   return (database) => {
     const validation = new WriteValidation(
       database,
@@ -38,7 +37,7 @@ export function createWriteGuards({ parts, config, onDesigns, expectFunctions }:
     );
     const isReplicator = database.name === REPLICATOR_DATABASE;
     const inner = isReplicator ? new ReplicatorGuard(database, code, validation) : validation;
-    return new AccessGuard({ database, inner, users, isUsersDatabase });
+    return new AccessGuard({ database, inner, users, usersDatabase });
   };
 }
 

@@ -8,10 +8,8 @@ import { DatabaseError, isDatabaseError } from '../../base/errors/database-error
 import { TimeSlice } from '../../base/shared/turn.ts';
 import type { ChangeRow, Database, Snapshot } from '../store/contract.ts';
 import type { DatabaseEventFeed, DatabaseWatch, Feed, FeedEvent, FeedOptions, Feeds } from './contract.ts';
-import { WaitingDatabaseEvents } from './database-event-feed.ts';
-import { type DatabaseEvents, DatabaseWatches } from './database-watch.ts';
-import { areFew, changesOf } from './document-changes.ts';
-import { NewestChanges } from './newest-changes.ts';
+import { type DatabaseEvents, DatabaseWatches, WaitingDatabaseEvents } from './database-events.ts';
+import { areFew, changesOf, NewestChanges } from './quick-changes.ts';
 
 interface DatabaseLease {
   readonly database: Database;
@@ -248,7 +246,8 @@ class ChangesFeed implements Feed {
   /** Fails if changes moved: a filter skips what changed since a snapshot was taken back, and in descending order it would not come again. */
   #assertNoneMoved({ updateSeq }: Snapshot): void {
     if (!this.#isDescending || updateSeq === this.#reading?.updateSeq) return;
-    const reason = 'Some changes moved while they were looked at, from the newest down. Send the request again.';
+    const reason =
+      'Documents changed while their changes were listed from the newest to the oldest. Send the request again.';
     throw new DatabaseError('cancelled', reason);
   }
 

@@ -54,10 +54,6 @@ export class StoredDatabase implements Database {
   /** The last sequence number that listeners were notified of. */
   #notifiedSeq: number;
   #closed: Promise<void> | undefined;
-  /** True while the database is being closed and delayed writes are validated and written. */
-  #isValidating = false;
-  /** Why the database can't be used any longer, if the reason is not that the handle was closed. */
-  #refusal: DatabaseError | undefined;
 
   constructor(options: DatabaseOptions, opened: OpenedFile) {
     const { name, clock, log, hasher, supports, tasks } = options;
@@ -88,7 +84,6 @@ export class StoredDatabase implements Database {
       hasher,
       log,
       guard: options.createGuard?.(this),
-      mustBeOpen: () => this.#mustBeOpen(),
     });
   }
 
@@ -159,7 +154,7 @@ export class StoredDatabase implements Database {
   }
 
   writeDelayed(writes: readonly DocumentWrite[], user?: DatabaseUser): MaybePromise<void> {
-    if (this.#closed !== undefined) throw this.#refusal ?? closedError(this.name);
+    if (this.#closed !== undefined) throw this.#writer.refusal ?? closedError(this.name);
     return this.#writer.writeDelayed(writes, user);
   }
 
@@ -232,14 +227,10 @@ export class StoredDatabase implements Database {
   }
 
   async #close(): Promise<void> {
-    // Submits the delayed writes at once, before the handle counts as closed, unless they must be validated.
-    this.#isValidating = this.#writer.mustValidateDelayed;
-    const flushed = this.#writer.flushDelayed().finally(() => {
-      this.#isValidating = false;
-    });
-    await Promise.all([flushed, this.#upkeep.stop(closedError(this.name))]);
+    const reason = closedError(this.name);
+    await Promise.all([this.#writer.close(reason), this.#upkeep.stop(reason)]);
     this.#upkeep.checkpoint().catch(() => undefined);
-    await this.#queue.drain(closedError(this.name));
+    await this.#queue.drain(reason);
     try {
       if (!this.#queue.hasFailed) await this.#upkeep.markClean().catch(ignoreFullMedium);
     } finally {
@@ -253,13 +244,13 @@ export class StoredDatabase implements Database {
    * `storage_deleted`. Resolves after the commit that is under way; the file itself is left open.
    */
   discard(): Promise<void> {
-    this.#refusal = new DatabaseError('storage_deleted', `The database ${this.name} was deleted.`);
-    this.#closed ??= this.#discard(this.#refusal);
+    this.#closed ??= this.#discard();
     return this.#closed;
   }
 
-  async #discard(reason: DatabaseError): Promise<void> {
-    this.#writer.discardDelayed();
+  async #discard(): Promise<void> {
+    const reason = new DatabaseError('storage_deleted', `The database ${this.name} was deleted.`);
+    this.#writer.discard(reason);
     const aborted = this.#queue.abort(reason);
     await this.#upkeep.stop(reason);
     await aborted;
@@ -267,7 +258,8 @@ export class StoredDatabase implements Database {
   }
 
   #mustBeOpen(): void {
-    if (this.#closed !== undefined && !this.#isValidating) throw this.#refusal ?? closedError(this.name);
+    const { refusal } = this.#writer;
+    if (refusal !== undefined) throw refusal;
   }
 
   #committed(updateSeq: number): void {
@@ -295,7 +287,7 @@ export class StoredDatabase implements Database {
     this.#upkeep.fail(error);
     // No one opens a deleted database again, even if it was deleted while it was being opened.
     if (!isDatabaseError(error, 'storage_deleted'))
-      this.#log.error(`database ${this.name} is given up and will be opened again`, error);
+      this.#log.error(`database ${this.name} has failed and will be opened again`, error);
     this.#onFailure(error);
   }
 }

@@ -16,7 +16,7 @@ import { jsonAnswer, okAnswer } from '../response/responses.ts';
 const MAX_SECURITY_BYTES = 1_048_576;
 
 export async function getSecurity(context: Context, database: string): Promise<Answer> {
-  const security = await context.services.registry.use(database, async (open) => open.security);
+  const security = await context.useDatabase(database, async (open) => open.security);
   return jsonAnswer(context, 200, security);
 }
 
@@ -31,13 +31,13 @@ export async function putSecurity(context: Context, database: string): Promise<A
     const reason = `The security object is larger than ${MAX_SECURITY_BYTES} bytes. Keep what is not about access in a document.`;
     throw new DatabaseError('too_large', reason);
   }
-  await context.services.registry.use(database, (open) => open.setSecurity(security, commitRight(context)));
+  await context.useDatabase(database, (open) => open.setSecurity(security, commitRight(context)));
   context.services.access.securityChanged(database);
   return okAnswer(context, 200);
 }
 
 export async function getRevsLimit(context: Context, database: string): Promise<Answer> {
-  const limit = await context.services.registry.use(database, async (open) => open.revsLimit);
+  const limit = await context.useDatabase(database, async (open) => open.revsLimit);
   return jsonAnswer(context, 200, String(limit));
 }
 
@@ -47,7 +47,7 @@ export async function putRevsLimit(context: Context, database: string): Promise<
     throw new DatabaseError('bad_request', 'Rev limit has to be an integer');
   }
   if (limit < 1) throw new DatabaseError('bad_request', `Rev limit is ${limit}; it has to be 1 or more`);
-  await context.services.registry.use(database, (open) => open.setRevsLimit(limit, commitRight(context)));
+  await context.useDatabase(database, (open) => open.setRevsLimit(limit, commitRight(context)));
   return okAnswer(context, 200);
 }
 

@@ -20,8 +20,8 @@ import type {
   WriteOptions,
   WriteOutcome,
 } from '../../database/store/contract.ts';
+import { holdAttachments } from '../request/body-memory.ts';
 import type { Context } from '../request/context.ts';
-import { holdAttachments } from '../request/many-attachments.ts';
 
 /** A document to be written, with its attachments as the client named them. */
 export interface IncomingWrite extends DocumentWrite {
@@ -89,12 +89,12 @@ async function resolve(
   const inline = await takeInline(context, database, incoming, taken);
   const given = mapInSteps(incoming, (one, index) => {
     const stored = one.source === 'follows' ? followed.get(one.name) : inline[index];
-    return keptOnes[index] ?? writeOf(one, stored, newEdits);
+    return keptOnes[index] ?? attachmentWrite(one, stored, newEdits);
   });
   return [...(write.attachments ?? []), ...(await runCooperatively(given))];
 }
 
-function writeOf(
+function attachmentWrite(
   { name, contentType, revpos }: IncomingAttachment,
   stored: StoredUpload | undefined,
   newEdits: boolean,
@@ -242,6 +242,6 @@ export function noLocalAttachments(): DatabaseError {
 }
 
 function followsNothing(name: string): DatabaseError {
-  const reason = `Attachment ${name} is to follow, but nothing follows a document that is sent as application/json.`;
+  const reason = `Attachment ${name} should follow the document, but nothing follows a document that is sent as application/json.`;
   return new DatabaseError('bad_request', reason);
 }

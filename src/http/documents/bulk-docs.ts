@@ -1,23 +1,47 @@
 /**
- * `POST /{db}/_bulk_docs` (docs/http/bulk.md#bulk-writes). One malformed document makes the whole request fail, and nothing is written; but a
- * malformed `_rev` refuses only its own row.
+ * `POST /{db}/_bulk_docs` (docs/http/bulk.md#bulk-writes). One malformed document makes the whole request fail, and nothing is
+ * written; but a malformed `_rev` refuses only its own row.
  */
 
 import { DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
 import { must } from '../../base/shared/assert.ts';
-import { eachInSteps, filterInSteps, joinInSteps, mapInSteps, runCooperatively } from '../../base/shared/turn.ts';
+import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
+import {
+  type CooperativeTask,
+  eachInSteps,
+  filterInSteps,
+  joinInSteps,
+  LONG_STEP,
+  mapInSteps,
+  runCooperatively,
+  TimeSlice,
+} from '../../base/shared/turn.ts';
 import type { BadRev, IncomingDocument } from '../../database/documents/contract.ts';
 import { isLocalId, parseDocId } from '../../database/documents/identifiers.ts';
+import {
+  type IncomingBulk,
+  parseBulkInSteps,
+  type ReadCount,
+  readBulkInSteps,
+  scanBulkInSteps,
+} from '../../database/documents/incoming/read-bulk.ts';
 import type { Database, DocumentWrite, WriteOptions } from '../../database/store/contract.ts';
-import { requireJsonType } from '../request/bodies.ts';
+import { parseBody, readText, requireJsonType } from '../request/bodies.ts';
+import { DOCUMENTS } from '../request/body-bounds.ts';
+import { holdMade } from '../request/body-memory.ts';
 import type { Answer, Context } from '../request/context.ts';
-import { writeOptions } from '../request/write-options.ts';
 import { showError } from '../response/error-table.ts';
 import { jsonAnswer } from '../response/responses.ts';
 import { hasIncoming, type IncomingWrite, writeAttached } from './attached-writes.ts';
-import { farRev, foreignRev } from './base-revision.ts';
-import { readBulkBody } from './request-documents.ts';
-import { checkLocalRights, replicatedWrite, writeLocal, writtenText } from './single-write.ts';
+import {
+  checkLocalRights,
+  farRev,
+  foreignRev,
+  replicatedWrite,
+  writeLocal,
+  writeOptions,
+  writtenText,
+} from './write-document.ts';
 
 /** A row of the response: what was written, or what was refused and why. */
 type Row = { readonly ok: true; readonly id: string; readonly rev: string } | RefusedRow;
@@ -34,7 +58,7 @@ export async function postBulkDocs(context: Context, database: string): Promise<
   context.services.statistics.counters.bulkRequests.value += 1;
   const { read, newEdits, allOrNothing } = await readWrites(context);
   const options = { ...writeOptions(context, newEdits), allOrNothing };
-  const rows = await context.services.registry.use(database, (open) => writeReadable(context, open, read, options));
+  const rows = await context.useDatabase(database, (open) => writeReadable(context, open, read, options));
   const refused = allOrNothing || !newEdits ? await refusedOf(rows) : [];
   if (allOrNothing && refused.length > 0) {
     // The other documents were not written because of these.
@@ -168,4 +192,91 @@ function rowText(row: Row): string {
 function refusedText({ id, rev = '', error: failure }: RefusedRow): string {
   const { status: _, ...shown } = showError(failure);
   return JSON.stringify({ id, rev, ...shown });
+}
+
+/** Documents of a bulk request that are not counted. Shorter requests have no more. A thousand requests may come at once. */
+const FREE_DOCUMENTS = 64;
+const FREE_LENGTH = 3 * FREE_DOCUMENTS;
+/** Memory is held for at least this many at once. */
+const HELD_AT_ONCE = 1_024;
+/** From this share of the budget on, memory for all documents is held at once: bit by bit, the oldest of several such requests would far exceed it */
+const LARGE_SHARE = 1 / 8;
+/** Bytes that a document takes from its reading until it is written, in addition to its text: measured with the smallest ones. */
+const MEMORY_OF_EACH = 2_048;
+
+/** Reads the documents of a `_bulk_docs` request. */
+export function readBulkBody(context: Context): MaybePromise<IncomingBulk> {
+  return whenReady(readText(context), (text) =>
+    text.length <= FREE_LENGTH ? runCooperatively(readBulkInSteps(text)) : readLongBulk(context, text),
+  );
+}
+
+async function readLongBulk(context: Context, text: string): Promise<IncomingBulk> {
+  const read = (steps: (count: ReadCount) => CooperativeTask<IncomingBulk | undefined>) =>
+    countedInTurns(context, text, steps);
+  const scanned = await read((count) => scanBulkInSteps(text, count));
+  if (scanned !== undefined) return scanned;
+  const value = await parseBody(context, text, DOCUMENTS);
+  return must(await read((count) => parseBulkInSteps(text, value, count)));
+}
+
+/** Like `runCooperatively`. Holds memory for the documents while they are counted, and gives back what proves to be too much. */
+async function countedInTurns(
+  context: Context,
+  text: string,
+  read: (count: ReadCount) => CooperativeTask<IncomingBulk | undefined>,
+): Promise<IncomingBulk | undefined> {
+  const timeSlice = new TimeSlice();
+  const count = { documents: 0, characters: 0 };
+  const held = new HeldDocuments(context, text.length);
+  const steps = read(count);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) {
+      held.settle(value?.documents.length ?? 0);
+      return value;
+    }
+    if (held.isShortOf(count)) await held.growTo(count);
+    if (value === LONG_STEP || timeSlice.isDue) await timeSlice.endTurn();
+  }
+}
+
+/** Memory for the documents of a request. Estimates how many will come from the length of those since it last grew. */
+class HeldDocuments {
+  readonly #context: Context;
+  readonly #length: number;
+  #held = FREE_DOCUMENTS;
+  #seen: ReadCount = { documents: 0, characters: 0 };
+
+  constructor(context: Context, length: number) {
+    this.#context = context;
+    this.#length = length;
+  }
+
+  isShortOf({ documents }: ReadCount): boolean {
+    return documents > this.#held;
+  }
+
+  growTo({ documents, characters }: ReadCount): MaybePromise<void> {
+    const seen = this.#seen;
+    this.#seen = { documents, characters };
+    const lengthOfEach = (characters - seen.characters) / (documents - seen.documents);
+    const expected = Math.ceil((this.#length - characters) / lengthOfEach);
+    const { limit } = this.#context.services.bytesInFlight;
+    const before = this.#bytesOf(this.#held);
+    const most = Math.floor((limit - before) / MEMORY_OF_EACH);
+    const isLarge = this.#bytesOf(documents + expected) > limit * LARGE_SHARE;
+    const more = isLarge ? Math.max(HELD_AT_ONCE, Math.min(documents - this.#held + expected, most)) : HELD_AT_ONCE;
+    this.#held += more;
+    return holdMade(this.#context, more * MEMORY_OF_EACH, 'documents', before);
+  }
+
+  /** Gives back what is held for more documents than this. */
+  settle(documents: number): void {
+    this.#context.memory.giveBack(this.#bytesOf(this.#held) - this.#bytesOf(documents));
+  }
+
+  #bytesOf(documents: number): number {
+    return Math.max(0, documents - FREE_DOCUMENTS) * MEMORY_OF_EACH;
+  }
 }

@@ -5,7 +5,7 @@ import { parseDocId } from '../../database/documents/identifiers.ts';
 import type { Snapshot } from '../../database/store/contract.ts';
 import type { DesignDocument } from '../../queries/views/contract.ts';
 import { revOf } from '../shown/document-rendering.ts';
-import { missing, nodeToRead } from './requested-revision.ts';
+import { missing, nodeToRead } from './revision-selection.ts';
 
 /** `name` is without `_design/`. Fails with `not_found` "missing" or "deleted". */
 export function readDesign(snapshot: Snapshot, name: string): MaybePromise<DesignDocument> {

@@ -1,4 +1,7 @@
-/** Many revisions with the content of their attachments, as `multipart/mixed` (docs/http/attachments.md#multipart-documents). */
+/**
+ * Revisions as parts of `multipart/mixed`, as the replicators of this family read it (docs/http/documents.md#multipart-answers),
+ * with the content of their attachments (docs/http/attachments.md#multipart-documents).
+ */
 
 import { TimeSlice } from '../../base/shared/turn.ts';
 import { ChunkStream } from '../../database/attachments/outgoing.ts';
@@ -6,7 +9,6 @@ import type { RevId } from '../../database/documents/contract.ts';
 import type { Snapshot } from '../../database/store/contract.ts';
 import type { Answer, Context } from '../request/context.ts';
 import type { SnapshotLease } from '../request/snapshot-lease.ts';
-import { MULTIPART_END, multipartType, type Part, partPieces, partText } from '../response/multipart-writer.ts';
 import { MUST_REVALIDATE } from '../response/responses.ts';
 import { type ShownRevision, shownPieces } from '../shown/shown-revision.ts';
 import { relatedDocument } from './related-document.ts';
@@ -72,4 +74,33 @@ function withAttachments(
   boundary: string,
 ) {
   return relatedDocument(context, snapshot, shown, { content: true, since, encodingInfo: false }, boundary);
+}
+
+interface Part {
+  /** The part's content type. */
+  readonly type: string;
+  readonly text: string;
+}
+
+export function multipartType(boundary: string): string {
+  return `multipart/mixed; boundary="${boundary}"`;
+}
+
+/** The end of a `multipart/mixed` of parts that `partText` and `partPieces` wrote after `--boundary`. It must be random: no document contains it. */
+export const MULTIPART_END = '--';
+
+/** The part, and the boundary after it. */
+export function partText({ type, text }: Part, boundary: string): string {
+  return `\r\nContent-Type: ${type}\r\n\r\n${text}\r\n--${boundary}`;
+}
+
+/** Like `partText`, for a text in pieces. */
+export async function* partPieces(
+  type: string,
+  text: AsyncIterable<string>,
+  boundary: string,
+): AsyncGenerator<string, void, void> {
+  yield `\r\nContent-Type: ${type}\r\n\r\n`;
+  yield* text;
+  yield `\r\n--${boundary}`;
 }

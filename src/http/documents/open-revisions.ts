@@ -7,13 +7,12 @@ import { accepts } from '../request/accept.ts';
 import { parseJson } from '../request/bodies.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { type SnapshotLease, withSnapshotLease } from '../request/snapshot-lease.ts';
-import { MULTIPART_END, multipartType, partPieces, partText } from '../response/multipart-writer.ts';
 import { MUST_REVALIDATE, textAnswer } from '../response/responses.ts';
 import { streamedBody } from '../response/streams.ts';
 import { readMetaFlags } from '../shown/document-rendering.ts';
 import { type AttachmentFlags, readAttachmentFlags } from '../shown/inline-attachments.ts';
 import { type ReadRevision, readRevisions } from '../shown/revision-batches.ts';
-import { type MixedPart, mixedAnswer } from './mixed-answer.ts';
+import { type MixedPart, MULTIPART_END, mixedAnswer, multipartType, partPieces, partText } from './mixed-answer.ts';
 import { hasAttachments, revisionOf, type Selected, selectRevisions, shownOf } from './revision-selection.ts';
 
 const JSON_TYPE = 'application/json';

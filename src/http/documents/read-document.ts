@@ -1,27 +1,38 @@
-/** `GET /{db}/{docid}` for one revision (docs/http/documents.md#reading-a-document). */
+/**
+ * `GET /{db}/{docid}` for one revision (docs/http/documents.md#reading-a-document), and for local documents
+ * (docs/http/documents.md#local-documents).
+ */
 
 import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
 import { utf8Length } from '../../base/shared/utf8.ts';
 import { ChunkStream } from '../../database/attachments/outgoing.ts';
 import type { DocId } from '../../database/documents/contract.ts';
-import { writeQuoted } from '../../database/documents/outgoing.ts';
-import type { CurrentDocument, DocumentRecord, Snapshot } from '../../database/store/contract.ts';
+import { writeDocument, writeQuoted } from '../../database/documents/outgoing.ts';
+import type { CurrentDocument, DocumentRecord, LocalDocument, Snapshot } from '../../database/store/contract.ts';
 import { accepts } from '../request/accept.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { withSnapshot, withSnapshotLease } from '../request/snapshot-lease.ts';
-import { hasTag, matchesTag, revisionTag } from '../response/etags.ts';
-import { jsonAnswer, MUST_REVALIDATE, notModified, textAnswer, withHeader } from '../response/responses.ts';
+import {
+  hasTag,
+  jsonAnswer,
+  MUST_REVALIDATE,
+  matchesTag,
+  notModified,
+  revisionTag,
+  textAnswer,
+  withHeader,
+} from '../response/responses.ts';
 import { sizedBody, streamedBody } from '../response/streams.ts';
 import { documentText, hasOtherMeta, metaOf, readMetaFlags, revOf } from '../shown/document-rendering.ts';
 import { type AttachmentFlags, readAttachmentFlags } from '../shown/inline-attachments.ts';
 import { hasShownAttachments, isLong, type ShownRevision, shownPieces } from '../shown/shown-revision.ts';
 import { answerOpenRevisions, parseOpenRevs } from './open-revisions.ts';
 import { type RelatedDocument, relatedDocument } from './related-document.ts';
-import { missing, nodeToRead } from './requested-revision.ts';
+import { missing, nodeToRead } from './revision-selection.ts';
 
 export function getDocument(context: Context, database: string, id: DocId): MaybePromise<Answer> {
   const wantsParts = takesPartsAlone(context.header('accept'));
-  const current = context.query.isEmpty && !wantsParts && context.services.registry.peek(database)?.current(id);
+  const current = context.query.isEmpty && !wantsParts && context.database?.current(id);
   if (current && hasTag(current.rev)) return answerCurrent(context, id, current);
   const openRevs = context.query.get('open_revs');
   const wanted = openRevs === undefined ? undefined : parseOpenRevs(openRevs);
@@ -149,4 +160,33 @@ function answerShort(context: Context, snapshot: Snapshot, shown: ShownRevision)
     const answer = jsonAnswer(context, 200, documentText(record, node, body, members));
     return tag === undefined ? answer : withHeader(answer, 'etag', tag);
   });
+}
+
+/** Memory reserved during the read: the length is unknown until the whole document has been read. */
+const READ_BYTES = 16_777_216;
+
+/** Treats any other requested revision as missing: there is only one. */
+export function getLocalDocument(context: Context, database: string, id: DocId): MaybePromise<Answer> {
+  if (context.request.peer !== undefined) return getInLine(context, database, id);
+  const local = context.useDatabase(database, (open) => open.readLocal(id));
+  return whenReady(local, (found) => answerLocal(context, id, found));
+}
+
+/** Waits for memory: many long documents read at once could exhaust it. */
+async function getInLine(context: Context, database: string, id: DocId): Promise<Answer> {
+  const release = await context.holdForPart(READ_BYTES, 0);
+  try {
+    return answerLocal(context, id, await context.useDatabase(database, (open) => open.readLocal(id)));
+  } finally {
+    release();
+  }
+}
+
+function answerLocal(context: Context, id: DocId, local: LocalDocument | undefined): Answer {
+  const asked = context.query.get('rev');
+  if (local === undefined || (asked !== undefined && asked !== local.rev)) throw missing();
+  const tag = revisionTag(local.rev);
+  if (matchesTag(context.header('if-none-match'), tag)) return notModified(tag);
+  const text = writeDocument({ id, rev: local.rev, deleted: false, body: local.body });
+  return withHeader(jsonAnswer(context, 200, text), 'etag', tag);
 }

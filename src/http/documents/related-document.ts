@@ -8,7 +8,7 @@ import type { StoredAttachment } from '../../database/documents/contract.ts';
 import { hasAttachments, readAttachments, writeDigest } from '../../database/documents/stored-attachments.ts';
 import type { AttachmentReader, Snapshot } from '../../database/store/contract.ts';
 import type { Context } from '../request/context.ts';
-import { headerText } from '../response/header-text.ts';
+import { headerText } from '../response/responses.ts';
 import { documentText, metaOf } from '../shown/document-rendering.ts';
 import { type AttachmentFlags, knownGeneration } from '../shown/inline-attachments.ts';
 import { LONG_BYTES, type ShownRevision } from '../shown/shown-revision.ts';

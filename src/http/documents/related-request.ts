@@ -10,8 +10,8 @@ import { readDocumentInSteps } from '../../database/documents/incoming/read-docu
 import { readContentMd5 } from '../../database/documents/stored-attachments.ts';
 import type { Database } from '../../database/store/contract.ts';
 import { bodyChunks, readPartText } from '../request/bodies.ts';
+import { holdAttachments } from '../request/body-memory.ts';
 import type { Context } from '../request/context.ts';
-import { holdAttachments } from '../request/many-attachments.ts';
 import { mustBoundaryOf, readParts } from '../request/multipart-request.ts';
 
 export interface RelatedRequest {
@@ -91,5 +91,8 @@ function takePart(
 }
 
 function didNotCome(name: string): DatabaseError {
-  return new DatabaseError('bad_request', `Attachment ${name} is to follow, and did not come; nothing was changed.`);
+  return new DatabaseError(
+    'bad_request',
+    `Attachment ${name} should follow the document, but is missing; nothing was changed.`,
+  );
 }

@@ -1,13 +1,39 @@
-/** Which revisions `open_revs` and `_bulk_get` read (docs/http/documents.md#open-revisions). */
+/**
+ * Which revisions of a document a request means: the one that it names or the winner (docs/http/documents.md#reading-a-document), or
+ * those of `open_revs` and `_bulk_get` (docs/http/documents.md#open-revisions).
+ */
 
+import { DatabaseError } from '../../base/errors/database-error.ts';
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
 import { type CooperativeTask, mapInSteps, runCooperatively } from '../../base/shared/turn.ts';
 import type { RevId } from '../../database/documents/contract.ts';
-import { findNode, leavesFrom } from '../../database/documents/revisions/revision-tree.ts';
-import { toRevision } from '../../database/documents/revisions/revisions.ts';
+import { findNode, leavesFrom, winner } from '../../database/documents/revisions/revision-tree.ts';
+import { parseRevId, toRevision } from '../../database/documents/revisions/revisions.ts';
 import type { DocumentRecord, StoredNode } from '../../database/store/contract.ts';
 import { flagsAmongLeaves, revOf } from '../shown/document-rendering.ts';
 import type { ShownRevision } from '../shown/shown-revision.ts';
+
+/**
+ * Returns the requested revision, with `latest` the newest of its descendants, else the winner. Fails with `not_found`
+ * "deleted" if the winner is a tombstone; a tombstone requested by its revision is read.
+ */
+export function nodeToRead(
+  record: DocumentRecord | undefined,
+  rev: string | undefined,
+  latest = false,
+): StoredNode | undefined {
+  const asked = rev === undefined ? undefined : toRevision(parseRevId(rev));
+  if (record === undefined) return undefined;
+  if (asked !== undefined) return latest ? winner(leavesFrom(record.leaves, asked)) : findNode(record.leaves, asked);
+  const current = winner(record.leaves);
+  if (current?.deleted === true) throw new DatabaseError('not_found', 'deleted');
+  return current;
+}
+
+/** Also used for a revision whose body was compacted away. */
+export function missing(): DatabaseError {
+  return new DatabaseError('not_found', 'missing');
+}
 
 /** A revision of a document that exists, or the name of one that doesn't. */
 export type Selected =

@@ -1,6 +1,7 @@
 /**
- * Gives back what a request holds of the bytes in flight: with its response or, if that is a stream, when it was read or given up. A stream
- * whose reader loses the right to it breaks off (docs/http/accounts.md#rights-that-end).
+ * Ends what a request holds: bytes in flight are given back with its response or, if that is a stream, when it was read or given up;
+ * the sender of a body that is not read stops. A stream whose reader loses the right to it breaks off
+ * (docs/http/accounts.md#rights-that-end).
  */
 
 import { FREE_BYTES } from '../../base/shared/byte-budget.ts';
@@ -151,5 +152,22 @@ class CountedStream implements ByteStream {
       await this.#stream.cancel(failure);
       throw failure;
     }
+  }
+}
+
+/** Cancels a request body if the response was made without reading all of it, so that its sender stops. */
+export function cancelUnreadBody(next: Handler): Handler {
+  return (context) => {
+    const { body } = context.request;
+    return isStream(body) ? answerThenCancel(next, context, body) : next(context);
+  };
+}
+
+async function answerThenCancel(next: Handler, context: Context, body: ByteStream): Promise<Answer> {
+  try {
+    return await next(context);
+  } finally {
+    // Cancelling has no effect on a body that was read to its end. If it fails, the response stays the same.
+    void body.cancel().catch(() => {});
   }
 }

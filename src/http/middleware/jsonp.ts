@@ -3,10 +3,10 @@ import { DatabaseError } from '../../base/errors/database-error.ts';
 import { whenReady } from '../../base/shared/maybe-promise.ts';
 import type { ByteStream, ResponseBody } from '../../base/shared/message.ts';
 import { booleanSetting } from '../../base/system/config.ts';
+import { Query } from '../request/address.ts';
 import { isStream } from '../request/bodies.ts';
 import type { Answer, Context, Handler } from '../request/context.ts';
-import { Query } from '../request/query.ts';
-import { answerErrors } from './errors.ts';
+import { answerErrors } from '../response/error-table.ts';
 
 const CALLBACK = /^[a-zA-Z0-9._[\]]+$/;
 

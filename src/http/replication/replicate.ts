@@ -9,7 +9,6 @@ import { ReplicationError } from '../../replication/failure.ts';
 import type { ReplicateOutcome, Replicator } from '../../replication/jobs/replicator.ts';
 import { readObject, requireJsonType } from '../request/bodies.ts';
 import { QUERY } from '../request/body-bounds.ts';
-import { clientAddress } from '../request/client-address.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { showError } from '../response/error-table.ts';
 import { LiveBody, WAITS } from '../response/live-body.ts';
@@ -41,7 +40,7 @@ export async function postReplicate({ replicator }: ReplicatorService, context: 
   const base = ownBase(context);
   const ownBases = base.startsWith('/') || base === '' ? [] : [base];
   const outcome = await replicator
-    .replicate(body, { user: context.user, ownBases, address: clientAddress(context), recheck: recheckOf(context) })
+    .replicate(body, { user: context.user, ownBases, address: context.clientAddress, recheck: recheckOf(context) })
     .catch((failure: unknown) => Promise.reject(asRunFailure(failure)));
   return answerOutcome(context, outcome);
 }

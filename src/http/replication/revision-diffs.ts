@@ -53,7 +53,7 @@ export async function postPurge(context: Context, database: string): Promise<Ans
     if (docId !== undefined) revisions.set(docId, revs);
     if (revisions.size % BATCH === 0 && timeSlice.isDue) await timeSlice.rest();
   }
-  const outcome = await context.services.registry.use(database, (open) => open.purge(revisions, commitRight(context)));
+  const outcome = await context.useDatabase(database, (open) => open.purge(revisions, commitRight(context)));
   const textOf = ([id, revs]: readonly [DocId, readonly RevId[]]) => `${JSON.stringify(id)}:${JSON.stringify(revs)}`;
   const members = await runCooperatively(joinInSteps([...outcome.purged], textOf));
   return jsonAnswer(context, 200, `{"purge_seq":${outcome.purgeSeq},"purged":{${members}}}`);

@@ -16,16 +16,17 @@ import {
   ANY_MEMBERS,
   ANY_OBJECT,
   type BodyBound,
+  ByteCollector,
   boundOf,
+  type Collector,
+  inflate,
+  TextCollector,
   tooLarge,
   tooLongString,
   tooManyMembers,
 } from './body-bounds.ts';
-import { ByteCollector, type Collector } from './byte-collector.ts';
+import { holdValues, type MadeOfValues } from './body-memory.ts';
 import type { Context } from './context.ts';
-import { inflate } from './inflate.ts';
-import { holdValues, type MadeOfValues } from './parsed-memory.ts';
-import { TextCollector } from './text-collector.ts';
 
 const JSON_MEDIA_TYPE = 'application/json';
 /** A UTF-16 unit takes at most three bytes of UTF-8. */

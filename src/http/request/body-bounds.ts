@@ -1,5 +1,12 @@
-/** Maximum bytes of bodies: what fits their purpose (docs/limits.md#bodies-of-requests), and `svc/max_document_size` for all. */
+/**
+ * Maximum bytes of bodies: what fits their purpose (docs/limits.md#bodies-of-requests), and `svc/max_document_size` for all. The
+ * collectors keep what arrives, as bytes or as text, up to such a limit, which protects the memory.
+ */
+
 import { DatabaseError } from '../../base/errors/database-error.ts';
+import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
+import { type CooperativeTask, TimeSlice } from '../../base/shared/turn.ts';
+import { putTogether } from '../../base/shared/utf8.ts';
 import { integerSetting } from '../../base/system/config.ts';
 import type { ConfigStore } from '../../base/system/contract.ts';
 
@@ -80,4 +87,100 @@ export function tooLarge({ bytes, remedy }: BodyBound): DatabaseError {
       : `a body of this kind may have ${bytes} bytes`;
   const advice = remedy ?? 'Keep large data in attachments, or send fewer documents at a time.';
   return new DatabaseError('too_large', `the request entity is too large: ${what}; nothing was changed. ${advice}`);
+}
+
+/** Collects what arrives. */
+export interface Collector {
+  /** Fails with `too_large` if the limit is exceeded. */
+  add(chunk: Uint8Array): Promise<void>;
+}
+
+export class ByteCollector implements Collector {
+  readonly #bound: BodyBound;
+  readonly #grow: ((bytes: number) => MaybePromise<void>) | undefined;
+  #chunks: Uint8Array[] = [];
+  #length = 0;
+
+  /** `grow` counts bytes, and resolves when more may be added. */
+  constructor(bound: BodyBound, grow?: (bytes: number) => MaybePromise<void>) {
+    this.#bound = bound;
+    this.#grow = grow;
+  }
+
+  /** Keeps the chunk, which must not change afterwards. Fails with `too_large`, and as `grow` does. */
+  async add(chunk: Uint8Array): Promise<void> {
+    this.#length += chunk.length;
+    if (this.#length > this.#bound.bytes) throw tooLarge(this.#bound);
+    this.#chunks.push(chunk);
+    await this.#grow?.(chunk.length);
+  }
+
+  /** Returns what was added, in order. The caller owns the list, and may remove the chunks that it has processed. */
+  take(): Uint8Array[] {
+    const chunks = this.#chunks;
+    this.#chunks = [];
+    return chunks;
+  }
+}
+
+/** Builds the text from UTF-8 chunks as they arrive, so that their bytes need not be kept as well. */
+export class TextCollector implements Collector {
+  readonly #bound: BodyBound;
+  readonly #grow: (bytes: number) => MaybePromise<void>;
+  readonly #decoder = new TextDecoder('utf-8', { fatal: true });
+  #text = '';
+  #length = 0;
+
+  /** `grow` counts bytes, and resolves when more may be added. */
+  constructor(bound: BodyBound, grow: (bytes: number) => MaybePromise<void>) {
+    this.#bound = bound;
+    this.#grow = grow;
+  }
+
+  /** Fails with `too_large`, as `grow` does, and with `bad_request` if the bytes are not UTF-8. */
+  async add(chunk: Uint8Array): Promise<void> {
+    this.#length += chunk.length;
+    if (this.#length > this.#bound.bytes) throw tooLarge(this.#bound);
+    this.#text += this.#decode(chunk);
+    await this.#grow(chunk.length);
+  }
+
+  /** Returns the whole text, once. Fails with `bad_request` if it ends in the middle of a character. */
+  *take(): CooperativeTask<string> {
+    const text = this.#text + this.#decode();
+    this.#text = '';
+    yield* putTogether(text);
+    return text;
+  }
+
+  #decode(chunk?: Uint8Array): string {
+    try {
+      return this.#decoder.decode(chunk, { stream: chunk !== undefined });
+    } catch (cause) {
+      throw new DatabaseError('bad_request', 'invalid_json', { cause });
+    }
+  }
+}
+
+/**
+ * Inflates gzip with the platform's own streams, and limits the output: 64 KB can hold 64 MB. Fails as the collector does, and with
+ * `bad_request` if the bytes are not complete gzip.
+ */
+export async function inflate(packed: readonly Uint8Array[], collector: Collector): Promise<void> {
+  const inflated = new Blob([...packed] as Uint8Array<ArrayBuffer>[])
+    .stream()
+    .pipeThrough(new DecompressionStream('gzip'));
+  const reader = inflated.getReader();
+  const timeSlice = new TimeSlice();
+  try {
+    for (let step = await reader.read(); !step.done; step = await reader.read()) {
+      await collector.add(step.value);
+      if (timeSlice.isDue) await timeSlice.rest();
+    }
+  } catch (cause) {
+    // The unread stream stops, and is freed. Cancelling it could end the process: Node 20 then passes on what was inflated already, and throws.
+    throw cause instanceof DatabaseError
+      ? cause
+      : new DatabaseError('bad_request', 'The request body is not valid gzip data.', { cause });
+  }
 }

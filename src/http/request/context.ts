@@ -15,8 +15,9 @@ import type { Statistics } from '../../base/system/statistics.ts';
 import type { Uuids } from '../../base/system/uuids.ts';
 import type { Feeds } from '../../database/changes/contract.ts';
 import type { Registry } from '../../database/registry/contract.ts';
+import type { Database } from '../../database/store/contract.ts';
 import { jsonType } from './accept.ts';
-import { Query } from './query.ts';
+import { Query } from './address.ts';
 
 /** The sender of a request, as functions of design documents see it: `userCtx` without the database. */
 interface User {
@@ -107,6 +108,8 @@ export class Context {
   requestedPath: string | undefined;
   /** The same if a virtual host stands for another address. */
   vhostPath: string | undefined;
+  /** The database of the request's address, if it was opened for the request; the router sets it while a handler runs. */
+  database: Database | undefined;
   /** Sends another request through the router, which sets it. */
   dispatch: Handler | undefined;
   #lease: ByteLease | undefined;
@@ -119,6 +122,20 @@ export class Context {
     this.method = request.method;
     this.user = request.user ?? ANONYMOUS;
     this.#lease = request.held;
+  }
+
+  /**
+   * Runs `use` with a database, which stays open at least until its promise settles: in the same turn if it is open already. Fails with
+   * `not_found` if there is none.
+   */
+  useDatabase<T>(name: string, use: (database: Database) => MaybePromise<T>): MaybePromise<T> {
+    const { database } = this;
+    return database?.name === name ? use(database) : this.services.registry.use(name, use);
+  }
+
+  /** The IP address of the sender; behind trusted proxies, that of the client that they name (docs/node.md#behind-a-proxy). Empty if it is unknown. */
+  get clientAddress(): string {
+    return clientAddressOf(this.services.config, this.request.peer, this.header('x-forwarded-for'));
   }
 
   /**
@@ -161,9 +178,7 @@ export class Context {
 
   /** What it holds of the memory that all requests share: each sender has a share of that. */
   get memory(): ByteLease {
-    this.#lease ??= this.services.bytesInFlight.open(
-      clientAddressOf(this.services.config, this.request.peer, this.header('x-forwarded-for')),
-    );
+    this.#lease ??= this.services.bytesInFlight.open(this.clientAddress);
     return this.#lease;
   }
 

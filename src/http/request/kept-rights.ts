@@ -1,12 +1,13 @@
 /**
- * Whether a user still has the right that a request was granted. What lasts (a response, an upload, or long work) checks
- * again when something that rights depend on has changed: a security object, an account, the configuration (docs/http/accounts.md#rights-that-end).
+ * Whether a user still has the right that a request was granted. What lasts (a response, an upload, or long work) checks again when
+ * something that rights depend on has changed: a security object, an account, the configuration
+ * (docs/http/accounts.md#rights-that-end).
  */
 import { authorizeUser } from '../../accounts/access/access.ts';
 import { isDatabaseAdmin } from '../../accounts/access/security.ts';
 import { DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
-import type { RequestUser } from '../../base/shared/message.ts';
+import type { ByteStream, PlainHeaders, RequestUser } from '../../base/shared/message.ts';
 import type { CommitRight } from '../../database/store/contract.ts';
 import type { Context } from './context.ts';
 
@@ -51,9 +52,9 @@ class RequestRight implements CommitRight {
 async function check(context: Context, needsAllRoles: boolean): Promise<void> {
   const { grant, restriction, services } = context;
   const user = await currentUser(context);
-  if (user === undefined) throw lost('The credentials of this request hold no more.');
+  if (user === undefined) throw lost('The credentials of this request are no longer valid.');
   if (needsAllRoles && !context.user.roles.every((role) => user.roles.includes(role))) {
-    throw lost('This user has lost a role since the request was sent; send it again.');
+    throw lost('The user has lost a role since the request was sent. Send the request again.');
   }
   if (grant === undefined) return;
   try {
@@ -79,4 +80,37 @@ function currentUser({ request, identity, user, services }: Context): MaybePromi
 /** The refusal for a user that had the right before. */
 export function lost(reason: string): DatabaseError {
   return new DatabaseError('unauthorized', reason);
+}
+
+/**
+ * A request body in transit: when it has arrived, which may be hours later, its sender must still have the right, and all roles, that the
+ * request had when it began. Otherwise reading it fails, before anything is written.
+ */
+export class GrantedUpload implements ByteStream {
+  readonly length?: number;
+  readonly isMovable: boolean;
+  readonly #stream: ByteStream;
+  readonly #context: Context;
+
+  constructor(stream: ByteStream, context: Context) {
+    this.#stream = stream;
+    this.#context = context;
+    this.isMovable = stream.isMovable === true;
+    if (stream.length !== undefined) this.length = stream.length;
+  }
+
+  get trailers(): PlainHeaders | undefined {
+    return this.#stream.trailers;
+  }
+
+  /** Fails with `unauthorized` if the right was lost. */
+  async pull(): Promise<Uint8Array | undefined> {
+    const chunk = await this.#stream.pull();
+    if (!isSurelyKept(this.#context)) await assertKept(this.#context, true);
+    return chunk;
+  }
+
+  cancel(reason?: unknown): Promise<void> {
+    return this.#stream.cancel(reason);
+  }
 }

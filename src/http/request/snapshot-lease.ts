@@ -10,7 +10,7 @@ export function withSnapshot<T>(
   name: string,
   use: (snapshot: Snapshot, database: Database) => MaybePromise<T>,
 ): MaybePromise<T> {
-  return context.services.registry.use(name, (database) => {
+  return context.useDatabase(name, (database) => {
     const snapshot = database.snapshot();
     return withEnd(
       () => use(snapshot, database),

@@ -1,7 +1,6 @@
 /** The parts of a request that tell who sent it, and over which connection (docs/node.md#behind-a-proxy). */
 import type { AskingRequest, Way } from '../../accounts/contract.ts';
-import { originOf } from '../request/address/target.ts';
-import { clientAddress } from '../request/client-address.ts';
+import { originOf } from '../request/address.ts';
 import type { Context } from '../request/context.ts';
 import { ownHost, ownOrigin, ownScheme } from './locations.ts';
 
@@ -45,7 +44,7 @@ class Asking implements AskingRequest {
   }
 
   get address(): string {
-    return clientAddress(this.#context);
+    return this.#context.clientAddress;
   }
 
   get way(): Way {

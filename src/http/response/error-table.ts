@@ -1,14 +1,20 @@
 /**
- * The only place that knows which HTTP status and which `error` word a failure becomes (docs/http/answers.md#error-table). A code without a
- * row does not compile.
+ * Turns failures into responses (docs/http/answers.md#errors). The only place that knows which HTTP status and which `error` word a failure
+ * becomes (docs/http/answers.md#error-table). A code without a row does not compile.
  */
+
 import {
   CustomCodeError,
   DatabaseError,
   type ErrorCode,
+  isDatabaseError,
   RefusalError,
+  RetryLaterError,
   type RuleFailure,
 } from '../../base/errors/database-error.ts';
+import { orElse } from '../../base/shared/maybe-promise.ts';
+import type { Answer, Context, Handler } from '../request/context.ts';
+import { jsonAnswer, withHeader } from './responses.ts';
 
 /** Statuses by code. The error word is the code itself, except for those of `WORDS`. */
 export const STATUSES: Readonly<Record<ErrorCode, number>> = {
@@ -86,7 +92,7 @@ const WORDS: Readonly<Partial<Record<ErrorCode, string>>> = {
 };
 
 /** A failure as the interface shows it (docs/http/answers.md#errors). */
-export interface ShownError {
+interface ShownError {
   readonly status: number;
   readonly error: string;
   /** JSON value. Text, unless a function of a document refuses. */
@@ -98,7 +104,7 @@ export interface ShownError {
 /** Shows nothing of an unknown error: it may contain paths, or parts of documents. */
 export function showError(failure: unknown): ShownError {
   if (!(failure instanceof DatabaseError)) {
-    const reason = 'The request failed for a reason that the service did not foresee; its log tells more.';
+    const reason = 'The request failed because of an unexpected error. The log of the service has the details.';
     return { status: 500, error: 'unknown_error', reason };
   }
   const { code } = failure;
@@ -153,4 +159,28 @@ export class MethodNotAllowed extends DatabaseError {
     super('method_not_allowed', reason);
     this.allow = allow;
   }
+}
+
+/** Seconds after which a client may retry a request that the service was too busy for. */
+const RETRY_AFTER_S = '5';
+
+/** Unexpected failures go to the log, and not to the client. */
+export function answerErrors(next: Handler): Handler {
+  return (context) =>
+    orElse(
+      () => next(context),
+      (failure) => errorAnswer(context, failure),
+    );
+}
+
+function errorAnswer(context: Context, failure: unknown): Answer {
+  // Not the whole address: a query may contain what should not be in a log.
+  if (isInternal(failure)) context.services.log.error(`A ${context.request.method} request failed`, failure);
+  const { status, ...shown } = showError(failure);
+  const errorCode = isDatabaseError(failure) ? failure.code : 'unknown_error';
+  const answer: Answer = { ...jsonAnswer(context, status, JSON.stringify(shown)), errorCode };
+  if (errorCode === 'too_busy') return withHeader(answer, 'retry-after', RETRY_AFTER_S);
+  if (failure instanceof RetryLaterError) return withHeader(answer, 'retry-after', String(failure.retryAfterS));
+  if (failure instanceof RangeNotSatisfiable) return withHeader(answer, 'content-range', `bytes */${failure.length}`);
+  return failure instanceof MethodNotAllowed ? withHeader(answer, 'allow', failure.allow) : answer;
 }

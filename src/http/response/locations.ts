@@ -1,7 +1,7 @@
 /** Absolute addresses of resources, as the client sees the service, for `Location` (docs/http/answers.md#locations). */
 
 import { addressListSetting } from '../../base/system/config.ts';
-import { originOf } from '../request/address/target.ts';
+import { originOf } from '../request/address.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { withHeader } from './responses.ts';
 

@@ -142,7 +142,7 @@ class TextStream implements ByteStream {
     try {
       return await this.gather();
     } catch (error) {
-      if (isInternal(error)) this.#log.error('A streamed answer broke off', error);
+      if (isInternal(error)) this.#log.error('A streamed response broke off', error);
       throw error;
     }
   }

@@ -6,7 +6,7 @@ import { revisionsBack } from '../../database/documents/revisions/ancestry.ts';
 import { pathOf } from '../../database/documents/revisions/revision-tree.ts';
 import { toRevId } from '../../database/documents/revisions/revisions.ts';
 import type { DocumentRecord, StoredNode } from '../../database/store/contract.ts';
-import type { Query } from '../request/query.ts';
+import type { Query } from '../request/address.ts';
 
 export interface MetaFlags {
   readonly revs: boolean;

@@ -9,8 +9,8 @@ import { revisionsBack } from '../../database/documents/revisions/ancestry.ts';
 import { parseRevId, toRevision } from '../../database/documents/revisions/revisions.ts';
 import { writeDigest } from '../../database/documents/stored-attachments.ts';
 import type { Snapshot, StoredNode } from '../../database/store/contract.ts';
+import type { Query } from '../request/address.ts';
 import { parseJson } from '../request/bodies.ts';
-import type { Query } from '../request/query.ts';
 
 /** What a read shows of its attachments beyond their stubs. */
 export interface AttachmentFlags {

@@ -1,13 +1,15 @@
-/** A revision as a response shows it: as one text if that is short, else in pieces that are built while they are sent. */
+/**
+ * A revision as a response shows it: as one text if that is short, else in pieces that are built while they are sent. The text of a
+ * stored body is split while it is read: its attachments come first, and the rest may have any length.
+ */
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
-import { runCooperatively } from '../../base/shared/turn.ts';
+import { runCooperatively, TimeSlice } from '../../base/shared/turn.ts';
 import type { StoredAttachment } from '../../database/documents/contract.ts';
-import { splitAttachments } from '../../database/documents/stored-attachments.ts';
+import { hasAttachments, splitAttachments } from '../../database/documents/stored-attachments.ts';
 import type { DocumentRecord, Snapshot, StoredNode } from '../../database/store/contract.ts';
 import { documentText, type MetaFlags, metaCount, metaOf, metaPieces } from './document-rendering.ts';
 import { type AttachmentFlags, attachmentsPieces } from './inline-attachments.ts';
-import { bodyParts } from './stored-body.ts';
 
 export interface ShownRevision {
   readonly record: DocumentRecord;
@@ -91,7 +93,7 @@ async function* bodyMembers(
 function assertShowable(attachments: readonly StoredAttachment[], most: number): void {
   const bytes = attachments.reduce((sum, { length }) => sum + length, 0);
   if (bytes <= most) return;
-  const reason = `A document of the list has ${bytes} bytes of attachments, and a row can show ${most}. Read it by itself.`;
+  const reason = `A document of the list has ${bytes} bytes of attachments, but a row can show at most ${most}. Read that document separately.`;
   throw new DatabaseError('too_large', reason);
 }
 
@@ -106,5 +108,70 @@ async function* behindOthers(pieces: AsyncIterable<string>): AsyncGenerator<stri
     if (!isFirst) yield piece;
     else yield piece === '{}' ? '}' : `,${piece.slice(1)}`;
     isFirst = false;
+  }
+}
+
+interface BodyOptions {
+  /** The body as stored, up to the end of its attachments and closed there. */
+  readonly stubs: string;
+  /** What follows: from a comma on if there are other members, and up to the body's closing brace in any case. */
+  readonly rest: AsyncIterable<string>;
+}
+
+async function bodyParts(pieces: AsyncIterable<string>): Promise<BodyOptions> {
+  const iterator = pieces[Symbol.asyncIterator]();
+  const search = new EndOfAttachments();
+  const timeSlice = new TimeSlice();
+  let stubs = '';
+  for (;;) {
+    const step = await iterator.next();
+    if (step.done === true) return { stubs, rest: only('}') };
+    const text = step.value;
+    // The first piece of a body is longer than the beginning of attachments.
+    if (stubs === '' && !hasAttachments(text)) {
+      return { stubs: '{}', rest: behind(text === '{}' ? '}' : `,${text.slice(1)}`, iterator) };
+    }
+    const end = search.in(text);
+    if (end !== undefined) return { stubs: `${stubs}${text.slice(0, end)}}`, rest: behind(text.slice(end), iterator) };
+    stubs += text;
+    if (timeSlice.isDue) await timeSlice.rest();
+  }
+}
+
+async function* only(text: string): AsyncGenerator<string, void, void> {
+  yield text;
+}
+
+async function* behind(text: string, iterator: AsyncIterator<string>): AsyncGenerator<string, void, void> {
+  try {
+    yield text;
+    for (let step = await iterator.next(); step.done !== true; step = await iterator.next()) yield step.value;
+  } finally {
+    await iterator.return?.();
+  }
+}
+
+/** Finds where the object that is the first member's value ends, in a text that comes in pieces. */
+class EndOfAttachments {
+  /** The position in the next piece: after the opening brace of the text, or after an escaped character at the end of the previous piece. */
+  #at = 1;
+  #depth = 0;
+  #isInString = false;
+
+  /** Returns undefined if it is not in this piece. */
+  in(text: string): number | undefined {
+    for (; this.#at < text.length; this.#at += 1) {
+      const character = text[this.#at];
+      if (this.#isInString) {
+        // The escaped character may be beyond the text's end: it is skipped there as well.
+        if (character === '\\') this.#at += 1;
+        else if (character === '"') this.#isInString = false;
+      } else if (character === '"') this.#isInString = true;
+      else if (character === '{') this.#depth += 1;
+      else if (character === '}') this.#depth -= 1;
+      if (character === '}' && !this.#isInString && this.#depth === 0) return this.#at + 1;
+    }
+    this.#at -= text.length;
+    return undefined;
   }
 }

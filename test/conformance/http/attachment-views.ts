@@ -88,7 +88,7 @@ export default suite('attachment_views', [
       const body = new Uint8Array(65 * 1024 * 1024);
       assert.equal((await large.at('PUT', '/a/large', { body })).status, 201);
       const bytes = body.length;
-      const reason = `A document of the list has ${bytes} bytes of attachments, and a row can show ${64 * 1024 * 1024}. Read it by itself.`;
+      const reason = `A document of the list has ${bytes} bytes of attachments, but a row can show at most ${64 * 1024 * 1024}. Read that document separately.`;
       assertError(await large.get('/_all_docs?include_docs=true&attachments=true'), 413, 'too_large', reason);
     },
     { needs: ['settings'] },

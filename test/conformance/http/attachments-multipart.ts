@@ -118,7 +118,7 @@ export default suite('attachments_multipart', [
       related(one, '\r\nhell'),
       'The attachment has 4 bytes, but its length was given as 5; nothing was changed.',
     );
-    await refused(related(one), 'Attachment a is to follow, and did not come; nothing was changed.');
+    await refused(related(one), 'Attachment a should follow the document, but is missing; nothing was changed.');
     const cut = related(one, '\r\nhello').slice(0, -4);
     await refused(cut, 'The multipart body ended before its last boundary; nothing was changed.');
     const image = join('--b\r\nContent-Type: image/png\r\n\r\nx\r\n--b--');

@@ -52,8 +52,8 @@ export default suite('databases', [
     const refused = [
       ['partitioned=true', 'Databases are not divided into partitions.'],
       ['access=true', 'Documents have no access lists of their own.'],
-      ['engine=other', 'It is no option of this service.'],
-      ['if-mising=true', 'It is no option of this service.'],
+      ['engine=other', 'This service has no such option.'],
+      ['if-mising=true', 'This service has no such option.'],
     ];
     for (const [query, why] of refused) {
       const reason = `A database can't be created with "${query}". ${why} Create it without that option.`;

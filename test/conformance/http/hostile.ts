@@ -192,7 +192,7 @@ export default suite('hostile', [
     const rev = (generation: number) => `${generation}-${'a'.repeat(32)}`;
     const [most, far] = [rev(4_503_599_627_370_496), rev(4_503_599_627_370_497)];
     const reason =
-      "The revision's generation is greater than 4503599627370496, so that too few edits could follow it; it is not taken.";
+      "The revision's generation is greater than 4503599627370496, which leaves too few generations for later edits. Nothing was written for it.";
     for (const _rev of [far, rev(Number.MAX_SAFE_INTEGER)]) {
       assertError(await t.at('PUT', '/doc?new_edits=false', { json: { _rev } }), 400, 'bad_request', reason);
       const json = {

@@ -15,8 +15,8 @@ import { createConfig } from '../../../src/core/config/config-store.ts';
 import { type Core, createCore } from '../../../src/core/core.ts';
 import { deferredAtHand } from '../../../src/core/deferred/deferred-code.ts';
 import { Context, type Services } from '../../../src/http/request/context.ts';
-import { Router } from '../../../src/http/routing/router.ts';
-import { createRoutes, type DeferredParts } from '../../../src/http/routing/routes.ts';
+import { Router } from '../../../src/http/router.ts';
+import { createRoutes, type DeferredParts } from '../../../src/http/routes.ts';
 import { createMemoryPageStore } from '../../../src/storage/memory-page-store.ts';
 
 /** 2026-01-31T12:00:00Z, standing still. */

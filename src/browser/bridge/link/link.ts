@@ -18,7 +18,7 @@
  */
 
 import type { ByteStream, PlainRequest, PlainResponse, RequestBody } from '../../../base/shared/message.ts';
-import { isReadOnlyRequest } from '../../../http/request/address/read-only-requests.ts';
+import { isReadOnlyRequest } from '../../../http/request/read-only-requests.ts';
 import type { Instance, LinkOptions, OwnerLink } from '../contract.ts';
 import { channelName, onPort } from '../instance.ts';
 import { ChannelPipes } from '../stream-transports.ts';

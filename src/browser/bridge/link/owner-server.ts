@@ -6,7 +6,7 @@
 import { type Clock, systemClock } from '../../../base/shared/clock.ts';
 import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
 import type { PlainRequest, PlainResponse } from '../../../base/shared/message.ts';
-import { isReadOnlyRequest } from '../../../http/request/address/read-only-requests.ts';
+import { isReadOnlyRequest } from '../../../http/request/read-only-requests.ts';
 import type { Instance } from '../contract.ts';
 import { channelName, linkOf, onPort } from '../instance.ts';
 import { serviceUnavailable } from '../service-unavailable.ts';

@@ -1,3 +1,8 @@
+/**
+ * The commit of a group of jobs: their clients must still have the right to the changes (nearly always nothing has changed, and no
+ * check is needed), and its record goes into the file.
+ */
+
 import { isDatabaseError } from '../../../base/errors/database-error.ts';
 import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
 import { type CooperativeTask, ready, runCooperatively } from '../../../base/shared/turn.ts';
@@ -6,6 +11,7 @@ import type { BodyStore } from '../bodies/body-store.ts';
 import type { Head } from '../state/head.ts';
 import type { OpenedFile } from '../state/opened-file.ts';
 import type { NextState } from '../state/tree-updates.ts';
+import type { Job } from './jobs.ts';
 import { encodeJournalEntry } from './journal.ts';
 import { nextState } from './next-state.ts';
 import type { WriteBatch } from './write-batch.ts';
@@ -76,4 +82,29 @@ async function outcomeOf<T>(work: () => MaybePromise<T>): Promise<PromiseSettled
   } catch (reason) {
     return { status: 'rejected', reason };
   }
+}
+
+/** Whether the right of any job may have ended. */
+export function areInDoubt(jobs: readonly Job[]): boolean {
+  return jobs.some(isInDoubt);
+}
+
+/** Returns the jobs whose right is lost, with the reasons. When it resolves no other job's right may have ended. */
+export async function findRightless(jobs: readonly Job[]): Promise<ReadonlyMap<Job, unknown>> {
+  const rightless = new Map<Job, unknown>();
+  while (jobs.some((job) => isInDoubt(job) && !rightless.has(job))) {
+    for (const job of jobs) {
+      if (!isInDoubt(job) || rightless.has(job)) continue;
+      try {
+        await job.right?.assert();
+      } catch (reason) {
+        rightless.set(job, reason);
+      }
+    }
+  }
+  return rightless;
+}
+
+function isInDoubt({ right }: Job): boolean {
+  return right?.isSurelyKept === false;
 }

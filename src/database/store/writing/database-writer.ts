@@ -1,9 +1,11 @@
+import { DatabaseError } from '../../../base/errors/database-error.ts';
+import { must } from '../../../base/shared/assert.ts';
 import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
-import { type CooperativeTask, mapInSteps, runCooperatively } from '../../../base/shared/turn.ts';
+import { filterInSteps, mapInSteps, runCooperatively, someInSteps } from '../../../base/shared/turn.ts';
 import type { Log } from '../../../base/system/contract.ts';
 import type { DocId, RevId } from '../../documents/contract.ts';
+import { isDesignId } from '../../documents/identifiers.ts';
 import type { RevisionHasher } from '../../documents/revisions/revision-hash.ts';
-import { parseRevId } from '../../documents/revisions/revisions.ts';
 import type {
   CommitRight,
   DatabaseUser,
@@ -16,48 +18,8 @@ import type {
 } from '../contract.ts';
 import { LINEAGE_KEY, REVS_LIMIT_KEY, SECURITY_KEY, type StoredSettings, settingValue } from '../state/locals.ts';
 import { DelayedWrites } from './delayed-writes.ts';
-import { BarrierJob, DocumentsJob, type Job, LocalJob, PromisedJob, SettingJob } from './jobs.ts';
-import { ValidatedWrites } from './validated-writes.ts';
-import type { WriteBatch } from './write-batch.ts';
+import { BarrierJob, DocumentsJob, type Job, LocalJob, PurgeJob, SettingJob } from './jobs.ts';
 import type { WriteQueue } from './write-queue.ts';
-
-/** Removes leaf revisions for good (docs/http/databases.md#purge). */
-class PurgeJob extends PromisedJob<PurgeOutcome> {
-  override readonly ids: readonly DocId[];
-  override readonly isAlone = true;
-  override readonly isDeletion = true;
-  readonly #revisions: ReadonlyMap<DocId, readonly RevId[]>;
-  readonly #purged = new Map<DocId, readonly RevId[]>();
-  #purgeSeq = 0;
-
-  constructor(revisions: ReadonlyMap<DocId, readonly RevId[]>, right?: CommitRight) {
-    super('strict', right);
-    this.ids = [...revisions.keys()];
-    this.#revisions = revisions;
-  }
-
-  apply(batch: WriteBatch): MaybePromise<void> {
-    return runCooperatively(this.#applyInSteps(batch));
-  }
-
-  *#applyInSteps(batch: WriteBatch): CooperativeTask<void> {
-    const updateSeqBefore = batch.updateSeq;
-    const purgeSeqBefore = batch.purgeSeq;
-    batch.purgeSeq = purgeSeqBefore + 1;
-    for (const [id, revs] of this.#revisions) {
-      const removed = yield* batch.purge(batch.document(id), yield* mapInSteps(revs, parseRevId));
-      if (removed.length > 0) this.#purged.set(id, removed);
-      yield;
-    }
-    if (this.#purged.size > 0) batch.endPurge(updateSeqBefore);
-    else batch.purgeSeq = purgeSeqBefore;
-    this.#purgeSeq = batch.purgeSeq;
-  }
-
-  protected result(): PurgeOutcome {
-    return { purgeSeq: this.#purgeSeq, purged: this.#purged };
-  }
-}
 
 interface DatabaseWriterOptions {
   readonly name: string;
@@ -67,30 +29,109 @@ interface DatabaseWriterOptions {
   readonly log: Log;
   /** Validates what is written; without one all is accepted. */
   readonly guard: WriteGuard | undefined;
-  /** Throws if the database is closed. */
-  mustBeOpen(): void;
 }
 
-/** All writing of one database. Validates, makes jobs, and waits for the write queue to commit them. */
+/** All writing of one database: has the guard validate, makes jobs, and submits them to the write queue, which commits them. */
 export class DatabaseWriter {
   readonly #options: DatabaseWriterOptions;
-  readonly #validated: ValidatedWrites | undefined;
   /** Set once there were delayed writes. */
   #delayed: DelayedWrites | undefined;
+  /** Settles when the last exclusive write is done. */
+  #exclusive: Promise<unknown> = Promise.resolve();
+  #refusal: DatabaseError | undefined;
 
   constructor(options: DatabaseWriterOptions) {
     this.#options = options;
-    const { guard } = options;
-    this.#validated = guard && new ValidatedWrites(guard, (writes, options) => this.#apply(writes, options));
   }
 
+  /** Why the database can no longer be used; undefined while it can be. */
+  get refusal(): DatabaseError | undefined {
+    return this.#refusal;
+  }
+
+  /** Refuses all writes that are not submitted yet. */
+  refuse(reason: DatabaseError): void {
+    this.#refusal = reason;
+  }
+
+  /**
+   * Validates the writes before they are submitted. Refused writes do not reach the queue; with `allOrNothing` nothing of the
+   * request does then.
+   */
   async write(writes: readonly DocumentWrite[], options: WriteOptions): Promise<WriteOutcome[]> {
-    return this.#validated === undefined ? this.#apply(writes, options) : this.#validated.write(writes, options);
+    const { guard } = this.#options;
+    if (guard === undefined) return this.#submitDocuments(writes, options);
+    const looked = runCooperatively(someInSteps(writes, ({ id }) => isDesignId(id)));
+    // Without a wait where none is needed: a lone write is committed in this turn.
+    const hasDesign = looked instanceof Promise ? await looked : looked;
+    return hasDesign || guard.isNeeded
+      ? this.#prepareAndValidate(guard, writes, options, hasDesign)
+      : this.#submitDocuments(writes, options);
   }
 
-  #apply(writes: readonly DocumentWrite[], options: WriteOptions): Promise<WriteOutcome[]> {
+  async #prepareAndValidate(
+    guard: WriteGuard,
+    given: readonly DocumentWrite[],
+    options: WriteOptions,
+    hasDesign: boolean,
+  ): Promise<WriteOutcome[]> {
+    try {
+      const writes = (await guard.prepare?.(given, options)) ?? given;
+      const validate = () => this.#validate(guard, writes, options, hasDesign);
+      return await (guard.isExclusive === true ? this.#alone(validate) : validate());
+    } finally {
+      // Before any caller learns that they are written.
+      if (hasDesign) guard.designsChanged();
+    }
+  }
+
+  /** Runs the work when all exclusive work that was begun before has ended. */
+  #alone<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#exclusive.then(work);
+    this.#exclusive = done.catch(() => undefined);
+    return done;
+  }
+
+  async #validate(
+    guard: WriteGuard,
+    writes: readonly DocumentWrite[],
+    options: WriteOptions,
+    hasDesign: boolean,
+  ): Promise<WriteOutcome[]> {
+    const verdicts = hasDesign || guard.isNeeded ? await guard.validate(writes, options) : [];
+    const isRefused = await runCooperatively(someInSteps(verdicts, (verdict) => verdict !== undefined));
+    return isRefused ? this.#submitAccepted(writes, verdicts, options) : this.#submitDocuments(writes, options);
+  }
+
+  async #submitAccepted(
+    writes: readonly DocumentWrite[],
+    verdicts: readonly (DatabaseError | undefined)[],
+    options: WriteOptions,
+  ): Promise<WriteOutcome[]> {
+    const accepted = await runCooperatively(filterInSteps(writes, (_write, index) => verdicts[index] === undefined));
+    const isAborted = options.allOrNothing === true;
+    const outcomes = isAborted || accepted.length === 0 ? [] : await this.#submitDocuments(accepted, options);
+    let next = 0;
+    const outcomeOf = ({ id, rev }: DocumentWrite, index: number): WriteOutcome => {
+      const error = verdicts[index] ?? (isAborted ? aborted() : undefined);
+      return error === undefined ? must(outcomes[next++]) : { ok: false, id, rev, error };
+    };
+    return runCooperatively(mapInSteps(writes, outcomeOf));
+  }
+
+  #submitDocuments(writes: readonly DocumentWrite[], options: WriteOptions): Promise<WriteOutcome[]> {
     const job = runCooperatively(DocumentsJob.of(writes, options, this.#options.hasher));
-    return job instanceof Promise ? job.then((made) => this.#run(made)) : this.#run(job);
+    return job instanceof Promise ? job.then((made) => this.#submit(made)) : this.#submit(job);
+  }
+
+  async #submit<T>(job: Job & { readonly promise: Promise<T> }): Promise<T> {
+    this.#mustAccept();
+    this.#options.queue.submit(job);
+    return job.promise;
+  }
+
+  #mustAccept(): void {
+    if (this.#refusal !== undefined) throw this.#refusal;
   }
 
   writeDelayed(writes: readonly DocumentWrite[], user: DatabaseUser | undefined): MaybePromise<void> {
@@ -99,11 +140,11 @@ export class DatabaseWriter {
   }
 
   #createDelayed(): DelayedWrites {
-    const { name, log, mustBeOpen } = this.#options;
+    const { name, log } = this.#options;
     return new DelayedWrites({
       write: (waiting, user) => this.write(waiting, { newEdits: true, durability: 'relaxed', user }),
       onError: (error) => log.error(`documents accepted with batch=ok were lost in ${name}`, error),
-      mustBeOpen,
+      mustBeOpen: () => this.#mustAccept(),
     });
   }
 
@@ -113,58 +154,63 @@ export class DatabaseWriter {
     body: string | undefined,
     options: LocalWriteOptions,
   ): Promise<string> {
-    return this.#run(new LocalJob(id, rev, body, options));
+    return this.#submit(new LocalJob(id, rev, body, options));
   }
 
   async setSecurity(json: string, right?: CommitRight): Promise<void> {
     const onStored = () => {
       this.#options.settings.security = json;
     };
-    await this.#run(new SettingJob(SECURITY_KEY, settingValue(json), { onStored, right }));
+    await this.#submit(new SettingJob(SECURITY_KEY, settingValue(json), { onStored, right }));
   }
 
   async setRevsLimit(limit: number, right?: CommitRight): Promise<void> {
     const onStored = () => {
       this.#options.settings.revsLimit = limit;
     };
-    await this.#run(new SettingJob(REVS_LIMIT_KEY, settingValue(String(limit)), { onStored, right }));
+    await this.#submit(new SettingJob(REVS_LIMIT_KEY, settingValue(String(limit)), { onStored, right }));
   }
 
   /** Keeps the lineage. No need to wait for the medium: nothing survives a loss without what was committed before it. */
   async setLineage(lineage: string): Promise<void> {
-    await this.#run(new SettingJob(LINEAGE_KEY, lineage, { durability: 'relaxed' }));
+    await this.#submit(new SettingJob(LINEAGE_KEY, lineage, { durability: 'relaxed' }));
   }
 
   async purge(revisions: ReadonlyMap<DocId, readonly RevId[]>, right?: CommitRight): Promise<PurgeOutcome> {
-    const outcome = await this.#run(new PurgeJob(revisions, right));
+    const outcome = await this.#submit(new PurgeJob(revisions, right));
     this.#options.guard?.designsChanged();
     return outcome;
   }
 
   /** Makes everything committed durable, delayed writes included. */
   async flush(): Promise<void> {
-    await this.flushDelayed();
-    await this.#run(new BarrierJob('strict'));
+    await this.#flushDelayed();
+    await this.#submit(new BarrierJob('strict'));
   }
 
-  /** Whether there are delayed writes that must be validated before they can be committed. */
-  get mustValidateDelayed(): boolean {
-    return this.#options.guard !== undefined && this.#delayed?.hasUnwritten === true;
-  }
-
-  /** Writes what was delayed. */
-  async flushDelayed(): Promise<void> {
+  async #flushDelayed(): Promise<void> {
     await this.#delayed?.flush();
   }
 
-  /** Discards the delayed writes that were not begun. */
-  discardDelayed(): void {
-    this.#delayed?.discard();
+  /**
+   * Writes what was delayed, and refuses all other writes with that reason: at once, unless delayed writes must be validated. Their
+   * validation uses the database, so it stays usable until they are written.
+   */
+  async close(reason: DatabaseError): Promise<void> {
+    const mustValidate = this.#options.guard !== undefined && this.#delayed?.hasUnwritten === true;
+    const flushed = this.#flushDelayed();
+    if (!mustValidate) this.refuse(reason);
+    await flushed.finally(() => this.refuse(reason));
   }
 
-  async #run<T>(job: Job & { readonly promise: Promise<T> }): Promise<T> {
-    this.#options.mustBeOpen();
-    this.#options.queue.submit(job);
-    return job.promise;
+  /** Refuses all writes with that reason, and discards the delayed writes that were not begun. */
+  discard(reason: DatabaseError): void {
+    this.refuse(reason);
+    this.#delayed?.discard();
   }
+}
+
+function aborted(): DatabaseError {
+  const reason = 'Nothing was written, because another document of the request was refused.';
+  return new DatabaseError('cancelled', reason);
 }

@@ -3,8 +3,10 @@
  * the error texts of docs/http/bulk.md#parameter-errors. Unknown parameters are ignored. The last value of a repeated parameter
  * counts.
  */
+
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import { type MaybePromise, whenReady } from '../../../base/shared/maybe-promise.ts';
+import type { RowRange } from '../../../database/store/contract.ts';
 import { parseBody } from '../../request/bodies.ts';
 import type { Context } from '../../request/context.ts';
 import { parseBoolean, parseCount, parseError, shortText } from '../../request/parameter-values.ts';
@@ -169,4 +171,53 @@ function checkStale(value: unknown): void {
 
 function refuseCount(): never {
   throw parseError('QS param `count` is not `limit`');
+}
+
+/** No row lies between the bounds, and the walk would begin before or after all rows. */
+interface EmptyRange {
+  readonly beginsBehindAll: boolean;
+}
+
+/**
+ * Returns the range of ids that the keys describe. Ids are strings; among keys of all types strings sort above null, booleans
+ * and numbers, and below lists and objects (docs/http/bulk.md#list-of-all-documents), so a bound of another type either is open or
+ * matches nothing.
+ */
+export function toRowRange(parameters: ListParameters): RowRange | EmptyRange {
+  const { descending, skip, inclusiveEnd, isOneKey } = parameters;
+  const { startKey = parameters.startKeyDocId, endKey = parameters.endKeyDocId } = parameters;
+  const start = boundOf(startKey);
+  const end = boundOf(endKey);
+  const [lower, upper]: readonly [Bound, Bound] = descending ? [end, start] : [start, end];
+  if (lower === ABOVE || upper === BELOW) {
+    return { beginsBehindAll: descending ? start === BELOW : start === ABOVE };
+  }
+  const endInclusive = inclusiveEnd || isOneKey;
+  return {
+    start: textOf(lower),
+    end: textOf(upper),
+    startInclusive: descending ? endInclusive : true,
+    endInclusive: descending ? true : endInclusive,
+    descending,
+    skip,
+  };
+}
+
+export function isEmptyRange(range: RowRange | EmptyRange): range is EmptyRange {
+  return 'beginsBehindAll' in range;
+}
+
+/** All strings sort above, or below. */
+const BELOW = Symbol('below');
+const ABOVE = Symbol('above');
+
+type Bound = string | undefined | typeof BELOW | typeof ABOVE;
+
+function boundOf(key: unknown): Bound {
+  if (key === undefined || typeof key === 'string') return key;
+  return typeof key === 'object' && key !== null ? ABOVE : BELOW;
+}
+
+function textOf(bound: Bound): string | undefined {
+  return typeof bound === 'string' ? bound : undefined;
 }

@@ -7,7 +7,7 @@ import type { SnapshotLease } from '../../request/snapshot-lease.ts';
 import { LONG_BYTES } from '../../shown/shown-revision.ts';
 import { byBytes } from './body-batches.ts';
 import type { DocumentList, RowBatch, RowOptions } from './document-list.ts';
-import { rowPieces, rowText, unknownRowText } from './row-text.ts';
+import { rowPieces, rowText, unknownRowText } from './list-text.ts';
 
 /** UTF-16 units of one piece of a long text. */
 const PIECE_UNITS = 131_072;

@@ -2,12 +2,11 @@
 
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import type { Database } from '../../../database/store/contract.ts';
-import { shownInfo } from '../../database/database-info.ts';
+import { shownInfo } from '../../database/databases.ts';
 import { JSON_PARAMETERS } from '../../documents/lists/list-parameters.ts';
-import { parseTarget } from '../../request/address/target.ts';
+import { parseTarget } from '../../request/address.ts';
 import { readText } from '../../request/bodies.ts';
 import { type BodyBound, tooLarge } from '../../request/body-bounds.ts';
-import { clientAddress } from '../../request/client-address.ts';
 import type { Context } from '../../request/context.ts';
 
 /** Headers that tell functions of addresses (docs/http/functions.md#rewrite-rules, #virtual-hosts). A client's own values in them are ignored. */
@@ -55,7 +54,7 @@ export async function functionRequest(
     query: queryOf(context),
     headers: headersOf(context),
     body: text === '' ? NO_BODY : text,
-    peer: clientAddress(context) || OWN_ADDRESS,
+    peer: context.clientAddress || OWN_ADDRESS,
     form: formOf(context, text),
     cookie: cookiesOf(context),
     userCtx: { db: database.name, name, roles },

@@ -6,7 +6,7 @@ import { parseInTurns } from '../../../base/json/parse-in-steps.ts';
 import { runCooperatively } from '../../../base/shared/turn.ts';
 import { booleanSetting } from '../../../base/system/config.ts';
 import { readDesign } from '../../documents/design-document.ts';
-import { originOf } from '../../request/address/target.ts';
+import { originOf } from '../../request/address.ts';
 import { toObject } from '../../request/bodies.ts';
 import type { Answer, Context } from '../../request/context.ts';
 import { withSnapshot } from '../../request/snapshot-lease.ts';

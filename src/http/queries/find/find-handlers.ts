@@ -5,13 +5,13 @@ import type { JsonObject } from '../../../base/json/objects.ts';
 import { checkValueInSteps } from '../../../base/json/portable-values.ts';
 import { joinInSteps, runCooperatively } from '../../../base/shared/turn.ts';
 import type { FindAnswer, Finder, IndexWriter } from '../../../queries/find/contract.ts';
+import { durabilityOf } from '../../documents/write-document.ts';
 import { readObject, requireJsonType } from '../../request/bodies.ts';
 import { QUERY } from '../../request/body-bounds.ts';
 import type { Answer, Context } from '../../request/context.ts';
 import type { HandlerPart, PartHandlers } from '../../request/handlers.ts';
 import { commitRight } from '../../request/kept-rights.ts';
 import { parseCount } from '../../request/parameter-values.ts';
-import { durabilityOf } from '../../request/write-options.ts';
 import { MethodNotAllowed } from '../../response/error-table.ts';
 import { jsonAnswer, okAnswer, textAnswer } from '../../response/responses.ts';
 import { streamedBody } from '../../response/streams.ts';
@@ -44,7 +44,7 @@ async function postFind(finder: Finder, context: Context, database: string): Pro
 /** Explains how a query would be run, and why. */
 async function postExplain(finder: Finder, context: Context, database: string): Promise<Answer> {
   const body = await readQuery(context);
-  const text = await context.services.registry.use(database, (open) => finder.explain(open, body));
+  const text = await context.useDatabase(database, (open) => finder.explain(open, body));
   return jsonAnswer(context, 200, text);
 }
 
@@ -55,7 +55,7 @@ async function getIndexes(
   rest: readonly string[],
 ): Promise<Answer> {
   if (rest.length > 0) throw new MethodNotAllowed('DELETE');
-  const indexes = await context.services.registry.use(database, (open) => finder.indexes(open));
+  const indexes = await context.useDatabase(database, (open) => finder.indexes(open));
   const skip = parseCount(context.query.get('skip') ?? 0);
   const shown = indexes.slice(skip, skip + parseCount(context.query.get('limit') ?? indexes.length));
   const texts = await runCooperatively(joinInSteps(shown, (index) => JSON.stringify(index)));
@@ -69,7 +69,7 @@ async function postIndex(finder: Finder, context: Context, database: string, res
   // A stored design document has to be one that could be written as such.
   await runCooperatively(checkValueInSteps(body));
   const writer = writerOf(context);
-  const text = await context.services.registry.use(database, (open) => finder[change](open, body, writer));
+  const text = await context.useDatabase(database, (open) => finder[change](open, body, writer));
   return jsonAnswer(context, 200, text);
 }
 
@@ -83,7 +83,7 @@ async function deleteIndex(
   const [design = '', type = '', name = '', ...more] = rest[0] === '_design' ? rest.slice(1) : rest;
   if (name === '' || more.length > 0) throw new DatabaseError('not_found', 'missing');
   const writer = writerOf(context);
-  await context.services.registry.use(database, (open) => finder.deleteIndex(open, { design, type, name }, writer));
+  await context.useDatabase(database, (open) => finder.deleteIndex(open, { design, type, name }, writer));
   return okAnswer(context, 200);
 }
 

@@ -4,7 +4,7 @@ import { DatabaseError } from '../../../base/errors/database-error.ts';
 import type { JsonObject } from '../../../base/json/objects.ts';
 import type { Feed } from '../../../database/changes/contract.ts';
 import type { Finder } from '../../../queries/find/contract.ts';
-import { lastEventId, readFeedTimes } from '../../changes/change-parameters.ts';
+import { lastEventId, readFeedTimes } from '../../database/change-parameters.ts';
 import type { Answer, Context } from '../../request/context.ts';
 import { FORGET_EVENT_ID, LiveBody, WAITS } from '../../response/live-body.ts';
 import { textAnswer, withHeader } from '../../response/responses.ts';

@@ -5,8 +5,7 @@ import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
 import { TimeSlice } from '../../../base/shared/turn.ts';
 import type { ChangeFilter, SelectedChange } from '../../../database/changes/contract.ts';
 import type { ChangeRow, DocumentRecord, Snapshot, StoredNode } from '../../../database/store/contract.ts';
-import { byBodySize } from '../../documents/lists/body-batches.ts';
-import { readAgain } from '../../documents/lists/read-again.ts';
+import { byBodySize, readAgain } from '../../documents/lists/body-batches.ts';
 import { conflictsOf, documentText } from '../../shown/document-rendering.ts';
 
 /** The text of a document that is in the answer; undefined if it is no longer in it, or never was. */

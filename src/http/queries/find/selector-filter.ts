@@ -3,8 +3,8 @@ import { DatabaseError, isDatabaseError } from '../../../base/errors/database-er
 import type { JsonObject } from '../../../base/json/objects.ts';
 import { TimeSlice } from '../../../base/shared/turn.ts';
 import type { Finder } from '../../../queries/find/contract.ts';
-import type { DeferredFilters } from '../../changes/change-filters.ts';
-import { documentFilter } from '../../changes/document-filter.ts';
+import type { DeferredFilters } from '../../database/change-filters.ts';
+import { documentFilter } from '../../database/document-filter.ts';
 
 export type SelectorFilters = Pick<DeferredFilters, 'bySelector'>;
 

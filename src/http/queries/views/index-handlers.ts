@@ -63,6 +63,6 @@ function isOfDesign(failure: unknown): boolean {
 /** Resolves when the indexes that no design document uses any more are deleted. */
 export async function postViewCleanup(views: ViewIndexes, context: Context, database: string): Promise<Answer> {
   requireJsonType(context);
-  await context.services.registry.use(database, (open) => views.cleanup(open));
+  await context.useDatabase(database, (open) => views.cleanup(open));
   return okAnswer(context, 202);
 }

@@ -4,7 +4,7 @@ import { DatabaseError, isDatabaseError } from '../../../base/errors/database-er
 import { must } from '../../../base/shared/assert.ts';
 import type { DatabaseWatch } from '../../../database/changes/contract.ts';
 import type { RowChange, ViewIndexes, ViewReader, ViewRow, ViewWatch } from '../../../queries/views/contract.ts';
-import { type FeedTimes, lastEventId, readFeedTimes } from '../../changes/change-parameters.ts';
+import { type FeedTimes, lastEventId, readFeedTimes } from '../../database/change-parameters.ts';
 import { readDesign } from '../../documents/design-document.ts';
 import { isLongRow, type RowBatch } from '../../documents/lists/document-list.ts';
 import type { Answer, Context } from '../../request/context.ts';

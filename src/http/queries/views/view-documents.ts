@@ -11,14 +11,13 @@ import { findNode } from '../../../database/documents/revisions/revision-tree.ts
 import { parseRevId, toRevision } from '../../../database/documents/revisions/revisions.ts';
 import type { DocumentRecord, Snapshot, StoredNode } from '../../../database/store/contract.ts';
 import type { ViewRow } from '../../../queries/views/contract.ts';
-import { byBytes } from '../../documents/lists/body-batches.ts';
+import { byBytes, readAgain } from '../../documents/lists/body-batches.ts';
 import {
   contentFlags,
   MOST_ATTACHED_BYTES,
   type RowBatch,
   type RowOptions,
 } from '../../documents/lists/document-list.ts';
-import { readAgain } from '../../documents/lists/read-again.ts';
 import { CONFLICTS_ALONE } from '../../shown/document-rendering.ts';
 import { isLong, type ShownRevision, shownBytes, shownPieces, shownTexts } from '../../shown/shown-revision.ts';
 

@@ -1,7 +1,7 @@
 /** How a refusal for lack of rights asks its client to log in (docs/http/accounts.md#refusals-for-lack-of-rights). */
 import { requiresValidUser } from '../../../base/system/config.ts';
 import { accepts } from '../../request/accept.ts';
-import { originOf } from '../../request/address/target.ts';
+import { originOf } from '../../request/address.ts';
 import type { Answer, Context } from '../../request/context.ts';
 import { fitsHeader, ownBase, toAscii } from '../../response/locations.ts';
 import { withHeader } from '../../response/responses.ts';

@@ -5,13 +5,14 @@
 import { ANONYMOUS } from '../../../accounts/contract.ts';
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import { type MaybePromise, orElse, whenReady } from '../../../base/shared/maybe-promise.ts';
-import { answerErrors } from '../../middleware/errors.ts';
-import { isReadOnlyRequest } from '../../request/address/read-only-requests.ts';
-import { originOf } from '../../request/address/target.ts';
+import type { Config, ConfigStore } from '../../../base/system/contract.ts';
+import { originOf } from '../../request/address.ts';
 import { isStream } from '../../request/bodies.ts';
 import type { Answer, Context, Handler } from '../../request/context.ts';
 import { assertKept, isSurelyKept } from '../../request/kept-rights.ts';
+import { isReadOnlyRequest } from '../../request/read-only-requests.ts';
 import { askingRequest } from '../../response/asking-request.ts';
+import { answerErrors } from '../../response/error-table.ts';
 import { withCookie, withReader } from '../../response/responses.ts';
 import type { AccountsPart } from './accounts-part.ts';
 
@@ -78,11 +79,15 @@ const FIRST_ADMIN: Readonly<Record<string, RegExp>> = {
   POST: /^\/+_cluster_setup\/*(?:[?#]|$)/,
 };
 
-export function identify(accounts: () => MaybePromise<AccountsPart>, next: Handler): Handler {
+export function identify(config: ConfigStore, accounts: () => MaybePromise<AccountsPart>, next: Handler): Handler {
+  let trustsProxies = areProxiesTrusted(config);
+  config.onChange(({ section, key }) => {
+    if (section === 'httpd' && key === 'authentication_handlers') trustsProxies = areProxiesTrusted(config);
+  });
   return (context) => {
     context.rightsSeen = context.services.access.rightsVersion;
     if (context.request.user !== undefined) return next(context);
-    if (!hasCredentials(context)) {
+    if (!trustsProxies && !hasCredentials(context)) {
       context.user = context.services.access.withoutCredentials;
       requireUser(context);
       return next(context);
@@ -100,14 +105,17 @@ function identifyAndGoOn({ authenticator }: AccountsPart, context: Context, next
   });
 }
 
-/** Whether anything in the request may be credentials of any of the handlers. */
+/** Whether proxies may state in headers of any name who sent a request. */
+function areProxiesTrusted(config: Config): boolean {
+  return config.get('httpd', 'authentication_handlers')?.includes('proxy') === true;
+}
+
+/** Whether anything in the request may be credentials of any of the other handlers. */
 function hasCredentials(context: Context): boolean {
-  const { request, services } = context;
   return (
     context.header('authorization') !== undefined ||
     context.header('cookie')?.includes(COOKIE) === true ||
-    request.url.includes('oauth_signature=') ||
-    services.config.get('httpd', 'authentication_handlers')?.includes('proxy') === true
+    context.request.url.includes('oauth_signature=')
   );
 }
 

@@ -4,11 +4,10 @@ import { DatabaseError } from '../../../base/errors/database-error.ts';
 import type { DocId } from '../../../database/documents/contract.ts';
 import { isDesignId } from '../../../database/documents/identifiers.ts';
 import { getDocument } from '../../documents/read-document.ts';
-import { missing, nodeToRead } from '../../documents/requested-revision.ts';
+import { missing, nodeToRead } from '../../documents/revision-selection.ts';
 import type { Answer, Context } from '../../request/context.ts';
 import { withSnapshot } from '../../request/snapshot-lease.ts';
-import { hasTag, revisionTag } from '../../response/etags.ts';
-import { jsonAnswer, withHeader } from '../../response/responses.ts';
+import { hasTag, jsonAnswer, revisionTag, withHeader } from '../../response/responses.ts';
 import { documentText, metaOf, readMetaFlags, revOf } from '../../shown/document-rendering.ts';
 
 /** Reads a revision as usual if the reader may see all of it; otherwise shows only what may be seen of it, and nothing of its history. */

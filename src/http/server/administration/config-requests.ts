@@ -49,7 +49,7 @@ async function put(service: AdministrationService, context: Context, section: st
     throw new DatabaseError('bad_request', 'The password of an admin must not be empty.');
   if (section === ADMINS && !isRaw) return jsonText(context, await setAdmin(service, context, key, given));
   if (section === ADMINS && service.isUnreadableHash(given)) {
-    const reason = 'The text begins as the hash of a password does, and is none: nobody could log in by it.';
+    const reason = 'The text begins like the hash of a password, but is not one: no one could log in with it.';
     throw new DatabaseError('bad_request', reason);
   }
   const before = await change(service, context, section, key, given);

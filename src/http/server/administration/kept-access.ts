@@ -133,8 +133,8 @@ function methodsUnder(
   if (byPassword.length > 0) return byPassword;
   if (identity.method === 'oauth' && !section.includes('oauth') && handlers.includes('oauth')) return ['oauth'];
   throw lockedOut(
-    'you could not log in by name and password any more',
-    'log in by one of the handlers that are left, and make the change so',
+    'you could no longer log in with your name and password',
+    'log in with one of the remaining handlers first',
   );
 }
 
@@ -146,6 +146,6 @@ function isAccount(method: string): boolean {
 function lockedOut(why: string, remedy: string): DatabaseError {
   return new DatabaseError(
     'bad_request',
-    `The change would lock out, and nothing was changed: ${why}. To make it, ${remedy}.`,
+    `The change would lock out admins, so nothing was changed: ${why}. To make the change, ${remedy}.`,
   );
 }

@@ -4,7 +4,6 @@ import { ownMember } from '../../../base/json/objects.ts';
 import { writeOfClient } from '../../../base/system/log.ts';
 import { readObject } from '../../request/bodies.ts';
 import { LOG_ENTRY } from '../../request/body-bounds.ts';
-import { clientAddress } from '../../request/client-address.ts';
 import type { Answer, Context } from '../../request/context.ts';
 import { parseCount } from '../../request/parameter-values.ts';
 import { MUST_REVALIDATE, okAnswer } from '../../response/responses.ts';
@@ -45,7 +44,7 @@ export async function postLog(service: AdministrationService, context: Context):
     const reason = `message must be a string of at most ${longest} characters.`;
     throw new DatabaseError('bad_request', reason);
   }
-  if (!isAdmin) service.admitEntry(clientAddress(context));
+  if (!isAdmin) service.admitEntry(context.clientAddress);
   writeOfClient(context.services.log, level, `${senderOf(context)} wrote: ${message}`);
   return okAnswer(context, 200);
 }
@@ -53,7 +52,7 @@ export async function postLog(service: AdministrationService, context: Context):
 /** Quotes a name, so that none can look like the rest of the entry. */
 function senderOf(context: Context): string {
   const { name } = context.user;
-  const address = clientAddress(context);
+  const address = context.clientAddress;
   const known = ADDRESS.test(address) ? address : quoted(address);
   return `${name === null ? 'somebody' : quoted(name)} from ${address === '' ? 'an unknown address' : known}`;
 }

@@ -3,7 +3,7 @@ import type { Statistic } from '../../../base/system/counters.ts';
 import { VERSION } from '../../../base/system/version.ts';
 import type { Answer, Context } from '../../request/context.ts';
 import { MUST_REVALIDATE } from '../../response/responses.ts';
-import { descriptionOf } from './statistic-descriptions.ts';
+import { descriptionOf } from './statistics.ts';
 
 const TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 

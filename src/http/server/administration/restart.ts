@@ -11,7 +11,7 @@ export async function postRestart({ restart }: AdministrationService, context: C
   if (restart === undefined) {
     throw new DatabaseError(
       'not_implemented',
-      'This service can not restart itself: whoever has opened it has to close it, and to open it again.',
+      'This service can not restart itself: the program that opened it must close it and open it again.',
     );
   }
   await restart();

@@ -1,11 +1,12 @@
 /** `_stats`: what the service counts about itself (docs/http/server.md#statistics). */
+
 import { DatabaseError } from '../../../base/errors/database-error.ts';
+import type { Statistic } from '../../../base/system/counters.ts';
 import type { ShownStatistic } from '../../../base/system/statistics.ts';
 import type { Answer, Context } from '../../request/context.ts';
 import { parseBoolean, parseCount } from '../../request/parameter-values.ts';
 import { jsonAnswer } from '../../response/responses.ts';
 import type { AdministrationService } from './administration-service.ts';
-import { descriptionOf } from './statistic-descriptions.ts';
 
 type Tree = { [name: string]: Tree | unknown };
 
@@ -80,4 +81,27 @@ function rounded(numbers: Readonly<Record<string, number>>): Record<string, numb
 
 function missing(): DatabaseError {
   return new DatabaseError('not_found', 'missing');
+}
+
+/** By section and id. */
+const DESCRIPTIONS: Readonly<Record<string, string>> = {
+  'svc/auth_cache_hits': 'users whose proof was remembered',
+  'svc/auth_cache_misses': 'users whose proof was not remembered',
+  'svc/database_reads': 'documents read from databases',
+  'svc/database_writes': 'documents written to databases',
+  'svc/open_databases': 'databases that are open',
+  'svc/open_os_files': 'files that are open',
+  'svc/request_time': 'milliseconds until requests were answered; each sample is a mean',
+  'httpd/bulk_requests': 'requests that write many documents',
+  'httpd/clients_requesting_changes': 'feeds that wait for changes',
+  'httpd/requests': 'requests',
+  'httpd/temporary_view_reads': 'queries of temporary views',
+  'httpd/view_reads': 'queries of views',
+};
+
+/** What a statistic counts, in a few words. */
+export function descriptionOf({ section, id }: Statistic): string {
+  if (section === 'httpd_request_methods') return `${id} requests`;
+  if (section === 'httpd_status_codes') return `answers ${id}`;
+  return DESCRIPTIONS[`${section}/${id}`] ?? '';
 }

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, type Mock, test, vi } from 'vitest';
 import { PROTOCOL, type WireResponse } from '../../../../src/browser/bridge/wire.ts';
 import { KeepaliveRequests } from '../../../../src/browser/client/keepalive-requests.ts';
-import { LastingRequests } from '../../../../src/browser/client/lasting-requests.ts';
 import { patient } from '../../../support/patience.ts';
 
 const base = 'https://app.example/db/';

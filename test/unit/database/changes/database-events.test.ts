@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { DatabaseEvent } from '../../../../src/database/changes/contract.ts';
-import { WaitingDatabaseEvents } from '../../../../src/database/changes/database-event-feed.ts';
-import { DatabaseWatches } from '../../../../src/database/changes/database-watch.ts';
+import { DatabaseWatches, WaitingDatabaseEvents } from '../../../../src/database/changes/database-events.ts';
 
 afterEach(() => {
   vi.useRealTimers();

@@ -10,7 +10,7 @@ import {
   type RevisionHasher,
 } from '../../../../src/database/documents/revisions/revision-hash.ts';
 import { parseRevId, toRevId } from '../../../../src/database/documents/revisions/revisions.ts';
-import type { Database } from '../../../../src/database/store/contract.ts';
+import type { Database, WriteGuard } from '../../../../src/database/store/contract.ts';
 import { describeLoss, openDatabase } from '../../../../src/database/store/open-database.ts';
 import type { DatabaseSettings } from '../../../../src/database/store/settings.ts';
 import type { StoredDatabase } from '../../../../src/database/store/stored-database.ts';
@@ -358,4 +358,21 @@ export class Gate {
   open(): void {
     this.#open();
   }
+}
+
+/** Opens a new database of that bench whose writes the guard validates. */
+export async function openGuarded(bench: Bench, guard: WriteGuard): Promise<StoredDatabase> {
+  const store = bench.store();
+  return openDatabase({
+    name: 'db',
+    file: await store.open(FILE, 'create'),
+    supports: store.supports,
+    clock: bench.clock,
+    log: bench.log,
+    hasher: await createRevisionHasher(),
+    tasks: bench.tasks,
+    random: (bytes) => bytes.fill(1),
+    createGuard: () => guard,
+    onFailure: () => undefined,
+  });
 }

@@ -1,15 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { createRevisionHasher } from '../../../../src/database/documents/revisions/revision-hash.ts';
 import type { DatabaseUser, WriteGuard } from '../../../../src/database/store/contract.ts';
-import { openDatabase } from '../../../../src/database/store/open-database.ts';
 import type { StoredDatabase } from '../../../../src/database/store/stored-database.ts';
-import { Bench, FILE, Gate, leavesOf, settle, toWrite } from './harness.ts';
+import { Bench, Gate, leavesOf, openGuarded, settle, toWrite } from './harness.ts';
 
 type Asked = readonly [user: DatabaseUser | undefined, ids: readonly string[]];
 
 /** A database whose writes are validated, which takes until the gate is opened. */
 async function openJudged(bench: Bench, gate: Gate, asked: Asked[] = []): Promise<StoredDatabase> {
-  const store = bench.store();
   const guard: WriteGuard = {
     isNeeded: true,
     validate: async (writes, { user }) => {
@@ -19,18 +16,7 @@ async function openJudged(bench: Bench, gate: Gate, asked: Asked[] = []): Promis
     },
     designsChanged: () => undefined,
   };
-  return openDatabase({
-    name: 'db',
-    file: await store.open(FILE, 'create'),
-    supports: store.supports,
-    clock: bench.clock,
-    log: bench.log,
-    hasher: await createRevisionHasher(),
-    tasks: bench.tasks,
-    random: (bytes) => bytes.fill(1),
-    createGuard: () => guard,
-    onFailure: () => undefined,
-  });
+  return openGuarded(bench, guard);
 }
 
 /** As many as are written without waiting for more. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ByteBudget, type ByteLease } from '../../../../src/base/shared/byte-budget.ts';
-import { readBulkBody } from '../../../../src/http/documents/request-documents.ts';
+import { readBulkBody } from '../../../../src/http/documents/bulk-docs.ts';
 import { contextOf } from '../support.ts';
 
 const LIMIT = 8_388_608;

@@ -2,14 +2,17 @@ import { describe, expect, test } from 'vitest';
 import { DatabaseError } from '../../../../src/base/errors/database-error.ts';
 import { silentLog } from '../../../../src/base/system/log.ts';
 import { VERSION } from '../../../../src/base/system/version.ts';
-import { answerErrors } from '../../../../src/http/middleware/errors.ts';
-import { answerHead } from '../../../../src/http/middleware/head.ts';
+import { addServerHeaders, refuseWhenClosing } from '../../../../src/http/middleware/every-request.ts';
+import { cancelUnreadBody } from '../../../../src/http/middleware/held-bytes.ts';
 import { wrapJsonp } from '../../../../src/http/middleware/jsonp.ts';
-import { overrideMethod } from '../../../../src/http/middleware/method-override.ts';
-import { addServerHeaders } from '../../../../src/http/middleware/server-headers.ts';
-import { refuseWhenClosing } from '../../../../src/http/middleware/shutdown.ts';
-import { cancelUnreadBody } from '../../../../src/http/middleware/unread-body.ts';
-import { type Answer, type Context, Context as RequestContext, type Handler } from '../../../../src/http/request/context.ts';
+import { answerHead, overrideMethod } from '../../../../src/http/middleware/methods.ts';
+import {
+  type Answer,
+  type Context,
+  type Handler,
+  Context as RequestContext,
+} from '../../../../src/http/request/context.ts';
+import { answerErrors } from '../../../../src/http/response/error-table.ts';
 import { jsonAnswer, textAnswer } from '../../../../src/http/response/responses.ts';
 import { contextOf, services, streamOf, textOf } from '../support.ts';
 
@@ -119,7 +122,7 @@ describe('errors', () => {
     expect(answer.status).toBe(500);
     expect(JSON.parse(await textOf(answer.body))).toEqual({
       error: 'unknown_error',
-      reason: 'The request failed for a reason that the service did not foresee; its log tells more.',
+      reason: 'The request failed because of an unexpected error. The log of the service has the details.',
     });
     expect(logged).toEqual([['A GET request failed', failure]]);
   });

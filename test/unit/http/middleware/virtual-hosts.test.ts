@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { VirtualHosts } from '../../../../src/http/middleware/virtual-hosts.ts';
+import { VirtualHosts } from '../../../../src/http/middleware/gateway.ts';
 
 const rewritten = (section: Record<string, string>, host: string, path = '/') =>
   new VirtualHosts(section).rewrite(host, path);

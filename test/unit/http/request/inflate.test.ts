@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { afterEach, expect, test } from 'vitest';
 import { DatabaseError } from '../../../../src/base/errors/database-error.ts';
-import { inflate } from '../../../../src/http/request/inflate.ts';
+import { inflate } from '../../../../src/http/request/body-bounds.ts';
 
 const uncaught: unknown[] = [];
 const note = (failure: unknown) => uncaught.push(failure);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Query } from '../../../../src/http/request/query.ts';
+import { Query } from '../../../../src/http/request/address.ts';
 
 test('query values are decoded, and the first of a name counts', () => {
   const query = new Query('rev=1-a%2Bb&rev=2&key=%22a+b%22&empty=');

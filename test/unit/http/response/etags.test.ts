@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { matchesTag, tagOf } from '../../../../src/http/response/etags.ts';
+import { matchesTag, tagOf } from '../../../../src/http/response/responses.ts';
 
 test.each([
   ['"1-a"', true],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseDestination } from '../../../../src/http/documents/destination.ts';
+import { parseDestination } from '../../../../src/http/documents/copy-document.ts';
 import { documentLocation, ownBase } from '../../../../src/http/response/locations.ts';
 import { contextOf } from '../support.ts';
 

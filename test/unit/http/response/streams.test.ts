@@ -77,7 +77,7 @@ describe('text produced piece by piece', () => {
     const body = await textBody(text, { ...silentLog, error: (message) => logged.push(message) });
     await expect(textOf(body)).rejects.toThrow('the page could not be read');
     expect(seen).toEqual({ produced: 100, released: 1, closed: 1 });
-    expect(logged).toEqual(['A streamed answer broke off']);
+    expect(logged).toEqual(['A streamed response broke off']);
   });
 
   test('is released when the reader cancels', async () => {

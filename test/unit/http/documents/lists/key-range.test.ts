@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { toRowRange } from '../../../../../src/http/documents/lists/key-range.ts';
-import { readListQuery } from '../../../../../src/http/documents/lists/list-parameters.ts';
+import { readListQuery, toRowRange } from '../../../../../src/http/documents/lists/list-parameters.ts';
 import { contextAt } from '../../support.ts';
 
 async function range(search: string) {

@@ -63,7 +63,7 @@ test("a host that can't reopen the service says so", async () => {
     501,
     {
       error: 'not_implemented',
-      reason: 'This service can not restart itself: whoever has opened it has to close it, and to open it again.',
+      reason: 'This service can not restart itself: the program that opened it must close it and open it again.',
     },
   ]);
 });

@@ -32,14 +32,14 @@ async function change(what: string, body: string | null = null, headers: Headers
   return [status, String(pick(answer, 'reason'))];
 }
 
-const LOCKS = 'The change would lock out, and nothing was changed: ';
+const LOCKS = 'The change would lock out admins, so nothing was changed: ';
 
 test('iteration limits that would lock out an admin are refused', async () => {
   await open({ admins: { old: OLD, never: '-pbkdf2-none', weak: OLD.replace('4096', '50') } });
   const [status, reason] = await put('svc_httpd_auth/min_iterations', '4097');
   expect([status, reason]).toEqual([
     400,
-    `${LOCKS}the admin old could not log in: the password was hashed with 4096 iterations, and svc_httpd_auth permits 4097 (min_iterations) to 100000 (max_iterations). To make it, give old a new password, or change those settings, first.`,
+    `${LOCKS}the admin old could not log in: the password was hashed with 4096 iterations, and svc_httpd_auth permits 4097 (min_iterations) to 100000 (max_iterations). To make the change, give old a new password, or change those settings, first.`,
   ]);
   expect(await put('svc_httpd_auth/iterations', '4097')).toEqual([200, '']);
   expect((await put('svc_httpd_auth/max_iterations', '9999'))[1]).toMatch(
@@ -63,7 +63,7 @@ test('authentication handlers that would lock out the requesting admin are refus
   const [status, reason] = await put('httpd/authentication_handlers', 'jwt, proxy');
   expect([status, reason]).toEqual([
     400,
-    `${LOCKS}you could not log in by name and password any more. To make it, log in by one of the handlers that are left, and make the change so.`,
+    `${LOCKS}you could no longer log in with your name and password. To make the change, log in with one of the remaining handlers first.`,
   ]);
   expect(await put('httpd/authentication_handlers', 'cookie')).toEqual([200, '']);
   const { headers } = await ask(core, 'POST /_session', { body: JSON.stringify({ name: 'root', password: 'secret' }) });
@@ -103,7 +103,7 @@ test('a virtual host that hides the configuration from the requesting host is re
   await open();
   for (const name of ['vhosts/*', 'vhosts/127.0.0.1:5984', 'vhosts/:a.:b.:c.:d']) {
     expect((await put(name, '/db'))[1]).toBe(
-      `${LOCKS}by the name of the server that this request has, /_config would not be reached any more. To make it, send the request by another name that no virtual host stands for, or name _config in httpd/vhost_global_handlers.`,
+      `${LOCKS}by the name of the server that this request has, /_config would not be reached any more. To make the change, send the request by another name that no virtual host stands for, or name _config in httpd/vhost_global_handlers.`,
     );
   }
   for (const name of ['vhosts/example.com', 'vhosts/127.0.0.1:80', 'vhosts/*%2Fdb']) {
@@ -120,7 +120,7 @@ test('the last admin who can log in is removed only together with all others', a
   await open({ admins: { never: '-pbkdf2-none' } });
   const headers = { ...ROOT, 'x-svc-persist': 'false' };
   expect((await change('DELETE /_config/admins/root', null, headers))[1]).toBe(
-    `${LOCKS}none of the admins that are left can log in. To make it, make another admin first.`,
+    `${LOCKS}none of the admins that are left can log in. To make the change, make another admin first.`,
   );
   expect((await put('admins/eva', 'secret'))[0]).toBe(200);
   expect((await change('DELETE /_config/admins/root', null, headers))[0]).toBe(200);
@@ -130,7 +130,7 @@ test('the first admin is refused if no one could log in', async () => {
   core = await openCore({ httpd: { authentication_handlers: 'jwt' } });
   expect(await put('admins/root', 'secret', {})).toEqual([
     400,
-    `${LOCKS}no admin could log in, since httpd/authentication_handlers names neither cookie nor default. To make it, name one of them first.`,
+    `${LOCKS}no admin could log in, since httpd/authentication_handlers names neither cookie nor default. To make the change, name one of them first.`,
   ]);
   const headers = { 'x-svc-persist': 'false' };
   expect((await put('httpd/authentication_handlers', 'jwt, default', headers))[0]).toBe(200);
@@ -171,7 +171,10 @@ test.each([
     delete given[section]?.[key];
     await open(given);
     const [status, reason] = await putFrom(`${section}/${key}`, value);
-    expect([status, reason]).toEqual([400, expect.stringContaining(`${LOCKS}${TAKEN}. To make it, name cookie and`)]);
+    expect([status, reason]).toEqual([
+      400,
+      expect.stringContaining(`${LOCKS}${TAKEN}. To make the change, name cookie and`),
+    ]);
     // Nor those of everybody, while everybody is an admin, or of the first admin.
     await core.close();
     core = await openCore(given);
