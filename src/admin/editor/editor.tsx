@@ -1,0 +1,55 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { ErrorNote } from '../components/error-note.tsx';
+import type { CodeEditor, Language } from './code-editor.ts';
+
+interface EditorProps {
+  readonly label: string;
+  readonly language: Language;
+  /** The text at the beginning. Another text replaces what was typed. */
+  readonly text: string;
+  readonly onChange?: (text: string) => void;
+  readonly isReadOnly?: boolean;
+  /** Lines that are in sight at least. */
+  readonly lines?: number;
+}
+
+/** A text editor with colours and errors beside the text. It is loaded when the first one is seen. */
+export function Editor({ label, language, text, onChange, isReadOnly = false, lines = 8 }: EditorProps) {
+  const element = useRef<HTMLDivElement>(null);
+  const [failure, setFailure] = useState<unknown>(undefined);
+  const latest = useRef({ text, onChange });
+  latest.current.onChange = onChange;
+  const editor = useRef<CodeEditor | undefined>(undefined);
+  useEffect(() => {
+    let isWanted = true;
+    import('./code-editor.ts').then(({ CodeEditor }) => {
+      if (!isWanted || element.current === null) return;
+      editor.current = new CodeEditor(element.current, {
+        label,
+        language,
+        isReadOnly,
+        text: latest.current.text,
+        onChange: (typed) => {
+          latest.current.text = typed;
+          latest.current.onChange?.(typed);
+        },
+      });
+    }, setFailure);
+    return () => {
+      isWanted = false;
+      editor.current?.close();
+      editor.current = undefined;
+    };
+  }, [label, language, isReadOnly]);
+  useEffect(() => {
+    if (latest.current.text === text) return;
+    latest.current.text = text;
+    editor.current?.replace(text);
+  }, [text]);
+  return (
+    <>
+      <ErrorNote failure={failure} />
+      <div class="editor" ref={element} style={{ minHeight: `${lines * 19 + 12}px` }} />
+    </>
+  );
+}

@@ -1,0 +1,36 @@
+/** uPlot, set up for lines over time. */
+import uPlot from 'uplot';
+import 'uplot/dist/uPlot.min.css';
+
+interface PlotOptions {
+  readonly height: number;
+  readonly labels: readonly string[];
+  readonly colours: readonly string[];
+  readonly ink: string;
+  readonly line: string;
+}
+
+export function createPlot(element: HTMLElement, { height, labels, colours, ink, line }: PlotOptions): uPlot {
+  const axis: uPlot.Axis = { stroke: ink, grid: { stroke: line, width: 1 }, ticks: { stroke: line }, size: 44 };
+  return new uPlot(
+    {
+      width: Math.max(100, element.clientWidth),
+      height,
+      legend: { show: labels.length > 1 },
+      cursor: { drag: { x: false, y: false } },
+      axes: [{ ...axis, size: 28 }, axis],
+      scales: { y: { range: (_plot, _low, high) => [0, Math.max(1, high * 1.1)] } },
+      series: [
+        {},
+        ...labels.map((label, index) => ({
+          label,
+          stroke: colours[index % colours.length] ?? ink,
+          width: 1.5,
+          points: { show: false },
+        })),
+      ],
+    },
+    [[]],
+    element,
+  );
+}

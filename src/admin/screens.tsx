@@ -1,0 +1,59 @@
+/** From addresses to screens. Each screen is loaded when it is first seen. */
+import type { ComponentType } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { ErrorNote } from './components/error-note.tsx';
+import { DatabaseFrame } from './database/database-frame.tsx';
+import { Overview } from './overview/overview.tsx';
+import { route } from './page/router.ts';
+import type { DatabaseScreenProps } from './page/screen-props.ts';
+
+/** Screens of the server, by the first segment. */
+const SERVER_SCREENS: Readonly<Record<string, () => Promise<ComponentType>>> = {
+  login: async () => (await import('./session/log-in.tsx')).LogIn,
+};
+
+/** Screens of a database, by the segment after its name. */
+const DATABASE_SCREENS: Readonly<Record<string, () => Promise<ComponentType<DatabaseScreenProps>>>> = {
+  documents: async () => (await import('./documents/documents.tsx')).Documents,
+};
+
+export function Screen() {
+  const [first, database, name = 'documents', ...rest] = route.value.segments;
+  if (first === undefined) return <Overview />;
+  if (first === 'db' && database !== undefined) {
+    const load = DATABASE_SCREENS[name];
+    return (
+      <DatabaseFrame database={database} current={name}>
+        {load === undefined ? <NoScreen /> : <Deferred load={load} props={{ database, rest }} />}
+      </DatabaseFrame>
+    );
+  }
+  const load = SERVER_SCREENS[first];
+  return load === undefined ? <NoScreen /> : <Deferred load={load} props={{}} />;
+}
+
+function NoScreen() {
+  return (
+    <p>
+      There is no such screen. <a href="#/">Go to the databases</a>.
+    </p>
+  );
+}
+
+function Deferred<P extends object>({
+  load,
+  props,
+}: {
+  readonly load: () => Promise<ComponentType<P>>;
+  readonly props: P;
+}) {
+  const [loaded, setLoaded] = useState<{ readonly Component: ComponentType<P> } | undefined>(undefined);
+  const [failure, setFailure] = useState<unknown>(undefined);
+  const begin = () => {
+    setFailure(undefined);
+    load().then((Component) => setLoaded({ Component }), setFailure);
+  };
+  useEffect(begin, [load]);
+  if (failure !== undefined) return <ErrorNote failure={failure} retry={begin} />;
+  return loaded === undefined ? null : <loaded.Component {...props} />;
+}

@@ -1,0 +1,19 @@
+/** Builds the administration page into `dist/utils`: static files that any server of the family can serve at `/_utils/`. */
+import { fileURLToPath } from 'node:url';
+import { defineConfig } from 'vite';
+
+export default defineConfig({
+  root: fileURLToPath(new URL('../../admin', import.meta.url)),
+  // Relative, since the page may lie below any base.
+  base: './',
+  build: {
+    outDir: fileURLToPath(new URL('../../../dist/utils', import.meta.url)),
+    emptyOutDir: true,
+    target: ['chrome111', 'firefox114', 'safari16.4'],
+    // Names with a hash of their content: they can be cached forever.
+    assetsDir: 'assets',
+    modulePreload: { polyfill: false },
+    sourcemap: false,
+    cssMinify: true,
+  },
+});
