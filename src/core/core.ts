@@ -32,6 +32,7 @@ import { createHandle } from '../http/http-service.ts';
 import type { Beginnings, Gateway, Services } from '../http/request/context.ts';
 import type { DeferredParts } from '../http/routing/routes.ts';
 import type { AccountsPart } from '../http/server/accounts/accounts-part.ts';
+import type { PageFiles } from '../http/server/administration/pages.ts';
 import { WriteValidation } from '../queries/design/write-validation.ts';
 import type { ReplicatorHost } from '../replication/contract.ts';
 import type { PageStore } from '../storage/page-store.ts';
@@ -84,6 +85,8 @@ export interface CoreOptions {
   readonly restart?: (() => Promise<void>) | undefined;
   /** The data of replications that outlives the core, and the listener for their state. See `ReplicatorHost`. */
   readonly replications?: Pick<ReplicatorHost, 'requests' | 'onActivity'> | undefined;
+  /** The files of the administration page. Without them `_utils/` is answered with 501. */
+  readonly pages?: PageFiles | undefined;
   /** Whether the documents of `_replicator` are carried out. Default true. */
   readonly replicatesByDocuments?: boolean | undefined;
   /** Where the host counts received bytes of bodies before the core gets them. Its limit follows the setting. Default: one of the core's own. */
@@ -154,6 +157,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     engine,
     random,
     logTail,
+    pages: options.pages,
     restart: options.restart,
   });
   designs.listen((database) => buildSoon(views, database, log));

@@ -35,6 +35,7 @@ import { givenSettings, openConfiguration, settingsStorage } from './configurati
 import { gzip } from './gzip.ts';
 import { HeldLog } from './held-log.ts';
 import { findMd5 } from './md5.ts';
+import { BuiltPages } from './page-files.ts';
 import { readQuickJsWasm } from './quickjs-wasm.ts';
 import { RestartableCore } from './restartable-core.ts';
 import { createSandboxWorkers } from './sandbox-workers.ts';
@@ -243,6 +244,7 @@ function platform(config: Config, log: Log) {
     engine: `node ${process.versions.v8}/${process.versions['icu'] ?? 'none'}`,
     md5: findMd5(),
     gzip,
+    pages: new BuiltPages(),
     beginnings: new FairWork(MOST_BEGINNINGS),
     deferred: deferredAtHand(createQuickJsSandbox({ loadWasm: readQuickJsWasm, workers, memoryBytes })),
   };

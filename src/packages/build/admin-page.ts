@@ -2,8 +2,12 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
 
+function inRoom(name: string): string {
+  return fileURLToPath(new URL(`../../admin/${name}`, import.meta.url));
+}
+
 export default defineConfig({
-  root: fileURLToPath(new URL('../../admin', import.meta.url)),
+  root: inRoom(''),
   // Relative, since the page may lie below any base.
   base: './',
   build: {
@@ -12,6 +16,8 @@ export default defineConfig({
     target: ['chrome111', 'firefox114', 'safari16.4'],
     // Names with a hash of their content: they can be cached forever.
     assetsDir: 'assets',
+    // The second is where servers of the family send those who have to log in first.
+    rolldownOptions: { input: ['index.html', 'session.html'].map(inRoom) },
     modulePreload: { polyfill: false },
     sourcemap: false,
     cssMinify: true,

@@ -2,6 +2,7 @@ import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
 import type { Config, ConfigStore } from '../../../base/system/contract.ts';
 import type { LogTail } from '../../../base/system/log-buffer.ts';
 import type { Context } from '../../request/context.ts';
+import type { PageFiles } from './pages.ts';
 
 /** What administration handlers need in addition to what all requests share. */
 export interface AdministrationService {
@@ -22,6 +23,10 @@ export interface AdministrationService {
   readonly logTail: LogTail;
   /** Counts a log entry written by a client that is not an admin. Fails with `too_many_requests` if an address sends them too fast. */
   readonly admitEntry: (address: string) => void;
+  /** See `CoreOptions`. */
+  readonly pages: PageFiles | undefined;
+  /** Whether the administration page begins in read-only mode. */
+  readonly readsOnly: () => boolean;
   /** See `CoreOptions`. */
   readonly restart: (() => Promise<void>) | undefined;
 }
