@@ -23,8 +23,4 @@ export default suite('not_yet', [
       assertNotImplemented(await t.request('POST', path));
     }
   }),
-
-  test('the administration pages', async (t) => {
-    assertNotImplemented(await t.request('GET', '/_utils/'));
-  }),
 ]);
