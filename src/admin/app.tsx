@@ -8,6 +8,7 @@ import { ReviewDialog } from './review/review.tsx';
 import { Screen } from './screens.tsx';
 import { isReachable } from './server/client.ts';
 import { isAdminParty, loadServer, loadSession, server } from './server/session.ts';
+import { StagingBar } from './staging/staging-bar.tsx';
 
 /** How often the page asks for a server that went away. */
 const AGAIN_MS = 3_000;
@@ -48,6 +49,7 @@ export function App() {
         <ErrorNote failure={failure} retry={load} />
         {isAdminParty.value && server.value?.isSettee === true && <AdminParty />}
         {isReady && <Screen key={screenKey()} />}
+        <StagingBar />
       </main>
       <ReviewDialog />
     </>

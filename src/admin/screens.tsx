@@ -14,6 +14,7 @@ const SERVER_SCREENS: Readonly<Record<string, () => Promise<ComponentType>>> = {
 
 /** Screens of a database, by the segment after its name. */
 const DATABASE_SCREENS: Readonly<Record<string, () => Promise<ComponentType<DatabaseScreenProps>>>> = {
+  document: async () => (await import('./document/document.tsx')).Document,
   documents: async () => (await import('./documents/documents.tsx')).Documents,
 };
 
