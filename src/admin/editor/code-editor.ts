@@ -11,7 +11,7 @@ import {
   syntaxHighlighting,
 } from '@codemirror/language';
 import { linter, lintGutter } from '@codemirror/lint';
-import { EditorState, type Extension } from '@codemirror/state';
+import { Annotation, EditorState, type Extension } from '@codemirror/state';
 import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 
@@ -24,6 +24,9 @@ interface CodeEditorOptions {
   readonly text: string;
   readonly onChange: (text: string) => void;
 }
+
+/** Marks a change that the page makes, not the user. */
+const isReplacement = Annotation.define<boolean>();
 
 /** Colours are variables of the page, which a shadow tree inherits. */
 const colours = HighlightStyle.define([
@@ -60,9 +63,10 @@ export class CodeEditor {
     this.#view = new EditorView({ state, root, parent: root });
   }
 
-  /** Replaces the whole text. */
+  /** Replaces the whole text, without calling `onChange`. */
   replace(text: string): void {
-    this.#view.dispatch({ changes: { from: 0, to: this.#view.state.doc.length, insert: text } });
+    const changes = { from: 0, to: this.#view.state.doc.length, insert: text };
+    this.#view.dispatch({ changes, annotations: isReplacement.of(true) });
   }
 
   focus(): void {
@@ -92,7 +96,8 @@ function extensionsOf({ label, language, isReadOnly, onChange }: CodeEditorOptio
     // Escape and then Tab leaves the editor.
     keymap.of([...defaultKeymap, ...historyKeymap, ...foldKeymap, indentWithTab]),
     EditorView.updateListener.of((update) => {
-      if (update.docChanged) onChange(update.state.doc.toString());
+      const isTyped = !update.transactions.some((one) => one.annotation(isReplacement) === true);
+      if (update.docChanged && isTyped) onChange(update.state.doc.toString());
     }),
     ...languageOf(language),
   ];

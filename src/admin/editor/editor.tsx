@@ -18,6 +18,8 @@ export function Editor({ label, language, text, onChange, isReadOnly = false, li
   const element = useRef<HTMLDivElement>(null);
   const [failure, setFailure] = useState<unknown>(undefined);
   const latest = useRef({ text, onChange });
+  // What was typed comes back as the text, late: that must not replace what was typed since.
+  const typedTexts = useRef(new Set<string>());
   latest.current.onChange = onChange;
   const editor = useRef<CodeEditor | undefined>(undefined);
   useEffect(() => {
@@ -31,6 +33,7 @@ export function Editor({ label, language, text, onChange, isReadOnly = false, li
         text: latest.current.text,
         onChange: (typed) => {
           latest.current.text = typed;
+          typedTexts.current.add(typed);
           latest.current.onChange?.(typed);
         },
       });
@@ -42,7 +45,9 @@ export function Editor({ label, language, text, onChange, isReadOnly = false, li
     };
   }, [label, language, isReadOnly]);
   useEffect(() => {
-    if (latest.current.text === text) return;
+    if (latest.current.text === text) typedTexts.current.clear();
+    if (latest.current.text === text || typedTexts.current.has(text)) return;
+    typedTexts.current.clear();
     latest.current.text = text;
     editor.current?.replace(text);
   }, [text]);
