@@ -170,8 +170,8 @@ export function ChangedText({ change }: { readonly change: Change }) {
 const SIGNS = { same: ' ', added: '+', removed: '−', left: '…' } as const;
 
 function LineOf({ kind, text }: ChangedLine) {
-  const line = `${SIGNS[kind]} ${text}\n`;
+  const line = `${SIGNS[kind]} ${text}`;
   if (kind === 'added') return <ins>{line}</ins>;
   if (kind === 'removed') return <del>{line}</del>;
-  return <span class={kind === 'left' ? 'muted' : undefined}>{line}</span>;
+  return <span class={kind === 'left' ? 'line muted' : 'line'}>{line}</span>;
 }
