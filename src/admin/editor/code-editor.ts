@@ -10,12 +10,19 @@ import {
   indentOnInput,
   syntaxHighlighting,
 } from '@codemirror/language';
-import { linter, lintGutter } from '@codemirror/lint';
+import { type Diagnostic, linter, lintGutter, setDiagnostics } from '@codemirror/lint';
 import { EditorState, type Extension } from '@codemirror/state';
 import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
+import { syntaxMistake } from './syntax.ts';
 
 export type Language = 'json' | 'javascript' | 'text';
+
+/** What is wrong with a line, counted from 1. */
+export interface Problem {
+  readonly line: number;
+  readonly message: string;
+}
 
 interface CodeEditorOptions {
   readonly label: string;
@@ -65,6 +72,22 @@ export class CodeEditor {
     this.#view.dispatch({ changes: { from: 0, to: this.#view.state.doc.length, insert: text } });
   }
 
+  /** Marks lines until the text is changed. */
+  mark(problems: readonly Problem[]): void {
+    const { doc } = this.#view.state;
+    const diagnostics = problems
+      .filter(({ line }) => line >= 1 && line <= doc.lines)
+      .map(
+        ({ line, message }): Diagnostic => ({
+          from: doc.line(line).from,
+          to: doc.line(line).to,
+          severity: 'error',
+          message,
+        }),
+      );
+    this.#view.dispatch(setDiagnostics(this.#view.state, diagnostics));
+  }
+
   focus(): void {
     this.#view.focus();
   }
@@ -100,5 +123,15 @@ function extensionsOf({ label, language, isReadOnly, onChange }: CodeEditorOptio
 
 function languageOf(language: Language): Extension[] {
   if (language === 'json') return [json(), linter(jsonParseLinter()), lintGutter()];
-  return language === 'javascript' ? [javascript()] : [];
+  return language === 'javascript' ? [javascript(), linter(findMistake), lintGutter()] : [];
+}
+
+function findMistake(view: EditorView): readonly Diagnostic[] {
+  const source = view.state.doc.toString();
+  const mistake = source.trim() === '' ? undefined : syntaxMistake(source);
+  if (mistake === undefined) return [];
+  const { from, to } = view.state.doc.lineAt(mistake.at);
+  return [
+    { from: Math.max(from, Math.min(mistake.at, to - 1)), to, severity: 'error', message: 'The syntax is wrong here.' },
+  ];
 }
