@@ -51,10 +51,11 @@ export function Editor({ label, language, text, onChange, isReadOnly = false, li
   useEffect(() => {
     if (problems !== undefined) editor.current?.mark(problems);
   }, [problems]);
+  const height = `${lines * 19 + 12}px`;
   return (
     <>
       <ErrorNote failure={failure} />
-      <div class="editor" ref={element} style={{ minHeight: `${lines * 19 + 12}px` }} />
+      <div class="editor" ref={element} style={{ '--editor-height': height, minHeight: height }} />
     </>
   );
 }

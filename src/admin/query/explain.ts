@@ -55,8 +55,8 @@ export async function explain(
 export function toExplanation(found: ExplainMembers): Explanation {
   const { index, selector, covering = false, mrargs = {}, index_candidates = [] } = found;
   const fields = fieldsOf(index);
-  const bounds = boundsOf(fields, mrargs);
   const conditions = conditionsOf(selector);
+  const bounds = boundsOf(fields, mrargs, conditions);
   const readsAll = index.type === 'special' && bounds.served.size === 0 && mrargs.keys === undefined;
   return {
     index: indexText(index, fields, readsAll),
@@ -84,7 +84,7 @@ function indexText(index: IndexMembers, fields: readonly string[], readsAll: boo
 }
 
 function nameOf({ ddoc, name, type }: IndexMembers): string {
-  return type === 'special' ? 'of all documents' : `${name} of ${ddoc}`;
+  return type === 'special' ? 'All documents' : `${name} of ${ddoc}`;
 }
 
 /** `[{"author": "asc"}]` and `["author"]` both have the field `author`. */
@@ -104,7 +104,7 @@ interface Bounds {
   readonly served: ReadonlySet<string>;
 }
 
-function boundsOf(fields: readonly string[], args: JsonObject): Bounds {
+function boundsOf(fields: readonly string[], args: JsonObject, conditions: readonly JsonObject[]): Bounds {
   if (Array.isArray(args.keys)) return { text: `Looks up ${args.keys.length} ids.`, served: new Set(['_id']) };
   if (typeof args.lookups === 'number') {
     const [first = ''] = fields;
@@ -120,12 +120,37 @@ function boundsOf(fields: readonly string[], args: JsonObject): Bounds {
     if (!hasStart && !hasEnd) break;
     served.add(field);
     const isFixed = hasStart && hasEnd && JSON.stringify(start) === JSON.stringify(end);
-    parts.push(isFixed ? `${field} is ${JSON.stringify(start)}` : spanText(field, start, end));
+    parts.push(
+      isFixed ? `${field} is ${JSON.stringify(start)}` : (wordsOf(field, conditions) ?? spanText(field, start, end)),
+    );
     if (!isFixed) break;
   }
   const way = args.direction === 'rev' ? ', backwards' : '';
   const text = parts.length === 0 ? `Reads all of it${way}.` : `Reads the part where ${parts.join(' and ')}${way}.`;
   return { text, served };
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  $eq: 'is',
+  $gt: 'is above',
+  $gte: 'is at least',
+  $lt: 'is below',
+  $lte: 'is at most',
+  $beginsWith: 'begins with',
+};
+
+/** The bounds of a field as the selector has them: the keys of a range do not say whether a bound itself belongs to it. */
+function wordsOf(field: string, conditions: readonly JsonObject[]): string | undefined {
+  const words = conditions.flatMap((condition) =>
+    Object.entries(membersOf(condition[field])).flatMap(([operator, value]) =>
+      WORDS[operator] === undefined || value === null ? [] : [`${WORDS[operator]} ${JSON.stringify(value)}`],
+    ),
+  );
+  return words.length === 0 ? undefined : `${field} ${words.join(' and ')}`;
+}
+
+function membersOf(value: Json | undefined): JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
 }
 
 function spanText(field: string, start: Json | undefined, end: Json | undefined): string {

@@ -34,17 +34,18 @@ export function IndexTable({ database, indexes: { value, failure, reload } }: In
           {value.map((index) => (
             <li key={`${index.ddoc} ${index.name}`}>
               <div class="index-head">
-                <strong>{index.name}</strong>
-                <span>
-                  by <code>{index.fields.join(', ')}</code>
-                </span>
-                <span class="muted">_design/{index.ddoc}</span>
-                {index.filter !== undefined && (
+                <p>
+                  <strong>{index.name}</strong>
                   <span>
-                    only <code>{index.filter}</code>
+                    by <code>{index.fields.join(', ')}</code>
                   </span>
-                )}
-                <span class="spring" />
+                  <span class="muted">_design/{index.ddoc}</span>
+                  {index.filter !== undefined && (
+                    <span>
+                      only <code>{index.filter}</code>
+                    </span>
+                  )}
+                </p>
                 <WriteButton
                   class="quiet"
                   label={`Delete the index ${index.name}`}

@@ -102,15 +102,19 @@ async function firstIds(database: string, count: number, signal: AbortSignal): P
 }
 
 /**
- * The draft inside a function that calls it for the chosen documents only. A failure becomes a row with the place of the draft and the place of
- * the failure. What comes before the draft has no line of its own, so that lines are counted from the draft's first.
+ * The draft inside a function that calls it for the chosen documents only. Rows are emitted when the draft has returned: a document on which a map
+ * fails has none. A failure becomes a row with the place of the draft and the place of the failure. What comes before the draft has no line of
+ * its own, so that lines are counted from the draft's first.
  */
 function wrappedMap(map: string, ids: readonly string[], reports: boolean): string {
   // A prefix: `__proto__` is an id, too.
   const wanted = JSON.stringify(Object.fromEntries(ids.map((id) => [`+${id}`, 1])));
-  const report = `emit(null, {${JSON.stringify(MARK)}: "" + thrown, stack: "" + (thrown && thrown.stack), first: "" + first});`;
-  return `(function () { var wanted = ${wanted}; var first = new Error().stack; var draft = ${map}
-; if (typeof draft !== "function") return draft; return function (doc) { if (wanted["+" + doc._id] !== 1) return; try { draft(doc); } catch (thrown) { ${reports ? report : ''} } }; })()`;
+  const report = `send(null, {${JSON.stringify(MARK)}: "" + thrown, stack: "" + (thrown && thrown.stack), first: "" + first});`;
+  const before = `var wanted = ${wanted}; var rows = []; var emit = function (key, value) { rows.push([key, value]); }; var first = new Error().stack;`;
+  const call = `rows = []; try { draft(doc); } catch (thrown) { ${reports ? report : ''} return; }`;
+  const emitting = 'for (var i = 0; i < rows.length; i += 1) send(rows[i][0], rows[i][1]);';
+  return `(function (send) { ${before} var draft = ${map}
+; if (typeof draft !== "function") return draft; return function (doc) { if (wanted["+" + doc._id] !== 1) return; ${call} ${emitting} }; })(emit)`;
 }
 
 /** Built-in reductions stay as they are. */

@@ -28,7 +28,7 @@ export async function saveDraft(target: DraftTarget, source: DraftSource, done: 
         : `_design/${name} gets a new revision, which replicates to peers.${replaces ? ` The view ${view} that it has now is replaced.` : ''}`,
       others.length === 0
         ? 'The index is empty until it is built: that reads every document once.'
-        : `The views ${others.join(', ')} share one index with this one. All of it is built again, and the first query waits for that.`,
+        : `All views of a design document are in one index, here also ${others.join(', ')}. All of it is built again, and the first query waits for that.`,
     ],
     changes: [{ name: `_design/${name}`, before: before && textOf(before), after: textOf(after) }],
     requests: [{ method: 'PUT', path, json: JSON.stringify(after) }],
