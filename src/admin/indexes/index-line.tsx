@@ -15,8 +15,8 @@ interface IndexLineProps {
 
 /** One line about an index: its size, how far it is behind, and a button that brings it up to date. */
 export function IndexLine({ database, name, build, onBuilt }: IndexLineProps) {
-  const { state, failure, reload } = useIndexState(database, name);
   const [isBuilding, setBuilding] = useState(false);
+  const { state, failure, reload } = useIndexState(database, name, isBuilding);
   const [buildFailure, setBuildFailure] = useState<unknown>(undefined);
   const begin = async () => {
     setBuilding(true);

@@ -2,6 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { ask, type Json, type JsonObject, pathOf, withQuery } from '../server/client.ts';
 import { changesBetween, infoOf } from '../server/databases.ts';
+import { isAdmin } from '../server/session.ts';
 
 export interface IndexState {
   /** Bytes of its file, and of what it contains that is still needed; undefined if the server does not say. */
@@ -27,14 +28,18 @@ interface InfoMembers {
   };
 }
 
-const POLL_MS = 2_000;
+/** How often the state of an index is read while it is built, and otherwise. */
+const BUILDING_MS = 1_000;
+const IDLE_MS = 8_000;
+/** What several indexes of a list ask within this time is asked once. */
+const SHARED_MS = 500;
 
 /** Reads the state of the index of a design document. `name`: without `_design/`. Nothing is built by it. */
 export async function indexState(database: string, name: string, signal?: AbortSignal): Promise<IndexState> {
   const [{ view_index: index = {} }, { updateSeq }, progress] = await Promise.all([
     ask<InfoMembers>('GET', pathOf(database, `_design/${name}`, '_info'), { signal, quiet: true }),
-    infoOf(database, signal),
-    progressOf(database, name, signal),
+    shared(`info ${database}`, () => infoOf(database)),
+    progressOf(database, name),
   ]);
   return {
     fileBytes: index.sizes?.file ?? index.disk_size,
@@ -46,13 +51,23 @@ export async function indexState(database: string, name: string, signal?: AbortS
   };
 }
 
+const answers = new Map<string, Promise<unknown>>();
+
+function shared<T>(key: string, load: () => Promise<T>): Promise<T> {
+  const former = answers.get(key);
+  if (former !== undefined) return former as Promise<T>;
+  const answer = load();
+  answers.set(key, answer);
+  setTimeout(() => answers.delete(key), SHARED_MS);
+  return answer;
+}
+
 /** Only admins may see the tasks: for others it is undefined. */
-async function progressOf(
-  database: string,
-  name: string,
-  signal: AbortSignal | undefined,
-): Promise<number | undefined> {
-  const tasks = await ask<readonly JsonObject[]>('GET', '_active_tasks', { signal, quiet: true }).catch(() => []);
+async function progressOf(database: string, name: string): Promise<number | undefined> {
+  if (!isAdmin.value) return undefined;
+  const tasks = await shared('tasks', () =>
+    ask<readonly JsonObject[]>('GET', '_active_tasks', { quiet: true }).catch((): readonly JsonObject[] => []),
+  );
   const task = tasks.find(
     ({ type, database: of, design_document }) =>
       type === 'indexer' && isDatabase(of, database) && design_document === `_design/${name}`,
@@ -65,11 +80,12 @@ function isDatabase(of: Json | undefined, database: string): boolean {
   return of === database || (typeof of === 'string' && of.includes(`/${database}.`));
 }
 
-/** The state of the index, read every few seconds while the page is in sight. */
-export function useIndexState(database: string, name: string) {
+/** The state of the index, read every few seconds while the page is in sight. `isBuilding`: a build was asked for. */
+export function useIndexState(database: string, name: string, isBuilding: boolean) {
   const [state, setState] = useState<IndexState | undefined>(undefined);
   const [failure, setFailure] = useState<unknown>(undefined);
   const [count, setCount] = useState(0);
+  const isUpdating = isBuilding || state?.isUpdating === true;
   useEffect(() => {
     const controller = new AbortController();
     const read = () =>
@@ -83,14 +99,17 @@ export function useIndexState(database: string, name: string) {
         },
       );
     void read();
-    const timer = setInterval(() => {
-      if (document.visibilityState === 'visible') void read();
-    }, POLL_MS);
+    const timer = setInterval(
+      () => {
+        if (document.visibilityState === 'visible') void read();
+      },
+      isUpdating ? BUILDING_MS : IDLE_MS,
+    );
     return () => {
       clearInterval(timer);
       controller.abort();
     };
-  }, [database, name, count]);
+  }, [database, name, count, isUpdating]);
   return { state, failure, reload: () => setCount((former) => former + 1) };
 }
 

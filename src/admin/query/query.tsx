@@ -15,7 +15,7 @@ import { makeIndex } from './make-index.ts';
 import { SavedBar } from './saved-bar.tsx';
 import { keepText, lastText } from './saved-queries.ts';
 import { listIndexes } from './selector-indexes.ts';
-import { FIRST_TEXT, type Found, find, parseQuery, suggestedBy } from './selector-query.ts';
+import { FIRST_TEXT, type Found, find, isFull, limitOf, MOST, parseQuery, suggestedBy } from './selector-query.ts';
 import './query.css';
 
 export function Query({ database }: DatabaseScreenProps) {
@@ -115,8 +115,11 @@ function Outcome({ database, run, onMakeIndex, onNext }: OutcomeProps) {
       {found !== undefined && (
         <FoundDocuments database={database} docs={found.docs} fields={fieldsOf(outcome?.query)} />
       )}
-      {found?.bookmark !== undefined && found.docs.length >= limitOf(outcome?.query) && (
-        <button type="button" onClick={() => onNext(found.bookmark ?? '')}>
+      {outcome !== undefined && outcome.query.limit !== limitOf(outcome.query) && (
+        <p class="muted">The page shows {MOST} documents at a time.</p>
+      )}
+      {outcome?.found.bookmark !== undefined && isFull(outcome.query, outcome.found) && (
+        <button type="button" onClick={() => onNext(outcome.found.bookmark ?? '')}>
           Next page
         </button>
       )}
@@ -171,8 +174,4 @@ function useRun(database: string) {
 
 function fieldsOf(query: JsonObject | undefined): readonly string[] {
   return Array.isArray(query?.fields) ? query.fields.map(String) : [];
-}
-
-function limitOf(query: JsonObject | undefined): number {
-  return typeof query?.limit === 'number' ? query.limit : 25;
 }

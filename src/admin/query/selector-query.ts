@@ -30,10 +30,12 @@ export const FIRST_TEXT = `{
   "limit": 25
 }`;
 
+/** The limit of a query that names none. */
+const USUAL = 25;
 /** Above this many documents for each result, the query reads too much. */
 const TOO_MANY = 10;
 /** Documents of one page, whatever the query says. */
-const MOST = 200;
+export const MOST = 200;
 
 /** Returns the body of a query, or a sentence about what is wrong with the text. */
 export function parseQuery(text: string): JsonObject | string {
@@ -54,8 +56,12 @@ export async function find(
   signal: AbortSignal,
 ): Promise<Found> {
   const began = performance.now();
-  const limit = typeof query.limit === 'number' ? Math.min(query.limit, MOST) : query.limit;
-  const json = { ...query, limit, execution_stats: true, ...(bookmark !== undefined && { bookmark, skip: undefined }) };
+  const json = {
+    ...query,
+    limit: limitOf(query),
+    execution_stats: true,
+    ...(bookmark !== undefined && { bookmark, skip: undefined }),
+  };
   type Response = {
     readonly docs: readonly JsonObject[];
     readonly bookmark?: string;
@@ -77,6 +83,17 @@ export async function find(
     },
     tookMs: performance.now() - began,
   };
+}
+
+/** Documents of a page. */
+export function limitOf({ limit }: JsonObject): Json | undefined {
+  return typeof limit === 'number' ? Math.min(limit, MOST) : limit;
+}
+
+/** Whether there may be more than the page has. */
+export function isFull(query: JsonObject, { docs }: Found): boolean {
+  const limit = limitOf(query) ?? USUAL;
+  return typeof limit === 'number' && limit > 0 && docs.length >= limit;
 }
 
 /** What was read: documents, or keys if the index alone was enough. */

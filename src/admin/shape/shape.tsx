@@ -96,8 +96,9 @@ function FieldRow({ database, field, documents }: FieldRowProps) {
       </td>
       <td data-label="Types">
         <span>
-          {types.map((one) => (
+          {types.map((one, index) => (
             <span class="type-share" key={one.type}>
+              {index > 0 && ', '}
               {one.type}
               {types.length > 1 && <span class="muted"> {percent(one.count, count)}</span>}
             </span>

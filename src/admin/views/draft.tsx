@@ -11,6 +11,7 @@ import { infoOf } from '../server/databases.ts';
 import { designDocument } from './design-documents.ts';
 import { DraftOutcome } from './draft-outcome.tsx';
 import { type DraftProblem, type DraftResult, type DraftSource, NoDraftsError, runDraft } from './draft-run.ts';
+import { splitName } from './save-draft.ts';
 import { SaveForm } from './save-form.tsx';
 
 interface DraftProps {
@@ -27,11 +28,11 @@ const FIRST: DraftSource = {
 };
 
 export function Draft({ database, of }: DraftProps) {
-  const [name = '', ...rest] = of.split('/');
-  const view = rest.join('/');
+  const [name, view] = splitName(of);
   const { value, failure, reload } = useLoaded(
     async (signal): Promise<DraftSource> => {
-      if (of === '') return keptDraft(database) ?? FIRST;
+      const kept = keptDraft(database, of);
+      if (kept !== undefined || of === '') return kept ?? FIRST;
       const design = await designDocument(database, name, signal);
       const found = design?.views.find((one) => one.name === view);
       return { map: found?.map ?? FIRST.map, reduce: found?.reduce ?? '' };
@@ -42,12 +43,10 @@ export function Draft({ database, of }: DraftProps) {
     <section class="views-screen">
       <header class="tool-row">
         <a href={hrefOf(['db', database, 'views'])}>All views</a>
-        <h2>{of === '' ? 'Draft of a view' : `Draft of ${of}`}</h2>
+        <h2>{of === '' ? 'Draft of a view' : `Draft of ${name}/${view}`}</h2>
       </header>
       <ErrorNote failure={failure} retry={reload} />
-      {value !== undefined && (
-        <OpenDraft database={database} begin={value} name={name} view={view} isKept={of === ''} />
-      )}
+      {value !== undefined && <OpenDraft key={value} database={database} begin={value} of={of} onDiscard={reload} />}
     </section>
   );
 }
@@ -55,20 +54,20 @@ export function Draft({ database, of }: DraftProps) {
 interface OpenDraftProps {
   readonly database: string;
   readonly begin: DraftSource;
-  readonly name: string;
-  readonly view: string;
-  /** The draft is kept in the page's storage. */
-  readonly isKept: boolean;
+  readonly of: string;
+  /** Begins again. */
+  readonly onDiscard: () => void;
 }
 
-function OpenDraft({ database, begin, name, view, isKept }: OpenDraftProps) {
+/** What is typed stays in the page's storage until it is saved or discarded. */
+function OpenDraft({ database, begin, of, onDiscard }: OpenDraftProps) {
   const [source, setSource] = useState(begin);
   const run = useDraftRun(database);
   const latest = useRef(source);
   const change = (part: Partial<DraftSource>) => {
     latest.current = { ...latest.current, ...part };
     setSource(latest.current);
-    if (isKept) localStorage.setItem(keyOf(database), JSON.stringify(latest.current));
+    localStorage.setItem(keyOf(database, of), JSON.stringify(latest.current));
   };
   const mapMarks = useMemo(() => marksOf('map', run.result), [run.result]);
   const reduceMarks = useMemo(() => marksOf('reduce', run.result), [run.result]);
@@ -104,7 +103,16 @@ function OpenDraft({ database, begin, name, view, isKept }: OpenDraftProps) {
         <RunFailure failure={run.failure} />
         {run.result !== undefined && <DraftOutcome database={database} result={run.result} />}
       </div>
-      <SaveForm database={database} source={source} name={name} view={view} />
+      <SaveForm
+        database={database}
+        source={source}
+        of={of}
+        onSaved={() => forgetDraft(database, of)}
+        onDiscard={() => {
+          forgetDraft(database, of);
+          onDiscard();
+        }}
+      />
     </>
   );
 }
@@ -190,11 +198,15 @@ function useDraftRun(database: string) {
   return { result, failure, isRunning, begin: (source: DraftSource, count: number) => void begin(source, count) };
 }
 
-const keyOf = (database: string) => `settee-utils/draft/${database}`;
+const keyOf = (database: string, of: string) => `settee-utils/draft/${database}/${of}`;
 
-function keptDraft(database: string): DraftSource | undefined {
+function forgetDraft(database: string, of: string): void {
+  localStorage.removeItem(keyOf(database, of));
+}
+
+function keptDraft(database: string, of: string): DraftSource | undefined {
   try {
-    const { map, reduce } = JSON.parse(localStorage.getItem(keyOf(database)) ?? '');
+    const { map, reduce } = JSON.parse(localStorage.getItem(keyOf(database, of)) ?? '');
     return { map: `${map}`, reduce: `${reduce}` };
   } catch {
     return undefined;

@@ -9,6 +9,7 @@ import { designDocument } from './design-documents.ts';
 import { RowForm } from './row-form.tsx';
 import { RowTable } from './row-table.tsx';
 import { type Place, type RowQuery, viewRows } from './rows.ts';
+import { joinName } from './save-draft.ts';
 
 interface OpenViewProps {
   readonly database: string;
@@ -32,7 +33,7 @@ export function OpenView({ database, name, view }: OpenViewProps) {
           {name}/{view}
         </h2>
         <span class="spring" />
-        <a class="button" href={hrefOf(['db', database, 'views'], { draft: `${name}/${view}` })}>
+        <a class="button" href={hrefOf(['db', database, 'views'], { draft: joinName(name, view) })}>
           Edit as a draft
         </a>
       </header>

@@ -11,6 +11,16 @@ interface DraftTarget {
   readonly view: string;
 }
 
+/** `books/years` is the view `years` of `_design/books`. Slashes in a name are escaped. */
+export function splitName(of: string): readonly [name: string, view: string] {
+  const [name = '', view = ''] = of.split('/').map(decodeURIComponent);
+  return [name, view];
+}
+
+export function joinName(name: string, view: string): string {
+  return [name, view].map(encodeURIComponent).join('/');
+}
+
 /** Reviews the write. `done` runs when the draft is stored. */
 export async function saveDraft(target: DraftTarget, source: DraftSource, done: () => void): Promise<void> {
   const { database, name, view } = target;

@@ -3,17 +3,20 @@ import { ErrorNote } from '../components/error-note.tsx';
 import { WriteButton } from '../components/write-button.tsx';
 import { goTo } from '../page/router.ts';
 import type { DraftSource } from './draft-run.ts';
-import { saveDraft } from './save-draft.ts';
+import { saveDraft, splitName } from './save-draft.ts';
 
 interface SaveFormProps {
   readonly database: string;
   readonly source: DraftSource;
-  readonly name: string;
-  readonly view: string;
+  /** A stored view that the draft began with, `name/view`; or empty. */
+  readonly of: string;
+  readonly onSaved: () => void;
+  readonly onDiscard: () => void;
 }
 
 /** Where the draft is saved: a design document and a view of it, whether they exist or not. */
-export function SaveForm({ database, source, name: firstName, view: firstView }: SaveFormProps) {
+export function SaveForm({ database, source, of, onSaved, onDiscard }: SaveFormProps) {
+  const [firstName, firstView] = splitName(of);
   const [name, setName] = useState(firstName);
   const [view, setView] = useState(firstView);
   const [failure, setFailure] = useState<unknown>(undefined);
@@ -23,7 +26,11 @@ export function SaveForm({ database, source, name: firstName, view: firstView }:
     if (why !== undefined) return;
     setFailure(undefined);
     const target = { database, name: name.trim(), view: view.trim() };
-    saveDraft(target, source, () => goTo(['db', database, 'views', target.name, target.view])).catch(setFailure);
+    const done = () => {
+      onSaved();
+      goTo(['db', database, 'views', target.name, target.view]);
+    };
+    saveDraft(target, source, done).catch(setFailure);
   };
   return (
     <form class="save-form" onSubmit={save} aria-label="Save the draft">
@@ -32,6 +39,9 @@ export function SaveForm({ database, source, name: firstName, view: firstView }:
       <WriteButton type="submit" why={why}>
         Review and save
       </WriteButton>
+      <button type="button" class="quiet" onClick={onDiscard}>
+        Discard the draft
+      </button>
       <ErrorNote failure={failure} />
     </form>
   );

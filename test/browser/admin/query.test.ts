@@ -107,6 +107,42 @@ describe.each(chosenEngines())('queries, views and shape on the administration p
     await page.sees('Key Value null 20');
   });
 
+  test('shows the rows of a view in pages of 100, also those that one document emits with one key', async () => {
+    page = await openLibrary(browser, {
+      views: { years: { map: 'function (doc) { for (var i = 0; i < 250; i += 1) emit(doc.author, i); }' } },
+    });
+    await page.goTo('#/db/library/views/books/years');
+    await page.press('Build now');
+    await page.sees('10,000 rows in the view');
+    await page.sees('"Austen" 99 book-00');
+    await page.press('Next page');
+    await page.sees('"Austen" 100 book-00');
+    await page.press('Next page');
+    await page.sees('"Austen" 249 book-00 "Austen" 0 book-20');
+    await page.press('Previous page');
+    await page.sees('"Austen" 199 book-00');
+    await page.seesNo('"Austen" 200 book-00');
+  });
+
+  test('keeps what was typed into a draft until it is discarded', async () => {
+    page = await openLibrary(browser, YEARS);
+    await page.goTo('#/db/library/views/books/years');
+    await page.press('Edit as a draft');
+    await type(page, 'Map function', 'function (doc) { emit(1, null); }');
+    await page.goTo('#/db/library/views');
+    await page.goTo('#/db/library/views?draft=books%2Fyears');
+    await type(page, 'Reduce function', '');
+    await page.press('Run');
+    await page.sees('Key Value Document 1 null book-00');
+    await page.press('Discard the draft');
+    await page.until(
+      `[...document.querySelectorAll('.editor > div')].some(({ shadowRoot }) => shadowRoot?.textContent.includes('emit(doc.year, doc.pages)'))`,
+      'the stored view in the editor',
+    );
+    await page.press('Run');
+    await page.sees('1900 10 book-00');
+  });
+
   test('runs a draft on some documents, says where it fails, and saves it after a review', async () => {
     page = await openLibrary(browser);
     await page.goTo('#/db/library/views');
@@ -161,7 +197,7 @@ describe.each(chosenEngines())('queries, views and shape on the administration p
     await page.ask('PUT', 'library/book-15b', { author: 'Joyce', year: '1915', pages: 10, isbn: '978' });
     await page.goTo('#/db/library/shape');
     await page.sees('41 documents of 41, spread evenly over the ids.');
-    await page.sees('year 100% number 98% string 2% 1900 to 1939; “1915” string book-15b');
+    await page.sees('year 100% number 98%, string 2% 1900 to 1939; “1915” string book-15b');
     await page.sees('shelf.room 49% number 0 to 2 –');
     await page.sees('isbn 2% string “978” rare field book-15b');
   });
