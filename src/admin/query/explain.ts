@@ -59,7 +59,7 @@ export function toExplanation(found: ExplainMembers): Explanation {
   const bounds = boundsOf(fields, mrargs, conditions);
   const readsAll = index.type === 'special' && bounds.served.size === 0 && mrargs.keys === undefined;
   return {
-    index: indexText(index, fields, readsAll),
+    index: conditions.length === 0 && readsAll ? NO_CONDITIONS : indexText(index, fields, readsAll),
     range: readsAll ? '' : bounds.text,
     filtered: conditions.filter((one) => !isServed(one, bounds.served, fields)).map((one) => JSON.stringify(one)),
     isCovering: covering,
@@ -76,6 +76,8 @@ function hinted({ selector_hints: hints = [] }: ExplainMembers): IndexDefinition
   const fields = hints.flatMap(({ indexable_fields = [] }) => indexable_fields).filter((field) => field !== '_id');
   return fields.length === 0 ? undefined : { fields };
 }
+
+const NO_CONDITIONS = 'The selector has no conditions: documents are read by their ids until the page is full.';
 
 function indexText(index: IndexMembers, fields: readonly string[], readsAll: boolean): string {
   if (readsAll) return 'Reads all documents: no index can be used.';

@@ -58,7 +58,9 @@ export function Query({ database }: DatabaseScreenProps) {
         <button type="button" class="primary" disabled={run.isRunning} onClick={() => begin()}>
           <Icon name="play" /> {run.isRunning ? 'Running …' : 'Run'}
         </button>
-        <span class="muted">Ctrl+Enter runs it too. No document is changed.</span>
+        <span class="muted">
+          <span class="key-hint">Ctrl+Enter runs it too. </span>No document is changed.
+        </span>
       </div>
       <Outcome database={database} run={run} onMakeIndex={() => void make()} onNext={begin} />
       <IndexTable database={database} indexes={indexes} />

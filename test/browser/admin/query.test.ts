@@ -58,6 +58,7 @@ describe.each(chosenEngines())('queries, views and shape on the administration p
     await page.press('Save');
     await page.sees('All');
     await page.press('Run');
+    await page.sees('The selector has no conditions: documents are read by their ids until the page is full.');
     await page.sees('book-29');
     await page.press('Next page');
     await page.sees('10 returned');
@@ -200,6 +201,18 @@ describe.each(chosenEngines())('queries, views and shape on the administration p
     await page.sees('year 100% number 98%, string 2% 1900 to 1939; “1915” string book-15b');
     await page.sees('shelf.room 49% number 0 to 2 –');
     await page.sees('isbn 2% string “978” rare field book-15b');
+  });
+
+  test('writes nothing in read-only mode, and says so', async () => {
+    page = await openLibrary(browser);
+    await page.tab.evaluate(`document.querySelector('.switch input').click()`);
+    await page.goTo('#/db/library/query');
+    await type(page, 'Query', '{"selector": {"author": "Austen"}}');
+    await page.press('Run');
+    const why = 'Read-only mode is on. Switch it off at the bottom of the menu.';
+    expect(await page.whyOff('Make this index')).toBe(why);
+    await page.goTo('#/db/library/views?draft=');
+    expect(await page.whyOff('Review and save')).toBe(why);
   });
 
   test('breaks no rule of accessibility', async () => {
