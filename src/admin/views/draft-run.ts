@@ -49,6 +49,10 @@ export async function runDraft(
   count: number,
   signal: AbortSignal,
 ): Promise<DraftResult> {
+  if (map.trim() === '') {
+    const problem = { part: 'map', message: 'There is no function.', line: 1, ids: [] } as const;
+    return { documents: 0, rows: [], rowCount: 0, reduced: undefined, problems: [problem] };
+  }
   const ids = await firstIds(database, count, signal);
   const send = (source: { map: string; reduce?: string }, query: Record<string, Json>) =>
     ask<Response>('POST', withQuery(pathOf(database, '_temp_view'), query), { json: source, signal });

@@ -291,9 +291,10 @@ async function type(page: AdminPage, label: string, text: string): Promise<void>
       content.focus();
       const isMac = /Mac/.test(navigator.platform);
       content.dispatchEvent(new KeyboardEvent('keydown', { key: 'a', code: 'KeyA', keyCode: 65, ctrlKey: !isMac, metaKey: isMac, bubbles: true, cancelable: true }));
-      const clipboardData = new DataTransfer();
-      clipboardData.setData('text/plain', ${JSON.stringify(text)});
-      content.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }));
+      // Not a ClipboardEvent: Firefox hides the data of those that scripts make.
+      const paste = new Event('paste', { bubbles: true, cancelable: true });
+      Object.defineProperty(paste, 'clipboardData', { value: { getData: (type) => (type === 'text/plain' ? ${JSON.stringify(text)} : '') } });
+      content.dispatchEvent(paste);
       return true;
     })()`,
     `an editor named ${label}`,
