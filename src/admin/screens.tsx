@@ -16,6 +16,9 @@ const SERVER_SCREENS: Readonly<Record<string, () => Promise<ComponentType>>> = {
 const DATABASE_SCREENS: Readonly<Record<string, () => Promise<ComponentType<DatabaseScreenProps>>>> = {
   document: async () => (await import('./document/document.tsx')).Document,
   documents: async () => (await import('./documents/documents.tsx')).Documents,
+  query: async () => (await import('./query/query.tsx')).Query,
+  shape: async () => (await import('./shape/shape.tsx')).Shape,
+  views: async () => (await import('./views/views.tsx')).Views,
 };
 
 export function Screen() {

@@ -10,12 +10,19 @@ import {
   indentOnInput,
   syntaxHighlighting,
 } from '@codemirror/language';
-import { linter, lintGutter } from '@codemirror/lint';
+import { type Diagnostic, linter, lintGutter, setDiagnostics } from '@codemirror/lint';
 import { Annotation, EditorState, type Extension } from '@codemirror/state';
 import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
+import { syntaxMistake } from './syntax.ts';
 
 export type Language = 'json' | 'javascript' | 'text';
+
+/** What is wrong with a line, counted from 1. */
+export interface Problem {
+  readonly line: number;
+  readonly message: string;
+}
 
 interface CodeEditorOptions {
   readonly label: string;
@@ -40,6 +47,8 @@ const colours = HighlightStyle.define([
 const look = EditorView.theme({
   '&': { color: 'var(--ink)', backgroundColor: 'var(--surface)', fontSize: '12.5px' },
   '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '19px' },
+  // As tall as the editor: a click below the text is for the text.
+  '.cm-content, .cm-gutter': { minHeight: 'var(--editor-height)' },
   '.cm-content': { caretColor: 'var(--ink)' },
   '.cm-cursor': { borderLeftColor: 'var(--ink)' },
   '.cm-gutters': { color: 'var(--muted)', backgroundColor: 'var(--sunken)', border: '0' },
@@ -50,16 +59,22 @@ const look = EditorView.theme({
   '.cm-tooltip': { color: 'var(--ink)', backgroundColor: 'var(--surface)', border: '1px solid var(--line)' },
 });
 
+/** The lines that are marked now. The linter runs later and would forget them otherwise. */
+interface Marks {
+  problems: readonly Problem[];
+}
+
 export class CodeEditor {
   readonly #view: EditorView;
   readonly #host: HTMLElement;
+  readonly #marks: Marks = { problems: [] };
 
   /** The editor is in a shadow tree: there its styles need no exception from the page's Content-Security-Policy. */
   constructor(element: HTMLElement, options: CodeEditorOptions) {
     this.#host = document.createElement('div');
     element.replaceChildren(this.#host);
     const root = this.#host.attachShadow({ mode: 'open' });
-    const state = EditorState.create({ doc: options.text, extensions: extensionsOf(options) });
+    const state = EditorState.create({ doc: options.text, extensions: extensionsOf(options, this.#marks) });
     this.#view = new EditorView({ state, root, parent: root });
   }
 
@@ -67,6 +82,12 @@ export class CodeEditor {
   replace(text: string): void {
     const changes = { from: 0, to: this.#view.state.doc.length, insert: text };
     this.#view.dispatch({ changes, annotations: isReplacement.of(true) });
+  }
+
+  /** Marks lines until the text is changed. */
+  mark(problems: readonly Problem[]): void {
+    this.#marks.problems = problems;
+    this.#view.dispatch(setDiagnostics(this.#view.state, diagnosticsOf(this.#view.state, problems)));
   }
 
   focus(): void {
@@ -79,7 +100,7 @@ export class CodeEditor {
   }
 }
 
-function extensionsOf({ label, language, isReadOnly, onChange }: CodeEditorOptions): Extension[] {
+function extensionsOf({ label, language, isReadOnly, onChange }: CodeEditorOptions, marks: Marks): Extension[] {
   return [
     lineNumbers(),
     foldGutter(),
@@ -96,14 +117,33 @@ function extensionsOf({ label, language, isReadOnly, onChange }: CodeEditorOptio
     // Escape and then Tab leaves the editor.
     keymap.of([...defaultKeymap, ...historyKeymap, ...foldKeymap, indentWithTab]),
     EditorView.updateListener.of((update) => {
+      if (!update.docChanged) return;
+      marks.problems = [];
       const isTyped = !update.transactions.some((one) => one.annotation(isReplacement) === true);
-      if (update.docChanged && isTyped) onChange(update.state.doc.toString());
+      if (isTyped) onChange(update.state.doc.toString());
     }),
-    ...languageOf(language),
+    ...languageOf(language, marks),
   ];
 }
 
-function languageOf(language: Language): Extension[] {
+function languageOf(language: Language, marks: Marks): Extension[] {
   if (language === 'json') return [json(), linter(jsonParseLinter()), lintGutter()];
-  return language === 'javascript' ? [javascript()] : [];
+  if (language !== 'javascript') return [];
+  const find = ({ state }: EditorView) => [...mistakesIn(state), ...diagnosticsOf(state, marks.problems)];
+  return [javascript(), linter(find), lintGutter()];
+}
+
+function mistakesIn({ doc }: EditorState): readonly Diagnostic[] {
+  const source = doc.toString();
+  const mistake = source.trim() === '' ? undefined : syntaxMistake(source);
+  if (mistake === undefined) return [];
+  const { from, to } = doc.lineAt(mistake.at);
+  const at = Math.max(from, Math.min(mistake.at, to - 1));
+  return [{ from: at, to, severity: 'error', message: 'The syntax is wrong here.' }];
+}
+
+function diagnosticsOf({ doc }: EditorState, problems: readonly Problem[]): readonly Diagnostic[] {
+  return problems
+    .filter(({ line }) => line >= 1 && line <= doc.lines)
+    .map(({ line, message }) => ({ from: doc.line(line).from, to: doc.line(line).to, severity: 'error', message }));
 }

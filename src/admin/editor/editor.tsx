@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ErrorNote } from '../components/error-note.tsx';
-import type { CodeEditor, Language } from './code-editor.ts';
+import type { CodeEditor, Language, Problem } from './code-editor.ts';
 
 interface EditorProps {
   readonly label: string;
@@ -11,10 +11,12 @@ interface EditorProps {
   readonly isReadOnly?: boolean;
   /** Lines that are in sight at least. */
   readonly lines?: number;
+  /** Lines to be marked, until the text is changed. */
+  readonly problems?: readonly Problem[];
 }
 
 /** A text editor with colours and errors beside the text. It is loaded when the first one is seen. */
-export function Editor({ label, language, text, onChange, isReadOnly = false, lines = 8 }: EditorProps) {
+export function Editor({ label, language, text, onChange, isReadOnly = false, lines = 8, problems }: EditorProps) {
   const element = useRef<HTMLDivElement>(null);
   const [failure, setFailure] = useState<unknown>(undefined);
   const latest = useRef({ text, onChange });
@@ -51,10 +53,14 @@ export function Editor({ label, language, text, onChange, isReadOnly = false, li
     latest.current.text = text;
     editor.current?.replace(text);
   }, [text]);
+  useEffect(() => {
+    if (problems !== undefined) editor.current?.mark(problems);
+  }, [problems]);
+  const height = `${lines * 19 + 12}px`;
   return (
     <>
       <ErrorNote failure={failure} />
-      <div class="editor" ref={element} style={{ minHeight: `${lines * 19 + 12}px` }} />
+      <div class="editor" ref={element} style={{ '--editor-height': height, minHeight: height }} />
     </>
   );
 }
