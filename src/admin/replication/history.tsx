@@ -19,10 +19,10 @@ export function History({ details }: { readonly details: ReplicationDetails }) {
 }
 
 function Runs({ details }: { readonly details: ReplicationDetails }) {
-  const id = details.state.replicationId ?? '';
+  const { replicationId: id = '', state } = details.state;
   const { value, failure, reload } = useLoaded(
     async (signal) => ({ runs: id === '' ? undefined : await readRuns(id, details.endpoints, signal) }),
-    [id, details.endpoints.join(' ')],
+    [id, details.endpoints.join(' '), state],
     EVERY_MS,
   );
   return (

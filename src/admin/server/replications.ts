@@ -81,6 +81,8 @@ export function toState(row: JsonObject, job: JsonObject | undefined): Replicati
   const isContinuous =
     row.continuous === true || job?.continuous === true || (replicationId ?? '').includes('+continuous');
   const pending = numberOf(info.changes_pending);
+  // A job may run and not get on: it repeats a request that fails.
+  const isStuck = state === 'running' && textOf(info.error) !== undefined;
   const error = textOf(info.error) ?? errorOf(row.history);
   return {
     key: `${docId ?? ''} ${replicationId ?? ''}`,
@@ -90,12 +92,12 @@ export function toState(row: JsonObject, job: JsonObject | undefined): Replicati
     replicationId,
     isContinuous,
     state,
-    ...outcomeOf(state, pending, isContinuous),
+    ...outcomeOf(isStuck ? 'crashing' : state, pending, isContinuous),
     pending,
     written: numberOf(info.docs_written),
     read: numberOf(info.docs_read),
     refused: refusedIn(info),
-    error: ['crashing', 'failed', 'error'].includes(state) ? error : undefined,
+    error: isStuck || ['crashing', 'failed', 'error'].includes(state) ? error : undefined,
     info,
   };
 }
