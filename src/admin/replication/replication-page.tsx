@@ -1,7 +1,7 @@
 /** One replication: its figures and graphs, its history, the documents that it could not copy, and what ends or changes it. */
 import type { ComponentChildren } from 'preact';
 import { ErrorNote } from '../components/error-note.tsx';
-import { formatAgo, formatCount } from '../components/format.ts';
+import { formatCount } from '../components/format.ts';
 import { useLoaded } from '../components/load.ts';
 import { WriteButton } from '../components/write-button.tsx';
 import { Graph } from '../graph/graph.tsx';
@@ -44,7 +44,9 @@ export function ReplicationPage(name: ReplicationName) {
         </nav>
         <h1>{docId ?? titleOf(details) ?? jobId}</h1>
         <span class="spring" />
-        {docId !== undefined && document !== undefined && <DocumentActions docId={docId} found={document} />}
+        {docId !== undefined && document !== undefined && (
+          <DocumentActions docId={docId} found={document} isStuck={details?.state.health === 'bad'} />
+        )}
         {docId === undefined && details?.state.replicationId !== undefined && (
           <CancelButton id={details.state.replicationId} />
         )}
@@ -96,8 +98,15 @@ function CancelButton({ id }: { readonly id: string }) {
   );
 }
 
-function DocumentActions({ docId, found }: { readonly docId: string; readonly found: JsonObject }) {
-  const isRunning = found._replication_state === 'triggered';
+interface DocumentActionsProps {
+  readonly docId: string;
+  readonly found: JsonObject;
+  /** It does not get on. */
+  readonly isStuck: boolean;
+}
+
+function DocumentActions({ docId, found, isStuck }: DocumentActionsProps) {
+  const isRunning = found._replication_state === 'triggered' && !isStuck;
   return (
     <>
       {!isRunning && (
@@ -151,11 +160,15 @@ function Trouble({ error, details }: { readonly error: string; readonly details:
   const { errorSince, nextAttempt } = details;
   const inSeconds = nextAttempt === undefined ? undefined : Math.round((Date.parse(nextAttempt) - Date.now()) / 1000);
   return (
-    <p class="bad-text">
-      {error}
-      {errorSince !== undefined && ` Nothing has succeeded since ${formatAgo(Date.parse(errorSince))}.`}
-      {inSeconds !== undefined && ` It is tried again ${inSeconds > 0 ? `in ${inSeconds} s` : 'now'}.`}
-    </p>
+    <>
+      <p class="bad-text">{error}</p>
+      {errorSince !== undefined && (
+        <p class="muted">
+          Nothing has succeeded since <Time text={errorSince} />.
+          {inSeconds !== undefined && ` It is tried again ${inSeconds > 0 ? `in ${inSeconds} s` : 'now'}.`}
+        </p>
+      )}
+    </>
   );
 }
 

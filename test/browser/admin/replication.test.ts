@@ -3,8 +3,7 @@ import type { Browser } from '../drivers/browser.ts';
 import { chosenEngines, startBrowser } from '../drivers/start.ts';
 import { AdminPage } from './admin-page.ts';
 
-const NO_DRAFTS =
-  "function (doc) { if (doc.type === 'draft') throw({ forbidden: 'Drafts stay at home.' }); }";
+const NO_DRAFTS = "function (doc) { if (doc.type === 'draft') throw({ forbidden: 'Drafts stay at home.' }); }";
 
 describe.each(chosenEngines())('replications on the administration page in %s', (engine) => {
   let browser: Browser;
@@ -120,6 +119,65 @@ describe.each(chosenEngines())('replications on the administration page in %s', 
     await page.press('Retry');
     await page.sees('The last retry wrote 1 document, and none was refused.');
     expect(await page.ask('GET', 'copy/b')).toMatchObject({ type: 'draft' });
+  });
+
+  test('starts a replication that is done again', async () => {
+    page = await openWithLibrary(browser);
+    await page.ask('PUT', 'copy');
+    await page.ask('PUT', '_replicator/once', { source: 'library', target: 'copy' });
+    await page.goTo('#/replication/once');
+    await page.sees('Completed');
+    await page.ask('PUT', 'library/c', {});
+    await page.press('Start again');
+    await page.sees('The document is stored again without its state');
+    await page.press('Start again', 'dialog button');
+    await page.until(
+      `fetch('/copy/c', { headers: { authorization: 'Basic ' + btoa('root:rootpw') } }).then(({ status }) => status === 200)`,
+      'the document at the target',
+    );
+  });
+
+  test('keeps the outcome of a request, retries what was refused, and sends it again', async () => {
+    page = await openWithLibrary(browser);
+    await page.ask('PUT', 'copy');
+    const { rev } = Object(await page.ask('PUT', 'copy/_design/check', { validate_doc_update: NO_DRAFTS }));
+    await page.goTo('#/replication?new=');
+    await page.fill('Source database', 'library');
+    await page.fill('Target database', 'copy');
+    await choose(page, 'Those with these ids');
+    expect(await page.whyOff('Show the request')).toBe('Name at least one document.');
+    await page.fill('Ids, one on each line', 'b\n\n50%25\n');
+    await choose(page, 'A request: it ends with the server');
+    await page.press('Show the request');
+    await page.sees('"doc_ids": [ "b", "50%2525" ]');
+    await page.press('Start');
+    await page.sees('library → copy Done: 0 documents written.');
+    await page.sees('b forbidden Drafts stay at home.');
+    await page.ask('DELETE', `copy/_design/check?rev=${rev}`);
+    await page.press('Retry them');
+    await page.press('Retry');
+    await page.sees('library → copy Done: 1 document written.');
+    await page.seesNo('Drafts stay at home.');
+    await page.press('Send again');
+    await page.sees('library → copy Done: nothing was new.');
+    await page.press('Remove library → copy from the list');
+    await page.seesNo('Requests of this page');
+  });
+
+  test('finds replications by their names, and those that need attention', async () => {
+    page = await openWithLibrary(browser);
+    await page.ask('PUT', 'copy');
+    await page.ask('PUT', '_replicator/lost', { source: 'nowhere', target: 'copy' });
+    await page.ask('PUT', '_replicator/to-copy', { source: 'library', target: 'copy', continuous: true });
+    await page.goTo('#/replication');
+    await page.sees('1 of 2 need attention');
+    await page.fill('Source, target or document contains', 'libr');
+    await page.seesNo('nowhere → copy');
+    await page.sees('library → copy');
+    await choose(page, 'Only those that need attention');
+    await page.sees('None is like that.');
+    await page.fill('Source, target or document contains', '');
+    await page.sees('nowhere → copy');
   });
 
   test('lists what requests asked for, and cancels it', async () => {
