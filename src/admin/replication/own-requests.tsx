@@ -38,7 +38,7 @@ function Request({ of }: { readonly of: OwnRequest }) {
         <span aria-live="polite">{isRunning ? 'Copying' : result !== undefined && describeResult(result)}</span>
         <span class="spring" />
         {!isRunning && (
-          <>
+          <span class="request-actions">
             <WriteButton onClick={() => sendAgain(of, {})}>Send again</WriteButton>
             <button
               type="button"
@@ -48,7 +48,7 @@ function Request({ of }: { readonly of: OwnRequest }) {
             >
               <Icon name="close" />
             </button>
-          </>
+          </span>
         )}
       </div>
       <ErrorNote failure={failure} />
