@@ -9,7 +9,9 @@ import type { DatabaseScreenProps } from './page/screen-props.ts';
 
 /** Screens of the server, by the first segment. */
 const SERVER_SCREENS: Readonly<Record<string, () => Promise<ComponentType>>> = {
+  activity: async () => (await import('./activity/activity.tsx')).Activity,
   login: async () => (await import('./session/log-in.tsx')).LogIn,
+  replication: async () => (await import('./replication/replication.tsx')).Replication,
 };
 
 /** Screens of a database, by the segment after its name. */

@@ -1,5 +1,5 @@
 /** Values that come from the server, as hooks. */
-import { useCallback, useEffect, useState } from 'preact/hooks';
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 
 export interface Loaded<T> {
   /** Undefined until the first value is there. Stays while the next one is loaded. */
@@ -24,17 +24,23 @@ export function useLoaded<T>(
     isLoading: true,
   });
   const [count, setCount] = useState(0);
+  const isBusy = useRef(false);
   // A different key is a different thing: its predecessor's value must not be seen under its name.
   useEffect(() => setState({ value: undefined, failure: undefined, isLoading: true }), keys);
   useEffect(() => {
     const controller = new AbortController();
     setState((former) => ({ ...former, isLoading: true }));
+    isBusy.current = true;
     load(controller.signal).then(
       (value) => {
-        if (!controller.signal.aborted) setState({ value, failure: undefined, isLoading: false });
+        if (controller.signal.aborted) return;
+        isBusy.current = false;
+        setState({ value, failure: undefined, isLoading: false });
       },
       (failure: unknown) => {
-        if (!controller.signal.aborted) setState((former) => ({ ...former, failure, isLoading: false }));
+        if (controller.signal.aborted) return;
+        isBusy.current = false;
+        setState((former) => ({ ...former, failure, isLoading: false }));
       },
     );
     return () => controller.abort();
@@ -43,7 +49,8 @@ export function useLoaded<T>(
   useEffect(() => {
     if (everyMs === undefined) return undefined;
     const timer = setInterval(() => {
-      if (document.visibilityState === 'visible') reload();
+      // A slow server is not asked again before it has responded: that would abort each request, and show nothing.
+      if (document.visibilityState === 'visible' && !isBusy.current) reload();
     }, everyMs);
     return () => clearInterval(timer);
   }, [everyMs, reload]);

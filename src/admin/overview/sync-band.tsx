@@ -44,11 +44,12 @@ function Replications() {
 }
 
 function SyncRow({ replication }: { readonly replication: ReplicationState }) {
-  const { source, target, stateText, health, pending, error, refused } = replication;
+  const { source, target, docId, replicationId, stateText, health, pending, error, refused } = replication;
+  const href = docId === undefined ? hrefOf(['replication'], { job: replicationId }) : hrefOf(['replication', docId]);
   return (
     <li>
       <span class={`dot ${health}`} aria-hidden="true" />
-      <a href={hrefOf(['replication'])}>
+      <a href={href}>
         {source} → {target}
       </a>
       <span>{stateText}</span>

@@ -1,6 +1,6 @@
 /** All replications of the server: those that documents ask for, and those of requests. None is left out of the list. */
 import { ask, type JsonObject, pathOf } from './client.ts';
-import { isMissingEndpoint } from './session.ts';
+import { isMissingEndpoint, server } from './session.ts';
 
 export interface ReplicationState {
   readonly key: string;
@@ -25,14 +25,14 @@ export interface ReplicationState {
 }
 
 const PER_PAGE = 100;
-/** Beyond this the list says that it is cut. */
-const MOST = 1_000;
+/** The list is cut after so many documents and jobs, unless more are wanted. */
+export const MOST_LISTED = 1_000;
 
-export async function listReplications(signal?: AbortSignal): Promise<readonly ReplicationState[]> {
+export async function listReplications(signal?: AbortSignal, most = MOST_LISTED): Promise<readonly ReplicationState[]> {
   try {
     const [docs, jobs] = await Promise.all([
-      allPages('_scheduler/docs', 'docs', signal),
-      allPages('_scheduler/jobs', 'jobs', signal),
+      allPages('_scheduler/docs', 'docs', most, signal),
+      allPages('_scheduler/jobs', 'jobs', most, signal),
     ]);
     const byRequest = jobs.filter(({ doc_id }) => typeof doc_id !== 'string');
     const infos = new Map(jobs.map((job) => [`${job.id}`, job]));
@@ -43,7 +43,12 @@ export async function listReplications(signal?: AbortSignal): Promise<readonly R
   }
 }
 
-async function allPages(path: string, member: string, signal?: AbortSignal): Promise<readonly JsonObject[]> {
+async function allPages(
+  path: string,
+  member: string,
+  most: number,
+  signal?: AbortSignal,
+): Promise<readonly JsonObject[]> {
   const found: JsonObject[] = [];
   for (;;) {
     const page = await ask<Record<string, readonly JsonObject[]>>(
@@ -56,7 +61,7 @@ async function allPages(path: string, member: string, signal?: AbortSignal): Pro
     );
     const rows = page[member] ?? [];
     found.push(...rows);
-    if (rows.length < PER_PAGE || found.length >= MOST) return found;
+    if (rows.length < PER_PAGE || found.length >= most) return found;
   }
 }
 
@@ -68,7 +73,7 @@ async function tasksAsReplications(signal?: AbortSignal): Promise<readonly Repli
     .map((task) => toState({ ...task, state: 'running', info: task }, undefined));
 }
 
-function toState(row: JsonObject, job: JsonObject | undefined): ReplicationState {
+export function toState(row: JsonObject, job: JsonObject | undefined): ReplicationState {
   const info = { ...objectOf(row.info), ...objectOf(job?.info) };
   const state = typeof row.state === 'string' ? row.state : 'running';
   const docId = textOf(row.doc_id);
@@ -76,6 +81,8 @@ function toState(row: JsonObject, job: JsonObject | undefined): ReplicationState
   const isContinuous =
     row.continuous === true || job?.continuous === true || (replicationId ?? '').includes('+continuous');
   const pending = numberOf(info.changes_pending);
+  // A job may run and not get on: it repeats a request that fails.
+  const isStuck = state === 'running' && textOf(info.error) !== undefined;
   const error = textOf(info.error) ?? errorOf(row.history);
   return {
     key: `${docId ?? ''} ${replicationId ?? ''}`,
@@ -85,12 +92,12 @@ function toState(row: JsonObject, job: JsonObject | undefined): ReplicationState
     replicationId,
     isContinuous,
     state,
-    ...outcomeOf(state, pending, isContinuous),
+    ...outcomeOf(isStuck ? 'crashing' : state, pending, isContinuous),
     pending,
     written: numberOf(info.docs_written),
     read: numberOf(info.docs_read),
-    refused: numberOf(info.doc_write_failures) ?? 0,
-    error: ['crashing', 'failed', 'error'].includes(state) ? error : undefined,
+    refused: refusedIn(info),
+    error: isStuck || ['crashing', 'failed', 'error'].includes(state) ? error : undefined,
     info,
   };
 }
@@ -106,6 +113,12 @@ function outcomeOf(
   if (state === 'pending' || state === 'initializing') return { stateText: 'Waiting for its turn', health: 'busy' };
   if (pending === 0 && isContinuous) return { stateText: 'In sync', health: 'good' };
   return { stateText: 'Copying', health: 'busy' };
+}
+
+/** Settee no longer counts those that a retry has copied, and omits the count if none is left. Other servers only count failures. */
+function refusedIn(info: JsonObject): number {
+  if (server.value?.isSettee === true) return numberOf(info.refused_count) ?? 0;
+  return numberOf(info.doc_write_failures) ?? 0;
 }
 
 /** The reason of the last failure in a job's history. */
@@ -133,11 +146,11 @@ export function documentPathOf(docId: string): string {
   return pathOf('_replicator', docId);
 }
 
-function objectOf(value: unknown): JsonObject {
+export function objectOf(value: unknown): JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
 }
 
-function textOf(value: unknown): string | undefined {
+export function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
