@@ -9,6 +9,9 @@ import { seqText } from './follow.ts';
 import { type LiveChanges, MOST_PER_SECOND, useLiveChanges } from './live.ts';
 import './changes.css';
 
+/** Rows that load by themselves what they changed, unless more than as many come in a second. */
+const EAGER_ROWS = 20;
+
 export function Changes({ database }: DatabaseScreenProps) {
   const [filter, setFilter] = useState('');
   const [isPaused, setPaused] = useState(false);
@@ -16,6 +19,7 @@ export function Changes({ database }: DatabaseScreenProps) {
   const shown = live.events.filter(({ id }) => id.includes(filter));
   return (
     <section class="changes">
+      <h2 class="hidden">Changes</h2>
       <div class="tool-row">
         <label class="search">
           <Icon name="search" />
@@ -43,8 +47,13 @@ export function Changes({ database }: DatabaseScreenProps) {
       {live.events.length > 0 && shown.length === 0 && <p class="muted">No id here contains “{filter}”.</p>}
       {shown.length > 0 && (
         <ul class="change-list">
-          {shown.map((event) => (
-            <ChangeRow key={`${seqText(event.seq)} ${event.rev}`} database={database} event={event} />
+          {shown.map((event, index) => (
+            <ChangeRow
+              key={`${seqText(event.seq)} ${event.rev}`}
+              database={database}
+              event={event}
+              isEager={index < EAGER_ROWS && live.rate <= EAGER_ROWS}
+            />
           ))}
         </ul>
       )}

@@ -1,5 +1,5 @@
 /** What a revision changed, compared with the one before it. */
-import { exchange, type JsonObject, parseResponse, pathOf, withQuery } from '../server/client.ts';
+import { ask, type JsonObject, pathOf, ServerError, withQuery } from '../server/client.ts';
 
 export interface Difference {
   /** Undefined: there was no revision before, or it is no longer stored. */
@@ -37,9 +37,12 @@ async function readRevision(
   rev: string,
   signal: AbortSignal,
 ): Promise<JsonObject | undefined> {
-  const request = { method: 'GET', path: withQuery(pathOf(database, id), { rev, revs: true }) };
-  const response = await exchange(request, { signal });
-  return response.status === 404 ? undefined : parseResponse<JsonObject>(response, request);
+  try {
+    return await ask('GET', withQuery(pathOf(database, id), { rev, revs: true }), { signal, quiet: true });
+  } catch (failure) {
+    if (failure instanceof ServerError && failure.status === 404) return undefined;
+    throw failure;
+  }
 }
 
 function formerRevision({ _revisions }: JsonObject): string | undefined {

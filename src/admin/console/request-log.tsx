@@ -66,8 +66,8 @@ function LogEntry({ entry, onEdit }: { readonly entry: LoggedRequest; readonly o
         <summary>
           <code>
             {method} /{path}
-          </code>
-          <StatusTag status={status} />
+          </code>{' '}
+          <StatusTag status={status} />{' '}
           <small class="muted">
             {Math.round(tookMs)} ms · {new Date(at).toLocaleTimeString('en-GB')}
           </small>

@@ -22,6 +22,11 @@ export function SettingRow({ setting, hasDefaults, onDone }: SettingRowProps) {
     <li class="setting">
       <div class="setting-head">
         <h3>{key}</h3>
+        {value === undefined ? (
+          <span class="muted">not set</span>
+        ) : (
+          <code class="setting-value">{isSecret && !isShown ? '••••••' : value}</code>
+        )}
         {hasDefaults && isChanged(setting) && <span class="tag warn">changed</span>}
         <span class="spring" />
         {isSecret && (
@@ -44,13 +49,6 @@ export function SettingRow({ setting, hasDefaults, onDone }: SettingRowProps) {
           Change
         </WriteButton>
       </div>
-      <p class="setting-value">
-        {value === undefined ? (
-          <span class="muted">not set</span>
-        ) : (
-          <code>{isSecret && !isShown ? '••••••' : value}</code>
-        )}
-      </p>
       <p class="muted">
         {known?.meaning ?? 'This page does not know this setting.'} {known !== undefined && EFFECT_TEXTS[known.effect]}
         {hasDefaults && known?.default !== undefined && known.default !== value && ` Default: ${known.default}.`}

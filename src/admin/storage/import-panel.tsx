@@ -102,7 +102,7 @@ async function reviewImport(database: string, file: File, options: ImportOptions
   review({
     title: `Import ${file.name}`,
     effects: [
-      `All documents of the file (${formatBytes(file.size)}) are written to ${database}, in requests like this of at most 500 documents. The request below shows the first ${batch.docs.length}.`,
+      `All documents of the file (${formatBytes(file.size)}) are written to ${database}, in requests like this of at most 500 documents. Below it has ${batch.docs.length === 1 ? 'one document' : `${batch.docs.length} documents`} only.`,
       effect,
       'What is written replicates to peers. Refused documents do not stop the import: they are listed with the reason.',
     ],

@@ -57,21 +57,24 @@ function RefusedLines({
     <details open>
       <summary>Refused lines</summary>
       <ul class="refused-lines">
-        {refused.slice(0, SHOWN).map(({ line, id, reason, text }) => (
-          <li key={`${line} ${id}`}>
-            <span>
-              Line {formatCount(line)}
-              {id !== '' && (
-                <>
-                  {' '}
-                  <code>{id}</code>
-                </>
-              )}
-            </span>
-            <span class="bad-text">{reason}</span>
-            <code class="muted">{text.slice(0, 120)}</code>
-          </li>
-        ))}
+        {refused
+          .slice(0, SHOWN)
+          .toSorted((one, other) => one.line - other.line)
+          .map(({ line, id, reason, text }) => (
+            <li key={`${line} ${id}`}>
+              <span>
+                Line {formatCount(line)}
+                {id !== '' && (
+                  <>
+                    {' '}
+                    <code>{id}</code>
+                  </>
+                )}
+              </span>
+              <span class="bad-text">{reason}</span>
+              <code class="muted">{text.slice(0, 120)}</code>
+            </li>
+          ))}
       </ul>
       {total > SHOWN && (
         <p class="muted">

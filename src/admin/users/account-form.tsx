@@ -1,5 +1,5 @@
 /** A form for a name, a password and roles, with the request that it sends. */
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useId, useState } from 'preact/hooks';
 import { ErrorNote } from '../components/error-note.tsx';
 import { WriteButton } from '../components/write-button.tsx';
 import { RequestTexts } from '../review/review.tsx';
@@ -87,20 +87,21 @@ interface TextFieldProps {
   readonly value: string;
   readonly onInput: (value: string) => void;
   readonly isSecret?: boolean;
-  readonly autocomplete?: 'off';
+  readonly autocomplete?: 'on' | 'off';
 }
 
 function TextField({ label, value, onInput, isSecret = false, autocomplete = 'on' }: TextFieldProps) {
-  const common = { value, spellcheck: false, autocapitalize: 'none' } as const;
+  const id = useId();
+  const common = { id, value, spellcheck: false, autocapitalize: 'none' } as const;
   const input = (event: { readonly currentTarget: HTMLInputElement }) => onInput(event.currentTarget.value);
   return (
-    <label class="field">
-      <span>{label}</span>
+    <div class="field">
+      <label for={id}>{label}</label>
       {isSecret ? (
         <input {...common} type="password" autocomplete="new-password" onInput={input} />
       ) : (
         <input {...common} type="text" autocomplete={autocomplete} onInput={input} />
       )}
-    </label>
+    </div>
   );
 }

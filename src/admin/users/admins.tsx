@@ -77,8 +77,7 @@ function AdminRow({
   return (
     <li>
       <span class="account-name">
-        {name}
-        {name === session.value.name && <span class="tag">you</span>}
+        {name} {name === session.value.name && <span class="tag">you</span>}
       </span>
       <WriteButton class="quiet" needsAdmin label={`Change the password of ${name}`} onClick={onEdit}>
         Password

@@ -1,4 +1,5 @@
 /** Who may use the server: its admins and its users. */
+import { Fragment } from 'preact';
 import { useState } from 'preact/hooks';
 import { Dialog } from '../components/dialog.tsx';
 import { ErrorNote } from '../components/error-note.tsx';
@@ -151,12 +152,12 @@ function UserRows({ users, prefix, database, onEdit, onDone }: RowsProps) {
       {users.map((user) => (
         <li key={user.name}>
           <span class="account-name">
-            {user.name}
-            {user.name === session.value.name && <span class="tag">you</span>}
+            {user.name} {user.name === session.value.name && <span class="tag">you</span>}
             {user.roles.map((role) => (
-              <span key={role} class="tag good">
-                {role}
-              </span>
+              <Fragment key={role}>
+                {' '}
+                <span class="tag">{role}</span>
+              </Fragment>
             ))}
           </span>
           <WriteButton class="quiet" needsAdmin label={`Edit ${user.name}`} onClick={() => onEdit(user)}>
