@@ -109,8 +109,8 @@ function DoneChanges({ all, onDone }: { readonly all: readonly Setting[]; readon
     <section class="note done-changes" aria-label="Changes since the page was loaded">
       <h2>Changed since the page was loaded</h2>
       <ul>
-        {doneChanges.value.map((change) => (
-          <li key={`${change.section}/${change.key} ${change.before} ${change.after}`}>
+        {doneChanges.value.map((change, index) => (
+          <li key={`${doneChanges.value.length - index}`}>
             <code>
               {change.section}/{change.key}
             </code>

@@ -35,8 +35,7 @@ export function importFile(database: string, file: File, options: ImportOptions,
       const failed = batch.docs.length === 0 ? [] : await storeBatch(database, batch, options, abortSignal);
       refuse(failed);
       done += batch.docs.length - failed.length;
-      const bytes = entries.at(-1)?.bytes;
-      tell({ done, refusedCount, refused, bytes: bytes ?? file.size, share: bytes && bytes / file.size });
+      tell({ done, refusedCount, refused, share: entries.at(-1)?.share });
     }
     stored();
   });
@@ -99,7 +98,7 @@ async function storeBatch(
   const isComplete = rows.length === docs.length;
   return failed.map((row) => {
     const index = isComplete ? rows.indexOf(row) : docs.findIndex((doc) => doc['_id'] === row.id);
-    const entry = entries[index] ?? { line: 0, doc: undefined, text: '', bytes: undefined };
+    const entry = entries[index] ?? { line: 0, doc: undefined, text: '', share: 1 };
     return refusedLine(entry, reasonOf(row), row.id);
   });
 }

@@ -7,8 +7,8 @@ export interface FileEntry {
   /** Undefined: the line is not a JSON object. */
   readonly doc: JsonObject | undefined;
   readonly text: string;
-  /** Bytes of the file up to here; undefined if all of it had to be read first. */
-  readonly bytes: number | undefined;
+  /** How much of the file comes before the next entry, from 0 to 1. */
+  readonly share: number;
 }
 
 /** Longer lists can't be held in memory at once; lines can have any number. */
@@ -17,11 +17,9 @@ const MOST_LIST_BYTES = 500_000_000;
 const HEAD_BYTES = 65_536;
 
 export async function* entriesOf(file: Blob): AsyncGenerator<FileEntry> {
-  const head = (await file.slice(0, HEAD_BYTES).text()).trimStart();
-  const first = head.split('\n', 1)[0] ?? '';
-  const hasLines = !head.startsWith('[') && (objectIn(first) !== undefined ? !isList(first) : !startsObject(first));
-  if (hasLines || isOneLongLine(head, file)) yield* linesOf(file);
-  else yield* listOf(file);
+  const value = (await hasLines(file)) ? undefined : await wholeOf(file);
+  if (value === undefined) yield* linesOf(file);
+  else yield* listOf(itemsOf(value));
 }
 
 /** The first entries, for a look before the import. */
@@ -36,27 +34,48 @@ export async function firstEntries(file: Blob, count: number): Promise<readonly 
 
 async function* linesOf(file: Blob): AsyncGenerator<FileEntry> {
   const reader = file.stream().pipeThrough(new TextDecoderStream()).getReader();
-  let [rest, line, bytes] = ['', 0, 0];
+  let [rest, line, characters] = ['', 0, 0];
   for (;;) {
     const { done, value = '' } = await reader.read();
-    bytes += value.length;
+    characters += value.length;
     const lines = (rest + value).split('\n');
     rest = done ? '' : (lines.pop() ?? '');
     for (const text of lines) {
       line += 1;
-      if (text.trim() !== '') yield { line, doc: objectIn(text), text, bytes };
+      if (text.trim() !== '') yield { line, doc: objectIn(text), text, share: Math.min(1, characters / file.size) };
     }
     if (done) return;
   }
 }
 
-async function* listOf(file: Blob): AsyncGenerator<FileEntry> {
+function* listOf(items: readonly unknown[]): Generator<FileEntry> {
+  for (const [index, entry] of items.entries()) {
+    const doc = isObject(entry) ? entry : undefined;
+    yield { line: index + 1, doc, text: JSON.stringify(entry), share: (index + 1) / items.length };
+  }
+}
+
+/** Whether the first line is a document by itself, or no JSON at all. */
+async function hasLines(file: Blob): Promise<boolean> {
+  const head = (await file.slice(0, HEAD_BYTES).text()).trimStart();
+  if (head.startsWith('[')) return false;
+  const [first = ''] = head.split('\n', 1);
+  return objectIn(first) === undefined ? !head.startsWith('{') : !isList(first);
+}
+
+/** The value of the file. Undefined: it is no single value, so its first document may be a line longer than what was looked at. */
+async function wholeOf(file: Blob): Promise<unknown> {
+  const isObjects = (await file.slice(0, HEAD_BYTES).text()).trimStart().startsWith('{');
   if (file.size > MOST_LIST_BYTES) {
+    if (isObjects) return undefined;
     throw new Error('The list is too long to be read at once. Save it as JSON lines: one document a line.');
   }
-  const value: unknown = parse(await file.text());
-  for (const [index, entry] of itemsOf(value).entries()) {
-    yield { line: index + 1, doc: isObject(entry) ? entry : undefined, text: JSON.stringify(entry), bytes: undefined };
+  const text = await file.text();
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (isObjects && objectIn(text.trimStart().split('\n', 1)[0] ?? '') !== undefined) return undefined;
+    throw new Error(`The file is neither JSON nor JSON lines: ${error instanceof Error ? error.message : error}`);
   }
 }
 
@@ -67,14 +86,6 @@ function itemsOf(value: unknown): readonly unknown[] {
   if (Array.isArray(value['docs'])) return value['docs'];
   if (!Array.isArray(value['rows'])) return [value];
   return value['rows'].map((row: unknown) => (isObject(row) && isObject(row['doc']) ? row['doc'] : row));
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new Error(`The file is neither JSON nor JSON lines: ${error instanceof Error ? error.message : error}`);
-  }
 }
 
 function objectIn(text: string): JsonObject | undefined {
@@ -94,14 +105,4 @@ function isObject(value: unknown): value is JsonObject {
 function isList(line: string): boolean {
   const value = objectIn(line);
   return Array.isArray(value?.['docs']) || Array.isArray(value?.['rows']);
-}
-
-/** An object over several lines begins with a line that is not JSON by itself. */
-function startsObject(line: string): boolean {
-  return line.trimStart().startsWith('{');
-}
-
-/** The first document alone is longer than the beginning that was read, and the file too long for a list. */
-function isOneLongLine(head: string, file: Blob): boolean {
-  return head.startsWith('{') && !head.includes('\n') && file.size > MOST_LIST_BYTES;
 }
