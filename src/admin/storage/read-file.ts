@@ -37,11 +37,11 @@ async function* linesOf(file: Blob): AsyncGenerator<FileEntry> {
   let [rest, line, characters] = ['', 0, 0];
   for (;;) {
     const { done, value = '' } = await reader.read();
-    characters += value.length;
     const lines = (rest + value).split('\n');
     rest = done ? '' : (lines.pop() ?? '');
     for (const text of lines) {
       line += 1;
+      characters += text.length + 1;
       if (text.trim() !== '') yield { line, doc: objectIn(text), text, share: Math.min(1, characters / file.size) };
     }
     if (done) return;

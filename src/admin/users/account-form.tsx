@@ -51,7 +51,7 @@ export function AccountForm(props: AccountFormProps) {
     }
   };
   return (
-    <form class="form" onSubmit={(event) => void submit(event)}>
+    <form class="form account-form" onSubmit={(event) => void submit(event)}>
       {props.name === undefined && <TextField label="Name" value={name} onInput={setName} autocomplete="off" />}
       {name !== '' && whyBadName(name) !== undefined && <p class="field-error">{whyBadName(name)}</p>}
       <TextField
