@@ -42,10 +42,9 @@ export function AccountForm(props: AccountFormProps) {
   }, [name, password, roleText, why]);
   const submit = async (event: Event) => {
     event.preventDefault();
-    if (request === undefined) return;
     setFailure(undefined);
     try {
-      await send(request, filled);
+      await send(await toRequest(filled), filled);
     } catch (error) {
       setFailure(error);
     }
@@ -67,11 +66,16 @@ export function AccountForm(props: AccountFormProps) {
       )}
       <ErrorNote failure={failure} />
       {request !== undefined && <RequestTexts requests={[withoutPassword(request)]} />}
-      <WriteButton type="submit" class="primary" needsAdmin={needsAdmin} why={why}>
+      <WriteButton type="submit" class="primary" needsAdmin={needsAdmin} why={why ?? whyNotShown(request)}>
         {action}
       </WriteButton>
     </form>
   );
+}
+
+/** What writes is shown first. */
+function whyNotShown(request: ServerRequest | undefined): string | undefined {
+  return request === undefined ? 'The request is not shown yet.' : undefined;
 }
 
 function whyNot({ name, password, roles }: Filled, again: string, isPasswordOptional: boolean): string | undefined {
