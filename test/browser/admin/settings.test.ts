@@ -27,6 +27,7 @@ describe.each(chosenEngines())('settings on the administration page in %s', (eng
     await page.press('Review');
     await page.sees(`await fetch("/_config/uuids/max_count", { method: 'PUT',`);
     await page.sees('− 1000 + 10');
+    expect(await page.violations()).toEqual([]);
     await page.press('Apply');
     await page.sees('1000 → 10');
     await page.sees('Default: 1000.');
