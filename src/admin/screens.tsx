@@ -10,16 +10,22 @@ import type { DatabaseScreenProps } from './page/screen-props.ts';
 /** Screens of the server, by the first segment. */
 const SERVER_SCREENS: Readonly<Record<string, () => Promise<ComponentType>>> = {
   activity: async () => (await import('./activity/activity.tsx')).Activity,
+  console: async () => (await import('./console/console.tsx')).Console,
   login: async () => (await import('./session/log-in.tsx')).LogIn,
   replication: async () => (await import('./replication/replication.tsx')).Replication,
+  settings: async () => (await import('./settings/settings.tsx')).Settings,
+  users: async () => (await import('./users/users.tsx')).Users,
 };
 
 /** Screens of a database, by the segment after its name. */
 const DATABASE_SCREENS: Readonly<Record<string, () => Promise<ComponentType<DatabaseScreenProps>>>> = {
+  changes: async () => (await import('./changes/changes.tsx')).Changes,
   document: async () => (await import('./document/document.tsx')).Document,
   documents: async () => (await import('./documents/documents.tsx')).Documents,
   query: async () => (await import('./query/query.tsx')).Query,
+  security: async () => (await import('./security/security.tsx')).Security,
   shape: async () => (await import('./shape/shape.tsx')).Shape,
+  storage: async () => (await import('./storage/storage.tsx')).Storage,
   views: async () => (await import('./views/views.tsx')).Views,
 };
 

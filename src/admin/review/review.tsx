@@ -121,12 +121,14 @@ export function RequestTexts({ requests }: { readonly requests: readonly ServerR
   const text = requests.map(kind === 'fetch' ? asFetch : asCurl).join('\n\n');
   return (
     <section class="request-texts" aria-label="The request that will run">
-      <div class="tab-row" role="tablist">
-        {(['fetch', 'curl'] as const).map((one) => (
-          <button type="button" role="tab" key={one} aria-selected={one === kind} onClick={() => setKind(one)}>
-            {one}
-          </button>
-        ))}
+      <div class="tab-row">
+        <div class="tabs" role="tablist" aria-label="Form of the request">
+          {(['fetch', 'curl'] as const).map((one) => (
+            <button type="button" role="tab" key={one} aria-selected={one === kind} onClick={() => setKind(one)}>
+              {one}
+            </button>
+          ))}
+        </div>
         <span class="spring" />
         <CopyButton text={text} />
       </div>
