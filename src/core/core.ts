@@ -24,6 +24,7 @@ import { openRegistry } from '../database/registry/registry.ts';
 import { defaultSettings } from '../database/store/settings.ts';
 import { createHandle } from '../http/http-service.ts';
 import type { Beginnings, Gateway, Services } from '../http/request/context.ts';
+import type { PageFiles } from '../http/server/administration/administration-service.ts';
 import type { ReplicatorHost, Standings } from '../replication/contract.ts';
 import type { PageStore } from '../storage/page-store.ts';
 import { createSettingsDocument } from './config/config-storage.ts';
@@ -67,6 +68,8 @@ export interface CoreOptions {
   readonly restart?: (() => Promise<void>) | undefined;
   /** The data of replications that outlives the core, and the listener for their state. See `ReplicatorHost`. */
   readonly replications?: Pick<ReplicatorHost, 'requests' | 'onActivity'> | undefined;
+  /** The files of the administration page. Without them `_utils/` is answered with 501. */
+  readonly pages?: PageFiles | undefined;
   /** Whether the documents of `_replicator` are carried out. Default true. */
   readonly replicatesByDocuments?: boolean | undefined;
   /** Where the host counts received bytes of bodies before the core gets them. Its limit follows the setting. Default: one of the core's own. */
@@ -116,7 +119,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
 
   // The parts that are loaded later, and the databases: each needs the other.
   const parts = deferParts({
-    ...{ ...common, counters, load: options.deferred, engine, logTail, restart },
+    ...{ ...common, counters, load: options.deferred, engine, logTail, restart, pages: options.pages },
     ...{ registry: () => registry, access: () => access },
   });
   /** The names of databases that have design documents, or may have received one. */

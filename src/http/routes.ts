@@ -134,7 +134,7 @@ function serverRoutes({ accounts, replicator, administration }: DeferredParts): 
       }),
     ],
     ['_stats/*', resource('GET', { GET: anyone(deferredOfServer(administration, 'getStatistics')) })],
-    ['_utils/*', notImplemented('GET,HEAD', 'The web interface is')],
+    ['_utils/*', resource('GET,HEAD', { GET: anyone(deferredOfServer(administration, 'getPage')) })],
   ]);
 }
 

@@ -176,7 +176,7 @@ const GROUPS: readonly Group[] = [
     names: ['stats/interval', 'prometheus/*', 'vendor/*'],
   },
   {
-    why: 'there is no page below /_utils; csp/attachments_… and csp/showlist_… are for attachments, and for responses of show and list functions',
+    why: 'the page below /_utils has a policy that fits it; csp/attachments_… and csp/showlist_… are for attachments, and for responses of show and list functions',
     names: ['csp/enable', 'csp/header_value', 'csp/utils_enable', 'csp/utils_header_value'],
   },
 ];

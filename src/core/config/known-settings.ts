@@ -119,6 +119,7 @@ const KNOWN: Readonly<Record<string, Readonly<Record<string, Known>>>> = {
     showlist_enable: flag('true'),
     showlist_header_value: { value: 'sandbox', check: checks.headerValue },
   },
+  utils: { read_only: flag('false') },
   attachments: {
     compression_level: count('8', 9, 0),
     compressible_types: { value: 'text/*, application/javascript, application/json, application/xml' },

@@ -22,6 +22,7 @@ import type { ViewPart } from '../../http/queries/views/view-handlers.ts';
 import type { ReplicatorPart } from '../../http/replication/replicator-handlers.ts';
 import type { AccountsPart } from '../../http/server/accounts/accounts-part.ts';
 import type { AdministrationPart } from '../../http/server/administration/administration-handlers.ts';
+import type { PageFiles } from '../../http/server/administration/administration-service.ts';
 import type { DesignPrograms } from '../../queries/design/design-programs.ts';
 import type { OpenValidators } from '../../queries/design/write-validation.ts';
 import type { Sandbox } from '../../queries/sandbox/contract.ts';
@@ -56,6 +57,8 @@ export interface AdministrationOptions {
   readonly config: Config;
   readonly random: RandomBytes;
   readonly logTail: LogTail;
+  /** See `CoreOptions`. */
+  readonly pages: PageFiles | undefined;
   /** See `CoreOptions`. */
   readonly restart: (() => Promise<void>) | undefined;
 }

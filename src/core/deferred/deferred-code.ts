@@ -116,6 +116,8 @@ const createAdministrationPart: DeferredCode['administration'] = ({ clock, confi
       if (waitMs > 0) throw tooMany('Too many entries for the log were sent from this address.', waitMs);
       entries.add(network);
     },
+    pages: needs.pages,
+    readsOnly: () => config.get('utils', 'read_only') === 'true',
     restart: needs.restart,
   };
   return { service, handlers: administrationHandlers };

@@ -18,6 +18,7 @@ import {
   type SandboxWorkers,
 } from '../../queries/sandbox/programs/quickjs-sandbox.ts';
 import { FairWork } from '../http/fair-work.ts';
+import { BuiltPages } from './page-files.ts';
 
 /** Responses whose first chunk is being produced: each may have read a quarter of a megabyte of documents for it. */
 const MOST_BEGINNINGS = 64;
@@ -33,6 +34,7 @@ export function createPlatform(config: Config, log: Log) {
     engine: `node ${process.versions.v8}/${process.versions['icu'] ?? 'none'}`,
     md5: findMd5(),
     gzip,
+    pages: new BuiltPages(),
     beginnings: new FairWork(MOST_BEGINNINGS),
     deferred: deferredAtHand(createQuickJsSandbox({ loadWasm: readQuickJsWasm, workers, memoryBytes })),
   };

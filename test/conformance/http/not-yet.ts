@@ -22,8 +22,4 @@ export default suite('not_yet', [
       assertNotImplemented(await t.request('POST', path));
     }
   }),
-
-  test('requests for the administration pages are answered 501', async (t) => {
-    assertNotImplemented(await t.request('GET', '/_utils/'));
-  }),
 ]);

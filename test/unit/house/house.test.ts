@@ -55,8 +55,8 @@ function folderOf(path: string): string {
   return rest === undefined ? 'files' : folder;
 }
 
-const seesNode = (path: string) => /^(node|storage\/lmdb|packages\/vite)\//.test(path);
-const seesPage = (path: string) => path.startsWith('browser/client/');
+const seesNode = (path: string) => /^(node|storage\/lmdb|packages\/(vite|build))\//.test(path);
+const seesPage = (path: string) => /^(browser\/client|admin)\//.test(path);
 
 /** Every set of files that can reach each other by imports of any kind, types included: Tarjan's algorithm. */
 function findRings(files: readonly SourceFile[]): string[][] {
@@ -112,7 +112,7 @@ describe('the map of the source', () => {
   test('lists exactly who imports whom', () => {
     const found = sources.flatMap(({ path, imports }) =>
       imports
-        .filter(({ isOurs, target }) => isOurs && target.endsWith('.ts') && !mayImport(table, path, target))
+        .filter(({ isOurs, target }) => isOurs && /\.tsx?$/.test(target) && !mayImport(table, path, target))
         .map(({ target }) => `${path} imports ${target}`),
     );
     expect(found).toEqual([]);
@@ -122,7 +122,7 @@ describe('the map of the source', () => {
     const order = readTable('order table');
     const found = sources.flatMap(({ path, imports }) =>
       imports
-        .filter(({ isOurs, target }) => isOurs && target.endsWith('.ts') && !isInOrder(order, path, target))
+        .filter(({ isOurs, target }) => isOurs && /\.tsx?$/.test(target) && !isInOrder(order, path, target))
         .map(({ target }) => `${path} imports ${target}`),
     );
     expect(found).toEqual([]);
@@ -171,11 +171,11 @@ describe('code that a worker loads on first use', () => {
 });
 
 describe('every file', () => {
-  test('ends its relative imports in .ts or .json, and leads to existing files', () => {
+  test('ends its relative imports in .ts, .tsx, .css or .json, and leads to existing files', () => {
     const paths = new Set(sources.map(({ path }) => path));
     const found = sources.flatMap(({ path, imports }) =>
       imports
-        .filter(({ isOurs, target }) => isOurs && !target.endsWith('.json') && !paths.has(target))
+        .filter(({ isOurs, target }) => isOurs && !/\.(json|css)$/.test(target) && !paths.has(target))
         .map(({ target }) => `${path} imports ${target}`),
     );
     expect(found).toEqual([]);
@@ -214,7 +214,7 @@ describe('every file', () => {
     expect(found).toEqual([]);
   });
 
-  test('uses no Node API, except in node/, storage/lmdb/ and packages/vite/', () => {
+  test('uses no Node API, except in node/, storage/lmdb/, packages/vite/ and packages/build/', () => {
     const found = sources
       .filter(({ path }) => !seesNode(path))
       .flatMap(({ path, globals, imports }) => [
@@ -227,7 +227,9 @@ describe('every file', () => {
   });
 
   test('is named in kebab case', () => {
-    const found = sources.map(({ path }) => path).filter((path) => !/^([a-z0-9-]+\/)*[a-z0-9-]+(\.d)?\.ts$/.test(path));
+    const found = sources
+      .map(({ path }) => path)
+      .filter((path) => !/^([a-z0-9-]+\/)*[a-z0-9-]+(\.d)?\.tsx?$/.test(path));
     expect(found).toEqual([]);
   });
 });

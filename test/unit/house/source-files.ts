@@ -31,7 +31,7 @@ const source = join(import.meta.dirname, '..', '..', '..', 'src');
 
 export function readSources(): SourceFile[] {
   return readdirSync(source, { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.ts'))
+    .filter((path) => /\.tsx?$/.test(path))
     .map((path) => readSource(path.replaceAll('\\', '/')));
 }
 
@@ -46,7 +46,10 @@ function readSource(path: string): SourceFile {
 }
 
 export function analyse(path: string, text: string): SourceFile {
-  const { program, errors, comments } = parseSync(path, text, { lang: 'ts', sourceType: 'module' });
+  const { program, errors, comments } = parseSync(path, text, {
+    lang: path.endsWith('x') ? 'tsx' : 'ts',
+    sourceType: 'module',
+  });
   if (errors.length > 0) throw new Error(`${path} can't be parsed: ${errors[0]?.message}`);
   const visitor = new Visitor(path, text);
   visitor.visit(program);

@@ -7,6 +7,7 @@ import { answerConfig } from './config-requests.ts';
 import { getIcon } from './icon.ts';
 import { getLog, postLog } from './log.ts';
 import { answerNode, getMembership } from './node-requests.ts';
+import { getPage } from './pages.ts';
 import { postRestart } from './restart.ts';
 import { getStatistics } from './statistics.ts';
 
@@ -24,6 +25,7 @@ export const administrationHandlers = {
   node: answerNode,
   getIcon,
   getMembership,
+  getPage,
   getClusterSetup,
   postClusterSetup,
   getLog,

@@ -3,6 +3,20 @@ import type { Config, ConfigStore } from '../../../base/system/contract.ts';
 import type { LogTail } from '../../../base/system/log-buffer.ts';
 import type { Context } from '../../request/context.ts';
 
+export interface PageFile {
+  readonly type: string;
+  readonly body: Uint8Array;
+  /** Changes with the content; in double quotes. */
+  readonly tag: string;
+  /** Its name changes with its content: it can be cached forever. */
+  readonly isLasting: boolean;
+}
+
+/** The files of the administration page by their names, such as `index.html` and `assets/index-1a2b3c4d.js`. */
+export interface PageFiles {
+  get(name: string): MaybePromise<PageFile | undefined>;
+}
+
 /** What administration handlers need in addition to what all requests share. */
 export interface AdministrationService {
   /** Returns the text that the configuration stores for a server admin's password, whatever the password looks like. */
@@ -22,6 +36,10 @@ export interface AdministrationService {
   readonly logTail: LogTail;
   /** Counts a log entry written by a client that is not an admin. Fails with `too_many_requests` if an address sends them too fast. */
   readonly admitEntry: (address: string) => void;
+  /** See `CoreOptions`. */
+  readonly pages: PageFiles | undefined;
+  /** Whether the administration page begins in read-only mode. */
+  readonly readsOnly: () => boolean;
   /** See `CoreOptions`. */
   readonly restart: (() => Promise<void>) | undefined;
 }

@@ -237,7 +237,7 @@ export default suite('accounts_cookie_auth', [
         [409, 'PUT', `/${t.db}/doc`, { json: {} }],
         [412, 'PUT', `/${t.db}/stub`, { json: { _attachments: { f: { stub: true } } } }],
         [415, 'POST', `/${t.db}/_bulk_docs`, { headers: { 'content-type': 'text/plain' }, body: '{}' }],
-        [501, 'GET', '/_utils/'],
+        [501, 'GET', '/_oauth/request_token'],
       ] as const satisfies readonly Row[]) {
         const { headers = {}, ...others }: Options = options ?? {};
         const answer = await t.request(method, path, { ...others, headers: { ...headers, cookie } });

@@ -1,0 +1,54 @@
+/** What the server is doing: tasks, log and statistics, each at an address of its own. */
+import type { ComponentType } from 'preact';
+import { hrefOf, route } from '../page/router.ts';
+import { isAdmin } from '../server/session.ts';
+import { Log } from './log.tsx';
+import { Statistics } from './statistics.tsx';
+import { Tasks } from './tasks.tsx';
+import './activity.css';
+
+interface Part {
+  readonly name: string;
+  readonly label: string;
+  readonly Component: ComponentType;
+}
+
+const TASKS: Part = { name: 'tasks', label: 'Tasks', Component: Tasks };
+const PARTS: readonly Part[] = [
+  TASKS,
+  { name: 'log', label: 'Log', Component: Log },
+  { name: 'statistics', label: 'Statistics', Component: Statistics },
+];
+
+export function Activity() {
+  const [, name] = route.value.segments;
+  const { name: current, Component } = PARTS.find((part) => part.name === name) ?? TASKS;
+  return (
+    <section>
+      <header class="screen-head">
+        <h1>Activity</h1>
+      </header>
+      <nav class="tab-row" aria-label="Activity">
+        {PARTS.map((part) => (
+          <a
+            key={part.name}
+            href={hrefOf(part === TASKS ? ['activity'] : ['activity', part.name])}
+            aria-current={part.name === current ? 'page' : undefined}
+          >
+            {part.label}
+          </a>
+        ))}
+      </nav>
+      {isAdmin.value ? <Component /> : <NoRights />}
+    </section>
+  );
+}
+
+function NoRights() {
+  return (
+    <p class="note">
+      Only admins can see the activity of the server. <a href="#/login">Log in as an admin</a>, or ask one for the role
+      _admin.
+    </p>
+  );
+}

@@ -1,0 +1,44 @@
+import type { ComponentChildren } from 'preact';
+import { whyNoAdmin, whyNoWrites } from '../server/session.ts';
+
+interface WriteButtonProps {
+  readonly onClick?: () => void;
+  readonly children: ComponentChildren;
+  /** Only admins may do it. */
+  readonly needsAdmin?: boolean;
+  /** Another reason why it can't be done now. */
+  readonly why?: string | undefined;
+  readonly class?: string;
+  readonly type?: 'button' | 'submit';
+  readonly label?: string;
+}
+
+/** A button for what writes. It is off in read-only mode and without the rights, and says why. */
+export function WriteButton({
+  onClick,
+  children,
+  needsAdmin = false,
+  why,
+  class: name,
+  type = 'button',
+  label,
+}: WriteButtonProps) {
+  const reason = (needsAdmin ? whyNoAdmin : whyNoWrites).value ?? why;
+  return (
+    <button
+      type={type}
+      class={name}
+      aria-label={label}
+      // Not `disabled`: the reason must be reachable by keyboard and by touch.
+      aria-disabled={reason !== undefined}
+      title={reason}
+      onClick={(event) => {
+        if (reason === undefined) return onClick?.();
+        event.preventDefault();
+        return undefined;
+      }}
+    >
+      {children}
+    </button>
+  );
+}

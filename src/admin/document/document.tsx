@@ -1,0 +1,82 @@
+/** One document: its source, and what else belongs to it. */
+import { useEffect, useState } from 'preact/hooks';
+import { ErrorNote } from '../components/error-note.tsx';
+import { useLoaded } from '../components/load.ts';
+import { goTo, hrefOf } from '../page/router.ts';
+import type { DatabaseScreenProps } from '../page/screen-props.ts';
+import { newId, readDocument } from '../server/document.ts';
+import { stored } from '../staging/staging-bar.tsx';
+import { OpenDocument } from './open-document.tsx';
+import './document.css';
+
+export function Document({ database, rest }: DatabaseScreenProps) {
+  const [id] = rest;
+  return id === undefined ? (
+    <NewDocument database={database} />
+  ) : (
+    <ExistingDocument key={id} database={database} id={id} />
+  );
+}
+
+/** Asks for an id, and then opens a document that is not stored yet. */
+function NewDocument({ database }: { readonly database: string }) {
+  const [id, setId] = useState('');
+  const { value: made, failure, reload } = useLoaded(newId, []);
+  const open = (event: Event) => {
+    event.preventDefault();
+    goTo(['db', database, 'document', id.trim() || (made ?? '')], { new: '' });
+  };
+  return (
+    <form class="form narrow" onSubmit={open}>
+      <h2>New document</h2>
+      <ErrorNote failure={failure} retry={reload} />
+      <label class="field">
+        <span>Id</span>
+        <input
+          value={id}
+          placeholder={made}
+          autocomplete="off"
+          autocapitalize="none"
+          spellcheck={false}
+          onInput={(event) => setId(event.currentTarget.value)}
+        />
+      </label>
+      <p class="muted">Leave it empty for an id that no other document has.</p>
+      <button type="submit" class="primary" disabled={id.trim() === '' && made === undefined}>
+        Go on
+      </button>
+    </form>
+  );
+}
+
+function ExistingDocument({ database, id }: { readonly database: string; readonly id: string }) {
+  const { value, failure, isLoading, reload } = useLoaded(
+    async (signal) => ({ found: await readDocument(database, id, signal) }),
+    [database, id],
+  );
+  useEffect(() => {
+    stored.addEventListener('stored', reload);
+    return () => stored.removeEventListener('stored', reload);
+  }, [reload]);
+  if (value === undefined)
+    return failure === undefined && isLoading ? null : <ErrorNote failure={failure} retry={reload} />;
+  return (
+    <section class="fill document-screen">
+      <header class="tool-row">
+        <a href={hrefOf(['db', database])}>All documents</a>
+        <h2>{id}</h2>
+        {value.found === undefined ? (
+          <span class="tag warn">not stored</span>
+        ) : (
+          <code class="muted">{value.found.rev}</code>
+        )}
+        <span class="spring" />
+        <button type="button" onClick={reload}>
+          Read again
+        </button>
+      </header>
+      <ErrorNote failure={failure} retry={reload} />
+      <OpenDocument database={database} id={id} stored={value.found} />
+    </section>
+  );
+}

@@ -1,0 +1,75 @@
+import { useState } from 'preact/hooks';
+import { ErrorNote } from '../components/error-note.tsx';
+import { formatBytes, formatMany } from '../components/format.ts';
+import { type IndexState, useIndexState } from './index-state.ts';
+import './indexes.css';
+
+interface IndexLineProps {
+  readonly database: string;
+  /** Of the design document, without `_design/`. */
+  readonly name: string;
+  readonly build: () => Promise<void>;
+  /** Called when a build has ended that was asked for here. */
+  readonly onBuilt?: () => void;
+}
+
+/** One line about an index: its size, how far it is behind, and a button that brings it up to date. */
+export function IndexLine({ database, name, build, onBuilt }: IndexLineProps) {
+  const [isBuilding, setBuilding] = useState(false);
+  const { state, failure, reload } = useIndexState(database, name, isBuilding);
+  const [buildFailure, setBuildFailure] = useState<unknown>(undefined);
+  const begin = async () => {
+    setBuilding(true);
+    setBuildFailure(undefined);
+    try {
+      await build();
+      onBuilt?.();
+    } catch (error) {
+      setBuildFailure(error);
+    } finally {
+      setBuilding(false);
+      reload();
+    }
+  };
+  return (
+    <div class="index-line">
+      {state !== undefined && (
+        <p role="status">
+          <StateText state={state} isBuilding={isBuilding} />
+        </p>
+      )}
+      {state?.progress !== undefined && (
+        <progress max={100} value={state.progress} aria-label={`Build of _design/${name}`} />
+      )}
+      {state !== undefined && state.behind !== 0 && (
+        <button type="button" disabled={isBuilding} onClick={() => void begin()}>
+          {isBuilding ? 'Building …' : 'Build now'}
+        </button>
+      )}
+      <ErrorNote failure={buildFailure ?? failure} retry={buildFailure === undefined ? reload : () => void begin()} />
+    </div>
+  );
+}
+
+function StateText({ state, isBuilding }: { readonly state: IndexState; readonly isBuilding: boolean }) {
+  const { behind, isUpdating, progress, fileBytes, dataBytes, leftOut } = state;
+  const size = fileBytes === undefined ? '' : `, ${formatBytes(fileBytes)}`;
+  const data = dataBytes === undefined ? undefined : `${formatBytes(dataBytes)} of it are data`;
+  return (
+    <>
+      <span class={behind === 0 || behind === undefined ? 'tag good' : 'tag warn'}>{behindText(behind)}</span>
+      <span class="muted" title={data}>
+        Index{size}
+        {(isUpdating || isBuilding) && `, is being built${progress === undefined ? '' : ` (${Math.round(progress)}%)`}`}
+      </span>
+      {leftOut > 0 && (
+        <span class="tag bad">{formatMany(leftOut, 'document')} left out: the map ran out of memory or space</span>
+      )}
+    </>
+  );
+}
+
+function behindText(behind: number | undefined): string {
+  if (behind === undefined) return 'the server does not say how far it is behind';
+  return behind === 0 ? 'up to date' : `${formatMany(behind, 'change')} behind`;
+}

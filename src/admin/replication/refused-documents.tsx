@@ -1,0 +1,78 @@
+/** The refused documents of a replication, and their retry. */
+import { useState } from 'preact/hooks';
+import { formatMany } from '../components/format.ts';
+import { review } from '../review/review.tsx';
+import type { JsonObject } from '../server/client.ts';
+import { countOf, isLocal, listOf, type ReplicationDetails, refusedOf } from '../server/replication.ts';
+import { RefusedTable } from './refused.tsx';
+import { membersToEdit } from './rewrite.ts';
+import { maskSecrets } from './secrets.ts';
+import { sendReplicate } from './sent-requests.ts';
+
+interface RefusedDocumentsProps {
+  readonly details: ReplicationDetails;
+  /** Of `_replicator`; undefined if a request asks for the replication. */
+  readonly document: JsonObject | undefined;
+  readonly reload: () => void;
+}
+
+export function RefusedDocuments({ details, document, reload }: RefusedDocumentsProps) {
+  const [outcome, setOutcome] = useState<JsonObject | undefined>(undefined);
+  const { state, refused, endpoints } = details;
+  const [source] = endpoints;
+  const retry = () => {
+    const members = retryOf(details, document);
+    if (members === undefined) return;
+    reviewRetry(members, (result) => {
+      setOutcome(result);
+      reload();
+    });
+  };
+  return (
+    <>
+      {state.refused > 0 && (
+        <RefusedTable
+          refused={refused}
+          count={state.refused}
+          source={source !== undefined && isLocal(source) ? source : undefined}
+          retry={retry}
+        />
+      )}
+      {outcome !== undefined && (
+        <p class="note" role="status">
+          {describeOutcome(outcome)}
+        </p>
+      )}
+    </>
+  );
+}
+
+/** A running replication is named by its id. One that has ended is known by what it asked for. */
+function retryOf({ hasJob, state }: ReplicationDetails, document: JsonObject | undefined): JsonObject | undefined {
+  if (hasJob || document === undefined) {
+    return state.replicationId === undefined ? undefined : { retry_refused: true, replication_id: state.replicationId };
+  }
+  const { owner, user_ctx, ...members } = membersToEdit(document);
+  return { ...members, retry_refused: true };
+}
+
+function reviewRetry(members: JsonObject, done: (result: JsonObject) => void): void {
+  review({
+    title: 'Retry the refused documents',
+    effects: [
+      'The refused documents are read at the source and written to the target once more. Nothing else is copied, and the replication itself goes on.',
+    ],
+    requests: [{ method: 'POST', path: '_replicate', json: JSON.stringify(maskSecrets(members)) }],
+    action: 'Retry',
+    apply: async () => done(await sendReplicate(members)),
+  });
+}
+
+function describeOutcome(result: JsonObject): string {
+  const [run = result] = listOf(result.history);
+  const copied = formatMany(countOf(run.docs_written), 'document');
+  const left = Math.max(countOf(run.doc_write_failures), refusedOf(run.refused).length);
+  return left === 0
+    ? `The last retry wrote ${copied}, and none was refused.`
+    : `The last retry wrote ${copied}; ${formatMany(left, 'document')} ${left === 1 ? 'was' : 'were'} refused again.`;
+}

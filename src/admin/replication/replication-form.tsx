@@ -1,0 +1,200 @@
+/** A form for a replication: a document of `_replicator`, or a request. */
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { ErrorNote } from '../components/error-note.tsx';
+import { useLoaded } from '../components/load.ts';
+import { WriteButton } from '../components/write-button.tsx';
+import { listDatabases } from '../server/databases.ts';
+import { EndpointFields } from './endpoint-fields.tsx';
+import { type FormValues, NO_VALUES, whyIncomplete, whyNoSelector } from './form-values.ts';
+import { reviewStart } from './start-replication.ts';
+
+/** What was typed: it stays while the user looks at something else. */
+let typed = NO_VALUES;
+
+export function ReplicationForm() {
+  const [values, setValues] = useState(typed);
+  const [failure, setFailure] = useState<unknown>(undefined);
+  const { value: databases = [] } = useLoaded((signal) => listDatabases(signal), []);
+  const change = (part: Partial<FormValues>) => {
+    typed = { ...values, ...part };
+    setValues(typed);
+  };
+  const submit = (event: Event) => {
+    event.preventDefault();
+    setFailure(undefined);
+    const started = () => {
+      typed = NO_VALUES;
+    };
+    reviewStart(values, started).catch(setFailure);
+  };
+  const why = whyIncomplete(values);
+  return (
+    <section>
+      <header class="screen-head">
+        <nav aria-label="Where you are">
+          <a href="#/replication">Replication</a> /
+        </nav>
+        <h1>New replication</h1>
+      </header>
+      <form class="form replication-form" onSubmit={submit}>
+        <div class="endpoints">
+          <EndpointFields
+            title="Source"
+            values={values.source}
+            databases={databases}
+            onChange={(source) => change({ source })}
+          />
+          <EndpointFields
+            title="Target"
+            values={values.target}
+            databases={databases}
+            onChange={(target) => change({ target })}
+          />
+        </div>
+        <Selection values={values} change={change} />
+        <How values={values} change={change} lacksTarget={lacksTarget(values, databases)} />
+        <ErrorNote failure={failure} />
+        {why !== undefined && (
+          <p class="muted" role="status">
+            {why}
+          </p>
+        )}
+        <WriteButton type="submit" class="primary" why={why}>
+          Show the request
+        </WriteButton>
+      </form>
+    </section>
+  );
+}
+
+function lacksTarget({ target, createTarget }: FormValues, databases: readonly string[]): boolean {
+  const { kind, database } = target;
+  return kind === 'local' && database !== '' && !createTarget && databases.length > 0 && !databases.includes(database);
+}
+
+interface PartProps {
+  readonly values: FormValues;
+  readonly change: (part: Partial<FormValues>) => void;
+}
+
+const SELECTIONS = [
+  { which: 'all', label: 'All' },
+  { which: 'selector', label: 'Those that match a selector' },
+  { which: 'ids', label: 'Those with these ids' },
+] as const;
+
+function Selection({ values, change }: PartProps) {
+  const { which, selector, ids } = values;
+  const why = which === 'selector' ? whyNoSelector(selector) : undefined;
+  return (
+    <fieldset>
+      <legend>Documents</legend>
+      <div class="choice-row">
+        {SELECTIONS.map((one) => (
+          <Choice
+            key={one.which}
+            group="documents"
+            isChosen={which === one.which}
+            choose={() => change({ which: one.which })}
+          >
+            {one.label}
+          </Choice>
+        ))}
+      </div>
+      {which === 'selector' && (
+        <>
+          <label class="field">
+            <span>Selector</span>
+            <textarea
+              rows={5}
+              spellcheck={false}
+              value={selector}
+              onInput={(event) => change({ selector: event.currentTarget.value })}
+            />
+          </label>
+          {why !== undefined && <p class="field-error">{why}</p>}
+        </>
+      )}
+      {which === 'ids' && (
+        <label class="field">
+          <span>Ids, one on each line</span>
+          <textarea
+            rows={5}
+            spellcheck={false}
+            value={ids}
+            onInput={(event) => change({ ids: event.currentTarget.value })}
+          />
+        </label>
+      )}
+    </fieldset>
+  );
+}
+
+function How({ values, change, lacksTarget: isTargetMissing }: PartProps & { readonly lacksTarget: boolean }) {
+  const { isDocument, docId, isContinuous, createTarget } = values;
+  return (
+    <fieldset>
+      <legend>How</legend>
+      <Check isOn={isContinuous} set={(on) => change({ isContinuous: on })}>
+        Continuous: copy each further change, too
+      </Check>
+      <Check isOn={createTarget} set={(on) => change({ createTarget: on })}>
+        Create the target if it does not exist
+      </Check>
+      {isTargetMissing && (
+        <p class="field-error">This server has no database {values.target.database}: let it be created.</p>
+      )}
+      <Choice group="way" isChosen={isDocument} choose={() => change({ isDocument: true })}>
+        A document in _replicator: it starts again with the server, and keeps its outcome
+      </Choice>
+      <Choice group="way" isChosen={!isDocument} choose={() => change({ isDocument: false })}>
+        A request: it ends with the server
+      </Choice>
+      {isDocument && (
+        <label class="field narrow">
+          <span>Id of the document</span>
+          <input
+            value={docId}
+            placeholder="made by the server"
+            autocomplete="off"
+            autocapitalize="none"
+            spellcheck={false}
+            onInput={(event) => change({ docId: event.currentTarget.value.trim() })}
+          />
+        </label>
+      )}
+    </fieldset>
+  );
+}
+
+interface ChoiceProps {
+  readonly group: string;
+  readonly isChosen: boolean;
+  readonly choose: () => void;
+  readonly children: ComponentChildren;
+}
+
+function Choice({ group, isChosen, choose, children }: ChoiceProps) {
+  return (
+    <label class="choice">
+      <input type="radio" name={group} checked={isChosen} onChange={choose} />
+      <span>{children}</span>
+    </label>
+  );
+}
+
+interface CheckProps {
+  readonly isOn: boolean;
+  readonly set: (on: boolean) => void;
+  readonly children: ComponentChildren;
+}
+
+function Check({ isOn, set, children }: CheckProps) {
+  return (
+    <label class="choice">
+      <input type="checkbox" checked={isOn} onChange={(event) => set(event.currentTarget.checked)} />
+      <span>{children}</span>
+    </label>
+  );
+}

@@ -1,0 +1,159 @@
+/** All replications of the server: those that documents ask for, and those of requests. None is left out of the list. */
+import { ask, type JsonObject, pathOf } from './client.ts';
+import { isMissingEndpoint, server } from './session.ts';
+
+export interface ReplicationState {
+  readonly key: string;
+  /** Addresses without their passwords. */
+  readonly source: string;
+  readonly target: string;
+  readonly docId: string | undefined;
+  readonly replicationId: string | undefined;
+  readonly isContinuous: boolean;
+  /** The server's word: `running`, `crashing`, … */
+  readonly state: string;
+  readonly stateText: string;
+  readonly health: 'good' | 'busy' | 'bad' | 'done';
+  /** Changes of the source that are not copied yet; undefined if unknown. */
+  readonly pending: number | undefined;
+  readonly written: number | undefined;
+  readonly read: number | undefined;
+  /** Documents that the target refused. */
+  readonly refused: number;
+  readonly error: string | undefined;
+  readonly info: JsonObject;
+}
+
+const PER_PAGE = 100;
+/** The list is cut after so many documents and jobs, unless more are wanted. */
+export const MOST_LISTED = 1_000;
+
+export async function listReplications(signal?: AbortSignal, most = MOST_LISTED): Promise<readonly ReplicationState[]> {
+  try {
+    const [docs, jobs] = await Promise.all([
+      allPages('_scheduler/docs', 'docs', most, signal),
+      allPages('_scheduler/jobs', 'jobs', most, signal),
+    ]);
+    const byRequest = jobs.filter(({ doc_id }) => typeof doc_id !== 'string');
+    const infos = new Map(jobs.map((job) => [`${job.id}`, job]));
+    return [...docs.map((doc) => toState(doc, infos.get(`${doc.id}`))), ...byRequest.map((job) => toState(job, job))];
+  } catch (failure) {
+    if (!isMissingEndpoint(failure)) throw failure;
+    return tasksAsReplications(signal);
+  }
+}
+
+async function allPages(
+  path: string,
+  member: string,
+  most: number,
+  signal?: AbortSignal,
+): Promise<readonly JsonObject[]> {
+  const found: JsonObject[] = [];
+  for (;;) {
+    const page = await ask<Record<string, readonly JsonObject[]>>(
+      'GET',
+      `${path}?limit=${PER_PAGE}&skip=${found.length}`,
+      {
+        signal,
+        quiet: true,
+      },
+    );
+    const rows = page[member] ?? [];
+    found.push(...rows);
+    if (rows.length < PER_PAGE || found.length >= most) return found;
+  }
+}
+
+/** Older servers have only their list of tasks. */
+async function tasksAsReplications(signal?: AbortSignal): Promise<readonly ReplicationState[]> {
+  const tasks = await ask<readonly JsonObject[]>('GET', '_active_tasks', { signal, quiet: true });
+  return tasks
+    .filter(({ type }) => type === 'replication')
+    .map((task) => toState({ ...task, state: 'running', info: task }, undefined));
+}
+
+export function toState(row: JsonObject, job: JsonObject | undefined): ReplicationState {
+  const info = { ...objectOf(row.info), ...objectOf(job?.info) };
+  const state = typeof row.state === 'string' ? row.state : 'running';
+  const docId = textOf(row.doc_id);
+  const replicationId = textOf(row.id) ?? textOf(row.replication_id);
+  const isContinuous =
+    row.continuous === true || job?.continuous === true || (replicationId ?? '').includes('+continuous');
+  const pending = numberOf(info.changes_pending);
+  // A job may run and not get on: it repeats a request that fails.
+  const isStuck = state === 'running' && textOf(info.error) !== undefined;
+  const error = textOf(info.error) ?? errorOf(row.history);
+  return {
+    key: `${docId ?? ''} ${replicationId ?? ''}`,
+    source: shortAddress(row.source),
+    target: shortAddress(row.target),
+    docId,
+    replicationId,
+    isContinuous,
+    state,
+    ...outcomeOf(isStuck ? 'crashing' : state, pending, isContinuous),
+    pending,
+    written: numberOf(info.docs_written),
+    read: numberOf(info.docs_read),
+    refused: refusedIn(info),
+    error: isStuck || ['crashing', 'failed', 'error'].includes(state) ? error : undefined,
+    info,
+  };
+}
+
+function outcomeOf(
+  state: string,
+  pending: number | undefined,
+  isContinuous: boolean,
+): Pick<ReplicationState, 'stateText' | 'health'> {
+  if (state === 'completed') return { stateText: 'Completed', health: 'done' };
+  if (state === 'crashing' || state === 'error') return { stateText: 'Failing, will be retried', health: 'bad' };
+  if (state === 'failed') return { stateText: 'Failed', health: 'bad' };
+  if (state === 'pending' || state === 'initializing') return { stateText: 'Waiting for its turn', health: 'busy' };
+  if (pending === 0 && isContinuous) return { stateText: 'In sync', health: 'good' };
+  return { stateText: 'Copying', health: 'busy' };
+}
+
+/** Settee no longer counts those that a retry has copied, and omits the count if none is left. Other servers only count failures. */
+function refusedIn(info: JsonObject): number {
+  if (server.value?.isSettee === true) return numberOf(info.refused_count) ?? 0;
+  return numberOf(info.doc_write_failures) ?? 0;
+}
+
+/** The reason of the last failure in a job's history. */
+function errorOf(history: unknown): string | undefined {
+  if (!Array.isArray(history)) return undefined;
+  for (const event of history) {
+    const reason = objectOf(event).reason;
+    if (typeof reason === 'string') return reason;
+  }
+  return undefined;
+}
+
+/** `https://me:secret@example.org/db/` becomes `example.org/db`. */
+function shortAddress(value: unknown): string {
+  const text = typeof value === 'string' ? value : `${objectOf(value).url ?? ''}`;
+  try {
+    const { host, pathname } = new URL(text);
+    return `${host}${pathname.replace(/\/$/, '')}`;
+  } catch {
+    return text;
+  }
+}
+
+export function documentPathOf(docId: string): string {
+  return pathOf('_replicator', docId);
+}
+
+export function objectOf(value: unknown): JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
+}
+
+export function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+function numberOf(value: unknown): number | undefined {
+  return typeof value === 'number' ? value : undefined;
+}

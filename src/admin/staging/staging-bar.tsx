@@ -1,0 +1,87 @@
+import { useEffect } from 'preact/hooks';
+import { formatMany } from '../components/format.ts';
+import { WriteButton } from '../components/write-button.tsx';
+import { hrefOf } from '../page/router.ts';
+import { review } from '../review/review.tsx';
+import { whyNoWrites } from '../server/session.ts';
+import { bulkRequests, changeOf, stagedEdits, storeEdits, unstage, unstageAll } from './staged.ts';
+
+/** At the lower edge of the page while there are edits that are not stored yet. Ctrl+S or ⌘S opens the review. */
+export function StagingBar() {
+  const edits = stagedEdits.value;
+  const wrong = edits.filter(({ problem }) => problem !== undefined);
+  const why = wrong.length === 0 ? undefined : `${wrong[0]?.id}: ${wrong[0]?.problem}`;
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() !== 's' || !(event.ctrlKey || event.metaKey)) return;
+      event.preventDefault();
+      if (edits.length > 0 && why === undefined && whyNoWrites.value === undefined) openReview();
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, [edits, why]);
+  useEffect(() => {
+    if (edits.length === 0) return undefined;
+    const warn = (event: BeforeUnloadEvent) => event.preventDefault();
+    addEventListener('beforeunload', warn);
+    return () => removeEventListener('beforeunload', warn);
+  }, [edits.length > 0]);
+  if (edits.length === 0) return null;
+  return (
+    <aside class="staging-bar" aria-label="Edits that are not stored yet">
+      <details>
+        <summary>{formatMany(edits.length, 'document')} edited, not stored yet</summary>
+        <ul>
+          {edits.map((edit) => (
+            <li key={`${edit.database} ${edit.id}`}>
+              <a href={hrefOf(['db', edit.database, 'document', edit.id])}>{edit.id}</a>
+              {edit.before === undefined && <span class="tag good">new</span>}
+              {edit.after === undefined && <span class="tag bad">to be deleted</span>}
+              {edit.problem !== undefined && <span class="bad-text">{edit.problem}</span>}
+              <button
+                type="button"
+                class="quiet"
+                aria-label={`Undo the edit of ${edit.id}`}
+                onClick={() => unstage(edit)}
+              >
+                Undo
+              </button>
+            </li>
+          ))}
+        </ul>
+      </details>
+      <button type="button" onClick={unstageAll}>
+        Undo all
+      </button>
+      <WriteButton class="primary" why={why} onClick={openReview}>
+        Review and store
+      </WriteButton>
+    </aside>
+  );
+}
+
+function openReview(): void {
+  const edits = stagedEdits.value;
+  review({
+    title: `Store ${formatMany(edits.length, 'document')}`,
+    effects: [
+      'Each document gets a new revision, which replicates to peers. A document that somebody else has changed in the meantime is refused and stays in your list.',
+    ],
+    changes: edits.map(changeOf),
+    requests: bulkRequests(edits).map(({ path, docs }) => ({ method: 'POST', path, json: JSON.stringify({ docs }) })),
+    action: 'Store',
+    apply: async () => {
+      const refused = await storeEdits(edits);
+      stored.dispatchEvent(new Event('stored'));
+      if (refused.length > 0) throw new Error(describeRefused(refused));
+    },
+  });
+}
+
+/** Tells screens that documents were stored: the event `stored`. */
+export const stored = new EventTarget();
+
+function describeRefused(refused: readonly { readonly id: string; readonly reason: string }[]): string {
+  const list = refused.map(({ id, reason }) => `${id}: ${reason}`).join(' ');
+  return `Not stored: ${list} Close this, look at each document as it is now, and edit it again.`;
+}

@@ -1,0 +1,121 @@
+import { useState } from 'preact/hooks';
+import { ErrorNote } from '../components/error-note.tsx';
+import { formatBytes } from '../components/format.ts';
+import { WriteButton } from '../components/write-button.tsx';
+import { review } from '../review/review.tsx';
+import { pathOf } from '../server/client.ts';
+import { bulkBody, type ImportMode, type ImportOptions, importFile, toBatch } from './import.ts';
+import { firstEntries } from './read-file.ts';
+import { TransferStatus } from './transfer-status.tsx';
+import { transferOf } from './transfers.ts';
+
+const MODES: readonly (readonly [ImportMode, string, string])[] = [
+  ['new', 'Refuse ids that exist', 'Documents whose id exists already are refused, and stay as they are.'],
+  [
+    'replace',
+    'Replace documents of the same id',
+    'Documents whose id exists already get a new revision with the content of the file.',
+  ],
+  [
+    'keep',
+    'Keep the revisions of the file',
+    'Revisions are stored as they are, as a replication does. Where they differ, conflicts arise.',
+  ],
+];
+
+/** Documents of the file that the review shows. */
+const SAMPLE = 2;
+
+export function ImportPanel({ database, onDone }: { readonly database: string; readonly onDone: () => void }) {
+  const [file, setFile] = useState<File | undefined>(undefined);
+  const [options, setOptions] = useState<ImportOptions>({ mode: 'new', idMember: '' });
+  const [failure, setFailure] = useState<unknown>(undefined);
+  const transfer = transferOf(database, 'import');
+  const why = whyNot(file, transfer?.state === 'running');
+  const show = () => {
+    setFailure(undefined);
+    if (file !== undefined) reviewImport(database, file, options, onDone).catch(setFailure);
+  };
+  return (
+    <section class="storage-part" aria-label="Import">
+      <h2>Import</h2>
+      <p class="muted">
+        A file of JSON lines, one document a line; or a JSON list of documents, <code>{'{"docs": […]}'}</code>, or what{' '}
+        <code>_all_docs</code> returns with documents.
+      </p>
+      <label class="field">
+        <span>File</span>
+        <input
+          type="file"
+          accept=".jsonl,.ndjson,.json,.txt"
+          onChange={(event) => setFile(event.currentTarget.files?.[0] ?? undefined)}
+        />
+      </label>
+      <label class="field">
+        <span>Documents that exist</span>
+        <select
+          value={options.mode}
+          onChange={(event) => setOptions({ ...options, mode: modeOf(event.currentTarget.value) })}
+        >
+          {MODES.map(([mode, label]) => (
+            <option key={mode} value={mode}>
+              {label}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label class="field">
+        <span>Member that becomes the id, where there is no _id</span>
+        <input
+          value={options.idMember}
+          placeholder="The server makes ids"
+          autocapitalize="none"
+          spellcheck={false}
+          onInput={(event) => setOptions({ ...options, idMember: event.currentTarget.value.trim() })}
+        />
+      </label>
+      <ErrorNote failure={failure} />
+      <div class="tool-row">
+        <WriteButton class="primary" why={why} onClick={show}>
+          Review the import
+        </WriteButton>
+      </div>
+      <TransferStatus transfer={transfer} />
+    </section>
+  );
+}
+
+function whyNot(file: File | undefined, isRunning: boolean): string | undefined {
+  if (isRunning) return 'An import is running.';
+  return file === undefined ? 'Choose a file.' : undefined;
+}
+
+function modeOf(value: string): ImportMode {
+  return MODES.find(([mode]) => mode === value)?.[0] ?? 'new';
+}
+
+async function reviewImport(database: string, file: File, options: ImportOptions, onDone: () => void): Promise<void> {
+  const entries = await firstEntries(file, SAMPLE);
+  if (entries.length === 0) throw new Error(`${file.name} has no documents.`);
+  const { batch } = toBatch(entries, options);
+  const [, , effect = ''] = MODES.find(([mode]) => mode === options.mode) ?? [];
+  review({
+    title: `Import ${file.name}`,
+    effects: [
+      `All documents of the file (${formatBytes(file.size)}) are written to ${database}, in requests like this of at most 500 documents. Below it has ${batch.docs.length === 1 ? 'one document' : `${batch.docs.length} documents`} only.`,
+      effect,
+      'What is written replicates to peers. Refused documents do not stop the import: they are listed with the reason.',
+    ],
+    requests: [
+      {
+        method: 'POST',
+        path: pathOf(database, '_bulk_docs'),
+        json: JSON.stringify(bulkBody(batch.docs, options.mode)),
+      },
+    ],
+    action: 'Import',
+    apply: async () => {
+      void importFile(database, file, options, onDone);
+    },
+  });
+}

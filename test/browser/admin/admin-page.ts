@@ -1,0 +1,137 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Settings } from '../../support/conformance/host.ts';
+import { NodeHost } from '../../support/conformance/node-host.ts';
+import type { Browser, Tab } from '../drivers/browser.ts';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** Runs in the page: finds what a person would name. */
+const FINDERS = `
+  const nameOf = (one) => (one.getAttribute('aria-label') ?? one.textContent).replace(/\\s+/g, ' ').trim();
+  const isSeen = (one) => one.checkVisibility() && (document.querySelector('dialog[open]')?.contains(one) ?? true);
+  const control = (name) => [...document.querySelectorAll('button, a[href], [role=tab], [role=menuitem], summary')]
+    .filter(isSeen).find((one) => nameOf(one) === name);
+  const field = (label) => [...document.querySelectorAll('input, textarea, select')].filter(isSeen).find((one) =>
+    one.getAttribute('aria-label') === label || [...(one.labels ?? [])].some((text) => (text.querySelector('span')?.textContent ?? text.textContent).trim() === label));
+`;
+
+/** A Settee server with an admin `root`, whose administration page is open in a tab. */
+export class AdminPage {
+  readonly host: NodeHost;
+  readonly tab: Tab;
+
+  private constructor(host: NodeHost, tab: Tab) {
+    this.host = host;
+    this.tab = tab;
+  }
+
+  /** `hash`: the screen, such as `#/db/library`. */
+  static async open(browser: Browser, hash = '#/', settings: Settings = ROOT): Promise<AdminPage> {
+    const host = await NodeHost.start(settings);
+    const tab = await browser.open(`${host.baseUrl}/_utils/${hash}`);
+    return new AdminPage(host, tab);
+  }
+
+  /** Sends a request as the admin, past the page. */
+  async ask(method: string, path: string, json?: unknown): Promise<unknown> {
+    const response = await fetch(`${this.host.baseUrl}/${path}`, {
+      method,
+      headers: {
+        authorization: `Basic ${btoa('root:rootpw')}`,
+        ...(json !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(json !== undefined && { body: JSON.stringify(json) }),
+    });
+    return response.json();
+  }
+
+  async logIn(): Promise<void> {
+    await this.goTo('#/login');
+    await this.fill('Name', 'root');
+    await this.fill('Password', 'rootpw');
+    await this.press('Log in', 'button[type=submit]');
+    await this.sees('Log out');
+  }
+
+  async goTo(hash: string): Promise<void> {
+    await this.tab.evaluate(`void (location.hash = ${JSON.stringify(hash)})`);
+  }
+
+  /** Clicks the control with that name; `selector` chooses among several. Waits until it is there. */
+  async press(name: string, selector = '*'): Promise<void> {
+    await this.until(
+      `(() => { ${FINDERS} const found = [...document.querySelectorAll('button, a[href], [role=tab], [role=menuitem], summary')].filter(isSeen)
+        .find((one) => nameOf(one) === ${JSON.stringify(name)} && one.matches(${JSON.stringify(selector)}) && one.ariaDisabled !== 'true' && !one.disabled);
+        found?.click(); return found !== undefined; })()`,
+      `a control named ${name}`,
+    );
+  }
+
+  /** Types into the field with that label. Waits until it is there. */
+  async fill(label: string, text: string): Promise<void> {
+    await this.until(
+      `(() => { ${FINDERS} const found = field(${JSON.stringify(label)}); if (!found) return false;
+        found.focus(); found.value = ${JSON.stringify(text)};
+        found.dispatchEvent(new Event('input', { bubbles: true })); found.dispatchEvent(new Event('change', { bubbles: true })); return true; })()`,
+      `a field named ${label}`,
+    );
+  }
+
+  /** Waits until the text is in sight. */
+  sees(text: string): Promise<void> {
+    return this.until(
+      `document.body.innerText.replace(/\\s+/g, ' ').includes(${JSON.stringify(text)})`,
+      JSON.stringify(text),
+    );
+  }
+
+  /** Waits until the text is no longer in sight. */
+  seesNo(text: string): Promise<void> {
+    return this.until(
+      `!document.body.innerText.replace(/\\s+/g, ' ').includes(${JSON.stringify(text)})`,
+      `no ${JSON.stringify(text)}`,
+    );
+  }
+
+  /** Why the control can't be used; undefined if it can. */
+  async whyOff(name: string): Promise<unknown> {
+    await this.until(
+      `(() => { ${FINDERS} return control(${JSON.stringify(name)}) !== undefined; })()`,
+      `a control named ${name}`,
+    );
+    return this.tab.evaluate(
+      `(() => { ${FINDERS} const found = control(${JSON.stringify(name)}); return found?.ariaDisabled === 'true' ? found.title : undefined; })()`,
+    );
+  }
+
+  /** Waits until the expression is true. */
+  async until(expression: string, what = expression): Promise<void> {
+    const isTrue = await this.tab.evaluate(`(async () => {
+      const end = performance.now() + 20_000;
+      while (performance.now() < end) { if (await (${expression})) return true; await new Promise((done) => setTimeout(done, 40)); }
+      return false;
+    })()`);
+    if (isTrue !== true)
+      throw new Error(
+        `the page does not show ${what}; it shows: ${await this.tab.evaluate('document.body.innerText.slice(0, 1500)')}`,
+      );
+  }
+
+  /** What axe finds: the rules that are broken, each with the elements. */
+  async violations(): Promise<unknown> {
+    await this.tab.evaluate(`void (() => { ${axe} })()`);
+    return this.tab.evaluate(
+      `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
+        violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 150)).join(' | ')))`,
+    );
+  }
+
+  async close(): Promise<void> {
+    await this.tab.close();
+    await this.host.close();
+  }
+}
+
+/** The settings of a server with the admin `root`, whose password is `rootpw`. */
+export const ROOT: Settings = { admins: { root: 'rootpw' } };

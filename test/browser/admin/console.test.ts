@@ -1,0 +1,67 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { Browser } from '../drivers/browser.ts';
+import { chosenEngines, startBrowser } from '../drivers/start.ts';
+import { AdminPage } from './admin-page.ts';
+
+describe.each(chosenEngines())('the console of the administration page in %s', (engine) => {
+  let browser: Browser;
+  let page: AdminPage | undefined;
+
+  beforeAll(async () => {
+    browser = await startBrowser(engine);
+  });
+  afterAll(() => browser?.close());
+  afterEach(async ({ task }) => {
+    if (task.result?.state === 'fail') console.info(browser.messages.slice(-20).join('\n'));
+    await page?.close();
+    page = undefined;
+  });
+
+  test('sends a request, shows the response, logs it, and sends it again after an edit', async () => {
+    page = await AdminPage.open(browser);
+    await page.logIn();
+    await page.goTo('#/console');
+    await page.fill('Method', 'PUT');
+    await page.fill('Path', '/library');
+    await page.press('Send');
+    await page.sees('Response 201');
+    await page.sees('PUT /library 201');
+    expect(await page.ask('GET', '_all_dbs')).toEqual(['library']);
+    await page.press('Edit PUT /library');
+    await page.fill('Path', 'library/a');
+    await page.fill('Body', '{"n": 1');
+    await page.sees('The body is not JSON');
+    await page.fill('Body', '{"n": 1}');
+    await page.press('Send');
+    await page.sees('PUT /library/a 201');
+    expect(await page.ask('GET', 'library/a')).toMatchObject({ n: 1 });
+    expect(await page.violations()).toEqual([]);
+  });
+
+  test('keeps saved requests in the browser', async () => {
+    page = await AdminPage.open(browser);
+    await page.logIn();
+    await page.goTo('#/console');
+    await page.fill('Path', '_all_dbs');
+    await page.fill('Name under which the request is saved', 'databases');
+    await page.press('Save');
+    await page.sees('databases GET /_all_dbs');
+    await page.goTo('#/');
+    await page.goTo('#/console');
+    await page.press('databases');
+    await page.sees('await fetch("/_all_dbs")');
+    await page.press('Forget databases');
+    await page.seesNo('Saved requests');
+  });
+
+  test('sends nothing that writes in read-only mode', async () => {
+    page = await AdminPage.open(browser, '#/', { admins: { root: 'rootpw' }, utils: { read_only: 'true' } });
+    await page.logIn();
+    await page.goTo('#/console');
+    await page.fill('Path', 'library');
+    expect(await page.whyOff('Send')).toBe(undefined);
+    await page.fill('Method', 'DELETE');
+    await page.until(`document.querySelector('.request-texts')?.textContent.includes('DELETE') === true`);
+    expect(await page.whyOff('Send')).toBe('Read-only mode is on. Switch it off at the bottom of the menu.');
+  });
+});

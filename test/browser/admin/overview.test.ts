@@ -1,0 +1,85 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { Browser } from '../drivers/browser.ts';
+import { chosenEngines, startBrowser } from '../drivers/start.ts';
+import { AdminPage } from './admin-page.ts';
+
+describe.each(chosenEngines())('the list of databases on the administration page in %s', (engine) => {
+  let browser: Browser;
+  let page: AdminPage | undefined;
+
+  beforeAll(async () => {
+    browser = await startBrowser(engine);
+  });
+  afterAll(() => browser?.close());
+  afterEach(async ({ task }) => {
+    if (task.result?.state === 'fail') console.info(browser.messages.slice(-20).join('\n'));
+    await page?.close();
+    page = undefined;
+  });
+
+  test('creates a database after showing the request, and deletes it once its name was typed', async () => {
+    page = await AdminPage.open(browser);
+    await page.logIn();
+    await page.sees('There is no database yet.');
+    await page.press('Create database');
+    await page.fill('Name', 'Library');
+    await page.sees('The first character must be a small letter.');
+    await page.fill('Name', 'library');
+    await page.sees(`await fetch("/library", { method: 'PUT', })`);
+    await page.press('Create');
+    await page.sees('This database has no documents yet.');
+    expect(await page.ask('GET', '_all_dbs')).toEqual(['library']);
+    await page.goTo('#/');
+    await page.sees('library 0 0');
+    await page.press('Delete library');
+    await page.sees('0 documents, their revisions and attachments, and the indexes of its views are lost.');
+    expect(await page.whyOff('Delete')).toBe('Type library first.');
+    await page.fill('Type library to confirm', 'library');
+    await page.press('Delete');
+    await page.sees('There is no database yet.');
+    expect(await page.ask('GET', '_all_dbs')).toEqual([]);
+  });
+
+  test('shows what others write without being reloaded', async () => {
+    page = await AdminPage.open(browser);
+    await page.logIn();
+    await page.sees('live');
+    await page.ask('PUT', 'library');
+    await page.sees('library 0 0');
+    await page.ask('PUT', 'library/a', {});
+    await page.sees('library 1 0');
+    await page.ask('DELETE', 'library');
+    await page.seesNo('library');
+  });
+
+  test('says to those who are not admins why they can create nothing', async () => {
+    page = await AdminPage.open(browser);
+    await page.sees('Databases');
+    expect(await page.whyOff('Create database')).toBe('Only admins can do this. Log in as an admin.');
+  });
+
+  test('writes nothing in read-only mode, with which it begins if the server says so', async () => {
+    page = await AdminPage.open(browser, '#/', { admins: { root: 'rootpw' }, utils: { read_only: 'true' } });
+    await page.logIn();
+    expect(await page.whyOff('Create database')).toBe('Read-only mode is on. Switch it off at the bottom of the menu.');
+  });
+
+  test('says when the server has gone', async () => {
+    page = await AdminPage.open(browser);
+    await page.logIn();
+    await page.host.close();
+    await page.sees('The server does not respond.');
+  });
+
+  test('breaks no rule of accessibility', async () => {
+    page = await AdminPage.open(browser);
+    await page.ask('PUT', 'library');
+    await page.logIn();
+    await page.sees('library');
+    expect(await page.violations()).toEqual([]);
+    await page.press('Create database');
+    expect(await page.violations()).toEqual([]);
+    await page.goTo('#/login');
+    expect(await page.violations()).toEqual([]);
+  });
+});

@@ -1,0 +1,277 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { Browser } from '../drivers/browser.ts';
+import { chosenEngines, startBrowser } from '../drivers/start.ts';
+import { AdminPage } from './admin-page.ts';
+
+const NO_DRAFTS = "function (doc) { if (doc.type === 'draft') throw({ forbidden: 'Drafts stay at home.' }); }";
+
+describe.each(chosenEngines())('replications on the administration page in %s', (engine) => {
+  let browser: Browser;
+  let page: AdminPage | undefined;
+
+  beforeAll(async () => {
+    browser = await startBrowser(engine);
+  });
+  afterAll(() => browser?.close());
+  afterEach(async ({ task }) => {
+    if (task.result?.state === 'fail') console.info(browser.messages.slice(-20).join('\n'));
+    await page?.close();
+    page = undefined;
+  });
+
+  test('starts the replication of a document from a form that shows the request first, and deletes it', async () => {
+    page = await openWithLibrary(browser);
+    await page.goTo('#/replication');
+    await page.sees('Nothing replicates.');
+    await page.press('New replication');
+    expect(await page.whyOff('Show the request')).toBe('Choose the database that is the source.');
+    await page.fill('Source database', 'library');
+    await page.fill('Target database', 'copy');
+    await page.sees('This server has no database copy: let it be created.');
+    await choose(page, 'Create the target if it does not exist');
+    await choose(page, 'Continuous: copy each further change, too');
+    await page.fill('Id of the document', 'to-copy');
+    await page.press('Show the request');
+    await page.sees(
+      `await fetch("/_replicator/to-copy", { method: 'PUT', headers: {"content-type":"application/json"}, body: JSON.stringify({ "source": "library", "target": "copy", "continuous": true, "create_target": true }), })`,
+    );
+    await page.press('Start');
+    await page.sees('In sync');
+    await page.sees('Pending 0 Read 2 Written 2 Refused 0');
+    await page.sees('Documents written per second');
+    expect(await page.ask('GET', 'copy/a')).toMatchObject({ _id: 'a', type: 'note' });
+    await page.goTo('#/replication');
+    await page.sees('1, none needs attention');
+    await page.press('library → copy');
+    await page.press('Delete');
+    await page.sees('The document is deleted, and its replication ends.');
+    await page.press('Delete', 'dialog button');
+    await page.sees('Nothing replicates.');
+    expect(await page.ask('GET', '_replicator/to-copy')).toMatchObject({ error: 'not_found', reason: 'deleted' });
+  });
+
+  test('sends a request for chosen documents, and says what it did', async () => {
+    page = await openWithLibrary(browser);
+    await page.ask('PUT', 'copy');
+    await page.goTo('#/replication?new=');
+    await page.fill('Source database', 'library');
+    await page.fill('Target database', 'copy');
+    await choose(page, 'Those that match a selector');
+    await page.fill('Selector', '{"type": ');
+    await page.sees('The selector is not JSON');
+    await page.fill('Selector', '{"type": "draft"}');
+    await choose(page, 'A request: it ends with the server');
+    await page.press('Show the request');
+    await page.sees(
+      `body: JSON.stringify({ "source": "library", "target": "copy", "selector": { "type": "draft" } }), })`,
+    );
+    await page.press('Start');
+    await page.sees('library → copy Done: 1 document written.');
+    expect(await page.ask('GET', 'copy/_all_docs')).toMatchObject({ rows: [{ id: 'b' }] });
+  });
+
+  test('shows no password, neither in the review nor in the document', async () => {
+    page = await openWithLibrary(browser);
+    await page.goTo('#/replication?new=');
+    await page.fill('Source database', 'library');
+    await choose(page, 'An address', 1);
+    await page.fill('Target address', 'http://127.0.0.1:9/copy');
+    await page.fill('Target user name', 'ana');
+    await page.fill('Target password', 'p@ss');
+    await page.fill('Id of the document', 'away');
+    await page.press('Show the request');
+    await page.sees('"target": "http://ana:PASSWORD@127.0.0.1:9/copy"');
+    await page.press('Start');
+    await page.sees('The document away');
+    expect(await page.ask('GET', '_replicator/away')).toMatchObject({ target: 'http://ana:p%40ss@127.0.0.1:9/copy' });
+    await page.press('The document away');
+    await page.sees('http://ana:PASSWORD@127.0.0.1:9/copy');
+    expect(await page.tab.evaluate(`document.documentElement.outerHTML.includes('p%40ss')`)).toBe(false);
+  });
+
+  test('names the refused documents with their reason, and retries them', async () => {
+    page = await openWithLibrary(browser);
+    await page.ask('PUT', 'copy');
+    const { rev } = Object(await page.ask('PUT', 'copy/_design/check', { validate_doc_update: NO_DRAFTS }));
+    await page.ask('PUT', '_replicator/to-copy', { source: 'library', target: 'copy', continuous: true });
+    await page.goTo('#/replication/to-copy');
+    await page.sees('1 refused document');
+    await page.sees('b forbidden Drafts stay at home.');
+    await page.ask('DELETE', `copy/_design/check?rev=${rev}`);
+    await page.press('Retry them');
+    await page.sees('"retry_refused": true');
+    await page.press('Retry');
+    await page.sees('The last retry wrote 1 document, and none was refused.');
+    await page.seesNo('1 refused document');
+    expect(await page.ask('GET', 'copy/b')).toMatchObject({ type: 'draft' });
+  });
+
+  test('retries the refused documents of a replication that has ended', async () => {
+    page = await openWithLibrary(browser);
+    await page.ask('PUT', 'copy');
+    const { rev } = Object(await page.ask('PUT', 'copy/_design/check', { validate_doc_update: NO_DRAFTS }));
+    await page.ask('PUT', '_replicator/once', { source: 'library', target: 'copy' });
+    await page.goTo('#/replication/once');
+    await page.sees('Completed');
+    await page.sees('b forbidden Drafts stay at home.');
+    await page.ask('DELETE', `copy/_design/check?rev=${rev}`);
+    await page.press('Retry them');
+    await page.press('Retry');
+    await page.sees('The last retry wrote 1 document, and none was refused.');
+    expect(await page.ask('GET', 'copy/b')).toMatchObject({ type: 'draft' });
+  });
+
+  test('starts a replication that is done again', async () => {
+    page = await openWithLibrary(browser);
+    await page.ask('PUT', 'copy');
+    await page.ask('PUT', '_replicator/once', { source: 'library', target: 'copy' });
+    await page.goTo('#/replication/once');
+    await page.sees('Completed');
+    await page.ask('PUT', 'library/c', {});
+    await page.press('Start again');
+    await page.sees('The document is stored again without its state');
+    await page.press('Start again', 'dialog button');
+    await page.until(
+      `fetch('/copy/c', { headers: { authorization: 'Basic ' + btoa('root:rootpw') } }).then(({ status }) => status === 200)`,
+      'the document at the target',
+    );
+  });
+
+  test('keeps the outcome of a request, retries what was refused, and sends it again', async () => {
+    page = await openWithLibrary(browser);
+    await page.ask('PUT', 'copy');
+    const { rev } = Object(await page.ask('PUT', 'copy/_design/check', { validate_doc_update: NO_DRAFTS }));
+    await page.goTo('#/replication?new=');
+    await page.fill('Source database', 'library');
+    await page.fill('Target database', 'copy');
+    await choose(page, 'Those with these ids');
+    expect(await page.whyOff('Show the request')).toBe('Name at least one document.');
+    await page.fill('Ids, one on each line', 'b\n\n50%25\n');
+    await choose(page, 'A request: it ends with the server');
+    await page.press('Show the request');
+    await page.sees('"doc_ids": [ "b", "50%2525" ]');
+    await page.press('Start');
+    await page.sees('library → copy Done: 0 documents written.');
+    await page.sees('b forbidden Drafts stay at home.');
+    await page.ask('DELETE', `copy/_design/check?rev=${rev}`);
+    await page.press('Retry them');
+    await page.press('Retry');
+    await page.sees('library → copy Done: 1 document written.');
+    await page.seesNo('Drafts stay at home.');
+    await page.press('Send again');
+    await page.sees('library → copy Done: nothing was new.');
+    await page.press('Remove library → copy from the list');
+    await page.seesNo('Requests of this page');
+  });
+
+  test('finds replications by their names, and those that need attention', async () => {
+    page = await openWithLibrary(browser);
+    await page.ask('PUT', 'copy');
+    await page.ask('PUT', '_replicator/lost', { source: 'nowhere', target: 'copy' });
+    await page.ask('PUT', '_replicator/to-copy', { source: 'library', target: 'copy', continuous: true });
+    await page.goTo('#/replication');
+    await page.sees('1 of 2 need attention');
+    await page.fill('Source, target or document contains', 'libr');
+    await page.seesNo('nowhere → copy');
+    await page.sees('library → copy');
+    await choose(page, 'Only those that need attention');
+    await page.sees('None is like that.');
+    await page.fill('Source, target or document contains', '');
+    await page.sees('nowhere → copy');
+  });
+
+  test('lists what requests asked for, and cancels it', async () => {
+    page = await openWithLibrary(browser);
+    await page.ask('PUT', 'copy');
+    await page.ask('POST', '_replicate', { source: 'library', target: 'copy', continuous: true });
+    await page.goTo('#/replication');
+    await page.press('library → copy');
+    await page.sees('In sync');
+    await page.press('Cancel');
+    await page.sees('"cancel": true');
+    await page.press('Cancel the replication');
+    await page.sees('Nothing replicates.');
+    expect(await page.ask('GET', '_scheduler/jobs')).toMatchObject({ total_rows: 0 });
+  });
+
+  test('changes the document of a running replication by writing it again', async () => {
+    page = await openWithLibrary(browser);
+    await page.ask('PUT', 'copy');
+    await page.ask('PUT', 'other');
+    await page.ask('PUT', '_replicator/to-copy', { source: 'library', target: 'copy', continuous: true });
+    await page.goTo('#/replication/to-copy');
+    await page.sees('In sync');
+    await page.press('Edit');
+    expect(await page.whyOff('Show the request')).toBe('Nothing has changed.');
+    await rewriteText(page, '{"source": "library", "target": "other", "continuous": true, "owner": "root"}');
+    await page.press('Show the request');
+    await page.sees('A running replication can’t be changed: its document is deleted and written again.');
+    await page.press('Store');
+    await page.sees('To other');
+    await page.sees('In sync');
+    expect(await page.ask('GET', 'other/a')).toMatchObject({ type: 'note' });
+    expect(await page.ask('GET', '_replicator/to-copy')).toMatchObject({ target: 'other', continuous: true });
+  });
+
+  test('says why a replication fails, and tells those who are not admins what they lack', async () => {
+    page = await AdminPage.open(browser, '#/replication');
+    await page.sees('Only admins can list replications.');
+    await page.logIn();
+    await page.ask('PUT', '_replicator/lost', { source: 'nowhere', target: 'copy' });
+    await page.goTo('#/replication');
+    await page.sees('1 of 1 need attention');
+    await page.sees('could not open');
+  });
+
+  test('breaks no rule of accessibility', async () => {
+    page = await openWithLibrary(browser);
+    await page.ask('PUT', 'copy');
+    await page.ask('PUT', 'copy/_design/check', { validate_doc_update: NO_DRAFTS });
+    await page.ask('PUT', '_replicator/to-copy', { source: 'library', target: 'copy', continuous: true });
+    await page.goTo('#/replication');
+    await page.sees('library → copy');
+    expect(await page.violations()).toEqual([]);
+    await page.goTo('#/replication/to-copy');
+    await page.sees('Drafts stay at home.');
+    expect(await page.violations()).toEqual([]);
+    await page.goTo('#/replication?new=');
+    await page.sees('New replication');
+    await choose(page, 'An address', 1);
+    await choose(page, 'Those with these ids');
+    expect(await page.violations()).toEqual([]);
+  });
+});
+
+/** A page with an admin who is logged in, and a database with two documents. */
+async function openWithLibrary(browser: Browser): Promise<AdminPage> {
+  const page = await AdminPage.open(browser);
+  await page.logIn();
+  await page.ask('PUT', 'library');
+  await page.ask('PUT', 'library/a', { type: 'note' });
+  await page.ask('PUT', 'library/b', { type: 'draft' });
+  return page;
+}
+
+/** Clicks a box or a choice; `index` chooses among those of that name. */
+async function choose(page: AdminPage, label: string, index = 0): Promise<void> {
+  await page.until(
+    `(() => {
+      const found = [...document.querySelectorAll('label')].filter((one) => one.textContent.trim() === ${JSON.stringify(label)})[${index}];
+      found?.click();
+      return found !== undefined;
+    })()`,
+    `a choice named ${label}`,
+  );
+}
+
+/** Replaces the whole text of the editor, as somebody would who selects all and types. */
+async function rewriteText(page: AdminPage, text: string): Promise<void> {
+  const content = `document.querySelector('.editor > div')?.shadowRoot?.querySelector('.cm-content')`;
+  await page.until(`${content} != null`, 'the editor');
+  await page.tab.evaluate(`void (() => {
+    const content = ${content};
+    content.focus();
+    document.getSelection().selectAllChildren(content);
+    document.execCommand('insertText', false, ${JSON.stringify(text)});
+  })()`);
+}

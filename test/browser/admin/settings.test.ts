@@ -1,0 +1,65 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { Browser } from '../drivers/browser.ts';
+import { chosenEngines, startBrowser } from '../drivers/start.ts';
+import { AdminPage } from './admin-page.ts';
+
+describe.each(chosenEngines())('settings on the administration page in %s', (engine) => {
+  let browser: Browser;
+  let page: AdminPage | undefined;
+
+  beforeAll(async () => {
+    browser = await startBrowser(engine);
+  });
+  afterAll(() => browser?.close());
+  afterEach(async ({ task }) => {
+    if (task.result?.state === 'fail') console.info(browser.messages.slice(-20).join('\n'));
+    await page?.close();
+    page = undefined;
+  });
+
+  test('changes a setting after showing the request, and takes the change back', async () => {
+    page = await AdminPage.open(browser);
+    await page.logIn();
+    await page.goTo('#/settings');
+    await page.sees('Ids that one request may ask for. Takes effect at once.');
+    await page.press('Change uuids/max_count');
+    await page.fill('New value of uuids/max_count', '10');
+    await page.press('Review');
+    await page.sees(`await fetch("/_config/uuids/max_count", { method: 'PUT',`);
+    await page.sees('− 1000 + 10');
+    expect(await page.violations()).toEqual([]);
+    await page.press('Apply');
+    await page.sees('1000 → 10');
+    await page.sees('Default: 1000.');
+    expect(await page.ask('GET', '_config/uuids/max_count')).toBe('10');
+    await page.press('Undo the change of uuids/max_count');
+    await page.sees('Undo the change of uuids/max_count');
+    await page.press('Apply');
+    await page.seesNo('1000 → 10');
+    expect(await page.ask('GET', '_config/uuids/max_count')).toBe('1000');
+  });
+
+  test('shows why the server refuses a value, and changes nothing', async () => {
+    page = await AdminPage.open(browser);
+    await page.logIn();
+    await page.goTo('#/settings');
+    await page.press('Change uuids/max_count');
+    await page.fill('New value of uuids/max_count', 'many');
+    await page.press('Review');
+    await page.press('Apply');
+    await page.sees('400 bad_request · PUT /_config/uuids/max_count');
+    expect(await page.ask('GET', '_config/uuids/max_count')).toBe('1000');
+  });
+
+  test('finds settings by their meaning, and hides secrets', async () => {
+    page = await AdminPage.open(browser);
+    await page.logIn();
+    await page.goTo('#/settings');
+    await page.fill('Name, value or meaning contains', 'port of the server');
+    await page.sees('Takes effect when the process starts again.');
+    await page.seesNo('uuids');
+    await page.fill('Name, value or meaning contains', 'admins');
+    await page.sees('root •••••• Show Change');
+    expect(await page.violations()).toEqual([]);
+  });
+});

@@ -1,0 +1,89 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { Browser } from '../drivers/browser.ts';
+import { chosenEngines, startBrowser } from '../drivers/start.ts';
+import { AdminPage } from './admin-page.ts';
+
+describe.each(chosenEngines())('accounts on the administration page in %s', (engine) => {
+  let browser: Browser;
+  let page: AdminPage | undefined;
+
+  beforeAll(async () => {
+    browser = await startBrowser(engine);
+  });
+  afterAll(() => browser?.close());
+  afterEach(async ({ task }) => {
+    if (task.result?.state === 'fail') console.info(browser.messages.slice(-20).join('\n'));
+    await page?.close();
+    page = undefined;
+  });
+
+  test('creates the first admin, who is then logged in', async () => {
+    page = await AdminPage.open(browser, '#/users', {});
+    await page.sees('This server has no admin: anyone who reaches it may do anything.');
+    await page.fill('Name', 'root');
+    await page.fill('Password', 'rootpw');
+    await page.fill('Password again', 'rootpv');
+    await page.sees('The passwords differ.');
+    await page.fill('Password again', 'rootpw');
+    await page.sees('_config/admins/root');
+    await page.press('Create and log in');
+    await page.sees('root · admin');
+    await page.seesNo('This server has no admin');
+    expect(await page.ask('GET', '_session')).toMatchObject({ userCtx: { name: 'root', roles: ['_admin'] } });
+    expect(await page.violations()).toEqual([]);
+  });
+
+  test('creates a user, changes roles and password, and deletes the user', async () => {
+    page = await AdminPage.open(browser);
+    await page.logIn();
+    await page.goTo('#/users');
+    await page.press('Create the database of users');
+    await page.press('Create');
+    await page.press('Create user');
+    await page.fill('Name', 'ana');
+    await page.fill('Password', 'secret');
+    await page.fill('Password again', 'secret');
+    await page.fill('Roles, with commas between them', 'editor, reader');
+    await page.sees('"password": "••••••"');
+    await page.press('Create');
+    await page.sees('ana editor reader');
+    await page.press('Edit ana');
+    await page.fill('New password (empty: it stays)', 'better');
+    await page.fill('Password again', 'better');
+    await page.fill('Roles, with commas between them', 'writer');
+    await page.press('Save');
+    await page.sees('ana writer');
+    const session = await fetch(`${page.host.baseUrl}/_session`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'ana', password: 'better' }),
+    });
+    expect(await session.json()).toEqual({ ok: true, name: 'ana', roles: ['writer'] });
+    expect(await page.violations()).toEqual([]);
+    await page.press('Delete the user ana');
+    await page.fill('Type ana to confirm', 'ana');
+    await page.press('Delete');
+    await page.sees('There is no user yet.');
+  });
+
+  test('keeps passwords out of the console', async () => {
+    page = await AdminPage.open(browser);
+    await page.logIn();
+    await page.goTo('#/users');
+    await page.press('Create admin');
+    await page.fill('Name', 'second');
+    await page.fill('Password', 'hush');
+    await page.fill('Password again', 'hush');
+    await page.press('Create');
+    expect(await page.whyOff('Delete the admin second')).toBe(undefined);
+    await page.goTo('#/console');
+    await page.sees('What this page has requested');
+    await page.seesNo('second');
+    expect(Object.keys((await page.ask('GET', '_config/admins')) as object)).toEqual(['root', 'second']);
+  });
+
+  test('says to those who are not admins what is missing', async () => {
+    page = await AdminPage.open(browser, '#/users');
+    await page.sees('The list of accounts: Only admins can do this. Log in as an admin.');
+  });
+});
