@@ -1,8 +1,8 @@
 /** `GET /_utils/…`: the files of the administration page, if the host has them (docs/http/server.md#administration-page). */
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import type { Answer, Context } from '../../request/context.ts';
-import { matchesTag } from '../../response/responses.ts';
 import { ownBase, withLocation } from '../../response/locations.ts';
+import { matchesTag } from '../../response/responses.ts';
 import type { AdministrationService } from './administration-service.ts';
 
 /** The page runs its own scripts only, and shows only what this server sends. */
