@@ -59,18 +59,18 @@ async function startService(options: ServeOptions): Promise<Service> {
   const demo =
     demoPort === undefined ? undefined : await startDemo({ host, allowedHosts, port: demoPort, server: server.url });
   if (demo === undefined || typeof demo === 'string') {
-    const lines = [describe(server), ...(demo === undefined ? [] : [demo]), ...adviceFor(server)];
+    const lines = [...describe(server), ...(demo === undefined ? [] : [demo]), ...adviceFor(server)];
     return { lines, close: () => server.close() };
   }
   return {
-    lines: [describe(server), `The demo is at ${demo.url}`, ...adviceFor(server)],
+    lines: [...describe(server), `The demo is at ${demo.url}`, ...adviceFor(server)],
     close: () => Promise.all([demo.close(), server.close()]),
   };
 }
 
-function describe({ url, dataFolder }: RunningServer): string {
+function describe({ url, dataFolder }: RunningServer): string[] {
   const storage = dataFolder === undefined ? 'keeps its data in memory only' : `keeps its data in ${dataFolder}`;
-  return `Settee ${VERSION} answers at ${url} and ${storage}`;
+  return [`Settee ${VERSION} answers at ${url} and ${storage}`, `Its administration page is at ${url}_utils/`];
 }
 
 function adviceFor({ hasAdmin, adminCommand }: RunningServer): string[] {

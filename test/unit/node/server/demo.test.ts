@@ -149,14 +149,14 @@ describe('the demo', () => {
 });
 
 describe('npm start', () => {
-  test('prints the address of the demo after that of the server, and stops both', async () => {
+  test('prints the addresses of the server, its administration page and the demo, and stops both', async () => {
     const settee = new SetteeProcess(['--port', '0', '--memory']);
     running.push({ close: () => settee.stop('SIGKILL') });
     await settee.startUpLine();
     await expect
       .poll(() => settee.stdout, patient)
       .toMatch(
-        /^Settee .*\nThe demo is at http:\/\/127\.0\.0\.1:\d+\/\nIt has no admin: anyone who can reach it may do everything\. Set one with: (npx )?settee serve --memory --set admins\/NAME=PASSWORD\n$/,
+        /^Settee .*\nIts administration page is at http:\/\/127\.0\.0\.1:\d+\/_utils\/\nThe demo is at http:\/\/127\.0\.0\.1:\d+\/\nIt has no admin: anyone who can reach it may do everything\. Set one with: (npx )?settee serve --memory --set admins\/NAME=PASSWORD\n$/,
       );
     const url = String(/demo is at (\S+)/.exec(settee.stdout)?.[1]);
     expect(await (await fetch(url)).text()).toContain('<title>Settee demo</title>');
