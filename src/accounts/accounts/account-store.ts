@@ -10,7 +10,7 @@ import { toRevId } from '../../database/documents/revisions/revisions.ts';
 import type { Registry } from '../../database/registry/contract.ts';
 import type { Snapshot } from '../../database/store/contract.ts';
 import { LONGEST_NAME, SERVER_ADMIN_ROLE, type Standing, USER_PREFIX } from '../contract.ts';
-import { hashOfAdmin, hashOfUser, type PasswordHash } from '../passwords/password-hash.ts';
+import { hashOfAdmin, hashOfUser, type PasswordHash } from '../passwords/stored-password.ts';
 import { RecentEntries } from '../recent-entries.ts';
 import { authenticationDatabase, cacheSize, handlerNames } from '../settings.ts';
 

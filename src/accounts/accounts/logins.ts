@@ -11,12 +11,12 @@ import type { ConfigStore } from '../../base/system/contract.ts';
 import type { Counters } from '../../base/system/counters.ts';
 import { networkOf } from '../../base/system/network-of.ts';
 import { FailedLogins } from '../passwords/failed-logins.ts';
-import type { PasswordHash } from '../passwords/password-hash.ts';
 import type { Passwords } from '../passwords/passwords.ts';
+import type { PasswordHash } from '../passwords/stored-password.ts';
 import { RecentEntries } from '../recent-entries.ts';
 import { cacheSize, iterationLimits } from '../settings.ts';
 import type { Account, AccountStore } from './account-store.ts';
-import type { AdminHashing } from './stored-hashes.ts';
+import type { AdminHashing } from './password-hashing.ts';
 import type { StoredIterations } from './stored-iterations.ts';
 
 const SALT_BYTES = 16;

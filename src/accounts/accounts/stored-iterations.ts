@@ -11,8 +11,8 @@ import type { ConfigStore, Log } from '../../base/system/contract.ts';
 import type { Registry } from '../../database/registry/contract.ts';
 import type { Database } from '../../database/store/contract.ts';
 import { USER_PREFIX } from '../contract.ts';
-import { hashOfAdmin, hashOfUser, type PasswordHash } from '../passwords/password-hash.ts';
 import type { Passwords } from '../passwords/passwords.ts';
+import { hashOfAdmin, hashOfUser, type PasswordHash } from '../passwords/stored-password.ts';
 import { authenticationDatabase } from '../settings.ts';
 
 /** With it the next start need not wait until all user documents were read. */

@@ -3,7 +3,7 @@ import { DatabaseError } from '../../base/errors/database-error.ts';
 import { isObject, type JsonObject, ownMember } from '../../base/json/objects.ts';
 import type { DocumentWrite } from '../../database/store/contract.ts';
 import { LONGEST_NAME, USER_PREFIX } from '../contract.ts';
-import { isSalt, PASSWORD_MEMBERS, type PasswordHash, userMembers } from '../passwords/password-hash.ts';
+import { isSalt, PASSWORD_MEMBERS, type PasswordHash, userMembers } from '../passwords/stored-password.ts';
 import { asPrf } from '../settings.ts';
 
 export interface UserChange {

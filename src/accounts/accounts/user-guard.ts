@@ -14,8 +14,8 @@ import type { Database, DocumentWrite, StoredNode, WriteOptions } from '../../da
 import { isDatabaseAdmin, parseSecurity } from '../access/security.ts';
 import { ADMIN_PARTY, USER_PREFIX } from '../contract.ts';
 import { AddressCounts, tooMany } from '../passwords/address-counts.ts';
-import { hashOfUser } from '../passwords/password-hash.ts';
 import type { Passwords } from '../passwords/passwords.ts';
+import { hashOfUser } from '../passwords/stored-password.ts';
 import { checkUserChange, type PlainPassword, readPassword, type Writer } from './user-documents.ts';
 
 type Refusal = DatabaseError | undefined;

@@ -9,8 +9,8 @@ import { areEqualSecrets } from '../../base/shared/constant-time.ts';
 import type { Config } from '../../base/system/contract.ts';
 import { hashSettings, iterationLimits } from '../settings.ts';
 import { derivePbkdf2, deriveSimple } from './key-derivation.ts';
-import type { PasswordHash } from './password-hash.ts';
 import { PasswordQueue } from './password-queue.ts';
+import type { PasswordHash } from './stored-password.ts';
 
 const QUEUE = { atOnce: 2, mostWaiting: 500, mostOfOne: 100 } as const;
 const SALT_BYTES = 16;

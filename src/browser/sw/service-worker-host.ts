@@ -8,7 +8,7 @@ import { type MaybePromise, orElse, whenReady } from '../../base/shared/maybe-pr
 import type { PlainHeaders, PlainResponse } from '../../base/shared/message.ts';
 import type { Instance, OwnerLink } from '../bridge/contract.ts';
 import { createInstance, isBelow, isForNetwork } from '../bridge/instance.ts';
-import { createLink } from '../bridge/link/link.ts';
+import { createLink } from '../bridge/link/owner-link.ts';
 import { createSessionRelay, type SharedSession, shareSession } from '../bridge/ownership/shared-session.ts';
 import { scriptAddress } from '../bridge/script-address.ts';
 import { serviceUnavailable } from '../bridge/service-unavailable.ts';

@@ -21,7 +21,7 @@ import type { LoadJournalFiles } from '../../storage/indexeddb/journal-files.ts'
 import type { OwnerLink, PageWorker, WorkerOptions, WorkerStatus } from '../bridge/contract.ts';
 import { createInstance, ownerOf } from '../bridge/instance.ts';
 import { ActiveRequests } from '../bridge/link/active-requests.ts';
-import { createLink } from '../bridge/link/link.ts';
+import { createLink } from '../bridge/link/owner-link.ts';
 import { serviceUnavailable } from '../bridge/service-unavailable.ts';
 import { PortTransport } from '../bridge/stream-transports.ts';
 import {

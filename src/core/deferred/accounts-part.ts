@@ -5,7 +5,7 @@ import { type Account, AccountStore } from '../../accounts/accounts/account-stor
 import { isRefused, LoginFailureLog } from '../../accounts/accounts/login-failure-log.ts';
 import { Logins } from '../../accounts/accounts/logins.ts';
 import { DocumentsWithOAuth } from '../../accounts/accounts/oauth-users.ts';
-import { AdminHashing, HashUpgrade } from '../../accounts/accounts/stored-hashes.ts';
+import { AdminHashing, HashUpgrade } from '../../accounts/accounts/password-hashing.ts';
 import { StoredIterations } from '../../accounts/accounts/stored-iterations.ts';
 import { UserGuard } from '../../accounts/accounts/user-guard.ts';
 import { Passwords } from '../../accounts/passwords/passwords.ts';

@@ -1,8 +1,8 @@
 /** All code loaded on first use. Browsers have this in a separate file, so only entries may import it. */
 
 import { AddressCounts, tooMany } from '../../accounts/passwords/address-counts.ts';
-import { adminText, hashOfAdmin, isHashedAdmin } from '../../accounts/passwords/password-hash.ts';
 import { Passwords } from '../../accounts/passwords/passwords.ts';
+import { adminText, hashOfAdmin, isHashedAdmin } from '../../accounts/passwords/stored-password.ts';
 import { iterationLimits } from '../../accounts/settings.ts';
 import { integerSetting, positiveSetting } from '../../base/system/config.ts';
 import type { Config, ConfigStore } from '../../base/system/contract.ts';

@@ -8,11 +8,11 @@ import { DatabaseError, isDatabaseError } from '../../base/errors/database-error
 import { ownMember } from '../../base/json/objects.ts';
 import { mapInSteps, runCooperatively } from '../../base/shared/turn.ts';
 import type { DatabaseInfo } from '../../database/store/contract.ts';
-import { isEmptyRange, type ListParameters, readListQuery, toRowRange } from '../documents/lists/list-parameters.ts';
 import { continueInBackground } from '../request/background-work.ts';
 import { readObject, requireJsonType } from '../request/bodies.ts';
 import { NAMES } from '../request/body-bounds.ts';
 import type { Answer, Context } from '../request/context.ts';
+import { isEmptyRange, type ListParameters, readListQuery, toRowRange } from '../request/list-parameters.ts';
 import { parseCount } from '../request/parameter-values.ts';
 import { databaseLocation, withLocation } from '../response/locations.ts';
 import { jsonAnswer, okAnswer, textAnswer } from '../response/responses.ts';

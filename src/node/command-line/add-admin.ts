@@ -1,8 +1,8 @@
 /** Makes a user a server admin: keeps the hash of the typed password in the settings file (docs/node.md#accounts). */
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { adminText } from '../../accounts/passwords/password-hash.ts';
 import { Passwords } from '../../accounts/passwords/passwords.ts';
+import { adminText } from '../../accounts/passwords/stored-password.ts';
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { systemRandom } from '../../base/shared/clock.ts';
 import { silentLog } from '../../base/system/log.ts';

@@ -1,12 +1,12 @@
 import { describe, expect, test, vi } from 'vitest';
+import { Passwords } from '../../../src/accounts/passwords/passwords.ts';
 import {
   adminText,
   hashOfAdmin,
   hashOfUser,
   isHashedAdmin,
   userMembers,
-} from '../../../src/accounts/passwords/password-hash.ts';
-import { Passwords } from '../../../src/accounts/passwords/passwords.ts';
+} from '../../../src/accounts/passwords/stored-password.ts';
 import { systemRandom } from '../../../src/base/shared/clock.ts';
 
 const config = (settings: Record<string, string> = {}) => ({

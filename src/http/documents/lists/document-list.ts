@@ -5,8 +5,8 @@
 
 import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
 import type { RowRange } from '../../../database/store/contract.ts';
+import type { ListParameters } from '../../request/list-parameters.ts';
 import type { AttachmentFlags } from '../../shown/inline-attachments.ts';
-import type { ListParameters } from './list-parameters.ts';
 
 /** The list parameters that concern its rows. */
 export type RowOptions = Pick<ListParameters, 'includeDocs' | 'conflicts' | 'attachments' | 'attEncodingInfo'>;

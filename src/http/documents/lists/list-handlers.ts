@@ -5,12 +5,17 @@ import { isObject, type JsonObject, ownMember } from '../../../base/json/objects
 import { eachInSteps, runCooperatively } from '../../../base/shared/turn.ts';
 import { readObject } from '../../request/bodies.ts';
 import type { Answer, Context } from '../../request/context.ts';
+import {
+  type ListParameters,
+  parseListParameters,
+  readListQuery,
+  readQueryValues,
+} from '../../request/list-parameters.ts';
 import { type SnapshotLease, withSnapshotLease } from '../../request/snapshot-lease.ts';
 import { matchesTag, momentTag, notModified, readerTag, textAnswer, withHeader } from '../../response/responses.ts';
 import { streamedBody } from '../../response/streams.ts';
 import { AllDocuments, DesignDocuments } from './all-documents.ts';
 import type { DocumentList, RowOptions } from './document-list.ts';
-import { type ListParameters, parseListParameters, readListQuery, readQueryValues } from './list-parameters.ts';
 import { listText } from './list-text.ts';
 import { LocalDocuments } from './local-documents.ts';
 

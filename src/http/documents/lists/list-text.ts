@@ -1,9 +1,9 @@
 /** The text of a list of rows, as streamed (docs/http/bulk.md#row-framing). */
 
 import { DatabaseError } from '../../../base/errors/database-error.ts';
+import { isEmptyRange, type ListParameters, toRowRange } from '../../request/list-parameters.ts';
 import { CHUNK_UNITS } from '../../response/streams.ts';
 import { type DocumentList, isLongRow, type RowBatch } from './document-list.ts';
-import { isEmptyRange, type ListParameters, toRowRange } from './list-parameters.ts';
 
 const LINE = '\r\n';
 const NEXT_LINE = `,${LINE}`;

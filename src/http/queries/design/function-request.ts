@@ -3,11 +3,11 @@
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import type { Database } from '../../../database/store/contract.ts';
 import { shownInfo } from '../../database/databases.ts';
-import { JSON_PARAMETERS } from '../../documents/lists/list-parameters.ts';
 import { parseTarget } from '../../request/address.ts';
 import { readText } from '../../request/bodies.ts';
 import { type BodyBound, tooLarge } from '../../request/body-bounds.ts';
 import type { Context } from '../../request/context.ts';
+import { JSON_PARAMETERS } from '../../request/list-parameters.ts';
 
 /** Headers that tell functions of addresses (docs/http/functions.md#rewrite-rules, #virtual-hosts). A client's own values in them are ignored. */
 const REQUESTED_PATH = 'X-Svc-Requested-Path';

@@ -7,7 +7,7 @@ import { DatabaseError } from '../../../base/errors/database-error.ts';
 import { isShallow } from '../../../base/json/nesting.ts';
 import { isObject, ownMember } from '../../../base/json/objects.ts';
 import { type CooperativeTask, mapInSteps } from '../../../base/shared/turn.ts';
-import { JSON_PARAMETERS } from '../../documents/lists/list-parameters.ts';
+import { JSON_PARAMETERS } from '../../request/list-parameters.ts';
 import { jsonValue, SIGNATURE } from './function-request.ts';
 
 interface RewriteRequest {

@@ -5,7 +5,7 @@
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import { isShallow } from '../../../base/json/nesting.ts';
 import type { ReduceOptions, UpdateMode } from '../../../queries/views/contract.ts';
-import { type ListParameters, parseListParameters } from '../../documents/lists/list-parameters.ts';
+import { type ListParameters, parseListParameters } from '../../request/list-parameters.ts';
 import { parseBoolean, parseCount, parseError } from '../../request/parameter-values.ts';
 
 export interface ViewParameters extends ListParameters {

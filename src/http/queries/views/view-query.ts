@@ -2,9 +2,9 @@
 
 import { isObject, type JsonObject, ownMember } from '../../../base/json/objects.ts';
 import { eachInSteps, runCooperatively } from '../../../base/shared/turn.ts';
-import { readQueryValues } from '../../documents/lists/list-parameters.ts';
 import { parseBody, toObject } from '../../request/bodies.ts';
 import type { Context } from '../../request/context.ts';
+import { readQueryValues } from '../../request/list-parameters.ts';
 import type { ViewGroupLease } from './view-group-lease.ts';
 import { parseViewParameters, type ViewParameters } from './view-parameters.ts';
 import type { ViewSource } from './view-text.ts';

@@ -1,7 +1,7 @@
 /** The two ends of the channels together. */
 import { afterEach, expect, test } from 'vitest';
 import type { PlainRequest, PlainResponse } from '../../../../src/base/shared/message.ts';
-import { createLink } from '../../../../src/browser/bridge/link/link.ts';
+import { createLink } from '../../../../src/browser/bridge/link/owner-link.ts';
 import { createOwnerServer } from '../../../../src/browser/bridge/link/owner-server.ts';
 import { createElection } from '../../../../src/browser/bridge/ownership/election.ts';
 import { FakeLocks } from '../../../support/fake-locks.ts';

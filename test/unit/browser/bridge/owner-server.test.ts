@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ByteStream, PlainRequest, PlainResponse } from '../../../../src/base/shared/message.ts';
 import type { Instance } from '../../../../src/browser/bridge/contract.ts';
 import { createInstance } from '../../../../src/browser/bridge/instance.ts';
-import { createLink } from '../../../../src/browser/bridge/link/link.ts';
+import { createLink } from '../../../../src/browser/bridge/link/owner-link.ts';
 import { createOwnerServer, type OwnerServer } from '../../../../src/browser/bridge/link/owner-server.ts';
 import { ChannelPipes } from '../../../../src/browser/bridge/stream-transports.ts';
 import { type FromOwner, PROTOCOL, type ToOwner, type WireRequest } from '../../../../src/browser/bridge/wire.ts';

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { ByteStream, PlainRequest, PlainResponse } from '../../../../src/base/shared/message.ts';
 import type { OwnerLink } from '../../../../src/browser/bridge/contract.ts';
 import { aliveLock, channelName, ownerLock } from '../../../../src/browser/bridge/instance.ts';
-import { createLink } from '../../../../src/browser/bridge/link/link.ts';
+import { createLink } from '../../../../src/browser/bridge/link/owner-link.ts';
 import { createOwnerServer, type OwnerServer } from '../../../../src/browser/bridge/link/owner-server.ts';
 import type { ParticipantKind, PortOffer, ToOwner } from '../../../../src/browser/bridge/wire.ts';
 import { type FakeLockClient, FakeLocks } from '../../../support/fake-locks.ts';

@@ -1,6 +1,6 @@
 import 'fake-indexeddb/auto';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createLink } from '../../../../src/browser/bridge/link/link.ts';
+import { createLink } from '../../../../src/browser/bridge/link/owner-link.ts';
 import {
   createSessionRelay,
   SessionRequests,

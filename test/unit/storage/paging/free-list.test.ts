@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { createMemoryPageStore } from '../../../../src/storage/memory-page-store.ts';
 import type { Commit, PageFile } from '../../../../src/storage/page-store.ts';
-import { decodeFreeList, FreeList, PageAllocator } from '../../../../src/storage/paging/page-allocator.ts';
+import { decodeFreeList, FreeList } from '../../../../src/storage/paging/free-list.ts';
+import { PageAllocator } from '../../../../src/storage/paging/page-allocator.ts';
 import { SnapshotRegister } from '../../../../src/storage/paging/snapshot-register.ts';
 
 interface Scene {

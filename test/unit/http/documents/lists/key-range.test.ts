@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readListQuery, toRowRange } from '../../../../../src/http/documents/lists/list-parameters.ts';
+import { readListQuery, toRowRange } from '../../../../../src/http/request/list-parameters.ts';
 import { contextAt } from '../../support.ts';
 
 async function range(search: string) {

@@ -3,7 +3,7 @@ import {
   parseListParameters,
   readListQuery,
   readQueryValues,
-} from '../../../../../src/http/documents/lists/list-parameters.ts';
+} from '../../../../../src/http/request/list-parameters.ts';
 import { parseCount } from '../../../../../src/http/request/parameter-values.ts';
 import { contextAt } from '../../support.ts';
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { readQueryValues } from '../../../../../src/http/documents/lists/list-parameters.ts';
 import {
   parseViewParameters,
   toReduceOptions,
   type ViewParameters,
 } from '../../../../../src/http/queries/views/view-parameters.ts';
+import { readQueryValues } from '../../../../../src/http/request/list-parameters.ts';
 import { contextAt } from '../../support.ts';
 
 const PLAIN = { hasReduce: false, defaults: {} };

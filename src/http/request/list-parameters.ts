@@ -4,12 +4,12 @@
  * counts.
  */
 
-import { DatabaseError } from '../../../base/errors/database-error.ts';
-import { type MaybePromise, whenReady } from '../../../base/shared/maybe-promise.ts';
-import type { RowRange } from '../../../database/store/contract.ts';
-import { parseBody } from '../../request/bodies.ts';
-import type { Context } from '../../request/context.ts';
-import { parseBoolean, parseCount, parseError, shortText } from '../../request/parameter-values.ts';
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
+import type { RowRange } from '../../database/store/contract.ts';
+import { parseBody } from './bodies.ts';
+import type { Context } from './context.ts';
+import { parseBoolean, parseCount, parseError, shortText } from './parameter-values.ts';
 
 export interface ListParameters {
   /** Rows for just these keys, in this order. */

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { PlainRequest, PlainResponse, RequestBody } from '../../../../src/base/shared/message.ts';
 import { channelName } from '../../../../src/browser/bridge/instance.ts';
-import { type CreateLinkOptions, createLink } from '../../../../src/browser/bridge/link/link.ts';
+import { type CreateLinkOptions, createLink } from '../../../../src/browser/bridge/link/owner-link.ts';
 import { PROTOCOL, type ToAll, type ToOwner } from '../../../../src/browser/bridge/wire.ts';
 import { FakeLocks } from '../../../support/fake-locks.ts';
 import {
