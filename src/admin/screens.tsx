@@ -13,6 +13,7 @@ const SERVER_SCREENS: Readonly<Record<string, () => Promise<ComponentType>>> = {
   console: async () => (await import('./console/console.tsx')).Console,
   login: async () => (await import('./session/log-in.tsx')).LogIn,
   replication: async () => (await import('./replication/replication.tsx')).Replication,
+  'self-test': async () => (await import('./self-test/self-test.tsx')).SelfTest,
   settings: async () => (await import('./settings/settings.tsx')).Settings,
   users: async () => (await import('./users/users.tsx')).Users,
 };

@@ -6,6 +6,8 @@ import { goTo, hrefOf } from '../page/router.ts';
 import type { DatabaseScreenProps } from '../page/screen-props.ts';
 import { newId, readDocument } from '../server/document.ts';
 import { stored } from '../staging/staging-bar.tsx';
+import { Attachments } from './attachments.tsx';
+import { ConflictPanel } from './conflict-panel.tsx';
 import { OpenDocument } from './open-document.tsx';
 import './document.css';
 
@@ -76,7 +78,11 @@ function ExistingDocument({ database, id }: { readonly database: string; readonl
         </button>
       </header>
       <ErrorNote failure={failure} retry={reload} />
+      {value.found !== undefined && value.found.conflicts.length > 0 && (
+        <ConflictPanel database={database} id={id} winner={value.found.rev} />
+      )}
       <OpenDocument database={database} id={id} stored={value.found} />
+      {value.found !== undefined && <Attachments database={database} stored={value.found} />}
     </section>
   );
 }

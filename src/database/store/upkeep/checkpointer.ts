@@ -1,6 +1,6 @@
 import type { Clock } from '../../../base/shared/clock.ts';
 import { pageNumbers } from '../../../storage/btree/contract.ts';
-import type { FreeList } from '../../../storage/paging/page-allocator.ts';
+import type { FreeList } from '../../../storage/paging/free-list.ts';
 import { gatherSlice, nodeWrites, type PageWrite, type Slice, SliceSize } from '../../../storage/paging/slices.ts';
 import type { Capture } from '../state/database-state.ts';
 import type { Head } from '../state/head.ts';

@@ -26,7 +26,7 @@ import { nextTurn } from '../../../base/shared/turn.ts';
 import type { ActiveTasks } from '../../../base/system/active-tasks.ts';
 import type { Log } from '../../../base/system/contract.ts';
 import type { PageNumber, PageStoreSupport } from '../../../storage/page-store.ts';
-import { FreeList } from '../../../storage/paging/page-allocator.ts';
+import { FreeList } from '../../../storage/paging/free-list.ts';
 import type { SnapshotRegister } from '../../../storage/paging/snapshot-register.ts';
 import type { VerifyReport } from '../contract.ts';
 import { verifyHead } from '../reading/verify.ts';

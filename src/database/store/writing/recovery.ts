@@ -3,7 +3,7 @@ import type { Crc32 } from '../../../base/shared/crc32.ts';
 import { type CooperativeTask, runCooperatively } from '../../../base/shared/turn.ts';
 import type { JournalRecord, PageFile, PageNumber } from '../../../storage/page-store.ts';
 import { checkRecord } from '../../../storage/paging/checksums.ts';
-import { decodeFreeList } from '../../../storage/paging/page-allocator.ts';
+import { decodeFreeList } from '../../../storage/paging/free-list.ts';
 import { damagedRecordError } from '../../../storage/paging/page-errors.ts';
 import type { DocId } from '../../documents/contract.ts';
 import { pagesOfRuns } from '../state/attachments-tree.ts';
