@@ -78,6 +78,26 @@ export class AdminPage {
     );
   }
 
+  /** Replaces the text of an editor, as by Ctrl+A and a paste. Waits until the editor is there. */
+  async type(label: string, text: string): Promise<void> {
+    await this.until(
+      `(() => {
+        const content = [...document.querySelectorAll('.editor > div')].flatMap(({ shadowRoot }) => [...(shadowRoot?.querySelectorAll('.cm-content') ?? [])])
+          .find((one) => one.getAttribute('aria-label') === ${JSON.stringify(label)});
+        if (content === undefined) return false;
+        content.focus();
+        const isMac = /Mac/.test(navigator.platform);
+        content.dispatchEvent(new KeyboardEvent('keydown', { key: 'a', code: 'KeyA', keyCode: 65, ctrlKey: !isMac, metaKey: isMac, bubbles: true, cancelable: true }));
+        // Not a ClipboardEvent: Firefox hides the data of those that scripts make.
+        const paste = new Event('paste', { bubbles: true, cancelable: true });
+        Object.defineProperty(paste, 'clipboardData', { value: { getData: (type) => (type === 'text/plain' ? ${JSON.stringify(text)} : '') } });
+        content.dispatchEvent(paste);
+        return true;
+      })()`,
+      `an editor named ${label}`,
+    );
+  }
+
   /** Waits until the text is in sight. */
   sees(text: string): Promise<void> {
     return this.until(

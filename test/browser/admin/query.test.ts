@@ -24,7 +24,7 @@ describe.each(chosenEngines())('queries, views and shape on the administration p
   test('says how a query runs, and makes the index that would help', async () => {
     page = await openLibrary(browser);
     await page.goTo('#/db/library/query');
-    await type(page, 'Query', '{"selector": {"author": "Austen"}, "fields": ["_id", "year"]}');
+    await page.type('Query', '{"selector": {"author": "Austen"}, "fields": ["_id", "year"]}');
     await page.press('Run');
     await page.sees('40 documents examined, 2 returned 20 for each result.');
     await page.until(`document.querySelector('.examined.bad') !== null`, 'the figures in red');
@@ -53,7 +53,7 @@ describe.each(chosenEngines())('queries, views and shape on the administration p
   test('shows the pages of a result, and keeps queries by name', async () => {
     page = await openLibrary(browser);
     await page.goTo('#/db/library/query');
-    await type(page, 'Query', '{"selector": {}, "fields": ["_id"], "limit": 30}');
+    await page.type('Query', '{"selector": {}, "fields": ["_id"], "limit": 30}');
     await page.fill('Name of this query', 'All');
     await page.press('Save');
     await page.sees('All');
@@ -64,7 +64,7 @@ describe.each(chosenEngines())('queries, views and shape on the administration p
     await page.sees('10 returned');
     await page.sees('book-39');
     await page.seesNo('book-29');
-    await type(page, 'Query', '{"selector": ');
+    await page.type('Query', '{"selector": ');
     await page.press('Run');
     await page.sees('The query is not JSON');
     await page.press('All');
@@ -77,7 +77,7 @@ describe.each(chosenEngines())('queries, views and shape on the administration p
   test('offers the index that a sort needs beside the error', async () => {
     page = await openLibrary(browser);
     await page.goTo('#/db/library/query');
-    await type(page, 'Query', '{"selector": {"year": {"$gt": 1930}}, "sort": ["year"]}');
+    await page.type('Query', '{"selector": {"year": {"$gt": 1930}}, "sort": ["year"]}');
     await page.press('Run');
     await page.sees('No index exists for this sort');
     await page.sees('An index by year would help.');
@@ -129,10 +129,10 @@ describe.each(chosenEngines())('queries, views and shape on the administration p
     page = await openLibrary(browser, YEARS);
     await page.goTo('#/db/library/views/books/years');
     await page.press('Edit as a draft');
-    await type(page, 'Map function', 'function (doc) { emit(1, null); }');
+    await page.type('Map function', 'function (doc) { emit(1, null); }');
     await page.goTo('#/db/library/views');
     await page.goTo('#/db/library/views?draft=books%2Fyears');
-    await type(page, 'Reduce function', '');
+    await page.type('Reduce function', '');
     await page.press('Run');
     await page.sees('Key Value Document 1 null book-00');
     await page.press('Discard the draft');
@@ -148,20 +148,20 @@ describe.each(chosenEngines())('queries, views and shape on the administration p
     page = await openLibrary(browser);
     await page.goTo('#/db/library/views');
     await page.press('Draft a view');
-    await type(page, 'Map function', 'function (doc) {\n  emit(doc.year, 1;\n}');
+    await page.type('Map function', 'function (doc) {\n  emit(doc.year, 1;\n}');
     await page.press('Run');
     await page.sees("Map, line 2: SyntaxError: expecting ','");
-    await type(page, 'Map function', 'function (doc) {\n  emit("all", 1);\n  emit(doc.shelf.room, doc.pages);\n}');
-    await type(page, 'Reduce function', '_sum');
+    await page.type('Map function', 'function (doc) {\n  emit("all", 1);\n  emit(doc.shelf.room, doc.pages);\n}');
+    await page.type('Reduce function', '_sum');
     await page.press('Run');
     await page.sees("Map, line 3: TypeError: cannot read property 'room' of undefined In 20 documents, first book-01.");
     await page.sees('40 rows from 40 documents.');
     await page.sees('Reduced, by key Key Value 0 100 2 100 "all" 20');
-    await type(page, 'Map function', 'function (doc) {\n  emit(doc.year, doc.pages);\n}');
-    await type(page, 'Reduce function', 'function (keys, values) {\n  return values.x.y;\n}');
+    await page.type('Map function', 'function (doc) {\n  emit(doc.year, doc.pages);\n}');
+    await page.type('Reduce function', 'function (keys, values) {\n  return values.x.y;\n}');
     await page.press('Run');
     await page.sees("Reduce, line 2: TypeError: cannot read property 'y' of undefined");
-    await type(page, 'Reduce function', '_sum');
+    await page.type('Reduce function', '_sum');
     expect(await page.whyOff('Review and save')).toBe('Name a design document first.');
     await page.fill('Design document', 'books');
     await page.fill('View', 'pages');
@@ -207,7 +207,7 @@ describe.each(chosenEngines())('queries, views and shape on the administration p
     page = await openLibrary(browser);
     await page.tab.evaluate(`document.querySelector('.switch input').click()`);
     await page.goTo('#/db/library/query');
-    await type(page, 'Query', '{"selector": {"author": "Austen"}}');
+    await page.type('Query', '{"selector": {"author": "Austen"}}');
     await page.press('Run');
     const why = 'Read-only mode is on. Switch it off at the bottom of the menu.';
     expect(await page.whyOff('Make this index')).toBe(why);
@@ -231,7 +231,7 @@ describe.each(chosenEngines())('queries, views and shape on the administration p
   test('breaks no rule of accessibility, in light and in dark', async () => {
     page = await openLibrary(browser, YEARS);
     await page.goTo('#/db/library/query');
-    await type(page, 'Query', '{"selector": {"author": "Austen"}}');
+    await page.type('Query', '{"selector": {"author": "Austen"}}');
     await page.press('Run');
     await page.sees('An index by author would help.');
     await expectNoViolations(page);
@@ -243,7 +243,7 @@ describe.each(chosenEngines())('queries, views and shape on the administration p
     await page.sees('40 rows in the view');
     await expectNoViolations(page);
     await page.press('Edit as a draft');
-    await type(page, 'Map function', 'function (doc) { emit(doc.shelf.room, 1); }');
+    await page.type('Map function', 'function (doc) { emit(doc.shelf.room, 1); }');
     await page.press('Run');
     await page.sees('Map, line 1:');
     await expectNoViolations(page);
@@ -279,24 +279,4 @@ async function expectNoViolations(page: AdminPage): Promise<void> {
     await page.tab.evaluate(`void (document.documentElement.dataset.theme = '${theme}')`);
     expect(await page.violations()).toEqual([]);
   }
-}
-
-/** Replaces the text of an editor, as by Ctrl+A and a paste. Waits until the editor is there. */
-async function type(page: AdminPage, label: string, text: string): Promise<void> {
-  await page.until(
-    `(() => {
-      const content = [...document.querySelectorAll('.editor > div')].flatMap(({ shadowRoot }) => [...(shadowRoot?.querySelectorAll('.cm-content') ?? [])])
-        .find((one) => one.getAttribute('aria-label') === ${JSON.stringify(label)});
-      if (content === undefined) return false;
-      content.focus();
-      const isMac = /Mac/.test(navigator.platform);
-      content.dispatchEvent(new KeyboardEvent('keydown', { key: 'a', code: 'KeyA', keyCode: 65, ctrlKey: !isMac, metaKey: isMac, bubbles: true, cancelable: true }));
-      // Not a ClipboardEvent: Firefox hides the data of those that scripts make.
-      const paste = new Event('paste', { bubbles: true, cancelable: true });
-      Object.defineProperty(paste, 'clipboardData', { value: { getData: (type) => (type === 'text/plain' ? ${JSON.stringify(text)} : '') } });
-      content.dispatchEvent(paste);
-      return true;
-    })()`,
-    `an editor named ${label}`,
-  );
 }
