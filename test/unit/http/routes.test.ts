@@ -85,10 +85,11 @@ describe('invalid paths', () => {
     expect(await askJson(core, what, { body: '{}' })).toEqual([400, { error: 'bad_request', reason }]);
   });
 
-  test.each(['GET /_utils/index.html'])('%s is not implemented', async (what) => {
-    const [status, answer] = await askJson(core, what);
+  test('the administration page is not implemented where the host does not include it', async () => {
+    const [status, answer] = await askJson(core, 'GET /_utils/index.html');
     expect(status).toBe(501);
-    expect(answer).toEqual({ error: 'not_implemented', reason: expect.stringMatching(/not implemented yet\./) });
+    const reason = 'The administration page is not part of this host; see docs/node.md.';
+    expect(answer).toEqual({ error: 'not_implemented', reason });
   });
 
   test('an encoded slash after _design is redirected to the plain one, with the query', async () => {

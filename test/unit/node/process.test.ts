@@ -68,28 +68,26 @@ describe('the process', () => {
     outgoing.write('{"text":"');
     server.child.kill(signal);
     await expect
-      .poll(
-        () =>
-          fetch(url).then(
-            () => 'open',
-            () => 'closed',
-          ),
-        )
-        .toBe('closed');
-      outgoing.end(`${'x'.repeat(2_000_003)}"}`);
-      const [incoming] = await answered;
-      incoming.resume();
-      await once(incoming, 'end');
-      expect(incoming.statusCode).toBe(201);
-      expect(await server.exited).toEqual({ code: 0, signal: null });
-      const told = server.stderr.trimEnd().split('\n');
-      expect(told.map((line) => line.replace(/^\S+ /, ''))).toEqual([
-        `[info] the server has started: Settee 0.1.0 at ${url}`,
-        '[info] the server is stopping',
-        '[info] the server has stopped',
-      ]);
-    },
-  );
+      .poll(() =>
+        fetch(url).then(
+          () => 'open',
+          () => 'closed',
+        ),
+      )
+      .toBe('closed');
+    outgoing.end(`${'x'.repeat(2_000_003)}"}`);
+    const [incoming] = await answered;
+    incoming.resume();
+    await once(incoming, 'end');
+    expect(incoming.statusCode).toBe(201);
+    expect(await server.exited).toEqual({ code: 0, signal: null });
+    const told = server.stderr.trimEnd().split('\n');
+    expect(told.map((line) => line.replace(/^\S+ /, ''))).toEqual([
+      `[info] the server has started: Settee 0.1.0 at ${url}`,
+      '[info] the server is stopping',
+      '[info] the server has stopped',
+    ]);
+  });
 
   test('is ended at once by a second signal', async () => {
     const server = settee('--port', '0', '--memory');

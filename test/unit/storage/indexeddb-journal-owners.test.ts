@@ -5,7 +5,7 @@ import { isDatabaseError } from '../../../src/base/errors/database-error.ts';
 import { must } from '../../../src/base/shared/assert.ts';
 import { createIndexedDbPageStore } from '../../../src/storage/indexeddb/indexeddb-page-store.ts';
 import { createOpfsJournalFiles } from '../../../src/storage/indexeddb/opfs-journal-files.ts';
-import { type Commit, type PageFile, PAGES_PER_EPOCH } from '../../../src/storage/page-store.ts';
+import { type Commit, PAGES_PER_EPOCH, type PageFile } from '../../../src/storage/page-store.ts';
 import { FakeFileSystem } from './fake-file-system.ts';
 
 /**

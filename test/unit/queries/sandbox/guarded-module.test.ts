@@ -2,7 +2,12 @@ import { readFile } from 'node:fs/promises';
 import { beforeAll, expect, test } from 'vitest';
 import { must } from '../../../../src/base/shared/assert.ts';
 import { atOnce } from '../../../../src/base/shared/turn.ts';
-import { findLocalTime, guardLoops, guardModule, namesOfGuarded } from '../../../../src/queries/sandbox/isolates/loop-guard.ts';
+import {
+  findLocalTime,
+  guardLoops,
+  guardModule,
+  namesOfGuarded,
+} from '../../../../src/queries/sandbox/isolates/loop-guard.ts';
 import { QuickJsInstanceFactory } from '../../../../src/queries/sandbox/isolates/quickjs-instance.ts';
 import { ThreadTime } from '../../../support/thread-time.ts';
 import { createTestSandbox, openProgram, quickJsPath } from './quickjs-files.ts';
