@@ -102,7 +102,7 @@ describe.each(chosenEngines())('the script that the worker loads on first use, i
       const refused = await query();
       expect(refused).toMatchObject({ status: 503, json: { error: 'functions_unavailable' } });
       expect(refused.json).toMatchObject({
-        reason: expect.stringContaining("beside the worker's script, and be of the same version"),
+        reason: expect.stringContaining("in the same folder as the worker's script, and of the same version"),
       });
       expect(await call(tab, 'request', 'fetch', 'GET', '/db/notes/a')).toMatchObject({ status: 200 });
       instead = undefined;

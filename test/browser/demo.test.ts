@@ -98,7 +98,7 @@ function outage(demo: Demo): void {
     await shows(
       tab,
       '[data-side=there] [role=status]',
-      'This database can’t be reached at the moment; this is what it had.',
+      'This database can’t be reached at the moment; this is its last known content.',
     );
     await retype(tab, '[data-side=here] .packing li:first-child input[type=text]', 'Hammock');
     await shows(tab, '.line-pending', '1 change here waits to be sent');
@@ -198,7 +198,7 @@ function otherTabs(demo: Demo): void {
     await edit(quicker, '"area": 83871', '"area": 83879');
     await click(quicker, '[data-action=save]');
     await shows(quicker, '.message', 'Saved.');
-    await shows(slower, '.message', 'Another tab has changed this document meanwhile.');
+    await shows(slower, '.message', 'Another tab has changed this document in the meantime.');
     await click(slower, '[data-action=save]');
     await shows(slower, '.conflict h3', 'Another tab was quicker');
     expect(await text(slower, '.conflict tbody')).toBe('capital["Wien"]["Vienna"]area8387183879');

@@ -1,6 +1,5 @@
 import { availableParallelism, loadavg } from 'node:os';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { roundsOf } from '../support/long-runs.ts';
 import { type BrowserSession, openBrowserSession, pause, type Site } from './browser-session.ts';
 import { call, type Way, type WorkReport } from './controls.ts';
 import type { Tab } from './drivers/browser.ts';
@@ -17,8 +16,8 @@ const stretch = 40;
 
 /** The next answer after a loss (milliseconds). Other work of the machine may cost a round this, so the median of some counts. */
 const answerWithinMs = 150;
-const rounds = roundsOf(3, 5);
-const majority = roundsOf(2, 3);
+const rounds = 5;
+const majority = 3;
 
 /** Processes for each core that want to run while two tabs work, as the system counts them. What is beyond is other work. */
 const ownLoad = 2;

@@ -164,7 +164,7 @@ describe.each(chosenEngines())('replication in %s', (engine) => {
     await expect.poll(() => server.open, soon).toBe(2);
     // If the feeds took all the connections that a browser has for a host, it would be answered when one of them ends.
     expect(await call(tab, 'request', 'fetch', 'GET', server.url)).toMatchObject({ status: 200 });
-    expect(server.open).toBe(2);
+    await expect.poll(() => server.open, soon).toBe(2);
     const news = () => server.seen.filter((line) => line.startsWith('GET /_db_updates')).length;
     expect(news()).toBe(1);
     for (const name of names) await server.ask('PUT', `/${name}/doc`, { in: name });

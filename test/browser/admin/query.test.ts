@@ -168,6 +168,7 @@ describe.each(chosenEngines())('queries, views and shape on the administration p
     await page.press('Review and save');
     await page.sees('_design/books is a new design document. It replicates to peers as any document.');
     await page.press('Save');
+    await page.seesNo('_design/books is a new design document.');
     await page.sees('books/pages');
     expect(await page.ask('GET', 'library/_design/books')).toMatchObject({
       language: 'javascript',
