@@ -183,7 +183,7 @@ describe.each(chosenEngines())('an edit sent while its page is left, in %s', (en
       const request = new Request('${database}/a', { method: 'PUT', body: '{}' });
       return settee.fetch(request, { keepalive: true }).then(({ status }) => status, String);
     })()`);
-    const remedy = expect.stringContaining('pass fetch the address and, as body, text');
+    const remedy = expect.stringContaining('pass fetch the address and, as the body, text');
     expect(sent).toEqual(engine === 'firefox' ? remedy : 201);
   });
 });
