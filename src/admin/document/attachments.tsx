@@ -1,6 +1,4 @@
 /** The attachments of a stored document: looked at, added and removed. */
-import { useState } from 'preact/hooks';
-import { ErrorNote } from '../components/error-note.tsx';
 import { formatBytes } from '../components/format.ts';
 import { Icon } from '../components/icon.tsx';
 import { WriteButton } from '../components/write-button.tsx';
@@ -21,17 +19,9 @@ interface Attachment {
 }
 
 export function Attachments({ database, stored }: AttachmentsProps) {
-  const [failure, setFailure] = useState<unknown>(undefined);
   const all = attachmentsOf(stored);
-  const add = async (files: FileList | null) => {
-    setFailure(undefined);
-    try {
-      let { rev } = stored;
-      for (const file of files ?? []) rev = await upload(database, stored.id, rev, file);
-    } catch (error) {
-      setFailure(error);
-    }
-    storedEvents.dispatchEvent(new Event('stored'));
+  const add = (files: FileList | null) => {
+    if (files !== null && files.length > 0) reviewUpload(database, stored, [...files]);
   };
   return (
     <section
@@ -40,18 +30,17 @@ export function Attachments({ database, stored }: AttachmentsProps) {
       onDragOver={(event) => event.preventDefault()}
       onDrop={(event) => {
         event.preventDefault();
-        void add(event.dataTransfer?.files ?? null);
+        add(event.dataTransfer?.files ?? null);
       }}
     >
       <h3>Attachments</h3>
-      <ErrorNote failure={failure} />
       {all.length === 0 && <p class="muted">None. Drop files here, or choose some.</p>}
       <ul>
         {all.map((one) => (
           <Row key={one.name} database={database} stored={stored} attachment={one} />
         ))}
       </ul>
-      <AddFiles onFiles={(files) => void add(files)} />
+      <AddFiles onFiles={add} />
     </section>
   );
 }
@@ -122,11 +111,34 @@ function reviewRemoval(path: string, name: string): void {
   });
 }
 
-/** Returns the new revision. */
-async function upload(database: string, id: string, rev: string, file: File): Promise<string> {
+function reviewUpload(database: string, { id, rev }: StoredDocument, files: readonly File[]): void {
+  review({
+    title: files.length === 1 ? `Attach ${files[0]?.name}` : `Attach ${files.length} files`,
+    effects: [
+      'Each file makes a new revision of the document, which replicates to peers. An attachment of the same name is replaced.',
+      ...(files.length > 1 ? ['From the second request on, rev is the revision that the one before returned.'] : []),
+    ],
+    requests: files.map((file) => uploadRequest(database, id, rev, file)),
+    action: 'Attach',
+    apply: async () => {
+      let latest = rev;
+      try {
+        for (const file of files) latest = await upload(uploadRequest(database, id, latest, file));
+      } finally {
+        storedEvents.dispatchEvent(new Event('stored'));
+      }
+    },
+  });
+}
+
+function uploadRequest(database: string, id: string, rev: string, file: File): ServerRequest {
   const path = `${attachmentPath(database, id, file.name)}?rev=${rev}`;
   const headers = { 'content-type': file.type || 'application/octet-stream' };
-  const request: ServerRequest = { method: 'PUT', path, body: file, headers };
+  return { method: 'PUT', path, body: file, headers };
+}
+
+/** Returns the new revision. */
+async function upload(request: ServerRequest): Promise<string> {
   return parseResponse<{ readonly rev: string }>(await exchange(request), request).rev;
 }
 
