@@ -99,8 +99,8 @@ class FeedRun {
     await running.kill();
     server = undefined;
     await Promise.all(writers);
-    // The first two lines say where it listens, and that it has no admin.
-    expect(running.output.split('\n').slice(2).join('\n').trim(), 'what the server had to complain about').toBe('');
+    // The first lines say where it and its administration page are, and that it has no admin.
+    expect(running.output.split('\n').slice(3).join('\n').trim(), 'what the server had to complain about').toBe('');
   }
 
   /** What the followers do not know of what the folder has. */

@@ -103,8 +103,8 @@ class UploadRun {
     this.brokenOff += this.#writers.filter((writer) => writer.isUploading).length;
     await running.kill();
     await all;
-    // The first two lines say where it listens, and that it has no admin.
-    expect(running.output.split('\n').slice(2).join('\n').trim(), 'what the server had to complain about').toBe('');
+    // The first lines say where it and its administration page are, and that it has no admin.
+    expect(running.output.split('\n').slice(3).join('\n').trim(), 'what the server had to complain about').toBe('');
     server = undefined;
   }
 

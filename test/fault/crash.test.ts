@@ -116,8 +116,8 @@ class CrashRun {
     await Promise.race([delay(this.#random.between(EARLIEST_KILL_MS, LATEST_KILL_MS)), all]);
     await running.kill();
     await all;
-    // The first two lines say where it listens, and that it has no admin.
-    expect(running.output.split('\n').slice(2).join('\n').trim(), 'what the server had to complain about').toBe('');
+    // The first lines say where it and its administration page are, and that it has no admin.
+    expect(running.output.split('\n').slice(3).join('\n').trim(), 'what the server had to complain about').toBe('');
   }
 
   /** The restarted server dies while it opens the database, which it does at the first request. */
