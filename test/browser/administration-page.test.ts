@@ -1,13 +1,15 @@
-import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { settee } from 'settee/vite';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { type AppFolder, createApp } from '../app-builds.ts';
-import { useBrowserSession } from '../browser-session.ts';
-import type { Browser, Tab } from '../drivers/browser.ts';
-import { chosenEngines } from '../drivers/start.ts';
-import { startSiteServer, type TestServer } from '../server.ts';
-import { type PageInTab, pageInTab } from './page-in-tab.ts';
+import { type PageInTab, pageInTab } from './admin/page-in-tab.ts';
+import { type AppFolder, createApp } from './app-builds.ts';
+import { useBrowserSession } from './browser-session.ts';
+import { until } from './demo-page.ts';
+import { useDemo } from './demo-session.ts';
+import type { Browser, Tab } from './drivers/browser.ts';
+import { chosenEngines } from './drivers/start.ts';
+import { startSiteServer, type TestServer } from './server.ts';
 
 const html =
   '<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><title>app</title><body><script type="module" src="/main.js"></script>';
@@ -214,6 +216,24 @@ describe.each(chosenEngines().filter((engine) => engine !== 'webkit'))(
   },
 );
 
+describe.each(chosenEngines().filter((engine) => engine !== 'webkit'))('the demo, in %s', (engine) => {
+  const demo = useDemo(engine);
+
+  test('has the administration page of its database, also offline', async () => {
+    await demo.serve();
+    const tab = await demo.open('#/');
+    await until(tab, 'navigator.serviceWorker.controller !== null');
+    const page = pageInTab(await demo.browser.open(new URL('/db/_utils/', demo.url).href));
+    opened.push(page.tab);
+    await page.sees('for this site.');
+    await demo.stopServer();
+    await page.tab.reload();
+    await page.sees('for this site.');
+    await page.goTo('#/settings');
+    await page.sees('uuids');
+  });
+});
+
 describe.each(chosenEngines())('the responses of the administration page of an app, in %s', (engine) => {
   const session = useBrowserSession(engine);
 
@@ -235,8 +255,8 @@ describe.each(chosenEngines())('the responses of the administration page of an a
       expect(await app.ask('/db/_utils/settings.json')).toEqual([200, '{"read_only":false}\n']);
       expect(await app.ask('/db/_utils/nothing.js')).toEqual([404, '{"error":"not_found","reason":"missing"}\n']);
       expect(
-        await app.tab.evaluate("fetch('/db/_utils').then(({ status, redirected, url }) => [status, redirected, url])"),
-      ).toEqual([200, true, `${app.server.origin}/db/_utils/`]);
+        await app.tab.evaluate("fetch('/db/_utils').then(({ status, url }) => [status, url])"),
+      ).toEqual([200, `${app.server.origin}/db/_utils/`]);
     };
     await look();
     await app.server.close();
@@ -251,6 +271,46 @@ describe.each(chosenEngines())('the responses of the administration page of an a
       'text/html; charset=utf-8',
       expect.stringContaining('<div id="app">'),
     ]);
+  });
+});
+
+describe.each(chosenEngines())('an app without a bundler, in %s', (engine) => {
+  const session = useBrowserSession(engine);
+  const built = join(import.meta.dirname, '../../dist');
+
+  /** The files of the package where the documentation says, and a page that starts the service worker with that query. */
+  async function openSite(query: string, hasFolder: boolean): Promise<Tab> {
+    const site = createApp({
+      'site/index.html': html,
+      'site/main.js': main
+        .replace("'settee'", "'/settee.js'")
+        .replace("base: '/db/'", `base: '/db/', serviceWorker: '/settee-sw.js?base=/db/&${query}'`),
+    });
+    apps.push(site);
+    const folder = join(site.path, 'site');
+    cpSync(join(built, 'browser'), folder, { recursive: true });
+    if (hasFolder) cpSync(join(built, 'utils'), join(folder, 'settee-utils'), { recursive: true });
+    const server = await startSiteServer(folder);
+    const tab = await session.browser.open(`${server.origin}/`);
+    opened.push(tab, server);
+    return tab;
+  }
+
+  test.for(['utils=true', 'utils', 'utils=/settee-utils/settee-sw-utils.js'])(
+    'has the administration page in a copied folder, with the parameter %s',
+    async (query) => {
+      const tab = await openSite(query, true);
+      await tab.evaluate('ready');
+      expect(await tab.evaluate("fetch('/db/_utils/').then(async (answer) => [answer.status, await answer.text()])")).toEqual([
+        200,
+        expect.stringContaining('<div id="app">'),
+      ]);
+    },
+  );
+
+  test('does not start without the folder', async () => {
+    const tab = await openSite('utils=true', false);
+    expect(await tab.evaluate('ready.catch(({ message }) => message)')).toMatch(/^The service worker .* did not start/);
   });
 });
 
@@ -287,7 +347,7 @@ describe('the build of an app without the administration page', () => {
       'settee-sw-core.js',
       'settee-sw.js',
     ]);
-    const own = join(import.meta.dirname, '../../../dist/browser/settee-sw.js');
+    const own = join(import.meta.dirname, '../../dist/browser/settee-sw.js');
     expect(readFileSync(join(app.outDir, 'settee-sw.js'), 'utf8')).toBe(readFileSync(own, 'utf8'));
   });
 });
