@@ -254,9 +254,10 @@ describe.each(chosenEngines())('the responses of the administration page of an a
       ]);
       expect(await app.ask('/db/_utils/settings.json')).toEqual([200, '{"read_only":false}\n']);
       expect(await app.ask('/db/_utils/nothing.js')).toEqual([404, '{"error":"not_found","reason":"missing"}\n']);
-      expect(
-        await app.tab.evaluate("fetch('/db/_utils').then(({ status, url }) => [status, url])"),
-      ).toEqual([200, `${app.server.origin}/db/_utils/`]);
+      expect(await app.tab.evaluate("fetch('/db/_utils').then(({ status, url }) => [status, url])")).toEqual([
+        200,
+        `${app.server.origin}/db/_utils/`,
+      ]);
     };
     await look();
     await app.server.close();
@@ -301,10 +302,9 @@ describe.each(chosenEngines())('an app without a bundler, in %s', (engine) => {
     async (query) => {
       const tab = await openSite(query, true);
       await tab.evaluate('ready');
-      expect(await tab.evaluate("fetch('/db/_utils/').then(async (answer) => [answer.status, await answer.text()])")).toEqual([
-        200,
-        expect.stringContaining('<div id="app">'),
-      ]);
+      expect(
+        await tab.evaluate("fetch('/db/_utils/').then(async (answer) => [answer.status, await answer.text()])"),
+      ).toEqual([200, expect.stringContaining('<div id="app">')]);
     },
   );
 
