@@ -1,10 +1,10 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createLmdbPageStore } from '../../../src/storage/lmdb/lmdb-page-store.ts';
-import type { PageStore } from '../../../src/storage/page-store.ts';
-import { relaxed, storedContent } from '../../conformance/storage/expectations.ts';
-import { temporaryFolder } from './backends.ts';
+import { createLmdbPageStore } from '../../../../src/storage/lmdb/lmdb-page-store.ts';
+import type { PageStore } from '../../../../src/storage/page-store.ts';
+import { relaxed, storedContent } from '../../../conformance/storage/expectations.ts';
+import { temporaryFolder } from '../backends.ts';
 
 /** Looks at a data file come only after this, as on a machine whose threads have much to do. */
 const slow = vi.hoisted((): { whenLookedAt: Promise<unknown> | undefined } => ({ whenLookedAt: undefined }));

@@ -1,12 +1,12 @@
-import './backends.ts';
+import '../backends.ts';
 import { IDBFactory } from 'fake-indexeddb';
 import { expect, test } from 'vitest';
-import { isDatabaseError } from '../../../src/base/errors/database-error.ts';
-import { must } from '../../../src/base/shared/assert.ts';
-import { createIndexedDbPageStore } from '../../../src/storage/indexeddb/indexeddb-page-store.ts';
-import { createOpfsJournalFiles } from '../../../src/storage/indexeddb/opfs-journal-files.ts';
-import { type Commit, PAGES_PER_EPOCH, type PageFile } from '../../../src/storage/page-store.ts';
-import { FakeFileSystem } from './fake-file-system.ts';
+import { isDatabaseError } from '../../../../src/base/errors/database-error.ts';
+import { must } from '../../../../src/base/shared/assert.ts';
+import { createIndexedDbPageStore } from '../../../../src/storage/indexeddb/indexeddb-page-store.ts';
+import { createOpfsJournalFiles } from '../../../../src/storage/indexeddb/opfs-journal-files.ts';
+import { type Commit, PAGES_PER_EPOCH, type PageFile } from '../../../../src/storage/page-store.ts';
+import { FakeFileSystem } from '../fake-file-system.ts';
 
 /**
  * Owners one after another, with the former ones awake: they go on writing while the next one opens, and afterwards; the file system

@@ -3,9 +3,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { openEnvironment } from '../../../src/storage/lmdb/environment.ts';
-import { copyFiles } from '../../../src/storage/lmdb/folder-copy.ts';
-import { createLmdbPageStore } from '../../../src/storage/lmdb/lmdb-page-store.ts';
+import { openEnvironment } from '../../../../src/storage/lmdb/environment.ts';
+import { copyFiles } from '../../../../src/storage/lmdb/folder-copy.ts';
+import { createLmdbPageStore } from '../../../../src/storage/lmdb/lmdb-page-store.ts';
 
 async function withFolder(run: (root: string) => Promise<void>): Promise<void> {
   const root = await mkdtemp(join(tmpdir(), 'settee-copy-'));

@@ -3,10 +3,10 @@ import { cp, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type JournalFunctions, systemFunctions } from '../../../src/storage/lmdb/journal-file.ts';
-import { createLmdbPageStore } from '../../../src/storage/lmdb/lmdb-page-store.ts';
-import type { Commit, PageFile } from '../../../src/storage/page-store.ts';
-import { temporaryFolder } from './backends.ts';
+import { type JournalFunctions, systemFunctions } from '../../../../src/storage/lmdb/journal-file.ts';
+import { createLmdbPageStore } from '../../../../src/storage/lmdb/lmdb-page-store.ts';
+import type { Commit, PageFile } from '../../../../src/storage/page-store.ts';
+import { temporaryFolder } from '../backends.ts';
 
 /**
  * Random commits, then a power cut: of every segment file a part of what was not made durable is lost, or all of it

@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createLmdbPageStore } from '../../../src/storage/lmdb/lmdb-page-store.ts';
-import type { PageFile, PageStore } from '../../../src/storage/page-store.ts';
-import { rejects, relaxed, storedContent } from '../../conformance/storage/expectations.ts';
-import { patient } from '../../support/patience.ts';
-import { temporaryFolder } from './backends.ts';
+import { createLmdbPageStore } from '../../../../src/storage/lmdb/lmdb-page-store.ts';
+import type { PageFile, PageStore } from '../../../../src/storage/page-store.ts';
+import { rejects, relaxed, storedContent } from '../../../conformance/storage/expectations.ts';
+import { patient } from '../../../support/patience.ts';
+import { temporaryFolder } from '../backends.ts';
 
 /** A store has many files open, and few LMDB environments: those of files that nobody uses are closed, and opened again on use. */
 const MAX_OPEN = 3;

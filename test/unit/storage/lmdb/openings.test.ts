@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { turnForCommit } from '../../../src/storage/lmdb/environment.ts';
-import { toDatabaseError } from '../../../src/storage/lmdb/lmdb-errors.ts';
+import { turnForCommit } from '../../../../src/storage/lmdb/environment.ts';
+import { toDatabaseError } from '../../../../src/storage/lmdb/lmdb-errors.ts';
 
 /** Whether it has been resolved before this turn of the event loop ends. */
 async function isAtOnce(step: Promise<void>): Promise<boolean> {

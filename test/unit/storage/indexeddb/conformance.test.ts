@@ -1,7 +1,7 @@
 import { describe, test } from 'vitest';
-import { pageStoreSuite } from '../../conformance/storage/suite.ts';
-import { createFaultStore } from '../../support/fault-store.ts';
-import { backendNamed, indexedDbWithEarlyCommits, wrapped } from './backends.ts';
+import { pageStoreSuite } from '../../../conformance/storage/suite.ts';
+import { createFaultStore } from '../../../support/fault-store.ts';
+import { backendNamed, indexedDbWithEarlyCommits, wrapped } from '../backends.ts';
 
 const { factory } = backendNamed('indexeddb');
 
