@@ -1,0 +1,37 @@
+/** LMDB stores in a folder of each test's own, which are closed and removed after it. */
+import { rm } from 'node:fs/promises';
+import { afterEach, beforeEach } from 'vitest';
+import { createLmdbPageStore } from '../../../../src/storage/lmdb/lmdb-page-store.ts';
+import type { PageFile, PageStore } from '../../../../src/storage/page-store.ts';
+import { relaxed } from '../../../conformance/storage/expectations.ts';
+import { temporaryFolder } from '../backends.ts';
+
+export let folder: string;
+let stores: PageStore[];
+
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  stores = [];
+});
+
+afterEach(async () => {
+  for (const store of stores) await store.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+export function createStore(path = folder): PageStore {
+  const store = createLmdbPageStore(path);
+  stores.push(store);
+  return store;
+}
+
+export async function prepared(store: PageStore): Promise<PageFile> {
+  const file = await store.open('file', 'create');
+  const journal = { number: 2, text: 'two' };
+  await file.commit(relaxed({ journal, head: 'head', writePages: [{ number: 2, value: 'page' }] }));
+  return file;
+}
+
+export async function prepareClosed(): Promise<void> {
+  await (await prepared(createStore())).close();
+}
