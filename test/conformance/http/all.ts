@@ -3,13 +3,16 @@ import accountsAccessMatrix from './accounts/access-matrix.ts';
 import accountsAuthCache from './accounts/auth-cache.ts';
 import accountsBasicAuth from './accounts/basic-auth.ts';
 import accountsCaches from './accounts/caches.ts';
-import accountsCookieAuth from './accounts/cookie-auth.ts';
+import accountsEndedSessions from './accounts/ended-sessions.ts';
 import accountsJwt from './accounts/jwt.ts';
+import accountsLogIns from './accounts/log-ins.ts';
 import accountsOauth from './accounts/oauth.ts';
 import accountsOpenFeeds from './accounts/open-feeds.ts';
 import accountsProxyauth from './accounts/proxyauth.ts';
 import accountsReaderAcl from './accounts/reader-acl.ts';
 import accountsSecurityValidation from './accounts/security-validation.ts';
+import accountsSessionCookies from './accounts/session-cookies.ts';
+import accountsSessionRenewal from './accounts/session-renewal.ts';
 import accountsUsersDb from './accounts/users-db.ts';
 import accountsUsersDbSecurity from './accounts/users-db-security.ts';
 import admins from './admins.ts';
@@ -147,13 +150,16 @@ export const suites: readonly Suite[] = [
   accountsAuthCache,
   accountsBasicAuth,
   accountsCaches,
-  accountsCookieAuth,
+  accountsEndedSessions,
   accountsJwt,
+  accountsLogIns,
   accountsOauth,
   accountsOpenFeeds,
   accountsProxyauth,
   accountsReaderAcl,
   accountsSecurityValidation,
+  accountsSessionCookies,
+  accountsSessionRenewal,
   accountsUsersDb,
   accountsUsersDbSecurity,
   allDocs,
@@ -291,9 +297,12 @@ export const suites: readonly Suite[] = [
 const transportSuites: readonly Suite[] = [
   accountsBasicAuth,
   accountsCaches,
-  accountsCookieAuth,
+  accountsEndedSessions,
+  accountsLogIns,
   accountsOpenFeeds,
   accountsProxyauth,
+  accountsSessionCookies,
+  accountsSessionRenewal,
   allowedMethods,
   attachments,
   attachmentRanges,
