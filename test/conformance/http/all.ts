@@ -18,10 +18,12 @@ import accountsUsersDbSecurity from './accounts/users-db-security.ts';
 import admins from './admins.ts';
 import allDocs from './all-docs.ts';
 import allowedMethods from './allowed-methods.ts';
+import attachmentEncodings from './attachment-encodings.ts';
 import attachmentRanges from './attachment-ranges.ts';
 import attachmentStubs from './attachment-stubs.ts';
 import attachmentViews from './attachment-views.ts';
 import attachments from './attachments.ts';
+import attachmentsInDocuments from './attachments-in-documents.ts';
 import attachmentsMultipart from './attachments-multipart.ts';
 import basics from './basics.ts';
 import batchSave from './batch-save.ts';
@@ -165,9 +167,11 @@ export const suites: readonly Suite[] = [
   allDocs,
   allowedMethods,
   attachments,
+  attachmentEncodings,
   attachmentRanges,
   attachmentStubs,
   attachmentViews,
+  attachmentsInDocuments,
   attachmentsMultipart,
   basics,
   batchSave,
@@ -305,7 +309,9 @@ const transportSuites: readonly Suite[] = [
   accountsSessionRenewal,
   allowedMethods,
   attachments,
+  attachmentEncodings,
   attachmentRanges,
+  attachmentsInDocuments,
   attachmentsMultipart,
   basics,
   batchSave,
