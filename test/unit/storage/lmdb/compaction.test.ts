@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { commitAs, enqueueMove, openEnvironment } from '../../../../src/storage/lmdb/environment.ts';
 import { rejects, relaxed, storedContent } from '../../../conformance/storage/expectations.ts';
-import { createStore, folder, prepareClosed, prepared } from './stores.ts';
+import { createStore, folder, prepareClosed, prepared, useStoreFolder } from './stores.ts';
+
+useStoreFolder();
 
 const CONTENT = { head: 'head', journal: [[2, 'two']], pages: [[2, 'page']] };
 

@@ -4,7 +4,9 @@ import { describe, expect, test } from 'vitest';
 import { openEnvironment } from '../../../../src/storage/lmdb/environment.ts';
 import { createLmdbPageStore } from '../../../../src/storage/lmdb/lmdb-page-store.ts';
 import { rejects, relaxed } from '../../../conformance/storage/expectations.ts';
-import { createStore, folder, prepareClosed } from './stores.ts';
+import { createStore, folder, prepareClosed, useStoreFolder } from './stores.ts';
+
+useStoreFolder();
 
 /** Changes a bit of some bytes. */
 async function flip(path: string, places: (bytes: Buffer) => readonly number[]): Promise<void> {

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { toDatabaseError } from '../../../../src/storage/lmdb/lmdb-errors.ts';
-import { folder } from './stores.ts';
+import { folder, useStoreFolder } from './stores.ts';
+
+useStoreFolder();
 
 describe('errors of LMDB and the system', () => {
   test.each(['MDB_PAGE_NOTFOUND: Requested page not found', 'MDB_INCOMPATIBLE: Operation and DB incompatible'])(

@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { PageFile } from '../../../../src/storage/page-store.ts';
 import { rejects, relaxed } from '../../../conformance/storage/expectations.ts';
-import { createStore, folder, prepareClosed, prepared } from './stores.ts';
+import { createStore, folder, prepareClosed, prepared, useStoreFolder } from './stores.ts';
+
+useStoreFolder();
 
 describe('the LMDB folder', () => {
   test('is created with the first file, and a missing folder has no files', async () => {

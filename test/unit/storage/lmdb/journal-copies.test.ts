@@ -10,12 +10,14 @@ import {
   appendWithPage,
   created,
   createStore,
-  folder,
   inside,
   journalIn,
   leftBehind,
   openedJournal,
 } from './journal-folder.ts';
+import { folder, useStoreFolder } from './stores.ts';
+
+useStoreFolder();
 
 describe('the journal belongs to its file', () => {
   test('in its size', async () => {

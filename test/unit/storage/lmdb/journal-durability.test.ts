@@ -3,6 +3,9 @@ import { type JournalFunctions, systemFunctions } from '../../../../src/storage/
 import type { Commit } from '../../../../src/storage/page-store.ts';
 import { rejects, relaxed, storedContent } from '../../../conformance/storage/expectations.ts';
 import { append, appendAll, appendWithPage, created, failure, leftBehind } from './journal-folder.ts';
+import { useStoreFolder } from './stores.ts';
+
+useStoreFolder();
 
 describe('durability of the journal', () => {
   /** What the journal asked for, in order, without looks. */

@@ -9,12 +9,14 @@ import {
   created,
   createStore,
   failure,
-  folder,
   inside,
   journalIn,
   leftBehind,
   openedJournal,
 } from './journal-folder.ts';
+import { folder, useStoreFolder } from './stores.ts';
+
+useStoreFolder();
 
 describe('a disk that fails', () => {
   /** Takes `room` bytes, then nothing more. */

@@ -1,31 +1,18 @@
-/** A folder of LMDB stores with journals in segments, and what a process that dies leaves of it. Each test has its own folder. */
+/** LMDB stores with journals in segments, and what a process that dies leaves of them. */
 import { readdirSync } from 'node:fs';
 import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach } from 'vitest';
 import { type JournalFunctions, systemFunctions } from '../../../../src/storage/lmdb/journal-file.ts';
-import { createLmdbPageStore } from '../../../../src/storage/lmdb/lmdb-page-store.ts';
+import type { LmdbOptions } from '../../../../src/storage/lmdb/lmdb-page-store.ts';
 import type { Commit, PageFile, PageStore } from '../../../../src/storage/page-store.ts';
 import { relaxed, storedContent } from '../../../conformance/storage/expectations.ts';
-import { temporaryFolder } from '../backends.ts';
+import { createStore as createStoreIn, folder } from './stores.ts';
 
-export let folder: string;
-export let stores: PageStore[];
-
-beforeEach(async () => {
-  folder = await temporaryFolder();
-  stores = [];
-});
-
-afterEach(async () => {
-  for (const store of stores) await store.close();
-  await rm(folder, { recursive: true, force: true });
-});
-
-export function createStore({ path = join(folder, 'now'), functions = systemFunctions } = {}): PageStore {
-  const store = createLmdbPageStore(path, { functions });
-  stores.push(store);
-  return store;
+export function createStore({
+  path = join(folder, 'now'),
+  ...options
+}: { path?: string } & LmdbOptions = {}): PageStore {
+  return createStoreIn(path, options);
 }
 
 export function created(functions: Partial<JournalFunctions> = {}): Promise<PageFile> {

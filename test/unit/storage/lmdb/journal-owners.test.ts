@@ -5,6 +5,9 @@ import { describe, expect, test } from 'vitest';
 import { RecordEncoder } from '../../../../src/storage/journal-record.ts';
 import { rejects, relaxed } from '../../../conformance/storage/expectations.ts';
 import { append, appendAll, created, createStore, inside, journalIn, leftBehind, segments } from './journal-folder.ts';
+import { useStoreFolder } from './stores.ts';
+
+useStoreFolder();
 
 describe('a stale owner of a journal', () => {
   test('leaves its segment unchanged', async () => {

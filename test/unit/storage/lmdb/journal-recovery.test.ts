@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { open } from 'lmdb';
 import { describe, expect, test } from 'vitest';
 import { must } from '../../../../src/base/shared/assert.ts';
-import { createLmdbPageStore } from '../../../../src/storage/lmdb/lmdb-page-store.ts';
 import { relaxed } from '../../../conformance/storage/expectations.ts';
 import {
   append,
@@ -12,14 +11,15 @@ import {
   appendWithPage,
   created,
   createStore,
-  folder,
   inside,
   journalIn,
   leftBehind,
   openedJournal,
   segments,
-  stores,
 } from './journal-folder.ts';
+import { folder, useStoreFolder } from './stores.ts';
+
+useStoreFolder();
 
 describe('the journal of a dead process', () => {
   test('has commits of a single record without any write to LMDB', async () => {
@@ -69,11 +69,11 @@ describe('the journal of a dead process', () => {
         });
       }
       const accepted: unknown[] = [];
-      const accepting = createLmdbPageStore(join(folder, `damaged-${at}`), {
+      const accepting = createStore({
+        path: join(folder, `damaged-${at}`),
         onDamage: (_file, { number: dropped, place: where, behind }) =>
           void accepted.push([dropped, where, behind.map((record) => record.number)]),
       });
-      stores.push(accepting);
       expect(await journalIn(accepting)).toEqual(['2:r2', '3:r3', '4:r4'].slice(0, number - 2));
       expect(accepted).toEqual([[number, place, [3, 4].filter((behind) => behind > number)]]);
       // From then on it is as if the record had never been written.

@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { relaxed } from '../../../conformance/storage/expectations.ts';
 import { append, appendAll, created, failure, leftBehind, openedJournal, segments } from './journal-folder.ts';
+import { useStoreFolder } from './stores.ts';
+
+useStoreFolder();
 
 describe('a truncation of the journal', () => {
   test('begins a new segment, and removes segments without kept records', async () => {

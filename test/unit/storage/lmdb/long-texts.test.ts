@@ -2,7 +2,9 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { relaxed } from '../../../conformance/storage/expectations.ts';
 import { ThreadTime } from '../../../support/thread-time.ts';
-import { createStore } from './stores.ts';
+import { createStore, useStoreFolder } from './stores.ts';
+
+useStoreFolder();
 
 describe('long texts in LMDB', () => {
   const text = 'a character takes up to 4 bytes: ü€😀 '.repeat(60_000);

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import { relaxed } from '../../../conformance/storage/expectations.ts';
-import { createStore, prepared } from './stores.ts';
+import { createStore, prepared, useStoreFolder } from './stores.ts';
+
+useStoreFolder();
 
 test('an environment that has been opened before reads each commit right after it', async () => {
   const first = await prepared(createStore());

@@ -1,7 +1,7 @@
-/** LMDB stores in a folder of each test's own, which are closed and removed after it. */
+/** LMDB stores in a folder, and a file in them. */
 import { rm } from 'node:fs/promises';
 import { afterEach, beforeEach } from 'vitest';
-import { createLmdbPageStore } from '../../../../src/storage/lmdb/lmdb-page-store.ts';
+import { createLmdbPageStore, type LmdbOptions } from '../../../../src/storage/lmdb/lmdb-page-store.ts';
 import type { PageFile, PageStore } from '../../../../src/storage/page-store.ts';
 import { relaxed } from '../../../conformance/storage/expectations.ts';
 import { temporaryFolder } from '../backends.ts';
@@ -9,18 +9,21 @@ import { temporaryFolder } from '../backends.ts';
 export let folder: string;
 let stores: PageStore[];
 
-beforeEach(async () => {
-  folder = await temporaryFolder();
-  stores = [];
-});
+/** Gives each test of a file a folder of its own; then closes its stores and removes it. */
+export function useStoreFolder(): void {
+  beforeEach(async () => {
+    folder = await temporaryFolder();
+    stores = [];
+  });
 
-afterEach(async () => {
-  for (const store of stores) await store.close();
-  await rm(folder, { recursive: true, force: true });
-});
+  afterEach(async () => {
+    for (const store of stores) await store.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+}
 
-export function createStore(path = folder): PageStore {
-  const store = createLmdbPageStore(path);
+export function createStore(path = folder, options: LmdbOptions = {}): PageStore {
+  const store = createLmdbPageStore(path, options);
   stores.push(store);
   return store;
 }
