@@ -2,6 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { ErrorNote } from './components/error-note.tsx';
 import { Icon } from './components/icon.tsx';
+import { KeySheet } from './components/key-sheet.tsx';
 import { Menu } from './menu/menu.tsx';
 import { route } from './page/router.ts';
 import { ReviewDialog } from './review/review.tsx';
@@ -52,6 +53,7 @@ export function App() {
         <StagingBar />
       </main>
       <ReviewDialog />
+      <KeySheet />
     </>
   );
 }
