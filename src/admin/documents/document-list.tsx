@@ -54,12 +54,13 @@ export function DocumentList(props: DocumentListProps) {
   const note = useCallback(
     (from: number, to: number) => {
       seen.current = { from, to };
+      settings.top.value = from;
       list.need(from, to);
       onRange(from, Math.min(to, list.count));
     },
     [list.need, list.count, onRange],
   );
-  const near = useNear(place.active, props.goTo);
+  const near = useNear(settings.top.peek(), place.active, props.goTo);
   const set: ColumnSet = { layout, columns };
   const moves: KeyboardMoves = {
     count: list.count,
@@ -110,15 +111,15 @@ export function DocumentList(props: DocumentListProps) {
   );
 }
 
-/** What to scroll to: where the user jumped, and the row with the focus, wherever it is moved by keys. */
-function useNear(active: number, jump: { readonly index: number } | undefined) {
-  const [near, setNear] = useState<{ readonly index: number; readonly isNear?: boolean } | undefined>(
-    jump ?? { index: active, isNear: true },
-  );
+/** What to scroll to: what was in sight before, then where the user jumps, or the row with the focus when keys move it. */
+function useNear(top: number, active: number, jump: { readonly index: number } | undefined) {
+  const [near, setNear] = useState<{ readonly index: number; readonly isNear?: boolean }>({ index: top });
+  const former = useRef({ active, jump });
   useEffect(() => {
-    if (jump !== undefined) setNear(jump);
-  }, [jump]);
-  useEffect(() => setNear({ index: active, isNear: true }), [active]);
+    if (former.current.jump !== jump && jump !== undefined) setNear(jump);
+    else if (former.current.active !== active) setNear({ index: active, isNear: true });
+    former.current = { active, jump };
+  }, [active, jump]);
   return near;
 }
 

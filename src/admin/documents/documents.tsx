@@ -1,12 +1,14 @@
 /** All documents of a database, as a list that may have millions of rows. */
-import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { ErrorNote } from '../components/error-note.tsx';
 import { type KeyHelp, useKeyHelp, useSingleKey } from '../components/key-help.ts';
 import type { DatabaseScreenProps } from '../page/screen-props.ts';
+import type { JsonObject } from '../server/client.ts';
 import { stored } from '../staging/staging-bar.tsx';
 import { BulkBar } from './bulk/bulk-bar.tsx';
-import { RunList } from './bulk/run-list.tsx';
 import { reviewBulk } from './bulk/review-bulk.ts';
+import { RunList } from './bulk/run-list.tsx';
+import { TaskStatus } from './bulk/task-status.tsx';
 import { CountBar } from './count-bar.tsx';
 import { DocumentList } from './document-list.tsx';
 import { FilterBar } from './filter-bar.tsx';
@@ -30,22 +32,26 @@ export function Documents({ database }: DatabaseScreenProps) {
   const [seen, setSeen] = useState({ from: 0, to: 0 });
   const onRange = useCallback((from: number, to: number) => setSeen({ from, to }), []);
   const selecting = useSelection(settings, list);
-  const columns = useColumns(database, settings, list);
+  const visible = visibleDocs(list, seen);
+  const columns = useColumns(database, settings, visible);
   useKeyHelp('The list of documents', LIST_KEYS);
   useKeyHelp('This screen', SCREEN_KEYS);
   useSingleKey('/', () => document.getElementById('go-to-id')?.focus());
   useReloadAfterWrites(list);
   const show = (index: number) => {
     selecting.moveTo(index, false);
+    settings.top.value = index;
     setJump({ index });
   };
-  const remove = () => void reviewBulk({ database, list, settings, change: { kind: 'delete' } });
+  const remove = () => {
+    if (filter.kind !== 'deleted') void reviewBulk({ database, list, settings, change: { kind: 'delete' } });
+  };
   return (
     <section class="fill documents-screen">
       <ToolBar
         database={database}
         settings={settings}
-        visible={visibleDocs(list, seen)}
+        visible={visible}
         columns={columns.columns}
         onColumns={columns.choose}
         onShow={show}
@@ -62,6 +68,7 @@ export function Documents({ database }: DatabaseScreenProps) {
             settings.counted.value = count;
           }}
         />
+        {selecting.isReading && <span class="muted">Reading the range …</span>}
         <span class="spring" />
         <Pager list={list} seen={seen} onShow={show} />
       </div>
@@ -83,6 +90,7 @@ export function Documents({ database }: DatabaseScreenProps) {
       {!isEmpty(settings.selection.value) && (
         <BulkBar database={database} settings={settings} list={list} selecting={selecting} />
       )}
+      <TaskStatus database={database} />
     </section>
   );
 }
@@ -105,16 +113,12 @@ function visibleDocs({ rowAt }: List, { from, to }: { readonly from: number; rea
 }
 
 /** The columns that the user chose. Until then, the fields of the first documents that were in sight. */
-function useColumns(database: string, { filter }: ListSettings, list: List) {
+function useColumns(database: string, { filter }: ListSettings, visible: readonly JsonObject[]) {
   const [chosen, setChosen] = useState(() => storedColumns(database));
-  const [usual, setUsual] = useState<readonly string[]>([]);
-  const first = list.rowAt(0)?.doc ?? undefined;
-  useEffect(() => {
-    const docs = visibleDocs(list, { from: 0, to: 50 });
-    if (docs.length > 0) setUsual(usualColumns(fieldsOf(docs)));
-  }, [first, filter.value]);
-  const columns = useMemo(() => chosen ?? usual, [chosen, usual]);
-  return { columns, choose: setChosen };
+  const usual = useRef<{ readonly filter: unknown; readonly columns: readonly string[] }>({ filter: undefined, columns: [] });
+  const isOld = usual.current.filter !== filter.value || usual.current.columns.length === 0;
+  if (isOld && visible.length > 0) usual.current = { filter: filter.value, columns: usualColumns(fieldsOf(visible)) };
+  return { columns: chosen ?? usual.current.columns, choose: setChosen };
 }
 
 function selectIds({ selection, place }: ListSettings, ids: readonly string[]): void {

@@ -19,6 +19,8 @@ export interface ListSettings {
   readonly layout: Signal<Layout>;
   readonly selection: Signal<Selection>;
   readonly place: Signal<ListPlace>;
+  /** The first row in sight. */
+  readonly top: Signal<number>;
   /** How many match: counted by reading all of them. */
   readonly counted: Signal<number | undefined>;
 }
@@ -34,6 +36,7 @@ export function listSettings(database: string): ListSettings {
     layout: signal<Layout>('ids'),
     selection: signal(NONE),
     place: signal(START),
+    top: signal(0),
     counted: signal<number | undefined>(undefined),
   };
   all.set(database, made);
@@ -41,10 +44,11 @@ export function listSettings(database: string): ListSettings {
 }
 
 /** Shows other documents: what was selected among the former ones is not selected any more. */
-export function setFilter({ filter, selection, place, counted }: ListSettings, next: Filter): void {
+export function setFilter({ filter, selection, place, top, counted }: ListSettings, next: Filter): void {
   filter.value = next;
   selection.value = NONE;
   place.value = START;
+  top.value = 0;
   counted.value = undefined;
 }
 

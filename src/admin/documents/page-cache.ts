@@ -24,6 +24,8 @@ export class PageCache {
   readonly #loading = new Map<number, AbortController>();
   /** Where pages begin that can't be reached by their number. */
   readonly #cursors = new Map<number, string>();
+  /** Rows up to the last one that ever came. */
+  #seen = 0;
   /** The number of all rows, once the last page was seen. */
   #end: number | undefined;
   /** What was in sight last. */
@@ -77,7 +79,7 @@ export class PageCache {
     } else {
       this.#pages.clear();
       this.#cursors.clear();
-      this.#state = { ...this.#state, count: 0, hasMore: false };
+      this.#seen = 0;
     }
     const first = this.#source.isRandom ? this.#pageOf(from) : 0;
     // The first page also knows how many there are.
@@ -117,7 +119,8 @@ export class PageCache {
     if (next !== undefined) this.#cursors.set(page + 1, next);
     const isKnown = this.#source.isRandom && total !== undefined;
     if (next === undefined && !isKnown) this.#end = seen;
-    const count = isKnown ? total : (this.#end ?? Math.max(this.#state.count, seen));
+    this.#seen = Math.max(this.#seen, seen);
+    const count = isKnown ? total : (this.#end ?? this.#seen);
     const hasMore = !isKnown && this.#end === undefined;
     this.#state = { count, total: this.#end ?? total, hasMore, isLoaded: true, failure: undefined };
   }

@@ -1,5 +1,5 @@
 /** Where the rows of a filter come from: lists of ids, selector queries, the feed of changes. */
-import { ask, type Json, type JsonObject, pathOf, withQuery } from '../server/client.ts';
+import { ask, type Json, type JsonObject, pathOf, ServerError, withQuery } from '../server/client.ts';
 import { infoOf } from '../server/databases.ts';
 import { documentPage } from '../server/documents.ts';
 import { type Filter, idRange } from './filter.ts';
@@ -54,7 +54,8 @@ function selectorSource(database: string, selector: JsonObject): RowSource {
         ...(cursor !== undefined && { bookmark: cursor }),
       };
       type Response = { readonly docs: readonly JsonObject[]; readonly bookmark?: string };
-      const { docs, bookmark } = await ask<Response>('POST', pathOf(database, '_find'), { json, signal });
+      const asked = ask<Response>('POST', pathOf(database, '_find'), { json, signal });
+      const { docs, bookmark } = await asked.catch(explainMissing('selector queries (_find)'));
       const rows = docs.map((doc) => ({ id: `${doc._id}`, rev: `${doc._rev}`, doc: withDocs ? doc : undefined }));
       const next = rows.length === limit ? bookmark : undefined;
       return { rows, next, total: cursor === undefined && next === undefined ? rows.length : undefined };
@@ -78,11 +79,22 @@ function deletedSource(database: string): RowSource {
       type Response = { readonly results: readonly Change[]; readonly last_seq: Json };
       const json = { selector: { _deleted: true } };
       const [{ results, last_seq }, info] = await Promise.all([
-        ask<Response>('POST', path, { json, signal }),
+        ask<Response>('POST', path, { json, signal }).catch(explainMissing('a list of what was deleted (filter=_selector)')),
         cursor === undefined ? infoOf(database, signal) : undefined,
       ]);
       const rows = results.map(({ id, changes, doc }) => ({ id, rev: changes[0]?.rev ?? '', doc }));
       return { rows, next: rows.length === limit ? `${last_seq}` : undefined, total: info?.deleted };
     },
+  };
+}
+
+/** Servers of the family need not have everything that Settee has. */
+function explainMissing(what: string): (failure: unknown) => never {
+  return (failure) => {
+    const isMissing = failure instanceof ServerError && [404, 405, 501].includes(failure.status);
+    if (isMissing && !/database|no_db_file/i.test(`${failure.code} ${failure.reason}`)) {
+      throw new Error(`This server has no ${what}.`);
+    }
+    throw failure;
   };
 }

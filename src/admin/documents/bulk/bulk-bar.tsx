@@ -2,7 +2,6 @@
 import { useState } from 'preact/hooks';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
-import { ErrorNote } from '../../components/error-note.tsx';
 import { formatCount, formatMany } from '../../components/format.ts';
 import { WriteButton } from '../../components/write-button.tsx';
 import type { ListSettings } from '../list-state.ts';
@@ -13,7 +12,7 @@ import type { BulkChange } from './change.ts';
 import { ChangeDialog, type ChangeForm } from './change-dialog.tsx';
 import { exportSelection, selectedIds } from './export-selection.ts';
 import { reviewBulk } from './review-bulk.ts';
-import { task, taskFailure } from './task.ts';
+import { task } from './task.ts';
 
 interface BulkBarProps {
   readonly database: string;
@@ -57,15 +56,6 @@ export function BulkBar({ database, settings, list, selecting }: BulkBarProps) {
           Copy ids
         </button>
       </div>
-      {running !== undefined && (
-        <div class="tool-row" role="status">
-          <span class="muted">{running.text}</span>
-          <button type="button" onClick={running.stop}>
-            Stop
-          </button>
-        </div>
-      )}
-      {taskFailure.value?.database === database && <ErrorNote failure={taskFailure.value.failure} />}
       {form !== undefined && <ChangeDialog form={form} onClose={() => setForm(undefined)} onChange={begin} />}
       {ids !== undefined && <IdsDialog text={ids} onClose={() => setIds(undefined)} />}
     </aside>

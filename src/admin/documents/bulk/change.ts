@@ -73,7 +73,7 @@ function changedMembers(doc: JsonObject, change: MemberChange): JsonObject {
 function withField(value: JsonObject, [name = '', ...rest]: readonly string[], given: Json): JsonObject {
   if (rest.length === 0) return { ...value, [name]: given };
   const inner = Object.hasOwn(value, name) ? value[name] : undefined;
-  if (inner !== undefined && !isObject(inner)) throw new PatchError(`${name} is not an object, so nothing can be set in it.`);
+  if (inner !== undefined && (!isObject(inner) || isRaw(inner))) throw new PatchError(`${name} is not an object, so nothing can be set in it.`);
   return { ...value, [name]: withField(inner ?? {}, rest, given) };
 }
 
@@ -81,7 +81,7 @@ function withoutField(value: JsonObject, [name = '', ...rest]: readonly string[]
   if (!Object.hasOwn(value, name)) return value;
   if (rest.length === 0) return Object.fromEntries(Object.entries(value).filter(([other]) => other !== name));
   const inner = value[name];
-  return isObject(inner) ? { ...value, [name]: withoutField(inner, rest) } : value;
+  return isObject(inner) && !isRaw(inner) ? { ...value, [name]: withoutField(inner, rest) } : value;
 }
 
 /** Returns the change that sets the field, or a sentence about what is wrong. `text`: JSON. */
