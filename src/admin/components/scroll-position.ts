@@ -49,7 +49,10 @@ export function scrolledTo(former: ScrollPosition, bar: number, extent: Extent):
 }
 
 /** The rows that are at least partly in sight, the end excluded. */
-export function rowsInSight(list: number, { count, rowHeight, viewHeight }: Extent): {
+export function rowsInSight(
+  list: number,
+  { count, rowHeight, viewHeight }: Extent,
+): {
   readonly from: number;
   readonly to: number;
 } {

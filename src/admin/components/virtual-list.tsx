@@ -1,5 +1,5 @@
 /** A list of any length that renders only the rows in sight. */
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren, HTMLAttributes, JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import {
   barHeight,
@@ -11,7 +11,7 @@ import {
   topToShow,
 } from './scroll-position.ts';
 
-type Attributes = JSX.HTMLAttributes<HTMLElement>;
+type Attributes = HTMLAttributes<HTMLDivElement>;
 
 interface VirtualListProps {
   readonly count: number;

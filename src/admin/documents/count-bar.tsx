@@ -21,7 +21,8 @@ export function CountBar({ filter, list, counted, onCounted }: CountBarProps) {
   const { soFar, failure, begin, stop } = useCounting(list, onCounted);
   const { total = counted, count, isLoaded } = list;
   if (!isLoaded) return <span class="muted">…</span>;
-  if (total !== undefined) return <span class="muted">{sentence(filter, formatMany(total, nounOf(filter)), total)}</span>;
+  if (total !== undefined)
+    return <span class="muted">{sentence(filter, formatMany(total, nounOf(filter)), total)}</span>;
   return (
     <span class="count-bar">
       <span class="muted" role="status">
@@ -55,7 +56,8 @@ function useCounting({ source }: List, onCounted: (count: number | undefined) =>
   const stop = () => controller.current?.abort();
   useEffect(() => stop, [source]);
   const begin = async () => {
-    const { signal } = (controller.current = new AbortController());
+    controller.current = new AbortController();
+    const { signal } = controller.current;
     setFailure(undefined);
     setSoFar(0);
     try {

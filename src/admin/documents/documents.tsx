@@ -11,8 +11,8 @@ import { RunList } from './bulk/run-list.tsx';
 import { TaskStatus } from './bulk/task-status.tsx';
 import { CountBar } from './count-bar.tsx';
 import { DocumentList } from './document-list.tsx';
-import { FilterBar } from './filter-bar.tsx';
 import { fieldsOf, usualColumns } from './fields.ts';
+import { FilterBar } from './filter-bar.tsx';
 import { LIST_KEYS } from './list-keys.ts';
 import { type ListSettings, listSettings, storedColumns } from './list-state.ts';
 import { Pager } from './pager.tsx';
@@ -115,7 +115,10 @@ function visibleDocs({ rowAt }: List, { from, to }: { readonly from: number; rea
 /** The columns that the user chose. Until then, the fields of the first documents that were in sight. */
 function useColumns(database: string, { filter }: ListSettings, visible: readonly JsonObject[]) {
   const [chosen, setChosen] = useState(() => storedColumns(database));
-  const usual = useRef<{ readonly filter: unknown; readonly columns: readonly string[] }>({ filter: undefined, columns: [] });
+  const usual = useRef<{ readonly filter: unknown; readonly columns: readonly string[] }>({
+    filter: undefined,
+    columns: [],
+  });
   const isOld = usual.current.filter !== filter.value || usual.current.columns.length === 0;
   if (isOld && visible.length > 0) usual.current = { filter: filter.value, columns: usualColumns(fieldsOf(visible)) };
   return { columns: chosen ?? usual.current.columns, choose: setChosen };

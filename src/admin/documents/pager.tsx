@@ -48,7 +48,13 @@ export function Pager({ list, seen, onShow }: PagerProps) {
         of {list.hasMore && 'at least '}
         {formatCount(pages)}
       </label>
-      <button type="button" class="quiet" aria-label="Next page" disabled={page >= pages} onClick={() => show(page + 1)}>
+      <button
+        type="button"
+        class="quiet"
+        aria-label="Next page"
+        disabled={page >= pages}
+        onClick={() => show(page + 1)}
+      >
         <Icon name="right" />
       </button>
     </form>

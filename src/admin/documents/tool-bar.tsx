@@ -106,7 +106,10 @@ function GoTo({ database, settings, onShow }: GoToProps) {
 }
 
 /** Undefined if the server does not say how many documents come before an id. */
-async function placeOf(database: string, text: string): Promise<{ readonly index: number; readonly note?: string } | undefined> {
+async function placeOf(
+  database: string,
+  text: string,
+): Promise<{ readonly index: number; readonly note?: string } | undefined> {
   const { offset, rows, total } = await documentPage(database, { limit: 1, startkey: text });
   const [row] = rows;
   if (row === undefined) {

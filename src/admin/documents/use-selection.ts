@@ -29,7 +29,8 @@ export function useSelection({ selection, place }: ListSettings, list: List): Se
   useEffect(() => () => controller.current?.abort(), [list.source]);
   const extendTo = async (index: number) => {
     controller.current?.abort();
-    const { signal } = (controller.current = new AbortController());
+    controller.current = new AbortController();
+    const { signal } = controller.current;
     const { anchor, base } = place.value;
     const [from, to] = [Math.min(anchor, index), Math.max(anchor, index) + 1];
     place.value = { ...place.value, active: index };

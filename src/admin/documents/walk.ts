@@ -21,7 +21,10 @@ export async function* walk<Row>(
 }
 
 /** Returns the number of all rows. `tell` is told how many are counted so far. */
-export async function countAll(pages: AsyncIterable<readonly unknown[]>, tell: (soFar: number) => void): Promise<number> {
+export async function countAll(
+  pages: AsyncIterable<readonly unknown[]>,
+  tell: (soFar: number) => void,
+): Promise<number> {
   let count = 0;
   for await (const { length } of pages) {
     count += length;

@@ -22,7 +22,9 @@ export interface StagedEdit {
 const edits = signal<ReadonlyMap<string, StagedEdit & { readonly isChange: boolean }>>(new Map());
 
 /** In the order in which they were begun. An edit back to what is stored is not among them. */
-export const stagedEdits = computed<readonly StagedEdit[]>(() => [...edits.value.values()].filter((one) => one.isChange));
+export const stagedEdits = computed<readonly StagedEdit[]>(() =>
+  [...edits.value.values()].filter((one) => one.isChange),
+);
 
 /** What was typed; undefined if it is exactly what is stored. */
 export function stagedEdit(database: string, id: string): StagedEdit | undefined {

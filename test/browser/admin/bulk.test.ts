@@ -46,7 +46,11 @@ describe.each(chosenEngines())('a change of many documents on the administration
   }
 
   test('sets a field after the request was shown, and is undone', async () => {
-    await openLibrary([{ _id: 'a', n: 1 }, { _id: 'b', n: 2, kind: 'book' }, { _id: 'c', n: 3 }]);
+    await openLibrary([
+      { _id: 'a', n: 1 },
+      { _id: 'b', n: 2, kind: 'book' },
+      { _id: 'c', n: 3 },
+    ]);
     await selectFirst(2);
     await page.press('Set a field');
     expect(await page.violations()).toEqual([]);
@@ -75,7 +79,10 @@ describe.each(chosenEngines())('a change of many documents on the administration
   });
 
   test('removes a field, and merges an object', async () => {
-    await openLibrary([{ _id: 'a', n: 1, old: true }, { _id: 'b', n: 2 }]);
+    await openLibrary([
+      { _id: 'a', n: 1, old: true },
+      { _id: 'b', n: 2 },
+    ]);
     await selectFirst(2);
     await page.press('Remove a field');
     await page.fill('Field', 'old');
@@ -245,7 +252,11 @@ describe.each(chosenEngines())('a change of many documents on the administration
   });
 
   test('exports the selection as JSON lines, and copies ids', async () => {
-    await openLibrary([{ _id: 'a', n: 1 }, { _id: 'b', n: 2 }, { _id: 'c', n: 3 }]);
+    await openLibrary([
+      { _id: 'a', n: 1 },
+      { _id: 'b', n: 2 },
+      { _id: 'c', n: 3 },
+    ]);
     await selectFirst(2);
     if (browser.can.download === true) {
       const file = await page.tab.download(

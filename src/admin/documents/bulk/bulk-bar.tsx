@@ -101,7 +101,11 @@ const SHOWN = 1_000;
 function IdsDialog({ text, onClose }: { readonly text: string; readonly onClose: () => void }) {
   const ids = text.split('\n');
   return (
-    <Dialog title={`${formatMany(ids.length, 'id')}, one a line`} onClose={onClose} actions={<CopyButton text={text} />}>
+    <Dialog
+      title={`${formatMany(ids.length, 'id')}, one a line`}
+      onClose={onClose}
+      actions={<CopyButton text={text} />}
+    >
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by the keyboard */}
       <pre class="code" tabIndex={0}>
         {ids.slice(0, SHOWN).join('\n')}

@@ -14,7 +14,8 @@ interface Row {
 export function bulkServerOf(database: string): BulkServer {
   return {
     read: (ids, signal) => readByIds(database, ids, true, signal),
-    write: (docs) => ask<readonly WriteOutcome[]>('POST', pathOf(database, '_bulk_docs'), { json: { docs }, quiet: true }),
+    write: (docs) =>
+      ask<readonly WriteOutcome[]>('POST', pathOf(database, '_bulk_docs'), { json: { docs }, quiet: true }),
     readWhole: ({ id, rev }, signal) => readWhole(database, { id, rev }, signal),
     judge,
   };
@@ -49,7 +50,11 @@ export async function readRevisions(
   signal: AbortSignal,
 ): Promise<readonly (Target | undefined)[]> {
   const path = pathOf(database, '_all_docs');
-  const { rows } = await ask<{ readonly rows: readonly Row[] }>('POST', path, { json: { keys: ids }, signal, quiet: true });
+  const { rows } = await ask<{ readonly rows: readonly Row[] }>('POST', path, {
+    json: { keys: ids },
+    signal,
+    quiet: true,
+  });
   return ids.map((id, index) => {
     const { value } = rows[index] ?? {};
     return value === undefined || value.deleted === true ? undefined : { id, rev: value.rev };

@@ -54,7 +54,12 @@ export function ChangeDialog({ form, onClose, onChange }: ChangeDialogProps) {
           <Field label="Field" placeholder="year, or address.city" text={path} onInput={setPath} />
         )}
         {form === 'set' && (
-          <Field label="Value, as JSON" placeholder='1815, "a text", true, null, [], {}' text={value} onInput={setValue} />
+          <Field
+            label="Value, as JSON"
+            placeholder='1815, "a text", true, null, [], {}'
+            text={value}
+            onInput={setValue}
+          />
         )}
         {problem !== undefined && (
           <p class="field-error" role="alert">

@@ -1,7 +1,7 @@
 /** What a bulk change does to each document. */
 import { isObject, type Json, type JsonObject } from '../../server/json.ts';
 import { namesOf } from '../fields.ts';
-import { mayHaveLostDigits, isSame, parseExact } from './exact-json.ts';
+import { isRaw, isSame, mayHaveLostDigits, parseExact } from './exact-json.ts';
 import { applyMerge, applyPatch, type Operation, PatchError, problemOfPatch } from './json-patch.ts';
 
 export type BulkChange =
@@ -73,7 +73,8 @@ function changedMembers(doc: JsonObject, change: MemberChange): JsonObject {
 function withField(value: JsonObject, [name = '', ...rest]: readonly string[], given: Json): JsonObject {
   if (rest.length === 0) return { ...value, [name]: given };
   const inner = Object.hasOwn(value, name) ? value[name] : undefined;
-  if (inner !== undefined && (!isObject(inner) || isRaw(inner))) throw new PatchError(`${name} is not an object, so nothing can be set in it.`);
+  if (inner !== undefined && (!isObject(inner) || isRaw(inner)))
+    throw new PatchError(`${name} is not an object, so nothing can be set in it.`);
   return { ...value, [name]: withField(inner ?? {}, rest, given) };
 }
 

@@ -37,7 +37,9 @@ export function isRaw(value: unknown): boolean {
 export function isSame(one: Json | undefined, other: Json | undefined): boolean {
   if (!isObject(one) || !isObject(other) || isRaw(one) || isRaw(other)) return isSameList(one, other);
   const [names, others] = [membersOf(one), membersOf(other)];
-  return names.length === others.length && names.every((name) => other[name] !== undefined && isSame(one[name], other[name]));
+  return (
+    names.length === others.length && names.every((name) => other[name] !== undefined && isSame(one[name], other[name]))
+  );
 }
 
 function isSameList(one: Json | undefined, other: Json | undefined): boolean {

@@ -37,9 +37,10 @@ export class Journal {
 
   keep(id: string, rev: string, { _id, _rev, ...members }: JsonObject): void {
     const before = JSON.stringify(members);
-    if (!this.hasRoomFor(before.length)) return this.leaveOut();
-    this.#characters += before.length;
-    this.#entries.set(id, { rev, before });
+    if (this.hasRoomFor(before.length)) {
+      this.#characters += before.length;
+      this.#entries.set(id, { rev, before });
+    } else this.leaveOut();
   }
 
   /** The change made the document: without it, it was not there. */

@@ -34,7 +34,8 @@ export function reviewBulk({ database, list, settings, change }: BulkWish): Prom
     const selection = settings.selection.value;
     const { targets, gone } = await targetsOf({ database, source: list.source, selection }, tell, signal);
     if (targets.length === 0) throw new Error('None of the selected documents is there any more.');
-    const left = gone === 0 ? [] : [`${formatMany(gone, 'selected document is', 'selected documents are')} not there any more.`];
+    const left =
+      gone === 0 ? [] : [`${formatMany(gone, 'selected document is', 'selected documents are')} not there any more.`];
     await showReview({ database, change, targets, effects: [...left, ...effectsOf(change)] }, signal, () => {
       settings.selection.value = NONE;
     });
@@ -51,7 +52,9 @@ export function reviewUndo(run: Run): Promise<void> {
       'Each document gets its former content back, as a new revision. One that was changed since is refused, and stays as it is.',
       ...(leftOut === 0
         ? []
-        : [`${formatMany(leftOut, 'document')} can’t be undone: the page keeps ${formatBytes(MOST_CHARACTERS)} of former content.`]),
+        : [
+            `${formatMany(leftOut, 'document')} can’t be undone: the page keeps ${formatBytes(MOST_CHARACTERS)} of former content.`,
+          ]),
     ];
     const change: BulkChange = { kind: 'restore', bodies };
     const title = `Undo “${run.title}”`;

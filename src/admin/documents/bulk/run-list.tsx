@@ -119,9 +119,7 @@ function Refused({ refused, total, onSelect }: RefusedProps) {
             Show more
           </button>
         )}
-        {total > refused.length && (
-          <span class="muted">The first {formatCount(refused.length)} are kept by name.</span>
-        )}
+        {total > refused.length && <span class="muted">The first {formatCount(refused.length)} are kept by name.</span>}
         {onSelect !== undefined && (
           <button type="button" onClick={() => onSelect(refused.map(({ id }) => id))}>
             Select them

@@ -27,7 +27,12 @@ export const runs = signal<readonly Run[]>([]);
 
 let lastNumber = 0;
 
-export function startRun({ database, title, change, targets }: Pick<Run, 'database' | 'title' | 'change' | 'targets'>): void {
+export function startRun({
+  database,
+  title,
+  change,
+  targets,
+}: Pick<Run, 'database' | 'title' | 'change' | 'targets'>): void {
   lastNumber += 1;
   const run: Run = {
     ...{ number: lastNumber, database, title, change, targets, state: 'running', progress: FRESH, failure: undefined },

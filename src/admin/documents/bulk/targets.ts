@@ -1,7 +1,7 @@
 /** Which documents a selection is, each with the revision that the user agreed to change. */
 import { formatCount, formatMany } from '../../components/format.ts';
-import type { Selection } from '../selection.ts';
 import type { RowSource } from '../rows.ts';
+import type { Selection } from '../selection.ts';
 import { walk } from '../walk.ts';
 import { readRevisions } from './bulk-server.ts';
 import type { Target } from './run.ts';
@@ -26,7 +26,11 @@ export function targetsOf(wish: Wish, tell: (text: string) => void, signal: Abor
   return wish.selection.isInverse ? matching(wish, tell, signal) : listed(wish, tell, signal);
 }
 
-async function listed({ database, selection }: Wish, tell: (text: string) => void, signal: AbortSignal): Promise<Targets> {
+async function listed(
+  { database, selection }: Wish,
+  tell: (text: string) => void,
+  signal: AbortSignal,
+): Promise<Targets> {
   const ids = [...selection.ids];
   const targets: Target[] = [];
   for (let from = 0; from < ids.length; from += PER_PAGE) {
@@ -37,14 +41,20 @@ async function listed({ database, selection }: Wish, tell: (text: string) => voi
   return { targets, gone: ids.length - targets.length };
 }
 
-async function matching({ source, selection }: Wish, tell: (text: string) => void, signal: AbortSignal): Promise<Targets> {
+async function matching(
+  { source, selection }: Wish,
+  tell: (text: string) => void,
+  signal: AbortSignal,
+): Promise<Targets> {
   const targets: Target[] = [];
   const read = (cursor: string | undefined) => source.read({ limit: PER_PAGE, withDocs: false, cursor }, signal);
   for await (const rows of walk(read, signal)) {
     for (const { id, rev } of rows) if (!selection.ids.has(id)) targets.push({ id, rev });
     tell(`${formatMany(targets.length, 'document')} so far …`);
     if (targets.length > MOST_TARGETS) {
-      throw new Error(`A change has at most ${formatMany(MOST_TARGETS, 'document')}. Choose a filter that finds fewer.`);
+      throw new Error(
+        `A change has at most ${formatMany(MOST_TARGETS, 'document')}. Choose a filter that finds fewer.`,
+      );
     }
   }
   return { targets, gone: 0 };

@@ -79,7 +79,9 @@ export class FakeBulkServer implements BulkServer {
 
   #store(id: string, members: JsonObject | undefined): string {
     const former = this.documents.get(id)?.rev ?? '0-';
-    const hash = createHash('md5').update(`${former} ${JSON.stringify(members)}`).digest('hex');
+    const hash = createHash('md5')
+      .update(`${former} ${JSON.stringify(members)}`)
+      .digest('hex');
     const rev = `${Number.parseInt(former, 10) + 1}-${hash}`;
     this.documents.set(id, { rev, members });
     return rev;

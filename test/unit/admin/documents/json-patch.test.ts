@@ -17,8 +17,21 @@ describe('a JSON Patch', () => {
     ['replaces inside of objects', { a: { b: 1 } }, [{ op: 'replace', path: '/a/b', value: null }], { a: { b: null } }],
     ['moves', { a: 1 }, [{ op: 'move', from: '/a', path: '/b' }], { b: 1 }],
     ['copies', { a: [1] }, [{ op: 'copy', from: '/a/0', path: '/b' }], { a: [1], b: 1 }],
-    ['unescapes names', { 'a/b': 1, 'c~d': 2 }, [{ op: 'remove', path: '/a~1b' }, { op: 'remove', path: '/c~0d' }], {}],
-    ['passes a test of equal members in another order', { a: { x: 1, y: 2 } }, [{ op: 'test', path: '/a', value: { y: 2, x: 1 } }], { a: { x: 1, y: 2 } }],
+    [
+      'unescapes names',
+      { 'a/b': 1, 'c~d': 2 },
+      [
+        { op: 'remove', path: '/a~1b' },
+        { op: 'remove', path: '/c~0d' },
+      ],
+      {},
+    ],
+    [
+      'passes a test of equal members in another order',
+      { a: { x: 1, y: 2 } },
+      [{ op: 'test', path: '/a', value: { y: 2, x: 1 } }],
+      { a: { x: 1, y: 2 } },
+    ],
   ];
 
   test.each(cases)('%s', (_, value, operations, expected) => {
@@ -42,7 +55,12 @@ describe('a JSON Patch', () => {
 
   test('is checked before it is used', () => {
     expect(problemOfPatch([{ op: 'add', path: '/a', value: 1 }])).toBe(undefined);
-    expect(problemOfPatch([{ op: 'add', path: '/a', value: 1 }, { op: 'put', path: '/a' }])).toContain('Operation 2');
+    expect(
+      problemOfPatch([
+        { op: 'add', path: '/a', value: 1 },
+        { op: 'put', path: '/a' },
+      ]),
+    ).toContain('Operation 2');
     expect(problemOfPatch([{ op: 'add', path: 'a', value: 1 }])).toContain('needs a “path”');
     expect(problemOfPatch([{ op: 'add', path: '/a' }])).toContain('needs a “value”');
     expect(problemOfPatch([{ op: 'move', path: '/a' }])).toContain('needs a “from”');

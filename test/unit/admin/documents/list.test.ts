@@ -58,7 +58,12 @@ describe('counting', () => {
   });
 
   test('of nothing is 0', async () => {
-    expect(await countAll(walk(async () => ({ rows: [], next: undefined }), signal), () => undefined)).toBe(0);
+    expect(
+      await countAll(
+        walk(async () => ({ rows: [], next: undefined }), signal),
+        () => undefined,
+      ),
+    ).toBe(0);
   });
 });
 

@@ -54,7 +54,13 @@ describe('a list whose pages can be read in any order', () => {
     const cache = new PageCache(source, wish, ignore);
     cache.need(0, 1);
     await source.answer();
-    expect(cache.state).toEqual({ count: 1_000_000, total: 1_000_000, hasMore: false, isLoaded: true, failure: undefined });
+    expect(cache.state).toEqual({
+      count: 1_000_000,
+      total: 1_000_000,
+      hasMore: false,
+      isLoaded: true,
+      failure: undefined,
+    });
     cache.need(999_980, 1_000_000);
     await source.answer();
     expect(cache.rowAt(999_999)?.id).toBe('d999999');

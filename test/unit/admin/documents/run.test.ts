@@ -173,7 +173,11 @@ describe('the undo of a change', () => {
     const undone = await run.undo();
     expect(undone).toMatchObject({ written: 2, refusedCount: 1 });
     expect(undone.refused[0]).toMatchObject({ id: 'd1', error: 'conflict' });
-    expect([server.members('d0'), server.members('d1'), server.members('d2')]).toEqual([{ n: 0 }, { mine: true }, { n: 2 }]);
+    expect([server.members('d0'), server.members('d1'), server.members('d2')]).toEqual([
+      { n: 0 },
+      { mine: true },
+      { n: 2 },
+    ]);
   });
 
   test('brings back deleted documents with their attachments, and can be undone itself', async () => {
@@ -218,31 +222,34 @@ describe('the undo of a change', () => {
 });
 
 /** A model in which each document is changed at once, unless somebody else wrote in between. */
-test.each([1, 2, 3, 4, 5, 6, 7, 8])('changes, interruptions and undo agree with a simple model, seed %i', async (seed) => {
-  const random = new SeededRandom(seed);
-  const server = new FakeBulkServer();
-  for (let n = 0; n < 400; n += 1) server.put(`d${n}`, random.chance(20) ? { n, done: true } : { n });
-  const start = new Map([...server.documents].map(([id, { members }]) => [id, members]));
-  const targets = server.targets();
-  const touched = new Set<string>();
-  server.beforeWrite = () => {
-    for (let time = 0; time < 5; time += 1) {
-      const id = `d${random.between(0, 399)}`;
-      if (server.members(id)?.['done'] === true) continue;
-      touched.add(id);
-      server.put(id, { by: 'somebody else', time });
+test.each([1, 2, 3, 4, 5, 6, 7, 8])(
+  'changes, interruptions and undo agree with a simple model, seed %i',
+  async (seed) => {
+    const random = new SeededRandom(seed);
+    const server = new FakeBulkServer();
+    for (let n = 0; n < 400; n += 1) server.put(`d${n}`, random.chance(20) ? { n, done: true } : { n });
+    const start = new Map([...server.documents].map(([id, { members }]) => [id, members]));
+    const targets = server.targets();
+    const touched = new Set<string>();
+    server.beforeWrite = () => {
+      for (let time = 0; time < 5; time += 1) {
+        const id = `d${random.between(0, 399)}`;
+        if (server.members(id)?.['done'] === true) continue;
+        touched.add(id);
+        server.put(id, { by: 'somebody else', time });
+      }
+      if (random.chance(30)) throw new FakeFailure('stop', 'Not now.');
+    };
+    const run = new TestRun(server);
+    while (run.state.done < targets.length) await run.run(setDone, targets).catch(() => undefined);
+    server.beforeWrite = () => undefined;
+    const { written, same, refusedCount } = run.state;
+    expect(written + same + refusedCount).toBe(400);
+    expect(run.state.refused.map(({ id }) => id).toSorted()).toEqual([...touched].toSorted());
+    for (const [id, members] of start) {
+      if (!touched.has(id)) expect(server.members(id)).toEqual({ ...members, done: true });
     }
-    if (random.chance(30)) throw new FakeFailure('stop', 'Not now.');
-  };
-  const run = new TestRun(server);
-  while (run.state.done < targets.length) await run.run(setDone, targets).catch(() => undefined);
-  server.beforeWrite = () => undefined;
-  const { written, same, refusedCount } = run.state;
-  expect(written + same + refusedCount).toBe(400);
-  expect(run.state.refused.map(({ id }) => id).toSorted()).toEqual([...touched].toSorted());
-  for (const [id, members] of start) {
-    if (!touched.has(id)) expect(server.members(id)).toEqual({ ...members, done: true });
-  }
-  expect(await run.undo()).toMatchObject({ written, refusedCount: 0 });
-  for (const [id, members] of start) if (!touched.has(id)) expect(server.members(id)).toEqual(members);
-});
+    expect(await run.undo()).toMatchObject({ written, refusedCount: 0 });
+    for (const [id, members] of start) if (!touched.has(id)) expect(server.members(id)).toEqual(members);
+  },
+);
