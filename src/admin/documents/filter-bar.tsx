@@ -26,8 +26,8 @@ export function FilterBar({ settings }: { readonly settings: ListSettings }) {
   };
   return (
     <div class="tool-row filter-bar">
-      <label>
-        Show{' '}
+      <label class="inline-field">
+        <span>Show</span>
         <select value={kind} onChange={(event) => choose(kindOf(event.currentTarget.value))}>
           {KINDS.map(([value, label]) => (
             <option key={value} value={value}>

@@ -34,6 +34,7 @@ describe.each(chosenEngines())('attaching files on the administration page in %s
   }
 
   async function logInAs(name: string): Promise<void> {
+    await page.ask('PUT', '_users');
     await page.ask('PUT', `_users/org.couchdb.user:${name}`, { name, password: 'secret', roles: [], type: 'user' });
     await page.goTo('#/login');
     await page.fill('Name', name);

@@ -40,6 +40,7 @@ describe.each(chosenEngines())('a change of many documents on the administration
   /** Selects the first rows with the keyboard. */
   async function selectFirst(count: number): Promise<void> {
     await page.focus('[role=grid]');
+    await page.key('Home');
     await page.key(' ');
     for (let more = 1; more < count; more += 1) await page.key('ArrowDown', { shiftKey: true });
     await page.sees(`${count} of`);
@@ -100,7 +101,7 @@ describe.each(chosenEngines())('a change of many documents on the administration
   });
 
   test('keeps numbers with more digits than a script can count', async () => {
-    await openLibrary([]);
+    await openLibrary([{ _id: 'a' }]);
     const body = '{"_id": "big", "number": 12345678901234567890, "share": 1.0}';
     await fetch(`${page.host.baseUrl}/library/big`, {
       method: 'PUT',
@@ -109,13 +110,14 @@ describe.each(chosenEngines())('a change of many documents on the administration
     });
     await page.goTo('#/');
     await page.goTo('#/db/library');
-    await selectFirst(1);
+    await page.sees('Rows 1–2');
+    await selectFirst(2);
     await page.press('Set a field');
     await page.fill('Field', 'seen');
     await page.fill('Value, as JSON', '1.50');
     await page.press('Review');
     await page.press('Apply');
-    await page.sees('Done: 1 written.');
+    await page.sees('Done: 2 written.');
     const response = await fetch(`${page.host.baseUrl}/library/big`, {
       headers: { authorization: `Basic ${btoa('root:rootpw')}` },
     });
@@ -242,7 +244,7 @@ describe.each(chosenEngines())('a change of many documents on the administration
     await page.sees('Stopped. 100 of 250 done: 100 written. What is written stays.');
     await page.tab.evaluate('void (window.isGone = true)');
     await page.press('Go on with the other 150');
-    await page.sees('Broken off. 250 of 250 done: 100 written, 150 refused. What is written stays.');
+    await page.sees('Broken off. 200 of 250 done: 100 written, 100 refused. What is written stays.');
     await page.sees('d100 unknown The server does not respond (gone). It may be stored, or not: look at the document.');
     await page.tab.evaluate('void (window.isGone = false)');
     await page.press('Undo');
