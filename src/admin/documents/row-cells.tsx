@@ -35,7 +35,7 @@ export function HeaderCells({ set, settings, selecting }: HeaderCellsProps) {
   const isAll = isInverse && ids.size === 0;
   const titles = set.layout === 'table' ? set.columns : set.layout === 'ids' ? ['Revision'] : [];
   return (
-    <div {...HEADER_ROW} class={`row-cells ${set.layout}`} style={templateOf(set)}>
+    <div {...HEADER_ROW} class={`row-cells as-${set.layout}`} style={templateOf(set)}>
       <span {...COLUMN_HEADER} class="row-check">
         <label>
           <input
@@ -68,7 +68,7 @@ interface RowCellsProps {
 
 export function RowCells({ database, set, row, isSelected, isEnd }: RowCellsProps) {
   return (
-    <div class={`row-cells ${set.layout}`} role="presentation" style={templateOf(set)}>
+    <div class={`row-cells as-${set.layout}`} role="presentation" style={templateOf(set)}>
       <span {...CELL} class="row-check">
         {row !== undefined && <RowCheck id={row.id} isSelected={isSelected} />}
       </span>
@@ -162,7 +162,7 @@ function Cell({ value, isLoaded }: { readonly value: Json | undefined; readonly 
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   const shown = text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS)}…` : text;
   return (
-    <span {...CELL} class={typeof value === 'number' ? 'number' : undefined} title={text.slice(0, 1_000)}>
+    <span {...CELL} title={text.slice(0, 1_000)}>
       {shown}
     </span>
   );

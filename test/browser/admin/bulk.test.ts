@@ -68,7 +68,7 @@ describe.each(chosenEngines())('a change of many documents on the administration
     await page.sees(`await fetch("/library/_bulk_docs", { method: 'POST',`);
     expect(await page.violations()).toEqual([]);
     await page.press('Apply');
-    await page.sees('Done: 1 written, 1 were so already.');
+    await page.sees('Done: 1 written, 1 was so already.');
     expect(await stored()).toEqual({ a: { n: 1, kind: 'book' }, b: { n: 2, kind: 'book' }, c: { n: 3 } });
     expect(await page.violations()).toEqual([]);
     await page.press('Undo');
@@ -89,7 +89,7 @@ describe.each(chosenEngines())('a change of many documents on the administration
     await page.fill('Field', 'old');
     await page.press('Review');
     await page.press('Apply');
-    await page.sees('Done: 1 written, 1 were so already.');
+    await page.sees('Done: 1 written, 1 was so already.');
     await selectFirst(2);
     await page.press('Change by JSON');
     await page.type('Change', '{"n": null, "address": {"city": "Bath"}}');

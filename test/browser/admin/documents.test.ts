@@ -218,7 +218,7 @@ describe.each(chosenEngines())('the list of documents on the administration page
     await page.key('End');
     await page.until(isWhole('d149'), 'the last row');
     await page.key('Enter');
-    await page.sees('All documents');
+    await page.until(`location.hash.endsWith('/document/d149')`);
     await page.tab.back();
     await page.sees('50 documents match');
     await page.sees('1 of 50 selected');

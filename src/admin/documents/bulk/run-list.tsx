@@ -83,7 +83,7 @@ function RunButtons({ run }: { readonly run: Run }) {
 function outcomeOf({ state, progress, targets }: Run): string {
   const { done, written, same, refusedCount } = progress;
   const parts = [`${formatCount(written)} written`];
-  if (same > 0) parts.push(`${formatCount(same)} were so already`);
+  if (same > 0) parts.push(`${formatCount(same)} ${same === 1 ? 'was' : 'were'} so already`);
   if (refusedCount > 0) parts.push(`${formatCount(refusedCount)} refused`);
   const outcome = parts.join(', ');
   if (state === 'done') return `Done: ${outcome}.`;
