@@ -51,7 +51,7 @@ function restored({ id, rev, doc }: CurrentDocument, bodies: ReadonlyMap<string,
   if (text === undefined) {
     return doc === undefined ? { same: true } : { write: { _id: id, _rev: rev, _deleted: true } };
   }
-  return { write: { ...parseExact<JsonObject>(text), _id: id, _rev: rev } };
+  return { write: { _id: id, _rev: rev, ...parseExact<JsonObject>(text) } };
 }
 
 type MemberChange = Exclude<BulkChange, { readonly kind: 'delete' | 'restore' }>;

@@ -29,18 +29,18 @@ function RunCard({ run, onSelect }: { readonly run: Run; readonly onSelect: (ids
   const isRunning = state === 'running';
   return (
     <article class="bulk-run" aria-label={title}>
-      <p>
-        <strong>{title}</strong>
-      </p>
-      <p role="status">{outcomeOf(run)}</p>
+      <div class="tool-row">
+        <p role="status">
+          <strong>{title}</strong> {outcomeOf(run)}
+        </p>
+        <span class="spring" />
+        <RunButtons run={run} />
+      </div>
       {isRunning && <progress aria-label={title} max={Math.max(1, targets.length)} value={progress.done} />}
       <ErrorNote failure={failure} />
       {progress.refused.length > 0 && (
         <Refused refused={progress.refused} total={progress.refusedCount} onSelect={isRunning ? undefined : onSelect} />
       )}
-      <div class="tool-row">
-        <RunButtons run={run} />
-      </div>
     </article>
   );
 }
@@ -72,7 +72,6 @@ function RunButtons({ run }: { readonly run: Run }) {
       {journal.leftOut > 0 && (
         <span class="muted">{formatMany(journal.leftOut, 'document')} can’t be undone: the page kept no more.</span>
       )}
-      <span class="spring" />
       <button type="button" class="quiet" onClick={() => dismiss(run)}>
         Dismiss
       </button>
