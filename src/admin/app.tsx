@@ -2,6 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { ErrorNote } from './components/error-note.tsx';
 import { Icon } from './components/icon.tsx';
+import { KeySheet } from './components/key-sheet.tsx';
 import { useLoaded } from './components/load.ts';
 import { Menu } from './menu/menu.tsx';
 import { route } from './page/router.ts';
@@ -54,6 +55,7 @@ export function App() {
         <StagingBar />
       </main>
       <ReviewDialog />
+      <KeySheet />
     </>
   );
 }

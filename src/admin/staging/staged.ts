@@ -2,6 +2,7 @@
 import { computed, signal } from '@preact/signals';
 import type { Change } from '../review/review.tsx';
 import { ask, type JsonObject, pathOf } from '../server/client.ts';
+import { isSameText, problemOf } from './edit-text.ts';
 
 export interface StagedEdit {
   readonly database: string;
@@ -17,23 +18,28 @@ export interface StagedEdit {
   readonly problem: string | undefined;
 }
 
-const edits = signal<ReadonlyMap<string, StagedEdit>>(new Map());
+/** `isChange`: more than white space differs. What is typed without changing anything stays in the editor, but is not to be stored. */
+const edits = signal<ReadonlyMap<string, StagedEdit & { readonly isChange: boolean }>>(new Map());
 
-/** In the order in which they were begun. */
-export const stagedEdits = computed(() => [...edits.value.values()]);
+/** In the order in which they were begun. An edit back to what is stored is not among them. */
+export const stagedEdits = computed<readonly StagedEdit[]>(() =>
+  [...edits.value.values()].filter((one) => one.isChange),
+);
 
+/** What was typed; undefined if it is exactly what is stored. */
 export function stagedEdit(database: string, id: string): StagedEdit | undefined {
   return edits.value.get(keyOf({ database, id }));
 }
 
-/** Keeps the edit. An edit back to the stored text leaves the list. */
+/** Keeps the edit. An edit back to what is stored leaves `stagedEdits`. */
 export function stage(edit: Omit<StagedEdit, 'problem'>): void {
-  if (edit.after === edit.before) {
+  const { before, after, id } = edit;
+  if (after === before) {
     unstage(edit);
     return;
   }
-  const problem = edit.after === undefined ? undefined : problemOf(edit.after, edit.id);
-  edits.value = new Map(edits.value).set(keyOf(edit), { ...edit, problem });
+  const problem = after === undefined ? undefined : problemOf(after, id);
+  edits.value = new Map(edits.value).set(keyOf(edit), { ...edit, problem, isChange: !isSameText(before, after) });
 }
 
 export function unstage(edit: Pick<StagedEdit, 'database' | 'id'>): void {
@@ -51,10 +57,14 @@ export function changeOf({ database, id, before, after }: StagedEdit): Change {
   return { name: `${database}/${id}`, before, after };
 }
 
+interface BulkRequest {
+  readonly database: string;
+  readonly path: string;
+  readonly docs: readonly JsonObject[];
+}
+
 /** Returns one `_bulk_docs` request for each database. */
-export function bulkRequests(
-  all: readonly StagedEdit[],
-): readonly { readonly database: string; readonly path: string; readonly docs: readonly JsonObject[] }[] {
+export function bulkRequests(all: readonly StagedEdit[]): readonly BulkRequest[] {
   const databases = new Map<string, JsonObject[]>();
   for (const edit of all) databases.set(edit.database, [...(databases.get(edit.database) ?? []), bodyOf(edit)]);
   return [...databases].map(([database, docs]) => ({ database, path: pathOf(database, '_bulk_docs'), docs }));
@@ -67,17 +77,25 @@ export interface RefusedEdit {
   readonly reason: string;
 }
 
-/** Stores the edits. Those that are stored leave the list, the others stay; returns why. */
+/**
+ * Stores the edits, database by database. Those that are stored leave the list, the others stay; returns why. Fails if a whole request fails,
+ * once the others were sent.
+ */
 export async function storeEdits(all: readonly StagedEdit[]): Promise<readonly RefusedEdit[]> {
+  const sent = await Promise.allSettled(bulkRequests(all).map(storeIn));
+  const failed = sent.find((one) => one.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+  return sent.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
+}
+
+async function storeIn({ database, path, docs }: BulkRequest): Promise<readonly RefusedEdit[]> {
+  type Row = { readonly id?: string; readonly error?: string; readonly reason?: string };
+  const rows = await ask<readonly Row[]>('POST', path, { json: { docs } });
   const refused: RefusedEdit[] = [];
-  for (const { database, path, docs } of bulkRequests(all)) {
-    type Row = { readonly id?: string; readonly error?: string; readonly reason?: string };
-    const rows = await ask<readonly Row[]>('POST', path, { json: { docs } });
-    for (const [index, { error, reason }] of rows.entries()) {
-      const id = `${docs[index]?.['_id']}`;
-      if (error === undefined) unstage({ database, id });
-      else refused.push({ id, error, reason: reason ?? error });
-    }
+  for (const [index, { error, reason }] of rows.entries()) {
+    const id = `${docs[index]?.['_id']}`;
+    if (error === undefined) unstage({ database, id });
+    else refused.push({ id, error, reason: reason ?? error });
   }
   return refused;
 }
@@ -86,17 +104,6 @@ function bodyOf({ id, rev, after }: StagedEdit): JsonObject {
   if (after === undefined) return { _id: id, ...(rev !== undefined && { _rev: rev }), _deleted: true };
   const body: JsonObject = JSON.parse(after);
   return { ...body, _id: id, ...(rev !== undefined && { _rev: rev }) };
-}
-
-function problemOf(text: string, id: string): string | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'A document must be a JSON object.';
-    if ('_id' in value && value._id !== id) return `The id of a stored document can't be changed: it is ${id}.`;
-    return undefined;
-  } catch (error) {
-    return `This is not JSON: ${error instanceof Error ? error.message : error}`;
-  }
 }
 
 function keyOf({ database, id }: Pick<StagedEdit, 'database' | 'id'>): string {

@@ -98,6 +98,22 @@ export class AdminPage {
     );
   }
 
+  /** Presses a key in the element with the focus. `modifiers`: such as `{ ctrlKey: true }`. */
+  async key(key: string, modifiers: Readonly<Record<string, boolean>> = {}): Promise<void> {
+    const init = { key, bubbles: true, cancelable: true, composed: true, ...modifiers };
+    await this.tab.evaluate(
+      `void (document.activeElement ?? document.body).dispatchEvent(new KeyboardEvent('keydown', ${JSON.stringify(init)}))`,
+    );
+  }
+
+  /** Waits until the element is there, and gives it the focus. */
+  focus(selector: string): Promise<void> {
+    return this.until(
+      `(() => { const found = document.querySelector(${JSON.stringify(selector)}); found?.focus(); return found !== null; })()`,
+      selector,
+    );
+  }
+
   /** Waits until the text is in sight. */
   sees(text: string): Promise<void> {
     return this.until(
