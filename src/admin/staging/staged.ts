@@ -1,7 +1,10 @@
 /** Edits that are not stored yet, of any number of documents: reviewed, undone in any order, and stored together. */
 import { computed, signal } from '@preact/signals';
+import { type JsonTree, JsonMistake, memberOf, nameOf, parseJson, stringOf } from '../json/json-tree.ts';
+import { printCompact } from '../json/print-json.ts';
 import type { Change } from '../review/review.tsx';
-import { ask, type JsonObject, pathOf } from '../server/client.ts';
+import { exchange, parseResponse, pathOf, ServerError, type ServerRequest } from '../server/client.ts';
+import { membersWithout } from '../server/document.ts';
 
 export interface StagedEdit {
   readonly database: string;
@@ -15,6 +18,14 @@ export interface StagedEdit {
   readonly rev: string | undefined;
   /** Why it can't be stored; undefined if nothing is known against it. */
   readonly problem: string | undefined;
+  /** What the server said when it was to be stored; undefined once the edit is changed. */
+  readonly refusal: Refusal | undefined;
+}
+
+export interface Refusal {
+  /** `conflict`, `forbidden`, … */
+  readonly error: string;
+  readonly reason: string;
 }
 
 const edits = signal<ReadonlyMap<string, StagedEdit>>(new Map());
@@ -26,14 +37,17 @@ export function stagedEdit(database: string, id: string): StagedEdit | undefined
   return edits.value.get(keyOf({ database, id }));
 }
 
-/** Keeps the edit. An edit back to the stored text leaves the list. */
-export function stage(edit: Omit<StagedEdit, 'problem'>): void {
+/**
+ * Keeps the edit. An edit back to the stored text leaves the list. `problem`: what else is known against it, besides what the text itself
+ * shows.
+ */
+export function stage(edit: Omit<StagedEdit, 'problem' | 'refusal'>, problem?: string): void {
   if (edit.after === edit.before) {
     unstage(edit);
     return;
   }
-  const problem = edit.after === undefined ? undefined : problemOf(edit.after, edit.id);
-  edits.value = new Map(edits.value).set(keyOf(edit), { ...edit, problem });
+  const next = { ...edit, problem: problem ?? problemOf(edit), refusal: undefined };
+  edits.value = new Map(edits.value).set(keyOf(edit), next);
 }
 
 export function unstage(edit: Pick<StagedEdit, 'database' | 'id'>): void {
@@ -51,52 +65,104 @@ export function changeOf({ database, id, before, after }: StagedEdit): Change {
   return { name: `${database}/${id}`, before, after };
 }
 
-/** Returns one `_bulk_docs` request for each database. */
-export function bulkRequests(
-  all: readonly StagedEdit[],
-): readonly { readonly database: string; readonly path: string; readonly docs: readonly JsonObject[] }[] {
-  const databases = new Map<string, JsonObject[]>();
-  for (const edit of all) databases.set(edit.database, [...(databases.get(edit.database) ?? []), bodyOf(edit)]);
-  return [...databases].map(([database, docs]) => ({ database, path: pathOf(database, '_bulk_docs'), docs }));
+/** Edits of one database, and the request that stores them. */
+interface Batch {
+  readonly edits: readonly StagedEdit[];
+  readonly request: ServerRequest;
+}
+
+/** Returns one `_bulk_docs` request for each database. Numbers are sent digit for digit. */
+export function bulkRequests(all: readonly StagedEdit[]): readonly Batch[] {
+  const databases = new Map<string, StagedEdit[]>();
+  for (const edit of all) databases.set(edit.database, [...(databases.get(edit.database) ?? []), edit]);
+  return [...databases].map(([database, own]) => ({
+    edits: own,
+    request: {
+      method: 'POST',
+      path: pathOf(database, '_bulk_docs'),
+      json: `{"docs":[${own.map(bodyOf).join(',')}]}`,
+    },
+  }));
 }
 
 /** What became of the edits that could not be stored. */
-export interface RefusedEdit {
+export interface RefusedEdit extends Refusal {
   readonly id: string;
-  readonly error: string;
-  readonly reason: string;
 }
 
-/** Stores the edits. Those that are stored leave the list, the others stay; returns why. */
+/** Stores the edits. Those that are stored leave the list, the others stay, with the reason. */
 export async function storeEdits(all: readonly StagedEdit[]): Promise<readonly RefusedEdit[]> {
   const refused: RefusedEdit[] = [];
-  for (const { database, path, docs } of bulkRequests(all)) {
-    type Row = { readonly id?: string; readonly error?: string; readonly reason?: string };
-    const rows = await ask<readonly Row[]>('POST', path, { json: { docs } });
-    for (const [index, { error, reason }] of rows.entries()) {
-      const id = `${docs[index]?.['_id']}`;
-      if (error === undefined) unstage({ database, id });
-      else refused.push({ id, error, reason: reason ?? error });
+  for (const { edits: sent, request } of bulkRequests(all)) {
+    type Row = { readonly error?: string; readonly reason?: string };
+    const rows = await exchange(request)
+      .then((response) => parseResponse<readonly Row[]>(response, request))
+      .catch((error: unknown) => {
+        if (error instanceof ServerError)
+          for (const edit of sent) refuse(edit, { error: error.code, reason: error.reason });
+        throw error;
+      });
+    for (const [index, edit] of sent.entries()) {
+      const { error, reason = error } = rows[index] ?? {};
+      if (error === undefined || reason === undefined) unstage(edit);
+      else {
+        refuse(edit, { error, reason });
+        refused.push({ id: edit.id, error, reason });
+      }
     }
   }
   return refused;
 }
 
-function bodyOf({ id, rev, after }: StagedEdit): JsonObject {
-  if (after === undefined) return { _id: id, ...(rev !== undefined && { _rev: rev }), _deleted: true };
-  const body: JsonObject = JSON.parse(after);
-  return { ...body, _id: id, ...(rev !== undefined && { _rev: rev }) };
+/** Keeps why the edit was refused, unless it was changed since it was sent. */
+function refuse(edit: StagedEdit, refusal: Refusal): void {
+  const key = keyOf(edit);
+  if (edits.value.get(key) === edit) edits.value = new Map(edits.value).set(key, { ...edit, refusal });
 }
 
-function problemOf(text: string, id: string): string | undefined {
+const IDENTITY = new Set(['_id', '_rev']);
+
+/** The text of what is sent for one document. */
+function bodyOf({ id, rev, after }: StagedEdit): string {
+  const identity = [`"_id":${JSON.stringify(id)}`, ...(rev === undefined ? [] : [`"_rev":${JSON.stringify(rev)}`])];
+  if (after === undefined) return `{${[...identity, '"_deleted":true'].join(',')}}`;
+  const members = membersWithout(parseJson(after), IDENTITY).map(
+    ({ nameText, value }) => `${nameText}:${printCompact(value)}`,
+  );
+  return `{${[...identity, ...members].join(',')}}`;
+}
+
+/** Members that servers of the family take. */
+const RESERVED =
+  /^_(id|rev|deleted|attachments|access|revisions|revs_info|conflicts|deleted_conflicts|local_seq|replication_(state|state_time|state_reason|id|stats))$/;
+
+/** Whether no server takes a member of a document with that name. */
+export function isReservedName(name: string): boolean {
+  return name.startsWith('_') && !RESERVED.test(name);
+}
+
+function problemOf({ after, before, id }: Pick<StagedEdit, 'after' | 'before' | 'id'>): string | undefined {
+  if (after === undefined) return undefined;
   try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'A document must be a JSON object.';
-    if ('_id' in value && value._id !== id) return `The id of a stored document can't be changed: it is ${id}.`;
-    return undefined;
+    const tree = parseJson(after);
+    if (tree.kind !== 'object') return 'A document must be a JSON object.';
+    const typedId = memberOf(tree, '_id');
+    if (typedId !== undefined && (typedId.kind !== 'string' || stringOf(typedId.text) !== id))
+      return `The id of a stored document can't be changed: it is ${id}.`;
+    return reservedProblem(tree, before);
   } catch (error) {
-    return `This is not JSON: ${error instanceof Error ? error.message : error}`;
+    return `This is not JSON: ${error instanceof JsonMistake ? error.message : error}`;
   }
+}
+
+/** A name that the stored document has already is the server's own business. */
+function reservedProblem(tree: JsonTree, before: string | undefined): string | undefined {
+  const reserved = membersWithout(tree, new Set())
+    .map(nameOf)
+    .find(isReservedName);
+  if (reserved === undefined) return undefined;
+  const isOld = before !== undefined && memberOf(parseJson(before), reserved) !== undefined;
+  return isOld ? undefined : `Names that begin with _ are reserved: rename ${reserved}.`;
 }
 
 function keyOf({ database, id }: Pick<StagedEdit, 'database' | 'id'>): string {

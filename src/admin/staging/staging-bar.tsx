@@ -38,6 +38,7 @@ export function StagingBar() {
               {edit.before === undefined && <span class="tag good">new</span>}
               {edit.after === undefined && <span class="tag bad">to be deleted</span>}
               {edit.problem !== undefined && <span class="bad-text">{edit.problem}</span>}
+              {edit.refusal !== undefined && <span class="bad-text">{edit.refusal.reason}</span>}
               <button
                 type="button"
                 class="quiet"
@@ -68,11 +69,10 @@ function openReview(): void {
       'Each document gets a new revision, which replicates to peers. A document that somebody else has changed in the meantime is refused and stays in your list.',
     ],
     changes: edits.map(changeOf),
-    requests: bulkRequests(edits).map(({ path, docs }) => ({ method: 'POST', path, json: JSON.stringify({ docs }) })),
+    requests: bulkRequests(edits).map(({ request }) => request),
     action: 'Store',
     apply: async () => {
-      const refused = await storeEdits(edits);
-      stored.dispatchEvent(new Event('stored'));
+      const refused = await storeEdits(edits).finally(() => stored.dispatchEvent(new Event('stored')));
       if (refused.length > 0) throw new Error(describeRefused(refused));
     },
   });
@@ -83,5 +83,5 @@ export const stored = new EventTarget();
 
 function describeRefused(refused: readonly { readonly id: string; readonly reason: string }[]): string {
   const list = refused.map(({ id, reason }) => `${id}: ${reason}`).join(' ');
-  return `Not stored: ${list} Close this, look at each document as it is now, and edit it again.`;
+  return `Not stored: ${list} Close this: your edits are kept, and each document shows the ways out.`;
 }
