@@ -2,7 +2,8 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { parseJson } from '../json/json-tree.ts';
 import { hrefOf } from '../page/router.ts';
-import { existingIds, idCandidates } from '../server/linked-ids.ts';
+import { existingIds } from '../server/linked-ids.ts';
+import { idCandidates } from './id-candidates.ts';
 
 const PAUSE_MS = 300;
 

@@ -5,6 +5,7 @@ import { printCompact } from '../json/print-json.ts';
 import type { Change } from '../review/review.tsx';
 import { exchange, parseResponse, pathOf, ServerError, type ServerRequest } from '../server/client.ts';
 import { membersWithout } from '../server/document.ts';
+import { isReservedName } from './reserved-names.ts';
 
 export interface StagedEdit {
   readonly database: string;
@@ -130,15 +131,6 @@ function bodyOf({ id, rev, after }: StagedEdit): string {
     ({ nameText, value }) => `${nameText}:${printCompact(value)}`,
   );
   return `{${[...identity, ...members].join(',')}}`;
-}
-
-/** Members that servers of the family take. */
-const RESERVED =
-  /^_(id|rev|deleted|attachments|access|revisions|revs_info|conflicts|deleted_conflicts|local_seq|replication_(state|state_time|state_reason|id|stats))$/;
-
-/** Whether no server takes a member of a document with that name. */
-export function isReservedName(name: string): boolean {
-  return name.startsWith('_') && !RESERVED.test(name);
 }
 
 function problemOf({ after, before, id }: Pick<StagedEdit, 'after' | 'before' | 'id'>): string | undefined {

@@ -8,7 +8,7 @@ export type Inline =
   | { readonly kind: 'image'; readonly target: string; readonly alt: string };
 
 /** What an opening mark's end is looked for in: otherwise the time would rise with the square of the text. */
-const REACH = 2_000;
+const REACH = 1_000;
 const MOST_LEVELS = 8;
 
 const LINK = /!?\[((?:[^[\]\\]|\\.|\[[^[\]]*\])*)\]\(\s*([^\s()<>]*(?:\([^\s()<>]*\)[^\s()<>]*)*)(?:\s+"[^"]*")?\s*\)/y;

@@ -18,7 +18,7 @@ interface Surroundings {
 }
 
 /** Characters that are shown at most. */
-const LONGEST = 100_000;
+const LONGEST = 50_000;
 
 export function Markdown({ text, ...around }: Surroundings & { readonly text: string }) {
   const blocks = useMemo(() => parseMarkdown(text.slice(0, LONGEST)), [text]);

@@ -2,7 +2,11 @@
  * Where the revisions of a tree are drawn: one below the other, what replaces above what is replaced, the winner at the top. A branch is one
  * lane to the right of where it begins, and between that revision and the one above it.
  */
-import type { Branch } from '../../server/revision-tree.ts';
+
+/** A leaf and what it replaced, the newest first. */
+interface Branch {
+  readonly revs: readonly string[];
+}
 
 export interface TreeRow {
   /** One revision; or several in a row, the newest first, that are folded. */
