@@ -12,6 +12,13 @@ export interface ComparedText {
   readonly text: string;
 }
 
+export interface ComparisonLook {
+  /** One below the other. */
+  readonly isNarrow: boolean;
+  /** Lines that are the same in both, too. */
+  readonly isWhole: boolean;
+}
+
 const COLLAPSED = { margin: 3, minSize: 6 };
 
 const comparisonLook = EditorView.theme({
@@ -27,31 +34,34 @@ export function showComparison(
   element: HTMLElement,
   before: ComparedText,
   after: ComparedText,
-  isNarrow: boolean,
+  { isNarrow, isWhole }: ComparisonLook,
 ): () => void {
   const host = document.createElement('div');
   element.replaceChildren(host);
   const root = host.attachShadow({ mode: 'open' });
-  const view = isNarrow ? unified(root, before, after) : sideBySide(root, before, after);
+  const collapsed = isWhole ? {} : { collapseUnchanged: COLLAPSED };
+  const view = isNarrow ? unified(root, before, after, collapsed) : sideBySide(root, before, after, collapsed);
   return () => {
     view.destroy();
     host.remove();
   };
 }
 
-function sideBySide(root: ShadowRoot, before: ComparedText, after: ComparedText): MergeView {
+type Collapsed = { readonly collapseUnchanged?: typeof COLLAPSED };
+
+function sideBySide(root: ShadowRoot, before: ComparedText, after: ComparedText, collapsed: Collapsed): MergeView {
   return new MergeView({
     a: { doc: before.text, extensions: extensionsOf(before.label) },
     b: { doc: after.text, extensions: extensionsOf(after.label) },
     root,
     parent: root,
-    collapseUnchanged: COLLAPSED,
     gutter: true,
+    ...collapsed,
   });
 }
 
-function unified(root: ShadowRoot, before: ComparedText, after: ComparedText): EditorView {
-  const marks = unifiedMergeView({ original: before.text, mergeControls: false, collapseUnchanged: COLLAPSED });
+function unified(root: ShadowRoot, before: ComparedText, after: ComparedText, collapsed: Collapsed): EditorView {
+  const marks = unifiedMergeView({ original: before.text, mergeControls: false, ...collapsed });
   const label = `${before.label}, and ${after.label}`;
   return new EditorView({ doc: after.text, extensions: [extensionsOf(label), marks], root, parent: root });
 }

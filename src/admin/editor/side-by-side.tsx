@@ -14,6 +14,7 @@ const NARROW = matchMedia('(max-width: 760px)');
 export function SideBySide({ before, after }: SideBySideProps) {
   const element = useRef<HTMLDivElement>(null);
   const [failure, setFailure] = useState<unknown>(undefined);
+  const [isWhole, setWhole] = useState(false);
   const [isNarrow, setNarrow] = useState(NARROW.matches);
   useEffect(() => {
     const measure = () => setNarrow(NARROW.matches);
@@ -24,16 +25,20 @@ export function SideBySide({ before, after }: SideBySideProps) {
     let close: (() => void) | undefined;
     let isWanted = true;
     import('./comparison.ts').then(({ showComparison }) => {
-      if (isWanted && element.current !== null) close = showComparison(element.current, before, after, isNarrow);
+      if (isWanted && element.current !== null) close = showComparison(element.current, before, after, { isNarrow, isWhole });
     }, setFailure);
     return () => {
       isWanted = false;
       close?.();
     };
-  }, [before.label, before.text, after.label, after.text, isNarrow]);
+  }, [before.label, before.text, after.label, after.text, isNarrow, isWhole]);
   return (
     <>
       <ErrorNote failure={failure} />
+      <label class="switch">
+        <input type="checkbox" checked={isWhole} onChange={() => setWhole(!isWhole)} />
+        Lines that are the same, too
+      </label>
       <div class="editor comparison" ref={element} />
     </>
   );

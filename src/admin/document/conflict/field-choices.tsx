@@ -78,7 +78,7 @@ function FieldChoice({ name, versions, isContested, choices, onChoose }: FieldCh
               onChange={() => onChoose({ from: own[0]?.key ?? '' })}
             />
             <span>
-              <code class="conflict-value">{text ?? 'not there'}</code>
+              <Value text={text} />
               <span class="muted">{labelsOf(own)}</span>
             </span>
           </label>
@@ -103,6 +103,19 @@ function FieldChoice({ name, versions, isContested, choices, onChoose }: FieldCh
       )}
       {problem !== undefined && <p class="field-error">{problem}</p>}
     </fieldset>
+  );
+}
+
+/** Characters: a longer value scrolls. */
+const LONG = 400;
+
+function Value({ text = 'not there' }: { readonly text: string | undefined }) {
+  if (text.length < LONG) return <code class="conflict-value">{text}</code>;
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by the keyboard
+    <code class="conflict-value long" tabIndex={0}>
+      {text}
+    </code>
   );
 }
 

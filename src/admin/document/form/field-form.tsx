@@ -61,7 +61,7 @@ function useFocus(element: { readonly current: HTMLElement | null }): (key: numb
   const wanted = useRef<string | undefined>(undefined);
   useLayoutEffect(() => {
     if (wanted.current === undefined) return;
-    const found = element.current?.querySelector(wanted.current);
+    const found = element.current?.querySelector(wanted.current) ?? element.current?.querySelector('.form-add button');
     wanted.current = undefined;
     if (found instanceof HTMLElement) found.focus();
     if (found instanceof HTMLInputElement) found.select();
@@ -91,15 +91,15 @@ function useActions(
         apply(`name ${path}`, (now) => withEntry(now, path, (entry) => ({ ...entry, nameText: JSON.stringify(name) }))),
       remove: (path, next) => {
         if (next !== undefined) latest.current.focus(next, 'more');
-        apply(`remove ${path}`, (now) => withEntry(now, path, () => undefined));
+        apply('', (now) => withEntry(now, path, () => undefined));
       },
       move: (path, by) => {
         latest.current.focus(keyOf(path), by === 1 ? 'down' : 'up');
-        apply(`move ${path} ${Math.random()}`, (now) => moved(now, path, by));
+        apply('', (now) => moved(now, path, by));
       },
       add: (path, entry) => {
         latest.current.focus(entry.key, entry.nameText === '' ? 'value' : 'name');
-        apply(`add ${path} ${entry.key}`, (now) => withEntries(now, path, (entries) => [...entries, entry]));
+        apply('', (now) => withEntries(now, path, (entries) => [...entries, entry]));
       },
     };
   }, []);

@@ -34,7 +34,7 @@ export function FieldList({ path, label, field, container, form }: FieldListProp
         {entries.slice(0, most).map((entry, at) => (
           <Entry
             key={entry.key}
-            place={{ at, isFirst: at === 0, isLast: at === entries.length - 1, next: (entries[at + 1] ?? entries[at - 1])?.key }}
+            place={placeOf(entries, at)}
             path={[...path, entry.key]}
             label={kind === 'object' ? joined(label, nameOf(entry)) : `${label}[${at}]`}
             field={kind === 'object' ? joined(field, nameOf(entry)) : `${field}[]`}
@@ -56,6 +56,17 @@ export function FieldList({ path, label, field, container, form }: FieldListProp
       </div>
     </div>
   );
+}
+
+function placeOf(entries: readonly JsonEntry[], at: number): Place {
+  const [before, after] = [entries[at - 1], entries[at + 1]];
+  return {
+    at,
+    // The id is not shown.
+    isFirst: before === undefined || before.nameText === '"_id"',
+    isLast: after === undefined,
+    next: (after ?? before)?.key,
+  };
 }
 
 function addLabel(kind: JsonContainer['kind'], label: string): string {

@@ -17,7 +17,7 @@ interface State {
 export interface Form {
   readonly content: FormContent;
   readonly problems: ReadonlyMap<number, FieldProblem>;
-  /** `what`: changes of the same thing, one after the other, are undone together. */
+  /** `what`: changes of the same thing, one after the other, are undone together. Empty: this one is undone by itself. */
   readonly change: (what: string, tree: JsonTree) => void;
   /** Undefined: there is nothing to be undone. */
   readonly undo: (() => void) | undefined;
@@ -44,7 +44,7 @@ export function useForm(text: string, onChange: (text: string, problem: string |
     problems: content.tree === undefined ? new Map() : problemsOf(content.tree),
     change: (what, tree) => {
       if (content.tree === undefined || tree === content.tree) return;
-      const isSame = what === lastWhat;
+      const isSame = what !== '' && what === lastWhat;
       show(tree, { former: isSame ? former : [...former, content.tree].slice(-MOST_FORMER), lastWhat: what });
     },
     undo: last === undefined ? undefined : () => show(last, { former: former.slice(0, -1), lastWhat: undefined }),

@@ -126,7 +126,8 @@ function EditedText({ path, label, field, entry, form, text, errorId }: ScalarVa
         </a>
       )}
       {isPreviewed && (
-        <section class="form-preview" aria-label={`Preview of ${label}`}>
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by the keyboard
+        <section class="form-preview" aria-label={`Preview of ${label}`} tabIndex={0}>
           <Markdown
             text={text}
             database={form.database}

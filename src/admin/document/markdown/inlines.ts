@@ -11,7 +11,10 @@ export type Inline =
 const REACH = 1_000;
 const MOST_LEVELS = 8;
 
-const LINK = /!?\[((?:[^[\]\\]|\\.|\[[^[\]]*\])*)\]\(\s*([^\s()<>]*(?:\([^\s()<>]*\)[^\s()<>]*)*)(?:\s+"[^"]*")?\s*\)/y;
+/** A label may contain images and brackets, but no links. */
+const LABEL = /(?:[^[\]\\!]|!\[[^[\]]*\]\([^\s()]*\)|!|\\.|\[[^[\]]*\](?!\())*/;
+const ADDRESS = /[^\s()<>]*(?:\([^\s()<>]*\)[^\s()<>]*)*/;
+const LINK = new RegExp(`!?\\[(${LABEL.source})\\]\\(\\s*(${ADDRESS.source})(?:\\s+"[^"]*")?\\s*\\)`, 'y');
 const ANGLE_LINK = /<(https?:\/\/[^\s<>]+)>/iy;
 const BARE_LINK = /https?:\/\/[^\s<>]*[^\s<>.,:;!?'"()[\]*_]/iy;
 const ESCAPED = /\\([!-/:-@[-`{-~])/y;
@@ -98,12 +101,12 @@ function link(text: string, at: number, level: number): Step | undefined {
   const end = at + all.length;
   return text[at] === '!'
     ? { inline: { kind: 'image', target, alt: label }, end }
-    : { inline: { kind: 'link', target, content: parseInlines(label, level + 1).map(withoutLinks) }, end };
+    : { inline: { kind: 'link', target, content: parseInlines(label, level + 1).flatMap(withoutLinks) }, end };
 }
 
 /** There are no links in links. */
-function withoutLinks(inline: Inline): Inline {
-  return inline.kind === 'link' ? { kind: 'emphasis', content: inline.content } : inline;
+function withoutLinks(inline: Inline): readonly Inline[] {
+  return inline.kind === 'link' ? inline.content : [inline];
 }
 
 function webLink(found: RegExpExecArray | null, at: number): Step | undefined {
