@@ -18,7 +18,12 @@ interface AttachmentsProps {
 export function Attachments({ database, stored }: AttachmentsProps) {
   const [isOver, setOver] = useState(false);
   const add = (files: readonly File[]) => {
-    if (files.length > 0) reviewUpload(database, stored, files.map((file) => ({ file, name: file.name })));
+    if (files.length > 0)
+      reviewUpload(
+        database,
+        stored,
+        files.map((file) => ({ file, name: file.name })),
+      );
   };
   return (
     <section
@@ -125,7 +130,13 @@ function Row({ database, stored, attachment }: AttachmentsProps & { readonly att
 
 const PREVIEW_BYTES = 10_000_000;
 
-function Preview({ attachment: { name, type, bytes }, href }: { readonly attachment: Attachment; readonly href: string }) {
+function Preview({
+  attachment: { name, type, bytes },
+  href,
+}: {
+  readonly attachment: Attachment;
+  readonly href: string;
+}) {
   const [isOpen, setOpen] = useState(false);
   if (type.startsWith('audio/'))
     return (

@@ -39,9 +39,7 @@ export function OpenDocument({ database, id, stored }: OpenDocumentProps) {
   };
   const content = (
     <Tabs label="What is shown of the document" tabs={VIEWS} current={view} onChange={show}>
-      {view === 'source' && (
-        <Source id={id} text={text} knownIds={knownIds} onChange={change} />
-      )}
+      {view === 'source' && <Source id={id} text={text} knownIds={knownIds} onChange={change} />}
       {view === 'form' && (
         <FieldForm
           database={database}

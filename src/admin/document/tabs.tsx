@@ -1,5 +1,5 @@
-import { useId, useRef } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
+import { useId, useRef } from 'preact/hooks';
 
 interface TabsProps<T extends string> {
   readonly label: string;

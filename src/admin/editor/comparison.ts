@@ -1,10 +1,11 @@
 /** Two texts side by side, or one below the other where there is no room, with what differs marked. */
+
+import { defaultKeymap } from '@codemirror/commands';
 import { json } from '@codemirror/lang-json';
 import { syntaxHighlighting } from '@codemirror/language';
 import { MergeView, unifiedMergeView } from '@codemirror/merge';
 import { EditorState, type Extension } from '@codemirror/state';
 import { EditorView, keymap, lineNumbers } from '@codemirror/view';
-import { defaultKeymap } from '@codemirror/commands';
 import { colours, look } from './look.ts';
 
 export interface ComparedText {
@@ -24,7 +25,10 @@ const COLLAPSED = { margin: 3, minSize: 6 };
 const comparisonLook = EditorView.theme({
   '&.cm-merge-a .cm-changedLine, .cm-deletedChunk': { backgroundColor: 'var(--bad-soft)' },
   '&.cm-merge-b .cm-changedLine, .cm-insertedLine': { backgroundColor: 'var(--good-soft)' },
-  '&.cm-merge-a .cm-changedText, .cm-deletedChunk .cm-deletedText': { background: 'none', borderBottom: '2px solid var(--bad)' },
+  '&.cm-merge-a .cm-changedText, .cm-deletedChunk .cm-deletedText': {
+    background: 'none',
+    borderBottom: '2px solid var(--bad)',
+  },
   '&.cm-merge-b .cm-changedText': { background: 'none', borderBottom: '2px solid var(--good)' },
   '.cm-collapsedLines': { color: 'var(--muted)', background: 'var(--sunken)' },
 });

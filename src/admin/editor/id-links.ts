@@ -1,7 +1,14 @@
 /** Links beside those strings of a JSON text that are ids of documents. */
 import { syntaxTree } from '@codemirror/language';
 import { type Range, StateEffect, StateField } from '@codemirror/state';
-import { Decoration, type DecorationSet, EditorView, ViewPlugin, type ViewUpdate, WidgetType } from '@codemirror/view';
+import {
+  Decoration,
+  type DecorationSet,
+  type EditorView,
+  ViewPlugin,
+  type ViewUpdate,
+  WidgetType,
+} from '@codemirror/view';
 
 /** Addresses by id. */
 export const setLinkedIds = StateEffect.define<ReadonlyMap<string, string>>();

@@ -25,7 +25,8 @@ export function SideBySide({ before, after }: SideBySideProps) {
     let close: (() => void) | undefined;
     let isWanted = true;
     import('./comparison.ts').then(({ showComparison }) => {
-      if (isWanted && element.current !== null) close = showComparison(element.current, before, after, { isNarrow, isWhole });
+      if (isWanted && element.current !== null)
+        close = showComparison(element.current, before, after, { isNarrow, isWhole });
     }, setFailure);
     return () => {
       isWanted = false;

@@ -1,5 +1,6 @@
 /** Changes of a tree. Each returns a new tree; what is not changed is the same as before. */
 import {
+  isContainer,
   type JsonContainer,
   type JsonEntry,
   type JsonKind,
@@ -13,10 +14,6 @@ import { printCompact } from './print-json.ts';
 
 /** The keys of the entries on the way from the root. */
 export type Path = readonly number[];
-
-export function isContainer(tree: JsonTree): tree is JsonContainer {
-  return tree.kind === 'array' || tree.kind === 'object';
-}
 
 /** Replaces the entries of the container at `path`. */
 export function withEntries(
@@ -99,7 +96,8 @@ function toText(value: JsonTree): JsonTree {
 }
 
 function toContainer(value: JsonTree, kind: 'array' | 'object'): JsonTree {
-  if (isContainer(value)) return { kind, entries: value.entries.map((entry, at) => ({ ...entry, nameText: nameFor(entry, kind, at) })) };
+  if (isContainer(value))
+    return { kind, entries: value.entries.map((entry, at) => ({ ...entry, nameText: nameFor(entry, kind, at) })) };
   const parsed = value.kind === 'string' ? parsedContainer(stringOf(value.text)) : undefined;
   if (parsed !== undefined) return parsed.kind === kind ? parsed : toContainer(parsed, kind);
   if (value.kind === 'null' || value.text === '""') return { kind, entries: [] };

@@ -60,6 +60,10 @@ export function parseJson(text: string): JsonTree {
   return new Parser(text).parse();
 }
 
+export function isContainer(tree: JsonTree): tree is JsonContainer {
+  return tree.kind === 'array' || tree.kind === 'object';
+}
+
 /** The value of a string's source. */
 export function stringOf(text: string): string {
   return JSON.parse(text);

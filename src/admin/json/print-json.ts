@@ -1,5 +1,5 @@
 /** From trees to texts. Nothing is converted on the way: each number and string is printed as it was read. */
-import { type JsonTree, parseJson } from './json-tree.ts';
+import { isContainer, type JsonTree, parseJson } from './json-tree.ts';
 
 /** As `JSON.stringify(value, null, 2)` would. */
 export function printPretty(tree: JsonTree): string {
@@ -22,7 +22,7 @@ export function prettyJson(text: string): string {
 
 /** `newLine`: a line break, and the indentation of what is around the tree. Undefined: all in one line. */
 function print(tree: JsonTree, newLine: string | undefined): string {
-  if (tree.kind !== 'array' && tree.kind !== 'object') return tree.text;
+  if (!isContainer(tree)) return tree.text;
   const [open, close] = tree.kind === 'array' ? ['[', ']'] : ['{', '}'];
   if (tree.entries.length === 0) return open + close;
   const inner = newLine === undefined ? undefined : `${newLine}  `;

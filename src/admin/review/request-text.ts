@@ -10,7 +10,9 @@ export function asFetch({ method, path, json, body, headers }: ServerRequest): s
   const lines = [
     ...(method === 'GET' ? [] : [`  method: '${method}',`]),
     ...(Object.keys(all).length === 0 ? [] : [`  headers: ${JSON.stringify(all)},`]),
-    ...(json !== undefined ? [`  body: ${isExactInJavaScript(json) ? `JSON.stringify(${indent(prettyJson(json))})` : JSON.stringify(json)},`] : []),
+    ...(json !== undefined
+      ? [`  body: ${isExactInJavaScript(json) ? `JSON.stringify(${indent(prettyJson(json))})` : JSON.stringify(json)},`]
+      : []),
     ...(body !== undefined ? ['  body: file,'] : []),
   ];
   return lines.length === 0 ? `await fetch(${address})` : `await fetch(${address}, {\n${lines.join('\n')}\n})`;

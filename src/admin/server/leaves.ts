@@ -1,7 +1,7 @@
 /** The revisions of a document that nothing has replaced: its winner and its conflicts. */
 import { type JsonTree, memberOf, parseJson } from '../json/json-tree.ts';
-import { type Attachment, attachmentsOf, ownMembers, revOf } from './document.ts';
 import { exchange, parseResponse, pathOf } from './client.ts';
+import { type Attachment, attachmentsOf, ownMembers, revOf } from './document.ts';
 
 export interface Leaf {
   readonly rev: string;

@@ -25,7 +25,11 @@ describe.each(chosenEngines())('a document that others change on the administrat
     return opened;
   }
 
-  const REVS = ['1-00000000000000000000000000000001', '1-00000000000000000000000000000002', '1-00000000000000000000000000000003'];
+  const REVS = [
+    '1-00000000000000000000000000000001',
+    '1-00000000000000000000000000000002',
+    '1-00000000000000000000000000000003',
+  ];
 
   /** Three leaves: the last one wins. */
   async function openConflict(members: (number: number) => object): Promise<AdminPage> {
@@ -114,7 +118,9 @@ describe.each(chosenEngines())('a document that others change on the administrat
     await opened.ask('PUT', 'library/a', { _rev, mine: 1, theirs: 3, both: 3 });
     await opened.press('Read again');
     await opened.press('See theirs');
-    await opened.until(`document.querySelector('.comparison > div')?.shadowRoot?.querySelector('.cm-changedLine') != null`);
+    await opened.until(
+      `document.querySelector('.comparison > div')?.shadowRoot?.querySelector('.cm-changedLine') != null`,
+    );
     expect(await opened.violations()).toEqual([]);
     await opened.press('Merge by field');
     await opened.sees('both changed in both');

@@ -122,9 +122,7 @@ describe.each(chosenEngines())('the form of a document on the administration pag
       `[...document.querySelectorAll('.markdown a, .markdown img')].map((one) => one.getAttribute('href') ?? one.getAttribute('src').replace(location.origin, '')).join(' ')`,
     );
     expect(found).toBe('https://settee.example/ #/db/library/document/b /library/a/dot.png');
-    expect(
-      await opened.tab.evaluate(`document.querySelector('.markdown a[target]').rel`),
-    ).toBe('noopener noreferrer');
+    expect(await opened.tab.evaluate(`document.querySelector('.markdown a[target]').rel`)).toBe('noopener noreferrer');
     expect(await opened.violations()).toEqual([]);
     await opened.press('More about note');
     await opened.press('Show as plain text');

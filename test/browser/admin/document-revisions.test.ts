@@ -26,7 +26,12 @@ describe.each(chosenEngines())('the revisions of a document on the administratio
   }
 
   /** Writes branches: each has its revisions, the leaf first. */
-  async function writeBranches(opened: AdminPage, id: string, branches: readonly (readonly string[])[], deleted: readonly string[] = []): Promise<void> {
+  async function writeBranches(
+    opened: AdminPage,
+    id: string,
+    branches: readonly (readonly string[])[],
+    deleted: readonly string[] = [],
+  ): Promise<void> {
     const docs = branches.map((revs) => ({
       _id: id,
       _rev: revs[0],
@@ -79,7 +84,9 @@ describe.each(chosenEngines())('the revisions of a document on the administratio
     const inside = `document.querySelector('.comparison > div')?.shadowRoot`;
     await opened.until(`${inside}?.querySelectorAll('.cm-mergeViewEditor').length === 2`);
     const texts = `[...${inside}.querySelectorAll('.cm-changedLine')].map((one) => one.textContent.trim())`;
-    await opened.until(`JSON.stringify(${texts}) === '["\\\\"title\\\\": \\\\"EMMA\\\\",","\\\\"title\\\\": \\\\"Emma\\\\","]'`);
+    await opened.until(
+      `JSON.stringify(${texts}) === '["\\\\"title\\\\": \\\\"EMMA\\\\",","\\\\"title\\\\": \\\\"Emma\\\\","]'`,
+    );
     expect(await opened.violations()).toEqual([]);
     await opened.press(`Edit from ${first.slice(0, 8)}`);
     await opened.sees('1 document edited, not stored yet');
@@ -99,7 +106,8 @@ describe.each(chosenEngines())('the revisions of a document on the administratio
     await opened.until(`document.querySelector('.comparison > div') !== null`);
     await opened.ask('POST', 'library/_compact', {});
     await opened.gone(`library/a?rev=${first}`);
-    const choose = (label: string) => opened.tab.evaluate(`void document.querySelector('[aria-label="${label}"]').click()`);
+    const choose = (label: string) =>
+      opened.tab.evaluate(`void document.querySelector('[aria-label="${label}"]').click()`);
     await choose(`${first.slice(0, 8)} on the right`);
     await opened.sees(`is gone: it was dropped after it had been replaced`);
   });

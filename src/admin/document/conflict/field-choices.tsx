@@ -1,6 +1,14 @@
 /** A value for each field in which versions differ. */
 import { GrowingText } from '../form/growing-text.tsx';
-import { alternativesOf, type Choice, type Choices, chosenText, lostValues, ownProblem, type Version } from './merge.ts';
+import {
+  alternativesOf,
+  type Choice,
+  type Choices,
+  chosenText,
+  lostValues,
+  ownProblem,
+  type Version,
+} from './merge.ts';
 
 interface FieldChoicesProps {
   readonly versions: readonly Version[];

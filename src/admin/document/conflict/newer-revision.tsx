@@ -97,9 +97,7 @@ function MergeByField({ merge, onMerged }: { readonly merge: Merge; readonly onM
         different={different}
         contested={contested}
         choices={choices}
-        onChoose={(names, choice) =>
-          setChoices(new Map([...choices, ...names.map((name) => [name, choice] as const)]))
-        }
+        onChoose={(names, choice) => setChoices(new Map([...choices, ...names.map((name) => [name, choice] as const)]))}
       />
       <button
         type="button"

@@ -86,7 +86,8 @@ function useActions(
     };
     return {
       set: (path, value) => apply(`value ${path}`, (now) => withEntry(now, path, (entry) => ({ ...entry, value }))),
-      convert: (path, value) => apply(`type ${path} ${value.kind}`, (now) => withEntry(now, path, (entry) => ({ ...entry, value }))),
+      convert: (path, value) =>
+        apply(`type ${path} ${value.kind}`, (now) => withEntry(now, path, (entry) => ({ ...entry, value }))),
       rename: (path, name) =>
         apply(`name ${path}`, (now) => withEntry(now, path, (entry) => ({ ...entry, nameText: JSON.stringify(name) }))),
       remove: (path, next) => {

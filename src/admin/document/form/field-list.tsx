@@ -2,8 +2,8 @@
 import { useState } from 'preact/hooks';
 import { formatCount, formatMany } from '../../components/format.ts';
 import { Icon } from '../../components/icon.tsx';
-import { isContainer, newItem, newMember, type Path } from '../../json/edit-tree.ts';
-import { type JsonContainer, type JsonEntry, nameOf } from '../../json/json-tree.ts';
+import { newItem, newMember, type Path } from '../../json/edit-tree.ts';
+import { isContainer, type JsonContainer, type JsonEntry, nameOf } from '../../json/json-tree.ts';
 import { FieldRow } from './field-row.tsx';
 import type { FormContext, Place } from './form-context.ts';
 

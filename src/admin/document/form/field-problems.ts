@@ -1,6 +1,6 @@
 /** What is wrong with fields, and what a form can't show. */
-import { isContainer, isJsonNumber } from '../../json/edit-tree.ts';
-import { type JsonEntry, JsonMistake, type JsonTree, nameOf, parseJson } from '../../json/json-tree.ts';
+import { isJsonNumber } from '../../json/edit-tree.ts';
+import { isContainer, type JsonEntry, JsonMistake, type JsonTree, nameOf, parseJson } from '../../json/json-tree.ts';
 import { isReservedName } from '../../staging/reserved-names.ts';
 
 export interface FieldProblem {

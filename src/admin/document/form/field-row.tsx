@@ -43,9 +43,7 @@ export function FieldRow({ place, path, label, field, kind, entry, form, fold, c
           <Icon name="more" />
         </button>
         <div class="form-value">
-          {fold ?? (
-            <ScalarValue path={path} label={label} field={field} entry={entry} form={form} errorId={errorId} />
-          )}
+          {fold ?? <ScalarValue path={path} label={label} field={field} entry={entry} form={form} errorId={errorId} />}
         </div>
       </div>
       {problem !== undefined && (
@@ -114,8 +112,7 @@ function TypeChoice({ path, label, entry, form }: Pick<FieldRowProps, 'path' | '
 
 function More({ place, path, label, field, entry, form }: Omit<FieldRowProps, 'kind' | 'fold' | 'children'>) {
   const { actions, database } = form;
-  const shown =
-    entry.value.kind === 'string' ? isMarkdown(database, field, stringOf(entry.value.text)) : undefined;
+  const shown = entry.value.kind === 'string' ? isMarkdown(database, field, stringOf(entry.value.text)) : undefined;
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset has borders and a legend that say nothing here
     <div class="form-actions" role="group" aria-label={`Actions for ${label}`}>

@@ -16,14 +16,14 @@ export function GrowingText(props: GrowingTextProps) {
     const { current } = element;
     if (current === null) return undefined;
     let width = 0;
-    const fit = () => {
+    const adjust = () => {
       width = current.clientWidth;
       current.style.height = 'auto';
       current.style.height = `${current.scrollHeight + current.offsetHeight - current.clientHeight}px`;
     };
-    fit();
+    adjust();
     const observer = new ResizeObserver(() => {
-      if (current.clientWidth !== width) fit();
+      if (current.clientWidth !== width) adjust();
     });
     observer.observe(current);
     return () => observer.disconnect();

@@ -4,8 +4,8 @@ import { formatBytes, formatCount } from '../../components/format.ts';
 import type { Path } from '../../json/edit-tree.ts';
 import { type JsonEntry, stringOf } from '../../json/json-tree.ts';
 import { Markdown } from '../markdown/markdown.tsx';
-import type { FormContext } from './form-context.ts';
 import { roundedNumber } from './field-problems.ts';
+import type { FormContext } from './form-context.ts';
 import { GrowingText } from './growing-text.tsx';
 import { isMarkdown } from './markdown-choice.ts';
 
@@ -66,9 +66,7 @@ function NumberInput({ path, label, entry, form, errorId, text }: ScalarValuePro
         value={text}
         onInput={(event) => form.actions.set(path, { kind: 'number', text: event.currentTarget.value })}
       />
-      {rounded !== undefined && (
-        <p class="muted">Stored digit for digit, but programs in JavaScript read {rounded}.</p>
-      )}
+      {rounded !== undefined && <p class="muted">Stored digit for digit, but programs in JavaScript read {rounded}.</p>}
     </>
   );
 }
@@ -141,7 +139,13 @@ function EditedText({ path, label, field, entry, form, text, errorId }: ScalarVa
   );
 }
 
-function DataImage({ path, label, form, text, onText }: ScalarValueProps & { readonly text: string; readonly onText: () => void }) {
+function DataImage({
+  path,
+  label,
+  form,
+  text,
+  onText,
+}: ScalarValueProps & { readonly text: string; readonly onText: () => void }) {
   const replace = (file: File | undefined) => {
     if (file === undefined) return;
     const reader = new FileReader();

@@ -59,7 +59,11 @@ class BlockParser {
     const [, marks = '', title = ''] = HEADING.exec(line) ?? [];
     if (marks !== '') {
       this.#at += 1;
-      return { kind: 'heading', level: marks.length, content: parseInlines(title.replace(/[ \t]+#+[ \t]*$/, '').trim()) };
+      return {
+        kind: 'heading',
+        level: marks.length,
+        content: parseInlines(title.replace(/[ \t]+#+[ \t]*$/, '').trim()),
+      };
     }
     if (RULE.test(line)) {
       this.#at += 1;

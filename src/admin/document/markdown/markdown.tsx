@@ -156,6 +156,7 @@ interface ImageProps {
 
 function Image({ target, alt, around: { database, id, attachments } }: ImageProps) {
   const name = attachments.find((one) => one.name === target || encodeURI(one.name) === target)?.name;
-  if (name === undefined) return <span class="muted">[image: {alt || target}, not an attachment of this document]</span>;
+  if (name === undefined)
+    return <span class="muted">[image: {alt || target}, not an attachment of this document]</span>;
   return <img src={new URL(attachmentPath(database, id, name), base).href} alt={alt || name} loading="lazy" />;
 }

@@ -24,7 +24,11 @@ export function Drawing({ rows, statuses, winner }: DrawingProps) {
   return (
     <svg class="tree-drawing" width={width} height={height} viewBox={`0 0 ${width} ${height}`} aria-hidden="true">
       {rows.map((row, at) => (
-        <path key={row.revs[0]} class={row.parent === undefined ? 'tree-line begin' : 'tree-line'} d={lineOf(rows, at)} />
+        <path
+          key={row.revs[0]}
+          class={row.parent === undefined ? 'tree-line begin' : 'tree-line'}
+          d={lineOf(rows, at)}
+        />
       ))}
       {rows.map((row, at) => (
         <Dot key={row.revs[0]} row={row} at={at} status={statusOf(row, statuses)} isWinner={row.revs[0] === winner} />
@@ -71,7 +75,8 @@ interface DotProps {
 function Dot({ row, at, status, isWinner }: DotProps) {
   const [x, y] = [xOf(row), yOf(at)];
   if (status === 'run') return <path class="tree-run" d={`M${x} ${y - 6}v.01M${x} ${y}v.01M${x} ${y + 6}v.01`} />;
-  if (status === 'deleted') return <path class="tree-deleted" d={`M${x - 5} ${y - 5}l10 10M${x + 5} ${y - 5}l-10 10`} />;
+  if (status === 'deleted')
+    return <path class="tree-deleted" d={`M${x - 5} ${y - 5}l10 10M${x + 5} ${y - 5}l-10 10`} />;
   return (
     <>
       {isWinner && <circle class="tree-winner" cx={x} cy={y} r={8} />}

@@ -39,7 +39,9 @@ export function RevisionRow(props: RevisionRowProps) {
       {status === 'deleted' && <span class="tag bad">deleted</span>}
       {status === 'missing' && <span class="tag">body is gone</span>}
       <span class="hidden">{parent === undefined ? '' : `replaces ${labels.get(parent) ?? parent}`}</span>
-      {parent === undefined && !rev.startsWith('1-') && <span class="muted revision-note">earlier ones are forgotten</span>}
+      {parent === undefined && !rev.startsWith('1-') && (
+        <span class="muted revision-note">earlier ones are forgotten</span>
+      )}
       <span class="spring" />
       {status !== 'missing' && (
         <>
@@ -51,7 +53,13 @@ export function RevisionRow(props: RevisionRowProps) {
   );
 }
 
-function Choice({ side, rev, label, chosen, onChoose }: RevisionRowProps & { readonly side: Side; readonly rev: string; readonly label: string }) {
+function Choice({
+  side,
+  rev,
+  label,
+  chosen,
+  onChoose,
+}: RevisionRowProps & { readonly side: Side; readonly rev: string; readonly label: string }) {
   return (
     <label class="revision-choice">
       <input

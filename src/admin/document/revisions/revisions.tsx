@@ -3,7 +3,7 @@ import { useMemo, useState } from 'preact/hooks';
 import { ErrorNote } from '../../components/error-note.tsx';
 import { formatMany } from '../../components/format.ts';
 import { useLoaded } from '../../components/load.ts';
-import { readRevisionTree, type RevisionTree } from '../../server/revision-tree.ts';
+import { type RevisionTree, readRevisionTree } from '../../server/revision-tree.ts';
 import { Comparison } from './comparison.tsx';
 import { Drawing, drawingWidth } from './drawing.tsx';
 import { revisionLabels } from './labels.ts';
@@ -53,8 +53,8 @@ function Tree({ database, id, tree, onTake }: TreeProps) {
   return (
     <section class="revisions" aria-label="Revisions">
       <p class="muted">
-        {formatMany(labels.size, 'revision')}, {formatMany(branches.length, 'branch', 'branches')}. Replaced revisions are
-        kept until compaction, not as a history: then only their names stay.
+        {formatMany(labels.size, 'revision')}, {formatMany(branches.length, 'branch', 'branches')}. Replaced revisions
+        are kept until compaction, not as a history: then only their names stay.
       </p>
       <div class="revision-tree">
         <div class="revision-head" aria-hidden="true">

@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { formContentOf, numberProblem, problemsOf, roundedNumber } from '../../../../src/admin/document/form/field-problems.ts';
+import {
+  formContentOf,
+  numberProblem,
+  problemsOf,
+  roundedNumber,
+} from '../../../../src/admin/document/form/field-problems.ts';
 import { idCandidates } from '../../../../src/admin/document/id-candidates.ts';
 import { parseJson } from '../../../../src/admin/json/json-tree.ts';
 
@@ -59,7 +64,19 @@ describe('the form of a document', () => {
 
 describe('strings of a document that might be ids', () => {
   test('are asked for: each once, not the document itself, no sentences, dates, numbers or addresses', () => {
-    const values = ['emma', 'emma', 'own', 'two words', 'https://x.org/a', '2026-01-31', '12.5', 'a', 'org.user:bob', 'x'.repeat(129), 'data:image/png;base64,AA'];
+    const values = [
+      'emma',
+      'emma',
+      'own',
+      'two words',
+      'https://x.org/a',
+      '2026-01-31',
+      '12.5',
+      'a',
+      'org.user:bob',
+      'x'.repeat(129),
+      'data:image/png;base64,AA',
+    ];
     expect(idCandidates(parseJson(JSON.stringify({ values, deep: { author: 'austen' } })), 'own')).toEqual([
       'emma',
       'org.user:bob',

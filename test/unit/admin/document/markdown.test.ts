@@ -41,12 +41,18 @@ describe('Markdown in a field', () => {
     ['one\ntwo\n\nthree', '<paragraph one\ntwo><paragraph three>'],
     ['a **b *c* d** _e_ `f *g*`', '<paragraph a <strong b <emphasis c> d> <emphasis e> <code f *g*>>'],
     ['snake_case_word 2 * 3 * 4', '<paragraph snake_case_word 2 * 3 * 4>'],
-    ['- a\n- b\n  - c\n1. d', '<ul <li <paragraph a>><li <paragraph b><ul <li <paragraph c>>>>><ol 1 <li <paragraph d>>>'],
+    [
+      '- a\n- b\n  - c\n1. d',
+      '<ul <li <paragraph a>><li <paragraph b><ul <li <paragraph c>>>>><ol 1 <li <paragraph d>>>',
+    ],
     ['> a\n> b', '<quote <paragraph a\nb>>'],
     ['```js\n<b> & *c*\n```', '<code <b> & *c*>'],
     ['a  \nb\n\n---', '<paragraph a<break>b><rule>'],
     ['[a *b*](emma) ![c](d.png)', '<paragraph <link emma a <emphasis b>> <image d.png c>>'],
-    ['see https://a.org/x_(y), or <http://b.org>.', '<paragraph see <link https://a.org/x_(y https://a.org/x_(y>), or <link http://b.org http://b.org>.>'],
+    [
+      'see https://a.org/x_(y), or <http://b.org>.',
+      '<paragraph see <link https://a.org/x_(y https://a.org/x_(y>), or <link http://b.org http://b.org>.>',
+    ],
     ['\\*not\\* \\<b>', '<paragraph *not* <b>>'],
     ['[a [b](c)](d)', '<paragraph [a <link c b>](d)>'],
     ['[![a](b.png) [c]](d)', '<paragraph <link d <image b.png a> [c]>>'],
@@ -56,8 +62,12 @@ describe('Markdown in a field', () => {
   });
 
   test('is recognised by its signs, and plain sentences are not', () => {
-    expect(['# A', '- a\n- b', '1. a\n2. b', 'x **y** z', '[a](b)', '```\nx', '> quoted'].every(looksLikeMarkdown)).toBe(true);
-    expect(['', 'A sentence. Another one - with a dash.', '#1', '2 * 3 * 4', 'a_b_c', '- only one'].some(looksLikeMarkdown)).toBe(false);
+    expect(
+      ['# A', '- a\n- b', '1. a\n2. b', 'x **y** z', '[a](b)', '```\nx', '> quoted'].every(looksLikeMarkdown),
+    ).toBe(true);
+    expect(
+      ['', 'A sentence. Another one - with a dash.', '#1', '2 * 3 * 4', 'a_b_c', '- only one'].some(looksLikeMarkdown),
+    ).toBe(false);
   });
 
   test('has no HTML: what looks like it is text', () => {
@@ -66,17 +76,53 @@ describe('Markdown in a field', () => {
   });
 
   test('takes little time for texts that are made to take much', () => {
-    const attacks = ['[', '*a ', 'a`b', '> ', '- ', '[a', '![x](', '_a', '**', '<https://', '(http://a', '\\', '#', '`'];
+    const attacks = [
+      '[',
+      '*a ',
+      'a`b',
+      '> ',
+      '- ',
+      '[a',
+      '![x](',
+      '_a',
+      '**',
+      '<https://',
+      '(http://a',
+      '\\',
+      '#',
+      '`',
+    ];
     const nodes = attacks.map((attack) => JSON.stringify(parseMarkdown(attack.repeat(10_000))).length);
     expect(nodes.every((length) => length < 10_000_000)).toBe(true);
   });
 
   test('keeps every letter of a text', () => {
-    const piece = fc.constantFrom('a', 'b c', '*', '**', '_', '` ', '[', ']', '(', ')', '!', '\n', '\n\n', '# ', '- ', '> ', '1. ', '  ');
+    const piece = fc.constantFrom(
+      'a',
+      'b c',
+      '*',
+      '**',
+      '_',
+      '` ',
+      '[',
+      ']',
+      '(',
+      ')',
+      '!',
+      '\n',
+      '\n\n',
+      '# ',
+      '- ',
+      '> ',
+      '1. ',
+      '  ',
+    );
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => {
         const letters = pieces.join('').match(/[abc]/g)?.length ?? 0;
-        const kept = JSON.stringify(parseMarkdown(pieces.join('')), (key, value) => (key === 'kind' ? undefined : value));
+        const kept = JSON.stringify(parseMarkdown(pieces.join('')), (key, value) =>
+          key === 'kind' ? undefined : value,
+        );
         expect(kept.replaceAll(/"[a-z]+":/g, '').match(/[abc]/g)?.length ?? 0).toBe(letters);
       }),
     );

@@ -1,5 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { alternativesOf, type Choice, comparedFields, lostValues, mergedTree, ownProblem, threeWay, type Version } from '../../../../src/admin/document/conflict/merge.ts';
+import {
+  alternativesOf,
+  type Choice,
+  comparedFields,
+  lostValues,
+  mergedTree,
+  ownProblem,
+  threeWay,
+  type Version,
+} from '../../../../src/admin/document/conflict/merge.ts';
 import { parseJson } from '../../../../src/admin/json/json-tree.ts';
 import { printCompact } from '../../../../src/admin/json/print-json.ts';
 
@@ -18,7 +27,9 @@ describe('versions of a document', () => {
   });
 
   test('with the same value of a field are one alternative', () => {
-    const found = alternativesOf(three, 'place').map(({ text, versions }) => `${text}: ${versions.map(({ key }) => key)}`);
+    const found = alternativesOf(three, 'place').map(
+      ({ text, versions }) => `${text}: ${versions.map(({ key }) => key)}`,
+    );
     expect(found).toEqual(['"A": w', '"B": b,c']);
     expect(alternativesOf(three, 'extra').map(({ text }) => text)).toEqual([undefined, '[1]']);
   });
@@ -34,7 +45,9 @@ describe('versions of a document', () => {
     expect(printCompact(mergedTree(three, choices))).toBe(
       '{"_id":"x","place":"B","n":12345678901234567890,"kept":true,"_attachments":{"a.png":{"stub":true}},"extra":[1]}',
     );
-    const lost = lostValues(three, choices).map(({ name, text, versions }) => `${name} ${text} ${versions.map(({ key }) => key)}`);
+    const lost = lostValues(three, choices).map(
+      ({ name, text, versions }) => `${name} ${text} ${versions.map(({ key }) => key)}`,
+    );
     expect(lost).toEqual(['place "A" w', 'n 1.0 w,b', 'n 1 c']);
   });
 

@@ -41,16 +41,19 @@ const sketch = (rows: readonly TreeRow[]) =>
 
 describe('the drawing of a tree of revisions', () => {
   test('has the winner at the top, and branches beside the revision that they begin at', () => {
-    const branches = [['4-a', '3-a', '2-a', '1-a'], ['4-b', '3-b', '2-a', '1-a'], ['3-c', '2-a', '1-a']];
-    expect(sketch(treeRows(branches.map((revs) => ({ revs })), new Set()))).toEqual([
-      '4-a -> 1',
-      '3-a -> 5',
-      '| 4-b -> 3',
-      '| 3-b -> 5',
-      '| 3-c -> 5',
-      '2-a -> 6',
-      '1-a -> nothing',
-    ]);
+    const branches = [
+      ['4-a', '3-a', '2-a', '1-a'],
+      ['4-b', '3-b', '2-a', '1-a'],
+      ['3-c', '2-a', '1-a'],
+    ];
+    expect(
+      sketch(
+        treeRows(
+          branches.map((revs) => ({ revs })),
+          new Set(),
+        ),
+      ),
+    ).toEqual(['4-a -> 1', '3-a -> 5', '| 4-b -> 3', '| 3-b -> 5', '| 3-c -> 5', '2-a -> 6', '1-a -> nothing']);
   });
 
   test('folds revisions in a row, until they are to be shown', () => {

@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { converted, isJsonNumber, moved, newMember, withEntries, withEntry } from '../../../../src/admin/json/edit-tree.ts';
+import {
+  converted,
+  isJsonNumber,
+  moved,
+  newMember,
+  withEntries,
+  withEntry,
+} from '../../../../src/admin/json/edit-tree.ts';
 import { JsonMistake, type JsonTree, memberOf, parseJson } from '../../../../src/admin/json/json-tree.ts';
 import { prettyJson, printCompact, printPretty } from '../../../../src/admin/json/print-json.ts';
 
@@ -40,7 +47,27 @@ describe('the JSON of the administration page', () => {
   });
 
   test('accepts and refuses the same texts as JSON.parse', () => {
-    const piece = fc.constantFrom('{', '}', '[', ']', ',', ':', '"', '"a"', '1', '-', '0', '.', 'e', 'true', 'nul', 'null', '\\', '\n', ' ');
+    const piece = fc.constantFrom(
+      '{',
+      '}',
+      '[',
+      ']',
+      ',',
+      ':',
+      '"',
+      '"a"',
+      '1',
+      '-',
+      '0',
+      '.',
+      'e',
+      'true',
+      'nul',
+      'null',
+      '\\',
+      '\n',
+      ' ',
+    );
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
         const text = pieces.join('');
@@ -75,7 +102,9 @@ describe('a change of one value in JSON', () => {
     const path = [childOf(tree, 0)];
     const changed = withEntry(tree, path, (entry) => ({ ...entry, value: { kind: 'number', text: '2' } }));
     expect(printCompact(changed)).toBe(text.replace('1.0', '2'));
-    expect(printCompact(withEntry(changed, path, (entry) => ({ ...entry, value: { kind: 'number', text: '1.0' } })))).toBe(text);
+    expect(
+      printCompact(withEntry(changed, path, (entry) => ({ ...entry, value: { kind: 'number', text: '1.0' } }))),
+    ).toBe(text);
   });
 
   test('adds, moves and removes members and items', () => {
