@@ -1,12 +1,10 @@
 /** Two texts side by side, or one below the other where there is no room, with what differs marked. */
 
 import { defaultKeymap } from '@codemirror/commands';
-import { json } from '@codemirror/lang-json';
-import { syntaxHighlighting } from '@codemirror/language';
 import { MergeView, unifiedMergeView } from '@codemirror/merge';
 import { EditorState, type Extension } from '@codemirror/state';
 import { EditorView, keymap, lineNumbers } from '@codemirror/view';
-import { colours, look } from './look.ts';
+import { look } from './look.ts';
 
 export interface ComparedText {
   readonly label: string;
@@ -30,6 +28,7 @@ const comparisonLook = EditorView.theme({
     borderBottom: '2px solid var(--bad)',
   },
   '&.cm-merge-b .cm-changedText': { background: 'none', borderBottom: '2px solid var(--good)' },
+  '.cm-collapsedLines:before, .cm-collapsedLines:after': { content: '"…"' },
   '.cm-collapsedLines': { color: 'var(--muted)', background: 'var(--sunken)' },
 });
 
@@ -70,11 +69,10 @@ function unified(root: ShadowRoot, before: ComparedText, after: ComparedText, co
   return new EditorView({ doc: after.text, extensions: [extensionsOf(label), marks], root, parent: root });
 }
 
+/** Without colours for the syntax: those mark what differs. */
 function extensionsOf(label: string): Extension {
   return [
     lineNumbers(),
-    json(),
-    syntaxHighlighting(colours),
     look,
     comparisonLook,
     EditorView.lineWrapping,

@@ -1,4 +1,5 @@
 /** A value for each field in which versions differ. */
+import { useState } from 'preact/hooks';
 import { GrowingText } from '../form/growing-text.tsx';
 import {
   alternativesOf,
@@ -57,6 +58,9 @@ export function FieldChoices({ versions, different, contested = [], choices, onC
   );
 }
 
+/** Values of a field that are shown at first. */
+const FEW = 8;
+
 interface FieldChoiceProps {
   readonly name: string;
   readonly versions: readonly Version[];
@@ -70,6 +74,10 @@ function FieldChoice({ name, versions, isContested, choices, onChoose }: FieldCh
   const isOwn = choice !== undefined && 'own' in choice;
   const chosen = chosenText(versions, choices, name);
   const problem = ownProblem(choice);
+  const [most, setMost] = useState(FEW);
+  const alternatives = alternativesOf(versions, name);
+  // The one that is chosen is always in sight.
+  const shown = alternatives.filter(({ text }, at) => at < most || (!isOwn && text === chosen));
   return (
     <fieldset class="conflict-field">
       <legend>
@@ -77,7 +85,7 @@ function FieldChoice({ name, versions, isContested, choices, onChoose }: FieldCh
         {isContested && <span class="tag warn">changed in both</span>}
       </legend>
       <div class="conflict-row">
-        {alternativesOf(versions, name).map(({ text, versions: own }) => (
+        {shown.map(({ text, versions: own }) => (
           <label key={text ?? ''}>
             <input
               type="radio"
@@ -101,6 +109,11 @@ function FieldChoice({ name, versions, isContested, choices, onChoose }: FieldCh
           <span class="muted">another value</span>
         </label>
       </div>
+      {shown.length < alternatives.length && (
+        <button type="button" class="quiet" onClick={() => setMost(alternatives.length)}>
+          Show {alternatives.length - shown.length} more values of {name}
+        </button>
+      )}
       {isOwn && (
         <GrowingText
           label={`Value of ${name}, as JSON`}

@@ -34,11 +34,12 @@ export async function reviewResolution(resolution: Resolution): Promise<void> {
   review({
     title: `Resolve the conflict of ${id}`,
     effects: effectsOf(others.length, files.length, isChanged),
-    changes: leaves.map(({ rev, tree }, number) => ({
-      name: number === 0 ? `The winner ${rev}` : rev,
-      before: printPretty(tree),
-      after: number === 0 ? printPretty(result) : undefined,
-    })),
+    changes: [
+      ...(isChanged
+        ? [{ name: `The winner ${winner.rev}`, before: printPretty(winner.tree), after: printPretty(result) }]
+        : []),
+      ...others.map(({ rev, tree }) => ({ name: rev, before: printPretty(tree), after: undefined })),
+    ],
     requests: [...requests.first, ...requests.files.map((request) => request(winner.rev)), requests.last],
     action: 'Resolve',
     apply: async () => {
