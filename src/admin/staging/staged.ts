@@ -1,11 +1,11 @@
 /** Edits that are not stored yet, of any number of documents: reviewed, undone in any order, and stored together. */
 import { computed, signal } from '@preact/signals';
-import { JsonMistake, parseJson } from '../json/json-tree.ts';
+import { parseJson } from '../json/json-tree.ts';
 import { printCompact } from '../json/print-json.ts';
 import type { Change } from '../review/review.tsx';
 import { exchange, parseResponse, pathOf, ServerError, type ServerRequest } from '../server/client.ts';
 import { membersWithout } from '../server/document.ts';
-import { isReservedName } from './reserved-names.ts';
+import { isSameText, problemOf } from './edit-text.ts';
 
 export interface StagedEdit {
   readonly database: string;
@@ -29,25 +29,31 @@ export interface Refusal {
   readonly reason: string;
 }
 
-const edits = signal<ReadonlyMap<string, StagedEdit>>(new Map());
+/** `isChange`: more than white space differs. What is typed without changing anything stays in the editor, but is not to be stored. */
+const edits = signal<ReadonlyMap<string, StagedEdit & { readonly isChange: boolean }>>(new Map());
 
-/** In the order in which they were begun. */
-export const stagedEdits = computed(() => [...edits.value.values()]);
+/** In the order in which they were begun. An edit back to what is stored is not among them. */
+export const stagedEdits = computed<readonly StagedEdit[]>(() =>
+  [...edits.value.values()].filter((one) => one.isChange),
+);
 
+/** What was typed; undefined if it is exactly what is stored. */
 export function stagedEdit(database: string, id: string): StagedEdit | undefined {
   return edits.value.get(keyOf({ database, id }));
 }
 
 /**
- * Keeps the edit. An edit back to the stored text leaves the list. `problem`: what else is known against it, besides what the text itself
+ * Keeps the edit. An edit back to what is stored leaves `stagedEdits`. `problem`: what else is known against it, besides what the text itself
  * shows.
  */
 export function stage(edit: Omit<StagedEdit, 'problem' | 'refusal'>, problem?: string): void {
-  if (edit.after === edit.before) {
+  const { before, after, id } = edit;
+  if (after === before) {
     unstage(edit);
     return;
   }
-  const next = { ...edit, problem: problem ?? problemOf(edit), refusal: undefined };
+  const known = problem ?? (after === undefined ? undefined : problemOf(after, id, before));
+  const next = { ...edit, problem: known, refusal: undefined, isChange: !isSameText(before, after) };
   edits.value = new Map(edits.value).set(keyOf(edit), next);
 }
 
@@ -91,25 +97,33 @@ export interface RefusedEdit extends Refusal {
   readonly id: string;
 }
 
-/** Stores the edits. Those that are stored leave the list, the others stay, with the reason. */
+/**
+ * Stores the edits, database by database. Those that are stored leave the list, the others stay, with the reason. Fails if a whole request
+ * fails, once the others were sent.
+ */
 export async function storeEdits(all: readonly StagedEdit[]): Promise<readonly RefusedEdit[]> {
+  const sent = await Promise.allSettled(bulkRequests(all).map(storeIn));
+  const failed = sent.find((one) => one.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+  return sent.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
+}
+
+async function storeIn({ edits: sent, request }: Batch): Promise<readonly RefusedEdit[]> {
+  type Row = { readonly error?: string; readonly reason?: string };
+  const rows = await exchange(request)
+    .then((response) => parseResponse<readonly Row[]>(response, request))
+    .catch((error: unknown) => {
+      if (error instanceof ServerError)
+        for (const edit of sent) refuse(edit, { error: error.code, reason: error.reason });
+      throw error;
+    });
   const refused: RefusedEdit[] = [];
-  for (const { edits: sent, request } of bulkRequests(all)) {
-    type Row = { readonly error?: string; readonly reason?: string };
-    const rows = await exchange(request)
-      .then((response) => parseResponse<readonly Row[]>(response, request))
-      .catch((error: unknown) => {
-        if (error instanceof ServerError)
-          for (const edit of sent) refuse(edit, { error: error.code, reason: error.reason });
-        throw error;
-      });
-    for (const [index, edit] of sent.entries()) {
-      const { error, reason = error } = rows[index] ?? {};
-      if (error === undefined || reason === undefined) unstage(edit);
-      else {
-        refuse(edit, { error, reason });
-        refused.push({ id: edit.id, error, reason });
-      }
+  for (const [index, edit] of sent.entries()) {
+    const { error, reason = error } = rows[index] ?? {};
+    if (error === undefined || reason === undefined) unstage(edit);
+    else {
+      refuse(edit, { error, reason });
+      refused.push({ id: edit.id, error, reason });
     }
   }
   return refused;
@@ -117,8 +131,8 @@ export async function storeEdits(all: readonly StagedEdit[]): Promise<readonly R
 
 /** Keeps why the edit was refused, unless it was changed since it was sent. */
 function refuse(edit: StagedEdit, refusal: Refusal): void {
-  const key = keyOf(edit);
-  if (edits.value.get(key) === edit) edits.value = new Map(edits.value).set(key, { ...edit, refusal });
+  const now = edits.value.get(keyOf(edit));
+  if (now === edit) edits.value = new Map(edits.value).set(keyOf(edit), { ...now, refusal });
 }
 
 const IDENTITY = new Set(['_id', '_rev']);
@@ -131,31 +145,6 @@ function bodyOf({ id, rev, after }: StagedEdit): string {
     ({ nameText, value }) => `${nameText}:${printCompact(value)}`,
   );
   return `{${[...identity, ...members].join(',')}}`;
-}
-
-/** At every key: it reads the text as fast as possible, and once more only to say where a mistake is. */
-function problemOf({ after, before, id }: Pick<StagedEdit, 'after' | 'before' | 'id'>): string | undefined {
-  if (after === undefined) return undefined;
-  try {
-    const value: unknown = JSON.parse(after);
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'A document must be a JSON object.';
-    if ('_id' in value && value._id !== id) return `The id of a stored document can't be changed: it is ${id}.`;
-    const reserved = Object.keys(value).find(isReservedName);
-    // What the stored document has already is the server's own business.
-    if (reserved === undefined || (before !== undefined && reserved in JSON.parse(before))) return undefined;
-    return `Names that begin with _ are reserved: rename ${reserved}.`;
-  } catch (error) {
-    return `This is not JSON: ${mistakeIn(after) ?? error}`;
-  }
-}
-
-function mistakeIn(text: string): string | undefined {
-  try {
-    parseJson(text);
-    return undefined;
-  } catch (error) {
-    return error instanceof JsonMistake ? error.message : undefined;
-  }
 }
 
 function keyOf({ database, id }: Pick<StagedEdit, 'database' | 'id'>): string {

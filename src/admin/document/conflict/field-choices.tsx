@@ -82,7 +82,12 @@ function FieldChoice({ name, versions, isContested, choices, onChoose }: FieldCh
     <fieldset class="conflict-field">
       <legend>
         {name}
-        {isContested && <span class="tag warn">changed in both</span>}
+        {isContested && (
+          <>
+            {' '}
+            <span class="tag warn">changed in both</span>
+          </>
+        )}
       </legend>
       <div class="conflict-row">
         {shown.map(({ text, versions: own }) => (

@@ -1,7 +1,7 @@
 /** What is wrong with fields, and what a form can't show. */
 import { isJsonNumber } from '../../json/edit-tree.ts';
 import { isContainer, type JsonEntry, JsonMistake, type JsonTree, nameOf, parseJson } from '../../json/json-tree.ts';
-import { isReservedName } from '../../staging/reserved-names.ts';
+import { isReservedName } from '../../staging/edit-text.ts';
 
 export interface FieldProblem {
   readonly name?: string | undefined;

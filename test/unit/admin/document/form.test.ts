@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   formContentOf,
@@ -6,9 +7,55 @@ import {
   roundedNumber,
 } from '../../../../src/admin/document/form/field-problems.ts';
 import { idCandidates } from '../../../../src/admin/document/id-candidates.ts';
-import { parseJson } from '../../../../src/admin/json/json-tree.ts';
+import { type Path, withEntry } from '../../../../src/admin/json/edit-tree.ts';
+import { isContainer, type JsonTree, parseJson } from '../../../../src/admin/json/json-tree.ts';
+import { printCompact, printPretty } from '../../../../src/admin/json/print-json.ts';
+
+/** Texts of objects, with numbers and strings as no program in JavaScript spells them. */
+const { object } = fc.letrec<{ value: string; list: string; object: string }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 3 },
+    fc.constantFrom('1.0', '-0.0', '1E+05', '12345678901234567890', 'true', 'null', '"\\u0041\\/"', '"plain"', '""'),
+    tie('list'),
+    tie('object'),
+  ),
+  list: fc.array(tie('value'), { maxLength: 4 }).map((items) => `[${items}]`),
+  object: fc
+    .uniqueArray(fc.constantFrom('a', '10', '2', '', '\\u0062', 'c d'), { maxLength: 4 })
+    .chain((names) => fc.tuple(...names.map((name) => tie('value').map((value) => `"${name}":${value}`))))
+    .map((members) => `{${members}}`),
+}));
+
+/** The ways to all values in a tree. */
+function pathsIn(tree: JsonTree): readonly Path[] {
+  if (!isContainer(tree)) return [];
+  return tree.entries.flatMap(({ key, value }) => [[key], ...pathsIn(value).map((path) => [key, ...path])]);
+}
 
 describe('the form of a document', () => {
+  test('leaves every other character of the source when one value is changed, and all when it is changed back', () => {
+    fc.assert(
+      fc.property(object, fc.nat(), (text, number) => {
+        const { tree } = formContentOf(text);
+        if (tree === undefined) throw new Error('there is no form');
+        expect(printCompact(tree)).toBe(text);
+        expect(printCompact(parseJson(printPretty(tree)))).toBe(text);
+        const paths = pathsIn(tree);
+        const path = paths[number % Math.max(1, paths.length)];
+        if (path === undefined) return;
+        let former: JsonTree | undefined;
+        const changed = withEntry(tree, path, (entry) => {
+          former = entry.value;
+          return { ...entry, value: { kind: 'string', text: '"<here>"' } };
+        });
+        const [before, after] = printCompact(changed).split('"<here>"');
+        expect(text).toBe(`${before}${printCompact(former ?? tree)}${after}`);
+        const back = withEntry(changed, path, (entry) => ({ ...entry, value: former ?? entry.value }));
+        expect(printCompact(back)).toBe(text);
+      }),
+    );
+  });
+
   test('is there for what it can show as it is, and says why not otherwise', () => {
     expect(formContentOf('{"a": 1.0, "b": {"a": 2}}').why).toBeUndefined();
     expect(formContentOf('{"a": 1, "b": [{"x": 1, "x": 2}]}').why).toContain('The field x occurs twice');
