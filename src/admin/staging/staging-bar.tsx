@@ -50,6 +50,7 @@ export function StagingBar() {
               {edit.before === undefined && <span class="tag good">new</span>}
               {edit.after === undefined && <span class="tag bad">to be deleted</span>}
               {edit.problem !== undefined && <span class="bad-text">{edit.problem}</span>}
+              {edit.refusal !== undefined && <span class="bad-text">{edit.refusal.reason}</span>}
               <button
                 type="button"
                 class="quiet"
@@ -85,7 +86,7 @@ function openReview(): void {
       'Each document gets a new revision, which replicates to peers. A document that somebody else has changed in the meantime is refused and stays in your list.',
     ],
     changes: edits.map(changeOf),
-    requests: bulkRequests(edits).map(({ path, docs }) => ({ method: 'POST', path, json: JSON.stringify({ docs }) })),
+    requests: bulkRequests(edits).map(({ request }) => request),
     action: 'Store',
     apply: async () => {
       // What is stored is read again, also if a request failed.
@@ -100,5 +101,5 @@ export const stored = new EventTarget();
 
 function describeRefused(refused: readonly { readonly id: string; readonly reason: string }[]): string {
   const list = refused.map(({ id, reason }) => `${id}: ${reason}`).join(' ');
-  return `Not stored: ${list} Close this, look at each document as it is now, and edit it again.`;
+  return `Not stored: ${list} Close this: your edits are kept, and each document shows the ways out.`;
 }

@@ -15,6 +15,12 @@ describe('what is typed as a document', () => {
     expect(isSameText('{"n":"a b"}', '{"n":"a  b"}')).toBe(false);
   });
 
+  test('is another document if a number has other digits, which JavaScript does not see', () => {
+    expect(isSameText('{"n":1.0}', '{"n":1}')).toBe(false);
+    expect(isSameText('{"n":12345678901234567890}', '{"n":12345678901234567891}')).toBe(false);
+    expect(isSameText('{ "n" : 1.0 }', '{"n":1.0}')).toBe(true);
+  });
+
   test('is a change while it is not JSON, when it is new, and when it is deleted', () => {
     expect(isSameText('{"n":', '{"n":1}')).toBe(false);
     expect(isSameText(undefined, '{}')).toBe(false);
@@ -33,5 +39,6 @@ describe('what is typed as a document', () => {
     expect(problemOf('{"_colour": "red"}', 'a')).toBe(
       '_colour is not a name for a member: those that begin with _ are reserved.',
     );
+    expect(problemOf('{"_colour": "blue"}', 'a', '{"_colour": "red"}')).toBe(undefined);
   });
 });
