@@ -99,7 +99,17 @@ async function toWebP(context, png) {
 
 /** `npm start`, on free ports, with nothing on disk. */
 async function startServer() {
-  const options = ['--memory', '--port', '0', '--demo-port', '0', '--set', `admins/${admin.name}=${admin.password}`];
+  const options = [
+    '--memory',
+    '--port',
+    '0',
+    '--demo-port',
+    '0',
+    '--log-level',
+    'error',
+    '--set',
+    `admins/${admin.name}=${admin.password}`,
+  ];
   const child = spawn(process.execPath, [join(root, 'src/node/bootstrap.mjs'), ...options], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
