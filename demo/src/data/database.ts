@@ -4,6 +4,9 @@ import type { Logging, RequestLog } from './request-log.ts';
 /** What a document says about one of its files. */
 export interface Attachment {
   readonly content_type: string;
+  /** In bytes. */
+  readonly length?: number;
+  readonly digest?: string;
 }
 
 export interface StoredDocument {

@@ -16,6 +16,7 @@ export class AppBar {
 
   constructor(connections: Connections) {
     this.#connections = connections;
+    this.#links.set('notes', make('a', { href: '#/notes' }, 'Field notes'));
     for (const { name, title } of datasets) {
       const count = make('span', { class: 'count' });
       this.#counts.set(name, count);
