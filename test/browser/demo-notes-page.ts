@@ -28,7 +28,7 @@ export function isLinked(tab: Tab, device: DeviceName, state: string): Promise<v
 export function isTold(tab: Tab, pattern: RegExp): Promise<void> {
   return until(
     tab,
-    `[...document.querySelectorAll('.happened, .happened-before li')].some(({ textContent }) => ${pattern}.test(textContent))`,
+    `[...document.querySelectorAll('.happened, .happened-before li span')].some(({ textContent }) => ${pattern}.test(textContent))`,
   );
 }
 

@@ -7,7 +7,7 @@ import { showConflict } from './conflict-card.ts';
 import type { Device } from './devices.ts';
 import type { DayRow, SumRow } from './figures.ts';
 import type { LinkState } from './links.ts';
-import { applyEvent, type Difference, difference, inOrder, type Rows, type ViewEvent, type ViewRow } from './live-rows.ts';
+import { applyEvent, type Difference, difference, healed, inOrder, type Rows, type ViewEvent, type ViewRow } from './live-rows.ts';
 import { asPlace, type Note, type Place, titleOf } from './note.ts';
 import { NoteForm } from './note-form.ts';
 import { NoteList } from './note-list.ts';
@@ -27,7 +27,12 @@ export interface DevicePanelOptions {
   /** An event of a feed, for the log. */
   readonly onEvent: (path: string, told: string) => void;
   /** What came from elsewhere. */
-  readonly onNews: (news: Difference) => void;
+  readonly onNews: (news: News) => void;
+}
+
+export interface News extends Difference {
+  /** Notes whose conflict has been resolved on another device. */
+  readonly healed: readonly ViewRow[];
 }
 
 export class DevicePanel {
@@ -56,7 +61,6 @@ export class DevicePanel {
       class: 'device-switch',
       role: 'switch',
       'aria-checked': 'true',
-      'aria-label': `${device.title} online`,
     });
     this.#composer = new NoteForm({
       name: device.name,
@@ -106,7 +110,9 @@ export class DevicePanel {
     this.#isOnline = state.isOnline;
     this.element.dataset['state'] = state.state;
     this.#switch.setAttribute('aria-checked', String(state.isOnline));
-    fill(this.#switch, make('span', { class: 'knob' }), state.isOnline ? 'Online' : 'Offline');
+    const shown = state.isOnline ? 'Online' : 'Offline';
+    this.#switch.setAttribute('aria-label', `${this.#options.device.title}: ${shown}`);
+    if (this.#switch.textContent !== shown) fill(this.#switch, make('span', { class: 'knob' }), shown);
     const told = describe(state, this.#options.device.name === 'phone' ? 'laptop' : 'phone');
     // Said again, it would be read again.
     if (this.#state.textContent !== told) fill(this.#state, told);
@@ -181,6 +187,7 @@ export class DevicePanel {
       arrived: arrived.filter(isForeign),
       changed: changed.filter(isForeign),
       gone: gone.filter(({ id }) => !this.store.hasDeleted(id)),
+      healed: healed(before, after).filter(isForeign),
     });
     this.#open.follow(changed, gone);
   }

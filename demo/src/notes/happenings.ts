@@ -11,6 +11,8 @@ export class Happenings {
   #said: { readonly at: number; readonly sentence: string }[] = [];
 
   constructor() {
+    fill(this.#latest, 'Nothing yet: write a note, take a device offline, or make a conflict.');
+    this.#earlier.hidden = true;
     this.element = make('section', { class: 'happenings' }, make('h2', {}, 'What just happened'), this.#latest, this.#earlier);
   }
 
@@ -21,7 +23,7 @@ export class Happenings {
     this.#earlier.hidden = earlier.length === 0;
     fill(
       this.#earlier,
-      ...earlier.map(({ at, sentence }) => make('li', {}, make('time', {}, formatTime(at)), sentence)),
+      ...earlier.map(({ at, sentence }) => make('li', {}, make('time', {}, formatTime(at)), make('span', {}, sentence))),
     );
   }
 }

@@ -17,6 +17,7 @@ export interface LinkState {
 
 const REPLICATOR = '/db/_replicator';
 const JSON_HEADERS = { Accept: 'application/json', 'Content-Type': 'application/json' };
+const PATIENCE_MS = 5_000;
 const KEY = 'notes-offline';
 /** A document's state may be written at the moment in which it is deleted. */
 const ATTEMPTS = 5;
@@ -29,6 +30,8 @@ export class Links extends EventTarget {
   readonly #sentUpTo = new Map<DeviceName, KeptNumber>(
     devices.map(({ name }) => [name, new KeptNumber(`notes-sent-up-to/${name}`)]),
   );
+
+  #probing: Promise<void> | undefined;
 
   constructor(log: RequestLog) {
     super();
@@ -50,7 +53,14 @@ export class Links extends EventTarget {
   }
 
   /** Asks the server, and changes the way if it has come or gone. */
-  async probe(): Promise<void> {
+  probe(): Promise<void> {
+    this.#probing ??= this.#probe().finally(() => {
+      this.#probing = undefined;
+    });
+    return this.#probing;
+  }
+
+  async #probe(): Promise<void> {
     const way = (await this.#hasServer()) ? 'server' : 'direct';
     if (way === this.way) return;
     this.way = way;
@@ -105,7 +115,7 @@ export class Links extends EventTarget {
   /** The server has the database, or makes it. With an admin, only the admin may make it. */
   async #hasServer(): Promise<boolean> {
     try {
-      const answer = await this.#ask(SERVER_PATH, {}, 'quiet');
+      const answer = await this.#ask(SERVER_PATH, { signal: AbortSignal.timeout(PATIENCE_MS) }, 'quiet');
       if (answer.ok) return true;
       const isDatabase = answer.headers.get('content-type')?.startsWith('application/json') === true;
       if (answer.status !== 404 || !isDatabase) return false;

@@ -58,6 +58,11 @@ export function inOrder(rows: Rows): readonly ViewRow[] {
   return [...rows.values()].sort((one, other) => compare(other.key, one.key) || compare(one.id, other.id));
 }
 
+/** Rows that had more versions before, and have one now. */
+export function healed(before: Rows, after: Rows): readonly ViewRow[] {
+  return [...after.values()].filter(({ id, value }) => value.conflicts === 0 && (before.get(id)?.value.conflicts ?? 0) > 0);
+}
+
 function isOther(before: RowValue | undefined, after: RowValue): boolean {
   return before?.rev !== after.rev || before.conflicts !== after.conflicts;
 }

@@ -4,11 +4,10 @@ import { coalesce } from '../elements/coalesce.ts';
 import { button, fill, make } from '../elements/elements.ts';
 import type { Connections } from '../following/connections.ts';
 import { RequestList } from '../pages/request-list.ts';
-import { DevicePanel } from './device-panel.ts';
+import { DevicePanel, type News } from './device-panel.ts';
 import { type Device, type DeviceName, devices } from './devices.ts';
 import { Happenings } from './happenings.ts';
 import { Links, SERVER_PATH } from './links.ts';
-import type { Difference } from './live-rows.ts';
 import { titleOf } from './note.ts';
 import { NoteStore } from './note-store.ts';
 import { sampleNotes } from './samples.ts';
@@ -81,7 +80,7 @@ export class NotesPage {
       store: new NoteStore(`/db/${device.database}`, this.#log),
       connections,
       tell: (sentence) => this.#happenings.tell(sentence),
-      onSwitch: (isOnline) => void this.#work(() => this.#links.set([device.name], isOnline)),
+      onSwitch: (isOnline) => void this.#work(() => this.#switch(device, isOnline)),
       onEvent: (path, told) => this.#log.tell(path, told, false),
       onNews: (news) => this.#tellNews(device, news),
     });
@@ -116,6 +115,13 @@ export class NotesPage {
         make('section', { class: 'notes-requests' }, make('h2', {}, 'Requests'), this.#requests.element),
       ),
     );
+  }
+
+  async #switch({ name, title }: Device, isOnline: boolean): Promise<void> {
+    await this.#links.set([name], isOnline);
+    const device = title.toLowerCase();
+    const offline = `The ${device} is offline. What it writes stays on it, and is sent later.`;
+    this.#happenings.tell(isOnline ? `The ${device} is online again.` : offline);
   }
 
   /** On a narrow screen one device shows at a time. */
@@ -169,13 +175,18 @@ export class NotesPage {
     }
   }
 
-  #tellNews({ title, name }: Device, { arrived, changed, gone }: Difference): void {
+  #tellNews({ title, name }: Device, { arrived, changed, gone, healed }: News): void {
     const device = title.toLowerCase();
     const torn = changed.find(({ value }) => value.conflicts > 0);
     const how = this.#links.way === 'server' ? 'through the server' : 'directly, without a server';
     if (torn) {
       const text = `Both versions of ${quoted(titleOf(String(torn.value.text ?? '')))} have reached the ${device}. It keeps both until one is chosen.`;
       return this.#happenings.tell(text);
+    }
+    const [whole] = healed;
+    if (whole) {
+      const text = quoted(titleOf(String(whole.value.text ?? '')));
+      return this.#happenings.tell(`The ${device} received the resolution of ${text}. Both devices agree again.`);
     }
     const news = [...arrived, ...changed];
     const [first] = news;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { applyEvent, difference, inOrder, type ViewRow } from '../../../demo/src/notes/live-rows.ts';
+import { applyEvent, difference, healed, inOrder, type ViewRow } from '../../../demo/src/notes/live-rows.ts';
 
 function row(id: string, key: string, rev = '1-a', conflicts = 0): ViewRow {
   return { id, key, value: { rev, conflicts, photo: false } };
@@ -29,4 +29,12 @@ test('a difference tells what arrived, what changed, also by a conflict alone, a
   const { arrived, changed, gone } = difference(rows, next);
   expect([arrived, changed, gone].map((list) => list.map(({ id }) => id))).toEqual([['c'], ['a'], ['b']]);
   expect(difference(rows, rows)).toEqual({ arrived: [], changed: [], gone: [] });
+});
+
+test('a note is healed when it had several versions and has one', () => {
+  const torn = applyEvent(rows, { changed: [row('a', '2026-06-01', '2-b', 1)] });
+  const whole = applyEvent(torn, { changed: [row('a', '2026-06-01', '3-c')] });
+  expect(healed(torn, whole).map(({ id }) => id)).toEqual(['a']);
+  expect(healed(rows, torn)).toEqual([]);
+  expect(healed(whole, whole)).toEqual([]);
 });
