@@ -21,7 +21,10 @@ export function hasNotes(tab: Tab, device: DeviceName, count: number): Promise<v
 
 /** Waits until the device says this about its connection. */
 export function isLinked(tab: Tab, device: DeviceName, state: string): Promise<void> {
-  return until(tab, `document.querySelector('${of(device, '.device-state')}').textContent === ${JSON.stringify(state)}`);
+  return until(
+    tab,
+    `document.querySelector('${of(device, '.device-state')}').textContent === ${JSON.stringify(state)}`,
+  );
 }
 
 /** Waits until a sentence was told, the last one or one before. */
@@ -39,12 +42,17 @@ export async function write(tab: Tab, device: DeviceName, note: string): Promise
 }
 
 export function titles(tab: Tab, device: DeviceName): Promise<unknown> {
-  return tab.evaluate(`[...document.querySelectorAll('${of(device, '.note-row-title')}')].map(({ textContent }) => textContent)`);
+  return tab.evaluate(
+    `[...document.querySelectorAll('${of(device, '.note-row-title')}')].map(({ textContent }) => textContent)`,
+  );
 }
 
 /** Waits until the device's list begins with this title. */
 export function beginsWith(tab: Tab, device: DeviceName, title: string): Promise<void> {
-  return until(tab, `document.querySelector('${of(device, '.note-row-title')}')?.textContent === ${JSON.stringify(title)}`);
+  return until(
+    tab,
+    `document.querySelector('${of(device, '.note-row-title')}')?.textContent === ${JSON.stringify(title)}`,
+  );
 }
 
 /** Clicks on the map, at shares of its width and height. */

@@ -65,13 +65,18 @@ function notes(demo: Demo): void {
     await isTold(tab, /^The phone stored “Baobab by the road” with its photo: 1 PUT, [\d,.]+ ms, online\.$/);
     for (const device of bothDevices) {
       await beginsWith(tab, device, 'Baobab by the road');
-      await until(tab, `document.querySelector('${of(device, '.notes-rows li:first-child img')}')?.naturalWidth === 96`);
+      await until(
+        tab,
+        `document.querySelector('${of(device, '.notes-rows li:first-child img')}')?.naturalWidth === 96`,
+      );
       await until(tab, `document.querySelector('${of(device, '.pin[title="Baobab by the road"]')}') !== null`);
       await shows(tab, of(device, '.sums-total strong'), '7');
       await shows(tab, of(device, '[data-kind=plant] .figure'), '2');
     }
     await isTold(tab, /^The laptop received “Baobab by the road”, through the server\.$/);
-    expect(await text(tab, of('laptop', '.notes-rows li:first-child .note-row-about'))).toMatch(/^Plant · .*, .* · 2\d\.\d° S, 4\d\.\d° E$/);
+    expect(await text(tab, of('laptop', '.notes-rows li:first-child .note-row-about'))).toMatch(
+      /^Plant · .*, .* · 2\d\.\d° S, 4\d\.\d° E$/,
+    );
     const { rows } = await (await fetch(`${database.baseUrl}/settee-notes/_all_docs`)).json();
     expect(rows).toHaveLength(7);
     // The photo itself, scaled down.
@@ -157,7 +162,9 @@ function conflicts(demo: Demo): void {
     for (const device of bothDevices) {
       await click(tab, of(device, '.notes-rows li:first-child button'));
       await until(tab, `document.querySelector('#${device}-open-text') !== null`);
-      const merged = String(await tab.evaluate(`document.querySelector('#${device}-open-text').value`)).split('\n').slice(-2);
+      const merged = String(await tab.evaluate(`document.querySelector('#${device}-open-text').value`))
+        .split('\n')
+        .slice(-2);
       expect(merged).toEqual(['Seen from the path, in the last light.', 'Compare with the entry of last week.']);
     }
   });
@@ -178,7 +185,10 @@ function conflicts(demo: Demo): void {
     for (const device of bothDevices) {
       await until(tab, `document.querySelector('${of(device, '.torn')}') === null`);
       await click(tab, of(device, '.notes-rows li:first-child button'));
-      await until(tab, `document.querySelector('#${device}-open-text')?.value.endsWith('To be checked against the guide.')`);
+      await until(
+        tab,
+        `document.querySelector('#${device}-open-text')?.value.endsWith('To be checked against the guide.')`,
+      );
     }
   });
 }
@@ -238,7 +248,10 @@ function whole(demo: Demo): void {
       tab.evaluate(`[...document.querySelectorAll('.notes-requests li')].find((line) =>
         line.querySelector('.method').textContent === 'PUT' && line.querySelector('.path').textContent.startsWith('/db/notes-phone/note-')
       )?.querySelector('[data-action=copy-${name}]').click()`);
-    await until(tab, `[...document.querySelectorAll('.notes-requests .path')].some((path) => path.textContent.startsWith('/db/notes-phone/note-'))`);
+    await until(
+      tab,
+      `[...document.querySelectorAll('.notes-requests .path')].some((path) => path.textContent.startsWith('/db/notes-phone/note-'))`,
+    );
     await copy('fetch');
     await until(tab, `globalThis.copied?.startsWith("await fetch('/db/notes-phone/note-") === true`);
     expect(await tab.evaluate('copied')).toContain('"text": "Copied"');

@@ -28,7 +28,9 @@ export interface CardOptions {
 export function conflictCard(options: CardOptions, { versions: unordered, base }: Versions): HTMLElement {
   const versions = inFixedOrder(unordered);
   const found = differences(versions, base);
-  const choices: Partial<Record<Field, Choice>> = Object.fromEntries(found.map(({ field, proposed }) => [field, proposed]));
+  const choices: Partial<Record<Field, Choice>> = Object.fromEntries(
+    found.map(({ field, proposed }) => [field, proposed]),
+  );
   const use = (chosen: Choices, how: string) => {
     const resolution = resolve(versions, chosen, options.title);
     if (resolution) options.onResolve(resolution, how);
@@ -63,7 +65,12 @@ interface Column {
 
 type Mark = (field: Field, choice: Choice) => void;
 
-function table(options: CardOptions, columns: readonly Column[], found: readonly FieldDifference[], mark: Mark): HTMLElement {
+function table(
+  options: CardOptions,
+  columns: readonly Column[],
+  found: readonly FieldDifference[],
+  mark: Mark,
+): HTMLElement {
   const heads = columns.map(({ author }) => make('th', { scope: 'col' }, capital(author)));
   const canJoin = found.some((one) => one.canJoin);
   return make(
@@ -117,7 +124,13 @@ function fieldRow(
 function photoOf(store: NoteStore, id: string, { rev, files }: Version): readonly (Node | string)[] {
   if (files[THUMBNAIL] === undefined) return ['No photo'];
   const length = Number(files[PHOTO]?.length ?? 0);
-  const image = make('img', { class: 'thumb', src: store.photoAddress(id, rev, THUMBNAIL), alt: '', width: 44, height: 44 });
+  const image = make('img', {
+    class: 'thumb',
+    src: store.photoAddress(id, rev, THUMBNAIL),
+    alt: '',
+    width: 44,
+    height: 44,
+  });
   return [image, formatBytes(length)];
 }
 

@@ -7,7 +7,16 @@ import { showConflict } from './conflict-card.ts';
 import type { Device } from './devices.ts';
 import type { DayRow, SumRow } from './figures.ts';
 import type { LinkState } from './links.ts';
-import { applyEvent, type Difference, difference, healed, inOrder, type Rows, type ViewEvent, type ViewRow } from './live-rows.ts';
+import {
+  applyEvent,
+  type Difference,
+  difference,
+  healed,
+  inOrder,
+  type Rows,
+  type ViewEvent,
+  type ViewRow,
+} from './live-rows.ts';
 import { asPlace, type Note, type Place, titleOf } from './note.ts';
 import { NoteForm } from './note-form.ts';
 import { NoteList } from './note-list.ts';
@@ -179,7 +188,10 @@ export class DevicePanel {
     void this.#refreshConflict();
     if (!before) return;
     const { arrived, changed, gone } = difference(before, after);
-    this.#options.onEvent(this.store.viewPath('notes'), `${arrived.length} added, ${changed.length} changed, ${gone.length} removed`);
+    this.#options.onEvent(
+      this.store.viewPath('notes'),
+      `${arrived.length} added, ${changed.length} changed, ${gone.length} removed`,
+    );
     for (const { value } of [...arrived, ...changed]) this.#map.pulse(asPlace(value.latlng));
     const isTorn = ({ id, value }: ViewRow) => value.conflicts > (before.get(id)?.value.conflicts ?? 0);
     const isForeign = (row: ViewRow) => isTorn(row) || !this.store.hasWritten(row.value.rev);
@@ -231,7 +243,9 @@ export class DevicePanel {
   async #store(note: Omit<Note, 'by'>, photos: PhotoChange): Promise<void> {
     await this.#try(async () => {
       const added = typeof photos === 'object' ? photos : undefined;
-      const what = added ? `stored ${quoted(titleOf(note.text))} with its photo` : `stored ${quoted(titleOf(note.text))}`;
+      const what = added
+        ? `stored ${quoted(titleOf(note.text))} with its photo`
+        : `stored ${quoted(titleOf(note.text))}`;
       await this.act(what, () => this.store.add({ ...note, by: this.#options.device.title }, added));
       this.#composer.show(undefined);
       this.#map.draft = undefined;
@@ -250,7 +264,10 @@ export class DevicePanel {
 
   #choose(ids: readonly string[]): void {
     const [id] = ids;
-    if (ids.length === 1 && id !== undefined) return this.#show(id);
+    if (ids.length === 1 && id !== undefined) {
+      this.#show(id);
+      return;
+    }
     this.#open.close();
     this.#list.place = ids;
   }
@@ -286,7 +303,8 @@ function toPin(id: string, { latlng, text, conflicts }: ViewRow['value']) {
 }
 
 function describe({ state, way, waiting }: LinkState, other: string): string {
-  const waits = waiting === undefined || waiting === 0 ? '' : `${waiting} ${waiting === 1 ? 'change waits' : 'changes wait'}`;
+  const waits =
+    waiting === undefined || waiting === 0 ? '' : `${waiting} ${waiting === 1 ? 'change waits' : 'changes wait'}`;
   switch (state) {
     case 'off':
       return waits === '' ? 'Offline. All of this works.' : `Offline. ${waits} to be sent.`;

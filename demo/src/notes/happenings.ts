@@ -13,7 +13,13 @@ export class Happenings {
   constructor() {
     fill(this.#latest, 'Nothing yet: write a note, take a device offline, or make a conflict.');
     this.#earlier.hidden = true;
-    this.element = make('section', { class: 'happenings' }, make('h2', {}, 'What just happened'), this.#latest, this.#earlier);
+    this.element = make(
+      'section',
+      { class: 'happenings' },
+      make('h2', {}, 'What just happened'),
+      this.#latest,
+      this.#earlier,
+    );
   }
 
   tell(sentence: string): void {
@@ -23,7 +29,9 @@ export class Happenings {
     this.#earlier.hidden = earlier.length === 0;
     fill(
       this.#earlier,
-      ...earlier.map(({ at, sentence }) => make('li', {}, make('time', {}, formatTime(at)), make('span', {}, sentence))),
+      ...earlier.map(({ at, sentence }) =>
+        make('li', {}, make('time', {}, formatTime(at)), make('span', {}, sentence)),
+      ),
     );
   }
 }

@@ -1,7 +1,17 @@
 /** Which devices are online, and the replications that follow from it: documents in `_replicator`, which outlive the page. */
 import type { RequestLog } from '../data/request-log.ts';
 import { isAtRest, KeptNumber, type Listed } from '../sync/line.ts';
-import { allJobIds, type Device, type DeviceName, devices, endsOf, type Job, ONLY_NOTES, type Way, wantedJobs } from './devices.ts';
+import {
+  allJobIds,
+  type Device,
+  type DeviceName,
+  devices,
+  endsOf,
+  type Job,
+  ONLY_NOTES,
+  type Way,
+  wantedJobs,
+} from './devices.ts';
 
 /** The path at which the demo's own server passes requests on. */
 export const SERVER_PATH = '/server/settee-notes';
@@ -46,7 +56,9 @@ export class Links extends EventTarget {
 
   /** Takes devices offline, or back online. */
   async set(names: readonly DeviceName[], isOnline: boolean): Promise<void> {
-    const offline = devices.map(({ name }) => name).filter((name) => (names.includes(name) ? !isOnline : !this.online.has(name)));
+    const offline = devices
+      .map(({ name }) => name)
+      .filter((name) => (names.includes(name) ? !isOnline : !this.online.has(name)));
     localStorage.setItem(KEY, offline.join(' '));
     await this.apply();
     this.dispatchEvent(new Event('change'));

@@ -60,7 +60,9 @@ export function inOrder(rows: Rows): readonly ViewRow[] {
 
 /** Rows that had more versions before, and have one now. */
 export function healed(before: Rows, after: Rows): readonly ViewRow[] {
-  return [...after.values()].filter(({ id, value }) => value.conflicts === 0 && (before.get(id)?.value.conflicts ?? 0) > 0);
+  return [...after.values()].filter(
+    ({ id, value }) => value.conflicts === 0 && (before.get(id)?.value.conflicts ?? 0) > 0,
+  );
 }
 
 function isOther(before: RowValue | undefined, after: RowValue): boolean {

@@ -1,6 +1,6 @@
 /** The fields of a note, for a new one and for one that exists. */
 import { button, fill, icon, make } from '../elements/elements.ts';
-import { asPlace, formatPlace, kinds, localTime, type Note, parseTags, type Place } from './note.ts';
+import { asPlace, formatPlace, kinds, localTime, type Note, type Place, parseTags } from './note.ts';
 import type { PhotoChange } from './note-store.ts';
 import { drawPhoto, photosFromFile } from './photo.ts';
 
@@ -16,8 +16,10 @@ export interface FormOptions {
   readonly others?: readonly HTMLElement[];
 }
 
-const CAMERA = 'M4 8.5h3l1.6-2.5h6.8L17 8.5h3a1 1 0 0 1 1 1V18a1 1 0 0 1-1 1H4a1 1 0 0 1-1-1V9.5a1 1 0 0 1 1-1zM12 10.2a3.3 3.3 0 1 0 0 6.6 3.3 3.3 0 0 0 0-6.6z';
-const PIN = 'M12 21s-6.5-5.6-6.5-11a6.5 6.5 0 0 1 13 0c0 5.4-6.5 11-6.5 11zM12 7.7a2.3 2.3 0 1 0 0 4.6 2.3 2.3 0 0 0 0-4.6z';
+const CAMERA =
+  'M4 8.5h3l1.6-2.5h6.8L17 8.5h3a1 1 0 0 1 1 1V18a1 1 0 0 1-1 1H4a1 1 0 0 1-1-1V9.5a1 1 0 0 1 1-1zM12 10.2a3.3 3.3 0 1 0 0 6.6 3.3 3.3 0 0 0 0-6.6z';
+const PIN =
+  'M12 21s-6.5-5.6-6.5-11a6.5 6.5 0 0 1 13 0c0 5.4-6.5 11-6.5 11zM12 7.7a2.3 2.3 0 1 0 0 4.6 2.3 2.3 0 0 0 0-4.6z';
 
 export class NoteForm {
   readonly element: HTMLFormElement;
@@ -211,7 +213,8 @@ export class NoteForm {
       },
       ({ message, code, PERMISSION_DENIED }) => {
         this.#summarize();
-        const reason = code === PERMISSION_DENIED ? 'This browser may not tell the position' : `No position: ${message}`;
+        const reason =
+          code === PERMISSION_DENIED ? 'This browser may not tell the position' : `No position: ${message}`;
         this.#options.onTrouble(`${reason}. A click on the map sets a place, too.`);
       },
       { timeout: 15_000 },

@@ -65,7 +65,9 @@ export class NoteMap {
   #render(): void {
     const { clientWidth: width } = this.element;
     if (width === 0) return;
-    const focused = this.#pins.contains(document.activeElement) ? document.activeElement?.getAttribute('data-ids') : null;
+    const focused = this.#pins.contains(document.activeElement)
+      ? document.activeElement?.getAttribute('data-ids')
+      : null;
     const byId = new Map(this.#shown.map((pin) => [pin.id, pin]));
     const marks = clusters(this.#shown, (APART_PX / width) * WORLD.width).map((cluster) => this.#mark(cluster, byId));
     fill(this.#pins, ...marks);

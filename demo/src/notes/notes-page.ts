@@ -8,6 +8,7 @@ import { DevicePanel, type News } from './device-panel.ts';
 import { type Device, type DeviceName, devices } from './devices.ts';
 import { Happenings } from './happenings.ts';
 import { Links, SERVER_PATH } from './links.ts';
+import type { ViewRow } from './live-rows.ts';
 import { titleOf } from './note.ts';
 import { NoteStore } from './note-store.ts';
 import { sampleNotes } from './samples.ts';
@@ -31,7 +32,9 @@ export class NotesPage {
   readonly #requests: RequestList;
   readonly #way = make('p', { class: 'notes-way', role: 'status' });
   readonly #failure = make('p', { class: 'failure', role: 'alert' });
-  readonly #tear = button('Make a conflict', () => void this.#work(() => this.#makeConflict()), { 'data-action': 'tear' });
+  readonly #tear = button('Make a conflict', () => void this.#work(() => this.#makeConflict()), {
+    'data-action': 'tear',
+  });
   readonly #over = button('Start over', () => this.#askOver(), { 'data-action': 'start-over' });
   readonly #question = make('span', { class: 'question', hidden: true, role: 'group' });
   readonly #tabs = new Map<DeviceName, HTMLButtonElement>();
@@ -175,27 +178,27 @@ export class NotesPage {
     }
   }
 
-  #tellNews({ title, name }: Device, { arrived, changed, gone, healed }: News): void {
+  #tellNews(device: Device, news: News): void {
+    const told = this.#describeNews(device, news);
+    if (told !== undefined) this.#happenings.tell(told);
+  }
+
+  #describeNews({ title, name }: Device, { arrived, changed, gone, healed }: News): string | undefined {
     const device = title.toLowerCase();
-    const torn = changed.find(({ value }) => value.conflicts > 0);
     const how = this.#links.way === 'server' ? 'through the server' : 'directly, without a server';
-    if (torn) {
-      const text = `Both versions of ${quoted(titleOf(String(torn.value.text ?? '')))} have reached the ${device}. It keeps both until one is chosen.`;
-      return this.#happenings.tell(text);
-    }
+    const quotedTitle = ({ value }: ViewRow) => quoted(titleOf(String(value.text ?? '')));
+    const torn = changed.find(({ value }) => value.conflicts > 0);
+    if (torn)
+      return `Both versions of ${quotedTitle(torn)} have reached the ${device}. It keeps both until one is chosen.`;
     const [whole] = healed;
-    if (whole) {
-      const text = quoted(titleOf(String(whole.value.text ?? '')));
-      return this.#happenings.tell(`The ${device} received the resolution of ${text}. Both devices agree again.`);
+    if (whole) return `The ${device} received the resolution of ${quotedTitle(whole)}. Both devices agree again.`;
+    const [first, ...others] = [...arrived, ...changed];
+    if (first) {
+      const what = others.length === 0 ? quotedTitle(first) : `${others.length + 1} notes`;
+      return `The ${device} received ${what}, ${how}.`;
     }
-    const news = [...arrived, ...changed];
-    const [first] = news;
-    if (news.length === 1) {
-      this.#happenings.tell(`The ${device} received ${quoted(titleOf(String(first?.value.text ?? '')))}, ${how}.`);
-    } else if (news.length > 1) this.#happenings.tell(`The ${device} received ${news.length} notes, ${how}.`);
-    else if (gone.length > 0 && this.#panels.get(name)?.isOnline === true) {
-      this.#happenings.tell(`The ${device} has ${gone.length === 1 ? 'a note' : `${gone.length} notes`} less.`);
-    }
+    if (gone.length === 0 || this.#panels.get(name)?.isOnline !== true) return undefined;
+    return `The ${device} has ${gone.length === 1 ? 'a note' : `${gone.length} notes`} less.`;
   }
 
   /** Step by step, as people cause one: offline, an edit of the same note on each device, and back online. */
@@ -215,7 +218,9 @@ export class NotesPage {
       const edited = version && tornEdits(version.note, round)[index];
       if (!version || !edited) throw new Error('The note is gone.');
       await this.#refresh();
-      await panel.act(`changed ${quoted(titleOf(edited.text))}`, () => panel.store.save(row.id, version, edited, 'keep'));
+      await panel.act(`changed ${quoted(titleOf(edited.text))}`, () =>
+        panel.store.save(row.id, version, edited, 'keep'),
+      );
     }
     await pause(STEP_MS);
     await this.#links.set(['phone', 'laptop'], true);
@@ -243,8 +248,11 @@ export class NotesPage {
   async #startOver(): Promise<void> {
     const stores = [...this.#panels.values()].map(({ store }) => store);
     const counts: number[] = [];
-    for (const store of this.#links.way === 'server' ? [...stores, this.#server] : stores) counts.push(await store.clear());
-    this.#happenings.tell(`${Math.max(...counts)} notes were deleted, on both devices${counts.length > 2 ? ' and the server' : ''}.`);
+    for (const store of this.#links.way === 'server' ? [...stores, this.#server] : stores)
+      counts.push(await store.clear());
+    this.#happenings.tell(
+      `${Math.max(...counts)} notes were deleted, on both devices${counts.length > 2 ? ' and the server' : ''}.`,
+    );
     await this.#links.set(['phone', 'laptop'], true);
     await this.#addSamples();
   }
@@ -278,8 +286,15 @@ export class NotesPage {
 
 function wayText(way: 'server' | 'direct' | undefined): readonly (string | Node)[] {
   if (way === undefined) return [];
-  if (way === 'direct') return ['No server answers, so the two devices sync directly with each other. Everything works, the search and the plots, too.'];
-  return ['The Node server answers, and the devices sync through its database ', make('code', {}, 'settee-notes'), '. Stop it, and they sync directly.'];
+  if (way === 'direct')
+    return [
+      'No server answers, so the two devices sync directly with each other. Everything works, the search and the plots, too.',
+    ];
+  return [
+    'The Node server answers, and the devices sync through its database ',
+    make('code', {}, 'settee-notes'),
+    '. Stop it, and they sync directly.',
+  ];
 }
 
 function pause(ms: number): Promise<void> {

@@ -76,11 +76,17 @@ export class OpenNote {
       onSubmit: (changed, photos) => this.#try(() => this.#save({ ...changed, by: this.#device.title }, photos)),
       onPlace: (place) => this.#host.onPlace(place),
       onTrouble: (reason) => fill(this.#message, reason),
-      others: [button('Delete', () => this.#try(() => this.#remove()), { class: 'danger', 'data-action': 'delete-note' })],
+      others: [
+        button('Delete', () => this.#try(() => this.#remove()), { class: 'danger', 'data-action': 'delete-note' }),
+      ],
     });
     form.show(note, files[PHOTO] !== undefined);
     this.#opened = { id, version, form };
-    const back = button('', () => this.close(), { class: 'icon-button', 'aria-label': 'Back to the list', 'data-action': 'close-note' });
+    const back = button('', () => this.close(), {
+      class: 'icon-button',
+      'aria-label': 'Back to the list',
+      'data-action': 'close-note',
+    });
     back.append(icon(icons.back));
     const address = this.#store.photoAddress(id, rev, PHOTO);
     fill(this.#message);
@@ -93,7 +99,8 @@ export class OpenNote {
         make('h3', {}, titleOf(note.text)),
         make('code', { title: `Revision ${rev}` }, rev.slice(0, 8)),
       ),
-      files[PHOTO] !== undefined && make('img', { class: 'note-photo', src: address, alt: `Photo: ${titleOf(note.text)}` }),
+      files[PHOTO] !== undefined &&
+        make('img', { class: 'note-photo', src: address, alt: `Photo: ${titleOf(note.text)}` }),
       form.element,
       this.#message,
     );

@@ -1,6 +1,7 @@
 /** Pictures from a camera or a file, made small enough to be kept on every device, and shown without a network. */
-import type { Photos } from './note-store.ts';
+
 import type { Photo } from './note.ts';
+import type { Photos } from './note-store.ts';
 
 /** The longest side, in pixels. */
 const PHOTO_PX = 1024;

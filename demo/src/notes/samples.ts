@@ -1,6 +1,7 @@
 /** The notes with which the demo begins, with pictures that are drawn here. */
-import type { Photos } from './note-store.ts';
+
 import { localTime, type Note, type Place } from './note.ts';
+import type { Photos } from './note-store.ts';
 import { photosFrom } from './photo.ts';
 
 interface Sample {
@@ -31,7 +32,14 @@ const samples: readonly Sample[] = [
     place: [38.7, -9.1],
     daysAgo: 0,
     clock: '07:40',
-    scene: { sky: ['#f6c48b', '#fbe8c9'], sun: { x: 0.7, y: 0.5, colour: '#fff4d6' }, ridges: ['#c08a6b', '#8a5f55'], rough: 0.5, water: '#d99f78', birds: 3 },
+    scene: {
+      sky: ['#f6c48b', '#fbe8c9'],
+      sun: { x: 0.7, y: 0.5, colour: '#fff4d6' },
+      ridges: ['#c08a6b', '#8a5f55'],
+      rough: 0.5,
+      water: '#d99f78',
+      birds: 3,
+    },
   },
   {
     text: 'First snow on the pass\nThe road is still open, the hut is not.',
@@ -40,7 +48,12 @@ const samples: readonly Sample[] = [
     place: [46.6, 8.5],
     daysAgo: 1,
     clock: '16:05',
-    scene: { sky: ['#7d93ab', '#d8e0e6'], sun: { x: 0.25, y: 0.3, colour: '#f2f4f2' }, ridges: ['#b9c6d2', '#8ea2b4', '#f3f5f4'], rough: 1.5 },
+    scene: {
+      sky: ['#7d93ab', '#d8e0e6'],
+      sun: { x: 0.25, y: 0.3, colour: '#f2f4f2' },
+      ridges: ['#b9c6d2', '#8ea2b4', '#f3f5f4'],
+      rough: 1.5,
+    },
   },
   {
     text: 'Moss garden after the rain\nMore greens than I have names for.',
@@ -49,7 +62,12 @@ const samples: readonly Sample[] = [
     place: [35, 135.8],
     daysAgo: 1,
     clock: '10:20',
-    scene: { sky: ['#a9bfae', '#dfe8d3'], sun: { x: 0.5, y: 0.2, colour: '#eef3df' }, ridges: ['#7f9f77', '#55803f', '#39602f'], rough: 0.35 },
+    scene: {
+      sky: ['#a9bfae', '#dfe8d3'],
+      sun: { x: 0.5, y: 0.2, colour: '#eef3df' },
+      ridges: ['#7f9f77', '#55803f', '#39602f'],
+      rough: 0.35,
+    },
   },
   {
     text: 'Giraffes on the road to the lake\nFive, and one that would not move.',
@@ -58,7 +76,13 @@ const samples: readonly Sample[] = [
     place: [-0.4, 36.1],
     daysAgo: 3,
     clock: '17:50',
-    scene: { sky: ['#e8925a', '#f7d38e'], sun: { x: 0.35, y: 0.62, colour: '#fff0b8' }, ridges: ['#a8643c', '#6b4526'], rough: 0.3, birds: 5 },
+    scene: {
+      sky: ['#e8925a', '#f7d38e'],
+      sun: { x: 0.35, y: 0.62, colour: '#fff0b8' },
+      ridges: ['#a8643c', '#6b4526'],
+      rough: 0.3,
+      birds: 5,
+    },
   },
   {
     text: 'Last light on the glacier\nBlue below, rose above, for about four minutes.',
@@ -67,7 +91,13 @@ const samples: readonly Sample[] = [
     place: [-50.5, -73.1],
     daysAgo: 4,
     clock: '20:45',
-    scene: { sky: ['#46598a', '#eab0a8'], sun: { x: 0.8, y: 0.68, colour: '#ffd9c2' }, ridges: ['#8f9cc4', '#5b6f9e', '#2f4470'], rough: 1.3, water: '#7fa3c4' },
+    scene: {
+      sky: ['#46598a', '#eab0a8'],
+      sun: { x: 0.8, y: 0.68, colour: '#ffd9c2' },
+      ridges: ['#8f9cc4', '#5b6f9e', '#2f4470'],
+      rough: 1.3,
+      water: '#7fa3c4',
+    },
   },
   {
     text: 'Market day by the harbour\nA man sells only lemons, and sells out by nine.',
@@ -76,7 +106,14 @@ const samples: readonly Sample[] = [
     place: [64.1, -21.9],
     daysAgo: 6,
     clock: '08:55',
-    scene: { sky: ['#6fa3c2', '#e3eef0'], sun: { x: 0.6, y: 0.35, colour: '#ffffff' }, ridges: ['#6d8c97', '#44606b'], rough: 0.8, water: '#4f8aa6', birds: 2 },
+    scene: {
+      sky: ['#6fa3c2', '#e3eef0'],
+      sun: { x: 0.6, y: 0.35, colour: '#ffffff' },
+      ridges: ['#6d8c97', '#44606b'],
+      rough: 0.8,
+      water: '#4f8aa6',
+      birds: 2,
+    },
   },
 ];
 

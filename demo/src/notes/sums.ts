@@ -44,7 +44,10 @@ export class Sums {
   showDays(rows: readonly DayRow[]): void {
     const days = dayBars(rows, DAYS);
     const [first, last] = [days.at(0), days.at(-1)];
-    if (!first || !last) return fill(this.#days);
+    if (!first || !last) {
+      fill(this.#days);
+      return;
+    }
     const most = Math.max(1, ...days.map(({ notes }) => notes));
     const drawing = bars(
       days.map((bar) => ({ share: bar.notes / most, title: describe(bar) })),
@@ -54,7 +57,11 @@ export class Sums {
     drawing.removeAttribute('aria-hidden');
     const told = days.filter(({ notes }) => notes > 0).map(describe);
     drawing.setAttribute('aria-label', `Notes of each day: ${told.join(', ')}`);
-    fill(this.#days, drawing, make('p', {}, make('span', {}, formatDay(first.day)), make('span', {}, formatDay(last.day))));
+    fill(
+      this.#days,
+      drawing,
+      make('p', {}, make('span', {}, formatDay(first.day)), make('span', {}, formatDay(last.day))),
+    );
   }
 }
 

@@ -1,6 +1,6 @@
 /** The versions of a note that two devices changed while they were apart: how they differ, and what becomes of them. */
 import type { Attachment, StoredDocument } from '../data/database.ts';
-import { formatNoteTime, formatPlace, kindTitle, kinds, type Note, readNote } from './note.ts';
+import { formatNoteTime, formatPlace, kinds, kindTitle, type Note, readNote } from './note.ts';
 
 export interface Version {
   readonly rev: string;
@@ -68,10 +68,10 @@ export function commonAncestor([first, ...others]: readonly Version[]): string |
 /** The fields in which they differ. `base`: what they come from, if it is still stored. */
 export function differences(versions: readonly Version[], base: Version | undefined): readonly FieldDifference[] {
   return fields.flatMap((field) => {
-    const values = versions.map((version) => valueOf(version, field));
+    const values = versions.map((version) => shownValue(version, field));
     if (values.every((value) => value === values[0])) return [];
     const canJoin = joinable.has(field);
-    return [{ field, values, canJoin, proposed: propose(values, base && valueOf(base, field), canJoin) }];
+    return [{ field, values, canJoin, proposed: propose(values, base && shownValue(base, field), canJoin) }];
   });
 }
 
@@ -115,7 +115,7 @@ function joinTexts(texts: readonly string[]): string {
   return [...new Set(texts.flatMap((text) => text.split('\n')))].join('\n');
 }
 
-function valueOf({ note, files }: Version, field: Field): string {
+function shownValue({ note, files }: Version, field: Field): string {
   switch (field) {
     case 'text':
       return note.text;

@@ -35,7 +35,10 @@ export class RequestList {
 }
 
 export function requestLine(entry: Entry): readonly Node[] {
-  const start = [make('span', { class: 'method' }, entry.method), make('span', { class: 'path', title: entry.path }, entry.path)];
+  const start = [
+    make('span', { class: 'method' }, entry.method),
+    make('span', { class: 'path', title: entry.path }, entry.path),
+  ];
   if (!('status' in entry)) return start;
   const { status, ms } = entry;
   const tone = status === 0 || status >= 400 ? 'bad' : 'good';

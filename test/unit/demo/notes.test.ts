@@ -52,8 +52,13 @@ describe('the views', () => {
   });
 
   test('sum notes and bytes of photos for each kind and day', () => {
-    expect(emitted('sums', { ...stored, _attachments: { 'photo.jpg': { length: 90 }, 'thumbnail.jpg': { length: 10 } } })).toEqual([
-      [['animal', '2026-06-01'], [1, 100]],
+    expect(
+      emitted('sums', { ...stored, _attachments: { 'photo.jpg': { length: 90 }, 'thumbnail.jpg': { length: 10 } } }),
+    ).toEqual([
+      [
+        ['animal', '2026-06-01'],
+        [1, 100],
+      ],
     ]);
     expect(emitted('days', stored)).toEqual([[['2026-06-01', 'animal'], 1]]);
   });

@@ -24,7 +24,9 @@ test('a request is copied as fetch, with its body as an expression', () => {
 });
 
 test('a request of the browser is copied as curl for a server, and says so', () => {
-  expect(asCurl(put, ORIGIN)).toBe(`# curl does not reach the database in this browser: this asks the same of a Settee server.
+  expect(
+    asCurl(put, ORIGIN),
+  ).toBe(`# curl does not reach the database in this browser: this asks the same of a Settee server.
 curl -X PUT 'http://127.0.0.1:5984/notes-phone/note-1?x=%27' \\
   -H 'Content-Type: application/json' \\
   --data-binary '{"text":"it'\\''s"}'`);
@@ -48,10 +50,18 @@ test('the log keeps what was sent, and the path as it can be read', async () => 
   await log.fetch('/db/notes', { method: 'PUT', headers, body: 'x'.repeat(300_001) });
   await log.fetch('/db/notes', { headers }, 'quiet');
   expect(log.entries).toEqual([
-    expect.objectContaining({ method: 'PUT', sent: { method: 'PUT', path: '/db/notes', contentType: 'application/json', body: 'long' } }),
+    expect.objectContaining({
+      method: 'PUT',
+      sent: { method: 'PUT', path: '/db/notes', contentType: 'application/json', body: 'long' },
+    }),
     expect.objectContaining({
       path: '/db/notes?startkey="a"',
-      sent: { method: 'POST', path: '/db/notes?startkey=%22a%22', contentType: 'application/json', body: { text: '{}' } },
+      sent: {
+        method: 'POST',
+        path: '/db/notes?startkey=%22a%22',
+        contentType: 'application/json',
+        body: { text: '{}' },
+      },
     }),
   ]);
 });
