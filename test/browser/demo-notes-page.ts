@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { click, text, type, until } from './demo-page.ts';
+import { click, shows, text, type, until } from './demo-page.ts';
 import type { Tab } from './drivers/browser.ts';
 
 /** What a user does on the demo's first page, the field notes of two devices, and what it shows. */
@@ -21,10 +21,7 @@ export function hasNotes(tab: Tab, device: DeviceName, count: number): Promise<v
 
 /** Waits until the device says this about its connection. */
 export function isLinked(tab: Tab, device: DeviceName, state: string): Promise<void> {
-  return until(
-    tab,
-    `document.querySelector('${of(device, '.device-state')}').textContent === ${JSON.stringify(state)}`,
-  );
+  return shows(tab, of(device, '.device-state'), state);
 }
 
 /** Waits until a sentence was told, the last one or one before. */

@@ -44,6 +44,13 @@ async function openNotes(demo: Demo): Promise<{ readonly tab: Tab; readonly data
   return { tab, database };
 }
 
+/** How many notes the server has. */
+async function countAt(database: NodeHost): Promise<number> {
+  const answer = await fetch(`${database.baseUrl}/settee-notes/_all_docs`);
+  const { rows } = (await answer.json()) as { readonly rows: readonly unknown[] };
+  return rows.length;
+}
+
 async function resolveByMerge(tab: Tab): Promise<void> {
   await click(tab, of('laptop', '.torn [data-action=merge]'));
   for (const device of bothDevices) await until(tab, `document.querySelector('${of(device, '.torn')}') === null`);
@@ -77,8 +84,7 @@ function notes(demo: Demo): void {
     expect(await text(tab, of('laptop', '.notes-rows li:first-child .note-row-about'))).toMatch(
       /^Plant · .*, .* · 2\d\.\d° S, 4\d\.\d° E$/,
     );
-    const { rows } = await (await fetch(`${database.baseUrl}/settee-notes/_all_docs`)).json();
-    expect(rows).toHaveLength(7);
+    expect(await countAt(database)).toBe(7);
     // The photo itself, scaled down.
     await click(tab, of('laptop', '.notes-rows li:first-child button'));
     await until(tab, `document.querySelector('${of('laptop', '.note-photo')}')?.naturalWidth === 1024`);
@@ -98,7 +104,7 @@ function notes(demo: Demo): void {
     ] as const) {
       await type(tab, '#laptop-search', query);
       await shows(tab, of('laptop', '.notes-list > .hint'), `${found.length} of 7 notes`);
-      expect(await titles(tab, 'laptop')).toEqual(found);
+      await expect.poll(() => titles(tab, 'laptop')).toEqual(found);
     }
     await type(tab, '#laptop-search', 'unicorn');
     await shows(tab, of('laptop', '.notes-list > .hint'), 'No note has the words “unicorn”.');
@@ -155,7 +161,10 @@ function conflicts(demo: Demo): void {
     expect(onPhone).toContain('Seen from the path, in the last light.');
     expect(onPhone).toContain('Compare with the entry of last week.');
     await isTold(tab, /^The phone changed “[^”]+”: 1 PUT, [\d,.]+ ms, offline\.$/);
-    await isTold(tab, /^Both versions of “[^”]+” have reached the laptop\. It keeps both until one is chosen\.$/);
+    await isTold(
+      tab,
+      /^Both versions of “[^”]+” have reached the laptop\. Nothing is lost: it keeps both until you choose\.$/,
+    );
     await resolveByMerge(tab);
     await isTold(tab, /^The phone received the resolution of “[^”]+”\. Both devices agree again\.$/);
     await isTold(tab, /^The laptop merged the versions field by field of “[^”]+”: 1 POST, [\d,.]+ ms, online\.$/);
@@ -235,8 +244,7 @@ function whole(demo: Demo): void {
       expect(await titles(tab, device)).not.toContain('To be forgotten');
       await isLinked(tab, device, IN_SYNC);
     }
-    const { rows } = await (await fetch(`${database.baseUrl}/settee-notes/_all_docs`)).json();
-    expect(rows).toHaveLength(6);
+    await expect.poll(() => countAt(database)).toBe(6);
   });
 
   test('requests are copied as fetch and as curl', async () => {

@@ -47,7 +47,7 @@ export function conflictCard(options: CardOptions, { versions: unordered, base }
   });
   return make(
     'section',
-    { class: 'torn', 'aria-label': 'A conflict', 'data-id': options.id },
+    { class: 'torn', 'aria-label': `Conflict: ${options.title}`, 'data-id': options.id },
     make('h3', {}, `Changed in two places: ${titleOf(base?.note.text ?? versions[0]?.note.text ?? '')}`),
     make('p', {}, 'Neither change is lost. Mark what to keep of each field, or keep one version whole.'),
     table(options, columns, found, (field, choice) => {
@@ -92,37 +92,51 @@ function fieldRow(
   hasJoinColumn: boolean,
   mark: Mark,
 ): HTMLElement {
-  const radio = (choice: Choice, label: string, ...shown: readonly (Node | string)[]) =>
-    make(
-      'td',
-      {},
-      make(
-        'label',
-        {},
-        make('input', {
-          type: 'radio',
-          name: `${name}-${id}-${field}`,
-          value: String(choice),
-          checked: choice === proposed,
-          'aria-label': label,
-          change: () => mark(field, choice),
-        }),
-        make('span', {}, ...shown),
-      ),
-    );
-  const cells = columns.map(({ version, author }, index) =>
-    radio(
-      index,
-      `${fieldTitles[field]} of the ${author}: ${field === 'photo' ? 'its photo' : values[index]}`,
-      ...(field === 'photo' ? photoOf(store, id, version) : [values[index] ?? '']),
-    ),
-  );
-  const both = canJoin ? radio('both', `${fieldTitles[field]} of both`, 'Both') : make('td', {});
+  const cell = (choice: Choice, label: string, ...shown: readonly Node[]) => {
+    const isProposed = choice === proposed;
+    const group = `${name}-${id}-${field}`;
+    return choiceCell({ group, choice, isProposed, label, onMark: () => mark(field, choice) }, ...shown);
+  };
+  const cells = columns.map(({ version, author }, index) => {
+    const label = `${fieldTitles[field]} of the ${author}: ${field === 'photo' ? 'its photo' : values[index]}`;
+    const shown = field === 'photo' ? photoOf(store, id, version) : linesOf(values[index] ?? '', values);
+    return cell(index, label, make('span', { class: 'torn-author' }, capital(author)), ...shown);
+  });
+  const both = canJoin ? cell('both', `${fieldTitles[field]} of both`, make('span', {}, 'Both')) : make('td', {});
   return make('tr', {}, make('th', { scope: 'row' }, fieldTitles[field]), ...cells, hasJoinColumn && both);
 }
 
-function photoOf(store: NoteStore, id: string, { rev, files }: Version): readonly (Node | string)[] {
-  if (files[THUMBNAIL] === undefined) return ['No photo'];
+interface ChoiceCell {
+  /** The radio buttons of which one can be chosen. */
+  readonly group: string;
+  readonly choice: Choice;
+  readonly isProposed: boolean;
+  readonly label: string;
+  readonly onMark: () => void;
+}
+
+function choiceCell({ group, choice, isProposed, label, onMark }: ChoiceCell, ...shown: readonly Node[]): HTMLElement {
+  const radio = make('input', {
+    type: 'radio',
+    name: group,
+    value: String(choice),
+    checked: isProposed,
+    'aria-label': label,
+    change: onMark,
+  });
+  return make('td', {}, make('label', {}, radio, make('span', {}, ...shown)));
+}
+
+/** The lines of a value; those that all versions have are the less important ones. */
+function linesOf(value: string, all: readonly string[]): readonly Node[] {
+  return value.split('\n').map((line) => {
+    const isCommon = all.every((other) => other.split('\n').includes(line));
+    return make('span', { class: isCommon ? 'torn-line is-common' : 'torn-line' }, line);
+  });
+}
+
+function photoOf(store: NoteStore, id: string, { rev, files }: Version): readonly Node[] {
+  if (files[THUMBNAIL] === undefined) return [make('span', {}, 'No photo')];
   const length = Number(files[PHOTO]?.length ?? 0);
   const image = make('img', {
     class: 'thumb',
@@ -131,7 +145,7 @@ function photoOf(store: NoteStore, id: string, { rev, files }: Version): readonl
     width: 44,
     height: 44,
   });
-  return [image, formatBytes(length)];
+  return [image, make('span', {}, formatBytes(length))];
 }
 
 /** `phone` or `laptop`. Two versions by devices of the same name, as in two browsers, are told apart by their revisions. */

@@ -55,7 +55,7 @@ export class DevicePanel {
   readonly #torn = make('div', { class: 'torn-place' });
   readonly #composer: NoteForm;
   readonly #map: NoteMap;
-  readonly #sums = new Sums();
+  readonly #sums: Sums;
   readonly #list: NoteList;
   readonly #open: OpenNote;
   readonly #refreshConflict = coalesce(() => this.#showConflict());
@@ -83,10 +83,11 @@ export class DevicePanel {
       onPlace: (place) => this.#place(place),
       onChoose: (ids) => this.#choose(ids),
     });
-    this.#list = new NoteList(device.name, store, {
+    this.#list = new NoteList(device, store, {
       onOpen: (id) => this.#show(id),
       onFailed: (error) => this.#fail(error),
     });
+    this.#sums = new Sums(device.title);
     this.#open = new OpenNote(device, store, {
       act: (did, work) => this.act(did, work),
       onOpened: (id) => this.#onOpened(id),

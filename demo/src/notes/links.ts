@@ -56,6 +56,8 @@ export class Links extends EventTarget {
 
   /** Takes devices offline, or back online. */
   async set(names: readonly DeviceName[], isOnline: boolean): Promise<void> {
+    // What has been sent by now is not known once the replications have ended.
+    if (!isOnline) await this.states();
     const offline = devices
       .map(({ name }) => name)
       .filter((name) => (names.includes(name) ? !isOnline : !this.online.has(name)));
@@ -124,14 +126,15 @@ export class Links extends EventTarget {
     return results.length + pending;
   }
 
-  /** The server has the database, or makes it. With an admin, only the admin may make it. */
+  /** Whether the server has the database, or makes it. With an admin, only the admin may make it. */
   async #hasServer(): Promise<boolean> {
     try {
-      const answer = await this.#ask(SERVER_PATH, { signal: AbortSignal.timeout(PATIENCE_MS) }, 'quiet');
-      if (answer.ok) return true;
-      const isDatabase = answer.headers.get('content-type')?.startsWith('application/json') === true;
-      if (answer.status !== 404 || !isDatabase) return false;
-      return (await this.#ask(`${SERVER_PATH}?if-missing=true`, { method: 'PUT' })).ok;
+      // Not merely read: browsers write every 404 to the console.
+      if (this.way !== 'server') {
+        const made = await this.#ask(`${SERVER_PATH}?if-missing=true`, { method: 'PUT', signal: patience() }, 'quiet');
+        if (made.ok || made.status !== 401) return made.ok;
+      }
+      return (await this.#ask(SERVER_PATH, { signal: patience() }, 'quiet')).ok;
     } catch {
       return false;
     }
@@ -164,6 +167,10 @@ export class Links extends EventTarget {
   #ask(path: string, init: RequestInit, logging?: 'quiet'): Promise<Response> {
     return this.#log.fetch(path, { headers: JSON_HEADERS, ...init }, logging);
   }
+}
+
+function patience(): AbortSignal {
+  return AbortSignal.timeout(PATIENCE_MS);
 }
 
 function stateOf(sender: Listed | undefined, receiver: Listed | undefined): LinkState['state'] {

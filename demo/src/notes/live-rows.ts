@@ -53,9 +53,9 @@ export function difference(before: Rows, after: Rows): Difference {
   };
 }
 
-/** The latest first. */
+/** The latest first; of the same minute, those with the later ids, which begin with the time of their writing. */
 export function inOrder(rows: Rows): readonly ViewRow[] {
-  return [...rows.values()].sort((one, other) => compare(other.key, one.key) || compare(one.id, other.id));
+  return [...rows.values()].sort((one, other) => compare(other.key, one.key) || compare(other.id, one.id));
 }
 
 /** Rows that had more versions before, and have one now. */

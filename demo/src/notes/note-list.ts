@@ -1,6 +1,7 @@
 /** The notes of a device, the latest first, and the search in them. */
 import { button, fill, icon, icons, make } from '../elements/elements.ts';
 import { formatCount } from '../elements/format.ts';
+import type { Device } from './devices.ts';
 import type { ViewRow } from './live-rows.ts';
 import { asPlace, formatNoteTime, formatPlace, kindTitle, THUMBNAIL, titleOf } from './note.ts';
 import type { NoteStore } from './note-store.ts';
@@ -31,7 +32,7 @@ export class NoteList {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #hasBegun = false;
 
-  constructor(name: string, store: NoteStore, host: ListHost) {
+  constructor({ name, title }: Device, store: NoteStore, host: ListHost) {
     this.#store = store;
     this.#host = host;
     this.#search = make('input', {
@@ -45,7 +46,7 @@ export class NoteList {
     });
     this.element = make(
       'section',
-      { class: 'notes-list', 'aria-label': 'Notes' },
+      { class: 'notes-list', 'aria-label': `Notes: ${title}` },
       make('div', { class: 'search notes-search' }, icon(icons.search), this.#search),
       this.#only,
       this.#list,

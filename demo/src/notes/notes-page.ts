@@ -91,7 +91,7 @@ export class NotesPage {
 
   #layOut(): HTMLElement {
     const lead =
-      'Each device has its own database in this browser, and works without the other. Take one offline, write on both, and see what becomes of it.';
+      'Two devices, each with a database of its own in this browser: what they store is searched, counted and mapped there, with or without a network. Take one offline, write on both, and see that nothing is lost.';
     const tabs = devices.map(({ name, title }) => {
       const tab = button('', () => this.#choose(name), { 'aria-pressed': 'false', 'data-tab': name });
       fill(tab, make('span', { class: 'dot' }), title);
@@ -189,7 +189,7 @@ export class NotesPage {
     const quotedTitle = ({ value }: ViewRow) => quoted(titleOf(String(value.text ?? '')));
     const torn = changed.find(({ value }) => value.conflicts > 0);
     if (torn)
-      return `Both versions of ${quotedTitle(torn)} have reached the ${device}. It keeps both until one is chosen.`;
+      return `Both versions of ${quotedTitle(torn)} have reached the ${device}. Nothing is lost: it keeps both until you choose.`;
     const [whole] = healed;
     if (whole) return `The ${device} received the resolution of ${quotedTitle(whole)}. Both devices agree again.`;
     const [first, ...others] = [...arrived, ...changed];

@@ -13,8 +13,9 @@ export class Sums {
   readonly #kinds = make('ul', { class: 'sums-kinds', 'aria-label': 'Notes of each kind' });
   readonly #days = make('div', { class: 'sums-days' });
 
-  constructor() {
-    this.element = make('section', { class: 'sums', 'aria-label': 'Sums' }, this.#total, this.#kinds, this.#days);
+  /** `title`: of the device. */
+  constructor(title: string) {
+    this.element = make('section', { class: 'sums', 'aria-label': `Sums: ${title}` }, this.#total, this.#kinds, this.#days);
   }
 
   showKinds(rows: readonly SumRow[]): void {

@@ -19,9 +19,9 @@ test('a row that moves to another key is removed and added, and stays', () => {
   expect(next.get('a')?.key).toBe('2026-07-01');
 });
 
-test('rows are shown with the latest first, and by id at the same time', () => {
+test('rows are shown with the latest first, and the later id at the same time', () => {
   const all = applyEvent(new Map(), { rows: [a, b, c, row('d', '2026-06-02')] });
-  expect(inOrder(all).map(({ id }) => id)).toEqual(['b', 'c', 'd', 'a']);
+  expect(inOrder(all).map(({ id }) => id)).toEqual(['b', 'd', 'c', 'a']);
 });
 
 test('a difference tells what arrived, what changed, also by a conflict alone, and what is gone', () => {
