@@ -15,7 +15,13 @@ export class Sums {
 
   /** `title`: of the device. */
   constructor(title: string) {
-    this.element = make('section', { class: 'sums', 'aria-label': `Sums: ${title}` }, this.#total, this.#kinds, this.#days);
+    this.element = make(
+      'section',
+      { class: 'sums', 'aria-label': `Sums: ${title}` },
+      this.#total,
+      this.#kinds,
+      this.#days,
+    );
   }
 
   showKinds(rows: readonly SumRow[]): void {
