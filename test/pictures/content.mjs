@@ -9,7 +9,7 @@ const BATCH = 5000;
 
 export async function fillServer(server) {
   const ask = askerOf(server);
-  for (const name of ['_users', '_replicator', 'settee-demo', 'countries', 'cities', 'notes'])
+  for (const name of ['_users', '_replicator', 'settee-demo', 'settee-notes', 'countries', 'cities', 'notes'])
     await ask('PUT', `${name}?if-missing=true`);
   for (const name of ['countries', 'cities']) await fillFrom(ask, name);
   await ask('PUT', 'countries/_design/regions', {

@@ -12,6 +12,19 @@ const LOADING_MS = 180_000;
 
 export const scenes = [
   {
+    name: 'demo-notes',
+    size: [1440, 900],
+    themes: BOTH,
+    take: async ({ page, server }) => {
+      await openDemo(page, server, '#/notes');
+      for (const device of ['phone', 'laptop']) {
+        await page.locator(`[data-device=${device}] .notes-rows li`).first().waitFor();
+        await page.locator(`[data-device=${device}] .device-state`, { hasText: 'In sync' }).waitFor();
+      }
+      await page.waitForFunction(() => [...document.images].every(({ naturalWidth }) => naturalWidth > 0));
+    },
+  },
+  {
     name: 'demo',
     themes: BOTH,
     take: async ({ page, server }) => {

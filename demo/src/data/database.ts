@@ -5,6 +5,9 @@ import { emitSquare } from './squares.ts';
 /** What a document says about one of its files. */
 export interface Attachment {
   readonly content_type: string;
+  /** In bytes. */
+  readonly length?: number;
+  readonly digest?: string;
 }
 
 export interface StoredDocument {

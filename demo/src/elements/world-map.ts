@@ -13,7 +13,7 @@ interface Section {
 }
 
 /** No one lives beyond it. */
-const WORLD: Section = { north: 78, west: -180, width: 360, height: 134 };
+export const WORLD: Section = { north: 78, west: -180, width: 360, height: 134 };
 
 /** The size of the section around a place. */
 const AROUND = { width: 120, height: 38 };

@@ -27,6 +27,7 @@ export class AppBar {
   constructor(connections: Connections, network: Network) {
     this.#connections = connections;
     this.#watched = network;
+    this.#links.set('notes', make('a', { href: '#/notes' }, 'Field notes'));
     for (const { name, title } of datasets) {
       const count = make('span', { class: 'count' });
       this.#counts.set(name, count);

@@ -7,6 +7,7 @@ import { fill, make } from '../elements/elements.ts';
 import { Connections } from '../following/connections.ts';
 import { DatabaseWatch } from '../following/database-watch.ts';
 import { Network } from '../following/network.ts';
+import { NotesPage } from '../notes/notes-page.ts';
 import { type Route, readRoute } from '../routes.ts';
 import { AppBar } from './app-bar.ts';
 import { BrowserPage } from './browser-page.ts';
@@ -28,6 +29,7 @@ export class App {
   readonly #log = new RequestLog();
   readonly #datasetPages = new Map<Dataset, DatasetPage>();
   #browserPage: BrowserPage | undefined;
+  readonly #notesPage = new NotesPage(this.#log, this.#connections);
   readonly #syncPage = new SyncPage(this.#log, this.#connections);
   #page: Page | undefined;
 
@@ -106,6 +108,7 @@ export class App {
   }
 
   #pageOf(route: Route): Page | undefined {
+    if (route.page === 'notes') return this.#notesPage;
     if (route.page === 'sync') return this.#syncPage;
     return route.page === 'browser' ? this.#browserPage : this.#datasetPages.get(route.dataset);
   }
@@ -127,6 +130,7 @@ function refuseFile(event: DragEvent): void {
 }
 
 function titleOf(route: Route): string {
+  if (route.page === 'notes') return 'Field notes · Settee demo';
   if (route.page === 'sync') return 'One list, two databases · Settee demo';
   if (route.page === 'browser') return 'This browser · Settee demo';
   return `${route.id ?? route.dataset.title} · Settee demo`;

@@ -73,7 +73,7 @@ export class BrowserPage {
         make(
           'p',
           { class: 'lead' },
-          'Everything you see is kept on this device. Nothing was sent anywhere, except the list on the page Sync.',
+          'Everything you see is kept on this device. Nothing was sent anywhere, except what the pages Field notes and Sync copy to the server.',
         ),
       ),
       this.#failure,

@@ -20,7 +20,15 @@ const KNOWN: Readonly<Record<string, { readonly about: string; readonly loss: st
     about: 'The list of the page Sync',
     loss: 'What the server has of them is copied back when you open the page Sync.',
   },
-  _replicator: { about: 'What the page Sync asks to be replicated', loss: '' },
+  'notes-phone': {
+    about: 'The phone of the page Field notes',
+    loss: 'What the server or the laptop has is copied back.',
+  },
+  'notes-laptop': {
+    about: 'The laptop of the page Field notes',
+    loss: 'What the server or the phone has is copied back.',
+  },
+  _replicator: { about: 'What these pages ask to be replicated', loss: '' },
 };
 
 export class DatabaseTable {

@@ -3,8 +3,8 @@
  * take requests that are meant for the server, and would mix the stored data of both. The demo's database runs in the
  * browser.
  *
- * Requests to one database are passed on to the database server, so that the demo can show two databases that are kept in sync: one in the browser,
- * one there; and the question whether it is up. Only pages of the demo may send them: the server sees no origin in these requests that it could
+ * Requests to two databases are passed on to the database server, so that the demo can show databases that are kept in sync: in the browser, and
+ * there; and the question whether it is up. Only pages of the demo may send them: the server sees no origin in these requests that it could
  * refuse. The server's administration page is for its own origin: requests for it are redirected there.
  */
 import { createReadStream } from 'node:fs';
@@ -50,7 +50,7 @@ export interface DemoOptions {
   readonly allowedHosts?: readonly string[] | undefined;
   /** 0 takes any free port. */
   readonly port: number;
-  /** Address of the database server, one of whose databases the demo shares. Default: none is shared. */
+  /** Address of the database server, two of whose databases the demo shares. Default: none is shared. */
   readonly server?: string | undefined;
   /** Default: the demo that was built with this Node host. */
   readonly folder?: string | undefined;
@@ -146,8 +146,8 @@ async function sizeOf(path: string): Promise<number | undefined> {
   return found?.isFile() ? found.size : undefined;
 }
 
-/** The database that the demo shares with the server, below the path at which the demo's server passes requests on. */
-const PASSED_ON = /^\/server(\/settee-demo(?:[/?].*)?)$/s;
+/** The databases that the demo shares with the server, below the path at which the demo's server passes requests on. */
+const PASSED_ON = /^\/server(\/settee-(?:demo|notes)(?:[/?].*)?)$/s;
 
 /** Whether the server is up. */
 const UP = /^\/server(\/_up)$/;

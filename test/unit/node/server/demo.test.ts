@@ -100,7 +100,7 @@ describe('the demo', () => {
     expect(await status('demo.example')).toBe(200);
   });
 
-  test('forwards requests for the shared database only', async () => {
+  test('forwards requests for the shared databases only', async () => {
     const asked: string[] = [];
     const server = await listen(
       async (incoming, outgoing) => {
@@ -119,6 +119,8 @@ describe('the demo', () => {
     const own = await ask('server/settee-demo/_bulk_docs?x=%2F', { origin, 'sec-fetch-site': 'same-origin' });
     expect([own.status, own.headers.get('x-answer'), await own.text()]).toEqual([201, 'here', 'written']);
     expect(asked).toEqual(['POST /settee-demo/_bulk_docs?x=%2F no origin']);
+    expect((await ask('server/settee-notes', {})).status).toBe(201);
+    expect(asked.splice(1)).toEqual(['POST /settee-notes no origin']);
     const refused = [
       ask('server/settee-demo', { origin: 'https://evil.example' }),
       ask('server/settee-demo', { origin: 'null' }),
