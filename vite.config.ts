@@ -267,7 +267,7 @@ const longTests = [
   'isolate-pool',
   'core-base-path',
   'core-fetch',
-  'transfer/import',
+  'transfer/import-memory',
   'fault/',
   'build/packages',
   'sandbox/safety',
