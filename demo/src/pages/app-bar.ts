@@ -55,6 +55,8 @@ export class AppBar {
       if (name === current) link.setAttribute('aria-current', 'page');
       else link.removeAttribute('aria-current');
     }
+    // On a phone not all of them have room.
+    this.#links.get(current)?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
   }
 
   setCount(name: string, documents: number | undefined): void {
