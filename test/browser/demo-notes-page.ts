@@ -14,6 +14,11 @@ export function of(device: DeviceName, selector: string): string {
   return `[data-device=${device}] ${selector}`;
 }
 
+/** Shows the device, where the window is too narrow for both. */
+export async function bringUp(tab: Tab, device: DeviceName): Promise<void> {
+  await tab.evaluate(`document.querySelector('[data-tab=${device}]').click()`);
+}
+
 /** Waits until the device has so many notes in its list. */
 export function hasNotes(tab: Tab, device: DeviceName, count: number): Promise<void> {
   return until(tab, `document.querySelectorAll('${of(device, '.notes-rows li')}').length === ${count}`);

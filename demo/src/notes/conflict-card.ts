@@ -41,7 +41,7 @@ export function conflictCard(options: CardOptions, { versions: unordered, base }
     const label = `Keep the ${author}’s`;
     return button(label, () => use(all, `kept the ${author}’s version`), { 'data-action': `keep-${index}` });
   });
-  const merge = button('Merge as marked', () => use(choices, 'merged the versions field by field'), {
+  const merge = button('Merge', () => use(choices, 'merged the versions field by field'), {
     class: 'primary',
     'data-action': 'merge',
   });
@@ -49,7 +49,7 @@ export function conflictCard(options: CardOptions, { versions: unordered, base }
     'section',
     { class: 'torn', 'aria-label': `Conflict: ${options.title}`, 'data-id': options.id },
     make('h3', {}, `Changed in two places: ${titleOf(base?.note.text ?? versions[0]?.note.text ?? '')}`),
-    make('p', {}, 'Neither change is lost. Mark what to keep of each field, or keep one version whole.'),
+    make('p', {}, 'Neither change is lost. Mark what to keep of each field and merge, or keep one version whole.'),
     table(options, columns, found, (field, choice) => {
       choices[field] = choice;
     }),

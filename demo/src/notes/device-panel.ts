@@ -189,10 +189,9 @@ export class DevicePanel {
     void this.#refreshConflict();
     if (!before) return;
     const { arrived, changed, gone } = difference(before, after);
-    this.#options.onEvent(
-      this.store.viewPath('notes'),
-      `${arrived.length} added, ${changed.length} changed, ${gone.length} removed`,
-    );
+    const counts = { added: arrived.length, changed: changed.length, removed: gone.length };
+    const told = Object.entries(counts).flatMap(([what, count]) => (count === 0 ? [] : [`${count} ${what}`]));
+    if (told.length > 0) this.#options.onEvent(this.store.viewPath('notes'), told.join(', '));
     for (const { value } of [...arrived, ...changed]) this.#map.pulse(asPlace(value.latlng));
     const isTorn = ({ id, value }: ViewRow) => value.conflicts > (before.get(id)?.value.conflicts ?? 0);
     const isForeign = (row: ViewRow) => isTorn(row) || !this.store.hasWritten(row.value.rev);

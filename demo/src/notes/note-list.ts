@@ -131,7 +131,7 @@ export class NoteList {
     const place = asPlace(value.latlng);
     const address = this.#store.photoAddress(id, value.rev, THUMBNAIL);
     const picture = value.photo
-      ? make('img', { class: 'thumb', src: address, alt: '', loading: 'lazy', width: 44, height: 44 })
+      ? make('img', { class: 'thumb', src: address, alt: '', width: 44, height: 44 })
       : make('span', { class: 'thumb', 'aria-hidden': 'true' }, kind.slice(0, 1));
     const about = [kind, formatNoteTime(key), place && formatPlace(place)].filter((part) => part !== undefined);
     const open = make(

@@ -91,7 +91,7 @@ export class NotesPage {
 
   #layOut(): HTMLElement {
     const lead =
-      'Two devices, each with a database of its own in this browser: what they store is searched, counted and mapped there, with or without a network. Take one offline, write on both, and see that nothing is lost.';
+      'Two devices, each with a database of its own in this browser. Take one offline, write on both, and see that nothing is lost.';
     const tabs = devices.map(({ name, title }) => {
       const tab = button('', () => this.#choose(name), { 'aria-pressed': 'false', 'data-tab': name });
       fill(tab, make('span', { class: 'dot' }), title);

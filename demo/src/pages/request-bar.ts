@@ -7,7 +7,7 @@ import { RequestList, requestLine } from './request-list.ts';
 export class RequestBar {
   readonly element: HTMLElement;
   readonly #log: RequestLog;
-  readonly #latest = make('summary', { 'aria-label': 'Requests of this page' });
+  readonly #latest = make('summary', { title: 'Requests of this page' });
   readonly #list: RequestList;
   readonly #details: HTMLDetailsElement;
   #isDue = false;
