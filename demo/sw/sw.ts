@@ -26,9 +26,10 @@ self.addEventListener('activate', (event) => {
 
 self.addEventListener('fetch', (event) => {
   if (settee.respond(event)) return;
-  const { mode, method, url } = event.request;
+  const { method, url } = event.request;
   const { origin, pathname } = new URL(url);
-  const file = mode === 'navigate' ? '/' : pathname;
+  const file = pathname === '/index.html' ? '/' : pathname;
+  // Whatever else is asked for, such as the administration page of the server, comes from the network.
   if (origin === self.location.origin && method === 'GET' && shell.files.includes(file)) {
     event.respondWith(answer(event.request, file));
   }

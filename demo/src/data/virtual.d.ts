@@ -5,3 +5,8 @@ declare module 'virtual:world' {
   /** How many documents each file has. */
   export const counts: { readonly countries: number; readonly cities: number };
 }
+
+declare module 'virtual:about' {
+  /** The address of the repository; undefined if package.json names none. */
+  export const repository: string | undefined;
+}
