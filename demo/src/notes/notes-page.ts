@@ -208,6 +208,8 @@ export class NotesPage {
     const others = new Map(laptop.rows.map((row) => [row.id, row.value]));
     const row = phone.rows.find(({ id, value }) => value.conflicts === 0 && others.get(id)?.rev === value.rev);
     if (!row) throw new Error('There is no note that is the same on both devices. Write one while both are online.');
+    // The conflict will show at the top of each device.
+    this.element.querySelector('.devices')?.scrollTo({ top: 0 });
     await this.#links.set(['phone', 'laptop'], false);
     this.#happenings.tell('Both devices went offline. From here on neither knows what the other does.');
     const round = Number(localStorage.getItem(ROUND_KEY) ?? '0');
