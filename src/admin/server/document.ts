@@ -1,5 +1,6 @@
 /** One document: its text, its revisions and its attachments. */
 import { ask, exchange, type JsonObject, parseResponse, pathOf } from './client.ts';
+import { isMissingEndpoint } from './session.ts';
 
 export interface StoredDocument {
   readonly id: string;
@@ -31,6 +32,16 @@ export function toStored(id: string, members: JsonObject): StoredDocument {
 
 /** Returns an id for a new document. */
 export async function newId(): Promise<string> {
-  const { uuids } = await ask<{ readonly uuids: readonly string[] }>('GET', '_uuids', { quiet: true });
-  return uuids[0] ?? crypto.randomUUID();
+  try {
+    const { uuids } = await ask<{ readonly uuids: readonly string[] }>('GET', '_uuids', { quiet: true });
+    return uuids[0] ?? madeId();
+  } catch (failure) {
+    if (!isMissingEndpoint(failure)) throw failure;
+    return madeId();
+  }
+}
+
+/** As servers make them. */
+function madeId(): string {
+  return crypto.randomUUID().replaceAll('-', '');
 }
