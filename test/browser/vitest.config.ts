@@ -11,9 +11,6 @@ const measuring = ['test/browser/faults-ownership.test.ts', 'test/browser/functi
 const waiting = ['test/browser/long-bodies.test.ts'];
 /** What the other engines test in two other setups, through a page and through a service worker; and what only Chromium can measure. */
 const inChromiumOnly = ['test/browser/http-conformance-core.test.ts', 'test/browser/large-attachments.test.ts'];
-/** The driver of WebKit evaluates what it is told, which the Content-Security-Policy of the administration page forbids. */
-const notInWebKit = ['test/browser/admin/**'];
-
 const long = [
   'http-conformance',
   'last-edits',
@@ -67,7 +64,7 @@ const besideOthers = { workers: 3, order: 1 };
 
 function projectsOf(engine: string): TestProjectInlineConfiguration[] {
   const elsewhere = engine === 'chromium' ? [] : inChromiumOnly;
-  const exclude = [...measuring, ...waiting, ...elsewhere, ...(engine === 'webkit' ? notInWebKit : [])];
+  const exclude = [...measuring, ...waiting, ...elsewhere];
   return [
     project(`${engine}, alone`, { include: measuring, browsers: engine, workers: 1, order: 0 }),
     project(engine, { include: ['test/browser/**/*.test.ts'], exclude, browsers: engine, ...besideOthers }),
