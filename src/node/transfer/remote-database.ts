@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { isObject } from '../../base/json/objects.ts';
+import { shownAddress } from '../../base/system/shown-address.ts';
 import { bulkBody, createFinder } from '../../packages/transfer/bulk-writes.ts';
 import { UsageError } from '../terminal/usage-error.ts';
 import { namesOf, toName } from './document-text.ts';
@@ -62,7 +63,10 @@ export class RemoteDatabase {
       `${parsed.search}${parsed.hash}` === '' &&
       isDecodable(`${parsed.username}${parsed.password}`);
     if (!isDatabase) {
-      throw new UsageError(`"${url}" is not the address of a database, such as http://127.0.0.1:5984/countries.`);
+      // A mistake in the URL may have put the password anywhere in it.
+      const shown = shownAddress(url);
+      const named = shown === undefined ? 'The URL (not shown, since it may contain a password)' : `"${shown}"`;
+      throw new UsageError(`${named} is not the address of a database, such as http://127.0.0.1:5984/countries.`);
     }
     this.#headers = { accept: 'application/json', ...credentials(parsed) };
     parsed.username = '';

@@ -396,6 +396,19 @@ describe('an import stops with an error', () => {
       stderr: expect.stringContaining('"countries" is not the address of a database, such as http://127.0.0.1:5984/'),
     });
   });
+
+  test.each([
+    'http://jo:s%zzret@127.0.0.1:5984/db',
+    'http://jo:s/zzret@127.0.0.1:5984/db',
+    'http://jo:zzret@127.0.0.1:5984/',
+    'https//jo:zzret@127.0.0.1:5984/db',
+    'http://127.0.0.1:5984/db?password=zzret',
+  ])('for an address with a mistake, without repeating its password: %s', async (address) => {
+    const { code, stderr } = await runCommand(['import', address, 'x.json']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('is not the address of a database, such as http://127.0.0.1:5984/');
+    expect(stderr).not.toContain('zzret');
+  });
 });
 
 test('an import uses little memory, whatever the size of the input', async () => {
