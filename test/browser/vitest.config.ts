@@ -11,6 +11,19 @@ const measuring = ['test/browser/faults-ownership.test.ts', 'test/browser/functi
 const waiting = ['test/browser/long-bodies.test.ts'];
 /** What the other engines test in two other setups, through a page and through a service worker; and what only Chromium can measure. */
 const inChromiumOnly = ['test/browser/http-conformance-core.test.ts', 'test/browser/large-attachments.test.ts'];
+/** Of the administration page WebKit runs the main ways: its driver takes one command at a time. */
+const notInWebKit = [
+  'activity',
+  'console',
+  'foreign-server',
+  'query',
+  'read-only',
+  'replication',
+  'settings',
+  'sizes',
+  'storage',
+  'users',
+].map((name) => `test/browser/admin/${name}.test.ts`);
 const long = [
   'http-conformance',
   'last-edits',
@@ -64,7 +77,7 @@ const besideOthers = { workers: 3, order: 1 };
 
 function projectsOf(engine: string): TestProjectInlineConfiguration[] {
   const elsewhere = engine === 'chromium' ? [] : inChromiumOnly;
-  const exclude = [...measuring, ...waiting, ...elsewhere];
+  const exclude = [...measuring, ...waiting, ...elsewhere, ...(engine === 'webkit' ? notInWebKit : [])];
   return [
     project(`${engine}, alone`, { include: measuring, browsers: engine, workers: 1, order: 0 }),
     project(engine, { include: ['test/browser/**/*.test.ts'], exclude, browsers: engine, ...besideOthers }),
