@@ -16,7 +16,7 @@ export default defineConfig({
   server: {
     proxy: { '/server': { target: 'http://127.0.0.1:5984', rewrite: (address) => address.replace('/server', '') } },
   },
-  plugins: [settee({ base: '/db/' }), demoData(), shellList(publicDir)],
+  plugins: [settee({ base: '/db/', utils: true }), demoData(), shellList(publicDir)],
   build: {
     outDir: path('../dist/demo'),
     emptyOutDir: true,

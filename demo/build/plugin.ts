@@ -34,7 +34,10 @@ export function demoData(): Plugin {
   };
 }
 
-/** Replaces `self.__SHELL__` in `sw.js` with the addresses of all files except the data, and a version that changes with any of them. */
+/**
+ * Replaces `self.__SHELL__` in `sw.js` with the addresses of the demo's files, and a version that changes with any of them. Left out are the data,
+ * and what Settee keeps by itself: the service worker's scripts, and the administration page once somebody opens it.
+ */
 export function shellList(publicFolder: string): Plugin {
   return {
     name: 'demo-shell',
@@ -48,8 +51,7 @@ export function shellList(publicFolder: string): Plugin {
         const hash = createHash('sha256');
         const shell: string[] = [];
         for (const [name, file] of Object.entries(bundle)) {
-          if (name === 'sw.js' || name.startsWith('data/') || name.endsWith('.map') || name.startsWith('settee-sw'))
-            continue;
+          if (name === 'sw.js' || /^(data\/|settee-(sw|utils\/))|\.map$/.test(name)) continue;
           hash.update(name).update(file.type === 'chunk' ? file.code : file.source);
           shell.push(name === 'index.html' ? '/' : `/${name}`);
         }

@@ -113,7 +113,7 @@ async function serveFile(
     'content-security-policy': policy,
     'x-content-type-options': 'nosniff',
     // The names of assets change with their content.
-    'cache-control': path.startsWith('/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache',
+    'cache-control': /^\/(settee-utils\/)?assets\//.test(path) ? 'public, max-age=31536000, immutable' : 'no-cache',
   });
   if (method === 'HEAD') outgoing.end();
   // A client that goes away early is not a failure.
