@@ -15,7 +15,7 @@ import { StagingBar } from './staging/staging-bar.tsx';
 /** How often the page asks for a server that went away. */
 const AGAIN_MS = 3_000;
 /** How long after the first screen the others are loaded. */
-const IDLE_MS = 1_500;
+const IDLE_MS = 300;
 
 export function App() {
   const [failure, setFailure] = useState<unknown>(undefined);
