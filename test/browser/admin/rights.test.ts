@@ -39,6 +39,9 @@ describe.each(chosenEngines())('the administration page without the rights of an
 
   test('marks databases that nobody may read, and those of others', async () => {
     page = await openWithAna(browser);
+    // The list is read again when the screen is.
+    await page.goTo('#/console');
+    await page.sees('What this page has requested');
     await page.goTo('#/');
     await page.sees('no right to read');
     await page.logIn('ana', 'anapw');
